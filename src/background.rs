@@ -1,4 +1,4 @@
-//! `keepsake jobs`: what runs in the background, and one of it run now.
+//! `keepsake jobs`: lists background jobs and their runs, and runs one job now.
 
 use anyhow::{Context, bail};
 use keepsake::accounts::Email;
@@ -11,7 +11,7 @@ use tokio::sync::watch;
 
 const RUNS_SHOWN: i64 = 100;
 
-/// A line a job: name, schedule, waiting, later, running, failed; tabs between.
+/// Prints one line per job: name, schedule, waiting, later, running, failed; tab-separated.
 pub async fn list(config: &Config) -> anyhow::Result<()> {
     let database = Database::of_command(config).await?;
     let states = async {
@@ -33,7 +33,8 @@ pub async fn list(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A line a run, newest first: end, job, user (0: the server), outcome, done, failed, milliseconds, why.
+/// Prints one line per run, newest first: end, job, user (0: the server), outcome, done, failed,
+/// milliseconds, reason.
 pub async fn runs(config: &Config) -> anyhow::Result<()> {
     let database = Database::of_command(config).await?;
     let found = async {
@@ -58,7 +59,7 @@ pub async fn runs(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs a job until nothing of it is due, for one account or for all that have work.
+/// Runs a job until none of its work is due, for one account or for all that have work.
 pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Result<()> {
     let job = jobs::find(name).with_context(|| {
         let names: Vec<&str> = jobs::JOBS.iter().map(|job| job.name).collect();

@@ -1,7 +1,6 @@
-//! `keepsake mcp`: a bridge for clients that speak MCP over standard input and
-//! output alone. Each line that comes in is posted to the server's /mcp, and
-//! each answer goes out as a line; what people should know goes to standard
-//! error. It talks to the configured server and to nobody else.
+//! `keepsake mcp`: a bridge for MCP clients that speak only standard input and output. It posts each input
+//! line to the server's /mcp and writes each answer as one line; diagnostics go to standard error. It
+//! connects to the configured server only.
 
 use std::io::{BufRead, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,10 +18,10 @@ use tokio::task::JoinSet;
 use crate::config::BridgeConfig;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Between two parts of an answer.
+/// Maximum time between two chunks of a response.
 const READ_TIMEOUT: Duration = Duration::from_secs(60);
 const OPEN_REQUESTS_MAX: usize = 64;
-/// Far above what the server takes: its own words tell what is too much.
+/// Far above the server's own limit, so that the server's error explains what is too large.
 const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
 const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -36,11 +35,11 @@ const INTERNAL_ERROR: i32 = -32_603;
 struct Bridge {
     config: BridgeConfig,
     client: Client,
-    /// What `initialize` agreed on; later requests name it.
+    /// The protocol version that `initialize` negotiated; later requests send it.
     agreed_version: Mutex<Option<String>>,
 }
 
-/// What goes to the client in place of an answer.
+/// A JSON-RPC error that the client receives instead of an answer.
 struct Failure {
     code: i32,
     message: String,
@@ -77,8 +76,8 @@ pub async fn run(config: BridgeConfig) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Lines of standard input, or why one is none. On a thread of its own, since
-/// standard input cannot be waited for otherwise.
+/// The lines of standard input, or why a line cannot be read. Uses its own thread, since reads from standard
+/// input block and cannot be cancelled.
 fn read_lines() -> mpsc::Receiver<Result<String, &'static str>> {
     let (send, lines) = mpsc::channel(1);
     std::thread::spawn(move || {
@@ -93,7 +92,7 @@ fn read_lines() -> mpsc::Receiver<Result<String, &'static str>> {
     lines
 }
 
-/// `None` at the end. Of a line that is too long, the rest is passed over.
+/// `None` at the end of input. A line that is too long is skipped to its end.
 fn read_line(input: &mut impl BufRead) -> std::io::Result<Option<Result<String, &'static str>>> {
     let mut line = Vec::new();
     if input.take(LINE_BYTES_MAX).read_until(b'\n', &mut line)? == 0 {
@@ -115,7 +114,7 @@ fn write_line(message: &Value) -> anyhow::Result<()> {
 
 impl Bridge {
     fn new(config: BridgeConfig) -> anyhow::Result<Self> {
-        // An error says that another part of the process was first, which is as good.
+        // An error means that a provider is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let client = Client::builder()
             .no_proxy()
@@ -132,7 +131,7 @@ impl Bridge {
         })
     }
 
-    /// One line in; for a request, its answer out, whatever happens.
+    /// Forwards one line. A request always gets an answer, even when it fails.
     async fn pass_on(&self, line: Result<String, &'static str>) -> anyhow::Result<()> {
         let not_json = "This line is not JSON; send one JSON-RPC message a line.";
         let parsed = line.and_then(|line| match serde_json::from_str(&line) {
@@ -200,7 +199,7 @@ impl Bridge {
         Ok(answers)
     }
 
-    /// What proxies and servers read without opening the message.
+    /// The headers that let proxies and servers route a message without parsing its body.
     fn headers(&self, message: &Value) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -235,7 +234,7 @@ impl Bridge {
         headers
     }
 
-    /// The messages of an answer: one as JSON, or any number as events.
+    /// The messages of a response: a JSON body is one, an event stream has any number.
     async fn read(&self, mut response: Response) -> Result<Vec<Value>, Failure> {
         let content_type = response.headers().get(CONTENT_TYPE);
         let is_events =
@@ -288,7 +287,7 @@ fn no_token(config: &BridgeConfig) -> String {
     )
 }
 
-/// As the specification has it for what cannot stand in a header.
+/// Encodes text that cannot stand in a header as the MCP specification requires.
 fn header_value(text: &str) -> Option<HeaderValue> {
     let is_plain = text.bytes().all(|b| (0x20..0x7f).contains(&b))
         && text.trim() == text
@@ -300,7 +299,7 @@ fn header_value(text: &str) -> Option<HeaderValue> {
     HeaderValue::from_str(&text).ok()
 }
 
-/// The data of each event, less those that only keep the line open.
+/// The data of each event, without keep-alives.
 fn events(text: &str) -> Vec<String> {
     let text = text.replace("\r\n", "\n");
     let data = text.split("\n\n").map(|event| {
@@ -322,7 +321,7 @@ impl Failure {
         }
     }
 
-    /// The server's own words, where it gave some.
+    /// Uses the server's own error message, if there is one.
     fn of_answer(status: u16, answer: Option<&Value>) -> Self {
         let nothing = Value::Null;
         let answer = answer.unwrap_or(&nothing);

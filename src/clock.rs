@@ -1,5 +1,4 @@
-//! Time as a parameter. Everything that asks what time it is asks a [`Clock`],
-//! so that tests can move it. What time it is somewhere: `schedule.rs`.
+//! Time as a dependency: code reads the time from a [`Clock`], so that tests can control it. Local times: `schedule.rs`.
 
 mod schedule;
 
@@ -15,7 +14,7 @@ pub trait Clock: Send + Sync {
 
 pub type SharedClock = Arc<dyn Clock>;
 
-/// The clock on the wall, in whole microseconds as PostgreSQL keeps them.
+/// The system clock, truncated to microseconds as PostgreSQL stores them.
 pub struct WallClock;
 
 impl Clock for WallClock {
@@ -24,7 +23,7 @@ impl Clock for WallClock {
     }
 }
 
-/// A clock that tests set and move.
+/// A clock for tests, which set and advance it.
 pub struct MovableClock(Mutex<OffsetDateTime>);
 
 impl MovableClock {

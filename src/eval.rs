@@ -1,5 +1,5 @@
-//! `keepsake eval`: how well search finds, of a data set or of an account's own memory. Figures go
-//! to standard output alone, as a table or as JSON; the progress bar beside them.
+//! `keepsake eval`: measures how well search finds, with a data set or with an account's own memory. Only the
+//! figures go to standard output, as a table or as JSON; the progress bar goes to standard error.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -23,7 +23,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 
 const STANDARD_INPUT: &str = "-";
-/// Of the first column.
+/// Width of the first column.
 const NAME_CHARS: usize = 20;
 
 pub async fn data_set(
@@ -77,7 +77,7 @@ fn open(file: &Path) -> anyhow::Result<Box<dyn BufRead>> {
     Ok(Box::new(BufReader::new(opened)))
 }
 
-/// Turns false at Ctrl-C: what was made is still erased.
+/// Becomes false at Ctrl-C, so that the evaluation stops and still erases what it created.
 fn until_interrupted() -> Arc<AtomicBool> {
     let is_wanted = Arc::new(AtomicBool::new(true));
     let flag = is_wanted.clone();
@@ -264,7 +264,7 @@ fn measurement(measured: &Measured) -> Value {
     })
 }
 
-/// Questions whose item was found, by how far down one looks.
+/// How many questions found their item, by cutoff.
 fn by_cutoff(counts: &[i32]) -> Map<String, Value> {
     let named = CUTOFFS.iter().zip(counts);
     named

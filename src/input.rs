@@ -1,15 +1,14 @@
-//! The words for bad input. Whatever comes in from outside is parsed into a
-//! domain type or becomes one [`Invalid`]: a stable code, the field, and one
-//! sentence that says what would be accepted. Never the text itself.
+//! Errors for invalid input. Outside input is parsed into a domain type or becomes one [`Invalid`]: a stable
+//! code, the field, and one sentence that says what is accepted. It never contains the input text.
 
 use std::borrow::Cow;
 
-/// One piece of input that was not accepted.
+/// One input that was refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{sentence}")]
 pub struct Invalid {
     pub field: Cow<'static, str>,
-    /// Stable; programs may rely on it.
+    /// Stable; clients may rely on it.
     pub code: &'static str,
     pub sentence: String,
 }
@@ -28,7 +27,7 @@ impl Invalid {
     }
 }
 
-/// Refuses NUL, which PostgreSQL cannot keep, and text of over `limit_chars` characters.
+/// Refuses NUL, which PostgreSQL cannot store, and text longer than `limit_chars` characters.
 pub fn check_text(field: &'static str, text: &str, limit_chars: usize) -> Result<(), Invalid> {
     if text.contains('\0') {
         return Err(Invalid::new(
@@ -48,7 +47,7 @@ pub fn check_text(field: &'static str, text: &str, limit_chars: usize) -> Result
     Ok(())
 }
 
-/// The same, and refuses text that is empty or blank. Returns it without blanks at its ends.
+/// Like [`check_text`], and refuses empty or blank text. Returns the text trimmed.
 pub fn required_text<'a>(
     field: &'static str,
     text: &'a str,
@@ -65,7 +64,7 @@ pub fn required_text<'a>(
     }
 }
 
-/// Errors are clauses; people read sentences.
+/// Turns an error's clause into a sentence for people.
 pub fn sentence(clause: &str) -> String {
     let mut chars = clause.chars();
     let first = chars

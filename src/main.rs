@@ -1,5 +1,5 @@
-//! The command line. Each command builds what it needs with `wiring`, does one
-//! thing, and puts what others may read on standard output, alone.
+//! The command line. Each command builds what it needs with `wiring` and does one thing. Standard output
+//! carries its result only.
 
 mod background;
 mod eval;
@@ -426,7 +426,7 @@ async fn change_user(config: &Config, email: &str, act: Act) -> anyhow::Result<(
     Ok(())
 }
 
-/// Whether the account is disabled or not; it stays so.
+/// Works for disabled accounts too; they stay disabled.
 async fn set_password(config: &Config, change: UserPassword) -> anyhow::Result<()> {
     let email = Email::parse(&change.email)?;
     let password = Password::parse_new("password", &read_password(change.password_stdin)?)?;
@@ -444,7 +444,7 @@ async fn set_password(config: &Config, change: UserPassword) -> anyhow::Result<(
     Ok(())
 }
 
-/// Of the commands that are for one account.
+/// Finds the account that a command names.
 async fn find_user(config: &Config, database: &Database, email: &Email) -> anyhow::Result<UserId> {
     let accounts = wiring::accounts(config, &database.db);
     let user = accounts.find_user_by_email(email).await?;
@@ -467,7 +467,7 @@ async fn create_token(config: &Config, create: TokenCreate) -> anyhow::Result<()
     let database = Database::of_command(config).await?;
     let accounts = wiring::accounts(config, &database.db);
     let made = async {
-        // Without an address it is an operator's: the command line sees to that.
+        // clap guarantees: no e-mail address means an operator.
         let Some(email) = email else {
             return Ok(accounts.create_service_token_by_name(&name, &wish).await?);
         };

@@ -1,6 +1,6 @@
-//! What this process counts and how long things took, for Prometheus. Labels are of
-//! bounded sets: templates of routes, names of tools, kinds of failure. Never a user, an
-//! address, the host of an endpoint or a word that somebody wrote.
+//! Counters and durations of this process, for Prometheus. Label values come from bounded sets: route
+//! templates, tool names, kinds of failure. Never a user, an address, an endpoint's host or any text that a
+//! user wrote.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -17,7 +17,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use time::OffsetDateTime;
 
-/// In seconds: from a cached search to a rebuild's turn.
+/// In seconds: from a cached search to a slice of a rebuild.
 const BUCKETS_SECONDS: [f64; 14] = [
     0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 ];
@@ -26,7 +26,7 @@ const BUCKETS_SECONDS: [f64; 14] = [
 struct RequestLabels {
     method: &'static str,
     route: String,
-    /// `2xx`: the class alone.
+    /// The class alone, such as `2xx`.
     status: &'static str,
 }
 
@@ -72,19 +72,19 @@ struct PoolLabels {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct SearchLabels {
     mode: &'static str,
-    /// `true` where it was less than it could have been.
+    /// `true` if a signal was missing, such as the query's vector.
     degraded: &'static str,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct LoadLabels {
-    /// `false` where it is too large to be kept.
+    /// `false` if the index is too large to be kept.
     kept: &'static str,
 }
 
 type Timed<L> = Family<L, Histogram, fn() -> Histogram>;
 
-/// One of these a process: what is counted is the process's.
+/// The metrics of this process; there is one instance.
 struct Metrics {
     registry: Registry,
     requests: Timed<RequestLabels>,
@@ -107,7 +107,7 @@ struct Metrics {
 }
 
 static METRICS: LazyLock<Metrics> = LazyLock::new(Metrics::new);
-/// As a Unix time in seconds; 0 before the first.
+/// Unix time in seconds; 0 before the first sweep.
 static LAST_SWEEP: AtomicI64 = AtomicI64::new(0);
 
 impl Metrics {
@@ -226,12 +226,12 @@ impl Metrics {
     }
 }
 
-/// Starts counting the process's time.
+/// Starts the uptime.
 pub fn begin() {
     LazyLock::force(&METRICS);
 }
 
-/// `route` is a template of the route table, never an address; `method` one of HTTP's own.
+/// `route` is a template of the route table, never an actual path; `method` is a standard HTTP method.
 pub fn answered(method: &'static str, route: &str, status: u16, took: Duration) {
     let labels = RequestLabels {
         method,
@@ -241,7 +241,7 @@ pub fn answered(method: &'static str, route: &str, status: u16, took: Duration) 
     observe(&METRICS.requests, &labels, took);
 }
 
-/// `tool` is a name of the registry or `unknown`.
+/// `tool` is a name in the registry, or `unknown`.
 pub fn tool_called(tool: &'static str, door: &'static str, outcome: &'static str, took: Duration) {
     let labels = ToolLabels {
         tool,
@@ -251,7 +251,7 @@ pub fn tool_called(tool: &'static str, door: &'static str, outcome: &'static str
     observe(&METRICS.tools, &labels, took);
 }
 
-/// `purpose` is `embedding` or that of a chat call, `failure` its kind.
+/// `purpose` is `embedding` or that of a chat call; `failure` is its kind.
 pub fn provider_called(
     purpose: &'static str,
     provider_type: &'static str,
@@ -318,13 +318,13 @@ pub fn searched(mode: &'static str, is_degraded: bool) {
     METRICS.searches.get_or_create(&labels).inc();
 }
 
-/// A user's index was made anew; `is_kept`: it fits.
+/// A user's index was rebuilt; `is_kept`: it fits into the memory limit.
 pub fn index_loaded(is_kept: bool, took: Duration) {
     let kept = if is_kept { "true" } else { "false" };
     observe(&METRICS.index_loads, &LoadLabels { kept }, took);
 }
 
-/// One took in what had changed.
+/// An index took in the changes since its revision.
 pub fn index_refreshed() {
     METRICS.index_refreshes.inc();
 }
@@ -333,7 +333,7 @@ pub fn index_dropped() {
     METRICS.indexes_dropped.inc();
 }
 
-/// A search read all of a memory that is too large to be kept.
+/// A search read the whole of a memory that is too large to be kept.
 pub fn searched_large() {
     METRICS.searches_large.inc();
 }
@@ -346,12 +346,12 @@ pub fn call_refused() {
     METRICS.calls_refused.inc();
 }
 
-/// This process has looked for work that nobody was told of.
+/// The sweep has run in this process.
 pub fn swept(now: OffsetDateTime) {
     LAST_SWEEP.store(now.unix_timestamp(), Ordering::Relaxed);
 }
 
-/// When it last did; `None` before the first time, and where workers run elsewhere.
+/// When the sweep last ran here; `None` before the first time, and where workers run elsewhere.
 pub fn last_sweep() -> Option<OffsetDateTime> {
     let at = LAST_SWEEP.load(Ordering::Relaxed);
     (at > 0).then(|| OffsetDateTime::from_unix_timestamp(at).ok())?
@@ -371,22 +371,22 @@ fn class(status: u16) -> &'static str {
     }
 }
 
-/// One value that is looked up when somebody asks.
+/// One value that is read when the metrics are scraped.
 #[derive(Clone, Debug)]
 pub struct Gauge {
     pub name: &'static str,
     pub help: &'static str,
-    /// Names and values, both of bounded sets.
+    /// Names and values, both from bounded sets.
     pub labels: Vec<(&'static str, String)>,
     pub value: f64,
 }
 
-/// All that is counted, and these, in OpenMetrics' text form.
+/// All metrics and these gauges, in the OpenMetrics text format.
 pub fn render(gauges: &[Gauge]) -> String {
     let mut registry = Registry::with_prefix("keepsake");
-    registry.register_collector(Box::new(Asked(gauges.to_vec())));
+    registry.register_collector(Box::new(GaugeCollector(gauges.to_vec())));
     let mut text = String::new();
-    // Writing to a String does not fail.
+    // Writing to a `String` cannot fail.
     let _ = encode_registry(&mut text, &METRICS.registry);
     let _ = encode_registry(&mut text, &registry);
     write_process(&mut text);
@@ -394,11 +394,11 @@ pub fn render(gauges: &[Gauge]) -> String {
     text
 }
 
-/// Gauges of one name stand together, as the text form wants them.
+/// Gauges to encode. Those of one name must be adjacent, as the text format requires.
 #[derive(Debug)]
-struct Asked(Vec<Gauge>);
+struct GaugeCollector(Vec<Gauge>);
 
-impl Collector for Asked {
+impl Collector for GaugeCollector {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let mut at = 0;
         while let Some(first) = self.0.get(at) {
@@ -419,7 +419,7 @@ impl Collector for Asked {
     }
 }
 
-/// Under the names that every program's dashboards look for.
+/// Metrics with the standard names that dashboards look for.
 fn write_process(text: &mut String) {
     let version = env!("CARGO_PKG_VERSION");
     let uptime = METRICS.began.elapsed().as_secs_f64();
@@ -439,7 +439,7 @@ fn write_process(text: &mut String) {
     }
 }
 
-/// `None` where there is no `/proc`.
+/// `None` if there is no `/proc`.
 fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:"))?;

@@ -1,7 +1,7 @@
-//! What a panic leaves in the log: where it happened, and never its words. Those of
-//! the standard library quote the text that was cut in the middle of a character.
+//! What a panic logs: its location, and never its message. The standard library's messages may quote user
+//! text, such as a string that was sliced inside a character.
 
-/// In force for every thread of the process from here on.
+/// Sets the panic hook, for all threads of the process.
 pub fn tell_only_where() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);

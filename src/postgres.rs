@@ -1,14 +1,13 @@
-//! The embedded PostgreSQL: finds the fetched tree, initialises a cluster in the data folder
-//! once, starts it or adopts one that a killed server left running, keeps it running, and stops
-//! it on exit.
+//! The embedded PostgreSQL: finds the fetched tree, initialises a cluster in the data folder once, starts it
+//! or adopts one that a killed server left running, restarts it when it ends, and stops it on exit.
 //!
-//! It must never run two postmasters on one folder, never delete a cluster, never weaken
-//! durability, and never let what people store reach PostgreSQL's log.
+//! It must never run two postmasters on one folder, never delete a cluster, never weaken durability, and
+//! never let user content reach PostgreSQL's log.
 //!
-//! In reading order: [`lock`] decides who owns the folder; [`locate`] says where everything lies,
-//! [`account`] as whom it runs, [`tree`] with which programs, [`endpoint`] how it is reached;
-//! [`cluster`] initialises; [`process`] tells our postmaster from a stranger under its old process
-//! id; [`supervisor`] starts, watches and stops it.
+//! In reading order: [`lock`] decides who owns the folder; [`locate`] finds files, [`account`] the OS user it
+//! runs as, [`tree`] the programs, [`endpoint`] the connection; [`cluster`] initialises; [`process`]
+//! distinguishes our postmaster from a process that reuses its id; [`supervisor`] starts, watches and stops
+//! it.
 
 mod account;
 mod cluster;
@@ -33,7 +32,7 @@ use locate::{Home, Site};
 use lock::FolderLock;
 use supervisor::Supervisor;
 
-/// Why the embedded PostgreSQL cannot be used. Each message says what to do about it.
+/// Why the embedded PostgreSQL cannot be used. Each message says how to fix it.
 #[derive(Debug, thiserror::Error)]
 pub enum PostgresError {
     #[error(
@@ -122,7 +121,7 @@ pub enum PostgresError {
     Database(#[from] sqlx::Error),
 }
 
-/// For `map_err`: an I/O error with what was being done, to what.
+/// For `map_err`: adds the action and the path to an I/O error.
 fn failed_to(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PostgresError {
     move |source| PostgresError::Io {
         doing,
@@ -131,15 +130,15 @@ fn failed_to(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Post
     }
 }
 
-/// A running PostgreSQL of our own, under supervision until [`stop`](Self::stop). Dropping it
-/// asks for the same stop without waiting for it.
+/// A running, supervised PostgreSQL of our own, until [`stop`](Self::stop). Dropping it requests the same
+/// stop without waiting.
 pub struct EmbeddedPostgres {
     options: PgConnectOptions,
     stop: oneshot::Sender<()>,
     supervision: JoinHandle<Result<(), PostgresError>>,
 }
 
-/// Tells nothing: the options hold the password.
+/// Prints no fields: the options hold the password.
 impl fmt::Debug for EmbeddedPostgres {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EmbeddedPostgres").finish_non_exhaustive()
@@ -147,12 +146,12 @@ impl fmt::Debug for EmbeddedPostgres {
 }
 
 impl EmbeddedPostgres {
-    /// Takes the lock of `data_dir` (created when missing), finds, initialises, and starts or
-    /// adopts its PostgreSQL, and returns once the database `keepsake` is there. From then on
-    /// PostgreSQL is started again whenever it ends. Dropping this future stops what it started.
+    /// Locks `data_dir` (created if missing), initialises its PostgreSQL, starts or adopts it, and returns
+    /// once the database `keepsake` exists. PostgreSQL is restarted whenever it ends. Dropping this future
+    /// stops what it started.
     ///
     /// # Errors
-    /// [`PostgresError::Owned`] when another Keepsake has the folder; else what stood in the way.
+    /// [`PostgresError::Owned`] if another Keepsake holds the folder; otherwise what failed.
     pub async fn start(data_dir: &Path) -> Result<Self, PostgresError> {
         let folder = FolderLock::take(data_dir).await?;
         let (site, locks) = Site::prepare(folder).await?;
@@ -180,19 +179,19 @@ impl EmbeddedPostgres {
         Ok(postgres)
     }
 
-    /// How to reach the database `keepsake` as the superuser `postgres`; the same for as long as
-    /// this value lives, restarts of PostgreSQL included.
+    /// Connects to the database `keepsake` as the superuser `postgres`. The options do not change while this
+    /// value lives, even when PostgreSQL restarts.
     #[must_use]
     pub fn connect_options(&self) -> PgConnectOptions {
         self.options.clone()
     }
 
-    /// Stops PostgreSQL (its fast shutdown, after 30 s the immediate one) and releases the folder.
+    /// Stops PostgreSQL (fast shutdown, then immediate shutdown after 30 s) and releases the folder.
     ///
     /// # Errors
-    /// [`PostgresError::NotStopped`] when PostgreSQL outlived even that.
+    /// [`PostgresError::NotStopped`] if PostgreSQL survived both.
     pub async fn stop(self) -> Result<(), PostgresError> {
-        // The receiver is gone only when supervision has already ended.
+        // The receiver is gone only if supervision has already ended.
         let _ = self.stop.send(());
         self.supervision
             .await
@@ -200,12 +199,11 @@ impl EmbeddedPostgres {
     }
 }
 
-/// For a command run beside a server: how to reach the PostgreSQL that another process has
-/// running on `data_dir`; `None` when no other process holds the folder, or its PostgreSQL is not
-/// up (yet).
+/// For a command that runs while a server does: how to reach the PostgreSQL that another process runs on
+/// `data_dir`. `None` if no other process holds the folder, or its PostgreSQL is not up yet.
 ///
 /// # Errors
-/// When the folder's files cannot be read.
+/// If the folder's files cannot be read.
 pub fn of_running_server(data_dir: &Path) -> Result<Option<PgConnectOptions>, PostgresError> {
     if !FolderLock::is_held_by_another(data_dir)? {
         return Ok(None);

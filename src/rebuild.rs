@@ -1,5 +1,5 @@
-//! `keepsake rebuild`: computes a user's vectors anew and waits, with a progress
-//! bar. Beside a running server it shares the work with the server's workers.
+//! `keepsake rebuild`: recomputes a user's embeddings and waits, with a progress bar. If a server is running,
+//! its workers share the work.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -39,7 +39,7 @@ pub async fn rebuild(config: &Config, email: &str, is_measured: bool) -> anyhow:
     rebuilt
 }
 
-/// False where there was nothing to do.
+/// False if there was nothing to do.
 async fn start_and_wait(
     database: &Database,
     search: &Search,
@@ -82,8 +82,8 @@ async fn start_and_wait(
     Ok(true)
 }
 
-/// Runs a job of the user until this is so, whatever else may wait. Whoever has the job, a server or
-/// we, the other only looks.
+/// Runs one job of the user until `until` completes. If a server holds the job's lease, this process only
+/// waits.
 async fn work_off<T>(
     database: &Database,
     search: &Search,
@@ -115,7 +115,7 @@ async fn until_rebuilt(embeddings: &Embeddings, user: UserId) -> anyhow::Result<
     }
 }
 
-/// Beside the work: a turn of it takes seconds.
+/// Updates the bar independently of the work, since one slice takes seconds.
 async fn show(
     bar: &ProgressBar,
     embeddings: &Embeddings,
@@ -136,7 +136,7 @@ async fn show(
     }
 }
 
-/// By the job that the page asks for, of a running server or of ours.
+/// Runs the page's evaluation job, in a running server or here.
 async fn measure(database: &Database, search: &Search, user: UserId) -> anyhow::Result<()> {
     let evaluation = Evaluation::new(search.clone());
     match evaluation.ask_for(user).await? {

@@ -1,6 +1,5 @@
-//! `keepsake secret rotate`: seals every provider key anew, while servers run. It
-//! may be broken off at any moment and run again: what is done stays done, and no
-//! key is removed before nothing is left that was sealed with it.
+//! `keepsake secret rotate`: re-encrypts every provider key while servers run. It can be interrupted and run
+//! again: progress is kept, and no key is removed while anything is sealed with it.
 
 use std::time::Duration;
 
@@ -11,8 +10,8 @@ use keepsake::embedding::{Embeddings, Resealed};
 use keepsake::seal;
 use keepsake::wiring::{self, Database};
 
-/// A request that read a key before it was sealed anew may write the old one back
-/// (a form that keeps its key); by now it has.
+/// A request that read a key before it was resealed may write the old value back (a form that keeps its key).
+/// After this time such requests have ended.
 const SETTLED_AFTER: Duration = Duration::from_secs(10);
 const PASSES_MAX: usize = 10;
 
@@ -32,7 +31,7 @@ async fn rotate_on(config: &Config, database: &Database) -> anyhow::Result<()> {
         bail!("another rotation is under way on this database; wait until it has ended");
     };
     seal::begin_rotation(key, &config.data_dir)?;
-    // With the new key, which was not there before.
+    // Built after the rotation began, so that it has the new key.
     let embeddings = wiring::embeddings(config, &database.db)?;
     let done = reseal_all(&embeddings).await?;
     seal::end_rotation(key, &config.data_dir)
@@ -54,7 +53,7 @@ async fn rotate_on(config: &Config, database: &Database) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Until a pass, after what was under way has ended, finds nothing more to do.
+/// Repeats until a pass, run after older requests have ended, finds nothing to do.
 async fn reseal_all(embeddings: &Embeddings) -> anyhow::Result<Resealed> {
     let bar = ProgressBar::new(0);
     bar.set_style(ProgressStyle::with_template(

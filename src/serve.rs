@@ -1,7 +1,6 @@
-//! The server's life: start, answer, drain, stop. On SIGTERM `/readyz` is 503 at once
-//! while new requests are still answered for a moment, so that balancers notice; then
-//! nobody is let in, requests under way are finished, and the database stops. A second
-//! signal ends the process at once.
+//! The server's lifecycle: start, answer, drain, stop. On SIGTERM `/readyz` returns 503 at once, while new
+//! requests are still answered until load balancers notice. Then the server stops accepting, finishes
+//! requests in progress and stops the database. A second signal ends the process at once.
 
 use std::time::Duration;
 
@@ -22,7 +21,7 @@ pub use crate::web::Workers;
 use crate::web::{self, About, AppState, ConnectionLimits, Gate, Readiness};
 use crate::wiring::{self, Database};
 
-/// From the signal to the end of the last request; those that take longer are cut off.
+/// From the signal to the end of the last request; slower requests are cut off.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
 
 pub async fn serve(config: &Config, workers: Workers) -> anyhow::Result<()> {
@@ -38,8 +37,8 @@ pub async fn serve(config: &Config, workers: Workers) -> anyhow::Result<()> {
     served
 }
 
-/// Many systems allow a process 1,024 open files where it does not ask for more: fewer than
-/// there may be connections of clients and to the database.
+/// Many systems default to 1,024 open files per process, fewer than the client and database connections that
+/// may be open.
 fn allow_many_files() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -51,7 +50,7 @@ fn allow_many_files() {
     }
 }
 
-/// Works off jobs, and serves nobody.
+/// Runs jobs without serving requests.
 pub async fn work(config: &Config) -> anyhow::Result<()> {
     let mut signals = Signals::listen()?;
     let database = tokio::select! {
@@ -61,7 +60,7 @@ pub async fn work(config: &Config) -> anyhow::Result<()> {
     let worked = async {
         let search = wiring::search(config, &database.db)?;
         let activity = wiring::activity(&database.db);
-        let crew = Crew::start(&search, &activity);
+        let crew = JobWorkers::start(&search, &activity);
         tracing::info!("working off jobs");
         signals.first().await;
         signals.end_at_the_second();
@@ -74,13 +73,13 @@ pub async fn work(config: &Config) -> anyhow::Result<()> {
     worked
 }
 
-/// The workers of this process.
-struct Crew {
+/// The job workers of this process.
+struct JobWorkers {
     stop: watch::Sender<bool>,
     running: JoinHandle<()>,
 }
 
-impl Crew {
+impl JobWorkers {
     fn start(search: &Search, activity: &Activity) -> Self {
         let (stop, stopped) = watch::channel(false);
         let context = JobContext::new(search.for_jobs(), activity.clone());
@@ -88,7 +87,7 @@ impl Crew {
         Self { stop, running }
     }
 
-    /// No job is begun from now on, and what is left of those under way is put back.
+    /// Begins no further job; jobs in progress put their remaining work back.
     fn let_go(&self) {
         self.stop.send(true).ok();
     }
@@ -116,7 +115,7 @@ async fn serve_until(
     let embeddings = search.embeddings().clone();
     let state = wiring::app_state(config, &search, readiness.clone());
     let activity = state.activity.clone();
-    let crew = (workers == Workers::Here).then(|| Crew::start(&search, &activity));
+    let crew = (workers == Workers::Here).then(|| JobWorkers::start(&search, &activity));
     let recorder = tokio::spawn(activity.clone().keep_writing());
     let warming = embeddings.clone();
     tokio::spawn(async move { warming.warm_up().await });
@@ -137,7 +136,7 @@ async fn serve_until(
                 crew.let_go();
             }
             tracing::info!("stopping: finishing the requests under way");
-            // At a terminal no balancer has to notice anything.
+            // Ctrl-C at a terminal: there is no load balancer to wait for.
             if stop == Stop::Terminate {
                 tokio::time::sleep(config.stop_grace).await;
             }
@@ -168,7 +167,7 @@ fn announce(config: &Config, state: &AppState) {
     tracing::info!("Keepsake is at {}{islands}", config.public_url.origin());
 }
 
-/// How the process was asked to stop.
+/// The signal that asked the process to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stop {
     /// SIGTERM
@@ -178,7 +177,7 @@ enum Stop {
 }
 
 impl Stop {
-    /// 128 and the signal's number, as shells have it.
+    /// 128 plus the signal's number, as shells do.
     fn exit_code(self) -> i32 {
         match self {
             Self::Terminate => 143,
@@ -207,7 +206,7 @@ impl Signals {
         }
     }
 
-    /// As `kill -9` would: what was acknowledged is in the database.
+    /// As safe as `kill -9`: what was acknowledged is in the database.
     fn end_at_the_second(mut self) {
         tokio::spawn(async move {
             let again = self.first().await;

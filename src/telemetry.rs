@@ -1,6 +1,6 @@
-//! What the process says of itself while it runs: lines to standard error, and spans to
-//! an OpenTelemetry collector when one is configured. Lines and spans carry ids, states
-//! and times, never content, queries, keys or addresses of people.
+//! What the process reports while it runs: log lines to standard error, and spans to an OpenTelemetry
+//! collector if one is configured. Both carry ids, states and times, never content, queries, keys or people's
+//! addresses.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,25 +23,25 @@ use tracing_subscriber::filter::{Targets, filter_fn};
 use tracing_subscriber::layer::{Layer, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// A collector that does not take a batch within this loses it.
+/// A batch is dropped if the collector does not accept it within this time.
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-/// What is left at the end is sent within this.
+/// Time limit for the last batch at shutdown.
 const LAST_EXPORT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Sends what is left when the process ends.
+/// Sends the remaining spans when the process ends.
 pub struct Telemetry(Option<SdkTracerProvider>);
 
-/// To standard error: standard output is for answers.
+/// Logs to standard error: standard output is for results.
 pub fn start(config: &Config) -> anyhow::Result<Telemetry> {
-    // Not `EnvFilter`: for what it can say of spans it is asked at each step of each request.
+    // Not `EnvFilter`: its span filters are evaluated at each step of each request.
     let chosen: Targets = config.log.parse().map_err(|_| {
         anyhow::anyhow!(
             "KEEPSAKE_LOG cannot be read: `{}`; give a level (error, warn, info, debug, trace, off), or levels by target (info,keepsake=debug)",
             config.log
         )
     })?;
-    // rmcp would write down what it is sent and what it answers.
+    // rmcp would log what it receives and what it answers.
     let quiet = filter_fn(|about| {
         !about.target().starts_with("rmcp") || *about.level() <= tracing::Level::ERROR
     });
@@ -49,9 +49,9 @@ pub fn start(config: &Config) -> anyhow::Result<Telemetry> {
         Some(endpoint) => Some(exporting(endpoint.as_str())?),
         None => None,
     };
-    // The filters are everybody's: sqlx asks what is enabled without saying anything
-    // then, after which filters of single layers would drop what comes next. Our own
-    // spans are of the highest level, so that only `off` silences them.
+    // Global filters, not per-layer ones: sqlx checks what is enabled without emitting an event, after which
+    // per-layer filters drop the next one. Our own spans are at the level ERROR, so that only `off` hides
+    // them.
     let spans = traces.as_ref().map(|provider| {
         tracing_opentelemetry::layer()
             .with_tracer(provider.tracer("keepsake"))
@@ -104,7 +104,8 @@ fn exporting(endpoint: &str) -> anyhow::Result<SdkTracerProvider> {
         .build())
 }
 
-/// Spans of our own, whose fields are known; other crates' and all events may hold anything.
+/// Exports only our own spans, whose fields are known. Spans of other crates and all events may hold
+/// anything.
 #[derive(Debug)]
 struct OursAlone(SpanExporter);
 
@@ -154,7 +155,7 @@ impl Telemetry {
     }
 }
 
-/// The exporter's own thread is none of tokio's; the calls are.
+/// The exporter runs on its own thread outside tokio; the HTTP calls run on `runtime`.
 #[derive(Debug)]
 struct Client {
     http: reqwest::Client,
@@ -164,7 +165,7 @@ struct Client {
 
 impl Client {
     fn new() -> anyhow::Result<Self> {
-        // An error says that another part of the process was first, which is as good.
+        // An error means that a provider is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let http = reqwest::Client::builder()
             .no_proxy()
@@ -180,7 +181,7 @@ impl Client {
         })
     }
 
-    /// Said when it begins, and when it is over.
+    /// Logs only the first failure, and the recovery.
     fn note(&self, has_failed: bool) {
         let was_failing = self.is_failing.swap(has_failed, Ordering::Relaxed);
         match (was_failing, has_failed) {

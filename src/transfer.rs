@@ -1,5 +1,5 @@
-//! `keepsake export` and `keepsake import`: a person's data by standard output and
-//! input. What others may read goes to standard output alone, and all else beside it.
+//! `keepsake export` and `keepsake import`: a person's data through standard output and input. Standard
+//! output carries the data only; everything else goes to standard error.
 
 use std::io::{BufReader, IsTerminal, Write};
 use std::os::fd::AsFd;
@@ -79,7 +79,7 @@ pub async fn import(config: &Config, email: &str) -> anyhow::Result<()> {
     }
 }
 
-/// How much a file has is known; what comes through a pipe, not.
+/// A file's size is known; a pipe's is not.
 fn bar_of_input() -> anyhow::Result<ProgressBar> {
     let input = std::io::stdin().as_fd().try_clone_to_owned()?;
     let about = std::fs::File::from(input).metadata()?;

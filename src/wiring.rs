@@ -1,4 +1,4 @@
-//! Builds every part once and joins them. Whoever needs a part gets it from here.
+//! Builds every part once and connects them. Commands get their parts from here.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,13 +22,12 @@ use crate::search::{Reader, Search};
 use crate::tools::{Registry, ToolContext};
 use crate::web::{AppState, Parts, Readiness, Site};
 
-/// How long a start waits for a database that is itself just starting.
+/// How long a start waits for a database that is itself starting.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(60);
 const DATABASE_CLOSE_MAX: Duration = Duration::from_secs(3);
 const DATABASE_RETRY: Duration = Duration::from_millis(500);
 
-/// The database of this run: reached, brought to this program's schema, and
-/// stopped at the end if it is our own.
+/// The database of this run: connected, migrated, and stopped at the end if it is embedded.
 pub struct Database {
     pub db: Db,
     embedded: Option<EmbeddedPostgres>,
@@ -43,8 +42,8 @@ impl Database {
         }
     }
 
-    /// For a command: beside a running server its database is used; otherwise
-    /// the command starts the database for as long as it runs.
+    /// For a command: uses the database of a running server, or else starts it for the duration of the
+    /// command.
     pub async fn of_command(config: &Config) -> anyhow::Result<Self> {
         if config.database_url.is_none()
             && let Some(options) = postgres::of_running_server(&config.data_dir)?
@@ -96,7 +95,7 @@ impl Database {
     }
 }
 
-/// A database that cannot be reached yet is waited for; one that is wrong is not.
+/// Retries while the database cannot be reached; fails at once if it is unusable.
 async fn prepare_patiently(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     let start = Instant::now();
     loop {
@@ -125,7 +124,7 @@ pub fn accounts(config: &Config, db: &Db) -> Accounts {
     Accounts::new(db.clone(), wall_clock(), config.sign_up)
 }
 
-/// The life of vectors, with the clients and keys it needs.
+/// The embedding lifecycle, with the clients and keys it needs.
 pub fn embeddings(config: &Config, db: &Db) -> anyhow::Result<Embeddings> {
     let clock = wall_clock();
     let builtin = builtin::find(&config.data_dir);
@@ -147,13 +146,13 @@ pub fn embeddings(config: &Config, db: &Db) -> anyhow::Result<Embeddings> {
     }))
 }
 
-/// What searches go by, and what they read.
+/// The search, with its in-memory indexes.
 pub fn search(config: &Config, db: &Db) -> anyhow::Result<Search> {
     let reader = Reader::new(config.reader_bytes);
     Ok(Search::new(db.clone(), embeddings(config, db)?, reader))
 }
 
-/// Calls that are about to be recorded; of a command none.
+/// The recorder of calls. A command makes none, so its buffer stays empty.
 pub fn activity(db: &Db) -> Activity {
     Activity::new(db.clone(), wall_clock())
 }
@@ -190,7 +189,7 @@ pub fn app_state(config: &Config, search: &Search, readiness: Readiness) -> AppS
     })
 }
 
-/// For a command, which has no other need of the clock.
+/// For commands, which do not need the clock otherwise.
 pub fn now() -> time::OffsetDateTime {
     wall_clock().now()
 }
@@ -199,7 +198,7 @@ fn wall_clock() -> SharedClock {
     Arc::new(WallClock)
 }
 
-/// `KEEPSAKE_SITE_DIR`, or beside the build (`target/site`), or where a package puts it.
+/// `KEEPSAKE_SITE_DIR`, or `site` in the build folder, or where a package installs it.
 fn find_site(config: &Config) -> PathBuf {
     let beside_the_program = std::env::current_exe()
         .ok()

@@ -1,6 +1,5 @@
-//! What a token opens, and for whom: an agent's own token for its one user, a
-//! service token for the user of its operator that the call names. It asks the
-//! database each time, once, so that revoking and switching off are immediate.
+//! Authentication of tokens: an agent's token acts for its user, a service token for the operator's user that the call names.
+//! Each call asks the database, so that revoking and disabling take effect at once.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -14,24 +13,24 @@ use crate::db::actor::Actor;
 /// What a token may do, and for whom.
 #[derive(Clone, Debug)]
 pub struct AgentAccess {
-    /// Whose rights every transaction of the call reads again.
+    /// Checked again by every transaction of the call.
     pub actor: Actor,
     pub token_owner: TokenOwner,
     pub acting_for: ActingFor,
     pub scopes: Scopes,
-    /// Whether, and for whom, memory is switched off: then nothing is read or written.
+    /// Set if memory is switched off: then nothing may be read or written.
     pub memory_off: Option<MemoryOff>,
-    /// Whether the user wants the words of searches in the activity.
+    /// Whether the user stores search queries in the activity.
     pub keeps_queries: bool,
-    /// Which tools it is told of.
+    /// Which tools are listed.
     pub profile: ToolProfile,
 }
 
-/// Whose token it is.
+/// The owner of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TokenOwner {
     User(UserId),
-    /// Whichever of its users it acts for.
+    /// For any of its users.
     Operator(OperatorId),
 }
 
@@ -41,8 +40,7 @@ pub enum ActingFor {
     NewUser(NewUser),
 }
 
-/// An operator's user who is not there yet. Looking makes nobody: that is done by the
-/// first tool that runs ([`Accounts::make_user`]).
+/// An operator's user that does not exist yet. The first tool call creates it ([`Accounts::make_user`]); a look-up does not.
 #[derive(Clone, Debug)]
 pub struct NewUser {
     pub(super) operator_id: OperatorId,
@@ -51,7 +49,7 @@ pub struct NewUser {
     pub(super) users_max: i32,
 }
 
-/// For whom memory is switched off.
+/// What memory is switched off for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryOff {
     User,
@@ -68,27 +66,27 @@ impl MemoryOff {
     }
 }
 
-/// Why a token opens nothing.
+/// Why a token is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenRefusal {
     Unknown,
     Expired,
     Revoked,
     UserDisabled,
-    /// A service token that does not say whom it acts for.
+    /// A service token without a user id.
     UserNeeded,
-    /// An agent's own token that names a user.
+    /// An agent's token with a user id.
     UserNotAllowed,
 }
 
 impl TokenRefusal {
-    /// Whether another token is what it takes.
+    /// Whether a new token would help.
     pub fn asks_for_a_new_token(self) -> bool {
         matches!(self, Self::Unknown | Self::Expired | Self::Revoked)
     }
 }
 
-/// Where a token stands, of whichever kind.
+/// The state of a token of either kind.
 pub(super) struct TokenState {
     pub revoked: bool,
     pub expires_at: Option<OffsetDateTime>,
@@ -115,7 +113,7 @@ impl TokenState {
 type Opened<E = AccountError> = Result<Result<AgentAccess, TokenRefusal>, E>;
 
 impl Accounts {
-    /// What a token opens; `act_as` is whom a service token is to act for.
+    /// Authenticates a token; `act_as` is the user of a service token.
     pub async fn open(&self, token: &Token, act_as: Option<&ExternalId>) -> Opened {
         let mut conn = self.db.look_up().await?;
         let opened = self.open_on(&mut conn, token, act_as).await;
@@ -175,8 +173,8 @@ impl Accounts {
         }))
     }
 
-    /// Looks among the operator's own users alone, so that no token of its can
-    /// lead to an account that signs in, or to another operator's user.
+    /// Searches only the operator's own users, so that its token can never reach an account that signs in or another
+    /// operator's user.
     async fn open_for(
         &self,
         conn: &mut PgConnection,
@@ -235,13 +233,13 @@ impl Accounts {
             }),
             scopes: service.scopes,
             memory_off: MemoryOff::of(user.user_memory_enabled, user.agent_memory_enabled),
-            // It is asked for on a page, and such a user does not sign in.
+            // Only a page can enable it, and such a user has no access to pages.
             keeps_queries: false,
             profile: service.profile,
         }))
     }
 
-    /// In force at the next call of whichever agent of the user.
+    /// Takes effect at the next call of any agent of the user.
     pub async fn switch_user_memory(&self, user: UserId, on: bool) -> Result<(), AccountError> {
         let mut tx = self.db.as_user(user).await?;
         store::switch_user_memory(&mut tx, user, on, self.clock.now()).await?;
@@ -249,7 +247,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// In force when a schedule next comes round.
+    /// Takes effect when a schedule is next due.
     pub async fn set_time_zone(&self, user: UserId, zone: &Zone) -> Result<(), AccountError> {
         let mut tx = self.db.as_user(user).await?;
         store::set_time_zone(&mut tx, user, zone, self.clock.now()).await?;

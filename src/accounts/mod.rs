@@ -1,6 +1,5 @@
-//! Accounts: people, the agents that act for them, and how each is known: by
-//! password at a page, by token at the tools. Each operation is a transaction.
-//! It must never tell a stranger whether an address has an account.
+//! Accounts: users, the agents that act for them, and how they authenticate: passwords on pages, tokens for tools. Each
+//! operation is one transaction. Must never reveal to a stranger whether an address has an account.
 
 mod access;
 mod agents;
@@ -34,7 +33,7 @@ use crate::config::SignUp;
 use crate::db::Db;
 use crate::input::Invalid;
 
-/// A token's last use is written at most this often.
+/// Minimum time between two updates of a token's last use.
 const LAST_USE_RESOLUTION: Duration = Duration::minutes(1);
 const OFFER_KEPT: Duration = Duration::seconds(5);
 
@@ -78,17 +77,17 @@ pub struct Accounts {
     db: Db,
     clock: SharedClock,
     sign_up: SignUp,
-    /// Held by whoever makes an operator's user.
+    /// Serializes the creation of operators' users.
     making_users: Arc<tokio::sync::Mutex<()>>,
     hashing: Arc<Turnstile>,
     offer: Arc<Mutex<Option<(OffsetDateTime, SignUpState)>>>,
 }
 
-/// What a new token is to be.
+/// Options of a new token.
 pub struct TokenWish {
     pub scopes: Scopes,
     pub lifetime: Option<Duration>,
-    /// Of its agent or operator from now on; `None`: as it is.
+    /// New tool profile of its agent or operator; `None`: unchanged.
     pub profile: Option<ToolProfile>,
 }
 
@@ -104,13 +103,12 @@ impl Accounts {
         }
     }
 
-    /// Passwords that wait to be checked.
+    /// Number of passwords waiting to be checked.
     pub fn count_waiting_passwords(&self) -> usize {
         self.hashing.count_waiting()
     }
 
-    /// What a page offers, a few seconds old at most: a flood of sign-ins asks the database
-    /// for it once. Whoever signs up is judged by what is true then.
+    /// Cached for a few seconds, so that a flood of sign-ins costs one query. Signing up itself checks the current state.
     pub async fn sign_up_offer(&self) -> Result<SignUpState, AccountError> {
         let now = self.clock.now();
         let kept = *self.offer.lock().unwrap_or_else(PoisonError::into_inner);
@@ -120,13 +118,13 @@ impl Accounts {
             return Ok(state);
         }
         let state = self.sign_up_state().await?;
-        // That there is no account yet is true until the first one is made.
+        // Not cached while there is no account: that changes with the first sign-up.
         let kept = (!state.is_first).then_some((now, state));
         *self.offer.lock().unwrap_or_else(PoisonError::into_inner) = kept;
         Ok(state)
     }
 
-    /// Whether the first account is still to be made, and whether a stranger may make one.
+    /// Whether the first account does not exist yet, and whether sign-up is open.
     async fn sign_up_state(&self) -> Result<SignUpState, AccountError> {
         let mut conn = self.db.system_connection().await?;
         let is_first = !store::any_admin_exists(&mut conn).await?;
@@ -145,7 +143,7 @@ impl Accounts {
         }
     }
 
-    /// Makes an account for whoever asks, if sign-up allows; the first is the admin.
+    /// Creates an account, if sign-up is allowed; the first one is an admin.
     pub async fn sign_up(&self, email: &Email, password: Password) -> Result<UserId, AccountError> {
         let place = self.hashing.place()?;
         if !self.sign_up_state().await?.is_open {
@@ -166,7 +164,7 @@ impl Accounts {
         Ok(user)
     }
 
-    /// Makes an account at the command line's word (`keepsake user create`).
+    /// Creates an account from the command line (`keepsake user create`).
     pub async fn create_user(
         &self,
         email: &Email,
@@ -182,25 +180,25 @@ impl Accounts {
         Ok(user)
     }
 
-    /// Everybody who signs in.
+    /// All users who sign in.
     pub async fn list_users(&self) -> Result<Vec<User>, AccountError> {
         Ok(store::list_users(&mut *self.db.system_connection().await?).await?)
     }
 
-    /// Those who sign in and those of operators.
+    /// Users who sign in, and operators' users.
     pub async fn count_users(&self) -> Result<i64, AccountError> {
         Ok(store::count_users(&mut *self.db.system_connection().await?).await?)
     }
 
-    /// Takes the same time whether the address is known or not. Whoever makes a web session of
-    /// it finishes with [`Accounts::finish_sign_in`].
+    /// Takes the same time for an unknown address. After creating the web session, the caller must call
+    /// [`Accounts::finish_sign_in`].
     pub async fn sign_in(
         &self,
         email: &Email,
         password: Password,
     ) -> Result<Verified, AccountError> {
         let place = self.hashing.place()?;
-        // The connection goes back before the slow part.
+        // Release the connection before the slow part.
         let found =
             store::find_credentials(&mut *self.db.system_connection().await?, email).await?;
         let hash = found.as_ref().map(|found| found.password_hash.clone());
@@ -213,16 +211,15 @@ impl Accounts {
         })
     }
 
-    /// False where the password was changed or the account disabled since: then the web session
-    /// that was made must end. Called once that session is there, so that a change which comes
-    /// later ends it.
+    /// Returns false if the password was changed or the account disabled since; the new web session must then be deleted.
+    /// Called after that session exists, so that a later change deletes it.
     pub async fn finish_sign_in(&self, verified: &Verified) -> Result<bool, AccountError> {
         let now = self.clock.now();
         let mut conn = self.db.system_connection().await?;
         Ok(store::note_verified_sign_in(&mut conn, verified, now).await?)
     }
 
-    /// For what somebody who is signed in must confirm.
+    /// Checks the password of a signed-in user who must confirm an action.
     pub async fn is_password_of(
         &self,
         user: UserId,
@@ -246,7 +243,7 @@ impl Accounts {
         }))
     }
 
-    /// Ends every web session of the user, this one included.
+    /// Ends all web sessions of the user, including this one.
     pub async fn change_password(
         &self,
         user: UserId,
@@ -271,7 +268,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// The user of a web session; `None` once disabled.
+    /// The user of a web session; `None` if disabled.
     pub async fn active_user(&self, user: UserId) -> Result<Option<User>, AccountError> {
         let found = store::find_user(&mut *self.db.system_connection().await?, user).await?;
         Ok(found.filter(|u| !u.disabled))
@@ -283,14 +280,14 @@ impl Accounts {
         Ok(found.map(|c| c.user_id))
     }
 
-    /// Removes web sessions that have run out; called now and then.
+    /// Deletes expired web sessions; called periodically.
     pub async fn sweep_web_sessions(&self) -> Result<u64, AccountError> {
         let mut conn = self.db.system_connection().await?;
         Ok(store::delete_expired_web_sessions(&mut conn, self.clock.now()).await?)
     }
 }
 
-/// Who gave the right password, and what it was compared with.
+/// A user whose password was verified, with the hash it was verified against.
 pub struct Verified {
     pub user: UserId,
     password_hash: String,
@@ -298,8 +295,7 @@ pub struct Verified {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignUpState {
-    /// There is no admin yet: accounts that were made at the command line
-    /// (or `make demo`) do not take the first person's place.
+    /// There is no admin yet. Accounts created from the command line (or by `make demo`) do not count.
     pub is_first: bool,
     /// Somebody can sign in.
     pub has_accounts: bool,
@@ -317,7 +313,7 @@ fn check_scopes(scopes: &Scopes) -> Result<(), Invalid> {
     ))
 }
 
-/// Only who looks after the server, or whoever may sign up here, ever reads this.
+/// Only shown to the server's operator or where sign-up is allowed, so it reveals nothing to strangers.
 fn address_taken() -> AccountError {
     Invalid::new(
         "email",

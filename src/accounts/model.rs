@@ -1,5 +1,4 @@
-//! Who there is: users, agents, tokens. Types that cannot be mixed up, and the
-//! rules a name, an address or a password must keep.
+//! Users, agents and tokens: distinct id types, and the rules for names, addresses and passwords.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -25,13 +24,13 @@ pub const USERS_PER_OPERATOR_DEFAULT: i32 = 10_000;
 pub const USERS_PER_OPERATOR_MAX: i32 = 10_000_000;
 pub const EXTERNAL_ID_CHARS_MAX: usize = 200;
 
-/// The scope that only service tokens have.
+/// The scope of service tokens only.
 pub const ACT_AS: &str = "act_as";
 
 pub use crate::db::UserId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AgentId(pub i64);
-/// Of an agent's token or of an operator's: each kind counts for itself.
+/// Of an agent's or an operator's token; the two kinds are numbered separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TokenId(pub i64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,7 +50,7 @@ impl Role {
         }
     }
 
-    /// The column's check admits nothing else.
+    /// The column's check constraint allows no other value.
     pub fn from_column(role: &str) -> Self {
         if role == "admin" {
             Self::Admin
@@ -61,14 +60,14 @@ impl Role {
     }
 }
 
-/// Somebody who signs in.
+/// A user who signs in.
 #[derive(Clone, Debug)]
 pub struct User {
     pub id: UserId,
     pub email: String,
     pub role: Role,
     pub disabled: bool,
-    /// Whether their agents may read and write memory.
+    /// Whether the user's agents may read and write memory.
     pub memory_enabled: bool,
     pub time_zone: Zone,
     pub created_at: OffsetDateTime,
@@ -104,12 +103,12 @@ impl Email {
     }
 }
 
-/// A password as typed. It has no way into a log, a page or a column.
+/// A password as typed. Cannot be logged, displayed or stored.
 #[derive(Clone)]
 pub struct Password(String);
 
 impl Password {
-    /// For a new password: 10 to 256 characters, whatever they are.
+    /// A new password: 10 to 256 characters of any kind.
     pub fn parse_new(field: &'static str, text: &str) -> Result<Self, Invalid> {
         check_text(field, text, PASSWORD_CHARS_MAX)?;
         if text.chars().count() < PASSWORD_CHARS_MIN {
@@ -124,7 +123,7 @@ impl Password {
         Ok(Self(text.to_owned()))
     }
 
-    /// For one that is only compared.
+    /// A password that is only compared.
     pub fn to_compare(text: &str) -> Self {
         Self(text.chars().take(PASSWORD_CHARS_MAX + 1).collect())
     }
@@ -140,7 +139,7 @@ impl fmt::Debug for Password {
     }
 }
 
-/// Of an agent; an operator's too, since its agents are called after it.
+/// Name of an agent or of an operator, whose agents have its name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentName(String);
 
@@ -162,14 +161,14 @@ impl AgentName {
     }
 }
 
-/// How an operator calls one of its users: an opaque name, compared exactly.
+/// An operator's id of one of its users: opaque, compared exactly.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalId(String);
 
 impl ExternalId {
     pub const HEADER: &str = "Keepsake-User";
 
-    /// From the bytes of the header.
+    /// From the bytes of an HTTP header.
     pub fn parse(bytes: &[u8]) -> Result<Self, Invalid> {
         let refuse = |code, what: &str| {
             let sentence = format!(
@@ -195,8 +194,8 @@ impl ExternalId {
     }
 }
 
-/// Two ids or addresses that look the same are better no two users: soft hyphens, zero widths,
-/// directions, line and paragraph separators.
+/// Rejected, because two ids or addresses could look the same: soft hyphens, zero-width and direction characters, line and
+/// paragraph separators.
 fn is_invisible(c: char) -> bool {
     matches!(
         c,
@@ -204,12 +203,12 @@ fn is_invisible(c: char) -> bool {
     )
 }
 
-/// How many users an operator may have.
+/// Limit on the users of an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UsersMax(i32);
 
 impl UsersMax {
-    /// Blank means the default.
+    /// Blank is the default.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         match text.trim() {
             "" => Ok(Self::default()),
@@ -241,7 +240,7 @@ impl Default for UsersMax {
     }
 }
 
-/// What a token may do.
+/// A permission of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
     MemoryRead,
@@ -280,23 +279,23 @@ impl FromStr for Scope {
 
 pub type Scopes = BTreeSet<Scope>;
 
-/// Which tools an agent is told of: every conversation pays for the list. It permits nothing and
-/// forbids nothing, as that is what scopes are for.
+/// Which tools are listed to an agent, because every conversation pays for the list. Grants and forbids nothing: that is what
+/// scopes are for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToolProfile {
-    /// One tool for everything, for models that several confuse.
+    /// One tool for everything, for models that confuse several.
     Single,
-    /// What every agent needs.
+    /// The tools that every agent needs.
     #[default]
     Core,
-    /// All of them.
+    /// All tools.
     Full,
 }
 
 impl ToolProfile {
     pub const ALL: [Self; 3] = [Self::Single, Self::Core, Self::Full];
 
-    /// Whether its list has a tool whose smallest list this is.
+    /// Whether this profile lists a tool whose smallest profile is `smallest`.
     pub fn lists(self, smallest: Self) -> bool {
         match (self, smallest) {
             (Self::Single, _) | (_, Self::Single) => self == smallest,
@@ -312,7 +311,7 @@ impl ToolProfile {
         }
     }
 
-    /// The column's check admits nothing else.
+    /// The column's check constraint allows no other value.
     pub(in crate::accounts) fn from_column(text: &str) -> Self {
         text.parse().unwrap_or_default()
     }
@@ -333,12 +332,12 @@ impl FromStr for ToolProfile {
     }
 }
 
-/// Of a column: a scope that this version does not know allows nothing.
+/// From a column; a scope unknown to this version grants nothing.
 pub(super) fn parse_scopes(column: &[String]) -> Scopes {
     column.iter().filter_map(|s| s.parse().ok()).collect()
 }
 
-/// How long a token lives: `None` for ever, otherwise 1 to 3,650 days.
+/// A token's lifetime: 1 to 3,650 days; `None`: unlimited.
 pub fn parse_expires_days(days: Option<i64>) -> Result<Option<time::Duration>, Invalid> {
     match days {
         None => Ok(None),
@@ -352,7 +351,7 @@ pub fn parse_expires_days(days: Option<i64>) -> Result<Option<time::Duration>, I
 }
 
 /// # Errors
-/// [`Invalid`] where no time zone has this name.
+/// [`Invalid`] if no time zone has this name.
 pub fn parse_time_zone(name: &str) -> Result<Zone, Invalid> {
     Zone::find(name.trim()).ok_or_else(|| {
         Invalid::new(
@@ -370,12 +369,12 @@ pub struct Agent {
     pub created_at: OffsetDateTime,
     pub memory_enabled: bool,
     pub profile: ToolProfile,
-    /// Items this agent wrote, active and archived.
+    /// Number of items the agent wrote, active and archived.
     pub item_count: i64,
     pub settings: AgentSettings,
 }
 
-/// A token as it is kept: everything but the token.
+/// A stored token, without its secret.
 #[derive(Clone, Debug)]
 pub struct TokenRecord {
     pub id: TokenId,
@@ -387,18 +386,17 @@ pub struct TokenRecord {
     pub revoked_at: Option<OffsetDateTime>,
 }
 
-/// On whose behalf something is done, and by which agent: what every operation
-/// on memory asks for. A person at a page has no agent.
+/// The user, and the agent if any, for whom an operation on memory runs. A user on a page has no agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Viewer {
     pub user_id: UserId,
     pub agent_id: Option<AgentId>,
-    /// Memory of somebody else that it may read after its own.
+    /// Another user's memory that it may also read.
     pub lent: Option<Lent>,
 }
 
 impl Viewer {
-    /// At a page.
+    /// On a page.
     pub fn person(user_id: UserId) -> Self {
         Self {
             user_id,
@@ -416,27 +414,27 @@ impl Viewer {
     }
 }
 
-/// What a team's leader or an operator's pool lends, as its token's look-up found it; each transaction that reads it asks
-/// again (`crate::db::Db::lent_to`).
+/// Memory lent by a team's leader or an operator's pool, as found when the token was looked up. Each transaction that reads it
+/// checks again (`crate::db::Db::lent_to`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lent {
     pub user_id: UserId,
-    /// The leader; `None`: it is the operator's pool.
+    /// The leader; `None`: the operator's pool.
     pub leader: Option<AgentId>,
-    /// What answers call it.
+    /// Display name.
     pub name: Arc<str>,
 }
 
 impl Lent {
-    /// What answers call an operator's pool.
+    /// Display name of an operator's pool.
     pub const POOL: &'static str = "the global pool";
 
-    /// Of somebody else than this reader.
+    /// Whether it belongs to another user than the reader.
     pub fn is_anothers(&self, reader: UserId) -> bool {
         self.user_id != reader
     }
 
-    /// Why a write that names something of it is refused (GoClaw's words, of a team).
+    /// Why a write to it is refused (GoClaw's wording for teams).
     pub fn refusal(&self) -> &'static str {
         match self.leader {
             Some(_) => "memory is read-only for team members",

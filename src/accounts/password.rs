@@ -1,7 +1,5 @@
-//! Passwords: argon2id with 19 MiB and two passes, off the async threads, at
-//! most two at a time and a bounded number waiting, so that a flood of sign-ins
-//! takes neither the memory nor the cores. An unknown user costs as much time
-//! as a known one.
+//! Password hashing: argon2id with 19 MiB and two passes, on blocking threads. At most two run at a time and a bounded number
+//! wait, so that a flood of sign-ins cannot use up memory or cores. An unknown user takes as long as a known one.
 
 use std::sync::{Arc, LazyLock};
 
@@ -18,11 +16,10 @@ const MEMORY_KIB: u32 = 19 * 1024;
 const PASSES: u32 = 2;
 const LANES: u32 = 1;
 const HASHES_AT_ONCE: usize = 2;
-/// About a second's work on two cores: whoever comes after would wait longer
-/// than people do.
+/// About a second of work on two cores; longer waits are not acceptable for users.
 const WAITING_MAX: usize = 64;
 
-/// What an unknown user's password is compared with.
+/// The hash that an unknown user's password is compared with.
 static NOBODY: LazyLock<String> =
     LazyLock::new(|| hash_now(b"nobody's password").unwrap_or_default());
 
@@ -34,14 +31,13 @@ pub enum HashError {
     Failed(String),
 }
 
-/// Lets two through at once, and turns away whoever finds the queue full.
+/// Allows two at a time, and rejects when the queue is full.
 pub(super) struct Turnstile {
     turns: Arc<Semaphore>,
     places: Arc<Semaphore>,
 }
 
-/// A place in the queue. It is taken before anything is looked up, so that whoever is
-/// turned away has cost the database nothing.
+/// A place in the queue. Acquired before any look-up, so that a rejected request costs no query.
 pub(super) struct Place(OwnedSemaphorePermit);
 
 impl Turnstile {
@@ -52,7 +48,7 @@ impl Turnstile {
         }
     }
 
-    /// Passwords that wait for their turn; [`WAITING_MAX`] at most.
+    /// Number of waiting passwords, at most [`WAITING_MAX`].
     pub(super) fn count_waiting(&self) -> usize {
         WAITING_MAX - self.places.available_permits()
     }
@@ -62,14 +58,13 @@ impl Turnstile {
         place.map(Place).map_err(|_| HashError::Busy)
     }
 
-    /// A hash in PHC form, parameters and salt included.
+    /// A hash in PHC format, with parameters and salt.
     pub(super) async fn hash(&self, place: Place, password: Password) -> Result<String, HashError> {
         self.pass(place, move || hash_now(password.as_bytes()))
             .await?
     }
 
-    /// Whether the password is the one that was hashed; with no hash, false after
-    /// the same time.
+    /// Whether the password matches the hash; without a hash, false after the same time.
     pub(super) async fn verify(
         &self,
         place: Place,
@@ -87,7 +82,7 @@ impl Turnstile {
         .await
     }
 
-    /// The turn goes with the work: whoever hangs up frees it no sooner.
+    /// The permit moves into the work: a client that disconnects does not release it early.
     async fn pass<T: Send + 'static>(
         &self,
         Place(place): Place,
@@ -126,7 +121,7 @@ mod tests {
 
     use super::*;
 
-    /// 200 at once, of whom half hang up while they wait or while their work runs.
+    /// 200 at once, half of which are cancelled while waiting or running.
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
     async fn two_work_at_once_the_queue_is_bounded_and_hanging_up_frees_no_turn() {
         static RUNNING: AtomicUsize = AtomicUsize::new(0);

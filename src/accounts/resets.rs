@@ -1,6 +1,5 @@
-//! A forgotten password: an admin makes a link that sets a new one, once and within a day, or
-//! whoever runs the server sets it at the command line. Either ends every web session of the
-//! account and enables nobody. The link is an invitation that makes no account.
+//! Password resets: by a link from an admin, valid once and for a day, or from the command line. Both end all web sessions of
+//! the account and do not enable a disabled one. The link is stored as an invitation that creates no account.
 
 use time::{Duration, OffsetDateTime};
 
@@ -10,7 +9,7 @@ use super::{AccountError, Accounts, Password, UserId, people};
 
 pub const LIFETIME: Duration = Duration::hours(24);
 
-/// A link that can still be used.
+/// A link that is still valid.
 #[derive(Clone, Debug)]
 pub struct OpenReset {
     pub user: UserId,
@@ -19,7 +18,7 @@ pub struct OpenReset {
 }
 
 impl Accounts {
-    /// For somebody who signs in, disabled or not; an older link of theirs ends.
+    /// For an account that signs in, disabled or not; replaces its previous link.
     pub async fn make_reset_link(
         &self,
         admin: UserId,
@@ -45,7 +44,7 @@ impl Accounts {
         Ok(store::find_open_reset(&mut conn, &token.hash(), self.clock.now()).await?)
     }
 
-    /// Sets the password and ends every web session of the account.
+    /// Sets the password and ends all web sessions of the account.
     pub async fn use_reset_link(
         &self,
         token: &LinkToken,
@@ -66,7 +65,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// At the command line's word (`keepsake user set-password`).
+    /// From the command line (`keepsake user set-password`).
     pub async fn set_password(&self, user: UserId, password: Password) -> Result<(), AccountError> {
         let hash = self.hashing.hash(self.hashing.place()?, password).await?;
         let now = self.clock.now();

@@ -1,5 +1,4 @@
-//! The accounts' tables. Functions that look something up before any user is
-//! known take a connection of the *system* role; the others one that knows its user.
+//! SQL of accounts. Look-ups before a user is known need a connection of the *system* role, the others one bound to its user.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -11,14 +10,14 @@ use super::model::{
 };
 use crate::clock::Zone;
 
-// System role: nobody is known yet.
+// System role: no user is known yet.
 
-/// Holds off other changes to who is an admin until this transaction ends, so that only
-/// one account is the first, and one admin stays. Whoever acts as an admin takes it before their
-/// own row is locked (`Db::as_system_after`), or two who demote each other would deadlock.
+/// Serializes changes of who is an admin, so that only one account is the first and one admin always remains. An admin's own
+/// action must take it before its own row is locked (`Db::as_system_after`), or two admins who demote each other would
+/// deadlock.
 pub const LOCK_ADMINS: &str = "SELECT pg_advisory_xact_lock(hashtext('keepsake admins'));";
 
-/// Whether somebody can sign in: users of an operator have no password.
+/// Whether anybody can sign in; operators' users have no password.
 pub async fn any_account_exists(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT EXISTS (SELECT FROM users WHERE password_hash IS NOT NULL) AS "exists!""#
@@ -33,7 +32,7 @@ pub async fn any_admin_exists(conn: &mut PgConnection) -> Result<bool, sqlx::Err
         .await
 }
 
-/// `None` when the address has an account already.
+/// `None` if the address already has an account.
 pub async fn insert_user(
     conn: &mut PgConnection,
     email: &Email,
@@ -80,7 +79,7 @@ impl From<UserLookup> for User {
     }
 }
 
-/// Everybody who signs in, oldest first.
+/// All users who sign in, oldest first.
 pub async fn list_users(conn: &mut PgConnection) -> Result<Vec<User>, sqlx::Error> {
     let rows = sqlx::query_as!(
         UserLookup,
@@ -93,14 +92,14 @@ pub async fn list_users(conn: &mut PgConnection) -> Result<Vec<User>, sqlx::Erro
     Ok(rows.into_iter().map(User::from).collect())
 }
 
-/// Those who sign in and those of operators.
+/// Users who sign in, and operators' users.
 pub async fn count_users(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(r#"SELECT count(*) AS "n!" FROM users"#)
         .fetch_one(conn)
         .await
 }
 
-/// Of somebody who signs in.
+/// A user who signs in.
 pub async fn find_user(conn: &mut PgConnection, id: UserId) -> Result<Option<User>, sqlx::Error> {
     let row = sqlx::query_as!(
         UserLookup,
@@ -147,7 +146,7 @@ pub async fn find_password_hash(
     Ok(hash.flatten())
 }
 
-/// Sets the password and ends every web session of the user.
+/// Sets the password and ends all web sessions of the user.
 pub async fn update_password(
     conn: &mut PgConnection,
     user: UserId,
@@ -165,7 +164,7 @@ pub async fn update_password(
     delete_web_sessions_of(conn, user).await
 }
 
-/// The same, unless the password is another by now than the one that was verified.
+/// [`update_password`], unless the password has changed since it was verified.
 pub async fn replace_password(
     conn: &mut PgConnection,
     verified: &Verified,
@@ -198,7 +197,7 @@ pub async fn delete_web_sessions_of(
     Ok(())
 }
 
-/// Of an account that was just made.
+/// For a new account.
 pub async fn note_sign_in(
     conn: &mut PgConnection,
     user: UserId,
@@ -214,8 +213,7 @@ pub async fn note_sign_in(
     Ok(())
 }
 
-/// Waits for whoever is changing the account. False when it was disabled, or its password changed,
-/// since that was verified.
+/// Waits for concurrent changes of the account. Returns false if it was disabled or its password changed since it was verified.
 pub async fn note_verified_sign_in(
     conn: &mut PgConnection,
     verified: &Verified,
@@ -233,7 +231,7 @@ pub async fn note_verified_sign_in(
     Ok(done.rows_affected() == 1)
 }
 
-/// What a token's hash leads to, whatever state it is in.
+/// The data of a token's hash, whatever its state.
 pub struct TokenLookup {
     pub user_id: UserId,
     pub agent_id: AgentId,
@@ -308,7 +306,7 @@ pub async fn touch_token(
     Ok(())
 }
 
-/// False when a session with this id exists already.
+/// Returns false if a session with this id exists already.
 pub async fn insert_web_session(
     conn: &mut PgConnection,
     id_hash: &[u8],
@@ -329,7 +327,7 @@ pub async fn insert_web_session(
     Ok(done.rows_affected() == 1)
 }
 
-/// Writes a session that still exists: one that was ended meanwhile stays ended.
+/// Updates an existing session: one that was ended meanwhile is not recreated.
 pub async fn update_web_session(
     conn: &mut PgConnection,
     id_hash: &[u8],
@@ -384,7 +382,7 @@ pub async fn delete_expired_web_sessions(
     Ok(done.rows_affected())
 }
 
-/// The time zones of all users, UTC first whether it is anybody's or not.
+/// The time zones of all users, always including UTC, which comes first.
 pub async fn list_time_zones(conn: &mut PgConnection) -> Result<Vec<String>, sqlx::Error> {
     let mut zones = vec![Zone::UTC.to_owned()];
     let others =
@@ -393,9 +391,9 @@ pub async fn list_time_zones(conn: &mut PgConnection) -> Result<Vec<String>, sql
     Ok(zones)
 }
 
-// App role: the transaction knows its user.
+// App role: the transaction is bound to its user.
 
-/// `None`: the account is gone, or its erasure has begun.
+/// `None` if the account does not exist or is being erased.
 pub async fn find_time_zone(
     conn: &mut PgConnection,
     user: UserId,

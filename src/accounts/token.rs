@@ -1,6 +1,5 @@
-//! An agent's token: `ks_`, 32 random bytes, a checksum, all in lower-case hex.
-//! It is shown once; what is kept is its SHA-256. A token that was mistyped or
-//! cut is told from a revoked one without asking the database.
+//! An agent's token: `ks_`, 32 random bytes and a checksum, in lower-case hex. It is shown once; its SHA-256 is stored. The
+//! checksum tells a mistyped or truncated token from a revoked one without a query.
 
 use std::fmt;
 
@@ -13,13 +12,13 @@ const RANDOM_BYTES: usize = 32;
 const CHECKSUM_BYTES: usize = 4;
 const HINT_CHARS: usize = 4;
 
-/// Text is given out by [`Token::reveal`] alone.
+/// The text is only available through [`Token::reveal`].
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
 
 impl Token {
     /// # Errors
-    /// When the operating system has no randomness to give.
+    /// If the operating system provides no randomness.
     pub fn generate() -> Result<Self, rand::rand_core::OsError> {
         let mut random = [0_u8; RANDOM_BYTES];
         OsRng.try_fill_bytes(&mut random)?;
@@ -28,7 +27,7 @@ impl Token {
         Ok(Self(format!("{PREFIX}{body}{checksum}")))
     }
 
-    /// `None` when this cannot be a token that was ever given out.
+    /// `None` if it cannot be a token of this server.
     pub fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_prefix(PREFIX)?;
         let (body, sum) = rest.split_at_checked(RANDOM_BYTES * 2)?;
@@ -38,7 +37,7 @@ impl Token {
         (is_hex && sum == checksum(body)).then(|| Self(text.to_owned()))
     }
 
-    /// Whether a text was meant as a token, whole or not.
+    /// Whether a text looks like a token, complete or not.
     pub fn is_like(text: &str) -> bool {
         text.starts_with(PREFIX)
     }
@@ -47,12 +46,12 @@ impl Token {
         Sha256::digest(self.0.as_bytes()).into()
     }
 
-    /// The last characters, to tell tokens apart in a list.
+    /// The last characters, to identify a token in a list.
     pub fn hint(&self) -> &str {
         &self.0[self.0.len() - HINT_CHARS..]
     }
 
-    /// The token itself, for the one answer that shows it.
+    /// The token itself, for the only response that shows it.
     pub fn reveal(self) -> String {
         self.0
     }

@@ -1,7 +1,6 @@
-//! Who called which tool, when, how it ended, and which items were returned or
-//! touched. Append-only. A write is recorded in its own transaction ([`Call::write`]),
-//! everything else in batches a moment later (`writer.rs`), so that a search pays no
-//! commit. Content never comes here, and a query's words only where their user asks.
+//! The log of tool calls: who, when, outcome, and the items returned or changed. Append-only. A write is recorded in its own
+//! transaction ([`Call::write`]), other calls in batches a moment later (`writer.rs`), so that a search pays no commit. Never
+//! stores content, and queries only if the user enables it.
 
 mod model;
 mod store;
@@ -21,27 +20,25 @@ use time::{Duration, OffsetDateTime};
 use crate::accounts::{AgentId, UserId, Viewer, list_agent_names};
 use crate::clock::SharedClock;
 use crate::db::Db;
-use model::{CANCELLED, Entry, ITEMS_MAX, KEPT_QUERY_CHARS_MAX, OfTeam};
+use model::{CANCELLED, Entry, ITEMS_MAX, KEPT_QUERY_CHARS_MAX, TeamRead};
 use writer::Queue;
 
-/// A tool call under way, and on whose behalf. It is recorded once, however it ends:
-/// dropped before, because its client went away, as `cancelled`.
+/// A running tool call. Recorded exactly once: as `cancelled` if dropped early, because its client disconnected.
 pub struct Call {
     pub viewer: Viewer,
     tool: &'static str,
     at: OffsetDateTime,
     started: Instant,
     activity: Activity,
-    /// Nothing more is to be recorded.
+    /// The call needs no more recording.
     is_settled: Arc<AtomicBool>,
-    /// Of what is lent to the agent, what was read.
+    /// The lent items that were read.
     lent: OnceLock<Vec<i64>>,
 }
 
 impl Call {
-    /// Records that it went well, in the transaction of what it changed: both are
-    /// committed or neither, and nothing else is recorded of it, since whether a
-    /// commit that was not answered happened, nobody knows. Its duration is that up to here.
+    /// Records success in the transaction of the change, so that both are committed or neither. Nothing else is recorded
+    /// afterwards, because the outcome of an unanswered commit is unknown. The duration ends here.
     pub async fn write(&self, conn: &mut PgConnection, items: Vec<i64>) -> Result<(), sqlx::Error> {
         let entry = self.entry(OK, items, None);
         store::insert(conn, self.viewer.user_id, &[entry]).await?;
@@ -49,7 +46,7 @@ impl Call {
         Ok(())
     }
 
-    /// For whoever writes what it changes together with others' changes.
+    /// For a caller that writes this change together with others.
     pub fn record(&self) -> Record {
         Record {
             agent_id: self.viewer.agent_id,
@@ -60,30 +57,30 @@ impl Call {
         }
     }
 
-    /// Its [`Record`] was not written after all.
+    /// The [`Record`] was not written after all.
     pub fn take_back(&self) {
         self.is_settled.store(false, Ordering::Relaxed);
     }
 
-    /// It went well; nothing is done where it has recorded itself. `query` only where
-    /// its user wants queries kept: it waits in memory, and is kept if that is still so.
+    /// Records success, unless the call has recorded itself. Pass `query` only if the user stores queries; the setting is
+    /// checked again when it is written.
     pub fn succeeded(self, items: Vec<i64>, query: Option<&str>) {
         let query = query.map(|words| words.chars().take(KEPT_QUERY_CHARS_MAX).collect());
         self.settle(OK, items, query);
     }
 
-    /// It ended in an error, by its stable code.
+    /// Records an error by its stable code.
     pub fn failed(self, code: &'static str) {
         self.settle(code, Vec::new(), None);
     }
 
-    /// It may have changed something or not: then nothing is said of it.
+    /// The outcome of its change is unknown: records nothing.
     pub fn ended_unknown(self) {
         self.is_settled.store(true, Ordering::Relaxed);
     }
 
-    /// What is lent to the agent that calls was read, and these of its items are in the answer: the leader's activity has it
-    /// too. An operator's pool has none: of whom it is read the activity of its users tells.
+    /// Records that these lent items are in the answer, also in the leader's activity. An operator's pool has no activity of
+    /// its own.
     pub fn read_lent(&self, items: Vec<i64>) {
         let lent = self.viewer.lent.as_ref();
         let leader = lent.and_then(|lent| Some((lent.user_id, lent.leader?)));
@@ -91,7 +88,7 @@ impl Call {
             self.activity.0.queue.push(Entry {
                 user,
                 agent: Some(leader),
-                of_team: Some(Box::new(OfTeam::Member(self.viewer.user_id, agent))),
+                of_team: Some(Box::new(TeamRead::Member(self.viewer.user_id, agent))),
                 ..self.entry(OK, items.clone(), None)
             });
         }
@@ -116,7 +113,7 @@ impl Call {
         mut items: Vec<i64>,
         mut query: Option<String>,
     ) -> Entry {
-        // It may wait: no more room than it needs.
+        // Entries wait in memory, so keep them small.
         items.truncate(ITEMS_MAX);
         items.shrink_to_fit();
         query.iter_mut().for_each(String::shrink_to_fit);
@@ -130,22 +127,22 @@ impl Call {
             duration_us: duration_us(self.started),
             items,
             query,
-            of_team: lent.map(|lent| Box::new(OfTeam::Lent(lent.clone()))),
+            of_team: lent.map(|lent| Box::new(TeamRead::Lent(lent.clone()))),
         }
     }
 }
 
-/// What is written of a call that went well ([`OK`]), in the transaction of what it changed.
+/// A successful call ([`OK`]), to be recorded in the transaction of its change.
 pub struct Record {
     agent_id: Option<AgentId>,
-    /// When the call came in.
+    /// When the call arrived.
     at: OffsetDateTime,
     tool: &'static str,
     started: Instant,
     is_settled: Arc<AtomicBool>,
 }
 
-/// Of calls of one user, each with the items that it touched.
+/// Records calls of one user, each with the items it changed.
 pub async fn write_records(
     conn: &mut PgConnection,
     user: UserId,
@@ -166,7 +163,7 @@ pub async fn write_records(
     store::insert(conn, user, &entries).await
 }
 
-/// A call that went well, as it is written beside what it changed.
+/// A successful call, as JSON for the statement that writes its change.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Recorded {
     #[serde(with = "time::serde::rfc3339")]
@@ -184,8 +181,8 @@ impl Record {
         }
     }
 
-    /// Asked right before the commit: from here on nothing else is recorded of the call.
-    /// False where something is already: its client has gone, and nothing is to be changed.
+    /// Called right before the commit: claims the recording of the call. Returns false if its client has disconnected; then
+    /// nothing may be changed.
     pub fn settle(&self) -> bool {
         !self.is_settled.swap(true, Ordering::Relaxed)
     }
@@ -201,7 +198,7 @@ impl Drop for Call {
     }
 }
 
-/// Cheap to clone; one is made at the start.
+/// Cheap to clone; one is created at startup.
 #[derive(Clone)]
 pub struct Activity(Arc<Inner>);
 
@@ -248,7 +245,7 @@ impl Activity {
         Ok(page)
     }
 
-    /// The rows alone.
+    /// Only the rows.
     pub async fn list(&self, user: UserId, filter: &Filter) -> Result<Vec<Row>, sqlx::Error> {
         let mut tx = self.0.db.as_user(user).await?;
         let rows = store::list(&mut tx, user, filter).await?;
@@ -261,16 +258,16 @@ impl Activity {
         (self.0.clock.now() - days).replace_time(time::Time::MIDNIGHT)
     }
 
-    /// Whether the words of this user's searches are kept from now on.
+    /// Sets whether this user's search queries are stored.
     pub async fn keep_queries(&self, user: UserId, keep: bool) -> Result<(), sqlx::Error> {
         let mut tx = self.0.db.as_user(user).await?;
         store::set_keeps_queries(&mut tx, user, keep, self.0.clock.now()).await?;
         tx.commit().await
     }
 
-    /// Removes the words that were kept; the calls stay. Returns how many had any.
+    /// Deletes the stored queries; the calls stay. Returns how many had one.
     pub async fn forget_queries(&self, user: UserId) -> Result<i64, sqlx::Error> {
-        // What waits in this process may hold words, too.
+        // Pending entries may contain queries too.
         self.flush().await?;
         let mut tx = self.0.db.as_user(user).await?;
         let forgotten = store::forget_queries(&mut tx).await?;
@@ -278,12 +275,12 @@ impl Activity {
         Ok(forgotten)
     }
 
-    /// Removes what is past [`KEPT_DAYS`] and [`KEPT_ROWS_MAX`], in small steps; called
-    /// now and then, by every server: while one is at it another stops.
+    /// Deletes entries beyond [`KEPT_DAYS`] and [`KEPT_ROWS_MAX`], in small steps. Called periodically on every server; stops
+    /// if another server is doing it.
     pub async fn prune(&self) -> Result<i64, sqlx::Error> {
         let (mut pruned, mut next) = (0, Some(0));
         while let Some(after_user) = next {
-            // Not held between the steps: there are few of them.
+            // Released between the steps, because connections are few.
             let mut conn = self.0.db.system_connection().await?;
             let step = store::prune(&mut conn, after_user, self.0.clock.now()).await?;
             (pruned, next) = (pruned + step.rows, step.after_user);

@@ -1,4 +1,4 @@
-//! One call as it is written, as it is read, and what a list of calls is asked by.
+//! A recorded call as written and as read, and the filter of a list of calls.
 
 use std::collections::BTreeMap;
 
@@ -6,30 +6,30 @@ use time::{Date, OffsetDateTime};
 
 use crate::accounts::{AgentId, UserId};
 
-/// The outcome of a call that went well; any other is a problem's code, or [`CANCELLED`].
+/// The outcome of a successful call; others are an error code, or [`CANCELLED`].
 pub const OK: &str = "ok";
-/// The outcome of a call whose client went away before it ended.
+/// The outcome of a call whose client disconnected before it ended.
 pub const CANCELLED: &str = "cancelled";
-/// Items named in one row.
+/// Limit on the items of one row.
 pub const ITEMS_MAX: usize = 50;
-/// A kept query is cut here.
+/// A stored query is truncated to this.
 pub const KEPT_QUERY_CHARS_MAX: usize = 500;
-/// Older rows are removed. The function that does it has this number, too, and takes none.
+/// Older rows are deleted. The SQL function has its own copy of this number.
 pub const KEPT_DAYS: i64 = 90;
-/// Of one user; the oldest beyond it are removed, an hour later at most.
+/// Limit per user; the oldest rows beyond it are deleted within an hour.
 pub const KEPT_ROWS_MAX: i64 = 100_000;
-/// Days that are counted one by one, today included.
+/// Number of days with a count, including today.
 pub const DAYS_COUNTED: i64 = 30;
 
-/// What one step of pruning did; what it may do at most stands in its function.
+/// The result of one pruning step; its size is set in the SQL function.
 #[derive(Clone, Copy, Debug)]
 pub struct Pruned {
     pub rows: i64,
-    /// After which user to go on; `None` when all were looked at, or another server is at it.
+    /// The user to continue after; `None` if all are done, or another server is pruning.
     pub after_user: Option<i64>,
 }
 
-/// A call about to be written.
+/// A call to be written.
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub user: UserId,
@@ -40,26 +40,26 @@ pub struct Entry {
     pub duration_us: i32,
     pub items: Vec<i64>,
     pub query: Option<String>,
-    /// Few have it: no more room than it needs.
-    pub of_team: Option<Box<OfTeam>>,
+    /// Boxed, because few entries have it.
+    pub of_team: Option<Box<TeamRead>>,
 }
 
-/// What is particular to a call that read what is lent.
+/// Data of a call that read lent memory.
 #[derive(Clone, Debug)]
-pub enum OfTeam {
-    /// In the leader's activity: to this agent it was read out.
+pub enum TeamRead {
+    /// In the leader's activity: the member that read it.
     Member(UserId, AgentId),
-    /// In the member's: those of the items that are lent to it.
+    /// In the member's activity: which of the items were lent.
     Lent(Vec<i64>),
 }
 
-/// Which calls, newest first. The default is all of them, and none is listed.
+/// Which calls to list, newest first. The default matches all, with a limit of 0.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     pub agent: Option<AgentId>,
-    /// Any of these; empty means every tool.
+    /// Any of these tools; empty: all.
     pub tools: Vec<&'static str>,
-    /// Whether it went well.
+    /// Only successful or only failed calls.
     pub went_well: Option<bool>,
     pub since: Option<OffsetDateTime>,
     pub item: Option<i64>,
@@ -70,21 +70,21 @@ pub struct Filter {
 pub struct Row {
     pub id: i64,
     pub at: OffsetDateTime,
-    /// The agent's name.
+    /// Name of the agent.
     pub agent: Option<String>,
-    /// The member of its team to which what it lends was read out.
+    /// Name of the team member that read what this agent lends.
     pub member: Option<String>,
     pub tool: String,
     pub outcome: String,
     pub duration_us: i32,
-    /// Returned, added or archived; the best first.
+    /// Returned, added or archived; best first.
     pub items: Vec<i64>,
-    /// Those of them that were lent to the agent.
+    /// Those of the items that were lent to the agent.
     pub lent: Vec<i64>,
     pub query: Option<String>,
 }
 
-/// Calls of one day (UTC).
+/// Number of calls on one day (UTC).
 #[derive(Clone, Copy, Debug)]
 pub struct DayCount {
     pub day: Date,
@@ -92,21 +92,21 @@ pub struct DayCount {
     pub failed: i64,
 }
 
-/// All that the page of activity shows.
+/// The data of the activity page.
 #[derive(Clone, Debug)]
 pub struct Page {
     pub rows: Vec<Row>,
-    /// How the items of these rows begin; one that is gone is missing.
+    /// The beginnings of these rows' items; deleted ones are missing.
     pub beginnings: BTreeMap<i64, String>,
-    /// Those that are documents, with their paths.
+    /// Paths of those items that are documents.
     pub documents: BTreeMap<i64, String>,
-    /// Of the last [`DAYS_COUNTED`] days, whatever the period asked for; days without calls are missing.
+    /// The last [`DAYS_COUNTED`] days, regardless of the filter's period; days without calls are missing.
     pub days: Vec<DayCount>,
-    /// Every agent of the user, by name.
+    /// All agents of the user, by name.
     pub agents: Vec<(AgentId, String)>,
     pub keeps_queries: bool,
-    /// Calls whose words are kept.
+    /// Number of calls with a stored query.
     pub kept_queries: i64,
-    /// Nothing was ever recorded, whatever the filters.
+    /// No calls are recorded at all, regardless of the filter.
     pub is_empty: bool,
 }

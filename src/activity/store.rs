@@ -1,18 +1,18 @@
-//! Activity in PostgreSQL: added and read, never changed. Functions take a
-//! connection that knows its user, but for the one that says otherwise.
+//! SQL of the activity: rows are added and read, never changed. Functions take a connection bound to its user, unless stated
+//! otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{DayCount, Entry, Filter, OK, OfTeam, Pruned, Row};
+use super::model::{DayCount, Entry, Filter, OK, Pruned, Row, TeamRead};
 use crate::accounts::UserId;
 
 const BEGINNING_CHARS: i32 = 90;
 
-/// Calls of one user. Words are kept if the user wants that now; of a user that is
-/// gone nothing is written.
+/// Inserts calls of one user. Queries are stored only if the user's setting allows it now; nothing is written for a deleted
+/// user.
 pub async fn insert(
     conn: &mut PgConnection,
     user: UserId,
@@ -23,16 +23,16 @@ pub async fn insert(
     let tools: Vec<_> = entries.iter().map(|e| e.tool.to_owned()).collect();
     let outcomes: Vec<_> = entries.iter().map(|e| e.outcome.to_owned()).collect();
     let durations: Vec<_> = entries.iter().map(|e| e.duration_us).collect();
-    // Arrays of arrays must be of one length: each goes as text.
+    // PostgreSQL's nested arrays must be rectangular, so each array is passed as text.
     let items: Vec<_> = entries.iter().map(|e| array_text(&e.items)).collect();
     let lent = |e: &Entry| match e.of_team.as_deref() {
-        Some(OfTeam::Lent(ids)) => Some(array_text(ids)),
+        Some(TeamRead::Lent(ids)) => Some(array_text(ids)),
         _ => None,
     };
     let lent: Vec<_> = entries.iter().map(lent).collect();
     let queries: Vec<_> = entries.iter().map(|e| e.query.clone()).collect();
     let member = |e: &Entry| match e.of_team.as_deref() {
-        Some(OfTeam::Member(user, agent)) => Some((user.0, agent.0)),
+        Some(TeamRead::Member(user, agent)) => Some((user.0, agent.0)),
         _ => None,
     };
     let (users, members): (Vec<_>, Vec<_>) = entries.iter().map(member).map(Option::unzip).unzip();
@@ -61,8 +61,7 @@ pub async fn insert(
     Ok(())
 }
 
-/// Counts uses: of each item how many more, and when last; in the order of their ids. Of what is no item of the user nothing
-/// is counted.
+/// Adds uses of items: id, count and time of the last use, in id order. Ignores ids that are not items of the user.
 pub async fn count_uses(
     conn: &mut PgConnection,
     user: UserId,
@@ -96,7 +95,7 @@ fn array_text(ids: &[i64]) -> String {
     format!("{{{}}}", ids.join(","))
 }
 
-/// The commit of this transaction does not wait for the disk.
+/// Makes the commit of this transaction asynchronous.
 pub async fn commit_without_waiting(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query!("SET LOCAL synchronous_commit = off")
         .execute(conn)
@@ -104,7 +103,7 @@ pub async fn commit_without_waiting(conn: &mut PgConnection) -> Result<(), sqlx:
     Ok(())
 }
 
-/// Of this transaction: shorter than the time after which PostgreSQL looks for a deadlock.
+/// Limits lock waits of this transaction to less than PostgreSQL's `deadlock_timeout`.
 pub async fn wait_a_moment_for_locks(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query!("SET LOCAL lock_timeout = '200ms'")
         .execute(conn)
@@ -163,7 +162,7 @@ fn any_of(filter: &Filter) -> Option<Vec<String>> {
     Some(tools).filter(|tools: &Vec<String>| !tools.is_empty())
 }
 
-/// By all of the filter but its time and its limit.
+/// Applies the filter, except its period and limit.
 pub async fn count_by_day(
     conn: &mut PgConnection,
     user: UserId,
@@ -194,7 +193,7 @@ pub async fn count_by_day(
     .await
 }
 
-/// How the items of these calls begin.
+/// The beginnings of these calls' items.
 pub async fn beginnings(
     conn: &mut PgConnection,
     user: UserId,
@@ -216,7 +215,7 @@ pub async fn beginnings(
         .collect())
 }
 
-/// Which of these calls' items are documents, and their paths; deleted ones too.
+/// Paths of these calls' items that are documents, including archived ones.
 pub async fn documents(
     conn: &mut PgConnection,
     user: UserId,
@@ -260,7 +259,7 @@ pub async fn count_queries(conn: &mut PgConnection, user: UserId) -> Result<i64,
     .await
 }
 
-/// Of the transaction's user.
+/// For the transaction's user.
 pub async fn forget_queries(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(r#"SELECT forget_activity_queries() AS "n!""#)
         .fetch_one(conn)
@@ -284,7 +283,7 @@ pub async fn set_keeps_queries(
     Ok(())
 }
 
-/// As the system role: one step through every user.
+/// Runs as the system role: one step through all users.
 pub async fn prune(
     conn: &mut PgConnection,
     after_user: i64,

@@ -1,7 +1,6 @@
-//! Writes recorded calls a moment later, many at once, one transaction a user, and counts with them how often items
-//! were used, by which they fade (`memories/fading`). A
-//! crash loses what waits here; a database that is away does not, up to a bound.
-//! It must never keep a call waiting.
+//! Writes recorded calls in batches a moment later, one transaction per user, and counts the uses of items, which fading needs
+//! (`memories/fading`). A crash loses what is waiting; an unavailable database does not, up to a limit. Must never delay a
+//! call.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -15,26 +14,25 @@ use super::{Activity, Entry, OK, store};
 use crate::accounts::UserId;
 use crate::metrics;
 
-/// From the first call that waits to the write of all that came meanwhile.
+/// From the first waiting call until the batch is written.
 const WRITE_AFTER: Duration = Duration::from_millis(300);
-/// So many are written sooner.
+/// This many waiting calls are written earlier.
 const WRITE_AT_ROWS: usize = 1_000;
-/// Past it a call is not recorded. A row takes 0.7 kB at most, 0.5 kB more where all of its items are lent, and up to 2 kB
-/// more for the words of a search where its user keeps them: some 14 MB, 63 MB at the very worst; and
-/// as much again while so many are being written and as many have come meanwhile.
+/// Above this, calls are not recorded. A row takes up to 0.7 kB, 0.5 kB more with lent items, and 2 kB more with a query: 14 MB
+/// in total, 63 MB at worst, and twice that during a write.
 const WAITING_ROWS_MAX: usize = 20_000;
-/// Items of one answer that count as used: the first ones, which are read.
+/// Only the first items of an answer count as used, because those are read.
 const USED_MAX: usize = 5;
-/// One statement's.
+/// Limit per statement.
 const ROWS_A_STATEMENT_MAX: usize = 1_000;
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 const WARN_EVERY: Duration = Duration::from_secs(60);
 
-/// What waits to be written.
+/// Calls waiting to be written.
 #[derive(Default)]
 pub struct Queue {
     waiting: Mutex<Waiting>,
-    /// One write at a time, so that what a failed one puts back is put back in order.
+    /// One write at a time, so that a failed batch is put back in order.
     writing: tokio::sync::Mutex<()>,
     has_some: Notify,
     has_many: Notify,
@@ -61,14 +59,14 @@ impl Queue {
         }
     }
 
-    /// By user, and of each in the order of their coming.
+    /// Takes all entries, by user, oldest first.
     fn take(&self) -> Vec<Entry> {
         let mut entries = std::mem::take(&mut self.waiting().entries);
         entries.sort_by_key(|entry| entry.user.0);
         entries
     }
 
-    /// Where not all fit, the oldest go, whosever they are.
+    /// Puts a failed batch back; drops the oldest entries beyond the limit.
     fn put_back(&self, mut entries: Vec<Entry>) {
         let mut waiting = self.waiting();
         entries.append(&mut waiting.entries);
@@ -101,16 +99,16 @@ impl Waiting {
 }
 
 impl Activity {
-    /// Calls that are still to be written.
+    /// Number of calls waiting to be written.
     pub fn count_waiting(&self) -> usize {
         self.0.queue.waiting().entries.len()
     }
 
-    /// Writes what waits, again and again; ends with the server.
+    /// Writes waiting calls until the server ends.
     pub async fn keep_writing(self) {
         loop {
             self.0.queue.has_some.notified().await;
-            // Elapsed or many at once, it is time.
+            // Wait for the timeout or a full batch, whichever comes first.
             let many = self.0.queue.has_many.notified();
             tokio::time::timeout(WRITE_AFTER, many).await.ok();
             while self.flush().await.is_err() {
@@ -119,11 +117,10 @@ impl Activity {
         }
     }
 
-    /// Writes what waits now. An error is a database that cannot be reached: what
-    /// could not be written waits on.
+    /// Writes what is waiting now. An error means that the database cannot be reached; unwritten calls keep waiting.
     pub async fn flush(&self) -> Result<(), sqlx::Error> {
         let activity = self.clone();
-        // A task of its own: whoever asked may go away, and what it has taken with them.
+        // Its own task: if the caller is cancelled, the taken entries must not be lost.
         let written = tokio::spawn(async move { activity.write_waiting().await });
         written.await.unwrap_or(Err(sqlx::Error::WorkerCrashed))
     }
@@ -139,7 +136,7 @@ impl Activity {
         written
     }
 
-    /// `settled` counts those that need no second try.
+    /// Increments `settled` for entries that need no retry.
     async fn write_all(&self, entries: &[Entry], settled: &mut usize) -> Result<(), sqlx::Error> {
         let of_one_user = |a: &Entry, b: &Entry| a.user == b.user;
         let batches = entries.chunk_by(of_one_user);
@@ -153,7 +150,7 @@ impl Activity {
         Ok(())
     }
 
-    /// One bad row is not to cost the others of its batch. It would be refused again.
+    /// Writes entries one by one, so that a bad row costs only itself. It is not retried: it would fail again.
     async fn write_singly(&self, batch: &[Entry], settled: &mut usize) -> Result<(), sqlx::Error> {
         let (mut refused, mut sqlstate) = (0, None);
         let mut ended = Ok(());
@@ -198,8 +195,8 @@ impl Activity {
     }
 }
 
-/// Uses are hints and a writer's locks are not: where one holds an item for longer than a moment, these uses are not counted,
-/// and the calls are recorded without them. Two that lock items in different orders would otherwise wait for each other.
+/// Counts uses, but gives up after a short wait for a lock: uses are hints, and waiting could deadlock with a writer that locks
+/// items in another order. The calls are recorded anyway.
 async fn count_if_free(
     conn: &mut PgConnection,
     user: UserId,
@@ -219,7 +216,7 @@ async fn count_if_free(
     }
 }
 
-/// Of answers, the items at the beginning of each: how often, and when last; by their ids.
+/// The first items of each answer, by id: number of uses and the last time.
 fn uses_in(batch: &[Entry]) -> Vec<(i64, i64, OffsetDateTime)> {
     let mut uses: BTreeMap<i64, (i64, OffsetDateTime)> = BTreeMap::new();
     for entry in batch.iter().filter(|entry| entry.outcome == OK) {
@@ -236,11 +233,11 @@ fn uses_in(batch: &[Entry]) -> Vec<(i64, i64, OffsetDateTime)> {
 
 const LOCK_NOT_AVAILABLE: &str = "55P03";
 
-/// SQLSTATE classes: connections, transactions (a standby that takes over reads only),
-/// access, rollbacks, resources, locks, an operator's doing, the system's.
+/// Transient SQLSTATE classes: connection, transaction state (a read-only standby), authorization, rollback, resources, locks,
+/// operator intervention, system errors.
 const PASSING: [&str; 9] = ["08", "25", "28", "3D", "40", "53", "55", "57", "58"];
 
-/// Whether the same might succeed a moment later.
+/// Whether the error is transient, so that a retry may succeed.
 fn may_pass(error: &sqlx::Error) -> bool {
     let Some(error) = error.as_database_error() else {
         return true;
@@ -252,9 +249,9 @@ fn may_pass(error: &sqlx::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::activity::model::{ITEMS_MAX, KEPT_QUERY_CHARS_MAX, OfTeam};
+    use crate::activity::model::{ITEMS_MAX, KEPT_QUERY_CHARS_MAX, TeamRead};
 
-    /// The older its call, the higher the user's id.
+    /// A newer call gets a lower user id.
     fn entry(n: i64) -> Entry {
         Entry {
             user: UserId(1_000_000 - n),
@@ -293,10 +290,10 @@ mod tests {
 
     #[test]
     fn what_waits_takes_no_more_memory_than_is_said() {
-        // A list that grows may be twice as long as what is in it.
+        // A growing vector may have twice the needed capacity.
         let row = 2 * size_of::<Entry>() + 8 * ITEMS_MAX;
         assert!(WAITING_ROWS_MAX * row <= MEGABYTE * 14, "{row}");
-        let lent = size_of::<OfTeam>() + 8 * ITEMS_MAX;
+        let lent = size_of::<TeamRead>() + 8 * ITEMS_MAX;
         let words = 4 * KEPT_QUERY_CHARS_MAX;
         assert!(WAITING_ROWS_MAX * (row + lent + words) <= MEGABYTE * 63);
     }

@@ -1,6 +1,5 @@
-//! Schedules: a time of day, and of the week, in somebody's time zone. The one place that converts
-//! between instants and the time somewhere. When a schedule last came round follows from the time it is
-//! now and from nothing else: whatever clock jumps, the answer is right for the new time.
+//! Schedules: a time of day, optionally on a weekday, in a time zone. This is the only place that converts between instants
+//! and local times. The last run time depends only on the current time, so it stays correct if the clock jumps.
 
 use std::fmt;
 
@@ -16,7 +15,7 @@ pub struct Zone(TimeZone);
 impl Zone {
     pub const UTC: &str = "UTC";
 
-    /// By its name, such as `Europe/Vienna`, in whatever case.
+    /// Finds a zone by name, such as `Europe/Vienna`, ignoring case.
     pub fn find(name: &str) -> Option<Self> {
         TimeZone::get(name)
             .ok()
@@ -24,7 +23,7 @@ impl Zone {
             .map(Self)
     }
 
-    /// As a row has it. A name that this program does not know counts as UTC.
+    /// From a row. An unknown name counts as UTC.
     pub fn from_column(name: &str) -> Self {
         Self::find(name).unwrap_or(Self(TimeZone::UTC))
     }
@@ -33,7 +32,7 @@ impl Zone {
         self.0.iana_name().unwrap_or(Self::UTC)
     }
 
-    /// Those to choose from, by name: UTC, and those of places.
+    /// Names to choose from: UTC and the zones of places.
     pub fn names() -> Vec<String> {
         let all = jiff::tz::db().available();
         let mut names: Vec<String> = all
@@ -44,7 +43,7 @@ impl Zone {
         names
     }
 
-    /// The same moment by the clocks there.
+    /// The same instant in local time.
     pub fn local(&self, at: OffsetDateTime) -> OffsetDateTime {
         let offset = Timestamp::from_nanosecond(at.unix_timestamp_nanos())
             .ok()
@@ -52,7 +51,7 @@ impl Zone {
         at.to_offset(offset.unwrap_or(UtcOffset::UTC))
     }
 
-    /// When a day begins there. Past the calendar's ends, as in UTC.
+    /// The start of a day; in UTC for dates beyond the calendar's range.
     pub fn midnight(&self, day: time::Date) -> OffsetDateTime {
         let [year, month, date] = [
             day.year(),
@@ -69,8 +68,8 @@ impl Zone {
         Some(self.0.to_datetime(at).date())
     }
 
-    /// A local time that comes twice, as clocks are set back: the first. One that does not come, as
-    /// clocks are set forward: when they are.
+    /// An ambiguous local time (clocks set back) is the first one; a skipped one (clocks set forward) is the moment of the
+    /// change.
     fn instant(&self, local: DateTime) -> Option<OffsetDateTime> {
         let ambiguous = self.0.to_ambiguous_timestamp(local);
         let is_skipped = matches!(ambiguous.offset(), AmbiguousOffset::Gap { .. });
@@ -83,7 +82,7 @@ impl Zone {
     }
 }
 
-/// When something comes round, in whichever time zone.
+/// A recurring local time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// `None`: every day.
@@ -103,20 +102,20 @@ impl Schedule {
         }
     }
 
-    /// The last time it came round in the zone; `now` is one.
+    /// The last time it was due in the zone, including `now`.
     pub fn last(self, zone: &Zone, now: OffsetDateTime) -> OffsetDateTime {
         let last = zone.date(now).and_then(|today| {
-            // From tomorrow on: where clocks are set back past midnight, it has been tomorrow before.
+            // Starts with tomorrow: if clocks are set back past midnight, tomorrow has already begun once.
             let days = (-1..=7).map(|ago| today.saturating_sub(ago.days()));
             days.filter(|day| self.is_on(*day))
                 .filter_map(|day| zone.instant(self.on(day)))
                 .find(|at| *at <= now)
         });
-        // Past the calendar's ends.
+        // Beyond the calendar's range.
         last.unwrap_or(OffsetDateTime::UNIX_EPOCH)
     }
 
-    /// The same for each of these zones.
+    /// [`Self::last`] for each of these zones.
     pub fn rounds(self, zones: Vec<String>, now: OffsetDateTime) -> Rounds {
         let last = |name: &String| self.last(&Zone::from_column(name), now);
         Rounds {
@@ -148,12 +147,11 @@ impl fmt::Display for Schedule {
     }
 }
 
-/// When a schedule last came round in each time zone: what statements join with the users', so that
-/// they compute no local time.
+/// When a schedule was last due in each time zone. SQL statements join it with the users', so that they need no local times.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rounds {
     pub zones: Vec<String>,
-    /// Of each.
+    /// One per zone.
     pub at: Vec<OffsetDateTime>,
 }
 
@@ -176,7 +174,7 @@ mod tests {
         );
     }
 
-    /// The time, and when it last came round then; in UTC.
+    /// Pairs of a time and the last due time at that point, in UTC.
     fn check_each(schedule: Schedule, zone: &str, cases: &[(&str, &str)]) {
         let form = format_description!("[year]-[month]-[day] [hour]:[minute]:[second]");
         let at = |text| PrimitiveDateTime::parse(text, form).unwrap().assume_utc();
@@ -238,7 +236,7 @@ mod tests {
                 check(before, "Europe/Vienna", now, last);
             }
         }
-        // What is not skipped that day comes after 23 hours.
+        // 04:00 of that day comes 23 hours after that of the day before.
         check_each(
             Schedule::daily(time!(4:00)),
             "Europe/Vienna",
@@ -298,7 +296,7 @@ mod tests {
                 ("2026-11-22 02:00:00", "2026-11-22 02:00:00"),
                 ("2026-11-28 23:30:00", "2026-11-22 02:00:00"),
                 ("2026-11-29 02:00:00", "2026-11-29 02:00:00"),
-                // A week with a day of 23 hours at its end.
+                // That week ends with a day of 23 hours.
                 ("2026-03-29 00:59:00", "2026-03-22 02:00:00"),
                 ("2026-03-29 01:00:00", "2026-03-29 01:00:00"),
             ],

@@ -1,5 +1,4 @@
-//! How this server is reached, and through whom: the address that browsers and
-//! agents use, and the proxies whose word about their clients is taken.
+//! How clients reach this server: its public address, and the proxies whose forwarded addresses are trusted.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -9,8 +8,8 @@ use url::{Host, Url};
 
 use super::ConfigError;
 
-/// The address that browsers and agents use. Sign-in needs https, or a
-/// loopback address where nobody listens in.
+/// The address that browsers and agents use. Sign-in requires https, or a loopback address, which cannot be
+/// intercepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicUrl {
     origin: String,
@@ -18,7 +17,7 @@ pub struct PublicUrl {
 }
 
 impl PublicUrl {
-    /// `listen` is what it falls back to.
+    /// Falls back to `listen` when `text` is `None`.
     pub fn parse(text: Option<String>, listen: SocketAddr) -> Result<Self, ConfigError> {
         let Some(text) = text else {
             let host = match listen.ip() {
@@ -63,12 +62,12 @@ impl PublicUrl {
         })
     }
 
-    /// `https://memory.example.com`, without a slash at its end.
+    /// `https://memory.example.com`, without a trailing slash.
     pub fn origin(&self) -> &str {
         &self.origin
     }
 
-    /// The same with its port, be it the usual one or not: `https://memory.example.com:443`.
+    /// The origin with an explicit port, even the default one: `https://memory.example.com:443`.
     pub fn origin_with_port(&self) -> String {
         let port_is_named = self
             .origin
@@ -92,18 +91,18 @@ impl PublicUrl {
     }
 }
 
-/// Proxies that are believed about whom they pass on.
+/// Proxies whose forwarded client addresses are trusted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedProxies(Arc<[IpNet]>);
 
 impl TrustedProxies {
-    /// Addresses and networks with commas between them.
+    /// Parses addresses and networks, separated by commas.
     pub fn parse(text: Option<String>) -> Result<Self, ConfigError> {
         let text = text.unwrap_or_default();
         let parse_one = |one: &str| {
             let network = one.parse().ok();
             let network = network.or_else(|| one.parse::<IpAddr>().ok().map(IpNet::from));
-            // Whoever trusts every address believes what strangers say of themselves.
+            // Trusting every address would let any client forge its own.
             network
                 .filter(|network: &IpNet| network.prefix_len() > 0)
                 .ok_or_else(|| ConfigError {

@@ -1,5 +1,5 @@
-//! The only reader of the environment. What it finds is checked here, once, and
-//! a wrong value is refused with a sentence that says what would be accepted.
+//! The only reader of environment variables. Each value is validated here, once; an invalid one is refused
+//! with a sentence that says what is accepted.
 
 mod addresses;
 
@@ -20,15 +20,15 @@ const DATA_DIR_DEFAULT: &str = "./data";
 const LOG_DEFAULT: &str = "info,sqlx=warn,tower_sessions_core=error";
 
 const METRICS_TOKEN_CHARS_MIN: usize = 16;
-/// Balancers ask every second or two.
+/// Load balancers poll every second or two.
 const STOP_GRACE_DEFAULT: Duration = Duration::from_secs(2);
-/// The requests under way need time too, within the 30 s that a stop takes at most.
+/// Leaves time for requests in progress within the 30 s that a stop may take.
 const STOP_GRACE_MAX: Duration = Duration::from_secs(20);
 
-/// Who may make an account.
+/// Who may create an account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignUp {
-    /// The first, who becomes the admin; then nobody.
+    /// Only the first, who becomes the admin.
     First,
     Open,
     Closed,
@@ -40,15 +40,15 @@ pub struct Config {
     pub listen: SocketAddr,
     /// `KEEPSAKE_DATA_DIR`
     pub data_dir: PathBuf,
-    /// `KEEPSAKE_READER_MB`, in bytes: what searches keep in memory.
+    /// `KEEPSAKE_READER_MB`, in bytes: the memory limit for search indexes.
     pub reader_bytes: usize,
     /// `KEEPSAKE_DATABASE_URL`; without it the server starts its own PostgreSQL.
     pub database_url: Option<String>,
-    /// `KEEPSAKE_PUBLIC_URL`, without a slash at its end: how browsers and agents reach this server.
+    /// `KEEPSAKE_PUBLIC_URL`, without a trailing slash: how browsers and agents reach this server.
     pub public_url: PublicUrl,
-    /// `KEEPSAKE_SECRET_KEY`; without it the data folder keeps one.
+    /// `KEEPSAKE_SECRET_KEY`; without it a key is kept in the data folder.
     pub secret_key: Option<SecretKey>,
-    /// `KEEPSAKE_SECRET_KEYS_OLD`, comma-separated: they open, and seal nothing.
+    /// `KEEPSAKE_SECRET_KEYS_OLD`, comma-separated: they decrypt only.
     pub old_secret_keys: Vec<SecretKey>,
     /// `KEEPSAKE_LLAMACPP_URL`
     pub llamacpp_url: Option<Url>,
@@ -60,26 +60,25 @@ pub struct Config {
     pub log: String,
     /// `KEEPSAKE_LOG_FORMAT`
     pub log_format: LogFormat,
-    /// `KEEPSAKE_METRICS_TOKEN`: opens `/metrics` to others than this machine.
+    /// `KEEPSAKE_METRICS_TOKEN`: allows other machines to read `/metrics`.
     pub metrics_token: Option<MetricsToken>,
-    /// `OTEL_EXPORTER_OTLP_ENDPOINT`: where spans are sent, less `/v1/traces`.
+    /// `OTEL_EXPORTER_OTLP_ENDPOINT`: where spans are sent, without `/v1/traces`.
     pub otlp_endpoint: Option<Url>,
-    /// `KEEPSAKE_STOP_GRACE_SECONDS`: after SIGTERM new requests are answered so long.
+    /// `KEEPSAKE_STOP_GRACE_SECONDS`: how long new requests are still answered after SIGTERM.
     pub stop_grace: Duration,
-    /// `KEEPSAKE_SITE_DIR`: stylesheet, icons and islands. Found when not given.
+    /// `KEEPSAKE_SITE_DIR`: stylesheet, icons and islands. Searched for if not set.
     pub site_dir: Option<PathBuf>,
 }
 
-/// How a line of the log is written.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     Text,
-    /// One object a line.
+    /// One object per line.
     Json,
 }
 
-/// Kept as its hash, so that it stands in no log and is compared in the same time
-/// whatever is given.
+/// Holds only the token's hash, so that it cannot be logged and is compared in constant time.
 #[derive(Clone)]
 pub struct MetricsToken([u8; 32]);
 
@@ -143,9 +142,9 @@ impl Config {
     }
 }
 
-/// What `keepsake mcp` is told. It holds a token, so it has no `Debug`.
+/// The configuration of `keepsake mcp`. It holds a token, so it has no `Debug`.
 pub struct BridgeConfig {
-    /// Of its /mcp: from `KEEPSAKE_URL`, else as this machine's own server is reached.
+    /// The URL of /mcp: from `KEEPSAKE_URL`, or else this machine's own server.
     pub server: Url,
     /// `KEEPSAKE_TOKEN`
     pub token: Option<String>,
@@ -241,7 +240,7 @@ fn parse_llamacpp_url(text: Option<String>) -> Result<Option<Url>, ConfigError> 
     })
 }
 
-/// Of everybody's memory, what searches keep at hand.
+/// For the search indexes of all users together.
 const READER_MB_DEFAULT: usize = 512;
 const READER_MB: std::ops::RangeInclusive<usize> = 16..=1_048_576;
 

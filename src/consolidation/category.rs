@@ -1,8 +1,8 @@
-//! What a fact is about: the theme it goes to, its type, and how long it holds.
+//! The category of a fact: its theme, its item type, and how long it is kept.
 
 use crate::memories::ItemType;
 
-/// What a fact is about; the theme it goes to has its name.
+/// The category of a fact; its theme has the same name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Category {
     Profile,
@@ -10,7 +10,7 @@ pub enum Category {
     Technical,
     Projects,
     Other,
-    /// Asked for where a session is flushed alone: what holds only for a while.
+    /// Used only for flushed sessions: what is valid for a while.
     Decisions,
     ToDo,
 }
@@ -44,7 +44,7 @@ impl Category {
         known.unwrap_or(Self::Other)
     }
 
-    /// Never an instruction: what was said in a conversation commands nobody.
+    /// Never an instruction: what was said in a conversation must not command an agent.
     pub fn item_type(self) -> ItemType {
         match self {
             Self::Preferences => ItemType::Preference,
@@ -55,7 +55,7 @@ impl Category {
 }
 
 impl Category {
-    /// Days that such a fact stays.
+    /// Days after which such a fact expires; `None`: never.
     pub fn days(self) -> Option<i64> {
         match self {
             Self::Decisions => Some(180),

@@ -1,5 +1,5 @@
-//! What a model answered, read as facts: whatever stands around them, however much of
-//! them is broken. A part that cannot be used is counted and never costs the others.
+//! Parses a model's answer as facts, whatever surrounds them and however malformed parts of it are. An
+//! unusable part is counted and does not affect the others.
 
 use serde_json::Value;
 
@@ -7,18 +7,18 @@ use super::category::Category;
 use crate::memories::provenance::{KEY_CHARS_MAX, SOURCE_CONTEXT_CHARS_MAX};
 use crate::memories::{ItemKey, Period, Source};
 
-/// Of an answer, this much is read, in bytes.
+/// Only this much of an answer is read, in bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
-/// Places where JSON seemed to begin and did not.
+/// Maximum positions that look like the start of JSON but are not.
 const FALSE_STARTS_MAX: usize = 1_000;
-/// Of lists in objects and JSON in JSON.
+/// Maximum nesting of lists in objects and of JSON in strings.
 const DEPTH_MAX: usize = 4;
-/// Facts of one window; more is a model that ran away, and the rest is counted.
+/// Maximum facts per window; more means a runaway model, and the rest is counted as malformed.
 pub const FACTS_MAX: usize = 100;
-/// A longer value is a text, and no fact.
+/// A longer value is a text, not a fact.
 pub const VALUE_CHARS_MAX: usize = 2_000;
 
-/// Where a fact comes from, as the model says; whatever else it says is conversation.
+/// The sources that a model may name; anything else counts as `conversation`.
 const SOURCES: [Source; 4] = [
     Source::Conversation,
     Source::ToolCall,
@@ -36,8 +36,8 @@ fn read_source(text: &str) -> Source {
     known.unwrap_or(Source::Conversation)
 }
 
-/// 0 to 100 (Navi's mapping). Surer of the user's own words than an agent's say-so is:
-/// here they have been read.
+/// 0 to 100 (Navi's mapping). Higher for the user's own words than for an agent's claim of them, since here
+/// they have been read.
 pub fn confidence(source: Source) -> i16 {
     match source {
         Source::UserExplicit => 90,
@@ -52,27 +52,27 @@ pub struct Fact {
     pub key: ItemKey,
     pub value: String,
     pub source: Source,
-    /// When it is true, where that was said.
+    /// When it is valid, if that was said.
     pub period: Period,
-    /// The words it comes from, as the model repeats them; may be empty.
+    /// The words it comes from, as the model quotes them; may be empty.
     pub context: String,
 }
 
-/// What an answer held.
+/// The content of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
     pub facts: Vec<Fact>,
-    /// Parts that were meant as facts and cannot be used.
+    /// Parts that look like facts but cannot be used.
     pub malformed: usize,
 }
 
-/// The answer holds nothing that could be read: neither facts nor an empty list.
+/// The answer holds neither facts nor an empty list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the model answered something else than a list of facts")]
 pub struct Nonsense;
 
-/// Reads what a model answered: without what it thought aloud before. A list in prose, an
-/// object around it, half a list, commas too many: what is whole counts.
+/// Parses a model's answer, after removing its reasoning. Accepts a list in prose, an object around the list,
+/// an incomplete list and trailing commas; every complete fact counts.
 pub fn read(text: &str) -> Result<Answer, Nonsense> {
     let mut end = text.len().min(ANSWER_BYTES_MAX);
     while !text.is_char_boundary(end) {
@@ -92,7 +92,7 @@ pub fn read(text: &str) -> Result<Answer, Nonsense> {
     }
 }
 
-/// What reasoning models write before they answer, drafts among it.
+/// Reasoning that models write before the answer; it may contain drafts.
 const THOUGHTS: [(&str, &str); 4] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
@@ -100,8 +100,8 @@ const THOUGHTS: [(&str, &str); 4] = [
     ("<reasoning>", "</reasoning>"),
 ];
 
-/// The answer after its thoughts; of one that never came to an end nothing is left. Some servers
-/// leave the opening tag out. In what begins as JSON there are no thoughts.
+/// The answer after its reasoning; empty if the reasoning never ends. Some servers omit the opening tag. Text
+/// that begins as JSON has no reasoning.
 pub fn without_thoughts(text: &str) -> &str {
     let mut rest = text.trim_start();
     while let Some((_, ends)) = THOUGHTS.iter().find(|(begins, _)| rest.starts_with(begins)) {
@@ -121,8 +121,7 @@ pub fn without_thoughts(text: &str) -> &str {
     rest
 }
 
-/// Without commas before a closing bracket and raw line breaks within strings, which JSON forbids
-/// and models write.
+/// Removes trailing commas and raw line breaks in strings, which models write but JSON forbids.
 fn mended(text: &str) -> String {
     let mut mended = String::with_capacity(text.len());
     let (mut is_string, mut is_escaped, mut comma) = (false, false, None);
@@ -154,9 +153,9 @@ fn mended(text: &str) -> String {
 #[derive(Default)]
 struct Scan {
     answer: Answer,
-    /// There was a list of facts, if an empty one.
+    /// A list of facts was found, even an empty one.
     is_list: bool,
-    /// Something that was meant as a fact breaks off.
+    /// Something that looks like a fact is incomplete.
     has_broken_off: bool,
 }
 
@@ -184,7 +183,8 @@ impl Scan {
                 }
                 _ if false_starts == FALSE_STARTS_MAX => break,
                 _ => {
-                    // An object that breaks off was meant as a fact; a list's are inside it.
+                    // An incomplete object was meant as a fact; an incomplete list still contains its
+                    // objects.
                     let inner = rest.strip_prefix('{').map(str::trim_start);
                     let is_fact = |inner: &str| {
                         ["\"category\"", "\"key\""]
@@ -203,7 +203,7 @@ impl Scan {
         is_list
     }
 
-    /// Whether the value was a list, if an empty one, or something with one in it.
+    /// True if the value is a list, even an empty one, or contains one.
     fn take(&mut self, value: Value, depth: usize) -> bool {
         match value {
             Value::Array(values) => {
@@ -227,13 +227,13 @@ impl Scan {
     fn take_object(&mut self, mut object: serde_json::Map<String, Value>, depth: usize) -> bool {
         let has = |name: &str| object.contains_key(name);
         let is_fact = has("key") || has("value");
-        // What is named is read elsewhere (`named.rs`).
+        // Entities are parsed elsewhere (`named.rs`).
         if !is_fact && !has("facts") && ["relation", "name", "entities"].into_iter().any(has) {
             return false;
         }
         let inner = match object.remove("facts") {
             Some(facts) => Some(facts),
-            // Whatever the model calls it.
+            // The list under another name.
             None if object.len() == 1 && !is_fact => object.into_values().next(),
             None => match fact(&object) {
                 Some(fact) if self.answer.facts.len() < FACTS_MAX => {
@@ -268,7 +268,7 @@ fn fact(object: &serde_json::Map<String, Value>) -> Option<Fact> {
     let key = ItemKey::parse(&key).ok().flatten()?;
     let value = text("value").filter(|v| (1..=VALUE_CHARS_MAX).contains(&v.chars().count()))?;
     if key.as_str() == "key" && value == "value" {
-        // The form that it was to fill in.
+        // The template of the prompt, unfilled.
         return None;
     }
     let context = text("source_context").unwrap_or_default();
@@ -282,7 +282,7 @@ fn fact(object: &serde_json::Map<String, Value>) -> Option<Fact> {
     })
 }
 
-/// Without what no text holds: NUL, bells, escapes.
+/// Removes control characters except newline and tab.
 fn clean(text: &str) -> String {
     let is_fit = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
     let text: String = text.chars().filter(is_fit).collect();
@@ -434,7 +434,7 @@ mod tests {
             read(&format!("<think>[{draft}]</think>[]")),
             Ok(Answer::default())
         );
-        // In a value it is a word like any other.
+        // Inside a value it is ordinary text.
         let told = r#"[{"key":"tag","value":"ends a thought with </think> []"}]"#;
         assert_eq!(read_one(told).value, "ends a thought with </think> []");
     }
@@ -488,7 +488,7 @@ mod tests {
             .collect();
         assert_eq!(read, [("a", "Anna [1m"), ("имя", "Анна"), ("7", "42")]);
         assert_eq!(answer.malformed, 2);
-        // Of names that come twice in one object the last counts.
+        // Of duplicate names in one object, the last one counts.
         let twice = read_one(r#"[{"key":"a","key":"b","value":"x","value":"y"}]"#);
         assert_eq!((twice.key.as_str(), twice.value.as_str()), ("b", "y"));
     }

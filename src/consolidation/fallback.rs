@@ -1,6 +1,6 @@
-//! What can be kept without any model: sentences in which a person says something
-//! lasting of themselves, in so many words. Fewer and plainer than a model's facts, and
-//! marked as such (GoClaw's extractive fallback). English only.
+//! Extracts facts without a model: sentences in which a person explicitly says something lasting about
+//! themselves. Fewer and simpler than a model's facts, and marked as such (GoClaw's extractive fallback).
+//! English only, except [`left_open`].
 
 use super::category::Category;
 use super::likeness::sentences;
@@ -8,12 +8,12 @@ use super::quoted::own_words;
 use super::transcript::without_own_memory;
 use crate::sessions::{Message, Role};
 
-/// Statements of one session.
+/// Maximum statements of one session.
 pub const STATEMENTS_MAX: usize = 20;
 const SENTENCE_CHARS: std::ops::RangeInclusive<usize> = 8..=300;
 
-/// How a sentence begins or goes on, what it is about, and the key it has by nature.
-/// The more telling stand first: of a long session the first are kept.
+/// The words that mark a statement, its category, and its key if it has a natural one. The most informative
+/// come first, since long sessions keep only those.
 const PATTERNS: [(&str, Category, Option<&str>); 30] = [
     ("remember that ", Category::Other, None),
     ("please remember ", Category::Other, None),
@@ -51,7 +51,7 @@ const PATTERNS: [(&str, Category, Option<&str>); 30] = [
     ("i am working on ", Category::Projects, None),
 ];
 
-/// What makes a sentence no statement, or none that lasts.
+/// Words that mean a sentence is not a statement, or not a lasting one.
 const NOT_LASTING: [&str; 16] = [
     "today",
     "tonight",
@@ -71,18 +71,18 @@ const NOT_LASTING: [&str; 16] = [
     "for now",
 ];
 
-/// A person's own sentence.
+/// A sentence to be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
     pub category: Category,
     pub key: Option<&'static str>,
     pub sentence: String,
-    /// The message's place in its session.
+    /// The message's position in its session.
     pub position: i32,
     pub by_user: bool,
 }
 
-/// The most telling statements, in the order in which they were made.
+/// The most informative statements, in the order in which they were made.
 pub fn statements(messages: &[Message]) -> Vec<Statement> {
     let mut found = Vec::new();
     for message in messages.iter().filter(|m| m.role == Role::User) {
@@ -110,7 +110,7 @@ pub fn statements(messages: &[Message]) -> Vec<Statement> {
         .collect()
 }
 
-/// What was decided, and what is still to be done, where a session is flushed without a model (English, German, French,
+/// Marks of decisions and open tasks, for sessions that are flushed without a model (English, German, French,
 /// Spanish).
 const LEFT_OPEN: [(&str, Category); 22] = [
     ("we decided", Category::Decisions),
@@ -137,7 +137,7 @@ const LEFT_OPEN: [(&str, Category); 22] = [
     ("falta por", Category::ToDo),
 ];
 
-/// Sentences that say so, the last ones of each.
+/// The latest sentences with a decision or an open task, in order.
 pub fn left_open(messages: &[Message]) -> Vec<Statement> {
     let mut found: Vec<Statement> = Vec::new();
     for message in messages.iter().rev().filter(|m| m.role != Role::Tool) {

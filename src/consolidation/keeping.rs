@@ -1,11 +1,11 @@
-//! Keeps what a reading found: decides of each statement whether it is new, known or takes
-//! an older one's place, and writes all of it with the row of the ledger in one transaction.
+//! Stores what a reading found: decides for each statement whether it is new, a duplicate or supersedes an
+//! older one, and writes everything, including the ledger's row, in one transaction.
 
 use serde_json::Value;
 use time::OffsetDateTime;
 
 use super::comparison::{self, Relation};
-use super::keep::{Fate, Known, answered, fate};
+use super::keep::{Known, Resolution, answered, fate};
 use super::named::{note_connection, note_names};
 use super::reading::{End, Found, Reading};
 use super::same::Words;
@@ -14,18 +14,18 @@ use crate::accounts::Viewer;
 use crate::db::UserId;
 use crate::entities::Evidence;
 use crate::memories::quota::ItemQuota;
-use crate::memories::{self, Expiry, ItemKey, MemoryError, NewItem, Provenance, Yielding};
+use crate::memories::{self, ConflictPolicy, Expiry, ItemKey, MemoryError, NewItem, Provenance};
 use crate::providers::chat::ChatPurpose;
 use crate::search::query::Ingredients;
 use crate::search::{RawQuery, SearchQuery};
 use crate::sessions::ledger;
 use crate::sessions::model::{Counts, Ending, Extraction, Outcome};
 
-/// Items that a statement is compared with.
+/// Items to compare a statement with.
 const NEAREST: i64 = 5;
-/// Statements that are looked up before it is asked whether the reading may go on.
+/// After so many look-ups, checks again whether the reading may continue.
 const RENEWED_AFTER: usize = 16;
-/// Pairs that a model compares in one answer.
+/// Maximum pairs per prompt.
 pub(super) const PAIRS_MAX: usize = 20;
 const MEMORY_OFF: &str = "memory is switched off";
 
@@ -43,7 +43,7 @@ impl Consolidation {
         let found = std::mem::take(&mut reading.found);
         let mut fates = Vec::with_capacity(found.len());
         for (n, one) in found.iter().enumerate() {
-            // Each of them may wait for a vector.
+            // Each look-up may wait for a query vector.
             if n % RENEWED_AFTER == RENEWED_AFTER - 1
                 && let Some(end) = self.must_end(user, row).await?
             {
@@ -61,7 +61,7 @@ impl Consolidation {
         self.write(viewer, row, &found, &fates, &reading).await
     }
 
-    /// Active items that the statement may have to do with: of its key, and the nearest.
+    /// Active items that may be related to the statement: the one with its key, and the nearest.
     async fn known(&self, viewer: &Viewer, one: &Found) -> Result<Vec<Known>, ConsolidationError> {
         let raw = RawQuery {
             query: &one.value,
@@ -71,7 +71,7 @@ impl Consolidation {
             ingredients: Ingredients::OF_STATEMENTS,
             ..RawQuery::default()
         };
-        // A value has fewer characters than a query may have.
+        // A value is never too long for a query.
         let near = match SearchQuery::parse(raw) {
             Ok(query) if query.text.is_some() => self.search.find(viewer, &query).await?.hits,
             _ => Vec::new(),
@@ -91,31 +91,31 @@ impl Consolidation {
         Ok(known)
     }
 
-    /// Lets the model say what words and vectors cannot. Where it says nothing, both stay.
+    /// Asks the model about the pairs that words and vectors cannot decide. Without an answer, both are kept.
     async fn resolve(
         &self,
         user: UserId,
         row: &Extraction,
         found: &[Found],
-        fates: Vec<(Fate, Vec<Known>)>,
+        fates: Vec<(Resolution, Vec<Known>)>,
         reading: &mut Reading,
-    ) -> Result<Vec<Fate>, ConsolidationError> {
+    ) -> Result<Vec<Resolution>, ConsolidationError> {
         let mut resolved = Vec::with_capacity(fates.len());
         let mut open = Vec::new();
         for (n, (fate, known)) in fates.into_iter().enumerate() {
-            if let Fate::Ask(id) = fate
+            if let Resolution::Ask(id) = fate
                 && let Some(older) = known.into_iter().find(|item| item.id == id)
             {
                 open.push((n, older));
             }
-            resolved.push(if matches!(fate, Fate::Ask(_)) {
-                Fate::Add
+            resolved.push(if matches!(fate, Resolution::Ask(_)) {
+                Resolution::Add
             } else {
                 fate
             });
         }
         if reading.end != End::Read {
-            // Whoever did not answer just now is not asked again.
+            // The model has just failed: do not ask it again.
             return Ok(resolved);
         }
         for some in open.chunks(PAIRS_MAX) {
@@ -152,7 +152,7 @@ impl Consolidation {
         viewer: &Viewer,
         row: &Extraction,
         found: &[Found],
-        fates: &[Fate],
+        fates: &[Resolution],
         reading: &Reading,
     ) -> Result<(), ConsolidationError> {
         let now = self.now();
@@ -176,7 +176,7 @@ impl Consolidation {
                 counts.malformed += 1;
                 continue;
             };
-            if let Fate::Merge(id) = fate
+            if let Resolution::Merge(id) = fate
                 && memories::say_again(&mut tx, viewer, *id, &item, now).await?
             {
                 counts.merged += 1;
@@ -188,7 +188,7 @@ impl Consolidation {
             }
             let added = memories::add_in(&mut tx, &self.embeddings, viewer, &item, now).await;
             let added = match added {
-                // There are as many themes as there may be: reading it again would find no more.
+                // The limit of themes is reached; a retry would fail again.
                 Err(MemoryError::Invalid(_)) => {
                     counts.malformed += 1;
                     continue;
@@ -200,7 +200,7 @@ impl Consolidation {
                 false => counts.stored += 1,
             }
             counts.superseded += i32::from(added.superseded.is_some());
-            if let Fate::Supersede(older) = fate
+            if let Resolution::Supersede(older) = fate
                 && *older != added.id
                 && added.put_aside_for.is_none()
                 && memories::supersede_in(&mut tx, viewer, *older, added.id, now).await?
@@ -228,7 +228,7 @@ impl Consolidation {
         {
             let last = reading.read_to.unwrap_or(row.last_position);
             let whose = (user, viewer.agent_id);
-            // Its agent may have told it while it was read.
+            // The agent may have sent a summary while the session was read.
             let told = ledger::handed_of(&mut tx, user, row.id).await?.summary;
             let episode = match told.filter(|_| reading.handed.summary.is_none()) {
                 Some(summary) => &episode.clone().told_by_agent(&summary),
@@ -240,7 +240,7 @@ impl Consolidation {
             self.note(&mut tx, viewer, row, reading, found).await?;
         }
         let is_ours = match reading.read_to {
-            // What was read has come to its end; the rest is a stretch of its own.
+            // What was read is finished; the rest becomes a stretch of its own.
             Some(read_to) if read_to < row.last_position && *end == reading.end => {
                 let rest = Ending {
                     counts: Counts::default(),
@@ -258,7 +258,7 @@ impl Consolidation {
     }
 }
 
-/// What this attempt came to, and those before it of which it is the rest.
+/// The counts of this attempt, plus those of the earlier attempts that it continues.
 fn counts_of(reading: &Reading, row: &Extraction) -> Counts {
     let before = match row.windows_read {
         0 => Counts::default(),
@@ -277,7 +277,7 @@ fn counts_of(reading: &Reading, row: &Extraction) -> Counts {
     }
 }
 
-/// As a model is shown it: a bare value says nothing without its key.
+/// As the model sees it: a bare value means nothing without its key.
 fn with_key(key: Option<&str>, content: &str) -> String {
     match key {
         Some(key) => format!("{key}: {content}"),
@@ -315,7 +315,7 @@ fn ending<'a>(reading: &'a Reading, end: &'a End, counts: Counts) -> Ending<'a> 
     }
 }
 
-/// `None` where it breaks a rule of items, which a fact that was read does not.
+/// `None` if it breaks a limit of items, which parsed facts never do.
 fn item_of(one: &Found, row: &Extraction) -> Option<NewItem> {
     let item = NewItem::parse(one.item_type, &one.value, Some(one.theme), &[]).ok()?;
     let expiry = one.days.map(Expiry::in_days).transpose().ok()?;
@@ -323,7 +323,7 @@ fn item_of(one: &Found, row: &Extraction) -> Option<NewItem> {
         .with_key(one.key.clone())
         .with_expiry(expiry)
         .with_period(one.period)
-        .yielding(Yielding::PutAside)
+        .yielding(ConflictPolicy::PutAside)
         .with_provenance(Provenance {
             source: one.source,
             trust: Some(one.trust),
@@ -336,13 +336,12 @@ fn item_of(one: &Found, row: &Extraction) -> Option<NewItem> {
     Some(item)
 }
 
-/// What one reading found twice is kept once. Of two values of one key the later stands behind
-/// the earlier, which it will supersede. In the order of keys, in which two readings of one user
-/// do not wait for each other.
+/// Keeps duplicates within one reading once. The later of two values with one key comes after the earlier,
+/// which it supersedes. The order by key prevents deadlocks between two readings of one user.
 pub(super) fn once_each(mut found: Vec<Found>) -> (Vec<Found>, i32) {
     found.sort_by(|a, b| (a.theme, &a.key, a.place).cmp(&(b.theme, &b.key, b.place)));
     let mut kept: Vec<Found> = Vec::with_capacity(found.len());
-    // Of each key the last value, by its place in `kept`.
+    // For each key its last value, by index in `kept`.
     let mut holding: Vec<(Words, usize)> = Vec::new();
     let mut repeated = 0;
     for mut one in found {
@@ -353,7 +352,7 @@ pub(super) fn once_each(mut found: Vec<Found>) -> (Vec<Found>, i32) {
         let of_key = if of_key { holding.last_mut() } else { None };
         let said = match of_key {
             Some((said, at)) => {
-                // Whatever its sender's clock says: the later of a session wins.
+                // Whatever the sender's clock says: within a session the later one wins.
                 one.said_at = one.said_at.max(kept[*at].said_at);
                 if words.are_those_of(said) {
                     kept[*at].said_at = one.said_at;

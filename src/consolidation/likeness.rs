@@ -1,5 +1,5 @@
-//! How alike two short texts are by their words, and where in a conversation a
-//! statement comes from. Words alone, no model: both run on every fact.
+//! Similarity of short texts by their words, and the search for the place in a conversation that a statement
+//! comes from. No model: both run for every fact.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,12 +9,12 @@ use super::transcript::{ToolNames, without_own_memory};
 use crate::memories::{Source, Trust, is_stop_word};
 use crate::sessions::{Message, Role};
 
-/// A message that holds less of a statement's words is not where it comes from.
+/// A message that contains less of a statement's words is not its source.
 const COVER_MIN: f64 = 0.6;
-/// Characters that are kept of the words a fact comes from.
+/// Maximum characters of a stored quote.
 pub const QUOTE_CHARS_MAX: usize = 500;
 
-/// Small letters and digits, word by word; pairs of characters where no blanks part words.
+/// Lower-case words; character bigrams for scripts that do not separate words.
 pub fn words(text: &str) -> HashSet<String> {
     let mut words = HashSet::new();
     for word in text.split(|c: char| !c.is_alphanumeric() && c != '\'') {
@@ -31,38 +31,38 @@ pub fn words(text: &str) -> HashSet<String> {
     words
 }
 
-/// Chinese, Japanese and Thai put no blanks between words.
+/// Chinese, Japanese and Thai do not separate words.
 pub(super) fn is_unparted(c: char) -> bool {
     matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}')
 }
 
-/// The message that a fact comes from, and its very words there.
+/// The message that a fact comes from, and the quote.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// The message's place in its session.
+    /// The message's position in its session.
     pub position: i32,
     pub role: Role,
     pub quote: String,
 }
 
-/// Where a fact comes from, and whose word it is at most.
+/// Where a fact comes from, and its maximum trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Seen {
     pub evidence: Option<Evidence>,
     pub trust: Trust,
 }
 
-/// A shorter repetition may stand anywhere.
+/// A shorter quote could match anywhere.
 pub(super) const REPEATED_CHARS_MIN: usize = 8;
 
-/// What is looked for of one fact, and the best that was found so far.
-struct Looked<'f> {
+/// The search for one fact, and the best match so far.
+struct SourceSearch<'f> {
     fact: &'f Fact,
     repeated: String,
     value: HashSet<String>,
-    /// Words of the value that a person said themselves.
+    /// Words of the value that the user wrote.
     own: HashSet<String>,
-    /// Those that tools answered or a person pasted, and whose word they are.
+    /// Words of the value from tool results or pasted text, with their trust.
     foreign: HashMap<String, Trust>,
     best: Option<Best>,
 }
@@ -75,16 +75,16 @@ struct Best {
     trust: Trust,
 }
 
-/// A message as facts are looked for in it.
+/// A message, prepared for the search.
 struct Place<'m> {
     message: &'m Message,
     text: String,
     words: HashSet<String>,
     flat: String,
-    /// What of it whoever wrote it said themselves: without what they quoted or pasted. Of a tool nothing.
+    /// The words that the author wrote, without quoted or pasted text. Empty for tool results.
     own_words: HashSet<String>,
     own_flat: String,
-    /// Whose word that is, and whose the rest is.
+    /// The trust of the author's own words, and of the rest.
     own_trust: Trust,
     foreign_trust: Trust,
 }
@@ -118,24 +118,20 @@ impl<'m> Place<'m> {
     }
 }
 
-/// Literally what the model repeated and about the same as the value; else the share of its words.
+/// A literal quote that shares a word with the value ranks first, then the share of the value's words.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
 struct Rank {
     is_literal: bool,
     share: f64,
 }
 
-/// Looks for the words the model repeated; failing that, for the message that holds
-/// most of the fact's words. What people said goes before what tools answered. One for each
-/// fact, in one pass over the messages.
-///
-/// A fact is the word of the least trusted that it stands on: of whoever wrote the message, and of
-/// a tool or a page where what it tells stands there and the user did not say it. Where nobody
-/// knows where it comes from, it may come from anything in the conversation.
+/// Finds each fact's message in one pass: it contains the model's quote, or most of the value's words.
+/// A fact gets the lowest trust of its author and of any tool or page that contains its words, unless the user
+/// said them too. Without a source, it gets the lowest trust in the conversation.
 pub fn evidence(facts: &[Fact], messages: &[Message], tools: &ToolNames<'_>) -> Vec<Seen> {
-    let mut looked: Vec<Looked> = facts
+    let mut looked: Vec<SourceSearch> = facts
         .iter()
-        .map(|fact| Looked {
+        .map(|fact| SourceSearch {
             fact,
             repeated: flat(&fact.context),
             value: words(&fact.value),
@@ -160,7 +156,7 @@ pub fn evidence(facts: &[Fact], messages: &[Message], tools: &ToolNames<'_>) -> 
     looked.into_iter().map(|one| one.found(least)).collect()
 }
 
-impl Looked<'_> {
+impl SourceSearch<'_> {
     fn see(&mut self, place: &Place<'_>) {
         let said = &place.words;
         if place.message.role == Role::User {
@@ -179,7 +175,7 @@ impl Looked<'_> {
             is_literal: is_repeated && telling(&self.value).any(|word| said.contains(word)),
             share: cover(&self.value, said),
         };
-        // Repeated, and about something else: better than nothing.
+        // A quote of something else is better than nothing.
         let is_enough = is_repeated || rank.share >= COVER_MIN;
         let is_better = self.best.as_ref().is_none_or(|Best { rank: best, .. }| {
             !best.is_literal && (rank.is_literal || rank.share > best.share.max(COVER_MIN))
@@ -202,7 +198,7 @@ impl Looked<'_> {
         }
     }
 
-    /// `least`: of all that was said.
+    /// `least`: the lowest trust in the conversation.
     fn found(self, least: Trust) -> Seen {
         let foreign = telling(&self.value)
             .filter(|word| !self.own.contains(*word))
@@ -231,8 +227,8 @@ fn telling(words: &HashSet<String>) -> impl Iterator<Item = &String> {
     words.iter().filter(|word| !is_stop_word(word))
 }
 
-/// What the fact's source is, seen from where it was found, and whose word it is: nothing counts as
-/// the user's own word that stands only in a tool's answer or was pasted, or that was inferred.
+/// The fact's source and trust, given where it was found. It does not count as the user's own word if it
+/// stands only in a tool result or pasted text, or was inferred.
 pub fn source_seen(claimed: Source, seen: &Seen, has_tools: bool) -> (Source, Trust) {
     let role = seen.evidence.as_ref().map(|e| e.role);
     let source = match (claimed, role) {
@@ -257,13 +253,13 @@ fn cover(wanted: &HashSet<String>, all: &HashSet<String>) -> f64 {
     }
 }
 
-/// Words and what stands between them, for comparing what was repeated with what was said.
+/// Normalises case, blanks and quotation marks, for comparing quotes with messages.
 pub(super) fn flat(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").to_lowercase().replace(['"', '“', '”'], "")
 }
 
-/// The sentence that holds most of `wanted`, cut to [`QUOTE_CHARS_MAX`].
+/// The sentence that contains most of `wanted`, cut to [`QUOTE_CHARS_MAX`].
 fn best_sentence(text: &str, wanted: &HashSet<String>) -> String {
     let mut best = ("", -1.0);
     for sentence in sentences(text) {
@@ -275,7 +271,7 @@ fn best_sentence(text: &str, wanted: &HashSet<String>) -> String {
     best.0.chars().take(QUOTE_CHARS_MAX).collect()
 }
 
-/// Sentences and lines, without blanks at their ends.
+/// Sentences and lines, trimmed.
 pub fn sentences(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -379,7 +375,7 @@ mod tests {
         );
         let expected = (Source::ToolCall, Trust::External, Some(3));
         assert_eq!(seen(value, context, &messages), expected);
-        // In words that stand nowhere, it may come from the page all the same.
+        // Words that stand nowhere may still come from the page.
         let expected = (Source::Conversation, Trust::External, None);
         assert_eq!(seen("Das Kennwort lautet anders", "", &messages), expected);
         let expected = (Source::Conversation, Trust::Agent, None);
@@ -450,7 +446,7 @@ mod tests {
         for (value, context) in [
             ("Anna", "my name is Anna"),
             ("Uses Helix for everything", "I do it all in Helix"),
-            // In another language than it was said in.
+            // Said in another language.
             ("Heißt wie ihre Großmutter", "My name is Anna"),
         ] {
             let (source, trust, _) = seen(value, context, &own);

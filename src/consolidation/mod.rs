@@ -1,7 +1,6 @@
-//! Conversations become memory: what was said in a session is read once it is complete,
-//! and what is lastingly true of the user is kept as items, each with the words it comes
-//! from. Nothing fails in silence: every reading ends in its row of the ledger, and what
-//! it found is committed together with how it ended.
+//! Turns conversations into memory: reads each completed session and stores lasting facts about the user as
+//! items, each with the words it comes from. Nothing fails silently: every reading ends in its row of the
+//! ledger, in the same transaction as what it found.
 
 mod category;
 mod comparison;
@@ -44,17 +43,17 @@ use crate::sessions::{self, ledger};
 pub use round::Round;
 use transcript::without_own_memory;
 
-/// A stretch whose reading was begun so often and never ended, with the server killed each
-/// time, is left alone: the ledger says so.
+/// A stretch that was begun this often without an end (the server died each time) is given up, and the ledger
+/// says so.
 const BEGUN_MAX: i32 = 16;
-/// After so many that failed, it is not tried again by itself.
+/// After this many failures there is no automatic retry.
 const ATTEMPTS_MAX: i32 = 8;
 const BACK_OFF: Duration = Duration::minutes(1);
 const BACK_OFF_MAX: Duration = Duration::hours(6);
 
 const NEVER_ENDED: &str = "the server ended each time in the middle of it";
 const NOT_KEPT: &str = "what was found could not be kept";
-const FELL_OVER: &str = "reading it ended before its time";
+const PANICKED: &str = "reading it ended before its time";
 
 #[derive(Debug, thiserror::Error)]
 pub enum ConsolidationError {
@@ -78,19 +77,19 @@ impl ConsolidationError {
         }
     }
 
-    /// Not retryable at once: the same input fails again. A database that is away is another matter.
+    /// Not retryable at once: the same input fails again. An unreachable database is different.
     fn is_of_what_was_read(&self) -> bool {
         if self.is_of_a_gone_user() {
             return false;
         }
         match self {
             Self::Database(error) | Self::Memory(MemoryError::Database(error)) => match error {
-                // 22: a value that cannot be; 23: a constraint.
+                // SQLSTATE classes 22 (invalid value) and 23 (constraint violation).
                 sqlx::Error::Database(error) => {
                     let code = error.code().unwrap_or_default();
                     code.starts_with("22") || code.starts_with("23")
                 }
-                // Erased meanwhile.
+                // Erased in the meantime.
                 sqlx::Error::RowNotFound => true,
                 _ => false,
             },
@@ -100,11 +99,11 @@ impl ConsolidationError {
     }
 }
 
-/// What one question to a model may take.
+/// Limits of one call to a model.
 #[derive(Clone, Copy, Debug)]
 pub struct AskLimits {
     pub call_deadline: StdDuration,
-    /// Facts that are cut off are counted, and those before them kept.
+    /// An incomplete fact at the end is counted as malformed; those before it are kept.
     pub answer_tokens_max: u32,
 }
 
@@ -117,14 +116,14 @@ impl Default for AskLimits {
     }
 }
 
-/// Whether the user said this in a conversation that is held: in their own words, not pasted.
+/// Whether the user said this in a stored conversation, in their own words, not pasted.
 pub async fn is_said_by_user(db: &Db, user: UserId, words: &str) -> Result<bool, sqlx::Error> {
     let words = likeness::flat(words);
     if words.chars().count() < likeness::REPEATED_CHARS_MIN {
         return Ok(false);
     }
-    // The database knows no small letters but those of ASCII for certain: without a word of these, each
-    // of the latest messages is looked at.
+    // The database lower-cases only ASCII reliably: without an ASCII word, all recent messages are compared
+    // here.
     let longest = words
         .split(|c: char| !c.is_ascii_alphanumeric())
         .max_by_key(|word| word.len())
@@ -137,7 +136,7 @@ pub async fn is_said_by_user(db: &Db, user: UserId, words: &str) -> Result<bool,
     Ok(reading::off_the_runtime(is_own).await)
 }
 
-/// When what failed is tried again, after so many attempts, twice as long each time.
+/// When to retry after this many attempts: exponential backoff.
 fn back_off(attempts: i32, now: OffsetDateTime) -> Option<OffsetDateTime> {
     (attempts < ATTEMPTS_MAX).then(|| {
         let doublings = u32::try_from(attempts - 1).unwrap_or(0).min(16);
@@ -174,7 +173,7 @@ impl Consolidation {
         self.embeddings.now()
     }
 
-    /// Says which chat provider a run for the user will call.
+    /// Tells the slice which chat provider a run for the user will call.
     pub async fn tell_endpoint(
         &self,
         user: UserId,
@@ -187,12 +186,12 @@ impl Consolidation {
         Ok(())
     }
 
-    /// Whose sessions are to be read now.
+    /// Users who have sessions to be read now.
     pub async fn users_with_sessions_due(&self) -> Result<Vec<UserId>, ConsolidationError> {
         Ok(ledger::users_due(&self.db, self.now()).await?)
     }
 
-    /// What is to be read next of a user's sessions, and when it may be.
+    /// The user's next stretch to be read, and when.
     pub async fn next_due(
         &self,
         user: UserId,
@@ -200,9 +199,8 @@ impl Consolidation {
         Ok(ledger::next_due(&self.db, user, self.now()).await?)
     }
 
-    /// Reads one stretch of a session and keeps what is worth it. The user's job is the caller's
-    /// meanwhile. Run twice it does nothing the second time; killed in the middle, nothing of
-    /// it is kept and another does it again.
+    /// Reads one stretch of a session and stores what is worth keeping. The caller holds the user's job.
+    /// Idempotent; if it is killed, nothing is stored and another run reads it again.
     pub async fn extract(&self, due: Due) -> Result<(), ConsolidationError> {
         let now = self.now();
         let mut tx = self.db.as_user(due.user).await?;
@@ -217,7 +215,7 @@ impl Consolidation {
         let mut tx = self.db.as_user(due.user).await?;
         let viewer = store::viewer_of(&mut tx, due.user, row.session_id).await?;
         tx.commit().await?;
-        // Erased meanwhile.
+        // Erased in the meantime.
         let Some(viewer) = viewer else {
             return Ok(());
         };
@@ -225,7 +223,7 @@ impl Consolidation {
             let found = self.read(due.user, &row).await?;
             self.keep(&viewer, &row, found).await
         };
-        // What the session's agent does not see, nothing of the session is compared with.
+        // Compare only with what the session's agent may see.
         let by = viewer.agent_id.map(|agent| Actor::OnBehalf {
             user: due.user,
             agent_id: agent.0,
@@ -243,15 +241,15 @@ impl Consolidation {
         }
     }
 
-    /// Whoever read this is gone without a word: it fell over something in it.
-    pub async fn fell_over(&self, due: Due) -> Result<(), ConsolidationError> {
+    /// The reading task ended without a result, such as by a panic: counts as a failure.
+    pub async fn record_panic(&self, due: Due) -> Result<(), ConsolidationError> {
         let mut tx = self.db.as_user(due.user).await?;
         let row = ledger::find_extraction(&mut tx, due.user, due.extraction).await?;
         tx.commit().await?;
         match row {
             Some(row) => {
                 let again = back_off(row.attempts, self.now());
-                self.give_up(due.user, &row, FELL_OVER, again).await
+                self.give_up(due.user, &row, PANICKED, again).await
             }
             None => Ok(()),
         }

@@ -1,5 +1,5 @@
-//! What a model says that a text names, and how these stand to each other: read leniently, and kept only where the text
-//! bears it out. A part that cannot be used costs no other; nothing of it is ever an error.
+//! Parses the entities and relations that a model finds in texts. Parsing is lenient, and keeps only what the
+//! text supports. An unusable part does not affect the others and is never an error.
 
 use serde_json::Value;
 use sqlx::PgConnection;
@@ -13,17 +13,17 @@ use crate::memories::mentions::EntityType;
 use crate::memories::mentions::normal::{NAME_CHARS_MAX, words};
 use crate::memories::{Period, Trust};
 
-/// Of one answer.
+/// Maximum entries per answer.
 const ENTITIES_MAX: usize = 100;
 const CONNECTIONS_MAX: usize = 100;
 const SENTENCE_CHARS_MAX: usize = 500;
-/// What the model calls the person.
+/// The model's name for the user.
 pub const USER: &str = "user";
 
-/// One end of a connection.
+/// One end of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
-    /// The person whose memory it is.
+    /// The owner of the memory.
     User,
     Named(String, EntityType),
     Value(String),
@@ -36,9 +36,9 @@ pub struct Connection {
     pub words: Option<String>,
     pub object: Said,
     pub period: Period,
-    /// As the model repeats it.
+    /// The sentence, as the model quotes it.
     pub sentence: String,
-    /// The text it was read from, of several that were asked about at once; 1, 2, …
+    /// The number of the text it was read from, starting at 1.
     pub text: usize,
 }
 
@@ -52,7 +52,7 @@ impl Said {
 }
 
 impl Connection {
-    /// "Anna lives in Lyon"
+    /// Such as "Anna lives in Lyon".
     pub fn in_words(&self) -> String {
         let relation = self
             .words
@@ -68,12 +68,12 @@ impl Connection {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Names {
-    /// With the text that names it.
+    /// Each with the number of its text.
     pub entities: Vec<(usize, String, EntityType)>,
     pub connections: Vec<Connection>,
 }
 
-/// Reads what an answer says that these texts name.
+/// Parses the entities and relations that an answer finds in these texts.
 pub fn read(answer: &str, texts: &[&str]) -> Names {
     let mut names = Names::default();
     let answer = without_thoughts(answer);
@@ -114,7 +114,7 @@ fn connection(
     let predicate = Predicate::parse(&relation).unwrap_or_else(Predicate::related_to);
     let own_words = predicate.needs_words().then(|| relation.replace('_', " "));
     if own_words.as_deref() == Some("related to") {
-        // It says nothing.
+        // "Related to" says nothing.
         return None;
     }
     let type_of = |name: &str| {
@@ -177,7 +177,7 @@ fn text_of(value: &Value, field: &str, chars_max: usize) -> Option<String> {
     (!text.is_empty() && text.chars().count() <= chars_max).then(|| text.to_owned())
 }
 
-/// Its words stand in the text, one after the other; in scripts without blanks, within a word.
+/// Whether the name's words occur in the text in sequence; for scripts without blanks, within a word.
 fn stands_in(name: &str, text: &[String]) -> bool {
     let name = words(name);
     let is_unspaced = |word: &String| !word.is_ascii() && word.chars().count() <= 12;
@@ -188,7 +188,7 @@ fn stands_in(name: &str, text: &[String]) -> bool {
     }
 }
 
-/// The first object that names or connects something, whatever stands around it.
+/// The first object with entities or relations, whatever surrounds it.
 fn first_object(text: &str) -> Option<Value> {
     const STARTS_MAX: usize = 100;
     let starts = text.match_indices('{').take(STARTS_MAX);
@@ -200,7 +200,7 @@ fn first_object(text: &str) -> Option<Value> {
         .find(|value| value["entities"].is_array() || value["connections"].is_array())
 }
 
-/// Makes the entities that are not there yet; the upkeep finds where they are named.
+/// Creates missing entities; the upkeep job finds their mentions.
 pub async fn note_names(
     conn: &mut PgConnection,
     user: UserId,
@@ -213,7 +213,7 @@ pub async fn note_names(
     Ok(())
 }
 
-/// Keeps a connection, with the entities at its ends, in a transaction of its user's writer.
+/// Stores a relation and the entities at its ends, in a transaction that has raised the user's revision.
 pub async fn note_connection(
     conn: &mut PgConnection,
     user: UserId,

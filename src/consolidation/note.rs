@@ -1,5 +1,5 @@
-//! The day's note: what was kept when an agent flushed a session, at the end of `memory/2026-11-25.md` (GoClaw's), once for
-//! each stretch and in the same transaction.
+//! The daily note: appends what was kept from a flushed session to `memory/2026-11-25.md` (GoClaw's), once
+//! per stretch and in the same transaction.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -54,17 +54,17 @@ impl Consolidation {
         match documents.append(&mut *conn, user, by, &path, &text).await {
             Ok(()) => ledger::note_noted(conn, user, row.id, now).await?,
             Err(DocumentError::Database(error)) => return Err(error.into()),
-            // There is no room for it: what was found is kept all the same.
+            // The quota is full; the facts are kept all the same.
             Err(error) => tracing::info!(user = user.0, %error, "a day's note was not written"),
         }
         Ok(())
     }
 }
 
-/// The path of the note that was written then.
+/// The path of the note that was written at that time.
 ///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn note_of(
     db: &Db,
     user: UserId,
@@ -80,7 +80,7 @@ pub async fn note_of(
     Ok(path.map(|path| path.to_string()))
 }
 
-/// Of a day, by the clock of its person.
+/// The note of a day in the user's time zone.
 fn path_of(at: OffsetDateTime) -> Result<DocumentPath, Invalid> {
     let day = at.format(format_description!("[year]-[month]-[day]"));
     DocumentPath::parse("path", &format!("memory/{}.md", day.unwrap_or_default()))

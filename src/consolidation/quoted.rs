@@ -1,14 +1,14 @@
-//! What of a person's message is their own word, and what they only pasted: quotations, code,
-//! mails, transcripts, and whatever follows a call to ignore instructions. What is pasted may
-//! be noted as something that came up; it never counts as said by the person.
+//! Separates a person's own words from text that they pasted into a message: quotations, code, mails,
+//! transcripts, and everything after a call to ignore instructions. Pasted text may be noted as something
+//! that came up, but never counts as said by the person.
 
 use super::likeness::sentences;
 
-/// A shorter quotation is a name or a term, and part of what is said.
+/// A shorter quotation is a name or a term, and part of the sentence.
 const QUOTED_WORDS_MIN: usize = 3;
-/// Of a quotation, to count its words.
+/// Characters of a quotation in which words are counted.
 const LOOKED_AT_CHARS: usize = 200;
-/// Marks in the order opening, closing.
+/// Opening and closing marks.
 const MARKS: [(char, char); 5] = [
     ('"', '"'),
     ('\u{201c}', '\u{201d}'),
@@ -16,7 +16,7 @@ const MARKS: [(char, char); 5] = [
     ('\u{ab}', '\u{bb}'),
     ('\u{300c}', '\u{300d}'),
 ];
-/// Elements that texts are handed over in.
+/// Elements that wrap pasted text.
 const ELEMENTS: [&str; 16] = [
     "article",
     "blockquote",
@@ -35,7 +35,7 @@ const ELEMENTS: [&str; 16] = [
     "tool_result",
     "webpage",
 ];
-/// What stands before a line in which another speaks.
+/// Line prefixes that mark another speaker.
 const LABELS: [&str; 14] = [
     "user:",
     "human:",
@@ -52,7 +52,7 @@ const LABELS: [&str; 14] = [
     "### ",
     "<|",
 ];
-/// From here on to its end a message is somebody else's.
+/// The rest of a message after one of these is somebody else's.
 const BREAKS: [&str; 13] = [
     "</conversation",
     "</transcript",
@@ -68,7 +68,7 @@ const BREAKS: [&str; 13] = [
     "---------- forwarded message",
     "begin forwarded message",
 ];
-/// Together in one sentence they are nothing that a person says of themselves.
+/// With one of the words below in the same sentence, it is an injected instruction.
 const OVERRULES: [&str; 5] = ["ignore", "disregard", "forget", "override", "bypass"];
 const OVERRULED: [&str; 4] = [
     "instruction",
@@ -77,7 +77,7 @@ const OVERRULED: [&str; 4] = [
     "your rules",
 ];
 
-/// The message without what was only pasted into it.
+/// The message without pasted text.
 pub fn own_words(text: &str) -> String {
     let text = &text[..break_of(text)];
     let text = without_elements(text);
@@ -119,7 +119,7 @@ fn without_elements(text: &str) -> String {
     kept
 }
 
-/// Lines of code, of mails that are answered, and of others who speak, up to the next blank one.
+/// Removes code, quoted mail, and lines of other speakers up to the next blank line.
 fn own_lines(text: &str) -> String {
     let mut own = String::with_capacity(text.len());
     let (mut is_code, mut is_anothers) = (false, false);
@@ -141,7 +141,7 @@ fn own_lines(text: &str) -> String {
 fn without_quotations(text: &str) -> String {
     let mut own = String::with_capacity(text.len());
     let (mut at, mut before) = (0, None);
-    // Where each mark closes next: looked for once, so that many that open cost no more than one.
+    // The next closing position of each mark, cached so that many opening marks take linear time.
     let mut closing = [0; MARKS.len()];
     while let Some(c) = text[at..].chars().next() {
         let inner = at + c.len_utf8();

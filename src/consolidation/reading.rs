@@ -1,5 +1,5 @@
-//! Reads the messages of one stretch: window after window through the user's chat model;
-//! without one, or when it fails, by patterns. It writes nothing.
+//! Reads the messages of one stretch, window by window, with the user's chat model; without one, or when it
+//! fails, with patterns. It writes nothing.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -20,21 +20,21 @@ use crate::entities;
 use crate::memories::mentions::EntityType;
 use crate::memories::{ItemKey, ItemType, Period, Source, Trust, learned};
 use crate::providers::chat::{ChatError, ChatMessage, ChatPurpose, ChatRequest, Completion};
-use crate::sessions::ledger::Handed;
+use crate::sessions::ledger::AgentInput;
 use crate::sessions::model::Extraction;
 use crate::sessions::{Message, Role, ToolCall, ledger};
 
-/// Facts are to be what was said; a summary is written a little more freely (Navi).
+/// Facts must be literal; a summary may be written more freely (Navi).
 pub(super) const EXTRACTION_TEMPERATURE: f32 = 0.1;
-/// Of a session's messages, this much is held of its head and of its tail, in bytes.
+/// Maximum bytes kept of the head and of the tail of a session.
 const HELD_BYTES: usize = 2 * 1_024 * 1_024;
-/// What a message or a call costs beside its texts, in bytes.
+/// Overhead of a message or a tool call beside its texts, in bytes.
 const OVERHEAD_BYTES: usize = 128;
 const NOT_OF_AGENT: &str = "the settings of its agent say that its sessions are not read";
-/// From this attempt on, what a model could not read is read by patterns.
+/// From this attempt on, patterns read what a model could not.
 const FALLBACK_FROM_ATTEMPT: i32 = 2;
 
-/// A statement that may be kept.
+/// A statement that may be stored.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub theme: &'static str,
@@ -45,18 +45,18 @@ pub(super) struct Found {
     pub trust: Trust,
     pub period: Period,
     pub confidence: i16,
-    /// Days that it stays.
+    /// Days until it expires.
     pub days: Option<i64>,
     /// The words it comes from.
     pub quote: Option<String>,
-    /// The message they stand in.
+    /// The position of the message that contains them.
     pub position: Option<i32>,
-    /// The same, or the last message that was read with it: what orders the facts of a session.
+    /// `position`, or the last message of the window; orders the facts of a session.
     pub place: i32,
     pub said_at: Option<OffsetDateTime>,
 }
 
-/// A connection that may be kept: what was said, and whose word it is.
+/// A relation that may be stored, with its source and trust.
 #[derive(Clone, Debug)]
 pub(super) struct FoundConnection {
     pub said: Connection,
@@ -66,36 +66,36 @@ pub(super) struct FoundConnection {
     pub said_at: Option<OffsetDateTime>,
 }
 
-/// What was read, each with the last message that was read with it.
+/// Each with the last message of its window.
 type Placed<T> = Vec<(T, i32)>;
 
 /// How a reading ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Read,
-    /// Why, and when it is to be tried again.
+    /// The reason, and the time of the next attempt.
     Skipped(String, Option<OffsetDateTime>),
     Failed(String, Option<OffsetDateTime>),
-    /// Memory was switched off: nothing that was read is kept.
+    /// Memory was switched off: nothing is stored.
     MemoryOff,
-    /// Another reader has it, or its user is disabled or being erased: nothing is written.
+    /// Another reader has the stretch, or the user is disabled or being erased: nothing is written.
     Lost,
 }
 
-/// What a reading came to.
+/// The result of a reading.
 #[derive(Clone, Debug)]
 pub(super) struct Reading {
-    /// Each once, in the order in which they are to be written.
+    /// Without duplicates, in the order in which they are written.
     pub found: Vec<Found>,
-    /// What the stretch was about.
+    /// The episode of the stretch.
     pub episode: Option<Draft>,
-    pub handed: Handed,
-    /// A model's words of it, of each window.
+    pub handed: AgentInput,
+    /// The model's summary of each window.
     pub summaries: Vec<String>,
-    /// What is named, and how it is connected.
+    /// The entities and relations that it names.
     pub entities: Vec<(String, EntityType)>,
     pub connections: Vec<FoundConnection>,
-    /// Said more than once.
+    /// The number of duplicates.
     pub repeated: i32,
     pub end: End,
     pub malformed: usize,
@@ -104,10 +104,10 @@ pub(super) struct Reading {
     pub tokens_out: u64,
     pub model: Option<String>,
     pub is_fallback: bool,
-    /// Where the day's tokens ran out in the middle: the last message that was read. What comes
-    /// after it is another stretch.
+    /// If the daily token limit was reached midway: the last message that was read. The rest becomes another
+    /// stretch.
     pub read_to: Option<i32>,
-    /// Where they ran out before the first message was read to its end: the windows that were read.
+    /// If the limit was reached before one message was complete: how many windows were read.
     pub windows_read: i32,
     pub began: Instant,
 }
@@ -117,7 +117,7 @@ impl Reading {
         Self {
             found: Vec::new(),
             episode: None,
-            handed: Handed::default(),
+            handed: AgentInput::default(),
             summaries: Vec::new(),
             entities: Vec::new(),
             connections: Vec::new(),
@@ -200,7 +200,7 @@ impl Consolidation {
                 _ => episode.told_by_model(&summaries),
             });
         }
-        // What is flushed is about to be forgotten: it does not wait for a model.
+        // A flushed session is about to be forgotten: it does not wait for a model.
         let is_flush = reading.handed.flush.is_some();
         reading.is_fallback = match reading.end {
             End::Failed(..) => is_flush || row.attempts >= FALLBACK_FROM_ATTEMPT,
@@ -238,7 +238,7 @@ impl Consolidation {
                 read_to = *end;
                 continue;
             }
-            // Whoever switched memory off meanwhile wants nothing more of it to be sent.
+            // If memory was switched off in the meantime, nothing more may be sent.
             if let Some(end) = self.must_end(user, row).await? {
                 reading.end = end;
                 return Ok(());
@@ -267,7 +267,7 @@ impl Consolidation {
                             reading.malformed += answer.malformed;
                             found.extend(answer.facts.into_iter().map(|fact| (fact, *end)));
                         }
-                        // The other windows may be read better.
+                        // The other windows may still be readable.
                         Err(nonsense) => {
                             reading.end = self.failed(row, nonsense.to_string());
                         }
@@ -298,7 +298,7 @@ impl Consolidation {
         Ok(())
     }
 
-    /// One question to the user's chat model, with no connection held.
+    /// One prompt to the user's chat model. Holds no connection.
     pub(super) async fn ask(
         &self,
         user: UserId,
@@ -322,7 +322,7 @@ impl Consolidation {
         self.chat.complete(user, &request).await
     }
 
-    /// The same, for facts that were said.
+    /// Like [`Self::ask`], for facts: with a schema and a low temperature.
     pub(super) async fn ask_for(
         &self,
         user: UserId,
@@ -334,8 +334,7 @@ impl Consolidation {
             .await
     }
 
-    /// Asked before each call of a provider: why the reading must end here, or `None` where it may go
-    /// on.
+    /// Checked before each call of a provider: why the reading must end, or `None` if it may continue.
     pub(super) async fn must_end(
         &self,
         user: UserId,
@@ -360,15 +359,15 @@ impl Consolidation {
         End::Failed(why, back_off(row.attempts, self.now()))
     }
 
-    /// When the caps begin anew (UTC).
+    /// When the daily limits reset (UTC).
     pub(super) fn tomorrow(&self) -> OffsetDateTime {
         let now = self.now();
         let midnight = now.replace_time(time::Time::MIDNIGHT);
         midnight + Duration::days(1)
     }
 
-    /// The messages of the stretch; of texts that are more than can be held, head and tail,
-    /// and how many characters lie between.
+    /// The messages of the stretch; if they are too large, its head and tail. Also returns the number of
+    /// characters dropped between them.
     async fn messages(
         &self,
         user: UserId,
@@ -425,18 +424,18 @@ fn weight(message: &Message) -> usize {
     OVERHEAD_BYTES + message.content.len() + calls.sum::<usize>()
 }
 
-/// Work that takes more than a millisecond does not hold up what else the runtime does.
+/// Runs work that takes more than a millisecond on a blocking thread.
 pub(super) async fn off_the_runtime<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(done) => done,
-        // As if it had happened here: whoever runs the reading writes that down.
+        // As if it had panicked here: the caller's job records it.
         Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
 
-/// Where each fact was said, and so when, and how far it is the user's own word.
+/// Finds where each fact was said, which gives its time and its trust.
 fn locate(found: Vec<(Fact, i32)>, messages: &[Message]) -> Vec<Found> {
     let (facts, ends): (Vec<Fact>, Vec<i32>) = found.into_iter().unzip();
     let seen = evidence(&facts, messages, &ToolNames::of(messages));
@@ -446,7 +445,7 @@ fn locate(found: Vec<(Fact, i32)>, messages: &[Message]) -> Vec<Found> {
         .collect()
 }
 
-/// Where each connection was said, as for facts.
+/// Like [`locate`], for relations.
 fn locate_connections(found: Vec<(Connection, i32)>, messages: &[Message]) -> Vec<FoundConnection> {
     let as_fact = |connection: &Connection| {
         Some(Fact {
@@ -508,7 +507,7 @@ fn of_fact(fact: Fact, seen: Seen, end: i32, messages: &[Message], has_tools: bo
     }
 }
 
-/// Below a model's: a pattern understands nothing.
+/// Lower than a model's, since a pattern understands nothing.
 const PATTERN_CONFIDENCE: i16 = 60;
 
 fn by_patterns(messages: &[Message], is_flush: bool) -> impl Iterator<Item = Found> {
@@ -544,7 +543,7 @@ fn by_patterns(messages: &[Message], is_flush: bool) -> impl Iterator<Item = Fou
         })
 }
 
-/// When the message of this position was sent, or the first one where there is none.
+/// When the message at this position was sent, or the next one, or else the last one.
 fn said_at(messages: &[Message], position: i32) -> Option<OffsetDateTime> {
     let at = messages.partition_point(|m| m.position < position);
     let message = messages.get(at).or(messages.last())?;

@@ -1,4 +1,4 @@
-//! What a job that comes round for a user asks of a model, and how its round ends.
+//! Model calls of scheduled jobs, and how a user's round ends.
 
 use serde_json::Value;
 
@@ -10,16 +10,15 @@ use crate::providers::chat::{ChatError, ChatPurpose, Completion};
 /// How a user's round ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Round {
-    /// It was written.
     Written,
-    /// There was nothing to do, or nobody to do it: until the next round.
+    /// Nothing to do, or no model to do it: until the next round.
     Nothing(Option<&'static str>),
-    /// The same may succeed later.
+    /// A retry may succeed.
     Later(&'static str),
 }
 
 impl Consolidation {
-    /// Why the user's model is not asked for this, where it is not.
+    /// Why the user's model cannot be asked for this purpose; `None` if it can.
     pub(super) async fn why_not(
         &self,
         user: UserId,
@@ -33,7 +32,7 @@ impl Consolidation {
         }
     }
 
-    /// What it answers, or how the round ends without.
+    /// The model's answer, or how the round ends without one.
     pub(super) async fn ask_in_round(
         &self,
         user: UserId,

@@ -1,15 +1,15 @@
-//! Whether two short statements say the same, by their words alone. What may differ is listed
-//! (case, punctuation, articles), not what may not: a value is any word. So another town, number,
-//! negation or antonym is another statement, in every language. It must never depend on a model.
+//! Whether two short statements say the same, by their words alone. It lists what may differ (case,
+//! punctuation, articles), not what may not, since a value can be any word. So another town, number, negation
+//! or antonym makes another statement, in every language. It must never depend on a model.
 
 use super::likeness::is_unparted;
 
-/// Values of at most so many words say nothing without their key: `name: Anna`.
+/// Values of up to this many words mean nothing without their key: `name: Anna`.
 const BARE_WORDS_MAX: usize = 3;
-/// Of the older statement's words, the newer has this share at least where it says less.
+/// A newer statement that says less has at least this share of the older one's words.
 const SHARE_MIN: f64 = 0.75;
 
-/// Articles: they leave a statement unless they are its last word.
+/// Articles are ignored unless they are the last word.
 const ARTICLES: [&str; 27] = [
     "a", "an", "the", // English
     "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "einem", "einer",
@@ -19,8 +19,8 @@ const ARTICLES: [&str; 27] = [
     "il", "lo", "gli", // Italian
 ];
 
-/// Words without which a statement says something else: negations, antonyms, how often, how many,
-/// since when, and whether it is so yet. English, German, French, Spanish, Italian.
+/// Words that change a statement when they are left out: negations, antonyms, frequency, quantity, duration
+/// and whether it still holds. English, German, French, Spanish, Italian.
 const TURNING: [&str; 5] = [
     "not no never none nothing nobody neither nor without cannot don't doesn't didn't isn't \
      aren't wasn't weren't can't won't shouldn't hasn't haven't hadn't barely hardly rarely \
@@ -49,13 +49,13 @@ const TURNING: [&str; 5] = [
      sei sette otto nove dieci mezzo entrambi",
 ];
 
-/// Around words, not in them: `C++`, `-5` and `src/db.rs` are words.
+/// Removed around words, not inside them: `C++`, `-5` and `src/db.rs` are words.
 const PUNCTUATION: &[char] = &[
     '.', ',', ';', ':', '!', '?', '"', '\'', '(', ')', '[', ']', '“', '”', '„', '‘', '’', '«', '»',
     '…', '¿', '¡', '。', '、', '，', '！', '？', '「', '」', '–', '—',
 ];
 
-/// A statement as its words, cut once and compared often.
+/// A statement, split into words once for many comparisons.
 #[derive(Clone, Debug)]
 pub struct Words {
     telling: Vec<Word>,
@@ -64,9 +64,9 @@ pub struct Words {
 
 #[derive(Clone, Debug)]
 struct Word {
-    /// In small letters.
+    /// In lower case.
     folded: String,
-    /// A name or a number, as far as one can see: it is the value.
+    /// Looks like a name or a number, so it is the value.
     is_value: bool,
 }
 
@@ -93,12 +93,12 @@ impl Words {
         }
     }
 
-    /// It needs its key to say something.
+    /// True if it means nothing without its key.
     pub fn is_bare(&self) -> bool {
         self.is_bare
     }
 
-    /// The same words in the same order: of one key the same value.
+    /// The same words in the same order: for one key, the same value.
     pub fn are_those_of(&self, other: &Self) -> bool {
         let folded = |words: &Self| -> Vec<String> {
             words.telling.iter().map(|w| w.folded.clone()).collect()
@@ -106,8 +106,8 @@ impl Words {
         self.telling.len() == other.telling.len() && folded(self) == folded(other)
     }
 
-    /// Whether this statement says nothing that an `older` one, of whatever key, does not say:
-    /// the same words, or fewer where what it leaves out turns nothing.
+    /// Whether this statement adds nothing to an `older` one with any key: it has the same words, or leaves
+    /// out only words that do not change the meaning.
     pub fn say_no_more_than(&self, older: &Self) -> bool {
         if self.is_bare || older.is_bare {
             return false;
@@ -127,7 +127,7 @@ impl Words {
     }
 }
 
-/// In words; of scripts that put no blanks between them, two characters count as one.
+/// In words; in scripts without blanks, two characters count as one.
 fn length(words: &[&str]) -> usize {
     let of = |word: &&str| match word.chars().filter(|c| is_unparted(*c)).count() {
         0 => 1,
@@ -146,7 +146,7 @@ fn is_turning(word: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// A newer statement, and an older one that says the same or more.
+    /// Pairs of a newer statement and an older one that says the same or more.
     #[rustfmt::skip]
     const SAME: &[(&str, &str)] = &[
         // English
@@ -202,7 +202,7 @@ mod tests {
         ("毎朝緑茶を飲みます。", "毎朝緑茶を飲みます"),
     ];
 
-    /// A newer statement, and an older one that says something else.
+    /// Pairs of a newer statement and an older one that says something else.
     #[rustfmt::skip]
     const OTHER: &[(&str, &str)] = &[
         // English

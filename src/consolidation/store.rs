@@ -1,5 +1,5 @@
-//! What consolidation asks the database beside what sessions and memories do for it. Every
-//! function takes a connection that knows its user.
+//! Further statements of consolidation, beside those of sessions and memories. Every function takes a
+//! connection that has set the user.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -13,9 +13,9 @@ use crate::sessions::SessionId;
 /// Whether a session may be read.
 pub enum MayRead {
     Yes,
-    /// The person, or the agent whose session it is, has memory switched off.
+    /// Memory is switched off for the person or for the session's agent.
     MemoryOff,
-    /// The agent's settings say so (`consolidation_enabled`).
+    /// The agent's settings say no (`consolidation_enabled`).
     NotOfAgent,
     /// The account is disabled or being erased.
     Nobody,
@@ -46,7 +46,7 @@ pub async fn may_read(
     })
 }
 
-/// On whose behalf a session is read: its user, by the agent whose session it is. `None` where it is gone.
+/// The viewer for reading a session: its user, with its agent. `None` if the session no longer exists.
 pub async fn viewer_of(
     conn: &mut PgConnection,
     user: UserId,
@@ -63,7 +63,7 @@ pub async fn viewer_of(
         .map(|agent| Viewer::agent(user, AgentId(agent))))
 }
 
-/// Active items that have a key, as pairs of key and content, the latest first.
+/// Active items with a key, as pairs of key and content, newest first.
 pub async fn list_known(
     conn: &mut PgConnection,
     user: UserId,
@@ -83,9 +83,9 @@ pub async fn list_known(
     Ok(rows.into_iter().map(|row| (row.key, row.content)).collect())
 }
 
-/// Those of these items that are active, and the active one of this key, of whom what is written now will be too: an
-/// agent's own says nothing again that is shared, and takes the place of none of it; nor does anything say a reflection again,
-/// which does not last. Without a cosine.
+/// Those of these items that are active, and the active one with this key, if they have the owner that a new
+/// item would get: an agent's private item neither repeats nor replaces a shared one. Excludes reflections,
+/// which do not last. Sets no cosine.
 pub async fn list_active(
     conn: &mut PgConnection,
     user: UserId,

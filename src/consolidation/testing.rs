@@ -17,7 +17,7 @@ pub fn message(position: i32, role: Role, content: &str) -> Message {
     }
 }
 
-/// An assistant's message with one call of a tool.
+/// An assistant message with one tool call.
 pub fn call(position: i32, content: &str, id: &str, name: &str, arguments: &str) -> Message {
     let tool_calls = vec![ToolCall {
         id: Some(id.to_owned()),
@@ -30,7 +30,7 @@ pub fn call(position: i32, content: &str, id: &str, name: &str, arguments: &str)
     }
 }
 
-/// What a tool answered to the call of this id.
+/// A tool's result for the call with this id.
 pub fn result(position: i32, call_id: &str, content: &str) -> Message {
     Message {
         tool_call_id: Some(call_id.to_owned()),

@@ -1,7 +1,6 @@
-//! A conversation as the text that a model reads: one labelled line a message, in
-//! windows, so that nothing of a long one is dropped (Navi's extractor; windows are
-//! ours). What Keepsake itself handed out is named and left out: memory is not learned
-//! from memory.
+//! Renders a conversation as text for a model: one labelled line per message, split into windows, so that
+//! nothing of a long one is dropped (Navi's extractor; the windows are our own). What Keepsake itself
+//! returned is replaced by a label, so that memory is not learned from memory.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -11,16 +10,16 @@ use crate::memories::Trust;
 use crate::sessions::said::{around_own_memory, pieces};
 use crate::sessions::{Message, Role};
 
-/// Characters of a window, its labels included.
+/// Maximum characters of a window, including labels.
 pub const WINDOW_CHARS_MAX: usize = 12_000;
-/// Windows that are read of one conversation; past them, its first and its last.
+/// Maximum windows per conversation; of a longer one, its first and last parts are read.
 pub const WINDOWS_MAX: usize = 16;
 const CALL_CHARS_MAX: usize = 200;
 const RESULT_CHARS_MAX: usize = 500;
 
 const OWN_MEMORY: &str = "[memory that was known already]";
 
-/// Tools whose answers are what is remembered: all of ours.
+/// All tools of Keepsake: their results are memory already.
 pub const OWN_TOOLS: [&str; 16] = [
     "memory",
     "memory_search",
@@ -40,7 +39,7 @@ pub const OWN_TOOLS: [&str; 16] = [
     "memory_files",
 ];
 
-/// Parts of the names of tools that hand over what others wrote: pages, mails, files.
+/// Parts of the names of tools that return text by others: pages, mails, files.
 const FETCHING: [&str; 22] = [
     "attachment",
     "brows",
@@ -66,41 +65,39 @@ const FETCHING: [&str; 22] = [
     "web",
 ];
 
-/// A conversation, cut into what a model reads at once.
+/// A conversation, split into windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transcript {
     /// Each at most [`WINDOW_CHARS_MAX`] characters.
     pub windows: Vec<String>,
-    /// Of each window the last message that it, or one before it, holds to its end: 0 where there
-    /// is none yet.
+    /// For each window, the last message that is complete by its end; 0 if there is none yet.
     pub ends: Vec<i32>,
-    /// Characters of the middle that no window holds; 0 but for very long ones.
+    /// Characters of the middle that are in no window; 0 except for very long conversations.
     pub skipped_chars: usize,
 }
 
-/// The name of each call's tool by the call's id, so that no result looks for its call.
+/// Tool names by call id, so that results find their call in constant time.
 pub struct ToolNames<'m>(HashMap<&'m str, &'m str>);
 
 impl<'m> ToolNames<'m> {
-    /// Of several calls of one id the last message's first one counts.
+    /// If calls share an id, the first call of the last message counts.
     pub fn of(messages: &'m [Message]) -> Self {
         let calls = messages.iter().flat_map(|m| m.tool_calls.iter().rev());
         let named = calls.filter_map(|call| Some((call.id.as_deref()?, call.name.as_str())));
         Self(named.collect())
     }
 
-    /// Of the tool whose result this message is.
+    /// The tool whose result this message is.
     fn of_result(&self, message: &Message) -> Option<&'m str> {
         self.0.get(message.tool_call_id.as_deref()?).copied()
     }
 
-    /// Whether the message is the answer of a tool of ours: nothing is learned from it.
+    /// Whether the message is the result of a Keepsake tool: nothing is learned from it.
     pub fn is_own_memory(&self, message: &Message) -> bool {
         message.role == Role::Tool && self.of_result(message).is_some_and(is_own_tool)
     }
 
-    /// Whose word a tool's answer is: its own, or that of whoever wrote what it fetched. Of an
-    /// unknown tool nobody knows.
+    /// The trust of a tool result: the tool's own, or external if it fetches text by others or is unknown.
     pub fn trust_of(&self, message: &Message) -> Trust {
         let name = self.of_result(message).map(str::to_lowercase);
         match name.is_some_and(|name| !FETCHING.iter().any(|part| name.contains(part))) {
@@ -110,7 +107,7 @@ impl<'m> ToolNames<'m> {
     }
 }
 
-/// Renders messages in their order. Messages without any text give no line.
+/// Renders messages in order. Messages without text give no line.
 pub fn render(messages: &[Message], tools: &ToolNames<'_>) -> Transcript {
     let mut windows = Windows::default();
     for message in messages {
@@ -152,7 +149,7 @@ fn lines(message: &Message, tools: &ToolNames<'_>) -> Vec<(Cow<'static, str>, St
     }
 }
 
-/// Clients put names of their own before a tool's: `mcp__keepsake__memory_search`.
+/// Clients prefix tool names with their own: `mcp__keepsake__memory_search`.
 fn is_own_tool(name: &str) -> bool {
     let name = name.replace('.', "_");
     OWN_TOOLS.iter().any(|own| {
@@ -161,7 +158,7 @@ fn is_own_tool(name: &str) -> bool {
     })
 }
 
-/// The text, with what was put into it from memory named and left out.
+/// The text, with a label in place of what came from memory.
 pub fn without_own_memory(text: &str) -> Cow<'_, str> {
     match around_own_memory(text).as_slice() {
         [whole] => (*whole).into(),
@@ -169,7 +166,7 @@ pub fn without_own_memory(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// At most so many characters, and whether there were more.
+/// At most `chars_max` characters, with a mark if there were more.
 fn cut(text: &str, chars_max: usize) -> Cow<'_, str> {
     match text.char_indices().nth(chars_max) {
         Some((at, _)) => format!("{} ... [truncated]", &text[..at]).into(),
@@ -177,7 +174,7 @@ fn cut(text: &str, chars_max: usize) -> Cow<'_, str> {
     }
 }
 
-/// Lines after the first stand indented: nobody can write another's label into a message.
+/// Indents lines after the first, so that no message can fake another's label.
 fn on_one_label(text: &str) -> String {
     text.trim().lines().collect::<Vec<_>>().join("\n  ")
 }
@@ -186,7 +183,7 @@ fn on_one_label(text: &str) -> String {
 struct Windows {
     done: Vec<String>,
     ends: Vec<i32>,
-    /// The last message that was added to its end.
+    /// The last message that was added completely.
     whole: i32,
     open: String,
     open_chars: usize,
@@ -394,7 +391,7 @@ mod tests {
                 .iter()
                 .all(|w| w.chars().count() <= WINDOW_CHARS_MAX)
         );
-        // A window that is closed for the next message holds all before it.
+        // A window that is closed for the next message contains all messages before it.
         for (window, end) in transcript.windows.iter().zip(&transcript.ends).take(3) {
             assert!(window.contains(&format!("word{end} ")));
             assert!(!window.contains(&format!("word{} ", end + 1)));

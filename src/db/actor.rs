@@ -1,6 +1,6 @@
-//! Who asked for what the current task does. A request's rights are read when it begins, but its
-//! body may come much later; so each transaction that is begun within [`scope`] reads them again,
-//! in the round trip that begins it. Outside of a scope (jobs, the command line) nothing is checked.
+//! The actor on whose behalf the current task runs. A request's rights are read when it begins, but its body may arrive much
+//! later. So every transaction within [`scope`] checks them again, in the same round trip as its `BEGIN`. Outside of a scope
+//! (jobs, the command line), nothing is checked.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,24 +12,24 @@ use crate::clock::SharedClock;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
-    /// An agent, by its token's id.
+    /// An agent, by token id.
     Agent { user: UserId, token_id: i64 },
-    /// A job, on behalf of an agent: its rights are not asked for, its scope is.
+    /// A job on behalf of an agent: applies the agent's scope, without checking its token.
     OnBehalf { user: UserId, agent_id: i64 },
-    /// An operator, by its service token's id.
+    /// An operator, by service token id.
     Operator { token_id: i64 },
-    /// Somebody in a browser, by the hash of their web session's id.
+    /// A user in a browser, by the hash of the web session id.
     Person {
         user: UserId,
         session_hash: [u8; 32],
-        /// What they do is an admin's to do.
+        /// The action requires an admin.
         is_admin_act: bool,
-        /// What they do an admin may take from everybody's browser.
+        /// The action manages memories, which an admin can forbid for all users.
         manages_memory: bool,
     },
 }
 
-/// Why an actor may not act any more.
+/// Why an actor is not allowed to act any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
     #[error("this token is not known here")]
@@ -57,7 +57,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Stable; programs rely on it.
+    /// Stable, part of the API.
     pub fn code(self) -> &'static str {
         match self {
             Self::Unknown => "unknown_token",
@@ -72,11 +72,11 @@ impl Refusal {
     }
 }
 
-/// What the functions of the migration `actors` raise.
+/// Raised by the functions of the migration `actors`.
 const SQLSTATE: &str = "KS001";
 
 impl Refusal {
-    /// What a transaction that could not begin says; `None` for any other error.
+    /// The refusal, if this is why a transaction could not begin; `None` for other errors.
     pub fn of(error: &sqlx::Error) -> Option<Self> {
         let error = error.as_database_error()?;
         if error.code().as_deref() != Some(SQLSTATE) {
@@ -96,7 +96,7 @@ impl Refusal {
     }
 }
 
-/// An actor, with the clock that says whether its token has expired.
+/// An actor, with the clock that decides whether its token has expired.
 #[derive(Clone)]
 pub struct Authority {
     actor: Actor,
@@ -104,7 +104,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Of the current task; for work that is handed to another task.
+    /// The authority of the current task, to hand over to another task.
     pub fn current() -> Option<Self> {
         let scope = CURRENT.try_with(Arc::clone).ok()?;
         let actor = locked(&scope.actor).clone()?;
@@ -116,7 +116,7 @@ impl Authority {
         self.actor == other.actor
     }
 
-    /// The statement that raises unless the actor may act; `account` is whose rows are touched.
+    /// SQL that raises an error unless the actor is allowed to act on the rows of `account`.
     pub(super) fn check(&self, account: Option<UserId>) -> String {
         match &self.actor {
             Actor::Agent { user, token_id } => {
@@ -147,7 +147,7 @@ impl Authority {
     }
 }
 
-/// The person whom the current task acts for.
+/// The user in a browser for whom the current task acts.
 pub fn person() -> Option<UserId> {
     match Authority::current()?.actor {
         Actor::Person { user, .. } => Some(user),
@@ -165,8 +165,7 @@ tokio::task_local! {
     static CURRENT: Arc<Scope>;
 }
 
-/// Runs `work` on the authority of `actor`, or of whom [`act_as`] names in it; also tells the
-/// first refusal that its transactions met.
+/// Runs `work` as `actor`, or as the one that [`act_as`] sets meanwhile. Also returns the first refusal of its transactions.
 pub async fn scope<T>(
     actor: Option<Actor>,
     clock: &SharedClock,
@@ -182,12 +181,12 @@ pub async fn scope<T>(
     (done, refusal)
 }
 
-/// From here on the current scope acts for this one.
+/// Sets the actor of the current scope.
 pub fn act_as(actor: Actor) {
     in_scope(|scope| *locked(&scope.actor) = Some(actor));
 }
 
-/// From here on every transaction of the current scope asks that its person is an admin.
+/// From now on, every transaction of the current scope requires an admin.
 pub fn require_admin() {
     in_scope(|scope| {
         if let Some(Actor::Person { is_admin_act, .. }) = &mut *locked(&scope.actor) {
@@ -196,7 +195,7 @@ pub fn require_admin() {
     });
 }
 
-/// From here on every transaction of the current scope asks that memories may be managed in the browser.
+/// From now on, every transaction of the current scope requires that memories can be managed in the browser.
 pub fn require_open_browser() {
     in_scope(|scope| {
         if let Some(Actor::Person { manages_memory, .. }) = &mut *locked(&scope.actor) {
@@ -205,7 +204,7 @@ pub fn require_open_browser() {
     });
 }
 
-/// Tells it to the scope of the current task.
+/// Records a refusal in the current scope.
 pub fn note_refusal_in(error: &sqlx::Error) {
     if let Some(refusal) = Refusal::of(error) {
         note(refusal);
@@ -219,7 +218,7 @@ fn note(refusal: Refusal) {
 }
 
 fn in_scope(act: impl FnOnce(&Scope)) {
-    // Outside of a scope there is nobody to name.
+    // Outside of a scope there is no actor.
     CURRENT.try_with(|scope| act(scope)).ok();
 }
 

@@ -1,8 +1,6 @@
-//! Connections of our own lending. The one used last is lent first, so that its caches are
-//! warm and as few are open as are needed at once; what comes back at the end of its work goes
-//! back as it is. A pool of sqlx's lends them in turn, asks each whether it lives when it comes
-//! back, and takes back as idle one whose transaction was broken off while it began (0.9.0):
-//! what is done next on that one is part of a transaction which nobody commits.
+//! Connection pool. Lends the most recently used connection first, to keep few open and their caches warm. Unlike sqlx 0.9's
+//! pool, it reuses a connection after a commit without a ping, and closes one whose `BEGIN` was cancelled: there, the next
+//! work would join a transaction that is never committed.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -20,14 +18,14 @@ use tokio::time::{sleep, timeout};
 
 use super::{ACQUIRE_TIMEOUT, PoolUse, store};
 
-/// Past this it is closed: what PostgreSQL keeps of each grows.
+/// Connections are closed at this age, because PostgreSQL's memory for each grows.
 const AGE_MAX: Duration = Duration::from_secs(30 * 60);
-/// Unused for so long, it is closed.
+/// Connections unused for this long are closed.
 const IDLE_MAX: Duration = Duration::from_secs(10 * 60);
-/// A connection that is given back has this long to answer. Closing one too early costs another.
+/// A returned connection must answer within this time. Closing one too early only costs a new one.
 const GIVE_BACK_MAX: Duration = Duration::from_millis(250);
 const TIDIED_EVERY: Duration = Duration::from_secs(60);
-/// Between two attempts to connect while PostgreSQL starts: the first is doubled until it is the last.
+/// First and last pause between attempts to connect while PostgreSQL starts; doubled each time.
 const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(300));
 
 type Lent = Object<Connector>;
@@ -41,14 +39,14 @@ pub(super) struct Lender {
 
 pub(super) struct Connector {
     options: PgConnectOptions,
-    /// A connection that was lent so lately is not asked whether it still lives.
+    /// A connection used within this time is lent without a ping.
     trusted_for: Duration,
-    /// When a connection was last found lost: whatever was lent before is asked first.
+    /// When a connection was last found lost: those used before are pinged first.
     lost: Mutex<Option<Instant>>,
 }
 
 impl Lender {
-    /// Connects when first used.
+    /// Connects lazily.
     pub fn new(
         name: &'static str,
         options: PgConnectOptions,
@@ -88,7 +86,7 @@ impl Lender {
         })
     }
 
-    /// With a statement timeout other than the connection's own, where one is given.
+    /// A connection, with another statement timeout if given.
     pub async fn connection(
         &self,
         own_timeout: Option<Duration>,
@@ -103,8 +101,8 @@ impl Lender {
         Ok(conn)
     }
 
-    /// A transaction that begins with these statements. Where its connection turns out to be lost nothing
-    /// has been done yet: another will do.
+    /// Begins a transaction with these statements. If the connection turns out to be lost, retries once on another: nothing
+    /// has been executed yet.
     pub async fn begin(&self, statements: &str) -> Result<Tx, sqlx::Error> {
         match self.begin_once(statements).await {
             Err(error) if self.has_lost(&error) => self.begin_once(statements).await,
@@ -119,7 +117,7 @@ impl Lender {
         Ok(tx)
     }
 
-    /// Whether `error` says that its connection is gone; most likely the others are too.
+    /// Whether the connection was lost. If so, the others must be pinged before use, because they probably are too.
     fn has_lost(&self, error: &sqlx::Error) -> bool {
         let is_lost = is_lost(error);
         if is_lost {
@@ -162,15 +160,15 @@ impl fmt::Debug for Lender {
     }
 }
 
-/// A connection for a look-up that changes nothing which may not change twice.
+/// A connection for idempotent look-ups, which can be retried on another connection.
 pub struct Lookup {
     lender: Lender,
     lent: Lent,
 }
 
 impl Lookup {
-    /// Another one, where this one failed with `error` because it is gone: the look-up is to be made
-    /// again. This one's place is free before another is waited for, since all may be gone at once.
+    /// Another connection to retry on, if this one was lost. Releases this one's slot before waiting, because all connections
+    /// may be lost at once.
     pub async fn another_after(self, error: &sqlx::Error) -> Result<Option<Self>, sqlx::Error> {
         if !self.lender.has_lost(error) {
             return Ok(None);
@@ -208,8 +206,8 @@ impl Manager for Connector {
     type Type = PgConnection;
     type Error = sqlx::Error;
 
-    /// Waits for a PostgreSQL that is starting; for how long, the caller says. What connects is
-    /// large, and in a box, or it would be part of all that ever waits for a connection.
+    /// Waits while PostgreSQL starts; the caller limits how long. Boxed, because the large future of connecting would become
+    /// part of every future that waits for a connection.
     async fn create(&self) -> Result<PgConnection, sqlx::Error> {
         let (mut pause, pause_max) = RETRY_PAUSES;
         loop {
@@ -234,7 +232,7 @@ impl Manager for Connector {
     }
 }
 
-/// A connection for statements of which each stands alone.
+/// A connection for independent statements.
 pub struct LentConnection {
     lent: Option<Lent>,
     has_own_timeout: bool,
@@ -262,8 +260,8 @@ impl Drop for LentConnection {
     }
 }
 
-/// Nobody waits for the rollback of what was broken off. A connection that does not answer soon is
-/// at a statement that nobody wants any more: it is closed, and PostgreSQL cancels the statement.
+/// Returns a connection in the background, so that nobody waits for a rollback. One that does not answer soon is still busy
+/// with an abandoned statement: it is closed, and PostgreSQL cancels the statement.
 fn give_back_if_alive(mut conn: Lent, has_own_timeout: bool) {
     let Ok(runtime) = Handle::try_current() else {
         return drop(Lent::take(conn));
@@ -281,7 +279,7 @@ fn give_back_if_alive(mut conn: Lent, has_own_timeout: bool) {
     });
 }
 
-/// A transaction. It commits when asked to, and otherwise leaves no trace.
+/// A transaction. Rolls back unless committed.
 pub struct Tx(Option<Lent>);
 
 const UNENDED: &str = "it has its connection until it has ended";
@@ -315,12 +313,12 @@ impl DerefMut for Tx {
 }
 
 impl Drop for Tx {
-    /// Nobody waits for the rollback of what was broken off, or has only been read.
+    /// Rolls back in the background, so that nobody waits for it.
     fn drop(&mut self) {
         let Some(mut conn) = self.0.take() else {
             return;
         };
-        // Broken off while it began: what PostgreSQL still does of that, and keeps locked, ends with the connection.
+        // `BEGIN` was cancelled: closing the connection ends whatever PostgreSQL still runs and the locks it holds.
         if PgTransactionManager::get_transaction_depth(&conn) == 0 {
             return drop(Lent::take(conn));
         }
@@ -333,17 +331,17 @@ fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The connection is gone, whatever was asked: PostgreSQL was restarted, or somebody between cut it.
+/// Whether the connection was lost: PostgreSQL was restarted, or the network was interrupted.
 fn is_lost(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_) => true,
-        // 57P01 and its like: it is being shut down, has crashed, or found the connection idle too long.
+        // Class 57P: admin shutdown, crash shutdown, or idle timeout.
         sqlx::Error::Database(said) => said.code().is_some_and(|code| code.starts_with("57P")),
         _ => false,
     }
 }
 
-/// PostgreSQL is not up yet, or has no connection left for a moment.
+/// Whether PostgreSQL is still starting, or has no free connection slot at the moment.
 fn is_starting(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(error) => error.kind() == std::io::ErrorKind::ConnectionRefused,

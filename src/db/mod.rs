@@ -1,9 +1,8 @@
-//! The database: its connections, the migrations, and a transaction that knows its
-//! user. It must never hand out a connection that could see every user's rows.
+//! The database: its connections, migrations, and transactions bound to one user. Must never hand out a connection that can
+//! see every user's rows.
 //!
-//! Whatever role the URL names, requests run as `keepsake_app` and look-ups
-//! without a user as `keepsake_system`: the role is a start-up parameter of
-//! every connection, so that `RESET ROLE` leads back to it.
+//! Requests run as `keepsake_app` and look-ups without a user as `keepsake_system`, whatever role the URL names. The role is
+//! a startup parameter of the connection, so `RESET ROLE` returns to it.
 
 pub mod actor;
 mod lender;
@@ -22,15 +21,15 @@ use actor::Authority;
 use lender::Lender;
 pub use lender::{LentConnection, Lookup, Tx};
 
-/// Whose rows a transaction sees.
+/// The user whose rows a transaction sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct UserId(pub i64);
 
 static MIGRATIONS: Migrator = sqlx::migrate!();
 
-/// PostgreSQL 15.0, as `server_version_num` says it.
+/// PostgreSQL 15.0, as in `server_version_num`.
 const POSTGRES_VERSION_MIN: i32 = 150_000;
-/// 0.8.2 to 0.8.4 mended HNSW builds and vacuum (FACTS).
+/// 0.8.2 to 0.8.4 fixed HNSW builds and vacuum (FACTS).
 const PGVECTOR_VERSION_MIN: (u32, u32, u32) = (0, 8, 4);
 const EXTENSIONS: [&str; 4] = ["vector", "hstore", "btree_gin", "btree_gist"];
 const APP: &str = "app";
@@ -39,32 +38,28 @@ const TOKENS: &str = "tokens";
 const APP_CONNECTIONS_MAX: u32 = 14;
 const TOKEN_CONNECTIONS_MAX: u32 = 2;
 const SYSTEM_CONNECTIONS_MAX: u32 = 6;
-/// Compiling a plan takes longer than any of our statements runs, and so does planning most of
-/// them anew: their shape does not hang on their parameters. A kept plan outlives the size it was made for, though: one that reads
-/// a table whole, for there was one page of it, does so until autovacuum comes round, and
-/// halves the adds of an import meanwhile (bench/README.md, "Of a young database"). What a
-/// user has is behind an index in every table.
+/// JIT and replanning take longer than our statements run, and generic plans fit all parameters. But a generic plan that scans
+/// a then empty table would be kept until autovacuum (bench/README.md, "Of a young database"). So sequential scans are off:
+/// every table has an index by user.
 const SESSION: [(&str, &str); 4] = [
     ("jit", "off"),
     ("plan_cache_mode", "force_generic_plan"),
     ("enable_seqscan", "off"),
-    // A statement whose client is gone is cancelled within half a second, in milliseconds.
+    // In milliseconds: cancels a statement within half a second after its client disconnected.
     ("client_connection_check_interval", "500"),
 ];
-/// A connection that was used so lately is not asked whether it still lives: that
-/// would be a round trip for each use.
+/// A connection used within this time is lent without a ping, to save the round trip.
 const TRUSTED_FOR: Duration = Duration::from_millis(500);
-/// The same, where what is begun on a lost one is begun again on another.
+/// The same for pools whose work is retried if a connection was lost.
 const TRUSTED_FOR_WHAT_IS_BEGUN_AGAIN: Duration = Duration::from_secs(60);
-/// Past this a request is told that the database is busy.
+/// After this, a request fails because the database is busy.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// How long one statement may run before PostgreSQL cancels it (DESIGN §11). Waiting for a
-/// lock counts.
+/// How long one statement may run, including waiting for locks, before PostgreSQL cancels it (DESIGN §11).
 #[derive(Clone, Copy, Debug)]
 pub struct StatementTimeouts {
     pub request: Duration,
-    /// Of background jobs and commands, which go in steps.
+    /// For background jobs and commands, which work in steps.
     pub job: Duration,
 }
 
@@ -77,7 +72,7 @@ impl Default for StatementTimeouts {
     }
 }
 
-/// Why a database cannot be used. Each sentence says what to do.
+/// Why a database cannot be used. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     #[error("PostgreSQL {found} is too old; Keepsake needs 15 or newer")]
@@ -110,7 +105,7 @@ pub enum DatabaseError {
     Sql(#[from] sqlx::Error),
 }
 
-/// Brings a database to this program's schema: roles, extensions, migrations.
+/// Sets up the database for this program: roles, extensions, migrations.
 pub async fn prepare(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     let mut setup = PgConnection::connect_with(options).await?;
     check_server(&mut setup).await?;
@@ -153,7 +148,7 @@ async fn check_pgvector(setup: &mut PgConnection) -> Result<(), DatabaseError> {
     Ok(())
 }
 
-/// For what changes the schema.
+/// A connection for schema changes.
 pub(crate) async fn connect_as_owner(
     options: &PgConnectOptions,
 ) -> Result<PgConnection, sqlx::Error> {
@@ -182,7 +177,7 @@ fn as_role(options: &PgConnectOptions, role: &str) -> PgConnectOptions {
     options.clone().options([("role", role)])
 }
 
-/// PostgreSQL counts it in milliseconds.
+/// In milliseconds.
 fn statement_timeout(limit: Duration) -> (&'static str, String) {
     ("statement_timeout", limit.as_millis().to_string())
 }
@@ -191,24 +186,24 @@ fn set_local_timeout(limit: Duration) -> String {
     format!("SET LOCAL statement_timeout = {}", limit.as_millis())
 }
 
-/// Whose schema a database has.
+/// The version of a database's schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Schema {
     Ours,
     Missing,
     Behind,
-    /// A newer Keepsake has brought it further while this one ran.
+    /// Migrated by a newer Keepsake while this one runs.
     Ahead,
 }
 
-/// How a database is fit to serve.
+/// Whether the database is ready to serve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fitness {
     pub schema: Schema,
     pub has_vector: bool,
 }
 
-/// The connections of one pool.
+/// Connection counts of one pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolUse {
     pub name: &'static str,
@@ -217,17 +212,17 @@ pub struct PoolUse {
     pub max: u32,
 }
 
-/// Whether a row was refused because its user, or the user's agent, was erased meanwhile.
+/// Whether a row was rejected because its user or agent was erased meanwhile.
 pub fn is_of_a_gone_user(error: &sqlx::Error) -> bool {
     let constraint = error.as_database_error().and_then(|e| e.constraint());
     constraint.is_some_and(|c| c.ends_with("_user_id_fkey") || c.ends_with("_agent_id_fkey"))
 }
 
-/// For work on many users: what PostgreSQL refuses of one user's is logged with the user's number,
-/// and `None`, so that the others are not held up.
+/// For work on many users: logs an error that PostgreSQL reports for one user and returns `None`, so that the others are
+/// processed.
 ///
 /// # Errors
-/// Where the database cannot be reached, which is no user's trouble.
+/// If the database cannot be reached, which affects all users.
 pub fn go_on<T>(
     step: &'static str,
     user: UserId,
@@ -249,32 +244,32 @@ pub fn go_on<T>(
     }
 }
 
-/// Whether PostgreSQL cancelled the statement because it ran into its timeout (query_canceled).
+/// Whether PostgreSQL cancelled the statement at its timeout (query_canceled).
 pub fn is_statement_timeout(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(|e| e.code());
     code.as_deref() == Some("57014")
 }
 
-/// Nothing is lent, or no more ([`Db::lent_to`]).
+/// Whether nothing is lent, or not any more ([`Db::lent_to`]).
 pub fn is_not_lent(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(|said| said.code());
     code.as_deref() == Some("KS002")
 }
 
-/// The database, for those who act for somebody.
+/// Access to the database.
 #[derive(Clone, Debug)]
 pub struct Db {
     app: Lender,
     tokens: Lender,
     system: Lender,
     job_timeout: Duration,
-    /// Other than the request timeout that every connection starts with.
+    /// Overrides the connections' default, which is the request timeout.
     own_timeout: Option<Duration>,
-    /// Whose agent acts, where others' memory is read that is lent to it.
+    /// The user whose agent reads memory lent by another user.
     lent_to: Option<UserId>,
 }
 
-/// Counts what a connection was waited for.
+/// Records how long a connection was waited for.
 async fn waited<T>(
     pool: &'static str,
     connection: impl Future<Output = Result<T, sqlx::Error>>,
@@ -286,13 +281,13 @@ async fn waited<T>(
     got
 }
 
-/// Tells the scope of the current task when its actor may not act any more.
+/// Records in the current scope if its actor was refused.
 fn checked(begun: Result<Tx, sqlx::Error>) -> Result<Tx, sqlx::Error> {
     begun.inspect_err(actor::note_refusal_in)
 }
 
 impl Db {
-    /// Connects when first used, so that a server can start before its database.
+    /// Connects lazily, so that a server can start before its database.
     pub fn new(options: &PgConnectOptions) -> Self {
         Self::with_timeouts(options, StatementTimeouts::default())
     }
@@ -326,7 +321,7 @@ impl Db {
         }
     }
 
-    /// The same connections, with the statement timeout of background jobs and commands.
+    /// With the statement timeout of background jobs and commands; shares the connections.
     pub fn with_job_timeout(&self) -> Self {
         Self {
             own_timeout: Some(self.job_timeout),
@@ -334,8 +329,8 @@ impl Db {
         }
     }
 
-    /// The same connections, for what is lent to the agent of `member` that the current task acts for: a transaction as
-    /// another user is read only and sees what is lent alone. It does not begin where nothing is, or no more ([`is_not_lent`]).
+    /// For memory lent to the agent of `member` that the current task acts for: a transaction as another user is read-only and
+    /// sees only what is lent. Fails with [`is_not_lent`] if nothing is lent. Shares the connections.
     pub fn lent_to(&self, member: UserId) -> Self {
         Self {
             lent_to: Some(member),
@@ -343,7 +338,7 @@ impl Db {
         }
     }
 
-    /// The same connections, of nobody to whom anything is lent.
+    /// Undoes [`Self::lent_to`]; shares the connections.
     pub fn of_owner(&self) -> Self {
         Self {
             lent_to: None,
@@ -351,7 +346,7 @@ impl Db {
         }
     }
 
-    /// `BEGIN`, and the statement timeout where it is not the connection's own.
+    /// `BEGIN`, with a statement timeout unless it is the connection's default.
     fn begin(&self) -> String {
         let begin = match self.lent_to {
             Some(_) => "BEGIN READ ONLY",
@@ -363,39 +358,38 @@ impl Db {
         }
     }
 
-    /// A transaction that sees this user's rows and no others.
+    /// A transaction that sees only this user's rows.
     pub async fn as_user(&self, user: UserId) -> Result<Tx, sqlx::Error> {
         self.as_user_and(user, "").await
     }
 
-    /// The same, for what a worker does over again where a crash of PostgreSQL takes it back:
-    /// its commit does not wait for the disk.
-    pub async fn as_user_again(&self, user: UserId) -> Result<Tx, sqlx::Error> {
+    /// [`Self::as_user`] with asynchronous commit: for work that is simply repeated if a crash of PostgreSQL loses it.
+    pub async fn as_user_async_commit(&self, user: UserId) -> Result<Tx, sqlx::Error> {
         self.as_user_and(user, "SET LOCAL synchronous_commit = off")
             .await
     }
 
-    /// The same for whoever changes the user's memory: until it ends no other transaction does, and what
-    /// it notes in `memory_changes` is of one revision. To be taken before any other lock of the user's. Its commit
-    /// waits for the disk: a revision that was seen is never lost and given to something else.
+    /// [`Self::as_user`] for changes of the user's memory. Holds the lock of the user's revision, so writers are serialized
+    /// and all its changes get one revision. Take it before any other lock of the user. Commits synchronously: a revision that
+    /// was seen must never be lost and reused.
     pub async fn as_writer(&self, user: UserId) -> Result<Tx, sqlx::Error> {
         let by = Authority::current();
         self.as_writer_by(user, by.as_slice()).await
     }
 
-    /// The same, on the authority of all of these.
+    /// [`Self::as_writer`] on behalf of all of these.
     pub async fn as_writer_by(&self, user: UserId, by: &[Authority]) -> Result<Tx, sqlx::Error> {
         let raising = store::raising_revision(user);
         self.begin_for(user, &raising, by, "").await
     }
 
-    /// The same, once a first statement without parameters has run.
+    /// [`Self::as_user`], after a first statement without parameters.
     pub async fn as_user_and(&self, user: UserId, first: &str) -> Result<Tx, sqlx::Error> {
         let by = Authority::current();
         self.begin_for(user, "", by.as_slice(), first).await
     }
 
-    /// `lock` comes before the checks, which lock rows of accounts: everybody locks in that order.
+    /// `lock` comes before the checks, which lock account rows: one lock order everywhere, to avoid deadlocks.
     async fn begin_for(
         &self,
         user: UserId,
@@ -408,36 +402,34 @@ impl Db {
         if self.lent_to.is_some() {
             checks += &store::entering_lent(user);
         }
-        // An integer needs no escaping; one round trip instead of two.
+        // One simple query saves a round trip. It has no parameters, but an integer needs no escaping.
         let (begin, UserId(id)) = (self.begin(), actor);
         let begin = format!("{begin}; SET LOCAL keepsake.user_id = {id}; {lock}; {checks}{first}");
         checked(waited(APP, self.app.begin(&begin)).await)
     }
 
-    /// For the look-up of whoever comes with a token: of one statement as a rule, and none that may
-    /// not run twice.
+    /// For looking up a token: usually one statement, and all of them idempotent.
     pub async fn look_up(&self) -> Result<Lookup, sqlx::Error> {
         waited(TOKENS, self.tokens.look_up()).await
     }
 
-    /// For one look-up of what has no user yet: an address, a web session.
-    /// It sees no memory at all.
+    /// For a single look-up before a user is known: by address or web session. Cannot see any memory.
     pub async fn system_connection(&self) -> Result<LentConnection, sqlx::Error> {
         waited(SYSTEM, self.system.connection(self.own_timeout)).await
     }
 
-    /// The same, for several statements that belong together.
+    /// A transaction of the system role, for several statements.
     pub async fn as_system(&self) -> Result<Tx, sqlx::Error> {
         self.as_system_after("").await
     }
 
-    /// The same, for hints, which a crash of PostgreSQL may take back: its commit does not wait for the disk.
-    pub async fn as_system_again(&self) -> Result<Tx, sqlx::Error> {
+    /// [`Self::as_system`] with asynchronous commit: for hints that a crash of PostgreSQL may lose.
+    pub async fn as_system_async_commit(&self) -> Result<Tx, sqlx::Error> {
         self.as_system_after("SET LOCAL synchronous_commit = off;")
             .await
     }
 
-    /// The same, where a lock is to be taken before the actor's own row is.
+    /// [`Self::as_system`] that takes a lock before it locks the actor's own row.
     pub async fn as_system_after(&self, lock: &str) -> Result<Tx, sqlx::Error> {
         let check = Authority::current().map(|by| by.check(None));
         let begin = self.begin();
@@ -445,13 +437,13 @@ impl Db {
         checked(waited(SYSTEM, self.system.begin(&begin)).await)
     }
 
-    /// For a look at how things stand: what takes longer is broken off by PostgreSQL too.
+    /// A read-only transaction for health checks; PostgreSQL cancels statements after `limit`.
     pub async fn as_system_within(&self, limit: Duration) -> Result<Tx, sqlx::Error> {
         let begin = format!("BEGIN READ ONLY; {}", set_local_timeout(limit));
         waited(SYSTEM, self.system.begin(&begin)).await
     }
 
-    /// How the connections of this process are used.
+    /// Connection counts of this process's pools.
     pub fn pools(&self) -> [PoolUse; 3] {
         [
             self.app.in_use(),
@@ -460,7 +452,7 @@ impl Db {
         ]
     }
 
-    /// How the database is fit to serve.
+    /// Whether the database is ready to serve.
     pub async fn fitness(&self, conn: &mut PgConnection) -> Result<Fitness, sqlx::Error> {
         let found = store::fitness(&mut *conn).await?;
         let schema = match found.is_migrated {
@@ -480,7 +472,7 @@ impl Db {
         })
     }
 
-    /// What the database takes on its disk, in bytes; `None` where that is not ours to know.
+    /// Size of the database on disk, in bytes; `None` without the privilege to read it.
     pub async fn size(&self, conn: &mut PgConnection) -> Result<Option<i64>, sqlx::Error> {
         store::size(conn).await
     }

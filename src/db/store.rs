@@ -1,5 +1,5 @@
-//! The statements that make a database fit for Keepsake, which run as the role of the URL before
-//! anybody is served; and those of a user's revision, which run as the app role.
+//! SQL that prepares a database, run as the role of the URL before the server starts, and SQL of a user's revision, run as
+//! the app role.
 
 use std::time::Duration;
 
@@ -28,8 +28,7 @@ pub async fn server(conn: &mut PgConnection) -> Result<Server, sqlx::Error> {
     })
 }
 
-/// Roles belong to the whole cluster: another database's Keepsake may have made
-/// them already, or be making them right now.
+/// Roles belong to the whole cluster, so another database's Keepsake may have created them, or may be doing so now.
 pub async fn make_roles(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::raw_sql(
         "DO $$
@@ -58,7 +57,7 @@ pub async fn make_roles(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
-/// Does nothing, and needs no right, where the extension exists.
+/// Does nothing, and needs no privilege, if the extension exists.
 pub async fn make_extension(conn: &mut PgConnection, name: &str) -> Result<(), sqlx::Error> {
     let exists: bool =
         sqlx::query_scalar("SELECT EXISTS (SELECT FROM pg_extension WHERE extname = $1)")
@@ -92,7 +91,7 @@ pub async fn set_statement_timeout(
     Ok(())
 }
 
-/// To what the connection began with.
+/// Back to the connection's default.
 pub async fn reset_statement_timeout(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::raw_sql("RESET statement_timeout")
         .execute(conn)
@@ -105,7 +104,7 @@ pub struct Found {
     pub has_vector: bool,
 }
 
-/// As the system role.
+/// Runs as the system role.
 pub async fn fitness(conn: &mut PgConnection) -> Result<Found, sqlx::Error> {
     let (is_migrated, has_vector) = sqlx::query_as(
         "SELECT to_regclass('memory_embeddings') IS NOT NULL AND to_regclass('job_queue') IS NOT NULL,
@@ -119,7 +118,7 @@ pub async fn fitness(conn: &mut PgConnection) -> Result<Found, sqlx::Error> {
     })
 }
 
-/// Bytes on its disk, indexes included; `None` where this role may not know.
+/// Size on disk in bytes, including indexes; `None` without the privilege to read it.
 pub async fn size(conn: &mut PgConnection) -> Result<Option<i64>, sqlx::Error> {
     sqlx::query_scalar(
         "SELECT pg_database_size(current_database())
@@ -129,15 +128,15 @@ pub async fn size(conn: &mut PgConnection) -> Result<Option<i64>, sqlx::Error> {
     .await
 }
 
-/// The newest of the migrations that were applied.
+/// Version of the newest applied migration.
 pub async fn schema_version(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar("SELECT coalesce(max(version), 0) FROM _sqlx_migrations WHERE success")
         .fetch_one(conn)
         .await
 }
 
-// What a transaction begins with; see the migration `actors`. Numbers, hexadecimal digits
-// and a date of our own need no escaping.
+// Statements at the start of a transaction; see the migration `actors`. Numbers, hexadecimal digits and our own date format
+// need no escaping.
 
 pub fn requiring_token(user: UserId, token_id: i64, now: &str) -> String {
     format!("SELECT require_token({}, {token_id}, '{now}');", user.0)
@@ -148,17 +147,17 @@ pub fn requiring_service_token(user: Option<UserId>, token_id: i64, now: &str) -
     format!("SELECT require_service_token({user}, {token_id}, '{now}');")
 }
 
-/// Sees what this agent sees, and writes what becomes its own or shared as the agent's settings say.
+/// Applies an agent's scope: what it sees, and who owns what it writes.
 pub fn entering_scope(user: UserId, agent: i64) -> String {
     format!("SELECT enter_scope({}, {agent});", user.0)
 }
 
-/// Reads of this user's memory what is lent to the agent that acts.
+/// Restricts reads of this user's memory to what is lent to the acting agent.
 pub fn entering_lent(lender: UserId) -> String {
     format!("SELECT enter_lent({});", lender.0)
 }
 
-/// The same for a job that is in a transaction already.
+/// [`entering_scope`] for a job within a transaction.
 pub async fn enter_scope(
     conn: &mut PgConnection,
     user: UserId,
@@ -171,9 +170,9 @@ pub async fn enter_scope(
     Ok(())
 }
 
-/// What the transaction writes from here on belongs to this agent; `None`: is shared.
+/// Sets the owner of everything the transaction writes from now on; `None`: shared.
 pub async fn write_as(conn: &mut PgConnection, owner: Option<i64>) -> Result<(), sqlx::Error> {
-    // It returns nothing.
+    // The function returns void.
     sqlx::query("SELECT write_as($1)")
         .bind(owner)
         .execute(conn)
@@ -191,7 +190,7 @@ pub fn requiring_session(user: UserId, session_hash: &[u8; 32], is_admin_act: bo
     )
 }
 
-/// Raises the user's revision, and holds it until the transaction ends.
+/// Raises the user's revision and holds its row lock until the transaction ends.
 pub fn raising_revision(user: UserId) -> String {
     let UserId(id) = user;
     format!(
@@ -201,7 +200,7 @@ pub fn raising_revision(user: UserId) -> String {
     )
 }
 
-/// The same for whoever is in a transaction already, and holds no other lock of the user's.
+/// [`raising_revision`] within a transaction that holds no other lock of the user.
 pub async fn raise_revision(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
     sqlx::raw_sql(sqlx::AssertSqlSafe(raising_revision(user)))
         .execute(conn)
@@ -209,7 +208,7 @@ pub async fn raise_revision(conn: &mut PgConnection, user: UserId) -> Result<(),
     Ok(())
 }
 
-/// Tells at what revision these sources of the transaction's user changed, which it has raised
+/// Records that these sources changed at the transaction's revision, which must have been raised
 /// ([`super::Db::as_writer`]).
 pub async fn note_changes(conn: &mut PgConnection, sources: &[i64]) -> Result<(), sqlx::Error> {
     sqlx::query!("SELECT note_changes($1)", sources)
@@ -218,7 +217,7 @@ pub async fn note_changes(conn: &mut PgConnection, sources: &[i64]) -> Result<()
     Ok(())
 }
 
-/// Tells that anything of the user's may have changed at this transaction's revision.
+/// Records that anything of the user may have changed at this revision, so that indexes are rebuilt.
 pub async fn tell_anew(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE memory_revisions SET told_from = revision WHERE user_id = $1",
@@ -229,7 +228,7 @@ pub async fn tell_anew(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx
     Ok(())
 }
 
-/// As the system role: removes what changes of more than a day ago have told, of some users. How many users.
+/// Runs as the system role. Deletes change records older than a day, of a batch of users. Returns the number of users.
 pub async fn prune_changes(
     conn: &mut PgConnection,
     now: OffsetDateTime,

@@ -1,4 +1,4 @@
-//! Documents that are lent to an agent (docs/teams.md), after its own: read, listed, and never written.
+//! Documents lent to an agent (docs/teams.md): read and listed after its own, never written.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -7,11 +7,11 @@ use super::{Document, DocumentError, DocumentPath, Documents, Whole};
 use crate::accounts::{Lent, Viewer};
 use crate::db::is_not_lent;
 
-/// Whose memory a document is lent from, as answers call it; `None`: the viewer's own.
+/// Display name of the lent memory that a document is from; `None`: the viewer's own.
 pub type MemoryOf = Option<Arc<str>>;
 
 impl Documents {
-    /// A document of the viewer's own or, where none has this path, one that is lent to them.
+    /// The viewer's document with this path or, if there is none, the lent one.
     ///
     /// # Errors
     /// [`DocumentError::NotFound`]
@@ -31,10 +31,10 @@ impl Documents {
         }
     }
 
-    /// The same, as it was at a revision.
+    /// [`Self::read_for`], at a revision.
     ///
     /// # Errors
-    /// [`DocumentError::NotFound`]; so too where that revision is kept no more.
+    /// [`DocumentError::NotFound`], also if the revision's text is not kept any more.
     pub async fn read_revision_for(
         &self,
         viewer: &Viewer,
@@ -58,10 +58,10 @@ impl Documents {
         Ok((then, memory_of))
     }
 
-    /// Those of the viewer's own in this folder and below, and those that are lent to them and have another path. By path.
+    /// The viewer's documents in this folder and below, and lent ones with other paths, by path.
     ///
     /// # Errors
-    /// Only what the database says.
+    /// Database errors only.
     pub async fn list_for(
         &self,
         viewer: &Viewer,
@@ -86,7 +86,7 @@ impl Documents {
         Ok(all)
     }
 
-    /// A change that found nothing of the viewer's own: refused in other words where what it names is lent to them.
+    /// The error for a change that found no document of the viewer: a different one if the path is lent to them.
     pub async fn refused_for(
         &self,
         viewer: &Viewer,
@@ -126,7 +126,7 @@ fn told(document: Document, lent: &Lent, viewer: &Viewer) -> (Document, MemoryOf
     (document, Some(lent.name.clone()))
 }
 
-/// What is lent no more is not there.
+/// If it is not lent any more, it does not exist for the viewer.
 fn unless_lent(error: DocumentError) -> DocumentError {
     match error {
         DocumentError::Database(error) if is_not_lent(&error) => DocumentError::NotFound,

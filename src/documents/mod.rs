@@ -1,6 +1,6 @@
-//! Documents: text files that agents write (`MEMORY.md`, `memory/2026-03-23.md`), each change a revision that stays. Of
-//! those in Markdown search finds the parts (`parts.rs`). An agent's deletion archives; a person restores, or deletes
-//! for good (`crate::erasure`).
+//! Documents: text files that agents write (`MEMORY.md`, `memory/2026-03-23.md`). Each change is a stored revision. Search
+//! finds the parts of Markdown documents (`parts.rs`). An agent's deletion archives; a user can restore, or delete for good
+//! (`crate::erasure`).
 
 mod lent;
 mod model;
@@ -28,17 +28,17 @@ use crate::embedding::Embeddings;
 use crate::input::Invalid;
 use store::NewRevision;
 
-/// Revisions that are told of one document.
+/// Limit on the revisions listed per document.
 const REVISIONS_SHOWN: i64 = 200;
 
-/// Documents of users, with what changes them.
+/// Reads and changes users' documents.
 #[derive(Clone)]
 pub struct Documents {
     db: Db,
     embeddings: Embeddings,
 }
 
-/// A document and what it says.
+/// A document with its text.
 #[derive(Clone, Debug)]
 pub struct Whole {
     pub document: Document,
@@ -50,10 +50,10 @@ impl Documents {
         Self { db, embeddings }
     }
 
-    /// Those in this folder and below; all without one. By path.
+    /// Documents in this folder and below, or all, by path.
     ///
     /// # Errors
-    /// Only what the database says.
+    /// Database errors only.
     pub async fn list(
         &self,
         user: UserId,
@@ -78,10 +78,10 @@ impl Documents {
         Ok(whole)
     }
 
-    /// A document that is there or archived, as it was at a revision.
+    /// A document, archived or not, at a revision.
     ///
     /// # Errors
-    /// [`DocumentError::NotFound`]; so too where that revision is kept no more.
+    /// [`DocumentError::NotFound`], also if the revision's text is not kept any more.
     pub async fn read_revision(
         &self,
         user: UserId,
@@ -100,10 +100,10 @@ impl Documents {
         })
     }
 
-    /// The newest first.
+    /// Newest first.
     ///
     /// # Errors
-    /// Only what the database says.
+    /// Database errors only.
     pub async fn revisions(&self, user: UserId, id: i64) -> Result<Vec<Revision>, sqlx::Error> {
         let mut tx = self.db.as_user(user).await?;
         let listed = store::list_revisions(&mut tx, user, id, REVISIONS_SHOWN).await?;
@@ -111,10 +111,10 @@ impl Documents {
         Ok(listed)
     }
 
-    /// Writes a document, a new one or another text of one that is there.
+    /// Creates a document or replaces its text.
     ///
     /// # Errors
-    /// [`DocumentError::Changed`] where it is not at the revision that was expected.
+    /// [`DocumentError::Changed`] if its revision is not the expected one.
     pub async fn put(
         &self,
         user: UserId,
@@ -127,7 +127,7 @@ impl Documents {
         check_writable(by, path)?;
         let now = self.embeddings.now();
         let mut tx = self.db.as_writer(user).await?;
-        // Whoever has read a revision changes what they have read; else an agent's own is written, beside a shared one.
+        // With an expected revision, change the document that was read; otherwise the agent's own, next to a shared one.
         let of_writer = !matches!(expected, Expected::Revision(_));
         let there = store::find(&mut tx, user, path, of_writer).await?;
         let document = match (there, expected) {
@@ -152,10 +152,10 @@ impl Documents {
         Ok(document)
     }
 
-    /// Changes what a document says, from what it says.
+    /// Replaces a document's text by `change` of its current text.
     ///
     /// # Errors
-    /// What `change` says, and [`DocumentError::NotFound`].
+    /// The errors of `change`, or [`DocumentError::NotFound`].
     pub async fn edit(
         &self,
         user: UserId,
@@ -176,10 +176,10 @@ impl Documents {
         Ok(Whole { document, content })
     }
 
-    /// Archives a document, or all in a folder. How many.
+    /// Archives a document, or all in a folder. Returns how many.
     ///
     /// # Errors
-    /// [`DocumentError::NotFound`] where there is neither.
+    /// [`DocumentError::NotFound`] if there is neither.
     pub async fn archive(
         &self,
         user: UserId,
@@ -192,10 +192,10 @@ impl Documents {
         self.archive_all(tx, user, by, found).await
     }
 
-    /// Archives all documents but the server's own. How many.
+    /// Archives all documents except the server's own. Returns how many.
     ///
     /// # Errors
-    /// Only what the database says, as a [`DocumentError`].
+    /// Database errors only, as a [`DocumentError`].
     pub async fn clear(&self, user: UserId, by: By<'_>) -> Result<usize, DocumentError> {
         let mut tx = self.db.as_writer(user).await?;
         let all = store::list(&mut tx, user, "", false, DOCUMENTS_MAX).await?;
@@ -203,10 +203,10 @@ impl Documents {
         self.archive_all(tx, user, by, own.collect()).await
     }
 
-    /// Gives a document, or all in a folder, another path.
+    /// Moves a document, or all in a folder, to another path.
     ///
     /// # Errors
-    /// [`DocumentError::NotFound`]; [`DocumentError::Exists`] where something is there.
+    /// [`DocumentError::NotFound`]; [`DocumentError::Exists`] if the new path is taken.
     pub async fn rename(
         &self,
         user: UserId,
@@ -256,10 +256,10 @@ impl Documents {
         finish(tx, by, &ids).await
     }
 
-    /// A document that was archived is there again.
+    /// Restores an archived document.
     ///
     /// # Errors
-    /// [`DocumentError::Exists`] where another has its path meanwhile.
+    /// [`DocumentError::Exists`] if its path is taken meanwhile.
     pub async fn restore(
         &self,
         user: UserId,
@@ -292,11 +292,10 @@ impl Documents {
         Ok(document)
     }
 
-    /// Adds text to the end of a document, which is made where it is not there, in a transaction that has raised the user's
-    /// revision.
+    /// Appends text to a document, creating it if needed, in a transaction that has raised the user's revision.
     ///
     /// # Errors
-    /// [`Invalid`](crate::input::Invalid) where there is no room for it.
+    /// [`Invalid`](crate::input::Invalid) if there is no room.
     pub async fn append(
         &self,
         conn: &mut PgConnection,
@@ -325,10 +324,10 @@ impl Documents {
         Ok(())
     }
 
-    /// A new document at the first of these paths that is free, likewise.
+    /// Creates a document at the first free of these paths, in a transaction that has raised the user's revision.
     ///
     /// # Errors
-    /// [`DocumentError::Exists`] where none of so many is.
+    /// [`DocumentError::Exists`] if all `paths_max` are taken.
     pub async fn create_first_free(
         &self,
         conn: &mut PgConnection,
@@ -414,7 +413,7 @@ impl Documents {
         Ok(ids.len())
     }
 
-    /// What it says has not changed, whether search finds it has.
+    /// Updates the search parts of an unchanged text, after its path or status changed.
     async fn index_again(
         &self,
         conn: &mut PgConnection,
@@ -443,7 +442,7 @@ impl Documents {
     }
 }
 
-/// One document's next revision.
+/// Adds a revision to one document.
 async fn revise(
     conn: &mut PgConnection,
     user: UserId,
@@ -478,7 +477,7 @@ async fn read_found(
     })
 }
 
-/// The document of this path, or those in the folder.
+/// The document with this path, or those in the folder.
 async fn list_at(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,4 +1,4 @@
-//! What a document is, who changes it, and why it was not changed.
+//! Documents, their authors, and the errors of changing them.
 
 use time::OffsetDateTime;
 
@@ -9,13 +9,13 @@ use crate::embedding::EmbeddingError;
 use crate::input::Invalid;
 use crate::memories::Trust;
 
-/// Bytes of a document's text.
+/// Limit of a document's text, in bytes.
 pub const CONTENT_BYTES_MAX: usize = 1024 * 1024;
-/// Of a user, archived ones too.
+/// Limit per user, including archived ones.
 pub const DOCUMENTS_MAX: i64 = 10_000;
-/// Bytes of all revisions of all of a user's documents.
+/// Limit on all revisions of a user's documents, in bytes.
 pub const KEPT_BYTES_MAX: i64 = 256 * 1024 * 1024;
-/// Revisions of a document that keep their text.
+/// Number of revisions per document whose text is kept.
 pub const REVISIONS_KEPT: i32 = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,42 +24,42 @@ pub struct Document {
     pub path: DocumentPath,
     /// 1, 2, …
     pub revision: i32,
-    /// Of its text.
+    /// Of the text.
     pub bytes: i32,
     pub trust: Trust,
-    /// The agent that alone it belongs to; `None`: it is shared.
+    /// The only agent that can see it; `None`: shared.
     pub owner_id: Option<i64>,
-    /// By name.
+    /// The owner's name.
     pub owner: Option<String>,
     pub created_at: OffsetDateTime,
     pub updated_at: OffsetDateTime,
     pub archived_at: Option<OffsetDateTime>,
 }
 
-/// One state of a document. It is never changed.
+/// One immutable state of a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Revision {
     pub revision: i32,
     /// `created`, `edited`, `renamed`, `archived`, `restored` or `imported`
     pub event: String,
     pub path: String,
-    /// The agent's name; `None`: its person, or an import.
+    /// Name of the agent; `None`: the user, or an import.
     pub agent: Option<String>,
     pub trust: Trust,
     pub at: OffsetDateTime,
 }
 
-/// Who changes a document.
+/// The author of a change.
 #[derive(Clone, Copy)]
 pub struct By<'a> {
     pub agent: Option<AgentId>,
     pub trust: Trust,
-    /// Recorded with the change.
+    /// Recorded in the same transaction.
     pub call: Option<&'a Call>,
 }
 
 impl<'a> By<'a> {
-    /// An agent, by this call.
+    /// An agent, through this call.
     pub fn agent(call: &'a Call) -> Self {
         Self {
             agent: call.viewer.agent_id,
@@ -68,7 +68,7 @@ impl<'a> By<'a> {
         }
     }
 
-    /// The person whose memory it is.
+    /// The user who owns the memory.
     pub fn person() -> Self {
         Self {
             agent: None,
@@ -78,12 +78,12 @@ impl<'a> By<'a> {
     }
 }
 
-/// The revision that whoever writes has read.
+/// The precondition of a write: the revision that the writer has read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expected {
-    /// It does not matter.
+    /// No precondition.
     Any,
-    /// There is no such document.
+    /// The document must not exist.
     None,
     Revision(i32),
 }
@@ -92,7 +92,7 @@ pub enum Expected {
 pub enum DocumentError {
     #[error("there is no document of this path")]
     NotFound,
-    /// It is lent to whoever would write it.
+    /// It is lent to the writer, so it is read-only.
     #[error("{0}")]
     Lent(&'static str),
     #[error("there is a document of this path already")]
@@ -103,14 +103,14 @@ pub enum DocumentError {
     IsDocument,
     #[error("this document is the server's own: agents read it and do not change it")]
     ReadOnly,
-    /// Both are told: what is there, and that it is not what was read.
+    /// Contains the current text, so that the writer can merge.
     #[error("the document has changed since revision {expected}: it is at revision {}", current.revision)]
     Changed {
         expected: i32,
         current: Box<Document>,
         content: String,
     },
-    /// What was to be changed in it is not there as it was said.
+    /// The requested change does not apply to the text.
     #[error("{0}")]
     Refused(String),
     #[error(transparent)]
@@ -132,7 +132,7 @@ impl From<EmbeddingError> for DocumentError {
 }
 
 /// # Errors
-/// [`Invalid`] where it is too long, or has a NUL.
+/// [`Invalid`] if it is too long or contains NUL.
 pub fn check_content(field: &'static str, text: &str) -> Result<(), Invalid> {
     let invalid = |code, why: String| Err(Invalid::new(field, code, format!("`{field}` {why}")));
     if text.len() > CONTENT_BYTES_MAX {
@@ -149,7 +149,7 @@ pub fn check_content(field: &'static str, text: &str) -> Result<(), Invalid> {
     Ok(())
 }
 
-/// Whether one more document, or so many more bytes, may be kept.
+/// Checks the limits for one more document and for `more` bytes.
 pub(super) fn check_room(documents: i64, kept: i64, more: usize) -> Result<(), Invalid> {
     if documents >= DOCUMENTS_MAX {
         let sentence = format!(

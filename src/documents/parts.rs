@@ -1,5 +1,5 @@
-//! The parts of a document that search finds: paragraphs, as many together as one passage holds, begun anew where a
-//! heading stands. When a document changes, parts that say the same stay, with their vectors.
+//! The searchable parts of a document: paragraphs, joined up to the size of a passage, starting anew at headings. When a
+//! document changes, unchanged parts keep their embeddings.
 
 use std::collections::HashMap;
 
@@ -16,22 +16,22 @@ use crate::memories::passages;
 use crate::memories::write::{NewSource, OfDocument, Owner, write};
 use crate::search::reader::on_a_thread;
 
-/// Of a part (GoClaw's).
+/// Limit of a part (GoClaw's).
 const PART_CHARS_MAX: usize = 1_000;
-/// A heading begins a new part where the one before has so many characters.
+/// A heading starts a new part only if the part before has this many characters.
 const SECTION_CHARS_MIN: usize = 200;
-/// Written in one statement.
+/// Limit per statement.
 const PARTS_AT_ONCE: usize = 200;
 
-/// A stretch of a document's text.
+/// A piece of a document's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     pub text: String,
-    /// From 1, both included.
+    /// First and last line, inclusive, from 1.
     pub lines: (i32, i32),
 }
 
-/// A text of a document, cut. Nothing but blanks is left out.
+/// Splits a document's text. Only blanks are dropped.
 pub fn cut(text: &str) -> Vec<Piece> {
     let mut pieces = Vec::new();
     let (mut line, mut at) = (1, 0);
@@ -55,7 +55,7 @@ fn lines_in(text: &str) -> i32 {
     text.bytes().filter(|b| *b == b'\n').count() as i32
 }
 
-/// Cut before headings.
+/// Splits before headings.
 fn sections(text: &str) -> Vec<&str> {
     let mut sections = Vec::new();
     let (mut begin, mut at) = (0, 0);
@@ -70,7 +70,7 @@ fn sections(text: &str) -> Vec<&str> {
     sections
 }
 
-/// Makes the parts those of this text; of none where it is not searched. In a transaction of
+/// Replaces a document's parts by those of this text; `None` removes them. Needs a transaction of
 /// [`Db::as_writer`](crate::db::Db::as_writer).
 pub async fn set(
     conn: &mut PgConnection,
@@ -157,7 +157,7 @@ mod tests {
                 .iter()
                 .all(|(text, _)| text.chars().count() <= PART_CHARS_MAX)
         );
-        // No word is lost, and lines are where they say.
+        // No word is lost, and the line numbers are right.
         let kept: String = parts
             .iter()
             .flat_map(|(text, _)| text.split_whitespace())

@@ -1,5 +1,5 @@
-//! Where a document stands: names of folders and of a file, joined by `/`. What would be read as another path elsewhere
-//! (`..`, other slashes, percent signs that stand for a byte) is refused, so that one path means one document.
+//! A document's path: names of folders and a file, joined by `/`. Rejects everything that could be read as another path
+//! elsewhere (`..`, other slashes, percent-encoding), so that one path means one document.
 
 use std::fmt;
 
@@ -8,19 +8,19 @@ use unicode_normalization::UnicodeNormalization;
 use crate::input::Invalid;
 use crate::memories::mentions::normal::visible;
 
-/// Characters of a path, of one of its names, and names of a path.
+/// Limits of a path: its characters, those of one name, and the number of names.
 pub const PATH_CHARS_MAX: usize = 512;
 const NAME_CHARS_MAX: usize = 128;
 const NAMES_MAX: usize = 16;
-/// Documents that the server writes: agents read them.
+/// Folder of documents that the server writes; read-only for agents.
 const SYSTEM: &str = "_system";
-/// Characters that look like `/` or `\` and are none.
+/// Characters that look like `/` or `\`.
 const SLASHES: [char; 10] = [
     '\\', '\u{2044}', '\u{2215}', '\u{2216}', '\u{2571}', '\u{2572}', '\u{29F5}', '\u{29F8}',
     '\u{29F9}', '\u{FE68}',
 ];
 
-/// As it is kept: `memory/2026-03-23.md`.
+/// A normalized path: `memory/2026-03-23.md`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DocumentPath(String);
 
@@ -74,7 +74,7 @@ impl DocumentPath {
         Ok(Self(path))
     }
 
-    /// The column's text was parsed before it was written.
+    /// Valid, because paths are parsed before they are stored.
     pub(super) fn from_column(path: String) -> Self {
         Self(path)
     }
@@ -83,7 +83,7 @@ impl DocumentPath {
         &self.0
     }
 
-    /// Whether search finds what it says: Markdown alone.
+    /// Whether search finds its text: only Markdown.
     pub fn is_searched(&self) -> bool {
         let name = self.0.rsplit('/').next().unwrap_or_default();
         let ending = name.rsplit_once('.').map_or("", |(_, ending)| ending);
@@ -94,12 +94,12 @@ impl DocumentPath {
         self.0.split('/').next() == Some(SYSTEM)
     }
 
-    /// `a`, `a/b` of `a/b/c`.
+    /// `a` and `a/b` of `a/b/c`.
     pub fn folders(&self) -> impl Iterator<Item = &str> {
         self.0.match_indices('/').map(|(at, _)| &self.0[..at])
     }
 
-    /// The same name, in another folder.
+    /// The path after moving `from` to `to`.
     pub(super) fn moved(&self, from: &Self, to: &Self) -> Option<String> {
         let inside = self.0.strip_prefix(from.as_str())?;
         Some(format!("{to}{inside}"))
@@ -113,7 +113,7 @@ fn is_like_a_slash(c: char) -> bool {
     SLASHES.contains(&c) || c.nfkc().any(|of| matches!(of, '/' | '\\'))
 }
 
-/// `%2e`, `%252F`: after a percent sign the number of a character that would make another path.
+/// Whether it contains a percent-encoded character that would change the path: `%2e`, `%252F`.
 fn stands_for_a_byte(text: &str) -> bool {
     let is_telling = |digits: &[u8]| {
         let byte = str::from_utf8(digits)
@@ -145,7 +145,7 @@ mod tests {
             let parsed = DocumentPath::parse("path", path).expect("taken");
             assert_eq!(parsed.as_str(), path);
         }
-        // One way of writing a letter.
+        // Normalized to one spelling of the letter.
         let parsed = DocumentPath::parse("path", "U\u{308}ber.md").expect("taken");
         assert_eq!(parsed.as_str(), "Über.md");
     }

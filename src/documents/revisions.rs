@@ -1,23 +1,22 @@
-//! A document's revisions, for whoever reads and compares them: the text of one and of the one before, and an older
-//! text restored.
+//! Reading and comparing a document's revisions, and restoring an older text.
 
 use super::model::{Document, DocumentError};
 use super::{By, Documents, finish, store};
 use crate::accounts::UserId;
 
-/// A document as it was at one of its revisions.
+/// A document at one of its revisions.
 #[derive(Clone, Debug)]
 pub struct AtRevision {
-    /// As it is now.
+    /// The current state.
     pub document: Document,
     pub content: String,
-    /// At the revision before: empty for the first. `None` where that is kept no more.
+    /// The text of the revision before, empty for the first; `None` if that is not kept any more.
     pub before: Option<String>,
 }
 
 impl Documents {
     /// # Errors
-    /// [`DocumentError::NotFound`]; so too where the revision is kept no more.
+    /// [`DocumentError::NotFound`], also if the revision's text is not kept any more.
     pub async fn compare_revision(
         &self,
         user: UserId,
@@ -40,10 +39,10 @@ impl Documents {
         })
     }
 
-    /// The text of an older revision becomes the newest one; nothing where it is that already.
+    /// Writes the text of an older revision as the newest one; does nothing if it is the same.
     ///
     /// # Errors
-    /// [`DocumentError::NotFound`]; [`DocumentError::Refused`] where the document is deleted.
+    /// [`DocumentError::NotFound`]; [`DocumentError::Refused`] if the document is deleted.
     pub async fn restore_revision(
         &self,
         user: UserId,
@@ -65,7 +64,7 @@ impl Documents {
         if newest.as_deref() == Some(&content) {
             return Ok(document);
         }
-        // Whose word it is stays, whoever brings it back.
+        // The text keeps its trust, whoever restores it.
         let trust = store::find_trust(&mut tx, user, id, revision).await?;
         let by = By {
             trust: trust.unwrap_or(by.trust),

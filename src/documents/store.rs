@@ -1,5 +1,5 @@
-//! The statements of documents, as the app role in a transaction that knows its user; those that change something, in one
-//! that has raised their revision.
+//! SQL of documents. Runs as the app role in a transaction bound to its user; writes need one that has raised the user's
+//! revision.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -40,7 +40,8 @@ impl From<Row> for Document {
     }
 }
 
-/// The one that is there: of an agent's own and a shared one its own. `of_writer`: only what is of whom a new one would be.
+/// The active document with this path; an agent's own takes precedence over a shared one. `of_writer`: only with the owner
+/// that a new document would get.
 pub async fn find(
     conn: &mut PgConnection,
     user: UserId,
@@ -62,7 +63,7 @@ pub async fn find(
     Ok(row.fetch_optional(conn).await?.map(Document::from))
 }
 
-/// Archived or not.
+/// Includes archived documents.
 pub async fn find_by_id(
     conn: &mut PgConnection,
     user: UserId,
@@ -80,7 +81,7 @@ pub async fn find_by_id(
     Ok(row.fetch_optional(conn).await?.map(Document::from))
 }
 
-/// Those whose path begins with this, by path; archived ones as well, or not.
+/// Documents whose path starts with this, by path; archived ones if requested.
 pub async fn list(
     conn: &mut PgConnection,
     user: UserId,
@@ -107,7 +108,7 @@ pub async fn list(
     Ok(rows.into_iter().map(Document::from).collect())
 }
 
-/// What stands in the way of a document of this path: a folder of its name, or a document where one of its folders would be.
+/// What conflicts with a path: a folder of that name, or a document in place of one of its folders.
 pub struct InTheWay {
     pub folder: bool,
     pub document: bool,
@@ -132,7 +133,7 @@ pub async fn find_in_the_way(
     .await
 }
 
-/// The text as it was at a revision, if that is kept.
+/// The text at a revision, if it is kept.
 pub async fn find_content(
     conn: &mut PgConnection,
     user: UserId,
@@ -168,7 +169,7 @@ pub async fn find_trust(
     Ok(trust.map(|trust| Trust::from_column(&trust)))
 }
 
-/// The newest first.
+/// Newest first.
 pub async fn list_revisions(
     conn: &mut PgConnection,
     user: UserId,
@@ -194,7 +195,7 @@ pub async fn list_revisions(
     Ok(read.collect())
 }
 
-/// How many documents a user has, and bytes of all their revisions.
+/// The number of a user's documents, and the bytes of all their revisions.
 pub async fn count_kept(conn: &mut PgConnection, user: UserId) -> Result<(i64, i64), sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT count(*) AS "documents!", coalesce(sum(kept_bytes), 0)::bigint AS "bytes!"
@@ -225,16 +226,16 @@ pub async fn insert(
     Ok(row.fetch_one(conn).await?.into())
 }
 
-/// What the next revision of documents is.
+/// The next revision of one or more documents.
 pub struct NewRevision<'a> {
     pub event: &'static str,
-    /// `None`: as before, and its trust.
+    /// `None`: text and trust stay.
     pub content: Option<(&'a str, Trust)>,
     pub archived_at: Option<OffsetDateTime>,
     pub at: OffsetDateTime,
 }
 
-/// Documents by their numbers, each with its path from now on; as they are then.
+/// Adds a revision to each document, with its new path. Returns the updated documents.
 pub async fn add_revisions(
     conn: &mut PgConnection,
     user: UserId,
@@ -272,21 +273,21 @@ pub async fn add_revisions(
     Ok(rows.into_iter().map(Document::from).collect())
 }
 
-/// The oldest texts go; so many stay.
+/// Deletes the oldest revision texts; `kept` stay.
 pub async fn trim(conn: &mut PgConnection, document: i64, kept: i32) -> Result<(), sqlx::Error> {
     let trimmed = sqlx::query_scalar!("SELECT trim_revisions($1, $2)", document, kept);
     trimmed.fetch_one(conn).await?;
     Ok(())
 }
 
-/// A part as it is there.
+/// An existing part.
 pub struct KnownPart {
     pub id: i64,
     pub content_hash: Vec<u8>,
     pub lines: (i32, i32),
 }
 
-/// In the order of their lines.
+/// By line.
 pub async fn list_parts(
     conn: &mut PgConnection,
     user: UserId,
@@ -310,7 +311,7 @@ pub async fn list_parts(
     Ok(read.collect())
 }
 
-/// Parts that say the same in other lines.
+/// Updates the line numbers of unchanged parts.
 pub async fn move_parts(
     conn: &mut PgConnection,
     user: UserId,
@@ -340,7 +341,7 @@ pub async fn remove_parts(conn: &mut PgConnection, parts: &[i64]) -> Result<(), 
     if parts.is_empty() {
         return Ok(());
     }
-    // It returns nothing.
+    // The function returns void.
     sqlx::query("SELECT remove_parts($1)")
         .bind(parts)
         .execute(conn)
@@ -348,7 +349,7 @@ pub async fn remove_parts(conn: &mut PgConnection, parts: &[i64]) -> Result<(), 
     Ok(())
 }
 
-/// All parts of these.
+/// Deletes all parts of these documents.
 pub async fn remove_parts_of(
     conn: &mut PgConnection,
     user: UserId,
@@ -363,7 +364,7 @@ pub async fn remove_parts_of(
     remove_parts(conn, &parts).await
 }
 
-/// Whether one of this path that was made then is there or archived.
+/// Whether a document with this path and creation time exists, archived or not.
 pub async fn is_known(
     conn: &mut PgConnection,
     user: UserId,
@@ -380,7 +381,7 @@ pub async fn is_known(
     .await
 }
 
-/// Archived, and without a revision.
+/// Inserts an imported document, archived and without revisions.
 pub async fn insert_taken(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,5 +1,4 @@
-//! Documents of an import: made without being there, then their revisions one by one, then, where nothing else has the
-//! path, they are there.
+//! Import of documents: each is created archived, then gets its revisions, then becomes active if its path is free.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -10,7 +9,7 @@ use crate::accounts::{AgentId, UserId};
 use crate::input::Invalid;
 use crate::memories::Trust;
 
-/// A document as it was where it comes from.
+/// An imported document.
 #[derive(Clone, Debug)]
 pub struct TakenDocument {
     pub path: DocumentPath,
@@ -22,18 +21,18 @@ pub struct TakenRevision<'a> {
     pub revision: i32,
     pub event: &'static str,
     pub path: DocumentPath,
-    /// `None`: as in the one before.
+    /// `None`: unchanged.
     pub content: Option<&'a str>,
     pub trust: Trust,
     pub at: OffsetDateTime,
 }
 
 impl Documents {
-    /// Its number here; `None` where it is known. In a transaction of [`Db::as_writer`](crate::db::Db::as_writer),
-    /// as what follows.
+    /// Creates the document and returns its id; `None` if it exists already. This and the following calls need a transaction
+    /// of [`Db::as_writer`](crate::db::Db::as_writer).
     ///
     /// # Errors
-    /// [`Invalid`] where there are too many.
+    /// [`Invalid`] if the user has too many.
     pub async fn take_document(
         &self,
         conn: &mut PgConnection,
@@ -52,7 +51,7 @@ impl Documents {
     }
 
     /// # Errors
-    /// [`Invalid`] where it is not the next, or has no text to begin with.
+    /// [`Invalid`] if it does not follow the previous one, or the first has no text.
     pub async fn take_revision(
         &self,
         conn: &mut PgConnection,
@@ -73,10 +72,10 @@ impl Documents {
         Ok(())
     }
 
-    /// After the last of its revisions. `archived_at`: it was deleted where it comes from.
+    /// Ends the import of a document after its last revision. `archived_at`: it was archived in the source.
     ///
     /// # Errors
-    /// What the database says.
+    /// Database errors.
     pub async fn take_end(
         &self,
         conn: &mut PgConnection,

@@ -1,6 +1,5 @@
-//! Stops asking a dead endpoint for a while, so that a search does not wait for
-//! it each time. In memory: it guards the time of those who wait. What guards
-//! the work is the space's own `retry_at`, which survives a restart.
+//! Circuit breaker: stops calling a dead endpoint for a while, so that searches do not wait for it. In memory, per server;
+//! background work is delayed by the space's `retry_at` instead, which survives a restart.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -10,12 +9,12 @@ use time::{Duration, OffsetDateTime};
 use super::SpaceId;
 use crate::db::UserId;
 
-/// Failures in a row that open it.
+/// Consecutive failures that open it.
 const OPENS_AFTER: u32 = 3;
 const OPEN_FOR: Duration = Duration::seconds(10);
 const OPEN_FOR_MAX: Duration = Duration::seconds(60);
 
-/// One breaker a space: one user's wrong key stops nobody else.
+/// One breaker per space, so that one user's wrong key affects nobody else.
 #[derive(Default)]
 pub(super) struct Breakers(Mutex<HashMap<(UserId, SpaceId), Failures>>);
 
@@ -26,13 +25,13 @@ struct Failures {
 }
 
 impl Breakers {
-    /// Whether a call may be made; after the pause one is let through to look.
+    /// Whether a call may be made. When the pause is over, one call is let through as a probe.
     pub fn admits(&self, user: UserId, space: SpaceId, now: OffsetDateTime) -> bool {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match all.get_mut(&(user, space)) {
             Some(f) if f.in_a_row >= OPENS_AFTER && now < f.open_until => false,
             Some(f) if f.in_a_row >= OPENS_AFTER => {
-                // Others wait for what this one finds.
+                // Other calls wait for the probe's result.
                 f.open_until = now + OPEN_FOR;
                 true
             }
@@ -40,14 +39,14 @@ impl Breakers {
         }
     }
 
-    /// Of how many spaces nobody is asked just now.
+    /// Number of spaces whose breaker is open.
     pub fn count_open(&self, now: OffsetDateTime) -> usize {
         let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_open = |f: &&Failures| f.in_a_row >= OPENS_AFTER && now < f.open_until;
         all.values().filter(is_open).count()
     }
 
-    /// An admin has looked at what was wrong: everybody is asked again.
+    /// Closes all breakers, for an admin.
     pub fn close_all(&self) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.clear();
@@ -70,7 +69,7 @@ impl Breakers {
         }
     }
 
-    /// The user has changed something: whatever failed may work now.
+    /// Closes a user's breakers, after their settings changed.
     pub fn forget(&self, user: UserId) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         all.retain(|(of, _), _| *of != user);

@@ -1,5 +1,5 @@
-//! What a user sets: saved at once where the space stays; where every vector
-//! would be computed anew, asked first, with the number. Cancel, retry, off.
+//! Changes of a user's embedding settings. A change that requires a rebuild needs a confirmation with the number of texts;
+//! other changes apply at once. Also: cancel a rebuild, retry, switch off.
 
 use super::keys::KeyBounds;
 use super::model::Texts;
@@ -19,23 +19,23 @@ fn own_keys(user: UserId) -> KeyBounds {
     }
 }
 
-/// What came of saving.
+/// The result of saving.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Saved {
-    /// In force; nothing has to be computed anew.
+    /// Applied; no rebuild is needed.
     InForce,
-    /// Nothing was changed: so many texts would be rebuilt, for `kept` of which the vectors are still
-    /// there. `staged` carries the key that was typed, sealed, to the confirmation.
+    /// Nothing was changed: a confirmation is needed to rebuild `texts`, of which `kept` still have embeddings. `staged`
+    /// carries the typed key, sealed, to the confirmation.
     AskFirst {
         texts: Texts,
         kept: i64,
         staged: String,
     },
-    /// In force when so many texts are rebuilt.
+    /// Applied once this many texts are rebuilt.
     Rebuilding { texts: u64 },
 }
 
-/// A change of the user's own endpoint, as the form gives it.
+/// A change of the user's own endpoint, from the form.
 pub struct EndpointChange<'a> {
     pub own_enabled: bool,
     pub form: EndpointForm<'a>,
@@ -59,7 +59,7 @@ impl Embeddings {
             ..kept.clone()
         };
         let mut staged = String::new();
-        // A form whose endpoint is neither used nor filled in changes only the switch.
+        // An unused and empty endpoint: only the switch changes.
         if change.own_enabled || !change.form.url.trim().is_empty() {
             let wish = self.parse_own(user, &change, &kept)?;
             let bounds = own_keys(user);
@@ -82,8 +82,7 @@ impl Embeddings {
         self.parse_endpoint(change.form, change.staged, &bounds, provider_type, kept)
     }
 
-    /// Switches embeddings off (at once: what was being built is dropped, what
-    /// serves is kept unused) or on again.
+    /// Switches embeddings off (at once: the building space is deleted, the active one is kept unused) or on again.
     pub async fn set_enabled(
         &self,
         user: UserId,
@@ -146,7 +145,7 @@ impl Embeddings {
         })
     }
 
-    /// Computes every vector anew with the settings in force.
+    /// Recomputes all embeddings with the current settings.
     pub async fn rebuild(&self, user: UserId) -> Result<Saved, EmbeddingError> {
         let now = self.0.clock.now();
         let mut tx = self.0.db.as_writer(user).await?;
@@ -165,8 +164,7 @@ impl Embeddings {
         })
     }
 
-    /// Ends a rebuild: what serves serves on, and the rebuild does not begin again
-    /// by itself. False when there was none.
+    /// Cancels a rebuild: the active space stays, and the rebuild does not restart by itself. Returns false if there was none.
     pub async fn cancel_rebuild(&self, user: UserId) -> Result<bool, EmbeddingError> {
         let now = self.0.clock.now();
         let mut tx = self.0.db.as_writer(user).await?;
@@ -182,7 +180,7 @@ impl Embeddings {
         Ok(true)
     }
 
-    /// Sends the failed items again, at once, whatever stood in the way. Returns how many.
+    /// Retries failed items at once, ignoring backoff. Returns how many.
     pub async fn retry(&self, user: UserId) -> Result<u64, EmbeddingError> {
         let now = self.0.clock.now();
         let mut tx = self.0.db.as_writer(user).await?;
@@ -197,7 +195,7 @@ impl Embeddings {
         Ok(retried)
     }
 
-    /// Sends two texts to the endpoint that the form names, and keeps nothing.
+    /// Sends two test texts to the form's endpoint. Stores nothing.
     pub async fn test_own(
         &self,
         user: UserId,

@@ -1,5 +1,5 @@
-//! For whoever compares what two models make of one memory: the space that serves and the one
-//! that served before it, and a question's vector in either. It must change nothing.
+//! Read access for comparing two models on one memory: the serving space and the one before it, and a query's embedding in
+//! either. Must not change anything.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -9,24 +9,24 @@ use super::query::has_signs;
 use super::spaces::Spaces;
 use super::{COMPARED_FOR, Embeddings};
 use crate::db::UserId;
-use crate::providers::AskedFor;
+use crate::providers::QueryPriority;
 use crate::providers::chat::estimated_tokens;
 
 pub struct Compared {
     pub now: Space,
-    /// For a day, unless a rebuild is under way.
+    /// Available for a day, unless a rebuild is running.
     pub before: Option<Before>,
 }
 
-/// The space that served before.
+/// The previously serving space.
 pub struct Before {
     pub space: Space,
-    /// When it is compared no more.
+    /// When the comparison ends.
     pub until: OffsetDateTime,
 }
 
 impl Embeddings {
-    /// `None` where nothing serves, or is switched off.
+    /// `None` if no space is serving or embeddings are switched off.
     pub async fn compared(
         &self,
         conn: &mut PgConnection,
@@ -38,7 +38,7 @@ impl Embeddings {
             return Ok(None);
         };
         let until = now.activated_at.unwrap_or(now.created_at) + COMPARED_FOR;
-        // It served until this one did.
+        // It must have served until the current one took over.
         let before = spaces
             .retired
             .into_iter()
@@ -48,11 +48,10 @@ impl Embeddings {
         Ok(Some(Compared { now, before }))
     }
 
-    /// A question's vector in this space, from its own model, and kept nowhere; and the tokens that
-    /// were sent for it, about.
+    /// A query's embedding from this space's own model, not cached; and the approximate tokens sent.
     ///
     /// # Errors
-    /// Why there is none, as a clause.
+    /// The reason, as a clause.
     pub async fn vector_in(
         &self,
         user: UserId,
@@ -66,7 +65,9 @@ impl Embeddings {
         let system = system.map_err(|error| error.to_string())?;
         let asked = self.with_prefix_in_force(space.clone(), &system);
         let tokens = estimated_tokens(&asked.settings.query_prefix) + estimated_tokens(&query);
-        let answer = self.ask(user, &asked, &query, AskedFor::Evaluation).await?;
+        let answer = self
+            .ask(user, &asked, &query, QueryPriority::Evaluation)
+            .await?;
         let vector = QueryVector {
             space_id: space.id,
             vector: answer.vector,

@@ -1,5 +1,4 @@
-//! How the life of everybody's vectors stands, for whoever looks after the server:
-//! numbers and states, never whose and never of what.
+//! The state of all users' embeddings, for admins: counts and states only, never users or texts.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -11,51 +10,51 @@ use crate::accounts::people::Act;
 use crate::providers::ProviderType;
 
 const TROUBLES_SHOWN: i64 = 20;
-/// Each is a transaction of its own: a form answers within seconds.
+/// Limit per request: each user takes one transaction, and a form must answer within seconds.
 const USERS_RETRIED_AT_ONCE: usize = 500;
 
-/// The model in our own process.
+/// The model in the server's own process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BuiltinState {
-    /// An admin has switched it off.
+    /// Switched off by an admin.
     Off,
-    /// Its files are not there.
+    /// Its files do not exist.
     Missing,
-    /// It is read with the first text.
+    /// Loaded with the first text.
     Present,
     Loaded,
 }
 
-/// The provider that an admin has set for everybody.
+/// The provider that an admin has set for all users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SystemProviderState {
     None,
     Ready,
-    /// It cannot fill all or some of its spaces just now.
+    /// Some or all of its spaces cannot be filled at the moment.
     Failing,
 }
 
-/// What keeps a kind of provider from making vectors.
+/// A problem that stops a kind of provider from making embeddings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Trouble {
     pub provider_type: ProviderType,
-    /// One sentence, without a host or a text.
+    /// One sentence, without host names or texts.
     pub problem: String,
     pub users: i64,
     pub next_try: Option<OffsetDateTime>,
 }
 
-/// What came of trying everything again.
+/// The result of retrying everything.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retried {
     pub users: usize,
     pub items: u64,
-    /// There were more users than one turn takes.
+    /// Users beyond the limit of one request.
     pub users_left: usize,
 }
 
 impl Embeddings {
-    /// On a connection of the system role.
+    /// Needs a connection of the system role.
     pub async fn troubles(&self, conn: &mut PgConnection) -> Result<Vec<Trouble>, sqlx::Error> {
         let rows = store::list_troubles(conn, TROUBLES_SHOWN).await?;
         let trouble = |(provider_type, problem, users, next_try): (String, _, _, _)| {
@@ -69,8 +68,8 @@ impl Embeddings {
         Ok(rows.into_iter().filter_map(trouble).collect())
     }
 
-    /// For an admin: what was given up waits again, whatever stood in the way, and every
-    /// provider is asked at once. Other servers' breakers close within a minute.
+    /// For admins: retries all failed items, ignoring backoff, and closes all breakers. Breakers of other servers close
+    /// within a minute.
     pub async fn retry_all(&self) -> Result<Retried, EmbeddingError> {
         let mut conn = self.0.db.system_connection().await?;
         let users = store::list_users_to_retry(&mut conn).await?;
@@ -90,7 +89,7 @@ impl Embeddings {
         Ok(retried)
     }
 
-    /// Spaces whose provider searches leave alone just now, in this process.
+    /// Number of spaces with an open breaker in this process.
     pub fn count_open_breakers(&self) -> usize {
         self.0.breakers.count_open(self.0.clock.now())
     }
@@ -106,7 +105,7 @@ impl Embeddings {
         })
     }
 
-    /// On a connection of the system role.
+    /// Needs a connection of the system role.
     pub async fn system_provider_state(
         &self,
         conn: &mut PgConnection,
@@ -118,7 +117,7 @@ impl Embeddings {
         })
     }
 
-    /// On a connection of the system role.
+    /// Needs a connection of the system role.
     pub async fn open_vectors(&self, conn: &mut PgConnection) -> Result<OpenVectors, sqlx::Error> {
         store::count_open(conn, self.0.embedder.has_builtin()).await
     }

@@ -1,6 +1,5 @@
-//! A provider's key on its way: typed, put aside sealed while a change waits to
-//! be confirmed, kept sealed, opened for a test. In clear it goes nowhere but to
-//! the endpoint.
+//! Handling of provider keys: from a form, sealed and staged until a change is confirmed, sealed in the database, opened for
+//! a test. The plaintext goes only to the endpoint.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -10,14 +9,14 @@ use crate::providers::settings::{EndpointForm, EndpointWish, KeyWish, ProviderSe
 use crate::providers::{Endpoint, EndpointUrl, ProviderType, Reach, SecretKey};
 use crate::seal::{Bound, SealError};
 
-/// What keys are sealed for: the column that keeps them, and the way there.
+/// What a key is sealed for: its database column, and its staged form.
 pub(super) struct KeyBounds {
     pub kept: Bound,
     pub staged: Bound,
 }
 
 impl Embeddings {
-    /// The form, parsed. A key that was put aside counts as typed again.
+    /// Parses the form. A staged key counts as typed again.
     pub(super) fn parse_endpoint(
         &self,
         form: EndpointForm<'_>,
@@ -40,8 +39,7 @@ impl Embeddings {
         Ok(EndpointWish::parse(form, provider_type, kept)?)
     }
 
-    /// The key as it is to be kept, and put aside for the confirmation; the
-    /// latter is empty where none was typed.
+    /// Seals the key for the database and for staging; the latter is empty if none was typed.
     pub(super) fn seal_wish(
         &self,
         wish: KeyWish,
@@ -58,7 +56,7 @@ impl Embeddings {
         })
     }
 
-    /// What *Test* calls: nothing of it is kept.
+    /// The endpoint that *Test* calls. Stores nothing.
     pub(super) fn endpoint_to_test(
         &self,
         wish: EndpointWish,

@@ -1,7 +1,6 @@
-//! THE life of a vector: which space serves a user, how an item goes from
-//! pending to ready or error, how one space takes another's place while
-//! searches go on. No connection is held while a provider is called, and a late
-//! answer of an old model can write nothing (DESIGN §5).
+//! The life cycle of embeddings: which space serves a user, how an item goes from pending to ready or error, and how a space
+//! replaces another during searches. No connection is held during a provider call, and a late answer of an old model never
+//! overwrites anything (DESIGN §5).
 
 mod breaker;
 mod change;
@@ -49,22 +48,21 @@ use crate::db::{self, Db, UserId};
 use crate::input::Invalid;
 use crate::providers::chat::Chat;
 use crate::providers::settings::{self, Effective, SystemSettings, UserSettings};
-use crate::providers::{AskedFor, Embedder, EndpointUrl, ProviderError};
+use crate::providers::{Embedder, EndpointUrl, ProviderError, QueryPriority};
 use crate::queue;
 use crate::seal::{SealError, Sealer};
 
-/// Past this an add is refused until some are done (DESIGN §10).
+/// Above this many pending embeddings, adds are refused (DESIGN §10).
 pub const PENDING_MAX: i64 = 1_000_000;
-/// How long the vectors of what served before are kept: whoever chooses it again has them.
+/// How long a retired space's embeddings are kept, in case its settings are chosen again.
 pub const RETIRED_FOR: Duration = Duration::days(30);
-/// At most so many of them, the newest.
+/// Limit on the retired spaces, newest kept.
 pub const RETIRED_MAX: usize = 2;
-/// How long what served before a rebuild can be compared with what serves now, unless another
-/// rebuild begins.
+/// How long the space before a rebuild can be compared with the current one, unless another rebuild begins.
 pub const COMPARED_FOR: Duration = Duration::days(1);
-/// How long it answers searches that began before the swap, whatever begins.
+/// How long a retired space answers searches that began before the swap.
 pub const SEARCHED_FOR: Duration = Duration::seconds(60);
-/// The rate of a rebuild is that of the last so many seconds.
+/// The rate of a rebuild is measured over this time.
 pub const RATE_WINDOW: Duration = Duration::seconds(10);
 const SYSTEM_SETTINGS_KEPT_FOR: std::time::Duration = std::time::Duration::from_secs(1);
 const QUERY_CACHE_ENTRIES: NonZeroUsize = NonZeroUsize::new(1_024).expect("not zero");
@@ -86,7 +84,7 @@ pub enum EmbeddingError {
 }
 
 impl EmbeddingError {
-    /// The account was erased while work on it was under way.
+    /// Whether the user's account was erased during the work.
     pub fn is_of_a_gone_user(&self) -> bool {
         match self {
             Self::Database(error) => db::is_of_a_gone_user(error),
@@ -94,7 +92,7 @@ impl EmbeddingError {
         }
     }
 
-    /// Stable; programs rely on it.
+    /// Stable, part of the API.
     pub fn code(&self) -> &'static str {
         match self {
             Self::Invalid(invalid) => invalid.code,
@@ -106,14 +104,14 @@ impl EmbeddingError {
     }
 }
 
-/// Cheap to clone; one is made at the start.
+/// Cheap to clone; one is created at startup.
 #[derive(Clone)]
 pub struct Embeddings(Inner);
 
 #[derive(Clone)]
 struct Inner {
     db: Db,
-    asked_for: AskedFor,
+    asked_for: QueryPriority,
     shared: Arc<Shared>,
 }
 
@@ -130,15 +128,14 @@ struct Shared {
     clock: SharedClock,
     embedder: Embedder,
     sealer: Sealer,
-    /// `KEEPSAKE_LLAMACPP_URL`: taken at once where nothing is to be rebuilt,
-    /// otherwise offered to the admin.
+    /// From `KEEPSAKE_LLAMACPP_URL`: applied at startup if nothing must be rebuilt, else offered to the admin.
     offered: Option<EndpointUrl>,
     queries: Mutex<LruCache<query::CacheKey, QueryAnswer>>,
     breakers: breaker::Breakers,
     system: Mutex<Option<(Instant, SystemSettings)>>,
 }
 
-/// What [`Embeddings`] is made of.
+/// The dependencies of [`Embeddings`].
 pub struct Parts {
     pub db: Db,
     pub clock: SharedClock,
@@ -167,31 +164,30 @@ impl Embeddings {
         };
         Self(Inner {
             db: parts.db,
-            asked_for: AskedFor::Search,
+            asked_for: QueryPriority::Search,
             shared: Arc::new(shared),
         })
     }
 
-    /// The same for jobs: with their statement timeout ([`Db::with_job_timeout`]), and what they
-    /// search for waits behind people's queries.
+    /// For background jobs: with a longer statement timeout ([`Db::with_job_timeout`]), and queries behind those of users.
     pub fn for_jobs(&self) -> Self {
         Self(Inner {
             db: self.0.db.with_job_timeout(),
-            asked_for: AskedFor::Job,
+            asked_for: QueryPriority::Job,
             shared: self.0.shared.clone(),
         })
     }
 
-    /// The chat models, by the same connections, keys and clock.
+    /// The chat models, with the same connections, keys and clock.
     pub fn chat(&self) -> Chat {
         self.0.chat.clone()
     }
 
-    /// Sees to it that somebody comes for the pending embeddings that were noted in this
-    /// transaction, and makes the user's first space where there is none. Adding never waits for a provider.
+    /// Enqueues the job for this transaction's pending embeddings, and creates the user's first space if there is none. Never
+    /// waits for a provider.
     ///
     /// # Errors
-    /// [`EmbeddingError::TooManyPending`]: the transaction is to be given up.
+    /// [`EmbeddingError::TooManyPending`]: the caller must roll back.
     pub async fn see_to(
         &self,
         conn: &mut PgConnection,
@@ -200,11 +196,11 @@ impl Embeddings {
     ) -> Result<EmbeddingState, EmbeddingError> {
         let system = self.system_settings().await?;
         let has_provider = self.has_provider(noted.enabled, noted.own_enabled, &system);
-        // Boxed: it is rare, and every add would carry its state.
+        // Boxed because it is rare: its state would enlarge every add's future.
         if !has_provider || !noted.has_space && !Box::pin(self.make_first(conn, user)).await? {
             return Ok(EmbeddingState::Off);
         }
-        // What nobody works on holds up nobody.
+        // Checked only with a provider: without one, nothing would ever drain the pending embeddings.
         if noted.is_full {
             return Err(EmbeddingError::TooManyPending);
         }
@@ -212,7 +208,7 @@ impl Embeddings {
         Ok(EmbeddingState::Pending)
     }
 
-    /// Where the vectors of these items stand, in their order.
+    /// The embedding states of these items, in the same order.
     pub async fn states(
         &self,
         conn: &mut PgConnection,
@@ -250,7 +246,7 @@ impl Embeddings {
         self.0.clock.now()
     }
 
-    /// What the user has set, and the provider that is in force because of it.
+    /// The user's settings, and the provider that results from them.
     async fn effective(
         &self,
         conn: &mut PgConnection,
@@ -262,7 +258,7 @@ impl Embeddings {
         Ok((user_settings, effective))
     }
 
-    /// Whether a provider is in force, by the rules of [`Effective`].
+    /// Whether a provider is configured, by the rules of [`Effective`].
     fn has_provider(&self, enabled: bool, own_enabled: bool, system: &SystemSettings) -> bool {
         let has_builtin = system.builtin_enabled && self.0.embedder.has_builtin();
         enabled && (system.provider.is_some() || own_enabled || has_builtin)
@@ -272,8 +268,8 @@ impl Embeddings {
         Effective::of(user, system, self.0.embedder.has_builtin())
     }
 
-    /// As they were within the last [`SYSTEM_SETTINGS_KEPT_FOR`]: every search asks,
-    /// and another server's admin is a second late.
+    /// Cached for [`SYSTEM_SETTINGS_KEPT_FOR`], because every search needs them: a change on another server takes effect a
+    /// second late.
     async fn system_settings(&self) -> Result<SystemSettings, sqlx::Error> {
         let kept = self
             .0
@@ -294,7 +290,7 @@ impl Embeddings {
         Ok(settings)
     }
 
-    /// Of somebody whose account is being erased: what their searches left in memory.
+    /// Drops a user's cached queries when the account is erased.
     pub fn forget(&self, user: UserId) {
         let mut queries = self
             .0
@@ -308,7 +304,7 @@ impl Embeddings {
         }
     }
 
-    /// This server's own admin is not late.
+    /// Invalidates the cache after a change on this server.
     fn forget_system_settings(&self) {
         *self.0.system.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

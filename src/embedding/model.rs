@@ -1,4 +1,4 @@
-//! What a space is, and where an item's vector can stand in it.
+//! Embedding spaces, and the state of an item's embedding in them.
 
 use std::ops::Range;
 
@@ -9,39 +9,39 @@ use super::tokens::QueryTokens;
 use crate::providers::ProviderType;
 use crate::providers::settings::ProviderSettings;
 
-/// Vectors of two spaces are never compared.
+/// Embeddings of different spaces are never compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SpaceId(pub i64);
 
-/// A query's vector, and the space it may be compared in.
+/// A query's embedding and its space.
 #[derive(Clone, Debug)]
 pub struct QueryVector {
     pub space_id: SpaceId,
     pub vector: Vector,
-    /// Where its model gives them.
+    /// If the model returns token vectors.
     pub tokens: Option<QueryTokens>,
-    /// Who the query names of those who speak in this memory (folded): the vector is made
-    /// without them, since they draw it to all that they said, whatever it is about.
+    /// Speakers of this memory that the query names (folded). The query is embedded without them, because a name attracts
+    /// everything that the person said, on any topic.
     pub speakers: Vec<String>,
 }
 
-/// What a model makes of a query.
+/// A model's answer for a query.
 #[derive(Clone, Debug)]
 pub struct QueryAnswer {
     pub vector: Vector,
     pub tokens: Option<QueryTokens>,
 }
 
-/// A word of a query that may be the name of who speaks in a memory.
+/// A word of a query that may be a speaker's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedWord {
     /// Folded.
     pub word: String,
-    /// Bytes of the query, in order.
+    /// Byte ranges in the query, ascending.
     pub places: Vec<Range<usize>>,
 }
 
-/// The query without those of its words that name `speakers`; whole where nothing else is left.
+/// The query without the words that name `speakers`; unchanged if nothing else would remain.
 pub(super) fn without_speakers(query: &str, names: &[NamedWord], speakers: &[String]) -> String {
     let mut places: Vec<&Range<usize>> = names
         .iter()
@@ -66,11 +66,11 @@ pub(super) fn without_speakers(query: &str, names: &[NamedWord], speakers: &[Str
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpaceState {
-    /// Serves searches.
+    /// Used by searches.
     Active,
-    /// Takes the active one's place when nothing in it is pending any more.
+    /// Replaces the active one when nothing in it is pending.
     Building,
-    /// Answers searches that were under way; its vectors are kept for a while.
+    /// Still answers searches that began before the swap; its embeddings are kept for a while.
     Retired,
 }
 
@@ -83,7 +83,7 @@ impl SpaceState {
         }
     }
 
-    /// The column's check admits nothing else.
+    /// The column's check constraint allows no other value.
     pub(super) fn from_column(text: &str) -> Self {
         match text {
             "active" => Self::Active,
@@ -96,14 +96,14 @@ impl SpaceState {
 #[derive(Clone, Debug)]
 pub struct Space {
     pub id: SpaceId,
-    /// As it was built: it serves on with these whatever is set since.
+    /// The settings it was built with, regardless of later changes.
     pub settings: ProviderSettings,
-    /// As the provider first answered; `None` until then.
+    /// From the provider's first answer; `None` until then.
     pub dimensions: Option<i32>,
     pub state: SpaceState,
-    /// Why no vectors are made right now, for people.
+    /// Why no embeddings can be made at the moment, as a sentence for users.
     pub problem: Option<String>,
-    /// Calls in a row that failed.
+    /// Consecutive failed calls.
     pub failures: i32,
     pub retry_at: Option<OffsetDateTime>,
     pub created_at: OffsetDateTime,
@@ -112,11 +112,11 @@ pub struct Space {
     pub token_signs: TokenSigns,
 }
 
-/// Which first passages of a space have the signs of their tokens.
+/// Which first passages of a space have token signs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenSigns {
     None,
-    /// While they are made or removed.
+    /// While they are being created or removed.
     Some,
     All,
 }
@@ -130,7 +130,7 @@ impl TokenSigns {
         }
     }
 
-    /// The column's check admits nothing else.
+    /// The column's check constraint allows no other value.
     pub(super) fn from_column(text: &str) -> Self {
         match text {
             "all" => Self::All,
@@ -140,23 +140,23 @@ impl TokenSigns {
     }
 }
 
-/// What a search needs to know of its user.
+/// A user's embedding settings that a search needs.
 #[derive(Clone, Debug)]
 pub struct Serving {
-    /// False: the user has switched embeddings off.
+    /// False if the user has switched embeddings off.
     pub enabled: bool,
     pub own_enabled: bool,
-    /// What searches compare with.
+    /// The space that searches use.
     pub space: Option<Space>,
 }
 
-/// What a search knows of the vectors it may compare with.
+/// The state of the embeddings in an index.
 #[derive(Clone, Debug, Default)]
 pub struct HeldVectors {
     pub has_ready: bool,
-    /// Some are pending; where there is no space, some items are there.
+    /// Whether some are pending; without a space, whether there are items.
     pub has_pending: bool,
-    /// Of the words asked for, those by whom much is said in this memory.
+    /// The query's words that are frequent speakers in this memory.
     pub speakers: Vec<String>,
 }
 
@@ -165,7 +165,7 @@ pub enum EmbeddingState {
     Pending,
     Ready,
     Error,
-    /// No provider is in force: the item is found by its words.
+    /// No provider is configured: the item is found by words only.
     Off,
 }
 
@@ -181,7 +181,7 @@ impl EmbeddingState {
         }
     }
 
-    /// The column's check admits nothing else.
+    /// The column's check constraint allows no other value.
     pub fn from_column(text: &str) -> Self {
         match text {
             "pending" => Self::Pending,
@@ -191,12 +191,12 @@ impl EmbeddingState {
     }
 }
 
-/// Where one item's vectors stand.
+/// The state of one item's embeddings.
 #[derive(Clone, Debug)]
 pub struct ItemEmbedding {
     pub state: EmbeddingState,
     pub error: Option<String>,
-    /// Of its text; and those that have their vector.
+    /// Number of passages, and of those with an embedding.
     pub passages: i64,
     pub passages_ready: i64,
     pub provider_type: Option<ProviderType>,
@@ -206,7 +206,7 @@ pub struct ItemEmbedding {
 }
 
 impl ItemEmbedding {
-    /// Of an item that has no row in any space.
+    /// For an item without a row in any space.
     pub(super) fn without_row(state: EmbeddingState) -> Self {
         Self {
             state,
@@ -221,10 +221,10 @@ impl ItemEmbedding {
     }
 }
 
-/// What became of new items' embeddings, and what decides whether they will be computed.
+/// The result of writing pending embeddings, and the settings that decide whether they will be computed.
 #[derive(Clone, Copy, Debug)]
 pub struct Noted {
-    /// Of all their texts, about: see [`tokens_of`].
+    /// Approximate tokens of all texts, see [`tokens_of`].
     pub tokens: usize,
     pub enabled: bool,
     pub own_enabled: bool,
@@ -232,24 +232,24 @@ pub struct Noted {
     pub is_full: bool,
 }
 
-/// About how many tokens of a text of so many bytes a model reads.
+/// Approximate number of tokens in a text of this many bytes.
 pub fn tokens_of(bytes: usize) -> usize {
     const BYTES_A_TOKEN: usize = 4;
-    /// The builtin model reads no more of a text.
+    /// The builtin model truncates a text to this.
     const WINDOW_TOKENS: usize = 256;
     (bytes / BYTES_A_TOKEN).clamp(1, WINDOW_TOKENS)
 }
 
-/// A passage that waits for its vector.
+/// A passage with a pending embedding.
 #[derive(Clone, Debug)]
 pub struct Row {
     pub source_id: i64,
     pub passage: i16,
     pub is_turn: bool,
-    /// `None` while the passages of its source are still to be made.
+    /// `None` if the source's passages are not made yet.
     pub content_hash: Option<Vec<u8>>,
     pub content: String,
-    /// Where a vector of the same text is: its source, …
+    /// Where an existing embedding of the same text is: source …
     pub known_source: Option<i64>,
     /// … passage …
     pub known_passage: Option<i16>,
@@ -257,33 +257,33 @@ pub struct Row {
     pub known_space: Option<i64>,
 }
 
-/// What a provider made of one passage.
+/// A provider's result for one passage.
 pub struct Written {
     pub source_id: i64,
     pub passage: i16,
     pub content_hash: Option<Vec<u8>>,
-    /// Or a sentence for people.
+    /// The error is a sentence for users.
     pub outcome: Result<Vector, String>,
-    /// Of a first passage the signs of its tokens, where they are wanted and the model gives them.
+    /// Token signs of a first passage, if they are kept and the model returns tokens.
     pub token_signs: Option<Vec<u8>>,
 }
 
-/// The items of one space by state.
+/// Number of items in a space, by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub ready: i64,
     pub pending: i64,
     pub failed: i64,
-    /// Ended within [`super::RATE_WINDOW`].
+    /// Completed within [`super::RATE_WINDOW`].
     pub recent: i64,
 }
 
-/// What is embedded.
+/// Number of texts to embed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Texts {
     /// Active and archived.
     pub memories: i64,
-    /// Turns, of which a long message is several, and parts of documents.
+    /// Turns, of which a long message has several, and document parts.
     pub from_messages: i64,
 }
 
@@ -293,12 +293,12 @@ impl Texts {
     }
 }
 
-/// Memories without an embedding, in the space that serves.
+/// Memories without an embedding in the serving space.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waiting {
     pub pending: i64,
     pub failed: i64,
-    /// Why none are made right now, for people.
+    /// Why none are made at the moment, as a sentence for users.
     pub problem: Option<String>,
 }
 
@@ -307,13 +307,13 @@ impl Counts {
         self.ready + self.pending + self.failed
     }
 
-    /// There were items, and none got a vector or still may.
+    /// Whether there are items and all of them failed.
     pub fn are_all_failed(&self) -> bool {
         self.failed > 0 && self.failed == self.total()
     }
 }
 
-/// An item that no vector could be made of.
+/// An item whose embedding failed.
 #[derive(Clone, Debug)]
 pub struct Failure {
     pub item_id: i64,

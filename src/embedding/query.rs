@@ -1,6 +1,5 @@
-//! The vector of a query: from the cache, or from the provider of the space that
-//! serves, with a deadline. Where there is none, full text answers alone and the
-//! answer says why.
+//! Embeds a query: from the cache, or by the serving space's provider, with a deadline. If that fails, the search uses words
+//! only and says why.
 
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -15,26 +14,26 @@ use super::tokens::QueryTokens;
 use super::{Embeddings, Vector};
 use crate::db::{Tx, UserId};
 use crate::providers::settings::SystemSettings;
-use crate::providers::{AskedFor, Endpoint, ProviderError, ProviderType};
+use crate::providers::{Endpoint, ProviderError, ProviderType, QueryPriority};
 
-/// Past this a search goes on by words (DESIGN §10).
+/// After this, a search continues with words only (DESIGN §10).
 pub const QUERY_DEADLINE: Duration = Duration::from_millis(1_500);
 
-/// Nobody waits, and the endpoint may have to read its model first.
+/// Long: no user waits, and the endpoint may have to load its model first.
 const EVALUATION_DEADLINE: Duration = Duration::from_secs(30);
 
 const WARM_UP_DEADLINE: Duration = Duration::from_secs(60);
 
-/// Said on the page too, where the rebuild begins.
+/// Also shown on the page where a rebuild is started.
 pub(super) const OTHER_WIDTH: &str = "the endpoint answers with vectors of another width than this space was built with; start a rebuild in Settings › Embeddings";
 
 const CANCELLED: &str =
     "the rebuild of the embeddings was cancelled, so this was found by words alone";
 
-/// While nothing can be found by meaning yet; why not follows, where something is wrong.
+/// Nothing has an embedding yet; a reason may be appended.
 pub const PENDING: &str = "embeddings are pending, so this was found by words alone";
 
-/// User, space and the hash of the query with its prefix: its words are kept nowhere.
+/// User, space, and a hash of prefix and query: the text itself is not kept.
 pub(super) type CacheKey = (i64, i64, [u8; 32]);
 fn key(user: UserId, space: SpaceId, prefix: &str, text: &str) -> CacheKey {
     let hash = Sha256::new()
@@ -44,14 +43,13 @@ fn key(user: UserId, space: SpaceId, prefix: &str, text: &str) -> CacheKey {
     (user.0, space.0, hash.finalize().into())
 }
 
-/// What a search has to go by, besides words.
+/// The result of embedding a query.
 #[derive(Clone, Debug, Default)]
 pub struct QueryEmbedding {
     pub vector: Option<QueryVector>,
-    /// Why it goes by words alone, as a clause; `None` when it does not, or when
-    /// there is nothing that could be found by meaning.
+    /// Why only words are used, as a clause; `None` if not, or if there is nothing to compare with.
     pub degraded: Option<String>,
-    /// Something is still to be embedded.
+    /// Some embeddings are pending.
     pub has_pending: bool,
 }
 
@@ -64,17 +62,17 @@ impl QueryEmbedding {
     }
 }
 
-/// Whether searches compare token by token there.
+/// Whether searches in this space use late interaction.
 pub(super) fn has_signs(space: &Space, system: &SystemSettings) -> bool {
     system.late_interaction && space.token_signs == TokenSigns::All
 }
 
 impl Embeddings {
-    /// The query's vector. What goes wrong with it is the reason in the answer. Only where it is not known yet is
-    /// the connection given back while the provider is asked; then there is no transaction any more.
+    /// Embeds the query; a failure becomes the reason in the result. On a cache miss, the transaction is ended before the
+    /// provider is called, and `None` is returned for it.
     ///
     /// # Errors
-    /// Only what the database says.
+    /// Database errors only.
     pub async fn query_vector(
         &self,
         mut tx: Tx,
@@ -98,7 +96,7 @@ impl Embeddings {
             return Ok((Some(tx), why));
         };
         if !held.has_ready {
-            // Nobody is asked for a vector that there is nothing to compare with.
+            // Nothing to compare with: do not call the provider.
             let why = match (held.has_pending, &space.problem) {
                 (false, _) => QueryEmbedding::default(),
                 (true, None) => QueryEmbedding::degraded(PENDING),
@@ -115,7 +113,7 @@ impl Embeddings {
         let (answer, tx) = match self.cached(&key) {
             Some(known) => (known, Some(tx)),
             None => {
-                // Nothing was written.
+                // Read only.
                 drop(tx);
                 match self.ask(user, &space, &query, self.0.asked_for).await {
                     Ok(answer) => (self.keep(key, answer), None),
@@ -139,7 +137,7 @@ impl Embeddings {
         Ok((tx, embedding))
     }
 
-    /// Why no provider is in force, by the rules of [`Effective`](crate::providers::settings::Effective).
+    /// Why no provider is used, by the rules of [`Effective`](crate::providers::settings::Effective).
     fn words_alone(&self, serving: &Serving, system: &SystemSettings) -> Option<&'static str> {
         let has_provider = self.has_provider(true, serving.own_enabled, system);
         match (serving.enabled, has_provider) {
@@ -151,8 +149,7 @@ impl Embeddings {
         }
     }
 
-    /// The prefix of queries in force for everybody, where the builtin model or this system
-    /// provider is.
+    /// The current query prefix of the builtin model or of this system provider, if it is in use.
     fn shared_prefix<'a>(
         &self,
         system_provider_id: Option<i64>,
@@ -169,7 +166,7 @@ impl Embeddings {
         }
     }
 
-    /// A space keeps the prefix that its provider had; the system's may have another by now.
+    /// Replaces the stored prefix of a system provider's space: the admin may have changed it since.
     pub(super) fn with_prefix_in_force(&self, mut space: Space, system: &SystemSettings) -> Space {
         let id = space.settings.system_provider_id;
         if id.is_some()
@@ -180,7 +177,7 @@ impl Embeddings {
         space
     }
 
-    /// Reads the builtin model where it serves, so that the first search need not wait for it.
+    /// Loads the builtin model if it is used, so that the first search does not wait for it.
     pub async fn warm_up(&self) {
         let is_wanted = self
             .system_settings()
@@ -191,7 +188,7 @@ impl Embeddings {
                 .0
                 .embedder
                 .embed_query(
-                    AskedFor::Search,
+                    QueryPriority::Search,
                     &Endpoint::builtin(),
                     "warm".to_owned(),
                     WARM_UP_DEADLINE,
@@ -224,19 +221,19 @@ impl Embeddings {
         known
     }
 
-    /// Or why there is none, as a clause.
+    /// The error is the reason, as a clause.
     pub(super) async fn ask(
         &self,
         user: UserId,
         space: &Space,
         text: &str,
-        asked_for: AskedFor,
+        asked_for: QueryPriority,
     ) -> Result<QueryAnswer, String> {
         let now = self.0.clock.now();
         let breakers = &self.0.breakers;
-        // The builtin model is part of the server: it is late when it has much to do, never dead.
+        // The builtin model runs in this process: it can be slow, but not dead.
         let has_breaker = space.settings.provider_type != ProviderType::Builtin
-            && asked_for != AskedFor::Evaluation;
+            && asked_for != QueryPriority::Evaluation;
         if has_breaker && !breakers.admits(user, space.id, now) {
             return Err(
                 "the embedding endpoint has failed several times and is left alone for a moment"
@@ -247,15 +244,15 @@ impl Embeddings {
         let endpoint = endpoint.map_err(|error| error.to_string())?;
         let query = format!("{}{text}", space.settings.query_prefix);
         let deadline = match asked_for {
-            AskedFor::Search | AskedFor::Job => QUERY_DEADLINE,
-            AskedFor::Evaluation => EVALUATION_DEADLINE,
+            QueryPriority::Search | QueryPriority::Job => QUERY_DEADLINE,
+            QueryPriority::Evaluation => EVALUATION_DEADLINE,
         };
         let embedder = &self.0.embedder;
         let asked = embedder.embed_query(asked_for, &endpoint, query, deadline);
         let embedded = match asked.await {
             Ok(embedded) => embedded,
             Err(error) => {
-                // A question that the model does not take says nothing about the endpoint.
+                // A rejected input does not mean that the endpoint is broken.
                 if has_breaker && !error.is_about_the_input() {
                     breakers.failed(user, space.id, now);
                 }

@@ -1,6 +1,5 @@
-//! Which spaces a user has: they follow what is configured, never what happens
-//! to be healthy. Every change of spaces is made here, by whoever holds the user's revision: a new
-//! space sees every item, or the item every space.
+//! A user's spaces, created and swapped here. They follow the settings, not the health of providers. Changes hold the lock of
+//! the user's revision, so that a new space contains every item and a new item is in every space.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -13,38 +12,38 @@ use super::{
 use crate::db::{UserId, raise_revision, tell_anew};
 use crate::providers::settings::{Effective, ProviderSettings};
 
-/// So many items get their pending rows in the transaction of an add, where it makes the first space.
+/// With more items than this, the first space is created by the job and not in the transaction of an add.
 const FIRST_ITEMS_MAX: i64 = 1_000;
 
-/// What following the settings came to.
+/// The result of following the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Followed {
-    /// The spaces stay as they are.
+    /// The spaces did not change.
     Kept,
-    /// So many texts are being rebuilt.
+    /// This many texts are being rebuilt.
     Building { texts: u64 },
 }
 
-/// On whose word the spaces follow the settings.
+/// Why the spaces follow the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Because {
-    /// The user changed the settings, and was told what that means.
+    /// The user changed the settings and confirmed.
     UserChanged,
-    /// The user wants every vector computed anew.
+    /// The user asked to recompute all embeddings.
     UserRebuilds,
-    /// They were behind: a job found it.
+    /// A job found the spaces outdated.
     Behind,
 }
 
-/// A user's spaces, told apart.
+/// A user's spaces by state.
 pub(super) struct Spaces {
     pub active: Option<Space>,
     pub building: Option<Space>,
-    /// The one that served last first.
+    /// Most recently active first.
     pub retired: Vec<Space>,
 }
 
-/// What a user's searches compare with.
+/// The space that a user's searches use.
 pub async fn serving_space(
     conn: &mut PgConnection,
     user: UserId,
@@ -72,13 +71,12 @@ impl Spaces {
         Ok(spaces)
     }
 
-    /// What searches compare with: the active one, or before there is one what
-    /// is being built.
+    /// The space that searches use: the active one or, until there is one, the building one.
     pub fn serving(&self) -> Option<&Space> {
         self.active.as_ref().or(self.building.as_ref())
     }
 
-    /// Whether these settings have their space, or are getting it.
+    /// Whether a space with these settings exists or is being built.
     pub fn has(&self, wanted: &ProviderSettings) -> bool {
         match &self.building {
             Some(_) => is_of(&self.building, wanted),
@@ -86,7 +84,7 @@ impl Spaces {
         }
     }
 
-    /// The retired one whose vectors these settings would make again at this time.
+    /// A retired space, still kept at this time, whose embeddings are valid for these settings.
     pub fn kept(&self, wanted: &ProviderSettings, at: OffsetDateTime) -> Option<&Space> {
         let mut retired = self.retired.iter();
         retired.find(|space| {
@@ -95,8 +93,8 @@ impl Spaces {
         })
     }
 
-    /// The retired one whose vectors `space` takes over: it made the same ones, and had retired before
-    /// `space` was begun. (What a user has rebuilt with the same model retires after that.)
+    /// The retired space whose embeddings `space` can reuse: same settings, and retired before `space` was created. (After a
+    /// rebuild with the same model, the old space retires later, so it is not reused.)
     pub fn known_to(&self, space: &Space) -> Option<&Space> {
         let is_known = |kept: &&Space| {
             kept.retired_at <= Some(space.created_at)
@@ -106,7 +104,7 @@ impl Spaces {
         kept.filter(is_known)
     }
 
-    /// Retired ones that are of no use any more.
+    /// Retired spaces that can be deleted.
     pub fn outlived(&self, now: OffsetDateTime) -> Vec<i64> {
         let mut newer: Vec<&Space> = self.active.iter().collect();
         let (mut outlived, mut kept) = (Vec::new(), 0);
@@ -132,13 +130,13 @@ impl Spaces {
         outlived
     }
 
-    /// Those whose vectors these settings make, but that keep another key or prefix of queries.
+    /// Spaces with valid embeddings for these settings, but another key or query prefix.
     fn outdated<'a>(&'a self, wanted: &'a ProviderSettings) -> impl Iterator<Item = &'a Space> {
         let spaces = [&self.active, &self.building].into_iter().flatten();
         spaces.filter(|s| s.settings.makes_the_vectors_of(wanted) && s.settings != *wanted)
     }
 
-    /// Whether following these settings means computing every vector anew.
+    /// Whether these settings require recomputing all embeddings.
     pub fn need_rebuild(&self, wanted: &ProviderSettings) -> bool {
         !is_of(&self.active, wanted) && !is_of(&self.building, wanted)
     }
@@ -151,7 +149,7 @@ fn is_of(space: &Option<Space>, wanted: &ProviderSettings) -> bool {
 }
 
 impl Embeddings {
-    /// Brings the spaces to what is in force.
+    /// Adjusts the spaces to the settings.
     pub(super) async fn follow(
         &self,
         conn: &mut PgConnection,
@@ -169,15 +167,15 @@ impl Embeddings {
         };
         let spaces = Spaces::of(conn, user).await?;
         if because == Because::UserRebuilds {
-            // Its vectors are not trusted any more: the next job removes them.
+            // The old embeddings are not trusted any more: backdated, so that the next job deletes them.
             store::let_go(conn, user, wanted, now - RETIRED_FOR * 2).await?;
         } else {
             let of_these = |space: &&Space| space.settings.makes_the_vectors_of(wanted);
             if let Some(active) = spaces.active.as_ref().filter(of_these) {
-                // Back to what serves: whatever was being built is not wanted any more.
+                // Back to the active space's settings: the building one is obsolete.
                 store::delete_building(conn, user).await?;
                 store::refresh_space(conn, user, active.id, wanted).await?;
-                // Items that were added while it was switched off.
+                // Items added while embeddings were switched off.
                 store::insert_missing(conn, user, active.id, now).await?;
                 tell_anew(conn, user).await?;
                 return Ok(Followed::Kept);
@@ -189,12 +187,12 @@ impl Embeddings {
         }
         store::delete_building(conn, user).await?;
         let made = store::insert_space(conn, user, wanted, SpaceState::Building, now).await?;
-        // Under the lock there is no other.
+        // The revision's lock excludes a concurrent insert.
         let space = made.ok_or(sqlx::Error::RowNotFound)?;
         let texts = store::insert_missing(conn, user, space, now).await?;
         let is_first = spaces.serving().is_none() && because == Because::Behind;
         if texts == 0 || is_first {
-            // Nothing to build, or nothing that would serve meanwhile.
+            // Nothing to build, or nothing that could serve meanwhile: activate at once.
             store::retire_active(conn, user, now).await?;
             store::activate(conn, user, space, now).await?;
             return Ok(Followed::Kept);
@@ -202,9 +200,8 @@ impl Embeddings {
         Ok(Followed::Building { texts })
     }
 
-    /// The user's first space, with a pending row for each of their items, in the transaction of
-    /// an adder. Of many items the rows are left to the job. False where
-    /// nothing would compute them.
+    /// Creates the user's first space with a pending row per item, in the transaction of an add. With many items, that is left
+    /// to the job. Returns false if nothing would compute them.
     pub(super) async fn make_first(
         &self,
         conn: &mut PgConnection,
@@ -225,8 +222,7 @@ impl Embeddings {
         Ok(true)
     }
 
-    /// Makes the space that is missing, or that an admin's change asks for: what a
-    /// job does first. A rebuild that the user cancelled is not begun again.
+    /// Creates a missing or outdated space; the first step of the job. Does not restart a rebuild that the user cancelled.
     pub(super) async fn follow_if_behind(&self, user: UserId) -> Result<(), EmbeddingError> {
         let mut tx = self.0.db.as_user(user).await?;
         let (settings, effective) = self.effective(&mut tx, user).await?;
@@ -238,16 +234,15 @@ impl Embeddings {
             self.follow(&mut tx, user, &effective, Because::Behind)
                 .await?;
         }
-        // An admin may have changed the key, or put the same provider in force again.
+        // An admin may have changed the key, or selected the same provider again.
         for space in spaces.outdated(wanted) {
             store::refresh_space(&mut tx, user, space.id, wanted).await?;
         }
         Ok(tx.commit().await?)
     }
 
-    /// Puts the building space in the active one's place if nothing in it is
-    /// pending any more: one transaction, while nobody adds. True
-    /// where something is pending after all.
+    /// Replaces the active space by the building one if nothing is pending in it, in one write transaction of the user.
+    /// Returns true if something is still pending.
     pub(super) async fn swap(
         &self,
         user: UserId,

@@ -1,5 +1,4 @@
-//! The statements of spaces and of the rows that say where each item's vector
-//! stands. All run as the app role in a transaction that knows its user.
+//! SQL of embedding spaces and of embedding rows. Runs as the app role in a transaction bound to its user.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -9,8 +8,8 @@ use crate::db::UserId;
 use crate::providers::ProviderType;
 use crate::providers::settings::ProviderSettings;
 
-/// Where the sources' vectors stand in the space that serves, ready when all their passages are; those without a
-/// row are left out.
+/// Embedding states of the sources in the serving space; a source is ready when all its passages are. Sources without a row
+/// are omitted.
 pub async fn list_item_embeddings(
     conn: &mut PgConnection,
     user: UserId,
@@ -49,7 +48,7 @@ pub async fn list_item_embeddings(
         .collect())
 }
 
-/// Active first, then building, then retired, the one that served last first.
+/// Active first, then building, then retired, most recently retired first.
 pub async fn list_spaces(conn: &mut PgConnection, user: UserId) -> Result<Vec<Space>, sqlx::Error> {
     let rows = sqlx::query_as!(
         SpaceLookup,
@@ -113,7 +112,7 @@ impl From<SpaceLookup> for Space {
     }
 }
 
-/// `None` where the user has a space of this state.
+/// `None` if the user already has a space in this state.
 pub async fn insert_space(
     conn: &mut PgConnection,
     user: UserId,
@@ -158,8 +157,7 @@ pub async fn has_more_items_than(
     .await
 }
 
-/// What keeps the space: the key, and the prefix of queries. A space in trouble
-/// gets a new chance.
+/// Updates key, query prefix and provider of a space. If they changed, its problem and backoff are reset.
 pub async fn refresh_space(
     conn: &mut PgConnection,
     user: UserId,
@@ -182,7 +180,7 @@ pub async fn refresh_space(
     Ok(())
 }
 
-/// Where the user has removed their key, what served before has none of it either.
+/// If the user has removed their key, removes it from retired spaces too.
 pub async fn forget_removed_key(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE embedding_spaces SET sealed_key = NULL
@@ -195,8 +193,8 @@ pub async fn forget_removed_key(conn: &mut PgConnection, user: UserId) -> Result
     Ok(())
 }
 
-/// Pending rows for the passages that have none in this space, of active and archived sources; for a source
-/// whose passages are still to be made, for its first. Returns how many.
+/// Adds missing pending rows for all passages of active and archived sources; for a source without passages, one for the
+/// first. Returns how many.
 pub async fn insert_missing(
     conn: &mut PgConnection,
     user: UserId,
@@ -220,7 +218,7 @@ pub async fn insert_missing(
     Ok(done.rows_affected())
 }
 
-/// Its rows go with it.
+/// Its embedding rows are deleted with it.
 pub async fn delete_building(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(
         "DELETE FROM embedding_spaces WHERE user_id = $1 AND state = 'building'",
@@ -265,7 +263,7 @@ pub async fn activate(
     Ok(())
 }
 
-/// As if what made these vectors had retired before `before`: the next job removes it.
+/// Backdates the retirement of matching spaces to `before`, so that the next job deletes them.
 pub async fn let_go(
     conn: &mut PgConnection,
     user: UserId,
@@ -290,7 +288,7 @@ pub async fn let_go(
     Ok(())
 }
 
-/// Keys of what retired before `before`, whose model nobody asks any more.
+/// Removes the keys of spaces retired before `before`, because their model is not called any more.
 pub async fn forget_old_keys(
     conn: &mut PgConnection,
     user: UserId,
@@ -307,7 +305,7 @@ pub async fn forget_old_keys(
     Ok(())
 }
 
-/// With their rows.
+/// Deletes them with their embedding rows.
 pub async fn delete_retired(
     conn: &mut PgConnection,
     user: UserId,
@@ -339,7 +337,7 @@ pub async fn clear_problem(
     Ok(())
 }
 
-/// Failed items wait again, in every space in use. Returns how many.
+/// Sets failed items back to pending, in every space in use. Returns how many.
 pub async fn retry_failed(
     conn: &mut PgConnection,
     user: UserId,

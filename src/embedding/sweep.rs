@@ -1,4 +1,4 @@
-//! Finds the users whose vectors want work, whatever became of what was pushed for them.
+//! Finds users whose embeddings need work, even if their queued job was lost.
 
 use super::system::store;
 use super::{COMPARED_FOR, EmbeddingError, Embeddings, RETIRED_FOR};
@@ -6,7 +6,7 @@ use crate::db::UserId;
 use crate::queue;
 
 impl Embeddings {
-    /// In the order of their numbers.
+    /// Ordered by id.
     pub async fn users_with_work(&self) -> Result<Vec<UserId>, EmbeddingError> {
         let now = self.now();
         let has_builtin = self.0.embedder.has_builtin();
@@ -15,7 +15,7 @@ impl Embeddings {
         Ok(store::list_users_with_work(&mut conn, has_builtin, now, outlived).await?)
     }
 
-    /// Pushes what they miss: how many there are.
+    /// Enqueues their jobs. Returns how many.
     pub async fn sweep(&self) -> Result<usize, EmbeddingError> {
         let now = self.now();
         let found: Vec<_> = self

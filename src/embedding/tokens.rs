@@ -1,14 +1,14 @@
-//! What late interaction compares: the vectors of a text's tokens. Of a memory's the signs are kept, of a query's eight bits a
-//! value; a bit by a sign has nearly the order that the whole vectors have (bench/README.md, "Late interaction").
+//! Token vectors for late interaction. A memory's are stored as sign bits, a query's as 8-bit codes; comparing these gives
+//! nearly the order of the full vectors (bench/README.md, "Late interaction").
 
 use std::sync::Arc;
 
 use super::vector::codes;
 
-/// Of a longer query so many tokens are compared: it bounds what a search costs.
+/// Limit on the query's tokens, to bound the cost of a search.
 const QUERY_TOKENS_MAX: usize = 64;
 
-/// Of each token the signs of its vector, eight in a byte.
+/// The sign bits of all tokens, eight per byte.
 pub fn signs(tokens: &[f32]) -> Vec<u8> {
     let byte = |eight: &[f32]| {
         let bits = eight.iter().enumerate();
@@ -17,21 +17,21 @@ pub fn signs(tokens: &[f32]) -> Vec<u8> {
     tokens.chunks(8).map(byte).collect()
 }
 
-/// The tokens of a query, each of length 1.
+/// The token vectors of a query, each of length 1.
 #[derive(Clone, Debug)]
 pub struct QueryTokens(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
     width: usize,
-    /// Of one token after the other.
+    /// Of all tokens, consecutive.
     codes: Vec<i8>,
-    /// Of each token, what a code is multiplied by.
+    /// Per token, the factor of its codes.
     scales: Vec<f32>,
 }
 
 impl QueryTokens {
-    /// Of vectors of this width, one after another; `None` where there are none.
+    /// From consecutive vectors of this width; `None` if there are none.
     pub fn new(tokens: &[f32], width: usize) -> Option<Self> {
         let mut made = Inner {
             width,
@@ -55,7 +55,7 @@ impl QueryTokens {
         self.0.scales.len()
     }
 
-    /// Each token's codes, and what these are multiplied by.
+    /// Each token's codes and their factor.
     pub fn iter(&self) -> impl Iterator<Item = (&[i8], f32)> {
         let codes = self.0.codes.chunks_exact(self.0.width);
         codes.zip(self.0.scales.iter().copied())

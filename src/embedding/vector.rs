@@ -1,15 +1,14 @@
-//! A vector as it is kept: of length 1, as wide as its model makes it. What a provider answers is checked here.
+//! An embedding vector: of length 1, with its model's dimensions. Validates provider answers.
 //!
-//! Nova §0.2 and DESIGN §4 pad vectors with zeros to one width. Nothing needs that here, since
-//! two spaces are never compared; 384 dimensions take 0.8 kB in their row, and padded 2.8 kB
-//! out of it (bench/README.md, "Search by meaning").
+//! Unlike Nova §0.2 and DESIGN §4, vectors are not padded to one width, because spaces are never compared. 384 dimensions
+//! take 0.8 kB in their row; padded, 2.8 kB outside of it (bench/README.md, "Search by meaning").
 
 use pgvector::HalfVector;
 
-/// The widest vector that is kept (Nova §0.2).
+/// Maximum number of dimensions (Nova §0.2).
 pub const DIMENSIONS: usize = 1_024;
 
-/// Why an answer of a provider is no vector.
+/// Why a provider's answer is not a valid vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum VectorError {
     #[error("the vector is empty")]
@@ -28,7 +27,7 @@ pub enum VectorError {
 pub struct Vector(Vec<f32>);
 
 impl Vector {
-    /// Checks what a provider answered and brings it to length 1.
+    /// Validates a provider's answer and scales it to length 1.
     pub fn from_answer(values: &[f32]) -> Result<Self, VectorError> {
         match values.len() {
             0 => return Err(VectorError::Empty),
@@ -45,7 +44,7 @@ impl Vector {
         if !norm.is_finite() {
             return Err(VectorError::NotFinite);
         }
-        // As small as what rounds to zero in half precision.
+        // Values that round to zero in half precision.
         if norm < 1e-12 {
             return Err(VectorError::Zero);
         }
@@ -53,7 +52,7 @@ impl Vector {
         Ok(Self(scaled.collect()))
     }
 
-    /// As it is stored and compared.
+    /// In half precision, as stored and compared.
     pub fn half(&self) -> HalfVector {
         HalfVector::from_f32_slice(&self.0)
     }
@@ -63,9 +62,9 @@ impl Vector {
     }
 }
 
-/// Eight bits a value: the nearest whole numbers at a scale, and that scale.
+/// Quantizes to 8 bits: integer codes and their common scale.
 pub fn codes(values: &[f32]) -> (Vec<i8>, f32) {
-    /// At this height the last bit of a number is worth 1: what is added to it is rounded, and is its lowest bits.
+    /// At this magnitude, the last mantissa bit is worth 1: adding it rounds a value and leaves it in the lowest bits.
     const WHOLE: f32 = (3 << 22) as f32;
     let highest = values
         .iter()

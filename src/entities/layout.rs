@@ -1,22 +1,22 @@
-//! Where the entities of a graph stand in its picture: nodes repel each other, edges pull, and all are drawn to the
-//! middle. The same graph gives the same picture: nothing is random.
+//! Force-directed layout of a graph: nodes repel each other, edges attract, and all are drawn to the center. Deterministic:
+//! nothing is random.
 
-/// In steps of the picture's own unit.
+/// In the picture's own unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     pub x: f64,
     pub y: f64,
 }
 
-/// How far apart two neighbours would like to be.
+/// Preferred distance of two connected nodes.
 const DISTANCE: f64 = 60.0;
-/// Beyond so many nodes fewer steps are taken, so that the time is bounded.
+/// Limit on the steps; large graphs get fewer, to bound the time.
 const STEPS_MAX: usize = 160;
 const PAIRS_A_LAYOUT: usize = 20_000_000;
-/// The angle by which each further node turns on the first spiral: two never stand in one line.
+/// The angle between consecutive nodes on the initial spiral, so that no two are collinear.
 const GOLDEN_ANGLE: f64 = 2.399_963_229_728_653;
 
-/// One point a node; `edges` are pairs of places in them.
+/// One point per node; `edges` are pairs of node indexes.
 pub fn layout(nodes: usize, edges: &[(usize, usize)]) -> Vec<Point> {
     let mut points: Vec<Point> = (0..nodes)
         .map(|n| {
@@ -64,7 +64,7 @@ pub fn layout(nodes: usize, edges: &[(usize, usize)]) -> Vec<Point> {
             pushes[*b].x += x;
             pushes[*b].y += y;
         }
-        // What moves, moves less with each step.
+        // The maximum movement decreases with each step.
         let reach = DISTANCE * (1.0 - step as f64 / steps as f64).max(0.02);
         for (point, push) in points.iter_mut().zip(&pushes) {
             let (x, y) = (push.x - point.x * 0.25, push.y - point.y * 0.25);

@@ -1,6 +1,6 @@
-//! Entities: people, projects, organisations and places that sources name, how they stand to each other, since when and
-//! by whose word. Names are found where sources are written ([`crate::memories::mentions`]); here is what is done with
-//! them: lists and profiles, relations, what a person decides, and the upkeep. An item's text is never changed by it.
+//! Entities: people, projects, organizations and places that sources name, with their relations, periods and trust. Names are
+//! found when sources are written ([`crate::memories::mentions`]). Here: lists, profiles, relations, users' decisions and
+//! upkeep. An item's text is never changed.
 
 pub mod decide;
 pub mod graph;
@@ -29,15 +29,15 @@ use crate::memories::mentions::normal::{normal, words};
 use crate::memories::{Day, ItemId, day};
 use crate::search::{Search, store as found};
 
-/// Relations of one entity that are told.
+/// Limit on the relations of a profile.
 pub const RELATIONS_SHOWN: i64 = 100;
-/// Sources of an entity that are looked at for another day than today, the newest.
+/// Limit on an entity's sources that are checked for a past day, newest first.
 const SOURCES_OF_A_DAY: i64 = 2_000;
 const NAMES_SHOWN: i64 = 50;
 const DECISIONS_SHOWN: i64 = 20;
-/// "Same?" pairs on one page.
+/// Limit on the "Same?" pairs of a page.
 pub const PAIRS_SHOWN: i64 = 20;
-/// By meaning, farther than this is another thing.
+/// Maximum cosine distance at which a summary matches a name.
 const NEAR_MAX: f64 = 0.6;
 
 #[derive(Debug, thiserror::Error)]
@@ -69,12 +69,12 @@ pub enum Sort {
     LastSeen,
 }
 
-/// Which entities are listed.
+/// Which entities to list.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// None: all.
+    /// Empty: all.
     pub types: Vec<EntityType>,
-    /// A part of a name.
+    /// A substring of a name.
     pub text: Option<String>,
     pub sort: Sort,
     pub limit: i64,
@@ -97,7 +97,7 @@ impl Filter {
     }
 }
 
-/// What LIKE would read as a wildcard stands for itself.
+/// Escapes LIKE wildcards.
 fn escaped(text: &str) -> String {
     text.replace('\\', "\\\\")
         .replace('%', "\\%")
@@ -107,7 +107,7 @@ fn escaped(text: &str) -> String {
 /// A page of entities.
 pub struct Page {
     pub entities: Vec<Entity>,
-    /// Of the filter.
+    /// Number of entities that match the filter.
     pub total: i64,
     pub by_type: Vec<(EntityType, i64)>,
     pub relations: i64,
@@ -115,7 +115,7 @@ pub struct Page {
     pub pairs_total: i64,
 }
 
-/// What the page of entities shows.
+/// The data of the entities page.
 pub async fn page(db: &Db, user: UserId, filter: &Filter) -> Result<Page, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let (entities, total) = store::list(&mut tx, user, filter).await?;
@@ -143,7 +143,7 @@ pub async fn page(db: &Db, user: UserId, filter: &Filter) -> Result<Page, sqlx::
     })
 }
 
-/// Entities by type, and current relations.
+/// Number of entities by type, and of current relations.
 pub async fn counts(db: &Db, user: UserId) -> Result<(Vec<(EntityType, i64)>, i64), sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let by_type = store::count_by_type(&mut tx, user).await?;
@@ -152,10 +152,10 @@ pub async fn counts(db: &Db, user: UserId) -> Result<(Vec<(EntityType, i64)>, i6
     Ok((by_type, relations))
 }
 
-/// All of an entity; of one that was merged, of the one it is by now. `sources` says how many that name it are told.
+/// An entity's profile; for a merged one, that of the entity it was merged into. `sources` limits the sources listed.
 ///
 /// # Errors
-/// [`EntityError::NotFound`], and what the database says.
+/// [`EntityError::NotFound`], or a database error.
 pub async fn profile(
     db: &Db,
     user: UserId,
@@ -166,10 +166,10 @@ pub async fn profile(
     profile_on(db, user, id, sources, &Day::default(), now).await
 }
 
-/// The same on a day: what was known of it then, and memories that were true then. Its summary is of today.
+/// The profile on a day: what was known then, and memories that were true then. There is no summary for a past day.
 ///
 /// # Errors
-/// [`EntityError::NotFound`], [`Invalid`] where it was not known, and what the database says.
+/// [`EntityError::NotFound`], [`Invalid`] if it was not known then, or a database error.
 pub async fn profile_on(
     db: &Db,
     user: UserId,
@@ -230,7 +230,7 @@ pub async fn profile_on(
     }
 }
 
-/// Whether there is such an entity, merged into another or not.
+/// Whether the entity exists, merged or not.
 pub async fn exists(db: &Db, user: UserId, id: EntityId) -> Result<bool, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let root = store::find_root(&mut tx, user, id).await?;
@@ -238,10 +238,10 @@ pub async fn exists(db: &Db, user: UserId, id: EntityId) -> Result<bool, sqlx::E
     Ok(root.is_some())
 }
 
-/// The entity that is called this, by its names or, where none is, by what its summary says.
+/// Finds an entity by name or, if no name matches, by its summary's embedding.
 ///
 /// # Errors
-/// [`EntityError::NoSuchName`] with names that are alike, and what the database says.
+/// [`EntityError::NoSuchName`] with similar names, or a database error.
 pub async fn find_named(
     search: &Search,
     user: UserId,
@@ -289,7 +289,7 @@ pub async fn find_named(
     Err(EntityError::NoSuchName(names.collect()))
 }
 
-/// Entities that a source names, in the order of its text.
+/// The entities that a source names, in text order.
 pub async fn of_source(
     db: &Db,
     user: UserId,
@@ -301,11 +301,11 @@ pub async fn of_source(
     Ok(found)
 }
 
-/// For whoever reads texts: finds or makes the entity of a name and type, in a transaction of its user's writer.
-/// `None` where nothing of the name counts, or no more are made.
+/// Finds or creates the entity with this name and type, in the user's write transaction. `None` if the normalized name is
+/// empty or the user has too many entities.
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn ensure(
     conn: &mut sqlx::PgConnection,
     user: UserId,
@@ -346,10 +346,10 @@ pub async fn ensure(
     }
 }
 
-/// The entity of the person themself.
+/// The entity of the user, created if needed.
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn ensure_user(
     conn: &mut sqlx::PgConnection,
     user: UserId,
@@ -358,10 +358,10 @@ pub async fn ensure_user(
     store::ensure_user(conn, user, now).await
 }
 
-/// Whose summary is about the same as this one's may be the same: a person is asked.
+/// Asks the user about entities with a similar summary, which may be the same.
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn ask_about_near(
     conn: &mut sqlx::PgConnection,
     user: UserId,
@@ -388,7 +388,7 @@ pub async fn ask_about_near(
     Ok(())
 }
 
-/// An entity as a file has it.
+/// An entity from an import.
 pub struct Taken<'a> {
     pub name: &'a str,
     pub entity_type: EntityType,
@@ -397,11 +397,11 @@ pub struct Taken<'a> {
     pub is_protected: bool,
 }
 
-/// Takes an entity in, with its names, in a transaction of its user's writer: one that is there by name and type is that
-/// one. `None` where no more are made.
+/// Imports an entity with its names, in the user's write transaction. An existing entity with its name and type is reused.
+/// `None` if the user has too many entities.
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn take_in(
     conn: &mut sqlx::PgConnection,
     user: UserId,

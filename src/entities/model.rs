@@ -1,4 +1,4 @@
-//! What an entity is, and a relation between two, as everybody else sees them.
+//! Public types of entities and their relations.
 
 use std::fmt;
 
@@ -27,21 +27,21 @@ pub struct Entity {
     pub id: EntityId,
     pub name: String,
     pub entity_type: EntityType,
-    /// The person whose memory it is.
+    /// It is the user who owns the memory.
     pub is_user: bool,
     pub is_protected: bool,
     pub summary: Option<String>,
-    /// Sources that name it.
+    /// Number of mentions.
     pub mentions: i64,
-    /// Dates of these; `None` where nothing names it.
+    /// Dates of the first and last mention; `None` if there is none.
     pub first_seen: Option<OffsetDateTime>,
     pub last_seen: Option<OffsetDateTime>,
-    /// Current ones, at either end.
+    /// Number of current relations, in either direction.
     pub relations: i64,
 }
 
 impl Entity {
-    /// On another day than today, on which so many sources named it: its summary is of today.
+    /// Its state on a past day with this many mentions; the summary is removed, because it is today's.
     pub(super) fn as_then(&mut self, day: &Day, mentions: usize) {
         self.summary = None;
         let Some(as_of) = day.as_of else { return };
@@ -54,7 +54,7 @@ impl Entity {
     }
 }
 
-/// One of the names of an entity.
+/// A name of an entity.
 #[derive(Clone, Debug)]
 pub struct Alias {
     pub id: i64,
@@ -62,7 +62,7 @@ pub struct Alias {
     pub mentions: i64,
 }
 
-/// After a merge two may be written alike: told once, with the mentions of both.
+/// Combines names with the same spelling, which a merge can leave, adding up their mentions.
 pub(super) fn each_once(names: Vec<Alias>) -> Vec<Alias> {
     let mut told: Vec<Alias> = Vec::new();
     for alias in names {
@@ -74,7 +74,7 @@ pub(super) fn each_once(names: Vec<Alias>) -> Vec<Alias> {
     told
 }
 
-/// What stands at the end of a relation.
+/// The object of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
     Entity {
@@ -94,13 +94,13 @@ impl End {
     }
 }
 
-/// The words that a relation was read from.
+/// A source of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
     pub sentence: Option<String>,
     pub item: Option<ItemId>,
     pub session: Option<i64>,
-    /// Of the message in the session.
+    /// Of the message in its session.
     pub position: Option<i32>,
     pub trust: Trust,
     pub at: OffsetDateTime,
@@ -118,21 +118,21 @@ pub struct Relation {
     pub trust: Trust,
     pub stated_at: OffsetDateTime,
     pub recorded_at: OffsetDateTime,
-    /// Since when it is held for true no more.
+    /// When it was retired: it is not held true any more.
     pub retired_at: Option<OffsetDateTime>,
-    /// The relation that stands in its place.
+    /// The relation that replaced it.
     pub retired_for: Option<i64>,
-    /// Newest first, a few.
+    /// A few, newest first.
     pub evidence: Vec<Evidence>,
 }
 
 impl Relation {
-    /// Held for true, and true at this time.
+    /// Not retired, and valid at this time.
     pub fn is_current(&self, at: OffsetDateTime) -> bool {
         self.retired_at.is_none() && holds(self.period, at)
     }
 
-    /// "lives in", or the words of one that has its own.
+    /// "lives in", or the relation's own words.
     pub fn in_words(&self, is_inverse: bool) -> String {
         match &self.words {
             Some(words) if self.predicate.needs_words() => words.clone(),
@@ -145,7 +145,7 @@ pub fn holds(period: Period, at: OffsetDateTime) -> bool {
     period.from.is_none_or(|from| from <= at) && period.until.is_none_or(|until| at < until)
 }
 
-/// What was decided about an entity.
+/// A decision about an entity.
 #[derive(Clone, Debug)]
 pub struct Decision {
     pub id: i64,
@@ -154,25 +154,25 @@ pub struct Decision {
     pub detail: Value,
     pub at: OffsetDateTime,
     pub undone_at: Option<OffsetDateTime>,
-    /// The other entity that it is about, while there is one.
+    /// The other entity involved, if it still exists.
     pub other_id: Option<i64>,
     pub other_name: Option<String>,
 }
 
-/// All of an entity.
+/// All data of an entity.
 #[derive(Clone, Debug)]
 pub struct Profile {
     pub entity: Entity,
     /// Most mentioned first.
     pub names: Vec<Alias>,
-    /// Current first, then newest; [`RELATIONS_SHOWN`](super::RELATIONS_SHOWN) at most.
+    /// Current first, then newest; at most [`RELATIONS_SHOWN`](super::RELATIONS_SHOWN).
     pub relations: Vec<Relation>,
-    /// Of sources that name it, newest first, a few.
+    /// A few sources that name it, newest first.
     pub sources: Vec<FoundItem>,
     pub decisions: Vec<Decision>,
 }
 
-/// Two that may be one.
+/// Two entities that may be the same.
 #[derive(Clone, Debug)]
 pub struct Pair {
     pub one: Entity,
@@ -180,7 +180,7 @@ pub struct Pair {
     pub why: String,
 }
 
-/// A name as a person or an agent gives it.
+/// Validates a name given by a user or an agent.
 ///
 /// # Errors
 /// [`Invalid`] naming `field`.

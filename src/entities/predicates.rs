@@ -1,23 +1,23 @@
-//! The fixed list of how two things may stand to each other. What is none of these is `related_to`, with words.
+//! The fixed list of relation predicates. Anything else is `related_to` with its own words.
 
 use std::fmt;
 
 use crate::memories::mentions::EntityType;
 
-/// One of the list.
+/// An entry of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Predicate(&'static Entry);
 
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Entry {
     name: &'static str,
-    /// Read from the object: "home of".
+    /// Wording from the object's side: "home of".
     inverse: &'static str,
-    /// One holds at a time.
+    /// A subject has one object at a time.
     is_single: bool,
-    /// Both ends may change places.
+    /// Symmetric.
     is_mutual: bool,
-    /// What stands at its end; `None`: a value, such as a job or a language.
+    /// Type of the object; `None`: a plain value, such as a job or a language.
     object: Option<EntityType>,
 }
 
@@ -106,7 +106,7 @@ impl Predicate {
         self.0.name
     }
 
-    /// "lives in"; from the object "home of".
+    /// "lives in"; from the object's side "home of".
     pub fn in_words(self, is_inverse: bool) -> String {
         match is_inverse {
             true => self.0.inverse.to_owned(),

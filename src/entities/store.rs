@@ -1,5 +1,4 @@
-//! The statements of entities. They run as the app role in a transaction that knows its user;
-//! those that write, in one of its writer.
+//! SQL of entities. Runs as the app role in a transaction bound to its user; writes need the user's write transaction.
 
 use pgvector::HalfVector;
 use sqlx::PgConnection;
@@ -43,7 +42,7 @@ impl From<EntityRow> for Entity {
     }
 }
 
-/// Entities that are not merged into others, as the filter says, and how many there are of it in all.
+/// Entities that match the filter and are not merged into another, and their total number.
 pub async fn list(
     conn: &mut PgConnection,
     user: UserId,
@@ -119,7 +118,7 @@ pub async fn count_by_type(
     Ok(rows.iter().map(|row| read(&row.r#type, row.n)).collect())
 }
 
-/// The entity that this one is merged into, or itself.
+/// The entity that this one was merged into, or itself.
 pub async fn find_root(
     conn: &mut PgConnection,
     user: UserId,
@@ -165,7 +164,7 @@ pub async fn list_of_ids(
     Ok(rows.into_iter().map(Entity::from).collect())
 }
 
-/// Entities with one of these names, by their normal form; the most mentioned first.
+/// Entities with one of these normalized names, most mentioned first.
 pub async fn list_named(
     conn: &mut PgConnection,
     user: UserId,
@@ -207,7 +206,7 @@ pub async fn list_names(
     .await
 }
 
-/// Sources that name it, newest first; turns only where their user has them searched.
+/// Sources that name the entity, turns last, newest first; turns only if the user searches them.
 pub async fn list_sources(
     conn: &mut PgConnection,
     user: UserId,
@@ -229,7 +228,7 @@ pub async fn list_sources(
     .await
 }
 
-/// Entities that a source names, in the order of its text.
+/// The entities that a source names, in text order.
 pub async fn list_of_source(
     conn: &mut PgConnection,
     user: UserId,
@@ -256,7 +255,7 @@ pub async fn list_of_source(
     Ok(read.collect())
 }
 
-/// The entity of the user themself, made when first needed.
+/// The entity of the user, created if needed.
 pub async fn ensure_user(
     conn: &mut PgConnection,
     user: UserId,
@@ -283,7 +282,7 @@ pub async fn find_user(
     Ok(id.fetch_optional(conn).await?.map(EntityId))
 }
 
-/// The entity of a name's row.
+/// The entity of a name row.
 pub async fn find_of_name(
     conn: &mut PgConnection,
     user: UserId,
@@ -297,7 +296,7 @@ pub async fn find_of_name(
     Ok(id.fetch_optional(conn).await?.map(EntityId))
 }
 
-/// What rules could not tell, others can; a person's word stays. False where nothing was changed.
+/// Sets a type that the rules could not determine, unless a user has set it. Returns false if nothing changed.
 pub async fn learn_type(
     conn: &mut PgConnection,
     user: UserId,
@@ -316,7 +315,7 @@ pub async fn learn_type(
     Ok(learnt.rows_affected() == 1)
 }
 
-/// Whose summaries are nearest in this space, with their cosine distance.
+/// Entities with the nearest summaries in this space, with cosine distances.
 pub async fn list_near(
     conn: &mut PgConnection,
     user: UserId,
@@ -324,7 +323,7 @@ pub async fn list_near(
     vector: &HalfVector,
     limit: i64,
 ) -> Result<Vec<(EntityId, f64)>, sqlx::Error> {
-    // Its type is none that the macros know.
+    // Not `query!`: the macro does not support the vector type.
     let rows = sqlx::query_as(
         "SELECT id, summary_vector <=> $3 FROM entities
          WHERE user_id = $1 AND summary_space = $2 AND summary_vector IS NOT NULL AND merged_into IS NULL

@@ -1,11 +1,10 @@
-//! Erasure: one memory and all that derives from it, one session, one document, or an account and everything in
-//! it. A person asks for it on a page, or an admin for an operator's user; agents
-//! never. What is gone is told by a receipt in numbers, which knows no name. A memory goes once the
-//! time to undo it is over (memories/manage); its row says when.
+//! Permanent deletion of one memory with everything derived from it, one session, one document, or a whole
+//! account. A person requests it on a page, or an admin for an operator's user; agents cannot. A receipt
+//! keeps counts only, no names. A memory is deleted once its undo period is over (memories/manage); its row
+//! holds the time.
 //!
-//! An account's erasure begins at once (nobody is signed in to it any more, no token
-//! opens it) and goes on in bounded steps ([`step`]) that whichever worker is there
-//! takes; the receipt's row is the truth, so that a kill costs nothing but time.
+//! Erasing an account disables it at once (no sign-in, no tokens) and then deletes in bounded steps
+//! ([`step`]) that any worker can take. The progress is in the receipt's row, so that a crash only delays it.
 
 mod store;
 
@@ -20,11 +19,11 @@ use crate::memories::{ItemId, manage};
 use crate::queue;
 use crate::sessions::SessionId;
 
-/// Of a step: some tens of milliseconds, in which nobody waits for longer.
+/// Limits a step to some tens of milliseconds, since others wait for its locks.
 const ROWS_A_STEP: i32 = 2_000;
-/// Of one user, before the job looks whether its time is over.
+/// Items of one user to delete before the job checks its time slice.
 const ITEMS_AT_ONCE: i64 = 50;
-/// On one page.
+/// Receipts on one page.
 const RECEIPTS_SHOWN_MAX: i64 = 50;
 
 #[derive(Debug, thiserror::Error)]
@@ -39,7 +38,7 @@ pub enum ErasureError {
     Database(#[from] sqlx::Error),
 }
 
-/// Names a receipt; random, so that only who was told it finds the receipt.
+/// A receipt's public id. It is random, so that only those who were given it can find the receipt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceiptId(String);
 
@@ -61,45 +60,45 @@ pub enum Kind {
     Account,
 }
 
-/// What becomes of the memories that came of a session.
+/// What happens to the memories that were extracted from an erased session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memories {
-    /// Without the words they came from.
+    /// They stay, without the quotes from the session.
     Stay,
     GoToo,
 }
 
-/// Rows by what they are: tables, and `links`, `mentions` and `quotes`, which were taken out of
-/// rows that stay.
+/// Number of rows by kind: table names, and `links`, `mentions` and `quotes`, which were removed from rows
+/// that stay.
 pub type Rows = BTreeMap<String, i64>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
     pub id: ReceiptId,
     pub kind: Kind,
-    /// At the beginning.
+    /// Counted at the beginning.
     pub found: Rows,
-    /// Gone so far.
+    /// Erased so far.
     pub erased: Rows,
     pub requested_at: OffsetDateTime,
     pub finished_at: Option<OffsetDateTime>,
 }
 
-/// What became of a step.
+/// The outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// The account is not being erased, or others are at it.
+    /// The account is not being erased, or another worker is at it.
     Nothing,
-    /// There is more to do.
+    /// More rows are left.
     More,
-    /// A job of the account is under way; look again in a moment.
+    /// A job of the account is running; try again shortly.
     Waiting,
-    /// An account is gone.
+    /// The account is gone.
     Finished,
 }
 
-/// The user's items whose deletion is due, each as [`item`]; some of them. Returns how many went, and
-/// when the next of those that are left is due.
+/// Erases some of the user's items whose deletion is due, each with [`item`]. Returns how many were erased,
+/// and when the next one is due.
 pub async fn items_due(
     db: &Db,
     activity: &Activity,
@@ -112,7 +111,7 @@ pub async fn items_due(
         match item(db, activity, user, *id, now).await {
             Ok(_) => deleted += 1,
             Err(ErasureError::Database(error)) => return Err(error),
-            // Undone in this moment.
+            // The deletion was undone in the meantime.
             Err(ErasureError::Gone | ErasureError::LastAdmin) => {}
         }
     }
@@ -130,9 +129,8 @@ async fn list_deletions(
     Ok(found)
 }
 
-/// One item of the user whose deletion is due, and all that derives from it: its vectors in every
-/// space, its history, its number and the kept words in the calls that were about it, and links of
-/// other items to it. At once, in one transaction.
+/// Erases one item of the user whose deletion is due, in one transaction, with everything derived from it:
+/// its vectors in every space, its history, its id and text in recorded calls, and other items' links to it.
 pub async fn item(
     db: &Db,
     activity: &Activity,
@@ -140,7 +138,7 @@ pub async fn item(
     item: ItemId,
     now: OffsetDateTime,
 ) -> Result<ReceiptId, ErasureError> {
-    // Calls that wait in this process may be about it.
+    // Buffered calls may refer to the item.
     activity.flush().await?;
     let id = ReceiptId::new();
     let mut tx = db.as_writer(user).await?;
@@ -152,8 +150,8 @@ pub async fn item(
     Ok(id)
 }
 
-/// One session of the user, all that was said in it and its ledger; of the memories that came
-/// of it the words they came from, or those memories as well. At once, in one transaction.
+/// Erases one session of the user with all its messages and its ledger, in one transaction. Memories
+/// extracted from it lose their quotes, or are erased too.
 pub async fn session(
     db: &Db,
     activity: &Activity,
@@ -162,7 +160,7 @@ pub async fn session(
     memories: Memories,
     now: OffsetDateTime,
 ) -> Result<ReceiptId, ErasureError> {
-    // Calls that wait in this process may be about what goes with it.
+    // Buffered calls may refer to what is erased.
     activity.flush().await?;
     let id = ReceiptId::new();
     let mut tx = db.as_writer(user).await?;
@@ -174,7 +172,7 @@ pub async fn session(
     Ok(id)
 }
 
-/// One document of the user with all its revisions, and the parts that search finds. At once, in one transaction.
+/// Erases one document of the user with all its revisions and its searchable parts, in one transaction.
 pub async fn document(
     db: &Db,
     activity: &Activity,
@@ -182,7 +180,7 @@ pub async fn document(
     document: i64,
     now: OffsetDateTime,
 ) -> Result<ReceiptId, ErasureError> {
-    // Calls that wait in this process may be about it.
+    // Buffered calls may refer to the document.
     activity.flush().await?;
     let id = ReceiptId::new();
     let mut tx = db.as_writer(user).await?;
@@ -193,8 +191,8 @@ pub async fn document(
     Ok(id)
 }
 
-/// Begins to erase an account: it is disabled, its web sessions and tokens end, and the
-/// workers do the rest. Whoever calls this has made sure that the person means it.
+/// Begins to erase an account: disables it and ends its web sessions and tokens; the workers do the rest. The
+/// caller must have confirmed the person's intent.
 pub async fn begin(db: &Db, user: UserId, now: OffsetDateTime) -> Result<ReceiptId, ErasureError> {
     let id = ReceiptId::new();
     let mut tx = db.as_system().await?;
@@ -212,12 +210,12 @@ pub async fn begin(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Receipt
     Ok(id)
 }
 
-/// Accounts whose erasure has begun.
+/// Accounts that are being erased.
 pub async fn users_due(db: &Db) -> Result<Vec<UserId>, sqlx::Error> {
     store::list_users_due(&mut *db.system_connection().await?).await
 }
 
-/// A bounded part of the work on an account whose erasure has begun.
+/// Does a bounded part of the work on an account that is being erased.
 pub async fn step(db: &Db, account: UserId, now: OffsetDateTime) -> Result<Step, sqlx::Error> {
     let mut tx = db.as_system().await?;
     let became = store::step(&mut tx, account, ROWS_A_STEP, now).await?;
@@ -230,12 +228,12 @@ pub async fn step(db: &Db, account: UserId, now: OffsetDateTime) -> Result<Step,
     })
 }
 
-/// What an erasure of the account would remove.
+/// The rows that erasing the account would remove.
 pub async fn weigh_account(db: &Db, user: UserId) -> Result<Rows, sqlx::Error> {
     store::account_rows(&mut *db.system_connection().await?, user).await
 }
 
-/// What an erasure of the item would remove, or take out of what stays.
+/// The rows that erasing the item would remove, or remove from rows that stay.
 pub async fn weigh_item(db: &Db, user: UserId, item: ItemId) -> Result<Rows, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let rows = store::item_rows(&mut tx, user, item.0).await?;
@@ -243,7 +241,7 @@ pub async fn weigh_item(db: &Db, user: UserId, item: ItemId) -> Result<Rows, sql
     Ok(rows)
 }
 
-/// For whoever holds its id.
+/// Finds a receipt by its public id, for anyone who has the id.
 pub async fn find_receipt(db: &Db, id: &str) -> Result<Option<Receipt>, sqlx::Error> {
     if id.len() != 32 || !id.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Ok(None);
@@ -251,7 +249,7 @@ pub async fn find_receipt(db: &Db, id: &str) -> Result<Option<Receipt>, sqlx::Er
     store::find_receipt(&mut *db.system_connection().await?, id).await
 }
 
-/// Of the user, newest first.
+/// The user's receipts, newest first.
 pub async fn list_receipts(db: &Db, user: UserId) -> Result<Vec<Receipt>, sqlx::Error> {
     store::list_receipts(
         &mut *db.system_connection().await?,

@@ -1,5 +1,5 @@
-//! The statements of erasure. What deletes is a function of the owner, since neither
-//! role may: see the migration for what each is bound to.
+//! The statements of erasure. Functions of the owner role do the deleting, since the app and system roles may
+//! not delete these rows; the migrations say what each one checks.
 
 use serde_json::Value;
 use sqlx::PgConnection;
@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 use super::{Kind, Receipt, ReceiptId, Rows};
 use crate::db::UserId;
 
-/// Of the transaction's user, as the app role. False where there is no such item.
+/// Erases an item of the transaction's user, as the app role. False if there is no such item.
 pub async fn erase_item(
     conn: &mut PgConnection,
     item: i64,
@@ -19,7 +19,7 @@ pub async fn erase_item(
     Ok(erased.fetch_one(conn).await?.is_some())
 }
 
-/// Of the transaction's user, as the app role. False where there is no such session.
+/// Erases a session of the transaction's user, as the app role. False if there is no such session.
 pub async fn erase_session(
     conn: &mut PgConnection,
     session: i64,
@@ -37,7 +37,7 @@ pub async fn erase_session(
     Ok(erased.fetch_one(conn).await?.is_some())
 }
 
-/// Of the transaction's user, as the app role. False where there is no such document.
+/// Erases a document of the transaction's user, as the app role. False if there is no such document.
 pub async fn erase_document(
     conn: &mut PgConnection,
     document: i64,
@@ -75,9 +75,9 @@ pub async fn item_rows(
     Ok(rows_of(&rows.fetch_one(conn).await?))
 }
 
-// As the system role.
+// The functions below run as the system role.
 
-/// 'begun', 'last_admin' or 'gone'.
+/// Returns `begun`, `last_admin` or `gone`.
 pub async fn begin(
     conn: &mut PgConnection,
     user: UserId,
@@ -93,7 +93,7 @@ pub async fn begin(
     begun.fetch_one(conn).await
 }
 
-/// Accounts whose erasure has begun, the first first.
+/// Accounts that are being erased, oldest request first.
 pub async fn list_users_due(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
     let users = sqlx::query_scalar!(
         r#"SELECT user_id AS "user_id!" FROM erasure_receipts
@@ -103,7 +103,7 @@ pub async fn list_users_due(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx
     Ok(users.into_iter().map(UserId).collect())
 }
 
-/// 'more', 'finished', 'waiting' or 'nothing'.
+/// Returns `more`, `finished`, `waiting` or `nothing`.
 pub async fn step(
     conn: &mut PgConnection,
     account: UserId,

@@ -1,6 +1,6 @@
-//! A data set in JSON Lines (docs/evaluation.md): items, questions, and which items answer them.
-//! Groups are memories of their own: what is in one is never found in another. It must accept
-//! nothing that would be scored wrongly without a word.
+//! A data set in JSON Lines (docs/evaluation.md): items, questions, and which items answer them. Groups are
+//! separate memories, so that a search in one never finds an item of another. Input that would be scored
+//! wrongly is refused, never skipped silently.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::BufRead;
@@ -23,7 +23,7 @@ pub enum DataSetError {
     Read(#[from] std::io::Error),
 }
 
-/// By the groups' names.
+/// By group name.
 #[derive(Debug, Default)]
 pub struct DataSet {
     pub groups: BTreeMap<String, Group>,
@@ -39,9 +39,9 @@ pub struct Group {
 #[derive(Debug)]
 pub struct Question {
     pub text: String,
-    /// Places in [`Group::items`]; none where nothing answers it.
+    /// Indexes into [`Group::items`]; empty if nothing answers the question.
     pub evidence: Vec<usize>,
-    /// The time that it names is counted from then; `None`: from now.
+    /// Times in the question are relative to this moment; `None`: to now.
     pub asked_at: Option<OffsetDateTime>,
     pub category: Option<String>,
 }
@@ -64,10 +64,10 @@ struct Line {
 }
 
 impl DataSet {
-    /// Questions may come before the items that answer them.
+    /// Parses a data set. Questions may precede the items that answer them.
     ///
     /// # Errors
-    /// The first line that cannot be scored, by its number, and why.
+    /// The first line that cannot be scored: its number, and why.
     pub fn read(lines: impl BufRead) -> Result<Self, DataSetError> {
         let mut set = Self::default();
         let mut asked = Vec::new();
@@ -181,13 +181,13 @@ impl DataSet {
     }
 }
 
-/// The first moment of a date (UTC), or a moment.
+/// A moment, or the start of a day (UTC).
 fn at_of(text: Option<&str>) -> Result<Option<OffsetDateTime>, String> {
     let period = Period::parse_as(["at", "at"], text, None);
     Ok(period.map_err(|invalid| invalid.to_string())?.from)
 }
 
-/// Whose word it is.
+/// The item's trust; `None` if the data set gives none.
 fn trust_of(text: Option<&str>) -> Result<Option<Trust>, String> {
     let known = || {
         let known = Trust::ALL.map(Trust::as_str).join(", ");

@@ -1,7 +1,7 @@
-//! How well search finds, in figures, through the search that agents use: of a data set whose
-//! answers are known (`trial.rs`; docs/evaluation.md says its form), and of a user's own memory
-//! (`own.rs`), before and after a rebuild where its user asks for that (`asked/`). It must keep no
-//! question past the end of a measurement, and asks nothing of memory but what an agent could.
+//! Measures how well search finds, through the same search as agents use: with a data set whose answers are
+//! known (`trial.rs`; format in docs/evaluation.md), or with a user's own memory (`own.rs`), also before and
+//! after a rebuild (`asked/`). It must delete all questions when a measurement ends, and read nothing that an
+//! agent could not.
 
 pub mod asked;
 pub mod dataset;
@@ -37,7 +37,7 @@ pub enum EvaluationError {
         "no vectors serve this account, or their model does not answer; see Settings › Embeddings"
     )]
     NothingServes,
-    /// Why a model made no vector of a question, as a clause.
+    /// Why a model did not embed a question, as a clause.
     #[error("{0}")]
     Silent(String),
     #[error("no vectors are being made: {problem}")]
@@ -61,7 +61,7 @@ pub enum EvaluationError {
 }
 
 impl EvaluationError {
-    /// The account was erased while work on it was under way.
+    /// The account was erased in the meantime.
     pub fn is_of_a_gone_user(&self) -> bool {
         match self {
             Self::Database(error) => db::is_of_a_gone_user(error),
@@ -90,10 +90,10 @@ impl Evaluation {
     }
 }
 
-/// By what a ranking goes.
+/// The signals that a ranking uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Arm {
-    /// As search answers.
+    /// As search ranks.
     Both,
     Words,
     Meaning,
@@ -110,7 +110,7 @@ impl Arm {
         }
     }
 
-    /// Ids, best first, of an answer that holds every candidate.
+    /// The ids, best first, of an answer that contains every candidate.
     fn ranked(self, hits: &[Hit]) -> Vec<i64> {
         let mut of_arm: Vec<&Hit> = hits
             .iter()
@@ -134,7 +134,7 @@ impl Arm {
     }
 }
 
-/// A question as an agent asks it, answered with every candidate of both arms and tiers, and their neighbours.
+/// A question as an agent asks it, with a limit that returns every candidate.
 fn all_candidates(text: &str, ingredients: Ingredients) -> SearchQuery {
     SearchQuery {
         text: Some(text.trim().to_owned()),

@@ -1,6 +1,6 @@
-//! How well a user finds their own memory. Questions are made of the items
-//! ([`super::questions`]) and asked of a space of vectors by the search that agents use: of the one
-//! that serves, and of the one that served before it, while its vectors are still there.
+//! Measures how well a user finds their own memory. Questions are made of the items ([`super::questions`])
+//! and asked through the search that agents use, in the serving space and in the one that served before it,
+//! as long as its vectors exist.
 
 use time::OffsetDateTime;
 
@@ -13,14 +13,14 @@ use crate::embedding::model::{Space, SpaceId};
 use crate::providers::ProviderType;
 use crate::search::query::Ingredients;
 
-/// The newest items, of which questions are made …
+/// Questions are made of this many newest items,
 pub(super) const TEXTS_MAX: i64 = 2_000;
-/// … read so many at once, …
+/// read in pages of this size,
 const TEXTS_A_PAGE: i64 = 200;
-/// … each by its beginning.
+/// from their beginnings only.
 const TEXT_CHARS_MAX: i32 = 2_000;
 
-/// Of which space the figures are.
+/// The space that the figures are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     Before,
@@ -36,30 +36,30 @@ impl Side {
     }
 }
 
-/// What was asked; of both sides the same.
+/// What was asked, the same for both sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Asked {
-    /// Of which questions could be made.
+    /// Items that questions could be made of.
     pub items: i64,
     pub questions: i32,
-    /// Of the questions, those that the chat model put.
+    /// How many of the questions the chat model wrote.
     pub by_model: i32,
 }
 
-/// Where a question finds its item among the answers, from 1; 0: nowhere.
+/// The rank at which a question finds its item, from 1; 0: not found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// By words and meaning, as search answers.
+    /// By words and meaning, as search ranks.
     pub found: i32,
     pub by_meaning: i32,
 }
 
-/// Questions whose item came first, among the first 5, among the first 10.
+/// How many questions found their item first, among the first 5, and among the first 10.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SideScores {
     pub provider_type: ProviderType,
     pub model: String,
-    /// By words and meaning, as search answers.
+    /// By words and meaning, as search ranks.
     pub found: [i32; CUTOFFS.len()],
     pub found_by_meaning: [i32; CUTOFFS.len()],
 }
@@ -82,10 +82,10 @@ impl SideScores {
     }
 }
 
-/// What a measurement took, about.
+/// Approximate cost of a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tokens {
-    /// Sent to both models for the vectors of the questions.
+    /// Sent to both models to embed the questions.
     pub embedding: i64,
     /// Read and written by the chat model.
     pub chat: i64,
@@ -96,20 +96,20 @@ pub struct Measured {
     pub at: OffsetDateTime,
     pub asked: Asked,
     pub now: SideScores,
-    /// `None` where its vectors were gone, or its model did not answer any more.
+    /// `None` if its vectors were deleted, or its model stopped answering.
     pub before: Option<SideScores>,
     pub tokens: Tokens,
 }
 
 impl Evaluation {
-    /// What the last rebuild that was measured changed.
+    /// The latest stored measurement of a rebuild.
     pub async fn latest(&self, user: UserId) -> Result<Option<Measured>, sqlx::Error> {
         let mut tx = self.db.as_user(user).await?;
         store::find_latest(&mut tx, user).await
     }
 
-    /// What serves, measured now, and kept nowhere. `tell` is called with how many questions were
-    /// asked, and of how many.
+    /// Measures the serving space now, and stores nothing. `tell` is called with the number of questions
+    /// asked, and the total.
     ///
     /// # Errors
     /// [`EvaluationError::TooFew`], [`EvaluationError::NothingServes`].
@@ -169,7 +169,7 @@ impl Evaluation {
         })
     }
 
-    /// Of items that were there while this space served, so that it could have found them.
+    /// Makes questions of items that were in this space while it served, so that it could find them.
     pub(super) async fn own_questions(
         &self,
         user: UserId,
@@ -206,10 +206,10 @@ impl Evaluation {
         Ok((texts, questions))
     }
 
-    /// Where the question finds its item by this space, and the tokens that were sent for it.
+    /// The rank at which the question finds its item in this space, and the tokens sent for it.
     ///
     /// # Errors
-    /// [`EvaluationError::Silent`] where the space's model does not answer.
+    /// [`EvaluationError::Silent`] if the space's model does not answer.
     pub(super) async fn ask(
         &self,
         user: UserId,

@@ -1,15 +1,15 @@
-//! The figures of a ranking whose right answers are known. Relevance is yes or no; a question
-//! counts once, whatever its evidence.
+//! Scores of rankings whose right answers are known. Relevance is binary; each question counts once, however
+//! many items answer it.
 
 use std::collections::HashSet;
 
-/// Sums over questions; what is read are shares of [`Self::questions`].
+/// Sums over questions; divided by [`Self::questions`] when read.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scores {
     pub questions: u32,
-    /// Questions with some evidence first, among the first 5, among the first 10.
+    /// Questions with any evidence first, among the first 5, and among the first 10.
     pub any: [u32; CUTOFFS.len()],
-    /// Questions with all of their evidence among the first 10.
+    /// Questions with all evidence among the first 10.
     pub all_at_10: u32,
     share_at_5: f64,
     share_at_10: f64,
@@ -20,7 +20,7 @@ pub struct Scores {
 pub const CUTOFFS: [usize; 3] = [1, 5, 10];
 
 impl Scores {
-    /// `ranked`: ids, best first; `evidence`: the ids that answer the question, one or more.
+    /// `ranked`: ids, best first. `evidence`: the ids that answer the question, at least one.
     pub fn note(&mut self, ranked: &[i64], evidence: &[i64]) {
         let wanted: HashSet<i64> = evidence.iter().copied().collect();
         let places: Vec<usize> = ranked
@@ -51,7 +51,7 @@ impl Scores {
         sum / f64::from(self.questions.max(1))
     }
 
-    /// By what they are called, each 0 to 1.
+    /// The scores by name, each 0 to 1.
     pub fn shares(&self) -> [(&'static str, f64); 8] {
         let [first, five, ten] = self.any.map(|n| self.mean(f64::from(n)));
         [
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn evidence_in_second_and_seventh_place_of_three() {
-        // DCG 1/log2(3) + 1/log2(8) = 0.631 + 0.333; at best 1 + 0.631 + 0.5.
+        // DCG 1/log2(3) + 1/log2(8) = 0.631 + 0.333; ideal 1 + 0.631 + 0.5.
         let ranked = [10, 1, 11, 12, 13, 14, 2, 15];
         assert_eq!(
             shares(&[(&ranked, &[1, 2, 3])]),

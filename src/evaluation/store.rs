@@ -1,5 +1,5 @@
-//! What evaluation asks the database: texts to make questions of, and what was measured, which
-//! is counts. Every function takes a connection that knows its user.
+//! The statements of evaluation: texts to make questions of, and measurements, which are counts only. Every
+//! function takes a connection that has set the user.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -11,23 +11,23 @@ use crate::db::UserId;
 use crate::embedding::model::SpaceId;
 use crate::providers::ProviderType;
 
-/// What was found in one space: rows of a user and space, one a [`Side`].
+/// The scores of one space: rows by user and space, one per [`Side`].
 pub struct Row<'a> {
     pub space: SpaceId,
     pub side: Side,
     pub scores: &'a SideScores,
 }
 
-/// Some of the newest items.
+/// A page of the newest items.
 pub struct Page {
-    /// The last of the page before: when it was made, and its id.
+    /// The last item of the previous page: its creation time and id.
     pub after: Option<(OffsetDateTime, i64)>,
     pub limit: i64,
-    /// Of each text.
+    /// Per text.
     pub chars_max: i32,
 }
 
-/// The newest active items that have a row in this space; turns of conversations are none.
+/// The newest active items that have an embedding in this space, without turns.
 pub async fn list_texts(
     conn: &mut PgConnection,
     user: UserId,
@@ -56,14 +56,14 @@ pub async fn list_texts(
     .await
 }
 
-/// What questions would be made of.
+/// The items that questions would be made of.
 pub struct Sample {
     pub items: i64,
-    /// Of their beginnings, on average.
+    /// Average length of their beginnings.
     pub chars: i64,
 }
 
-/// Of the same items as [`list_texts`], so many at most.
+/// Of the same items as [`list_texts`], up to a limit.
 pub async fn sample(
     conn: &mut PgConnection,
     user: UserId,
@@ -89,7 +89,7 @@ pub async fn sample(
     .await
 }
 
-/// A space that was measured meanwhile keeps what was found first.
+/// If the space was measured in the meantime, the first result stays.
 pub async fn insert(
     conn: &mut PgConnection,
     user: UserId,
@@ -120,7 +120,7 @@ pub async fn insert(
     Ok(())
 }
 
-/// All but the latest so many measurements.
+/// Deletes all but the latest `kept` measurements.
 pub async fn delete_older(
     conn: &mut PgConnection,
     user: UserId,
@@ -138,7 +138,7 @@ pub async fn delete_older(
     Ok(())
 }
 
-/// The latest, with what served before it where that was still there.
+/// The latest measurement, with that of the previous space if there is one.
 pub async fn find_latest(
     conn: &mut PgConnection,
     user: UserId,
@@ -164,7 +164,7 @@ pub async fn find_latest(
             questions: row.questions,
             by_model: row.questions_by_model,
         };
-        // Those of before evaluation was asked for have none.
+        // Older rows have no tokens.
         tokens = Tokens {
             embedding: row.embedding_tokens.unwrap_or_default(),
             chat: row.chat_tokens.unwrap_or_default(),
@@ -189,7 +189,7 @@ pub async fn find_latest(
     }))
 }
 
-/// The column's check admits no other length.
+/// The column's CHECK allows only this length.
 fn counts(column: &[i32]) -> [i32; CUTOFFS.len()] {
     column.try_into().unwrap_or_default()
 }

@@ -1,6 +1,6 @@
-//! A data set put through the product: each group becomes the memory of a scratch account, is
-//! added, embedded and asked by the same functions that agents reach, and is erased at the end,
-//! whatever happened. Nothing of it meets anybody's memory.
+//! Runs a data set through the product: each group becomes the memory of a scratch account, is added,
+//! embedded and searched with the functions that agents reach, and is erased at the end, even after an error.
+//! Scratch accounts are separate from all others.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,16 +18,16 @@ use crate::memories;
 use crate::search::query::Ingredients;
 use crate::search::{Mode, when};
 
-/// Accounts at this name are an evaluation's; no mail reaches it.
+/// The domain of scratch accounts; no mail reaches it.
 const SCRATCH_DOMAIN: &str = "evaluation.invalid";
-/// A run that was killed left those that are older.
+/// Older scratch accounts were left by a run that was killed.
 const ABANDONED_AFTER: time::Duration = time::Duration::days(1);
 const ITEMS_A_TRANSACTION: usize = 200;
-/// Calls in a row that failed: the endpoint is not coming back while somebody waits.
+/// After this many failed calls in a row, the endpoint counts as down.
 const FAILURES_MAX: i32 = 5;
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// What is being done, of `of` so many are `done`.
+/// The stage, and how many of `of` are `done`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     pub stage: Stage,
@@ -54,24 +54,24 @@ impl Stage {
     }
 }
 
-/// What a data set came to.
+/// The result of a data set.
 #[derive(Debug, Default)]
 pub struct Report {
     pub groups: usize,
     pub items: usize,
-    /// Items without a vector: the model refused them, or there is none.
+    /// Items without an embedding: the model refused them, or there is no model.
     pub without_vector: i64,
-    /// Questions that were answered by words alone.
+    /// Questions that were searched by words only.
     pub by_words_alone: u32,
-    /// Of questions that nothing answers, and of the others.
+    /// For questions that nothing answers, and for the others.
     pub absent: Absence,
     pub present: Absence,
     pub arms: BTreeMap<Arm, Scores>,
-    /// As search answers, by the questions' category.
+    /// As search ranks, by category of the questions.
     pub categories: BTreeMap<String, Scores>,
 }
 
-/// Of how many questions search said that the answer is probably not there.
+/// How often search said that the answer is probably absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Absence {
     pub questions: u32,
@@ -91,10 +91,12 @@ impl Absence {
 }
 
 impl Evaluation {
-    /// `tell` is called with how far it is; false breaks it off. Somebody runs the job of vectors meanwhile.
+    /// Runs the data set. `tell` gets the progress; it returns false to abort. Somebody else must run the job
+    /// `embed` meanwhile.
     ///
     /// # Errors
-    /// What adding or searching says, or [`EvaluationError::BrokenOff`]. The scratch accounts are erased then, too.
+    /// Errors of adding and searching, or [`EvaluationError::BrokenOff`]. The scratch accounts are erased
+    /// even then.
     pub async fn try_out(
         &self,
         accounts: &Accounts,
@@ -160,7 +162,7 @@ impl Evaluation {
         Ok(report)
     }
 
-    /// Their ids, in their order. Of two items with one text there is one.
+    /// Returns the ids in order. Items with the same text share one id.
     async fn add(
         &self,
         user: UserId,
@@ -178,7 +180,7 @@ impl Evaluation {
         Ok(ids)
     }
 
-    /// Waits until the job has embedded them. Returns how many items stay without a vector.
+    /// Waits until the job has embedded the items. Returns how many have no embedding.
     async fn embed(
         &self,
         users: &[UserId],
@@ -306,7 +308,7 @@ fn continue_if(is_wanted: bool) -> Result<(), EvaluationError> {
     }
 }
 
-/// Nobody knows its password.
+/// Its password is random and not stored.
 async fn new_account(accounts: &Accounts) -> Result<UserId, EvaluationError> {
     let name = Uuid::new_v4().simple();
     let email = Email::parse(&format!("{name}@{SCRATCH_DOMAIN}"))?;

@@ -1,6 +1,6 @@
-//! What others export as one JSON document: mem0's `get_all()` and ChatGPT's
-//! `conversations.json`, told apart by their shape. Of conversations only what
-//! ChatGPT itself kept as memories is taken: what was said is no memory.
+//! Parses exports of other products that are one JSON document: mem0's `get_all()` and ChatGPT's
+//! `conversations.json`, distinguished by their shape. Of conversations, only what ChatGPT itself stored as
+//! memories is imported.
 
 use std::collections::BTreeMap;
 
@@ -15,10 +15,10 @@ use crate::input::Invalid;
 use crate::memories::model::{TAG_CHARS_MAX, TAGS_MAX};
 use crate::memories::{ItemType, NewItem, Period, Status, Trust};
 
-/// The tool by which ChatGPT keeps a memory: its messages to it are the memories.
+/// The tool with which ChatGPT stores memories: each message to it is a memory.
 const MEMORY_TOOL: &str = "bio";
 
-/// An entry of the document, of whichever kind.
+/// An entry of either kind of document.
 #[derive(Deserialize)]
 struct Entry {
     // mem0
@@ -54,13 +54,13 @@ struct Parts {
     parts: Option<Vec<Value>>,
 }
 
-/// The number of its entry, and the memory or why it cannot be taken in.
+/// The number of an entry, and its memory or why it cannot be imported.
 pub type Numbered = (u64, Result<ItemRecord, Invalid>);
 
-/// The memories of a document, each or why not, with the number of its entry.
+/// The memories of a document, each with the number of its entry, or why it cannot be imported.
 ///
 /// # Errors
-/// [`Invalid`] where the document is of no form that is known here.
+/// [`Invalid`] if the document's format is unknown.
 pub fn parse_document(document: &[u8]) -> Result<Vec<Numbered>, Invalid> {
     let is_list = document.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'[');
     let entries = if is_list {
@@ -171,7 +171,7 @@ fn plain(source: &str, item: NewItem, created_at: Option<OffsetDateTime>) -> Ite
     }
 }
 
-/// Categories are names of few words; what is no such name is no tag.
+/// Categories are short names; anything else is not a tag.
 fn tags(categories: Option<Value>) -> Vec<String> {
     let Some(Value::Array(categories)) = categories else {
         return Vec::new();

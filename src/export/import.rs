@@ -1,6 +1,5 @@
-//! The import: takes records in, a batch a transaction, each wholly or not at all.
-//! What is there already is left as it is, so that the same file twice changes
-//! nothing, and one that was interrupted is simply given again.
+//! The import: writes records in batches of one transaction each. Existing records stay unchanged, so that an
+//! import is idempotent, and an interrupted one can simply be repeated.
 
 mod outcome;
 mod records;
@@ -28,11 +27,11 @@ use crate::memories::quota::{ItemQuota, too_many_themes};
 use crate::memories::write::{Event, NewSource, write};
 use crate::memories::{self, Status};
 
-/// Of a transaction, which others that change the same spaces wait for.
+/// Per transaction. Other writers of the same spaces wait for it.
 const ITEMS_A_BATCH: usize = 200;
-/// Read ahead of the database.
+/// Pieces that are read ahead of the database.
 const PIECES_AHEAD: usize = 400;
-/// Told one by one; the rest are counted.
+/// Maximum problems that are listed; the rest are counted.
 const PROBLEMS_TOLD_MAX: usize = 20;
 
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +42,7 @@ pub enum ImportError {
     Read(#[source] std::io::Error),
     #[error(transparent)]
     Embedding(#[from] EmbeddingError),
-    /// There is no room for more of it.
+    /// A limit of the account is reached.
     #[error(transparent)]
     Full(#[from] Invalid),
     #[error("the database cannot be reached right now; give the file again: nothing is doubled")]
@@ -59,17 +58,17 @@ pub struct Importer {
     outcome: Outcome,
     themes: HashMap<String, i64>,
     agents: HashMap<String, Option<i64>>,
-    /// From the file's ids to ours; some 40 bytes an item.
+    /// From the file's ids to ours; about 40 bytes per item.
     ids: HashMap<i64, i64>,
     entities: HashMap<i64, EntityId>,
-    /// Those that are being taken in: ours, and what the file says of them.
+    /// Documents being imported: our id, and the file's line, by the file's id.
     documents: HashMap<i64, (i64, DocumentLine)>,
-    /// Links whose newer item is still to come: our id of the older, the file's of the newer.
+    /// Links whose newer item has not come yet: our id of the older item, the file's id of the newer.
     links: Vec<(i64, i64)>,
     batch: Vec<(String, ItemRecord)>,
     items_read: i64,
     quota: ItemQuota,
-    /// How a file of lines ended; `None` for other forms.
+    /// How a file of lines ended; `None` for other formats.
     ending: Option<Ending>,
 }
 
@@ -99,8 +98,7 @@ impl Importer {
         }
     }
 
-    /// Reads the file to its end. `tell` hears after each batch how far it is, and
-    /// may take its time.
+    /// Reads the file to its end. `tell` gets the progress after each batch, and may take its time.
     pub async fn run<Told: Future<Output = ()>>(
         mut self,
         file: impl BufRead + Send + 'static,
@@ -180,7 +178,7 @@ impl Importer {
                 self.batch.push((place, *item));
             }
             Err(invalid) => {
-                // It may have been an item, so that the count at the end is no second problem.
+                // Counted as an item, so that the final count does not cause a second problem.
                 self.items_read += 1;
                 self.fail(place, invalid.sentence);
             }
@@ -211,7 +209,7 @@ impl Importer {
     async fn take_theme(&mut self, theme: &ThemeRecord) -> Result<(), ImportError> {
         let mut tx = self.db.as_user(self.user).await?;
         if !memories::themes::store::has_room_for_theme(&mut tx, self.user).await? {
-            // Those of items are made with them, where they are not there yet.
+            // Themes of items are created with the items, if needed.
             return Ok(());
         }
         store::insert_theme(&mut tx, self.user, theme, self.now).await?;
@@ -219,13 +217,13 @@ impl Importer {
         Ok(())
     }
 
-    /// Where the database refuses a batch, its items are tried one by one, so that
-    /// one bad item costs no other.
+    /// If the database refuses a batch, its items are tried one by one, so that an invalid item does not
+    /// affect the others.
     async fn write_batch(&mut self) -> Result<(), ImportError> {
         let batch = std::mem::take(&mut self.batch);
         match self.write(&batch).await {
             Err(ImportError::Database(error)) if is_refusal(&error) => {
-                // What the batch made is not there; what it was made for may be gone.
+                // The batch was rolled back, and with it the themes and agents that it created.
                 self.themes.clear();
                 self.agents.clear();
                 for one in batch.chunks(1) {
@@ -262,7 +260,7 @@ impl Importer {
             let theme_id = self.theme(&mut tx, item).await?;
             let agent_id = self.agent(&mut tx, item.agent.as_ref()).await?;
             let owner = self.owner(&mut tx, item.owner.as_ref()).await??;
-            // Never two at one moment: that is how what has no date is told apart.
+            // Items without a date get distinct times, which tell them apart.
             let nth = self.outcome.added + self.outcome.known + rows.len() as u64;
             let imported_at = self.now + time::Duration::microseconds(nth as i64);
             rows.push(store::source_of(
@@ -273,7 +271,7 @@ impl Importer {
             ));
         }
         let found = store::find_known(&mut tx, self.user, &rows).await?;
-        // What is here, or came first, keeps its key: the other is kept archived, and leads to it.
+        // An existing or earlier item keeps its key; the other is stored archived, linked to it.
         let mut holders = store::find_holders(&mut tx, self.user, &rows).await?;
         let mut aside: HashMap<usize, store::Place> = HashMap::new();
         let mut came_first: HashMap<store::Place, usize> = HashMap::new();
@@ -288,7 +286,7 @@ impl Importer {
                 aside.insert(at, held);
             }
         }
-        // The same item twice in one batch is one item.
+        // Duplicates within a batch become one item.
         let mut first: HashMap<Key, usize> = HashMap::new();
         let mut firsts = Vec::new();
         for at in (0..rows.len()).filter(|at| !found.contains_key(at)) {
@@ -330,7 +328,7 @@ impl Importer {
                     used.insert(*id, item.uses(self.now));
                     *id
                 }
-                // It has the text of one without its key: that one is there.
+                // Same text as an existing item without its key: a duplicate.
                 (None, None) => continue,
             };
             match aside.remove(&at) {
@@ -393,7 +391,7 @@ impl Importer {
         Ok(made.0)
     }
 
-    /// Whose it is alone. What one agent alone remembers is never shared because there is no room for its agent.
+    /// The owner's id. A private item is never shared because the limit of agents is reached.
     async fn owner(
         &mut self,
         conn: &mut PgConnection,
@@ -405,8 +403,8 @@ impl Importer {
         })
     }
 
-    /// The agent of this name, made without a token when it is missing; none where
-    /// there are as many agents as there may be.
+    /// The agent with this name, created without a token if it is missing; `None` if the limit of agents is
+    /// reached.
     async fn agent(
         &mut self,
         conn: &mut PgConnection,
@@ -432,7 +430,7 @@ fn no_room_for_owner() -> Invalid {
     )
 }
 
-/// Of what was sent, not of the moment: data exceptions, constraints, limits.
+/// Caused by the data, so not retryable: data exceptions, constraints, limits.
 fn is_refusal(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(|e| e.code());
     code.is_some_and(|code| {

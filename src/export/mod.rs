@@ -1,6 +1,6 @@
-//! A person's data, out and in again: the export, which goes out in small steps
-//! ([`Export`]), and the import of it and of others' exports ([`Importer`]). The
-//! form is described in `docs/export.md`. No key, token or password is ever in it.
+//! Export and import of a person's data: the export is written in small steps ([`Export`]); the import reads
+//! it and other products' exports ([`Importer`]). The format is described in `docs/export.md`. It never
+//! contains keys, tokens or passwords.
 
 mod document;
 mod documents;
@@ -22,5 +22,5 @@ pub use source::{DOCUMENT_BYTES_MAX, LINE_BYTES_MAX};
 pub use upload::{Imports, Shown, State, UPLOAD_BYTES_MAX, Upload, UploadError};
 pub use write::{Export, Overview};
 
-/// What the first line says; a newer form is refused.
+/// The version in the first line; a newer one is refused.
 pub const FORM_VERSION: i64 = 1;

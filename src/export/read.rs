@@ -1,6 +1,5 @@
-//! One line of an export, parsed: a pure function from text to a record that keeps
-//! every limit of an item, or to the one sentence that says why not. It never
-//! repeats what the line holds.
+//! Parses one line of an export: a pure function from text to a record within all limits, or to one sentence
+//! that says why not. The sentence never contains text of the line.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -26,9 +25,10 @@ const ACCESS_COUNT_MAX: i64 = 1_000_000_000;
 pub const EVENTS_MAX: usize = 1_000;
 /// Years that a date may have.
 const YEARS: std::ops::RangeInclusive<i32> = 1900..=9999;
-/// Of an item's history; what a newer Keepsake calls otherwise is passed over.
-const EVENTS: [&str; 14] = [
+/// Known events of an item's history; events of a newer version are skipped.
+const EVENTS: [&str; 15] = [
     "faded",
+    "merged",
     "added",
     "archived",
     "imported",
@@ -44,7 +44,7 @@ const EVENTS: [&str; 14] = [
     "changed",
 ];
 
-/// What one line says.
+/// The content of one line.
 #[derive(Clone, Debug)]
 pub enum Record {
     Header,
@@ -58,7 +58,7 @@ pub enum Record {
     Episode(Box<EpisodeLine>),
     Origins(OriginsLine),
     Unwanted(UnwantedLine),
-    /// Sessions, calls and settings are for their owner to read: they are not taken in.
+    /// Sessions, calls and settings are exported for their owner, and not imported.
     NotImported,
     End {
         items: i64,
@@ -73,7 +73,7 @@ pub struct ThemeRecord {
     pub created_at: OffsetDateTime,
 }
 
-/// An item as it was where it comes from.
+/// An item as it was at its origin.
 #[derive(Clone, Debug)]
 pub struct ItemRecord {
     /// Its id there.
@@ -91,23 +91,23 @@ pub struct ItemRecord {
     pub last_verified_at: Option<OffsetDateTime>,
     pub access_count: i64,
     pub last_accessed: Option<OffsetDateTime>,
-    /// Of its strength a day; `None`: as its type's.
+    /// Decay per day; `None`: the default of its type.
     pub decay_rate: Option<f64>,
-    /// An object.
+    /// A JSON object.
     pub attributes: Value,
-    /// The id there of what took its place.
+    /// The id, there, of the item that replaced it.
     pub superseded_by: Option<i64>,
     pub agent: Option<AgentName>,
-    /// The agent that alone it belongs to; `None`: it is shared.
+    /// The agent that owns it; `None`: it is shared.
     pub owner: Option<AgentName>,
-    /// `None` where it is not said: then that of the import.
+    /// `None`: the date of the import.
     pub created_at: Option<OffsetDateTime>,
     pub updated_at: Option<OffsetDateTime>,
     pub events: Vec<EventRecord>,
 }
 
 impl ItemRecord {
-    /// How often it was used, and when last: taking it in is a use, where the file says nothing.
+    /// How often it was used, and when last. Without that in the file, the import counts as a use.
     pub fn uses(&self, now: OffsetDateTime) -> (i64, OffsetDateTime) {
         (self.access_count, self.last_accessed.unwrap_or(now))
     }
@@ -199,7 +199,7 @@ struct RawEvent {
     at: OffsetDateTime,
 }
 
-/// Records of an export that are for its reader alone.
+/// Records that only a human reader needs.
 const PASSED_OVER: [&str; 9] = [
     "account",
     "session",
@@ -212,8 +212,10 @@ const PASSED_OVER: [&str; 9] = [
     "summary",
 ];
 
+/// Parses a line.
+///
 /// # Errors
-/// [`Invalid`] naming the first field that cannot be taken; nothing of the line is in it.
+/// [`Invalid`] naming the first invalid field, without any content of the line.
 pub fn parse_line(line: &str) -> Result<Record, Invalid> {
     let kind: Kind = parse(line)?;
     match (kind.keepsake_export, kind.record.as_deref()) {
@@ -267,7 +269,7 @@ fn parse<T: DeserializeOwned>(line: &str) -> Result<T, Invalid> {
         if inner.is_syntax() || inner.is_eof() {
             return Invalid::new("", "invalid_json", "It is not a whole line of JSON.");
         }
-        // serde's own words may repeat the value, but these name only our field.
+        // serde's messages may quote the value, but this one names our field only.
         let said = inner.to_string();
         let missing = said.strip_prefix("missing field `");
         match missing.and_then(|rest| rest.split_once('`')) {
@@ -354,7 +356,7 @@ fn access_count(count: i64) -> Result<i64, Invalid> {
     })
 }
 
-/// Exports of before there were classes have none: then it goes by the source.
+/// Older exports have no trust: then it follows from the source.
 fn trust(given: Option<&str>, source: &str) -> Result<Trust, Invalid> {
     let Some(given) = given else {
         return Ok(match source {
@@ -373,7 +375,7 @@ fn trust(given: Option<&str>, source: &str) -> Result<Trust, Invalid> {
     })
 }
 
-/// An object that PostgreSQL can keep.
+/// A JSON object that PostgreSQL can store.
 pub(super) fn attributes(value: Option<Value>) -> Result<Value, Invalid> {
     let value = match value {
         None | Some(Value::Null) => Value::Object(serde_json::Map::new()),
@@ -429,12 +431,12 @@ fn events(raw: Vec<RawEvent>) -> Result<Vec<EventRecord>, Invalid> {
     Ok(events)
 }
 
-/// As PostgreSQL keeps them: what comes in a second time is to be equal.
+/// As PostgreSQL stores them, so that a second import compares equal.
 fn whole_microseconds(at: OffsetDateTime) -> OffsetDateTime {
     at.replace_microsecond(at.microsecond()).unwrap_or(at)
 }
 
-/// In whole microseconds.
+/// A valid date, in whole microseconds.
 pub(super) fn date(field: &'static str, at: OffsetDateTime) -> Result<OffsetDateTime, Invalid> {
     let whole = whole_microseconds(at);
     if YEARS.contains(&whole.to_offset(time::UtcOffset::UTC).year()) {

@@ -1,10 +1,10 @@
-//! What a line of an export says, of each kind of record that has no file of its own.
+//! The lines of an export for records that have no file of their own.
 
 use serde::Serialize;
 use serde_json::Value;
 use time::OffsetDateTime;
 
-use crate::memories::day::Then;
+use crate::memories::day::PastState;
 
 #[derive(Serialize)]
 pub struct Theme {
@@ -24,7 +24,7 @@ pub struct Account {
     pub time_zone: String,
 }
 
-/// Its tokens are nowhere but in their hashes, and those are not written.
+/// Tokens exist only as hashes, which are not exported.
 #[derive(Serialize)]
 pub struct Agent {
     pub name: String,
@@ -35,7 +35,7 @@ pub struct Agent {
     pub created_at: OffsetDateTime,
 }
 
-/// Without the endpoint's key.
+/// Without the endpoint's API key.
 #[derive(Serialize)]
 pub struct ChatSettings {
     pub enabled: bool,
@@ -49,11 +49,11 @@ pub struct ChatSettings {
 
 #[derive(Serialize)]
 pub struct ChatSpend {
-    /// As ISO 8601 has it.
+    /// In ISO 8601.
     pub day: String,
     pub tokens_in: i64,
     pub tokens_out: i64,
-    /// Of both, by what they were for.
+    /// Tokens by purpose.
     pub by_purpose: Value,
     pub calls: i64,
     pub failed_calls: i64,
@@ -65,7 +65,7 @@ pub struct Summary {
     #[serde(with = "time::serde::rfc3339")]
     pub made_at: OffsetDateTime,
     pub model: Option<String>,
-    /// The `id`s of the items that it stands on.
+    /// The `id`s of the items that it is based on.
     pub items: Vec<i64>,
     pub items_total: i64,
 }
@@ -110,12 +110,12 @@ pub struct Item {
     pub access_count: i64,
     #[serde(with = "time::serde::rfc3339::option")]
     pub last_accessed: Option<OffsetDateTime>,
-    /// Of its strength a day; null: as its type's.
+    /// Decay per day; null: the default of its type.
     pub decay_rate: Option<f64>,
     pub attributes: Value,
     pub superseded_by: Option<i64>,
     pub agent: Option<String>,
-    /// The agent that alone it belongs to; null: it is shared.
+    /// The agent that owns it; null: it is shared.
     pub owner: Option<String>,
     #[serde(with = "time::serde::rfc3339")]
     pub created_at: OffsetDateTime,
@@ -125,8 +125,8 @@ pub struct Item {
 }
 
 impl Item {
-    /// How often it was used by then, nobody kept.
-    pub fn as_then(&mut self, then: Then) {
+    /// Replaces the values that had others then. Past use counts are not stored.
+    pub fn as_then(&mut self, then: PastState) {
         self.status = then.status().as_str().to_owned();
         let was = then.state;
         self.key = self.key.take().filter(|_| then.has_key);

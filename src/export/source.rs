@@ -1,6 +1,6 @@
-//! The bytes of an import, read as they come: by lines where they are an export of
-//! Keepsake, as one document otherwise. Memory is bounded by one line or one
-//! document, whatever the file. It blocks: it runs beside the tasks, not in one.
+//! Reads the bytes of an import as they arrive: by lines for an export of Keepsake, otherwise as one
+//! document. Memory is bounded by one line or one document. It blocks, so it runs on a thread of its own, not
+//! in an async task.
 
 use std::io::{self, BufRead, Read};
 
@@ -8,24 +8,24 @@ use super::document::parse_document;
 use super::read::{Record, parse_line};
 use crate::input::Invalid;
 
-/// Twice what the longest item can be written as.
+/// Twice the length of the longest possible item.
 pub const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
-/// What is no file of lines is read whole.
+/// A file that is not line-based is read as a whole.
 pub const DOCUMENT_BYTES_MAX: u64 = 64 * 1024 * 1024;
-/// How an export of ours begins.
+/// How an export of Keepsake begins.
 const BEGINNING: &[u8] = b"{\"keepsake_export\"";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One piece of an import.
 pub(super) struct Piece {
-    /// "Line 3", "Entry 5"
+    /// Such as "Line 3" or "Entry 5".
     pub place: String,
-    /// Read so far.
+    /// Bytes read so far.
     pub bytes: u64,
     pub record: Result<Record, Invalid>,
 }
 
-/// Hands on each piece until `each` wants no more.
+/// Passes on each piece until `each` returns false.
 pub(super) fn read(mut source: impl BufRead, each: impl FnMut(Piece) -> bool) -> io::Result<()> {
     let mut head = Vec::new();
     let looked_at = (BYTE_ORDER_MARK.len() + BEGINNING.len()) as u64;
@@ -78,7 +78,7 @@ fn read_lines(mut source: impl BufRead, mut each: impl FnMut(Piece) -> bool) -> 
     Ok(())
 }
 
-/// To its end, without keeping it.
+/// Skips to the end of the line, without storing it.
 fn skip_line(source: &mut impl BufRead) -> io::Result<u64> {
     let mut skipped = 0;
     loop {

@@ -1,5 +1,4 @@
-//! The statements of the export. All run as the app role in a transaction that knows
-//! its user.
+//! The statements of the export. All run as the app role in a transaction that has set the user.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -9,7 +8,7 @@ use super::write::Overview;
 use crate::db::UserId;
 use crate::memories::day;
 
-/// The newest ids that there are, and the day as of which all is told; `None`: now.
+/// The newest ids at the start, and the day whose state is exported; `None`: now.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Last {
     pub as_of: Option<OffsetDateTime>,
@@ -37,7 +36,7 @@ pub async fn find_last(
     .await
 }
 
-/// Lengths are read off the rows' heads: no text is looked at.
+/// Lengths come from the rows' headers: no text is read.
 pub async fn weigh(conn: &mut PgConnection, user: UserId) -> Result<Overview, sqlx::Error> {
     sqlx::query_as!(
         Overview,
@@ -56,7 +55,7 @@ pub async fn weigh(conn: &mut PgConnection, user: UserId) -> Result<Overview, sq
     .await
 }
 
-/// None where the account is gone.
+/// `None` if the account no longer exists.
 pub async fn find_account(
     conn: &mut PgConnection,
     user: UserId,
@@ -83,7 +82,7 @@ pub async fn list_agents(
     .await
 }
 
-/// None where the user has changed nothing.
+/// `None` if the user has changed nothing.
 pub async fn find_embedding_settings(
     conn: &mut PgConnection,
     user: UserId,
@@ -99,7 +98,7 @@ pub async fn find_embedding_settings(
     .await
 }
 
-/// None where the user has changed nothing. The key is a secret and stays here.
+/// `None` if the user has changed nothing. The API key is a secret and is not read.
 pub async fn find_chat_settings(
     conn: &mut PgConnection,
     user: UserId,
@@ -114,7 +113,7 @@ pub async fn find_chat_settings(
     .await
 }
 
-/// None where none was written.
+/// `None` if none was written.
 pub async fn find_summary(
     conn: &mut PgConnection,
     user: UserId,
@@ -130,7 +129,7 @@ pub async fn find_summary(
     .await
 }
 
-/// Days on which a chat model was called: some hundreds at most.
+/// Days on which a chat model was called; a few hundred at most.
 pub async fn list_chat_spend(
     conn: &mut PgConnection,
     user: UserId,
@@ -168,8 +167,7 @@ pub async fn list_themes(
     .await
 }
 
-/// In the order of their ids, without their events. Turns have no theme and are left out: their
-/// sessions are exported.
+/// Ordered by id, without events. Turns are left out (they have no theme): their sessions are exported.
 pub async fn list_items(
     conn: &mut PgConnection,
     user: UserId,
@@ -241,7 +239,7 @@ pub async fn list_items(
     Ok(items)
 }
 
-/// Of these items, each with the item's id.
+/// The events of these items, each with the item's id.
 pub async fn list_events(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,7 +1,7 @@
-//! Imports by the page: a file is put aside in the data folder as it is uploaded, one of each user
-//! at a time, and then taken in beside the request; a row of numbers says how far it is. It has no
-//! name, so that wherever the server stops nothing of it is left. A server that stops leaves the row behind,
-//! which then says that it was interrupted: given again, nothing is doubled.
+//! Imports through the page: the uploaded file is stored in the data folder, one per user at a time, and
+//! imported in the background; a row holds the progress. The file has no name, so nothing of it remains when
+//! the server stops. The row then says that the import was interrupted; it can be repeated without
+//! duplicates.
 
 mod store;
 
@@ -21,13 +21,13 @@ use crate::embedding::Embeddings;
 use crate::input::sentence;
 
 pub const UPLOAD_BYTES_MAX: u64 = 256 * 1024 * 1024;
-/// What a form has around its file.
+/// Overhead of the form around its file.
 const FORM_BYTES_MAX: u64 = 64 * 1024;
-/// Of one server, each of [`UPLOAD_BYTES_MAX`] at most.
+/// Per server, each of at most [`UPLOAD_BYTES_MAX`].
 const UPLOADS_AT_ONCE: usize = 8;
-/// Of one server: each keeps a connection busy.
+/// Per server: each keeps a database connection busy.
 const IMPORTS_AT_ONCE: usize = 2;
-/// Whoever takes a file in says so far more often.
+/// A running import updates its row far more often.
 const SILENT_AFTER: Duration = Duration::seconds(30);
 
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +61,7 @@ pub enum State {
     Interrupted,
 }
 
-/// An import as the page shows it.
+/// An import, as the page shows it.
 #[derive(Clone, Debug)]
 pub struct Shown {
     pub state: State,
@@ -72,12 +72,12 @@ pub struct Shown {
     pub started_at: OffsetDateTime,
 }
 
-/// Cheap to clone; one is made at the start.
+/// Cheap to clone; created once at the start.
 #[derive(Clone)]
 pub struct Imports {
     db: Db,
     embeddings: Embeddings,
-    /// Not a RAM disk, as the system's folder for temporary files often is.
+    /// On disk, while the system's temporary folder is often a RAM disk.
     folder: PathBuf,
     uploading: Arc<Mutex<HashSet<UserId>>>,
     under_way: Arc<AtomicUsize>,
@@ -94,7 +94,8 @@ impl Imports {
         }
     }
 
-    /// Before anything of an upload is read. `declared_bytes` is what its head says.
+    /// Checks the limits before anything of an upload is read. `declared_bytes` is the request's
+    /// `Content-Length`.
     pub async fn admit(
         &self,
         user: UserId,
@@ -119,7 +120,7 @@ impl Imports {
         })
     }
 
-    /// Takes the file in from its beginning, beside the caller.
+    /// Starts to import the file in the background.
     pub async fn begin(&self, upload: Upload) -> Result<(), UploadError> {
         let Upload {
             user,
@@ -162,7 +163,7 @@ impl Imports {
         }
     }
 
-    /// What cannot be noted is noted with the next batch, or shown as interrupted.
+    /// If the row cannot be updated, the next batch does it, or the import is shown as interrupted.
     async fn note(&self, user: UserId, id: i64, outcome: &Outcome, is_done: bool) {
         let note = async {
             let mut tx = self.db.as_user(user).await?;
@@ -182,7 +183,7 @@ impl Imports {
         let _: Result<(), sqlx::Error> = end.await;
     }
 
-    /// The last import of the user.
+    /// The user's latest import.
     pub async fn last(&self, user: UserId) -> Result<Option<Shown>, sqlx::Error> {
         let mut tx = self.db.as_user(user).await?;
         let found = store::find_last(&mut tx, user).await?;
@@ -217,7 +218,7 @@ impl Imports {
     }
 }
 
-/// One of the few imports that run; given back when it is dropped.
+/// A permit for one running import; released on drop.
 struct Turn(Arc<AtomicUsize>);
 
 impl Turn {
@@ -236,7 +237,7 @@ impl Drop for Turn {
     }
 }
 
-/// A file as it comes in.
+/// A file that is being uploaded.
 pub struct Upload {
     user: UserId,
     file: tokio::fs::File,
@@ -245,8 +246,10 @@ pub struct Upload {
 }
 
 impl Upload {
+    /// Appends a chunk.
+    ///
     /// # Errors
-    /// Past [`UPLOAD_BYTES_MAX`] before the chunk is written.
+    /// [`UploadError::TooLarge`] beyond [`UPLOAD_BYTES_MAX`], before the chunk is written, or a failed write.
     pub async fn write(&mut self, chunk: &[u8]) -> Result<(), UploadError> {
         self.bytes += chunk.len() as u64;
         if self.bytes > UPLOAD_BYTES_MAX {
@@ -267,7 +270,7 @@ impl Upload {
     }
 }
 
-/// The one upload of a user; given back when it is dropped.
+/// A permit for the user's only upload; released on drop.
 struct Slot {
     uploading: Arc<Mutex<HashSet<UserId>>>,
     user: UserId,

@@ -1,6 +1,6 @@
-//! The export, a piece at a time: each piece is read in a short transaction of its
-//! own, so that a slow reader holds up nobody, and memory is bounded by one piece.
-//! What is added after it began is not in it; nothing of it is ever a secret.
+//! The export, one piece at a time: each piece is read in its own short transaction, so that a slow client
+//! holds no transaction open and memory is bounded by one piece. What is added after the start is not
+//! included. It never contains a secret.
 
 use serde::Serialize;
 use serde_json::json;
@@ -16,11 +16,11 @@ use super::{FORM_VERSION, sessions, store};
 use crate::db::{Db, UserId};
 use crate::memories::{Day, learned};
 
-/// Items of a piece: at most some 16 MB, where each is as long as it may be.
+/// Items per piece: at most about 16 MB, if each has the maximum length.
 const ITEMS_A_PIECE: i64 = 200;
-/// Themes, and calls, which are short.
+/// Themes and calls, which are short.
 const ROWS_A_PIECE: i64 = 1_000;
-/// Messages of a piece: at most some 40 MB, where each is as long as it may be.
+/// Messages per piece: at most about 40 MB, if each has the maximum length.
 const MESSAGES_A_PIECE: i64 = 100;
 /// A revision may have 1 MiB.
 const REVISIONS_A_PIECE: i64 = 10;
@@ -30,12 +30,12 @@ const REVISIONS_A_PIECE: i64 = 10;
 pub struct Overview {
     pub items: i64,
     pub calls: i64,
-    /// An estimate of the file.
+    /// Estimated size of the file.
     pub bytes: i64,
 }
 
 impl Overview {
-    /// Of the user, before anything is written.
+    /// Counts before anything is written.
     pub async fn of(db: &Db, user: UserId) -> Result<Self, sqlx::Error> {
         let mut tx = db.as_user(user).await?;
         let overview = store::weigh(&mut tx, user).await?;
@@ -44,12 +44,12 @@ impl Overview {
     }
 }
 
-/// An export under way.
+/// An export in progress.
 pub struct Export {
     db: Db,
     user: UserId,
     stage: Stage,
-    /// The last that there was when it began.
+    /// The newest rows at the start.
     last: store::Last,
     counts: Counts,
     now: OffsetDateTime,
@@ -72,7 +72,7 @@ enum Stage {
     Documents {
         after: i64,
     },
-    /// A document, and a revision of it.
+    /// By document, and revision within it.
     Revisions {
         after: (i64, i32),
     },
@@ -85,7 +85,7 @@ enum Stage {
     Sessions {
         after: i64,
     },
-    /// A session, and a position in it.
+    /// By session, and position within it.
     Messages {
         after: (i64, i32),
     },
@@ -99,7 +99,7 @@ enum Stage {
     Done,
 }
 
-/// What was written; the last line says it, so that a file that was cut off is noticed.
+/// Record counts for the last line, which show whether a file is complete.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 struct Counts {
     themes: usize,
@@ -118,7 +118,7 @@ struct Counts {
     calls: usize,
 }
 
-/// One line that says what kind of record it is.
+/// One line, with the kind of its record.
 #[derive(Serialize)]
 struct Line<'a, T: Serialize> {
     record: &'static str,
@@ -127,7 +127,7 @@ struct Line<'a, T: Serialize> {
 }
 
 impl Export {
-    /// Nothing is read before the first piece is asked for.
+    /// Reads nothing until the first piece is requested.
     pub fn new(db: &Db, user: UserId, now: OffsetDateTime) -> Self {
         Self {
             db: db.clone(),
@@ -139,19 +139,19 @@ impl Export {
         }
     }
 
-    /// All of it as it was known then.
+    /// Exports the state as it was known then.
     pub fn as_of(mut self, day: &Day) -> Self {
         self.last.as_of = day.as_of;
         self
     }
 
-    /// Items, messages and calls that were written so far.
+    /// Items, messages and calls written so far.
     pub fn written(&self) -> u64 {
         (self.counts.items + self.counts.messages + self.counts.calls) as u64
     }
 
-    /// Whole lines; `None` when all are written. After an error it is over, and the
-    /// file has no last line.
+    /// The next whole lines; `None` at the end. After an error the export is over, and the file has no last
+    /// line.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, sqlx::Error> {
         loop {
             let mut lines = Vec::new();
@@ -193,7 +193,7 @@ impl Export {
         let spent = store::list_chat_spend(&mut tx, self.user).await?;
         let summary = store::find_summary(&mut tx, self.user).await?;
         tx.commit().await?;
-        // By hand: the version comes first, by which an import knows the file.
+        // Written by hand, since the version must come first for an import to recognise the file.
         let at = self.now.format(&Rfc3339).unwrap_or_default();
         let as_of = self.last.as_of.and_then(|at| at.format(&Rfc3339).ok());
         let as_of = as_of.map_or(String::new(), |at| format!(",\"as_of\":\"{at}\""));
@@ -208,7 +208,7 @@ impl Export {
             .for_each(|row| write(lines, "embedding_settings", row));
         chat.iter()
             .for_each(|row| write(lines, "chat_settings", row));
-        // Of today: what it cost, and what was written of what is known by now.
+        // Only the current state: these rows have no history.
         if self.last.as_of.is_none() {
             spent.iter().for_each(|row| write(lines, "chat_spend", row));
             summary.iter().for_each(|row| write(lines, "summary", row));
@@ -329,11 +329,11 @@ impl Export {
         if let Some(row) = rows.last() {
             return Ok(Stage::Origins { after: row.item });
         }
-        // Nobody kept when it was said.
+        // It is not recorded since when they apply.
         if self.last.as_of.is_some() {
             return Ok(Stage::Sessions { after: 0 });
         }
-        // The oldest first, so that an import ends with the same latest.
+        // Oldest first, so that an import keeps the same order.
         let unwanted = learned::list_unwanted(&self.db, self.user).await?;
         for one in unwanted.into_iter().rev() {
             let (text, item) = (one.text, one.item.map(|item| item.0));
@@ -407,7 +407,7 @@ fn write(lines: &mut Vec<u8>, record: &'static str, row: &impl Serialize) {
     write_value(lines, &Line { record, row });
 }
 
-/// Into memory, and of types that JSON can say: it does not fail.
+/// Writes to memory, of types that JSON can represent: cannot fail.
 fn write_value(lines: &mut Vec<u8>, value: &impl Serialize) {
     serde_json::to_writer(&mut *lines, value).ok();
     lines.push(b'\n');

@@ -1,4 +1,5 @@
-//! Removes what has run out: web sessions, links, old activity, old runs, old changes, what old sessions were told.
+//! Deletes what has expired: web sessions, links, old activity, old runs, old changes, and the recall state
+//! of old sessions.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Completes sessions that have been still, and at night those that pause.
+//! Completes sessions after 30 idle minutes, and at night after a short pause.
 
 use time::macros::time;
 
@@ -9,7 +9,7 @@ use crate::sessions;
 pub static JOB: Job = Job {
     name: "complete",
     title: "Completion",
-    about: "Completes sessions that have been still for 30 minutes. At the time of its schedule, 2 minutes are enough.",
+    about: "Completes sessions that have been inactive for 30 minutes. At the time of its schedule, 2 minutes are enough.",
     work: Work::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();

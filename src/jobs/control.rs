@@ -1,5 +1,5 @@
-//! What an admin may do about jobs: run one now, pause it, resume it, set its schedule, try again
-//! what failed. Each act is recorded in the transaction that does it, where it changes anything.
+//! What an admin may do with jobs: run one now, pause it, resume it, set its schedule, retry failures. Each
+//! change is recorded in the same transaction.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -11,14 +11,14 @@ use crate::db::Db;
 use crate::queue::{self, SERVER, store};
 
 impl Job {
-    /// Without the sweep, lost pushes stay lost, and every worker seems to be gone.
+    /// The sweep cannot be paused: it recovers lost pushes, and its runs show that workers are alive.
     pub fn can_pause(&self) -> bool {
         self.name != sweep::JOB.name
     }
 }
 
-/// A job of users has a row for each who has work: those are due now, and the sweep looks for
-/// others. Returns how many users waited; `None` while the job is paused.
+/// Makes the job due now for every user who has a row, and starts the sweep to find others. Returns how many
+/// rows it brought forward; `None` while the job is paused.
 pub async fn run_now(
     db: &Db,
     job: &'static Job,
@@ -42,8 +42,8 @@ pub async fn run_now(
     Ok(Some(users))
 }
 
-/// What runs goes on to the end of its slice; nothing of the job begins until it is resumed.
-/// False where it was paused before.
+/// Pauses a job. Current slices run to their end; no new one begins until it is resumed. False if it was
+/// already paused.
 pub async fn pause(db: &Db, job: &'static Job, now: OffsetDateTime) -> Result<bool, sqlx::Error> {
     let mut tx = db.as_system().await?;
     let is_changed = store::pause(&mut tx, job.name, now).await?;
@@ -54,7 +54,7 @@ pub async fn pause(db: &Db, job: &'static Job, now: OffsetDateTime) -> Result<bo
     Ok(is_changed)
 }
 
-/// False where it was not paused.
+/// Resumes a job. False if it was not paused.
 pub async fn resume(db: &Db, job: &'static Job, now: OffsetDateTime) -> Result<bool, sqlx::Error> {
     let mut tx = db.as_system().await?;
     let is_changed = store::resume(&mut tx, job.name).await?;
@@ -65,8 +65,8 @@ pub async fn resume(db: &Db, job: &'static Job, now: OffsetDateTime) -> Result<b
     Ok(is_changed)
 }
 
-/// In place of the job's own. Where the new time has passed today, what was open before it is due
-/// now. False where it was so before.
+/// Overrides the job's own schedule. If the new time has passed today, users whose last run is older than it
+/// are due now. False if nothing changed.
 pub async fn set_schedule(
     db: &Db,
     job: &'static Job,
@@ -82,7 +82,7 @@ pub async fn set_schedule(
     Ok(is_changed)
 }
 
-/// Back to the job's own schedule. False where it has that.
+/// Restores the job's own schedule. False if it was in force already.
 pub async fn unset_schedule(
     db: &Db,
     job: &'static Job,
@@ -97,7 +97,7 @@ pub async fn unset_schedule(
     Ok(is_changed)
 }
 
-/// All runs that failed, of one job or of all. Returns how many there were.
+/// Retries all failed runs, of one job or of all. Returns how many there were.
 pub async fn retry_failed(
     db: &Db,
     job: Option<&'static Job>,

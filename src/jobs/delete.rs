@@ -1,4 +1,4 @@
-//! Deletes permanently the memories whose person asked for it, once the time for Undo is over.
+//! Deletes memories for good, once their undo period is over.
 
 use super::{Job, Next, Work};
 use crate::{erasure, memories, queue};
@@ -6,7 +6,7 @@ use crate::{erasure, memories, queue};
 pub static JOB: Job = Job {
     name: queue::DELETE,
     title: "Deletion",
-    about: "Deletes memories whose permanent deletion was asked for.",
+    about: "Deletes memories permanently, as requested.",
     work: Work::OfUsers(|context| {
         Box::pin(async move { Ok(memories::manage::users_with_deletions(&context.db).await?) })
     }),

@@ -1,15 +1,16 @@
-//! Where several sessions have ended and nothing was added for a while, the chat model reads what they were about together.
+//! After several sessions have ended and nothing was added for a while, the chat model reads their episodes
+//! together.
 
 use time::Duration;
 
 use super::{Job, Work};
 use crate::consolidation::{Consolidation, Round, dreaming};
 
-/// Of one look.
+/// Users per look-up.
 const USERS_MAX: i64 = 1_000;
-/// After a dream, whatever it was.
+/// After a dream, whatever its outcome.
 const NEXT_AFTER: Duration = dreaming::QUIET_FOR;
-/// After a model that did not answer.
+/// After the model did not answer.
 const AGAIN_AFTER: Duration = Duration::hours(1);
 
 pub static JOB: Job = Job {
@@ -24,7 +25,7 @@ pub static JOB: Job = Job {
         })
     }),
     schedule: None,
-    // Mostly they wait for a model.
+    // Runs mostly wait for a model.
     at_once: 4,
     run: |context, user, slice| {
         Box::pin(async move {

@@ -1,4 +1,4 @@
-//! Turns pending texts into vectors.
+//! Embeds pending texts.
 
 use super::{Failure, Job, JobContext, Next, Work};
 use crate::embedding::{Drained, EmbeddingError};
@@ -7,7 +7,7 @@ use crate::queue;
 pub static JOB: Job = Job {
     name: queue::EMBED,
     title: "Vectors",
-    about: "Turns new texts into vectors, and all of them when the model changes.",
+    about: "Embeds new texts, and all texts when the model changes.",
     work: Work::OfUsers(|context: JobContext| {
         Box::pin(async move {
             context.embeddings.take_offered().await?;
@@ -17,7 +17,7 @@ pub static JOB: Job = Job {
         })
     }),
     schedule: None,
-    // Mostly they wait for a provider; of the builtin model there are half as many.
+    // Runs mostly wait for a provider; at most half as many call the same one.
     at_once: 8,
     run: |context, user, slice| {
         Box::pin(async move { Ok(context.embeddings.drain(user, &slice).await?.into()) })

@@ -1,4 +1,4 @@
-//! At night the chat model reads memories that name little, before sessions are completed.
+//! At night, before sessions are completed, the chat model reads memories that name few entities.
 
 use time::macros::time;
 
@@ -12,7 +12,7 @@ pub static JOB: Job = Job {
     about: "Reads memories that name little for people, projects and places with the chat model, 50 of a user a night.",
     work: Work::OfUsers(|context| Box::pin(async move { context.due(&JOB).await })),
     schedule: Some(Schedule::daily(time!(2:00))),
-    // Mostly they wait for a model.
+    // Runs mostly wait for a model.
     at_once: 4,
     run: |context, user, slice| {
         Box::pin(async move {

@@ -1,4 +1,4 @@
-//! The upkeep of entities: new names are found in what was said before, and new entities compared with the others.
+//! Maintains entities: looks for new names in older texts, and compares new entities with existing ones.
 
 use super::{Job, Next, Work};
 use crate::entities::upkeep;

@@ -1,4 +1,4 @@
-//! Erases the accounts whose erasure has begun, a bounded step after another.
+//! Erases accounts in bounded steps.
 
 use time::Duration;
 
@@ -6,13 +6,13 @@ use super::{Job, Next, Work};
 use crate::erasure::{self, Step};
 use crate::queue;
 
-/// While another job of the account runs.
+/// Retry delay while another job of the account runs.
 const LOOK_AGAIN_AFTER: Duration = Duration::seconds(1);
 
 pub static JOB: Job = Job {
     name: queue::ERASE,
     title: "Erasure",
-    about: "Erases accounts whose erasure was asked for.",
+    about: "Deletes accounts permanently, as requested.",
     work: Work::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();

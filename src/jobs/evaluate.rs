@@ -1,4 +1,4 @@
-//! Measures what a rebuild did to what is found, where its user asks for that.
+//! Measures how a rebuild changed search results, when a user asks for it.
 
 use super::{Failure, Job, JobContext, Work};
 use crate::evaluation::{Evaluation, EvaluationError};
@@ -7,7 +7,7 @@ use crate::queue;
 pub static JOB: Job = Job {
     name: queue::EVALUATE,
     title: "Evaluation",
-    about: "Measures what a change of the model did to what is found, where its user asks for that.",
+    about: "Measures how a change of the model changed search, where the user requests it.",
     work: Work::OfUsers(|context: JobContext| {
         Box::pin(async move {
             let now = context.now();

@@ -1,4 +1,4 @@
-//! Archives memories whose time is over, and removes such episodes.
+//! Archives expired memories, and deletes expired episodes.
 
 use super::{Job, Next, Work};
 use crate::consolidation::episodes;
@@ -7,7 +7,7 @@ use crate::memories;
 pub static JOB: Job = Job {
     name: "expire",
     title: "Expiry",
-    about: "Archives memories that have expired, and removes episodes that have.",
+    about: "Archives expired memories and removes expired episodes.",
     work: Work::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();

@@ -1,4 +1,4 @@
-//! Reads completed sessions for what is to be remembered. The ledger says what is due.
+//! Extracts memories from completed sessions. The ledger holds what is due.
 
 use std::panic::AssertUnwindSafe;
 
@@ -11,7 +11,7 @@ use crate::queue;
 pub static JOB: Job = Job {
     name: queue::EXTRACT,
     title: "Sessions",
-    about: "Reads completed sessions with the chat model, and keeps what is worth it.",
+    about: "Extracts memories from completed sessions with the chat model.",
     work: Work::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
@@ -21,7 +21,7 @@ pub static JOB: Job = Job {
         })
     }),
     schedule: None,
-    // Mostly they wait for a model.
+    // Runs mostly wait for a model.
     at_once: 8,
     run: |context, user, slice| {
         Box::pin(async move {
@@ -37,7 +37,7 @@ pub static JOB: Job = Job {
                 let reading = AssertUnwindSafe(consolidation.extract(due)).catch_unwind();
                 match reading.await {
                     Ok(ended) => ended?,
-                    Err(_) => consolidation.fell_over(due).await?,
+                    Err(_) => consolidation.record_panic(due).await?,
                 }
                 slice.note(1, 0);
             }

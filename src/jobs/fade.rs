@@ -1,4 +1,4 @@
-//! At night memories that nobody has used for long are archived, after sessions were read.
+//! At night, after sessions were read, archives memories that nobody has used for long.
 
 use time::macros::time;
 
@@ -9,7 +9,7 @@ use crate::memories::fading;
 pub static JOB: Job = Job {
     name: "fade",
     title: "Fading",
-    about: "Archives memories that nobody has used for so long that they are weak, for users who have it on.",
+    about: "Archives memories that have faded because they were not used, for users who switched this on.",
     work: Work::OfUsers(|context| Box::pin(async move { context.due(&JOB).await })),
     schedule: Some(Schedule::daily(time!(4:00))),
     at_once: 2,

@@ -1,14 +1,14 @@
-//! All background work: one list of jobs ([`JOBS`]), and one runner for them (`runner.rs`). A job is
-//! one file here and one line in the list: its name, where it finds work, and the operation of the
-//! domain that it calls, for one user at a time and in slices of about two seconds.
+//! All background work: one list of jobs ([`JOBS`]), and one runner for them (`runner.rs`). A job is one file
+//! here and one line in the list: its name, how it finds work, and the domain operation that it calls, for
+//! one user at a time and in slices of about two seconds.
 //!
-//! Due work stands in `job_queue` (src/queue), which a fair claim empties: of each job, users who have
-//! waited for [`PATIENCE`](crate::queue::PATIENCE) come first, then whoever has least to do. The rows are hints. Every minute
-//! the job `sweep` asks each job for its work and pushes what is missing.
+//! Due work is in `job_queue` (src/queue). Claims are fair: within a job, users who have waited for
+//! [`PATIENCE`](crate::queue::PATIENCE) come first, then those with the least work. The rows are hints: every
+//! minute the job `sweep` asks each job for its work and pushes what is missing.
 //!
-//! apalis drives the runs, over a backend of ours: its own for PostgreSQL fetches in order of arrival,
-//! which is not fair, keeps no back-off, and needed 380 lines of remedies for one queue of five
-//! (docs/configure.md, "Background work").
+//! apalis drives the runs over our own backend. Its PostgreSQL backend fetches in order of arrival, which is
+//! not fair, and has no backoff; one queue of five needed 380 lines of workarounds (docs/configure.md,
+//! "Background work").
 
 mod cleanup;
 mod complete;
@@ -68,13 +68,13 @@ pub static JOBS: [&Job; 17] = [
     &cleanup::JOB,
 ];
 
-/// What jobs work with.
+/// What every job's functions receive.
 #[derive(Clone)]
 pub struct JobContext {
     pub db: Db,
     pub embeddings: Embeddings,
     pub search: Search,
-    /// The process's own: what waits in it is written before what it is about goes.
+    /// This process's own, so that an erasure can flush its buffered calls first.
     pub activity: Activity,
 }
 
@@ -94,49 +94,48 @@ impl JobContext {
 }
 
 pub struct Job {
-    /// Stable: a column, a metric's label and a command's argument.
+    /// Stable: used in a column, as a metric label and as a command argument.
     pub name: &'static str,
     pub title: &'static str,
-    /// What it does, in one sentence.
+    /// What the job does, in one sentence.
     pub about: &'static str,
     pub work: Work,
-    /// Of a job of users, in each user's time zone; an admin may set another (`schedule.rs`).
+    /// For jobs of users, in each user's time zone; an admin may override it (`schedule.rs`).
     pub schedule: Option<Schedule>,
-    /// Runs of one process at once, of which half at most call the same provider; of one user there
-    /// is never more than one.
+    /// Concurrent runs per process; at most half of them call the same provider. One user has at most one.
     pub at_once: usize,
     pub run: fn(JobContext, UserId, Arc<Slice>) -> Running,
 }
 
 pub enum Work {
-    /// Of users: who has work, and since when or from when on.
+    /// For users: finds who has work, and when it is due.
     OfUsers(fn(JobContext) -> Finding),
-    /// Of the server, so often.
+    /// For the server: runs at this interval.
     OfServer(StdDuration),
 }
 
 pub type Running = BoxFuture<'static, Result<Next, Failure>>;
 pub type Finding = BoxFuture<'static, Result<Vec<(UserId, OffsetDateTime)>, Failure>>;
 
-/// What a run leaves.
+/// When the job runs next for this user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     Done,
-    /// About so much more, for another slice.
+    /// About this many rows are left for another slice.
     More(usize),
-    /// Something may not be tried before.
+    /// Not before this time.
     At(OffsetDateTime),
 }
 
-/// Why a run failed; it is tried again later, twice as long each time.
+/// Why a run failed. It is retried with exponential backoff.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// The account was erased meanwhile: there is nothing to try again.
+    /// The account was erased in the meantime: not retryable.
     #[error("the account is gone")]
     Gone,
     #[error("the database refused a statement or could not be reached")]
     Database(#[source] sqlx::Error),
-    /// A sentence without content.
+    /// A sentence without user content.
     #[error("{0}")]
     Other(String),
 }
@@ -151,7 +150,7 @@ impl From<sqlx::Error> for Failure {
 }
 
 impl Job {
-    /// When it runs, in words; `schedule` is the one in force.
+    /// When the job runs, in words; `schedule` is the effective one.
     pub fn when(&self, schedule: Option<Schedule>) -> String {
         match (schedule, &self.work) {
             (Some(schedule), _) => format!("{schedule}, in each user's time zone"),
@@ -162,7 +161,7 @@ impl Job {
     }
 }
 
-/// The job of that name.
+/// Finds a job by its name.
 pub fn find(name: &str) -> Option<&'static Job> {
     JOBS.iter().copied().find(|job| job.name == name)
 }

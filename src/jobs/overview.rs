@@ -1,5 +1,4 @@
-//! How all jobs stand, for whoever looks after the server: numbers, times and sentences without
-//! content.
+//! The state of all jobs, for admins: numbers, times and sentences without user content.
 
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
@@ -9,26 +8,26 @@ use crate::clock::Schedule;
 use crate::queue::runs::store::{self as runs_store, DayRuns, LastRun};
 use crate::queue::store::{self, FailedJob, JobCounts};
 
-/// Today included.
+/// Including today.
 pub const DAYS_COUNTED: i64 = 30;
-/// Those that come next.
+/// Failed runs that are listed, next retry first.
 const FAILED_SHOWN: i64 = 50;
 
 pub struct Overview {
-    /// All of [`JOBS`], in their order.
+    /// All of [`JOBS`], in the same order.
     pub jobs: Vec<JobState>,
     pub failed: Vec<FailedJob>,
-    /// Of the last [`DAYS_COUNTED`]; a day without a run is not among them.
+    /// The last [`DAYS_COUNTED`] days, without days on which nothing ran.
     pub days: Vec<DayRuns>,
 }
 
 pub struct JobState {
     pub job: &'static Job,
-    /// `None`: it has no row in the queue.
+    /// `None` if the job has no row in the queue.
     pub counts: Option<JobCounts>,
     pub last: Option<LastRun>,
     pub paused_at: Option<OffsetDateTime>,
-    /// Set by an admin, in place of the job's own.
+    /// Set by an admin, instead of the job's own.
     pub set_schedule: Option<Schedule>,
 }
 
@@ -37,7 +36,7 @@ impl JobState {
         self.counts.as_ref().map_or(0, |counts| counts.failed)
     }
 
-    /// The one in force.
+    /// The effective schedule.
     pub fn schedule(&self) -> Option<Schedule> {
         self.set_schedule.or(self.job.schedule)
     }
@@ -48,7 +47,7 @@ impl JobState {
     }
 }
 
-/// On a connection of the system role, as [`states`].
+/// Needs a connection of the system role, like [`states`].
 pub async fn overview(
     conn: &mut PgConnection,
     now: OffsetDateTime,

@@ -1,4 +1,4 @@
-//! Makes the passages of what was kept before there were any.
+//! Creates passages for texts that were stored before passages existed.
 
 use super::{Job, Next, Work};
 use crate::memories::passages;
@@ -6,7 +6,7 @@ use crate::memories::passages;
 pub static JOB: Job = Job {
     name: "passages",
     title: "Passages",
-    about: "Prepares memories that were kept by an older version for search.",
+    about: "Prepares memories of an older version for search.",
     work: Work::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();

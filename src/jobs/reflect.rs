@@ -1,4 +1,4 @@
-//! On Sunday night the chat model writes what the week was about, while sessions of the night are completed.
+//! On Sunday night, when sessions are completed, the chat model writes what the week was about.
 
 use time::macros::time;
 use time::{Duration, Weekday};
@@ -7,7 +7,7 @@ use super::{Job, Work};
 use crate::clock::Schedule;
 use crate::consolidation::{Consolidation, Round};
 
-/// After a model that did not answer.
+/// After the model did not answer.
 const AGAIN_AFTER: Duration = Duration::hours(1);
 
 pub static JOB: Job = Job {
@@ -16,7 +16,7 @@ pub static JOB: Job = Job {
     about: "Writes what a week was about with the chat model, of users of whom three memories or more were kept in it.",
     work: Work::OfUsers(|context| Box::pin(async move { context.due(&JOB).await })),
     schedule: Some(Schedule::weekly(Weekday::Sunday, time!(3:00))),
-    // Mostly they wait for a model.
+    // Runs mostly wait for a model.
     at_once: 4,
     run: |context, user, slice| {
         Box::pin(async move {

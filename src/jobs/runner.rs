@@ -1,5 +1,5 @@
-//! Claims what is due, runs it, and writes how it ended. A run that fails, falls over or is killed
-//! costs nobody else anything: its own row backs off.
+//! Claims due jobs, runs them, and records how each run ended. A run that fails, panics or is killed affects
+//! only its own row, which backs off.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -29,23 +29,23 @@ use crate::metrics;
 use crate::queue::store::{Claim, End, Room};
 use crate::queue::{self, BACK_OFF_MAX, SERVER, Slice};
 
-/// What is pushed waits so long at most, and what comes meanwhile is worked on together: who adds on
-/// and on is worked off a few times a second, not once for each text.
+/// The maximum latency of a push. What is pushed in the meantime runs as one batch, so that a stream of adds
+/// causes a few runs a second, not one per text.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
-/// While the database is away.
+/// While the database is unreachable.
 const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(1);
 const RENEW_EVERY: Duration = Duration::from_secs(5);
-/// Runs that are under way when the server stops have this long.
+/// How long runs may continue after the server is told to stop.
 const DRAIN_MAX: Duration = Duration::from_secs(25);
 const BACK_OFF: TimeDuration = TimeDuration::seconds(2);
-const FELL_OVER: &str = "it fell over; the server's log says where";
+const PANICKED: &str = "it failed unexpectedly; see the server's log";
 
-/// Runs all jobs until `stop` turns true.
+/// Runs all jobs until `stop` becomes true.
 pub async fn run(context: JobContext, stop: watch::Receiver<bool>) {
     work(Runner::new(context, stop)).await;
 }
 
-/// Runs a runner's jobs until its `stop` turns true.
+/// Runs the runner's jobs until its `stop` becomes true.
 pub async fn work(runner: Runner) {
     let mut stop = runner.stop.clone();
     let runner = Arc::new(runner);
@@ -65,7 +65,7 @@ pub async fn work(runner: Runner) {
     }
 }
 
-/// Until the runner is to stop, or whatever ends the worker.
+/// Runs one apalis worker until the runner stops or the worker fails.
 async fn work_once(runner: &Arc<Runner>) {
     let (sender, receiver) = mpsc::channel(1);
     let worker_context = WorkerContext::new("keepsake");
@@ -75,7 +75,7 @@ async fn work_once(runner: &Arc<Runner>) {
         .build(run_claim);
     let claiming = async {
         runner.keep_claiming(sender).await;
-        // It ends when its runs have.
+        // The worker ends once its runs have.
         worker_context.stop().ok();
     };
     if let ((), Err(error)) = tokio::join!(claiming, worker.run()) {
@@ -88,7 +88,7 @@ async fn run_claim(claim: Claim, runner: Data<Arc<Runner>>) -> Result<(), BoxDyn
     Ok(())
 }
 
-/// The claims of one process, as apalis takes them.
+/// The claims of this process, as an apalis backend.
 struct Claims(mpsc::Receiver<Claim>);
 
 impl Backend for Claims {
@@ -138,14 +138,14 @@ impl BackendConfig for Claims {
     }
 }
 
-/// The runs of one process.
+/// Runs jobs in this process.
 pub struct Runner {
     context: JobContext,
     stop: watch::Receiver<bool>,
     jobs: Vec<&'static Job>,
-    /// Whose alone.
+    /// Restricts the runner to one user.
     only: Option<UserId>,
-    /// Of this process alone.
+    /// The id of this process's leases.
     lease: i64,
     running: Mutex<HashSet<(UserId, &'static str)>>,
     ended: Notify,
@@ -164,7 +164,7 @@ impl Runner {
         }
     }
 
-    /// Only these jobs, of one user or of all.
+    /// Restricts the runner to these jobs, for one user or for all.
     pub fn of(self, jobs: &[&'static Job], only: Option<UserId>) -> Self {
         Self {
             jobs: jobs.to_vec(),
@@ -200,7 +200,7 @@ impl Runner {
         }
     }
 
-    /// The server's own jobs: the sweep is due at once, the others when they would have been.
+    /// Makes the server's own jobs due at once, so that a start does not wait for their interval.
     async fn prepare(&self) -> Result<(), sqlx::Error> {
         let now = self.context.now();
         let mut conn = self.context.db.system_connection().await?;
@@ -213,7 +213,7 @@ impl Runner {
         Ok(())
     }
 
-    /// Takes what is due, as much as there is room for.
+    /// Claims due jobs, up to the free capacity.
     async fn claim(&self) -> Result<Vec<Claim>, sqlx::Error> {
         let rooms: Vec<Room> = {
             let running = self.running();
@@ -228,17 +228,17 @@ impl Runner {
             rooms.filter(|room| room.places > 0).collect()
         };
         let now = self.context.now();
-        let mut tx = self.context.db.as_system_again().await?;
+        let mut tx = self.context.db.as_system_async_commit().await?;
         let mut claims = queue::store::claim(&mut tx, self.lease, &rooms, self.only, now).await?;
         tx.commit().await?;
-        // A run whose lease ran out while the database was away is still under way.
+        // After its lease expired during a database outage, a run may still be in progress here.
         claims.retain(|claim| {
             super::find(&claim.job).is_some_and(|job| self.running().insert((claim.user, job.name)))
         });
         Ok(claims)
     }
 
-    /// Runs what is due at this moment, one after the other, until nothing is.
+    /// Runs everything that is due now, one run after another, until nothing is.
     pub async fn run_due(&self) -> Result<Totals, sqlx::Error> {
         self.prepare().await?;
         let running = async {
@@ -276,7 +276,7 @@ impl Runner {
         }
     }
 
-    /// One slice of a claim, to its end in the queue's row.
+    /// Runs one slice of a claim, and writes its end to the queue's row.
     async fn run_one(&self, claim: Claim) -> Totals {
         let Some(job) = super::find(&claim.job) else {
             return Totals::default();
@@ -284,7 +284,7 @@ impl Runner {
         let span = tracing::error_span!("job", job = job.name);
         let totals = self.run_in_span(job, &claim).instrument(span).await;
         let mut running = self.running();
-        // Others may wait for the place; who has more to do, for the next slice.
+        // Claim again at once: others may wait for this place, or this user has more to do.
         let was_full = running.iter().filter(|r| r.1 == job.name).count() >= job.at_once;
         running.remove(&(claim.user, job.name));
         if was_full || totals.has_more {
@@ -296,13 +296,13 @@ impl Runner {
     async fn run_in_span(&self, job: &'static Job, claim: &Claim) -> Totals {
         let (began, started_at) = (Instant::now(), self.context.now());
         let slice = Arc::new(Slice::begin(self.stop.clone()));
-        // In a task of its own, that ends with this.
+        // In its own task, which is aborted when this future is dropped.
         let mut task = JoinSet::new();
         let running = (job.run)(self.context.clone(), claim.user, slice.clone());
         task.spawn(AssertUnwindSafe(running).catch_unwind().in_current_span());
         let ended = match task.join_next().await {
             Some(Ok(Ok(ended))) => ended,
-            _ => Err(Failure::Other(FELL_OVER.to_owned())),
+            _ => Err(Failure::Other(PANICKED.to_owned())),
         };
         let outcome = if ended.is_ok() { "ok" } else { "failed" };
         metrics::job_ended(job.name, outcome, began.elapsed());
@@ -321,7 +321,7 @@ impl Runner {
             said: slice.said(),
             endpoint: slice.endpoint(),
         };
-        // Until then it counts as running, and its lease is renewed.
+        // Until the end is written, the run counts as running and its lease is renewed.
         while let Err(error) = self.finish(&run, &ended).await {
             tracing::warn!(user = claim.user.0, %error, "the end of a run could not be written; trying again in a moment");
             if *self.stop.borrow() {
@@ -363,7 +363,7 @@ impl Runner {
             endpoint: run.endpoint,
             problem: problem.as_deref(),
         };
-        let mut tx = self.context.db.as_system_again().await?;
+        let mut tx = self.context.db.as_system_async_commit().await?;
         let is_ours = queue::store::finish(&mut tx, self.lease, run.claim, &end, now).await?;
         let (done, failed) = run.counts;
         let said = problem.as_deref().or(run.said);
@@ -389,7 +389,7 @@ impl Runner {
     }
 }
 
-/// What a run has done.
+/// What one or more runs have done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     pub done: u32,
@@ -417,7 +417,7 @@ struct Run<'a> {
     endpoint: Option<i64>,
 }
 
-/// Twice as long each time, within a quarter of chance.
+/// Exponential backoff with ±25 % jitter.
 fn back_off(attempts: i32) -> TimeDuration {
     let doublings = u32::try_from(attempts - 1).unwrap_or(0).min(12);
     let planned = (BACK_OFF * 2_i32.pow(doublings)).min(BACK_OFF_MAX);

@@ -1,7 +1,6 @@
-//! Schedules of jobs: a job's own, or what an admin has set in its place. A job with a schedule
-//! asks when it last came round for each user ([`JobContext::rounds`]), and finds in the rows of the domain
-//! what has not been done since. So a schedule that was missed is made up for once, and one that a
-//! clock brings back does nothing twice.
+//! Schedules of jobs: a job's own, or an admin's override. A job with a schedule asks when it last came round
+//! for each user ([`JobContext::rounds`]) and finds in the domain's rows what was not done since. So a missed
+//! schedule is made up for once, and a clock that is set back causes no second run.
 
 use sqlx::PgConnection;
 use time::macros::format_description;
@@ -14,17 +13,17 @@ use crate::db::UserId;
 use crate::input::Invalid;
 use crate::queue::{self, store};
 
-/// Of one round; the rest come with the next look.
+/// Users per look-up; the rest follow with the next one.
 const USERS_DUE_MAX: i64 = 1_000;
 
 impl JobContext {
-    /// The job's schedule that is in force.
+    /// The job's effective schedule.
     pub(super) async fn schedule(&self, job: &Job) -> Result<Schedule, Failure> {
         let mut conn = self.db.system_connection().await?;
         in_force(&mut conn, job).await
     }
 
-    /// When it last came round, in each time zone of users.
+    /// When the job last came round, in each time zone that users have.
     pub(super) async fn rounds(&self, job: &Job) -> Result<Rounds, Failure> {
         let mut conn = self.db.system_connection().await?;
         let schedule = in_force(&mut conn, job).await?;
@@ -32,7 +31,7 @@ impl JobContext {
         Ok(schedule.rounds(zones, self.now()))
     }
 
-    /// Users for whom the job was not done since it last came round for them; now.
+    /// Users for whom the job has not run since it last came round. They are due now.
     pub(super) async fn due(&self, job: &Job) -> Result<Vec<(UserId, OffsetDateTime)>, Failure> {
         let (rounds, now) = (self.rounds(job).await?, self.now());
         let mut conn = self.db.system_connection().await?;
@@ -40,13 +39,13 @@ impl JobContext {
         Ok(users.into_iter().map(|user| (user, now)).collect())
     }
 
-    /// The job was done for the user until it comes round again.
+    /// Records that the job was done for the user, until it comes round again.
     pub(super) async fn done(&self, job: &Job, user: UserId) -> Result<Next, Failure> {
         self.note_round(job, user, Some(self.now()), None).await?;
         Ok(Next::Done)
     }
 
-    /// It was done, and may be done again after so long.
+    /// Records that the job was done, and may run again after `after`.
     pub(super) async fn done_for(
         &self,
         job: &Job,
@@ -59,7 +58,7 @@ impl JobContext {
         Ok(Next::At(again))
     }
 
-    /// It could not be done now.
+    /// Records that the job could not be done, and is retried after `after`.
     pub(super) async fn later(
         &self,
         job: &Job,
@@ -89,17 +88,17 @@ async fn in_force(conn: &mut PgConnection, job: &Job) -> Result<Schedule, Failur
     schedule.ok_or_else(|| Failure::Other("the job has no schedule".to_owned()))
 }
 
-/// The one in force, of a job that has one; as the system role.
+/// The effective schedule of a job, `None` if it has none; as the system role.
 ///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn find(conn: &mut PgConnection, job: &Job) -> Result<Option<Schedule>, sqlx::Error> {
     let set = store::list_schedules(conn).await?;
     let set = set.into_iter().find(|(name, _)| name == job.name);
     Ok(set.map(|(_, schedule)| schedule).or(job.schedule))
 }
 
-/// What a form says in place of `default`: the time, and the day where it has one.
+/// Parses a form that overrides `default`: the time, and the weekday if `default` has one.
 ///
 /// # Errors
 /// [`Invalid`] naming `at` or `weekday`.

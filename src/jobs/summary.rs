@@ -1,4 +1,4 @@
-//! Writes summaries that are due.
+//! Writes the summaries that are due.
 
 use super::{Job, Next, Work};
 use crate::consolidation::Consolidation;
@@ -7,7 +7,7 @@ use crate::queue;
 pub static JOB: Job = Job {
     name: queue::SUMMARY,
     title: "Summaries",
-    about: "Writes the summary of a memory that has changed and been still since.",
+    about: "Writes the summary after a user's memories have changed.",
     work: Work::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();

@@ -1,5 +1,5 @@
-//! Asks every job who has work, and pushes what is not in the queue: whatever became of a push, it
-//! is found here. One job's trouble stops no other's.
+//! Asks every job who has work, and pushes what is missing from the queue, so that lost pushes are recovered.
+//! A failure in one job does not stop the others.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{metrics, queue};
 pub static JOB: Job = Job {
     name: "sweep",
     title: "Sweep",
-    about: "Finds work that nobody has pushed.",
+    about: "Finds work that no event has started.",
     work: Work::OfServer(Duration::from_secs(60)),
     schedule: None,
     at_once: 1,
@@ -55,12 +55,12 @@ pub async fn ask_for(job: &Job, context: &JobContext, user: Option<UserId>) -> R
     Ok(queue::push_now(&mut conn, user, job.name, now).await?)
 }
 
-/// Returns how many have work.
+/// Returns how many users have work.
 async fn push_missing(job: &Job, context: &JobContext) -> Result<usize, Failure> {
     let now = context.now();
     let found = match job.work {
         Work::OfUsers(find) => find(context.clone()).await?,
-        // Of a clock that was ahead.
+        // Restores a missing row, and lowers a time that a clock running ahead has set too far in the future.
         Work::OfServer(every) => vec![(SERVER, now + every)],
     };
     let mut conn = context.db.system_connection().await?;

@@ -1,4 +1,4 @@
-//! Makes the turns of completed sessions, which search finds before any model has read them.
+//! Turns completed sessions into searchable turns, before any model reads them.
 
 use super::{Job, Next, Work};
 use crate::queue;
@@ -7,7 +7,7 @@ use crate::sessions::turns;
 pub static JOB: Job = Job {
     name: queue::TURNS,
     title: "Turns",
-    about: "Makes what was said in completed sessions searchable, and removes it where that is switched off or it has had its days.",
+    about: "Makes messages of completed sessions searchable, and removes them from search when they expire or when a user switches this off.",
     work: Work::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();

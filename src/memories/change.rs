@@ -1,6 +1,5 @@
-//! What may be done to an item that is there: archive, restore, correct, confirm, unconfirm, and
-//! forget by key; and archive what has expired. Each is one transaction that knows its
-//! user. No text is changed and no row destroyed: a correction is a new item.
+//! Changes to an existing item: archive, restore, correct, confirm, unconfirm, forget by key, and archive when expired.
+//! Each is one transaction bound to one user. A text is never changed and no row is deleted: a correction adds a new item.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -12,7 +11,7 @@ use super::manage::store::{change_item, find_confirmation};
 use super::manage::{Restored, find, rivals};
 use super::model::{Item, ItemId, ItemType, NewItem, Status, ThemeSlug};
 use super::period::Period;
-use super::provenance::{CONFIRMED_CONFIDENCE, Expiry, ItemKey, Provenance, Yielding};
+use super::provenance::{CONFIRMED_CONFIDENCE, ConflictPolicy, Expiry, ItemKey, Provenance};
 use super::trust::{Newcomer, Verdict, verdict};
 use super::{
     ARCHIVED, CONFIRMED, EXPIRED, MemoryError, PUT_ASIDE, RESTORED, SUPERSEDED, UNCONFIRMED, store,
@@ -24,13 +23,12 @@ use crate::db::{Db, raise_revision, write_as};
 use crate::embedding::Embeddings;
 use crate::input::Invalid;
 
-/// Users whose items have expired, found at once.
+/// Limit on the users returned by one look-up.
 const EXPIRED_USERS_MAX: i64 = 10_000;
-/// Archived in one transaction.
+/// Limit on the items archived in one transaction.
 const EXPIRED_AT_ONCE: i64 = 500;
 
-/// Archives an item; archiving it again changes nothing (Nova §3.2.4). The call's
-/// record is committed with it.
+/// Archives an item. Idempotent (Nova §3.2.4). The call's activity record is committed in the same transaction.
 pub async fn archive(
     db: &Db,
     clock: &SharedClock,
@@ -50,9 +48,8 @@ pub async fn archive(
     Ok(())
 }
 
-/// Of two active items that contradict each other one gives way, whatever their keys, as
-/// [`verdict`] says. True where the older one gave way; false too where nothing was changed. In
-/// the caller's transaction, which is one of [`Db::as_writer`].
+/// Archives one of two contradicting active items, as [`verdict`] decides; their keys do not matter. Returns true if the
+/// older one was archived, false if the newer one was or nothing changed. Needs a transaction of [`Db::as_writer`].
 pub async fn supersede_in(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -70,7 +67,7 @@ pub async fn supersede_in(
     let (Some(old), Some(new)) = (of(older), of(newer)) else {
         return Ok(false);
     };
-    // What one agent alone remembers takes the place of nothing that others see, nor they of it.
+    // An agent's private item and a shared one never supersede each other.
     if old.owner != new.owner {
         return Ok(false);
     }
@@ -91,7 +88,7 @@ pub async fn supersede_in(
     Ok(supersedes)
 }
 
-/// The newer one takes the place of these, whoever is trusted more: all are of one making. In the caller's transaction, as above.
+/// Supersedes items by a newer one of the same origin, regardless of trust. Needs a transaction of [`Db::as_writer`].
 pub async fn replace_in(
     conn: &mut PgConnection,
     user: UserId,
@@ -106,15 +103,15 @@ pub async fn replace_in(
     Ok(())
 }
 
-/// Which item is to be corrected.
+/// The item to correct.
 #[derive(Clone, Debug)]
 pub enum Target {
     Item(ItemId),
-    /// The active one of this key; in which theme need not be said where there is one alone.
+    /// The active item with this key; the theme is needed only if several themes have one.
     Key(ItemKey, Option<ThemeSlug>),
 }
 
-/// What an item is to say, and what else of it is to change; `None` leaves it as it was.
+/// New values for an item; `None` keeps the old value.
 #[derive(Clone, Debug)]
 pub struct Correction {
     pub content: String,
@@ -123,7 +120,7 @@ pub struct Correction {
     pub key: Option<ItemKey>,
     pub tags: Option<Vec<String>>,
     pub expiry: Option<Expiry>,
-    /// Each side for itself.
+    /// Start and end are replaced independently.
     pub period: Period,
     pub provenance: Provenance,
 }
@@ -146,13 +143,12 @@ impl Correction {
             .with_key(self.key.clone().or(old_key.flatten()))
             .with_expiry(self.expiry.or(old.expires_at.map(Expiry::At)))
             .with_provenance(self.provenance.clone())
-            .yielding(Yielding::Never))
+            .yielding(ConflictPolicy::Never))
     }
 }
 
-/// Puts a new item in the place of one that is wrong or out of date, confirmed or not, which is
-/// archived and linked. Where the text, type, key and theme stay, the same item takes over the tags,
-/// the expiry and the confidence.
+/// Supersedes a wrong or outdated item by a new one, even if it is confirmed; the old one is archived and linked.
+/// If text, type, key and theme stay the same, the item is updated instead: tags, expiry, period, confidence and trust.
 pub async fn correct(
     db: &Db,
     clock: &SharedClock,
@@ -231,17 +227,16 @@ fn check_active(item: &Item, now: OffsetDateTime) -> Result<(), MemoryError> {
     }
 }
 
-/// What becomes of confirming an item that is confirmed.
+/// How to treat a confirmation of an item that is already confirmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Again {
-    /// It has been said once more that it holds.
+    /// The user states again that it is true.
     Renews,
     /// The same button was pressed twice.
     ChangesNothing,
 }
 
-/// Says of an item that it holds: what is learnt later does not replace it any more, only the
-/// user's own word or a correction.
+/// Confirms that an item is true. From then on, only the user's own statement or a correction supersedes it.
 pub async fn confirm(
     db: &Db,
     clock: &SharedClock,
@@ -264,8 +259,8 @@ pub async fn confirm(
     .await
 }
 
-/// Takes back that an item was confirmed, with what that had changed: how sure it is, and when it was
-/// last said to hold, unless that has changed since. Doing so again changes nothing.
+/// Undoes a confirmation: restores the confidence and verification time from before, unless they have changed since.
+/// Idempotent.
 pub async fn unconfirm(
     db: &Db,
     clock: &SharedClock,
@@ -296,10 +291,10 @@ pub async fn unconfirm(
     .await
 }
 
-/// What an item comes to, and the event that says so.
+/// The item's new status and state, and the event to record.
 type Decision = (Status, ItemState, &'static str);
 
-/// One transaction: the item, what is decided of it (`None`: nothing changes), and the call's record.
+/// Loads the item, applies the decision (`None`: no change) and records the call, in one transaction.
 async fn decide(
     db: &Db,
     call: &Call,
@@ -321,10 +316,9 @@ async fn decide(
     Ok(())
 }
 
-/// Makes an archived or expired item active again: it holds from now on, without an expiry that is past,
-/// and as sure as it was before another took its place. Where others stand in its place, nothing is
-/// changed, unless all of them are among `instead_of`: those are archived, and lead to it. Restoring
-/// what is active changes nothing.
+/// Makes an archived or expired item active again, without a past expiry and with its confidence from before it was
+/// superseded. If other items replace it, nothing changes unless all of them are in `instead_of`: those are then archived
+/// and linked to it. Idempotent.
 pub async fn restore(
     db: &Db,
     clock: &SharedClock,
@@ -366,8 +360,7 @@ pub async fn restore(
     Ok(Restored::Done)
 }
 
-/// Archives every active item of this key, confirmed or not, in one theme or in all. Returns
-/// which; none where there is none.
+/// Archives every active item with this key, confirmed or not, in one theme or in all. Returns their ids, possibly none.
 pub async fn forget(
     db: &Db,
     clock: &SharedClock,
@@ -385,14 +378,14 @@ pub async fn forget(
     Ok(forgotten.into_iter().map(ItemId).collect())
 }
 
-/// Whose items have expired and are not archived yet, longest first.
+/// Users with expired items that are not archived yet, longest expired first.
 pub async fn users_with_expired(db: &Db, now: OffsetDateTime) -> Result<Vec<UserId>, sqlx::Error> {
     let mut conn = db.system_connection().await?;
     store::list_users_with_expired(&mut conn, now, EXPIRED_USERS_MAX).await
 }
 
-/// Archives some of a user's items that have expired: searches have left them out since their time, and
-/// this makes a note in their history. Two servers may both do so. Returns how many; none are left where it is 0.
+/// Archives a batch of a user's expired items and adds the event. Searches exclude them from the expiry on anyway. Safe to
+/// run on two servers at once. Returns how many; 0 means none are left.
 pub async fn archive_expired(
     db: &Db,
     user: UserId,

@@ -1,4 +1,4 @@
-//! What happened to an item: its events, what it was before each of them, and which others gave way to it.
+//! The history of an item: its events, its state before each of them, and the items it replaces.
 
 use time::OffsetDateTime;
 
@@ -7,27 +7,27 @@ use super::period::Period;
 use super::trust::Trust;
 use super::{PUT_ASIDE, SUPERSEDED};
 
-/// One thing that happened to an item.
+/// One event of an item.
 #[derive(Clone, Debug)]
 pub struct ItemEvent {
     pub id: i64,
     pub event: String,
-    /// The agent that did it, by name; `None` for the person.
+    /// Name of the agent that caused it; `None` for the user.
     pub agent: Option<String>,
     pub at: OffsetDateTime,
-    /// What it changed, as it was before; `None` where it kept none of it, or the confidence alone.
+    /// The state before the event; `None` if the event kept no state, or only the confidence.
     pub was: Option<ItemState>,
     pub was_confidence: Option<i16>,
 }
 
 impl ItemEvent {
-    /// Another holds in its place.
+    /// Whether another item took this item's place.
     pub fn is_giving_way(&self) -> bool {
         [SUPERSEDED, PUT_ASIDE].contains(&self.event.as_str())
     }
 }
 
-/// What may change of an item whose text stays, beside its status; the event keeps what was before.
+/// The mutable part of an item besides its status; an event keeps the state before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ItemState {
     /// 0 to 100
@@ -42,7 +42,7 @@ pub struct ItemState {
 }
 
 impl ItemState {
-    /// Of what is to be active: without an expiry that is past.
+    /// The state for an active item: a past expiry is removed.
     pub fn lasting(self, now: OffsetDateTime) -> Self {
         Self {
             expires_at: self.expires_at.filter(|at| *at > now),
@@ -51,18 +51,18 @@ impl ItemState {
     }
 }
 
-/// An item that another stands for.
+/// An item that another one replaces.
 #[derive(Clone, Debug)]
-pub struct GaveWay {
+pub struct ReplacedItem {
     pub id: ItemId,
-    /// Of its text, [`Self::CHARS_MAX`] characters.
+    /// The first [`Self::CHARS_MAX`] characters of its text.
     pub beginning: String,
     pub source: String,
     pub trust: Trust,
-    /// It contradicts what held when it came, and never held itself.
+    /// It contradicted an active item when it was added, and was never active itself.
     pub is_put_aside: bool,
 }
 
-impl GaveWay {
+impl ReplacedItem {
     pub const CHARS_MAX: i32 = 200;
 }

@@ -1,4 +1,4 @@
-//! What a source is: a memory of one type or another, or what is no memory and is found beside them.
+//! The type of a source: a memory type, or another kind of source that search also returns.
 
 use crate::input::Invalid;
 
@@ -9,18 +9,18 @@ pub enum ItemType {
     Instruction,
     Summary,
     Other,
-    /// What a week was about. Nobody adds one: it is written on Sundays, of what was remembered and told.
+    /// The topics of a week. Cannot be added by callers: generated on Sundays from memories and conversations.
     Reflection,
-    /// What was said in a conversation, as it was said. Nobody adds one: searches alone know it.
+    /// Verbatim text of a conversation. Cannot be added by callers: it is written with its session.
     Turn,
-    /// A part of a document. Nobody adds one: it comes and goes with its document.
+    /// A part of a document. Cannot be added by callers: it is created and deleted with its document.
     Document,
-    /// What a session was about. Nobody adds one: it is written when the session is read.
+    /// The topics of a session. Cannot be added by callers: generated when the session is read.
     Episode,
 }
 
 impl ItemType {
-    /// Those that can be added.
+    /// The types that callers can add.
     pub const ALL: [Self; 5] = [
         Self::Preference,
         Self::Fact,
@@ -43,7 +43,7 @@ impl ItemType {
         }
     }
 
-    /// Whether it is a memory, which stands in a theme and which people list and change.
+    /// Whether it is a memory: it belongs to a theme, and users can list and change it.
     pub fn is_memory(self) -> bool {
         self == Self::Reflection || Self::ALL.contains(&self)
     }
@@ -58,7 +58,7 @@ impl ItemType {
         })
     }
 
-    /// What is imported: also a memory that nobody adds.
+    /// Parses a type for import, which also accepts reflections.
     ///
     /// # Errors
     /// [`Invalid`] naming the field.
@@ -69,7 +69,7 @@ impl ItemType {
         }
     }
 
-    /// What a search may be narrowed to. None where it is no type.
+    /// Parses a search filter; `None` for an unknown type.
     pub fn searched(text: &str) -> Option<Self> {
         let mut types = Self::ALL.into_iter().chain([
             Self::Reflection,
@@ -80,7 +80,7 @@ impl ItemType {
         types.find(|t| t.as_str() == text)
     }
 
-    /// The column's check admits nothing else.
+    /// The column's check constraint allows no other value.
     pub(crate) fn from_column(text: &str) -> Self {
         Self::searched(text).unwrap_or(Self::Other)
     }

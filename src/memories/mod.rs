@@ -1,5 +1,5 @@
-//! Items and themes: add, get, archive, correct, list. Each operation is a transaction
-//! that knows its user. Nothing here destroys a row or changes an item's text.
+//! Items and themes: add, get, archive, correct, list. Each operation is one transaction bound to one user. Nothing here
+//! deletes a row or changes an item's text.
 
 mod add;
 mod change;
@@ -32,14 +32,14 @@ pub use change::{
     restore, supersede_in, unconfirm, users_with_expired,
 };
 pub use day::Day;
-pub use history::{GaveWay, ItemEvent, ItemState};
+pub use history::{ItemEvent, ItemState, ReplacedItem};
 pub use model::{
-    Item, ItemId, ItemType, NewItem, OfSession, Stats, Status, Theme, ThemeCount, ThemeNames,
+    Item, ItemId, ItemType, NewItem, SessionItem, Stats, Status, Theme, ThemeCount, ThemeNames,
     ThemeSlug,
 };
 pub use part::{Part, Span, Turn};
 pub use period::Period;
-pub use provenance::{Expiry, ItemKey, Provenance, Source, Yielding};
+pub use provenance::{ConflictPolicy, Expiry, ItemKey, Provenance, Source};
 pub use stop_words::is_stop_word;
 pub use themes::{describe_theme, fullest_themes, list_themes};
 pub use trust::Trust;
@@ -53,26 +53,26 @@ use crate::embedding::{EmbeddingError, Embeddings, ItemEmbedding, Waiting};
 use crate::input::Invalid;
 
 const ADDED: &str = "added";
-/// Of an item's history, when it left what is active.
+/// Events of `memory_item_events` that end an item's active time.
 const ARCHIVED: &str = "archived";
 const SUPERSEDED: &str = "superseded";
 const PUT_ASIDE: &str = "put_aside";
 const EXPIRED: &str = "expired";
 const FADED: &str = "faded";
-/// Another says the same, and stands for it.
+/// Archived as a duplicate of another item.
 const MERGED: &str = "merged";
-/// … and came back.
+/// Active again.
 const RESTORED: &str = "restored";
 const CONFIRMED: &str = "confirmed";
-/// It was said again, or corrected, with other tags, dates, confidence or trust.
+/// Restated or corrected with other tags, dates, confidence or trust.
 const CHANGED: &str = "changed";
 const UNCONFIRMED: &str = "unconfirmed";
-/// An agent's own until then.
+/// Visible to all agents; before, to one agent only.
 const SHARED: &str = "shared";
-/// One agent alone sees it from then on.
+/// Visible to one agent only from then on.
 const OWNED: &str = "owned";
 
-/// Events of an item that are told.
+/// Limit on the events returned with an item.
 const HISTORY_MAX: i64 = 500;
 
 #[derive(Debug, thiserror::Error)]
@@ -114,17 +114,17 @@ fn not_active(id: ItemId, superseded_by: Option<ItemId>) -> String {
     format!("item {id} is archived or has expired; nothing was changed: {instead}")
 }
 
-/// An item or a turn, and where its vector stands.
+/// An item, turn or document part, with the state of its embedding.
 pub struct Found {
     pub item: Item,
     pub embedding: ItemEmbedding,
-    /// Those for which it stands, newest first, at most 50.
-    pub gave_way: Vec<GaveWay>,
-    /// Of an item.
+    /// The items it replaces, newest first, at most 50.
+    pub gave_way: Vec<ReplacedItem>,
+    /// `None` for other sources, and in the past.
     pub strength: Option<fading::Strength>,
 }
 
-/// On a day: as it was known then, without its strength, which is not kept.
+/// Returns the source as it was on `day`. For a past day there is no strength, because it is not stored.
 pub async fn get(
     db: &Db,
     embeddings: &Embeddings,
@@ -163,21 +163,20 @@ async fn find(
     })
 }
 
-/// Items that came of a session of the user, in the order of what was said, at most `limit`; and
-/// how many there are.
+/// The items read from a session, in conversation order, at most `limit`; and their total number.
 pub async fn of_session(
     db: &Db,
     user: UserId,
     session_id: i64,
     limit: i64,
-) -> Result<(Vec<OfSession>, i64), sqlx::Error> {
+) -> Result<(Vec<SessionItem>, i64), sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let found = store::list_of_session(&mut tx, user, session_id, limit).await?;
     tx.commit().await?;
     Ok(found)
 }
 
-/// The same, with its history, oldest first; of a longer one the newest.
+/// An item with its history, oldest first: the newest 500 events.
 pub type Whole = (Found, Vec<ItemEvent>);
 
 pub async fn get_whole(
@@ -196,8 +195,7 @@ pub async fn get_whole(
     Ok((found, history))
 }
 
-/// Counts of items by status, type and theme, and of the vectors that are still to be made:
-/// pending, and failed.
+/// Counts of items by status, type and theme, and of pending and failed embeddings.
 pub async fn stats(
     db: &Db,
     embeddings: &Embeddings,

@@ -1,5 +1,4 @@
-//! What an item is: its type, status and theme, and the rules its text must
-//! keep (DESIGN §1, §10; Nova §3.1).
+//! The item: its type, status, theme, and the limits of its text (DESIGN §1, §10; Nova §3.1).
 
 use std::fmt;
 
@@ -7,12 +6,12 @@ use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 use unicode_normalization::UnicodeNormalization;
 
-use super::day::Then;
+use super::day::PastState;
 use super::history::ItemState;
 pub use super::item_type::ItemType;
 use super::part::{Part, Span, Turn};
 use super::period::Period;
-use super::provenance::{Expiry, ItemKey, Provenance, Yielding};
+use super::provenance::{ConflictPolicy, Expiry, ItemKey, Provenance};
 use super::trust::{Holder, Newcomer, Trust};
 use crate::input::{Invalid, check_text, required_text};
 
@@ -20,11 +19,11 @@ pub const CONTENT_CHARS_MAX: usize = 20_000;
 pub const TAGS_MAX: usize = 32;
 pub const TAG_CHARS_MAX: usize = 64;
 pub const THEME_CHARS_MAX: usize = 64;
-/// Of a theme.
+/// Of a theme's description.
 pub const DESCRIPTION_CHARS_MAX: usize = 500;
-/// What expires within it is said to expire soon.
+/// An item that expires within this time counts as expiring soon.
 pub const EXPIRING_SOON: time::Duration = time::Duration::days(7);
-/// The theme of an item that names none (Nova §3.2.2).
+/// The theme of an item added without one (Nova §3.2.2).
 pub const THEME_DEFAULT: &str = "general";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,7 +49,7 @@ impl Status {
         }
     }
 
-    /// What it comes to for an item that may have expired meanwhile.
+    /// The effective status: an active item past its expiry counts as archived.
     pub fn at(self, expires_at: Option<OffsetDateTime>, now: OffsetDateTime) -> Self {
         match expires_at {
             Some(at) if at <= now => Self::Archived,
@@ -58,7 +57,7 @@ impl Status {
         }
     }
 
-    /// The column's check admits nothing else.
+    /// The column's check constraint allows no other value.
     pub(crate) fn from_column(text: &str) -> Self {
         if text == "archived" {
             Self::Archived
@@ -84,7 +83,7 @@ impl ThemeSlug {
                 "invalid_theme",
                 "`theme` has no letter or digit; give a name such as work or home-lab.",
             )),
-            // Folding may lengthen what was measured above.
+            // Case folding may have lengthened the text checked above.
             (slug, _) => check_text("theme", slug, THEME_CHARS_MAX).map(|()| Self(slug.to_owned())),
         }
     }
@@ -100,11 +99,11 @@ impl Default for ThemeSlug {
     }
 }
 
-/// A name in its normal form: lower case, all that is no letter, digit or `_` once as `joint`.
-/// Applied again it changes nothing.
+/// The normal form of a name: lower case, with each run of other characters than letters, digits and `_` replaced by one
+/// `joint`. Idempotent.
 pub(super) fn slug(text: &str, joint: char) -> String {
     let mut slug = String::with_capacity(text.len());
-    // Small letters may be written in pieces of their own, which are put in order again.
+    // Lower-casing may produce decomposed characters, so the text is normalized again.
     for c in text.nfkc().flat_map(char::to_lowercase).nfkc() {
         let is_kept = c.is_alphanumeric()
             || unicode_normalization::char::is_combining_mark(c)
@@ -119,7 +118,7 @@ pub(super) fn slug(text: &str, joint: char) -> String {
     slug
 }
 
-/// An item about to be added: parsed, so valid.
+/// A validated item that is not added yet.
 #[derive(Clone, Debug)]
 pub struct NewItem {
     item_type: ItemType,
@@ -131,12 +130,12 @@ pub struct NewItem {
     provenance: Provenance,
     expiry: Option<Expiry>,
     period: Period,
-    yielding: Yielding,
+    yielding: ConflictPolicy,
 }
 
 impl NewItem {
     /// # Errors
-    /// [`Invalid`] naming the first field past a limit of DESIGN §10.
+    /// [`Invalid`] naming the first field that exceeds a limit of DESIGN §10.
     pub fn parse(
         item_type: ItemType,
         content: &str,
@@ -162,17 +161,17 @@ impl NewItem {
             provenance: Provenance::default(),
             expiry: None,
             period: Period::default(),
-            yielding: Yielding::default(),
+            yielding: ConflictPolicy::default(),
         })
     }
 
-    /// The same item under this key: the active one of the same key and theme is superseded.
+    /// Sets the key: the item supersedes the active one with the same key and theme.
     pub fn with_key(mut self, key: Option<ItemKey>) -> Self {
         self.key = key;
         self
     }
 
-    /// Without it, an agent's word.
+    /// Without it, the source is `Source::Agent`.
     pub fn with_provenance(mut self, provenance: Provenance) -> Self {
         self.provenance = provenance;
         self
@@ -183,14 +182,14 @@ impl NewItem {
         self
     }
 
-    /// The same, true in the world then.
+    /// Sets when the content is true in the world.
     pub fn with_period(mut self, period: Period) -> Self {
         self.period = period;
         self
     }
 
-    /// What is to happen where the active item of its key is not to be superseded.
-    pub fn yielding(mut self, yielding: Yielding) -> Self {
+    /// Sets what happens if the active item with its key must stay.
+    pub fn yielding(mut self, yielding: ConflictPolicy) -> Self {
         self.yielding = yielding;
         self
     }
@@ -228,7 +227,7 @@ impl NewItem {
         provenance.trust.unwrap_or(provenance.source.trust())
     }
 
-    /// As one that contradicts another.
+    /// The item as the argument of `verdict`: it contradicts an existing one.
     pub(super) fn as_newcomer(&self) -> Newcomer {
         Newcomer {
             trust: self.trust(),
@@ -236,13 +235,13 @@ impl NewItem {
         }
     }
 
-    /// In percent.
+    /// 0 to 100.
     pub fn confidence(&self) -> i16 {
         let by_source = self.provenance.source.confidence();
         self.provenance.confidence.unwrap_or(by_source)
     }
 
-    /// What dates it: when it was said, and never what is yet to come.
+    /// When it was said, but never in the future.
     pub fn created_at(&self, now: OffsetDateTime) -> OffsetDateTime {
         self.provenance.said_at.map_or(now, |at| at.min(now))
     }
@@ -255,17 +254,17 @@ impl NewItem {
         self.period
     }
 
-    pub(super) fn yields(&self) -> Yielding {
+    pub(super) fn yields(&self) -> ConflictPolicy {
         self.yielding
     }
 
-    /// SHA-256 of the content: what makes two items exact duplicates.
+    /// SHA-256 of the content; equal hashes are exact duplicates.
     pub fn content_hash(&self) -> [u8; 32] {
         Sha256::digest(self.content.as_bytes()).into()
     }
 }
 
-/// In the order given, each once, without blanks at their ends.
+/// Trims and deduplicates tags, keeping their order.
 fn parse_tags(tags: &[String]) -> Result<Vec<String>, Invalid> {
     if tags.len() > TAGS_MAX {
         return Err(Invalid::new(
@@ -287,11 +286,11 @@ fn parse_tags(tags: &[String]) -> Result<Vec<String>, Invalid> {
     Ok(parsed)
 }
 
-/// A whole item (Nova §3.2.3).
+/// A complete item (Nova §3.2.3).
 #[derive(Clone, Debug)]
 pub struct Item {
     pub id: ItemId,
-    /// By slug; a turn has none, nor a part of a document.
+    /// The theme's slug; `None` for turns and document parts.
     pub theme: Option<String>,
     pub theme_display_name: Option<String>,
     pub item_type: ItemType,
@@ -302,38 +301,38 @@ pub struct Item {
     pub source: String,
     pub trust: Trust,
     pub source_context: Option<String>,
-    /// The agent that added it, by name.
+    /// Name of the agent that added it.
     pub agent: Option<String>,
-    /// The agent that alone it belongs to, and its name; `None`: shared.
+    /// Id and name of the only agent that can see it; `None`: shared.
     pub owner: Option<(i64, String)>,
     /// 0 to 100
     pub confidence: i16,
     pub protected: bool,
     pub expires_at: Option<OffsetDateTime>,
-    /// When what it says is true.
+    /// When its content is true in the world.
     pub period: Period,
-    /// When somebody last said that it holds.
+    /// When it was last stated or confirmed to be true.
     pub last_verified_at: Option<OffsetDateTime>,
     pub superseded_by: Option<ItemId>,
-    /// Its person has asked to delete it then.
+    /// When a deletion requested by the user is due.
     pub delete_at: Option<OffsetDateTime>,
-    /// The session that it was read in, and the message's position there.
+    /// The session it was read from, and the message's position in it.
     pub said_in: Option<(i64, Option<i32>)>,
-    /// What its agent calls that session and that message.
+    /// The agent's ids of that session and message.
     pub source_session: Option<String>,
     pub source_message: Option<String>,
-    /// Of a turn.
+    /// Only for turns.
     pub turn: Option<Turn>,
-    /// Of a part of a document.
+    /// Only for document parts.
     pub part: Option<Part>,
-    /// Of an episode.
+    /// Only for episodes.
     pub span: Option<Span>,
     pub created_at: OffsetDateTime,
     pub updated_at: OffsetDateTime,
 }
 
 impl Item {
-    /// What has expired is as good as archived, and will be.
+    /// The status with expiry applied, even if the item is not archived yet.
     pub fn status_at(&self, now: OffsetDateTime) -> Status {
         self.status.at(self.expires_at, now)
     }
@@ -351,7 +350,7 @@ impl Item {
         }
     }
 
-    pub(super) fn back_then(self, then: Then) -> Self {
+    pub(super) fn back_then(self, then: PastState) -> Self {
         let status = then.status();
         let was = then.state;
         Self {
@@ -370,7 +369,7 @@ impl Item {
         }
     }
 
-    /// When it was last said.
+    /// When it was last stated.
     pub fn stated_at(&self) -> OffsetDateTime {
         let again = self.last_verified_at.unwrap_or(self.created_at);
         again.max(self.created_at)
@@ -385,30 +384,30 @@ impl Item {
     }
 }
 
-/// Items counted, for whoever looks after a memory.
+/// Item counts of one user.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
     pub active: i64,
-    /// With those that have expired, and of them those that have faded.
+    /// Includes expired items; `faded` counts those of them that faded.
     pub archived: i64,
     pub faded: i64,
-    /// Of the active ones.
+    /// `confirmed` and `with_key` count active items.
     pub confirmed: i64,
     pub with_key: i64,
-    /// Active, and not for longer than [`EXPIRING_SOON`].
+    /// Active items that expire within [`EXPIRING_SOON`].
     pub expiring_soon: i64,
-    /// Sources that are no items.
+    /// `episodes` and `turns` are sources, not items.
     pub episodes: i64,
     pub turns: i64,
     pub oldest: Option<OffsetDateTime>,
     pub newest: Option<OffsetDateTime>,
-    /// Of the active ones, most first.
+    /// Active items, largest count first.
     pub by_type: Vec<(ItemType, i64)>,
-    /// The fullest, at most eleven.
+    /// The largest themes, at most eleven.
     pub by_theme: Vec<ThemeCount>,
 }
 
-/// How a theme is to be called and described; `None` leaves it as it was.
+/// A theme's new name and description; `None` keeps the old value.
 #[derive(Clone, Debug)]
 pub struct ThemeNames {
     pub(super) display_name: Option<String>,
@@ -434,35 +433,35 @@ impl ThemeNames {
 pub struct Theme {
     pub slug: String,
     pub display_name: String,
-    /// Empty where nobody gave one.
+    /// Empty if none was set.
     pub description: String,
     pub active_count: i64,
 }
 
-/// A theme by its slug, with its active items.
+/// A theme's slug and its number of active items.
 #[derive(Clone, Debug)]
 pub struct ThemeCount {
     pub slug: String,
     pub active_count: i64,
 }
 
-/// An item that came of a session, as a list shows it.
+/// A list entry for an item read from a session.
 #[derive(Clone, Debug)]
-pub struct OfSession {
+pub struct SessionItem {
     pub id: ItemId,
     pub theme: String,
     pub item_type: ItemType,
-    /// Its first [`OfSession::CHARS_MAX`] characters.
+    /// Its first [`SessionItem::CHARS_MAX`] characters.
     pub beginning: String,
-    /// As it is kept: what has expired may still be active.
+    /// As stored: an expired item may still be `Active`.
     pub status: Status,
     pub is_superseded: bool,
     pub expires_at: Option<OffsetDateTime>,
-    /// The place of the message in its session.
+    /// The message's position in its session.
     pub position: Option<i64>,
 }
 
-impl OfSession {
+impl SessionItem {
     pub const CHARS_MAX: i32 = 240;
 }
 

@@ -1,13 +1,13 @@
-//! Where a source stands that is no memory: in which document, or of which session.
+//! Where a source that is not an item comes from: its document, or its session.
 
 use time::OffsetDateTime;
 
-/// What an episode tells of.
+/// The part of a session that an episode summarizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// By number, and as its agent calls it; `None` where it was imported.
+    /// The session's id, and the agent's id of it; `None` if it was imported.
     pub session: Option<(i64, String)>,
-    /// Of what was said.
+    /// Start and end of the conversation.
     pub from: OffsetDateTime,
     pub until: OffsetDateTime,
 }
@@ -33,12 +33,12 @@ impl Span {
     }
 }
 
-/// Where a part of a document stands.
+/// A document part's position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     pub document: i64,
     pub path: String,
-    /// From 1, both included.
+    /// First and last line, inclusive, from 1.
     pub lines: (i32, i32),
 }
 
@@ -53,13 +53,13 @@ impl Part {
     }
 }
 
-/// Where a turn was said, as its agent calls it.
+/// A turn's position in its session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Turn {
     pub session_id: i64,
-    /// The agent's own name of the session.
+    /// The agent's id of the session.
     pub session: String,
-    /// The message's place in it.
+    /// The message's position in the session.
     pub position: i32,
     /// The sender's id of the message.
     pub message: String,

@@ -1,5 +1,5 @@
-//! When what a memory says is true in the world, apart from when it was recorded: from and until dates as
-//! people give them, a year, a month, a day or a moment (UTC).
+//! When a memory's content is true in the world, independent of when it was recorded. Dates are given as a year, a month,
+//! a day or a point in time (UTC).
 
 use std::fmt;
 
@@ -10,19 +10,19 @@ use crate::input::Invalid;
 
 const YEARS: std::ops::RangeInclusive<i32> = 1..=9998;
 
-/// The fields of a memory's own.
+/// Field names of a memory's period.
 const VALID: [&str; 2] = ["valid_from", "valid_until"];
 
-/// Either side may be open.
+/// Either end may be open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Period {
     pub from: Option<OffsetDateTime>,
-    /// The first moment at which it is true no more.
+    /// Exclusive.
     pub until: Option<OffsetDateTime>,
 }
 
 impl Period {
-    /// `("2019", "2026-05")`: from the first moment of 2019 to the last of May 2026. Blank is open.
+    /// `("2019", "2026-05")`: from the start of 2019 to the end of May 2026. Blank is open.
     ///
     /// # Errors
     /// [`Invalid`] naming `valid_from` or `valid_until`.
@@ -30,10 +30,10 @@ impl Period {
         Self::parse_as(VALID, from, until)
     }
 
-    /// The same of fields of these names.
+    /// [`Self::parse`] with other field names, for errors.
     ///
     /// # Errors
-    /// [`Invalid`] naming one of them.
+    /// [`Invalid`] naming one of the given fields.
     pub fn parse_as(
         [from_field, until_field]: [&'static str; 2],
         from: Option<&str>,
@@ -44,14 +44,14 @@ impl Period {
         Self::ordered([from_field, until_field], from, until)
     }
 
-    /// The same of what a model says: what is no date, or ends before it begins, is passed over.
+    /// For a model's output: an invalid date, or an end before the start, is ignored.
     pub fn read(from: Option<String>, until: Option<String>) -> Self {
         let of = |from, until| Self::parse(from, until).unwrap_or_default();
         let (from, until) = (of(from.as_deref(), None), of(None, until.as_deref()));
         Self::new(from.from, until.until).unwrap_or_default()
     }
 
-    /// This one, or the other where this says nothing.
+    /// `self`, or `other` if `self` is open at both ends.
     pub fn or(self, other: Self) -> Self {
         match self == Self::default() {
             true => other,
@@ -88,7 +88,7 @@ fn given(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// The first moment of what is named, and the first after it, which of a moment is the same; `None` where it is blank.
+/// Start and exclusive end of the date; both are equal for a point in time. `None` if blank.
 ///
 /// # Errors
 /// [`Invalid`] naming the field.
@@ -99,7 +99,7 @@ pub(super) fn parse_given(
     given(text).map(|text| parse(field, text)).transpose()
 }
 
-/// The first moment of what is named, and the first after it.
+/// Start and exclusive end of the date.
 fn parse(field: &'static str, text: &str) -> Result<(OffsetDateTime, OffsetDateTime), Invalid> {
     let out_of_range = || {
         let (least, most) = (YEARS.start(), YEARS.end());
@@ -109,7 +109,7 @@ fn parse(field: &'static str, text: &str) -> Result<(OffsetDateTime, OffsetDateT
             format!("`{field}` is out of range; years {least} to {most} are accepted."),
         )
     };
-    // Whatever else stands there, four digits are a year.
+    // Checked first, so that a year out of range is reported as that and not as an invalid date.
     let year = text.get(..4).and_then(|year| year.parse().ok());
     if year.is_some_and(|year: i32| !YEARS.contains(&year)) {
         return Err(out_of_range());
@@ -129,7 +129,7 @@ fn parse(field: &'static str, text: &str) -> Result<(OffsetDateTime, OffsetDateT
 fn moments(text: &str) -> Option<(OffsetDateTime, OffsetDateTime)> {
     if text.contains(['T', 't', ' ']) {
         let at = OffsetDateTime::parse(text, &Rfc3339).ok()?;
-        // In whole microseconds, as PostgreSQL keeps them.
+        // PostgreSQL stores microseconds.
         let at = at.replace_microsecond(at.microsecond()).ok()?;
         let at = at.checked_to_offset(time::UtcOffset::UTC)?;
         return Some((at, at));
@@ -178,7 +178,7 @@ impl fmt::Display for Period {
     }
 }
 
-/// As short as it says all: a year for its first moment, where days are not told.
+/// The shortest form: a year, or a month and year, unless a date of the period needs a day.
 fn begin(at: OffsetDateTime, is_exact: bool) -> String {
     match (at.time() == Time::MIDNIGHT, is_exact, at.month()) {
         (false, ..) => moment(at),
@@ -188,7 +188,7 @@ fn begin(at: OffsetDateTime, is_exact: bool) -> String {
     }
 }
 
-/// The same of what ends then.
+/// Like [`begin`], for an exclusive end.
 fn end(at: OffsetDateTime, is_exact: bool) -> String {
     let last = at.date().previous_day().unwrap_or(at.date());
     match (at.time() == Time::MIDNIGHT, is_exact, at.month()) {

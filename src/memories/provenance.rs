@@ -1,6 +1,5 @@
-//! What is said of an item beside its text: the key it is known by, how it is
-//! known, how sure that is, and until when it holds. Parsed here with its limits;
-//! none of it ever stands in an error or a log line.
+//! An item's metadata: its key, its source, its confidence and its expiry. Parsed here with their limits. None of the
+//! values may appear in an error or a log line.
 
 use time::{Duration, OffsetDateTime};
 
@@ -12,9 +11,9 @@ pub const KEY_CHARS_MAX: usize = 128;
 pub const SOURCE_CONTEXT_CHARS_MAX: usize = 2_000;
 pub const CONFIDENCE_MAX: i64 = 100;
 pub const EXPIRES_IN_DAYS_MAX: i64 = 36_500;
-/// Of an item that was confirmed.
+/// Confidence of a confirmed item.
 pub const CONFIRMED_CONFIDENCE: i16 = 100;
-/// Of an item whose place another took.
+/// Upper limit of a superseded item's confidence.
 pub const SUPERSEDED_CONFIDENCE: i16 = 30;
 
 /// The name of a fact within its theme, in its normal form: lower case, words joined by `_`.
@@ -33,7 +32,7 @@ impl ItemKey {
                 "invalid_key",
                 "`key` has no letter or digit; give a name such as home_city, or none.",
             )),
-            // Folding may lengthen what was measured above.
+            // Case folding may have lengthened the text checked above.
             (key, _) => check_text("key", key, KEY_CHARS_MAX).map(|()| Some(Self(key.to_owned()))),
         }
     }
@@ -43,13 +42,13 @@ impl ItemKey {
     }
 }
 
-/// How an item is known.
+/// Where an item's content comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Source {
-    /// An agent added it and did not say how it knows.
+    /// Default: the agent named no source.
     #[default]
     Agent,
-    /// Said or implied in a conversation.
+    /// Stated or implied in a conversation.
     Conversation,
     /// A tool's result.
     ToolCall,
@@ -59,12 +58,12 @@ pub enum Source {
     UserExplicit,
     Web,
     Guess,
-    /// Written by the chat model of what is remembered.
+    /// Written by the chat model, from existing memories.
     Derived,
 }
 
 impl Source {
-    /// What callers may say. [`Source::Agent`] is what is said by saying nothing.
+    /// The sources that callers can name; [`Source::Agent`] is the default.
     pub const NAMED: [Self; 6] = [
         Self::Conversation,
         Self::ToolCall,
@@ -87,7 +86,7 @@ impl Source {
         }
     }
 
-    /// Whose word it is where nobody has looked: that the user said it is the agent's word alone.
+    /// The default trust. `UserExplicit` gets an agent's trust only, because nobody has verified the agent's claim.
     pub fn trust(self) -> Trust {
         match self {
             Self::Agent | Self::Conversation | Self::UserExplicit | Self::Guess | Self::Derived => {
@@ -98,8 +97,7 @@ impl Source {
         }
     }
 
-    /// How sure what is known so is when nobody says, in percent. Extraction, which reads the user's
-    /// own words, is surer of them and says so itself.
+    /// The default confidence, 0 to 100. Extraction reads the user's own words, and sets its own higher value.
     pub fn confidence(self) -> i16 {
         match self {
             Self::ToolCall | Self::AutoDiscovery => 95,
@@ -125,34 +123,34 @@ pub fn parse_confidence(confidence: i64) -> Result<i16, Invalid> {
         })
 }
 
-/// The words that an item came from; blank → none.
+/// The quote that an item was derived from; blank → `None`.
 pub fn parse_source_context(text: &str) -> Result<Option<String>, Invalid> {
     check_text("source_context", text, SOURCE_CONTEXT_CHARS_MAX)?;
     let text = text.trim();
     Ok((!text.is_empty()).then(|| text.to_owned()))
 }
 
-/// Where an item comes from.
+/// The origin of an item.
 #[derive(Clone, Debug, Default)]
 pub struct Provenance {
     pub source: Source,
-    /// Of whoever looked; `None`: [`Source::trust`]
+    /// Verified trust; `None`: [`Source::trust`]
     pub trust: Option<Trust>,
     /// [`parse_source_context`]
     pub context: Option<String>,
     /// [`parse_confidence`]; `None`: [`Source::confidence`]
     pub confidence: Option<i16>,
-    /// The conversation, and the message in it.
+    /// The session, and the message in it.
     pub session_id: Option<i64>,
     pub message_id: Option<i64>,
-    /// When it was said, where that is earlier than now: it dates the item.
+    /// When it was said, if before now; becomes the item's creation time.
     pub said_at: Option<OffsetDateTime>,
 }
 
-/// Until when an item holds.
+/// When an item expires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
-    /// From when it is added.
+    /// Relative to when it is added.
     In(Duration),
     At(OffsetDateTime),
 }
@@ -179,16 +177,16 @@ impl Expiry {
     }
 }
 
-/// What becomes of an item where the active one of its key stays ([`super::trust::verdict`]).
+/// What happens to a new item if the active item with its key stays ([`super::trust::verdict`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Yielding {
-    /// It is kept beside that one, archived and linked to it. Where that one is confirmed and stays
-    /// for it, the add is refused, so that whoever adds can ask or correct.
+pub enum ConflictPolicy {
+    /// It is stored archived and linked to the active one. If that one stays because it is confirmed, the add fails, so
+    /// that the caller can ask the user or correct it.
     #[default]
     Refused,
-    /// It is kept beside it in any case: for whoever adds in nobody's presence and may lose nothing.
+    /// It is always stored archived: for background jobs, which can ask nobody and must not lose it.
     PutAside,
-    /// None stays: it is a correction.
+    /// The active item never stays: this is a correction.
     Never,
 }
 

@@ -1,6 +1,5 @@
-//! How much one user may keep (DESIGN §11). Items are counted now and then, since a count takes
-//! longer the more there are: after each count an eighth of what is left may be added before the
-//! next, so that a few servers together do not pass the limit.
+//! Limits on one user's items (DESIGN §11). Counting gets slower with size, so items are counted only now and then: after
+//! a count, an eighth of the remaining room may be added without another count. So a few servers together stay in the limit.
 
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +11,7 @@ use super::store;
 use crate::db::UserId;
 use crate::input::Invalid;
 
-/// Of a user, archived ones included and turns not.
+/// Per user, archived items included, turns excluded.
 pub const ITEMS_MAX: i64 = 1_000_000;
 pub const THEMES_MAX: i64 = 10_000;
 const SHARE_ADDED_BETWEEN_COUNTS: i64 = 8;
@@ -20,7 +19,7 @@ const USERS_REMEMBERED: NonZeroUsize = NonZeroUsize::new(10_000).expect("not zer
 
 pub struct ItemQuota {
     items_max: i64,
-    /// Items that each user may add before the next count.
+    /// Items each user may still add before the next count.
     left: Mutex<LruCache<UserId, i64>>,
 }
 
@@ -38,7 +37,7 @@ impl ItemQuota {
         }
     }
 
-    /// Takes room for so many items; false where they have to be counted first.
+    /// Reserves room for this many items. Returns false if they must be counted first.
     pub fn take(&self, user: UserId, items: i64) -> bool {
         match self.left().get_mut(&user) {
             Some(left) if *left >= items => {
@@ -49,7 +48,7 @@ impl ItemQuota {
         }
     }
 
-    /// Counts the user's items, and takes room for so many.
+    /// Counts the user's items and reserves room for this many.
     pub async fn count_and_take(
         &self,
         conn: &mut PgConnection,

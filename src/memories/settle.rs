@@ -1,5 +1,5 @@
-//! One of two memories gives way to the other because a dream proposed it; and what that changed is taken back, also much
-//! later, unless something newer stands on it.
+//! Resolves two conflicting or duplicate memories, as proposed by a dream, and undoes that, also much later, unless
+//! something newer depends on it.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -13,45 +13,46 @@ use super::trust::{Newcomer, Trust, Verdict, verdict};
 use super::{CHANGED, MERGED, RESTORED, SUPERSEDED, store};
 use crate::accounts::{UserId, Viewer};
 
-/// How the two stand to each other.
+/// How the two memories relate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stands {
-    /// Both say the same: the one that stays takes over the tags and the period of the other.
+    /// Duplicates: the kept one takes over the tags and period of the other.
     Same,
-    /// One holds in the other's place.
+    /// One supersedes the other.
     InPlace,
 }
 
-/// Who decides that one gives way.
+/// Who decided which one is archived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decider {
     Person,
-    /// The person's word, and what they confirmed, never gives way; nor does what is trusted more or was said later.
+    /// May not archive what the user said or confirmed, nor what is more trusted or newer.
     Dream,
 }
 
-/// Two memories, of which the first gives way.
+/// Two memories; `gone` is archived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
     pub gone: ItemId,
     pub kept: ItemId,
 }
 
-/// What became of taking it back.
+/// The result of undoing a settlement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TakenBack {
     Done,
-    /// It was changed by hand since, and stays as it is.
+    /// The item was changed since; nothing was undone.
     Changed,
-    /// This one stands on what was changed.
+    /// This newer item depends on the change; nothing was undone.
     StoodOn(ItemId),
 }
 
-/// The one gives way, in a transaction of [`Db::as_writer`](crate::db::Db::as_writer). False, with nothing changed, where one
-/// of them is not active any more, they belong to different agents, or the decider may not.
+/// Archives `gone` in favour of `kept`. Returns false, with nothing changed, if one of them is not active any more, they
+/// have different owners, or the decider is not allowed to. Needs a transaction of
+/// [`Db::as_writer`](crate::db::Db::as_writer).
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn settle_in(
     conn: &mut PgConnection,
     user: UserId,
@@ -82,7 +83,7 @@ pub async fn settle_in(
     Ok(true)
 }
 
-/// Both, where they are active and of one owner. The lower number is read first, as everywhere.
+/// Both items, if they are active and have one owner. Always read in ascending id order.
 async fn find_live(
     conn: &mut PgConnection,
     user: UserId,
@@ -106,7 +107,7 @@ async fn find_live(
     }))
 }
 
-/// Whether nobody need be asked.
+/// Whether `gone` can be archived without asking the user.
 pub fn may_give_way(gone: &Item, kept: &Item, stands: Stands) -> bool {
     if gone.protected || gone.trust == Trust::User {
         return false;
@@ -135,10 +136,10 @@ fn with_what_it_says(kept: &Item, gone: &Item) -> ItemState {
     }
 }
 
-/// Takes back what was settled at that moment, in such a transaction too.
+/// Undoes what was settled at `settled_at`. Needs a transaction of [`Db::as_writer`](crate::db::Db::as_writer).
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn take_back_in(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,16 +1,15 @@
-//! Who speaks: a text of a conversation begins with its speaker ("Caroline: …"). Such texts are
-//! known by lexemes that no text or query yields, so that a search can tell who said a thing
-//! from whom it names. It must never depend on anything but the text.
+//! Speakers: a conversation text can begin with its speaker ("Caroline: …"). Such texts get extra lexemes that no word of a
+//! text or query produces, so that a search can tell "said by Caroline" from "mentions Caroline". Depends only on the text.
 
 use super::words::{QUERY_TERMS_MAX, fold, plain_words};
 use crate::embedding::NamedWord;
 
-/// Who speaks stands before a colon, in so many words and characters at most.
+/// Limits of the speaker's name before the colon.
 const SPEAKER_WORDS_MAX: usize = 3;
 const SPEAKER_CHARS_MAX: usize = 40;
-/// The lexeme of every text that begins with its speaker.
+/// The lexeme of every text that begins with a speaker.
 const SAID: &str = ":";
-/// What stands before a colon and does not speak, where it is the last word there. Sorted, folded.
+/// Words before a colon that are labels and no speakers, if they are the last word there. Sorted, folded.
 #[rustfmt::skip]
 pub(super) const LABELS: [&str; 248] = [
     "action", "actions", "address", "addresses", "agenda", "agendas", "allergies", "allergy",
@@ -47,8 +46,7 @@ pub(super) const LABELS: [&str; 248] = [
     "workflows",
 ];
 
-/// What a text is known by besides its words: `:` where it begins with its speaker, and
-/// `caroline:`; nothing where it does not.
+/// The extra lexemes of a text: `:` and, for example, `caroline:`; none if it does not begin with a speaker.
 pub(super) fn lexemes(content: &str) -> Vec<String> {
     let speaker = speaker(content);
     let said = (!speaker.is_empty()).then_some(String::new());
@@ -58,7 +56,7 @@ pub(super) fn lexemes(content: &str) -> Vec<String> {
         .collect()
 }
 
-/// The names before the first colon, folded; none where no one is said to speak ("Next Steps: …").
+/// The folded words of the speaker's name; empty for a label ("Next Steps: …") and for text without one.
 fn speaker(content: &str) -> Vec<String> {
     let beginning = content.split('\n').next().unwrap_or_default();
     let Some((name, _)) = beginning.split_once(": ") else {
@@ -82,7 +80,7 @@ fn speaker(content: &str) -> Vec<String> {
     folded
 }
 
-/// The words of a query that may name who speaks, each once, and where they stand.
+/// The words of a query that may name a speaker, deduplicated, with their positions.
 pub fn names(query: &str) -> Vec<NamedWord> {
     let mut names: Vec<NamedWord> = Vec::new();
     for (word, place) in plain_words(query).filter(|(w, _)| w.starts_with(char::is_alphabetic)) {

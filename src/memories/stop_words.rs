@@ -1,13 +1,12 @@
-//! English words that nearly every sentence has: they leave a query unless nothing
-//! else remains. Other languages' are left to their rarity, which is low.
+//! English words that occur in nearly every sentence. They are removed from a query unless nothing else remains. Stop
+//! words of other languages are handled by rarity weighting.
 
 pub fn is_stop_word(lexeme: &str) -> bool {
     STOP_WORDS.binary_search(&lexeme).is_ok()
 }
 
-/// Sorted: PostgreSQL's list for English (Snowball's), the rest of the auxiliary verbs, and
-/// contractions as they are cut (`isn`, `t`) or written without the apostrophe. What means
-/// something elsewhere is not among them: `may`, `us`, `let`, and `won` of "won't".
+/// Sorted. PostgreSQL's English list (Snowball), the other auxiliary verbs, and contractions as the tokenizer cuts them
+/// (`isn`, `t`) or without the apostrophe. Words with another meaning are excluded: `may`, `us`, `let`, and `won`.
 #[rustfmt::skip]
 const STOP_WORDS: [&str; 175] = [
     "a", "about", "above", "after", "again", "against", "ain", "all", "am", "an", "and", "any",

@@ -1,11 +1,11 @@
-//! Items in PostgreSQL. Every function takes a connection that knows
-//! its user, and names the user again: row security stands behind, not instead.
+//! Items in PostgreSQL. Every function takes a connection bound to its user and still filters by user: row security is the
+//! second line of defence.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::history::{GaveWay, ItemEvent, ItemState};
-use super::model::{EXPIRING_SOON, Item, ItemId, ItemType, OfSession, Stats, Status, ThemeSlug};
+use super::history::{ItemEvent, ItemState, ReplacedItem};
+use super::model::{EXPIRING_SOON, Item, ItemId, ItemType, SessionItem, Stats, Status, ThemeSlug};
 use super::part::{Part, Span, Turn};
 use super::period::Period;
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
@@ -13,7 +13,7 @@ use super::trust::Trust;
 use crate::accounts::{AgentId, UserId};
 use crate::db::note_changes;
 
-/// Archived ones included, turns not; no further than the limit.
+/// Includes archived items, not turns; stops counting at the limit.
 pub async fn count_items_up_to(
     conn: &mut PgConnection,
     user: UserId,
@@ -29,8 +29,8 @@ pub async fn count_items_up_to(
     .await
 }
 
-/// The active items of a key, of which a theme has one at most that is shared and one of each agent. An own one comes before a
-/// shared one, where the agent's settings say so.
+/// The active items with a key: per theme at most one shared one and one per agent. An agent's own item hides the shared
+/// one, if the agent's settings say so.
 pub async fn list_of_key(
     conn: &mut PgConnection,
     user: UserId,
@@ -53,7 +53,7 @@ pub async fn list_of_key(
     .await
 }
 
-/// An item, which may be changed; a turn is none, nor a part of a document.
+/// An item. Turns and document parts are not found, because they cannot be changed.
 pub async fn find_item(
     conn: &mut PgConnection,
     user: UserId,
@@ -147,7 +147,7 @@ pub async fn find_to_read(
     }))
 }
 
-/// The newest first.
+/// Newest first.
 pub async fn list_events(
     conn: &mut PgConnection,
     user: UserId,
@@ -191,13 +191,13 @@ pub async fn list_events(
         .collect())
 }
 
-/// Those for which an item stands, newest first: whose place it took, and what was put aside for it; by then, where a time is given.
+/// The items that this one superseded, and those put aside for it, newest first; as of `by`, if given.
 pub async fn list_given_way(
     conn: &mut PgConnection,
     user: UserId,
     id: ItemId,
     by: Option<OffsetDateTime>,
-) -> Result<Vec<GaveWay>, sqlx::Error> {
+) -> Result<Vec<ReplacedItem>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, left(i.content, $3) AS "beginning!", i.source, i.trust,
                   coalesce((SELECT e.event = 'put_aside' FROM memory_item_events e
@@ -207,14 +207,14 @@ pub async fn list_given_way(
            ORDER BY i.id DESC LIMIT 50"#,
         user.0,
         id.0,
-        GaveWay::CHARS_MAX,
+        ReplacedItem::CHARS_MAX,
         by,
     )
     .fetch_all(conn)
     .await?;
     Ok(rows
         .into_iter()
-        .map(|row| GaveWay {
+        .map(|row| ReplacedItem {
             id: ItemId(row.id),
             beginning: row.beginning,
             source: row.source,
@@ -224,9 +224,8 @@ pub async fn list_given_way(
         .collect())
 }
 
-/// Those of them that were active, with this event in their history; what is superseded is held
-/// for less sure. Their embeddings' copies, by which searches filter, change with them. In a transaction
-/// of [`Db::as_writer`](crate::db::Db::as_writer).
+/// Archives those of the items that are active and adds this event; superseding lowers the confidence. Also notes the
+/// change for the search index. Needs a transaction of [`Db::as_writer`](crate::db::Db::as_writer).
 pub async fn archive_items(
     conn: &mut PgConnection,
     user: UserId,
@@ -266,7 +265,7 @@ pub async fn archive_items(
     Ok(archived)
 }
 
-/// As the system role: whose items have expired and are not archived yet, longest first.
+/// Runs as the system role. Users with expired items that are not archived yet, longest expired first.
 pub async fn list_users_with_expired(
     conn: &mut PgConnection,
     now: OffsetDateTime,
@@ -300,13 +299,13 @@ pub async fn list_expired(
     .await
 }
 
-/// Items that came of the session, in the order of what was said, and how many there are.
+/// Items read from the session, in conversation order, and their total number.
 pub async fn list_of_session(
     conn: &mut PgConnection,
     user: UserId,
     session_id: i64,
     limit: i64,
-) -> Result<(Vec<OfSession>, i64), sqlx::Error> {
+) -> Result<(Vec<SessionItem>, i64), sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, t.slug, i.type AS item_type, left(i.content, $4) AS "beginning!", i.status,
                   i.superseded_by IS NOT NULL AS "is_superseded!", i.expires_at, i.message_id,
@@ -317,11 +316,11 @@ pub async fn list_of_session(
         user.0,
         session_id,
         limit,
-        OfSession::CHARS_MAX,
+        SessionItem::CHARS_MAX,
     );
     let rows = rows.fetch_all(conn).await?;
     let total = rows.first().map_or(0, |row| row.total);
-    let items = rows.into_iter().map(|row| OfSession {
+    let items = rows.into_iter().map(|row| SessionItem {
         id: ItemId(row.id),
         theme: row.slug,
         item_type: ItemType::from_column(&row.item_type),
@@ -334,7 +333,7 @@ pub async fn list_of_session(
     Ok((items.collect(), total))
 }
 
-/// All of [`Stats`] but the lists by type and theme.
+/// [`Stats`] without the counts by type and theme, and without those that faded.
 pub async fn count_by_status(
     conn: &mut PgConnection,
     user: UserId,
@@ -371,7 +370,7 @@ pub async fn count_by_status(
     })
 }
 
-/// Active items, most first.
+/// Active items, largest count first.
 pub async fn count_by_type(
     conn: &mut PgConnection,
     user: UserId,
@@ -392,7 +391,7 @@ pub async fn count_by_type(
         .collect())
 }
 
-/// All items of the user, active and archived; turns are none.
+/// All items of the user, active and archived, without turns.
 pub async fn count_items(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "n!" FROM memory_items WHERE user_id = $1 AND theme_id IS NOT NULL"#,

@@ -1,27 +1,27 @@
-//! Whose word a memory is, and which of two that cannot both hold gives way (DESIGN §8). How sure a
-//! source was is another matter: [`confidence`](super::Source::confidence).
+//! How far a memory is trusted, and which of two contradicting ones is archived (DESIGN §8). How certain a source is, is a
+//! separate value: [`confidence`](super::Source::confidence).
 
 use std::fmt;
 
 use time::OffsetDateTime;
 
-/// From the least to the most trusted. What is derived is of the least of what it stands on.
+/// From least to most trusted. A derived memory has the lowest trust of its sources.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Trust {
-    /// Pages, mails, files that a tool fetched, and what a person only pasted.
+    /// Web pages, mails and files fetched by a tool, and text that the user only pasted.
     External,
     /// A tool's own output.
     Tool,
     /// An agent's inference.
     Agent,
-    /// The person's words, or what they did on a page.
+    /// The user's words, or an action on a page.
     User,
 }
 
 impl Trust {
     pub const ALL: [Self; 4] = [Self::External, Self::Tool, Self::Agent, Self::User];
 
-    /// Whose word it is to another than whose memory it stands in: nobody's whom they know.
+    /// The trust for a reader: another user's memory counts as external.
     pub fn read_by_another(self, is_another: bool) -> Self {
         match is_another {
             true => Self::External,
@@ -42,12 +42,12 @@ impl Trust {
         Self::ALL.into_iter().find(|trust| trust.as_str() == text)
     }
 
-    /// The column's check admits nothing else.
+    /// The column's check constraint allows no other value.
     pub(crate) fn from_column(text: &str) -> Self {
         Self::parse(text).unwrap_or(Self::External)
     }
 
-    /// What persons and agents say is one rank; tools and what they fetched stand below it, each on its own.
+    /// User and agent share the highest rank; tool and external each have a lower one.
     fn rank(self) -> u8 {
         match self {
             Self::External => 0,
@@ -56,7 +56,7 @@ impl Trust {
         }
     }
 
-    /// A statement of this class says nothing anew of one that stands above it.
+    /// A statement of a lower rank does not renew one of a higher rank.
     pub fn is_below(self, other: Self) -> bool {
         self.rank() < other.rank()
     }
@@ -68,17 +68,17 @@ impl fmt::Display for Trust {
     }
 }
 
-/// An active item, as one that contradicts it finds it.
+/// An active item, when another one contradicts it.
 #[derive(Clone, Copy, Debug)]
 pub struct Holder {
     pub trust: Trust,
     pub is_confirmed: bool,
-    /// When it was last said.
+    /// When it was last stated.
     pub stated_at: OffsetDateTime,
 }
 
 impl Holder {
-    /// A confirmed one stands as a person's word.
+    /// The effective trust: a confirmed item counts as the user's statement.
     pub(super) fn held_by(&self) -> Trust {
         match self.is_confirmed {
             true => Trust::User,
@@ -87,7 +87,7 @@ impl Holder {
     }
 }
 
-/// What contradicts it: another value of its key, or what a model says cannot hold beside it.
+/// The item that contradicts it: another value of its key, or a contradiction found by a model.
 #[derive(Clone, Copy, Debug)]
 pub struct Newcomer {
     pub trust: Trust,
@@ -97,9 +97,9 @@ pub struct Newcomer {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The newcomer takes the holder's place.
+    /// The newcomer replaces the holder.
     Supersedes,
-    /// The holder stays; the newcomer is put aside.
+    /// The holder stays; the newcomer is archived.
     Stays(Because),
 }
 
@@ -110,7 +110,7 @@ pub enum Because {
     Older,
 }
 
-/// Which of the two holds, in whichever order they came. A confirmed one yields to a person's word alone.
+/// Which of the two stays, independent of the order in which they came. Only the user supersedes a confirmed item.
 pub fn verdict(holder: Holder, newcomer: Newcomer) -> Verdict {
     let held = holder.held_by();
     if newcomer.trust.is_below(held) {
@@ -134,9 +134,8 @@ mod tests {
 
     use super::*;
 
-    /// As in docs/consolidation.md: rows are holders, columns newcomers of class external, tool, agent and
-    /// user, said later and earlier. `S`: supersedes; else it is put aside, being less trusted (`t`), older (`o`),
-    /// or since the holder is confirmed (`c`).
+    /// The matrix of docs/consolidation.md. Rows: holders. Columns: newcomers of trust external, tool, agent and user, said
+    /// later and earlier. `S`: supersedes; otherwise archived as less trusted (`t`), older (`o`) or holder confirmed (`c`).
     const MATRIX: [(Trust, bool, &str, &str); 8] = [
         (Trust::External, false, "SSSS", "oSSS"),
         (Trust::Tool, false, "tSSS", "toSS"),
@@ -161,7 +160,7 @@ mod tests {
             let later_at = Some(stated_at + Duration::SECOND);
             for (said_at, row) in [
                 (later_at, later),
-                // At the same moment, the one that comes is the later.
+                // With equal times, the newcomer counts as later.
                 (Some(stated_at), later),
                 (None, later),
                 (earlier_at, earlier),

@@ -1,10 +1,8 @@
-//! What a source is found by. One function cuts text into words, for
-//! items when they are stored and for queries when they are asked, so the two
-//! cannot disagree. It must never depend on anything but the text:
-//! - a *compound* (`src/db.rs`, `ERR-5021`, `anna@example.com`, `v1.2.3`) is a
-//!   word whole, and so is each of its parts, level by level (`db.rs`, `db`);
-//! - a plain English word counts by its stem too ("deploys", "deployment");
-//! - scripts without spaces become single characters and pairs of them;
+//! The tokenizer of search. One function cuts stored texts and queries, so that the two agree. Depends only on the text:
+//! - a *compound* (`src/db.rs`, `ERR-5021`, `anna@example.com`, `v1.2.3`) is a word as a whole, and so is each of its
+//!   parts, level by level (`db.rs`, `db`);
+//! - a plain English word also counts by its stem ("deploys", "deployment");
+//! - scripts without spaces are cut into single characters and pairs of characters;
 //! - an emoji is a word;
 //! - case, accents and width are folded (`É` → `e`, `Ａ` → `a`).
 
@@ -23,49 +21,49 @@ use super::stop_words::is_stop_word;
 
 pub(super) use self::characters::fold;
 
-/// Distinct words of a query that count (DESIGN §3).
+/// Limit on the distinct words of a query (DESIGN §3).
 pub const QUERY_TERMS_MAX: usize = 32;
-/// A longer compound is kept in parts only.
+/// A longer compound is indexed by its parts only.
 const COMPOUND_CHARS_MAX: usize = 128;
-/// A longer lexeme is not kept.
+/// A longer lexeme is not indexed.
 const LEXEME_BYTES_MAX: usize = 512;
 
 static ENGLISH: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::English));
 
-/// A word of a text: what it is found by, and where it stands.
+/// A word of a text: its lexeme and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Word {
     lexeme: String,
-    /// Bytes of the original text.
+    /// Byte range in the original text.
     range: Range<usize>,
     kind: Kind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
-    /// A word that is no part of a longer one.
+    /// A word that is not part of a compound.
     Plain,
-    /// `src/db.rs`: a word whole.
+    /// `src/db.rs`: a whole compound.
     Compound,
     /// `db`: a part of a compound.
     Part,
-    /// One character of a script without spaces, beside others.
+    /// One character of a script without spaces, next to others.
     Character,
-    /// One character of a script without spaces that stands alone.
+    /// One character of a script without spaces, on its own.
     Single,
-    /// Two neighbours of a script without spaces.
+    /// Two adjacent characters of a script without spaces.
     Pair,
 }
 
-/// A word of a query: any of its alternatives matches, and they count as one.
+/// A word of a query. Any of its alternatives matches, and they count as one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Term {
-    /// The word as written (folded), then its stem where that differs.
+    /// The folded word, then its stem if that differs.
     pub alternatives: Vec<String>,
 }
 
 impl Word {
-    /// The English stem, where it differs from the lexeme. A compound has none.
+    /// The English stem, if it differs from the lexeme. A compound has none.
     fn stem(&self) -> Option<String> {
         let lexeme = self.lexeme.as_str();
         let stems = self.kind != Kind::Compound
@@ -89,19 +87,18 @@ impl Term {
     }
 }
 
-/// Every lexeme of a text, as often as it occurs.
+/// All lexemes of a text, repeated as often as they occur.
 pub fn lexemes(text: &str) -> impl Iterator<Item = String> {
     let both = |word: Word| [word.stem(), Some(word.lexeme)];
     words(text).into_iter().flat_map(both).flatten()
 }
 
-/// The distinct words of a query, at most [`QUERY_TERMS_MAX`]. Stop words leave
-/// unless nothing else remains.
+/// The distinct words of a query, at most [`QUERY_TERMS_MAX`]. Stop words are removed unless nothing else remains.
 pub fn query_terms(query: &str) -> Vec<Term> {
     let words = words(query);
     let wanted = |w: &&Word| match w.kind {
         Kind::Plain | Kind::Compound | Kind::Pair | Kind::Single => true,
-        // The `1` of `192.168.1.168` says nothing that the whole does not.
+        // Short parts match too much: the `1` of `192.168.1.168` adds nothing to the whole.
         Kind::Part => {
             let digits = w.lexeme.bytes().all(|b| b.is_ascii_digit());
             w.lexeme.chars().count() >= if digits { 3 } else { 2 }
@@ -128,9 +125,8 @@ pub fn query_terms(query: &str) -> Vec<Term> {
     terms
 }
 
-/// What a substring match looks for where no word matches: the query's runs between blanks, less
-/// the punctuation around them and what is too short to say anything. Runs of stop words or of
-/// punctuation leave unless nothing else remains.
+/// Substrings to search for if no word matches: the query split at blanks, without surrounding punctuation and short
+/// pieces. Stop words and punctuation are removed unless nothing else remains.
 pub fn query_fragments(query: &str) -> Vec<String> {
     let mut telling: Vec<String> = Vec::new();
     let mut stop: Vec<String> = Vec::new();
@@ -151,7 +147,7 @@ pub fn query_fragments(query: &str) -> Vec<String> {
     fragments
 }
 
-/// What people put around a word: ends of sentences, quotes, brackets, and those of CJK.
+/// Punctuation around words: sentence ends, quotes and brackets, including those of CJK.
 const PUNCTUATION: &[char] = &[
     '.', ',', ';', ':', '!', '?', '…', '*', '–', '—', '¿', '¡', '،', '؛', '؟', '।', '"', '\'', '`',
     '“', '”', '„', '‘', '’', '‚', '«', '»', '‹', '›', '(', ')', '[', ']', '{', '}', '<', '>', '。',
@@ -159,10 +155,10 @@ const PUNCTUATION: &[char] = &[
     '｣', '（', '）', '【', '】', '［', '］', '《', '》', '〈', '〉', '〔', '〕',
 ];
 
-/// Where in `text` words of the query stand: byte ranges, in order, disjoint.
+/// Byte ranges of the query's words in `text`, ascending and disjoint.
 pub fn matches(text: &str, terms: &[Term]) -> Vec<Range<usize>> {
     let is_asked_for = |word: &Word| {
-        // A stem begins as its word does: most words need none.
+        // A stem begins with the same letter as its word, so most words need no stemming.
         let mut alike = terms.iter().filter(|t| t.begins_as(word)).peekable();
         alike.peek().is_some() && {
             let stem = word.stem();
@@ -185,7 +181,7 @@ pub fn matches(text: &str, terms: &[Term]) -> Vec<Range<usize>> {
     joined
 }
 
-/// The words of a query that stand alone, stop words left out, each with its place.
+/// The plain words of a query without stop words, with their byte ranges.
 pub(super) fn plain_words(query: &str) -> impl Iterator<Item = (String, Range<usize>)> {
     words(query)
         .into_iter()
@@ -193,7 +189,7 @@ pub(super) fn plain_words(query: &str) -> impl Iterator<Item = (String, Range<us
         .map(|w| (w.lexeme, w.range))
 }
 
-/// The distinct words that a text is found by, longest first, for people to read.
+/// The distinct words of a text, longest first, to show to users.
 pub fn telling_words(text: &str, most: usize) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for word in words(text) {

@@ -1,4 +1,4 @@
-//! What each token takes over from the others of its text, head by head.
+//! Self-attention over the tokens of each text, head by head.
 
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
@@ -6,10 +6,10 @@ use rayon::prelude::*;
 use super::functions::softmax;
 use super::product::{Packed, Panels, multiply};
 
-/// Shorter ones are not worth a second thread.
+/// Shorter texts are not worth a second thread.
 const TOKENS_A_THREAD_MIN: usize = 48;
 
-/// `told`: (tokens, 3 × width), what is asked, what answers and what is handed over. `out` becomes (tokens, width).
+/// `told`: (tokens, 3 × width): query, key and value. `out` becomes (tokens, width).
 pub fn attend(
     arch: Arch,
     (told, lengths): (&[f32], &[usize]),
@@ -68,7 +68,7 @@ struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// Of a token: 0 what is asked, 1 what answers, 2 what is handed over.
+    /// One head's part of a token: 0 query, 1 key, 2 value.
     fn part(&self, token: usize, part: usize, head: usize) -> &'a [f32] {
         let at = (token * 3 + part) * self.width + head * self.of_head;
         &self.told[at..at + self.of_head]

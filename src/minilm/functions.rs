@@ -1,13 +1,13 @@
-//! What is done to single numbers and rows, written so that the compiler does eight at a time.
+//! Element-wise and row-wise functions, written so that the compiler vectorises them to eight lanes.
 
 use rayon::prelude::*;
 
 /// Less is not worth a second thread.
 const PART_MIN: usize = 16_384;
-/// Sums of so many side by side.
+/// Partial sums computed side by side.
 const LANES: usize = 8;
 
-/// Each part on a thread of its own, where there are several.
+/// Runs each part on its own thread, if there are several.
 pub fn in_parts(numbers: &mut [f32], run: impl Fn(&mut [f32]) + Send + Sync) {
     let threads = rayon::current_num_threads();
     if threads == 1 || numbers.len() < 2 * PART_MIN {
@@ -17,15 +17,15 @@ pub fn in_parts(numbers: &mut [f32], run: impl Fn(&mut [f32]) + Send + Sync) {
     numbers.par_chunks_mut(part).for_each(run);
 }
 
-/// One and a half times 2 to the power of 23: what is added to it keeps no fraction.
+/// 1.5 · 2²³: adding it to a float rounds away the fraction.
 const ROUNDER: f32 = 12_582_912.0;
 
-/// e to the power of x, to some 2 units in the last place; from 0 below -87 to a great number above 88.
+/// eˣ, accurate to about 2 units in the last place; the argument is clamped to -87 … 88.
 #[inline(always)]
 pub fn exp(x: f32) -> f32 {
     let x = x.clamp(-87.0, 88.0);
-    // 2 to a whole power, times e to the power of at most half of ln 2 (Cephes). The whole number is rounded by what it is added
-    // to, in whose last bits it then stands.
+    // 2 to an integer power, times e to the power of at most ln 2 / 2 (Cephes). Adding `ROUNDER` rounds to
+    // the integer, which is then in the last bits of the sum.
     let rounded = x * std::f32::consts::LOG2_E + ROUNDER;
     let whole = rounded - ROUNDER;
     let rest = x - whole * 0.693_359_4 - whole * -2.121_944_4e-4;
@@ -39,7 +39,7 @@ pub fn exp(x: f32) -> f32 {
     sum * f32::from_bits((rounded.to_bits() << 23).wrapping_add(127 << 23))
 }
 
-/// x, times how likely a normal number is below it; the error function to 1.5e-7 (Abramowitz and Stegun 7.1.26).
+/// x · Φ(x); the error function is accurate to 1.5e-7 (Abramowitz and Stegun 7.1.26).
 #[inline(always)]
 pub fn gelu(x: f32) -> f32 {
     let z = x.abs() * std::f32::consts::FRAC_1_SQRT_2;
@@ -65,7 +65,7 @@ fn sum_of(numbers: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     sums.iter().sum::<f32>() + rest.iter().map(|x| of(*x)).sum::<f32>()
 }
 
-/// Mean 0 and variance 1, then scaled and shifted.
+/// Layer normalisation: mean 0 and variance 1, then scaled and shifted.
 #[inline(always)]
 pub fn normalise(row: &mut [f32], scale: &[f32], shift: &[f32], eps: f32) {
     let count = row.len() as f32;
@@ -77,7 +77,7 @@ pub fn normalise(row: &mut [f32], scale: &[f32], shift: &[f32], eps: f32) {
     }
 }
 
-/// Shares that come to 1, of numbers times `factor`.
+/// Softmax of the numbers times `factor`.
 #[inline(always)]
 pub fn softmax(row: &mut [f32], factor: f32) {
     let mut greatest = [f32::MIN; LANES];

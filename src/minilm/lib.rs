@@ -1,8 +1,8 @@
-//! The forward pass of a BERT encoder, as all-MiniLM-L6-v2 is one: from the numbers of tokens to a vector of each token.
+//! The forward pass of a BERT encoder such as all-MiniLM-L6-v2: from token ids to one vector per token.
 //!
-//! Weights are 32-bit floats, packed once so that products read them in order ([`product`]); a short query then takes as long as
-//! memory takes to hand them over. Texts of one pass stand one behind the other, without padding. This is a package of its own
-//! so that it is optimised in every profile.
+//! Weights are 32-bit floats, packed once in the order in which products read them ([`product`]), so that a
+//! short query is limited by memory bandwidth. Texts of one pass are concatenated without padding. It is its
+//! own package so that it is optimised in every profile.
 
 mod attention;
 mod functions;
@@ -17,7 +17,7 @@ use product::Weights;
 pub use weights::Flaw;
 use weights::Tensors;
 
-/// As `config.json` has it.
+/// As in `config.json`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Config {
     pub hidden_size: usize,
@@ -33,7 +33,7 @@ pub struct Model {
     config: Config,
     arch: Arch,
     words: Vec<f32>,
-    /// Of each place, with what all tokens of a single text have.
+    /// The position embeddings, with the token type embedding of a single text added.
     positions: Vec<f32>,
     first_norm: Norm,
     layers: Vec<Layer>,
@@ -45,7 +45,7 @@ struct Norm {
 }
 
 struct Layer {
-    /// What is asked, what answers, and what is handed over, side by side.
+    /// The query, key and value projections, side by side.
     query_key_value: Weights,
     attended: Weights,
     attended_norm: Norm,
@@ -54,7 +54,7 @@ struct Layer {
     norm: Norm,
 }
 
-/// Texts on their way through the layers.
+/// A batch of texts on its way through the layers.
 pub struct Pass {
     /// Tokens of each text.
     lengths: Vec<usize>,
@@ -64,7 +64,7 @@ pub struct Pass {
     scratch: Scratch,
 }
 
-/// Memory that each layer uses again.
+/// Buffers that the layers reuse.
 #[derive(Default)]
 struct Scratch {
     wide: Vec<f32>,
@@ -73,7 +73,7 @@ struct Scratch {
 }
 
 impl Pass {
-    /// The vectors of each text's tokens, (tokens, width), one text after the other.
+    /// The token vectors of each text, (tokens, width).
     pub fn texts(&self, width: usize) -> impl Iterator<Item = &[f32]> {
         let mut rest = self.states.as_slice();
         self.lengths.iter().map(move |length| {
@@ -85,8 +85,10 @@ impl Pass {
 }
 
 impl Model {
+    /// Reads a model.
+    ///
     /// # Errors
-    /// [`Flaw`], where the file is none, or lacks a tensor of the shape that the configuration says.
+    /// [`Flaw`] if the file is invalid or lacks a tensor of the shape that the configuration requires.
     pub fn from_safetensors(file: &[u8], config: Config) -> Result<Self, Flaw> {
         config.check()?;
         let Config {
@@ -155,7 +157,8 @@ impl Model {
         self.config.hidden_size
     }
 
-    /// Texts by the numbers of their tokens; `None` where one has more than the model has places for, or a number of no token.
+    /// Begins with the texts' token ids; `None` if a text is longer than the model's positions, or an id is
+    /// unknown.
     pub fn begin(&self, texts: &[&[u32]]) -> Option<Pass> {
         let width = self.width();
         let mut states =
@@ -178,7 +181,7 @@ impl Model {
         })
     }
 
-    /// One layer further; whether there was one. On the threads of the pool that it is called in.
+    /// Runs the next layer, on the current thread pool. False if there is none left.
     pub fn advance(&self, pass: &mut Pass) -> bool {
         let Some(layer) = self.layers.get(pass.next_layer) else {
             return false;
@@ -228,7 +231,7 @@ impl Norm {
         }
     }
 
-    /// Of what a part of a layer made, and what went into it.
+    /// Adds the residual, and normalises.
     #[inline(always)]
     fn after(&self, made: &mut [f32], given: &[f32], eps: f32) {
         made.iter_mut()

@@ -1,19 +1,19 @@
-//! Products of matrices: rows of states with the packed columns of weights, a tile of six rows and sixteen columns at a time, whose
-//! sums stay in registers.
+//! Matrix products: rows of states times packed columns of weights, in tiles of six rows by sixteen columns,
+//! whose sums stay in registers.
 
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-/// Of a panel.
+/// Columns of a panel.
 pub const COLUMNS: usize = 16;
-/// Of a tile: with two registers of eight columns each they fill twelve of sixteen.
+/// Rows of a tile: with two registers of eight columns each, they use twelve of sixteen registers.
 const ROWS: usize = 6;
-/// Of the sums: so long a piece of a panel stays in the first cache beside the rows.
+/// Terms summed at once: this piece of a panel fits into the L1 cache together with the rows.
 const STRETCH: usize = 192;
-/// Fewer are not worth a second thread.
+/// Fewer rows are not worth a second thread.
 const ROWS_A_THREAD_MIN: usize = 4 * ROWS;
 
-/// Columns of a matrix, sixteen side by side: (panels, inner, 16), the last filled up with zeros.
+/// Columns of a matrix, sixteen side by side: (panels, inner, 16); the last panel is padded with zeros.
 pub struct Panels {
     numbers: Vec<f32>,
     inner: usize,
@@ -29,7 +29,7 @@ impl Panels {
         }
     }
 
-    /// From a matrix of (columns, inner): each of its rows becomes a column. `row(n)` gives one.
+    /// From a (columns, inner) matrix, whose rows become columns. `row(n)` returns a row.
     pub fn fill<'a>(&mut self, columns: usize, inner: usize, row: impl Fn(usize) -> &'a [f32]) {
         (self.inner, self.columns) = (inner, columns);
         self.numbers.clear();
@@ -43,7 +43,7 @@ impl Panels {
         }
     }
 
-    /// From a matrix of (inner, columns), whose rows `row(n)` gives.
+    /// From an (inner, columns) matrix. `row(n)` returns a row.
     pub fn fill_rows<'a>(
         &mut self,
         inner: usize,
@@ -65,12 +65,12 @@ impl Panels {
 /// A linear layer.
 pub struct Weights {
     panels: Panels,
-    /// As many as the panels have columns.
+    /// Padded to the panels' columns.
     bias: Vec<f32>,
 }
 
 impl Weights {
-    /// `weight`: (columns, inner), as files have it.
+    /// `weight`: (columns, inner), as in files.
     pub fn pack(weight: &[f32], mut bias: Vec<f32>, inner: usize) -> Self {
         let mut panels = Panels::new();
         let columns = bias.len();
@@ -134,13 +134,13 @@ impl Packed {
     }
 }
 
-/// As few as can be, and as even.
+/// As few blocks as possible, of even sizes.
 fn blocks(rows: usize) -> impl Iterator<Item = usize> {
     let count = rows.div_ceil(ROWS);
     (0..count).map(move |n| (n + 1) * rows / count - n * rows / count)
 }
 
-/// (rows, columns) into `out`.
+/// Writes (rows, columns) to `out`.
 pub fn multiply(arch: Arch, rows: &Packed, panels: &Panels, bias: Option<&[f32]>, out: &mut [f32]) {
     arch.dispatch(Multiply {
         rows,
@@ -206,7 +206,7 @@ impl WithSimd for Multiply<'_> {
     }
 }
 
-/// Most are a whole panel wide.
+/// A fast path for whole panels, which most are.
 #[inline(always)]
 fn copy(to: &mut [f32], from: &[f32]) {
     match (to.as_chunks_mut::<COLUMNS>(), from.as_chunks::<COLUMNS>()) {
@@ -215,7 +215,7 @@ fn copy(to: &mut [f32], from: &[f32]) {
     }
 }
 
-/// A panel's columns fill one register or more.
+/// A panel's columns fill one or more registers.
 #[inline(always)]
 fn of_lanes<S: Simd, const R: usize>(
     simd: S,

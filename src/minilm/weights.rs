@@ -1,8 +1,8 @@
-//! The tensors of a file, by name and shape.
+//! The tensors of a safetensors file, by name and shape.
 
 use safetensors::{Dtype, SafeTensors};
 
-/// The file is damaged, or of another model.
+/// The file is damaged, or for another model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flaw;
 
@@ -13,7 +13,7 @@ impl<'a> Tensors<'a> {
         SafeTensors::deserialize(file).map(Self).map_err(|_| Flaw)
     }
 
-    /// (rows, columns), row by row.
+    /// (rows, columns), in row-major order.
     pub fn matrix(&self, name: &str, rows: usize, columns: usize) -> Result<Vec<f32>, Flaw> {
         self.of_shape(name, &[rows, columns])
     }

@@ -1,5 +1,4 @@
-//! The unprivileged user that PostgreSQL runs as when the server itself was started as root. It
-//! must never be root.
+//! The unprivileged OS user that runs PostgreSQL when the server runs as root. It must never be root.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -12,7 +11,7 @@ use super::{PostgresError, failed_to};
 /// Tried in this order.
 const NAMES: [&str; 3] = ["keepsake", "postgres", "nobody"];
 
-/// A user of the system, never root.
+/// An OS user, never root.
 #[derive(Debug, Clone)]
 pub(super) struct Account {
     pub(super) name: String,
@@ -21,7 +20,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// The first that exists of `keepsake`, `postgres` and `nobody`.
+    /// The first of `keepsake`, `postgres` and `nobody` that exists.
     pub(super) fn unprivileged() -> Result<Self, PostgresError> {
         let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
         NAMES
@@ -32,7 +31,7 @@ impl Account {
             })
     }
 
-    /// The user that an existing cluster belongs to: it alone may run it.
+    /// The user that owns an existing cluster: only that user may run it.
     pub(super) fn owner_of(cluster: &Path) -> Result<Self, PostgresError> {
         let owner = fs::metadata(cluster).map_err(failed_to("look into", cluster))?;
         let name = format!("number {}", owner.uid());
@@ -41,8 +40,7 @@ impl Account {
         })
     }
 
-    /// Makes `command` run as this user. The standard library drops the supplementary groups of
-    /// root along with it.
+    /// Makes `command` run as this user. The standard library also drops root's supplementary groups.
     pub(super) fn run(&self, command: &mut Command) {
         command.uid(self.uid).gid(self.gid);
     }
@@ -51,8 +49,8 @@ impl Account {
         chown(path, Some(self.uid), Some(self.gid)).map_err(failed_to("hand over", path))
     }
 
-    /// Whether this user can pass through `folder` and all above it; the kernel is asked, since
-    /// it alone knows of access lists and mounts.
+    /// Whether this user can traverse `folder` and its parents. Asks the kernel, since only it knows ACLs and
+    /// mounts.
     pub(super) fn can_enter(&self, folder: &Path) -> bool {
         let mut command = Command::new("/bin/sh");
         self.run(&mut command);
@@ -76,7 +74,7 @@ impl Account {
         Self::new(name, number(fields.get(2)?)?, number(fields.get(3)?)?)
     }
 
-    /// For users of a directory service, and those of macOS.
+    /// For users of a directory service, and on macOS.
     fn by_id(name: &str) -> Option<Self> {
         let ask = |which: &str| {
             let answer = Command::new("id").args([which, name]).output().ok()?;
@@ -86,7 +84,7 @@ impl Account {
     }
 }
 
-/// macOS writes the id of `nobody` as -2.
+/// macOS prints the id of `nobody` as -2.
 fn number(text: &str) -> Option<u32> {
     let number: i64 = text.parse().ok()?;
     u32::try_from(number)

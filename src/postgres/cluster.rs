@@ -1,6 +1,5 @@
-//! Makes the cluster, once, and keeps its password. An initdb that is interrupted must leave
-//! nothing that a later start could take for a cluster: it works in a folder of its own, which
-//! becomes the cluster by a rename when all is done.
+//! Creates the cluster once, and stores its password. An interrupted initdb must leave nothing that looks
+//! like a cluster: it works in a temporary folder, which is renamed when everything is done.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,26 +13,26 @@ use super::locate::Home;
 use super::tree::Tree;
 use super::{PostgresError, failed_to};
 
-/// In the data folder, for its owner alone.
+/// In the data folder, readable by its owner only.
 const PASSWORD_FILE: &str = "postgres.password";
 const PASSWORD_BYTES: usize = 32;
-/// Folders of this name in a home are unfinished clusters, which never held a row.
+/// Folders with this prefix are unfinished clusters, which never held a row.
 const UNFINISHED: &str = "initdb-";
 
-/// Written into postgresql.conf, where an admin may change them later.
+/// Written to postgresql.conf, where an admin may change them later.
 const SETTINGS: [&str; 7] = [
     "shared_buffers=128MB",
     "max_connections=100",
     "password_encryption=scram-sha-256",
     "timezone=UTC",
     "log_timezone=UTC",
-    // It costs tens of milliseconds where our statements take a few.
+    // JIT costs tens of milliseconds, while our statements take a few.
     "jit=off",
-    // Vectors that were just written are found two to three times slower until vacuum has seen them.
+    // Search over new vectors is two to three times slower until vacuum has processed them.
     "autovacuum_naptime=15s",
 ];
 
-/// Makes the cluster of `home` when it is missing. Answers the superuser's password.
+/// Creates the cluster of `home` if it is missing. Returns the superuser's password.
 pub(super) async fn ensure(
     data_dir: &Path,
     home: &Home,
@@ -49,7 +48,7 @@ pub(super) async fn ensure(
         home.path.display()
     );
     let file = data_dir.join(PASSWORD_FILE);
-    // On disk before a cluster knows it, so that the two cannot disagree.
+    // Stored before a cluster uses it, so that the two cannot differ.
     let password = match read_if_there(&file)? {
         Some(text) if !text.trim().is_empty() => text.trim().to_owned(),
         _ => {
@@ -78,7 +77,7 @@ pub(super) fn password_file(data_dir: &Path) -> PathBuf {
     data_dir.join(PASSWORD_FILE)
 }
 
-/// The major version that made the cluster; `None` when there is no cluster.
+/// The major version that created the cluster; `None` if there is no cluster.
 pub(super) fn major(cluster: &Path) -> Result<Option<u32>, PostgresError> {
     if !cluster
         .try_exists()
@@ -108,7 +107,7 @@ async fn initialise(
     let pwfile = work.join("password");
     write_durably(&pwfile, 0o600, &format!("{password}\n"))?;
     if let Some(account) = account {
-        // The folder last: what lies in it is root's business until then.
+        // The folder last: root works in it until then.
         account.give(&pwfile)?;
         account.give(&work)?;
     }
@@ -164,8 +163,8 @@ fn initdb_arguments(cluster: &Path, pwfile: &Path) -> Vec<OsString> {
     arguments
 }
 
-/// What interrupted starts left. An initdb that lives on may still be writing there: then what
-/// remains goes at the next start.
+/// Removes what interrupted starts left. An initdb that is still alive may be writing there; then the rest is
+/// removed at the next start.
 fn remove_unfinished(home: &Home) {
     for entry in fs::read_dir(&home.path).into_iter().flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(UNFINISHED) {

@@ -1,5 +1,5 @@
-//! How PostgreSQL is reached: a Unix socket in a folder that only its owner may enter, or loopback
-//! where the socket's path would be too long. It must never listen to another machine.
+//! How clients connect to PostgreSQL: a Unix socket in a folder that only its owner may enter, or loopback if
+//! the socket's path would be too long. It must never listen on other addresses.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,10 @@ use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
 /// Part of the socket's file name, too.
 const SOCKET_PORT: u16 = 5432;
-/// `sun_path`, less its final NUL.
+/// `sun_path`, without its final NUL.
 const SOCKET_PATH_MAX_BYTES: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
-/// How PostgreSQL is reached.
+/// How clients connect to PostgreSQL.
 #[derive(Debug, Clone)]
 pub(super) enum Endpoint {
     /// A Unix socket in this folder, which only its owner may enter.
@@ -20,7 +20,7 @@ pub(super) enum Endpoint {
 }
 
 impl Endpoint {
-    /// The socket in `folder`, when its path is one that the system and sqlx can take.
+    /// The socket in `folder`, if its path is one that the OS and sqlx accept.
     pub(super) fn socket_in(folder: PathBuf) -> Option<Self> {
         let path = folder.join(format!(".s.PGSQL.{SOCKET_PORT}"));
         let is_short = path.to_str()?.len() <= SOCKET_PATH_MAX_BYTES;
@@ -40,7 +40,7 @@ impl Endpoint {
         }
     }
 
-    /// The file with which PostgreSQL keeps the socket to itself.
+    /// PostgreSQL's lock file for the socket.
     pub(super) fn socket_lock(&self) -> Option<PathBuf> {
         match self {
             Self::Socket(folder) => Some(folder.join(format!(".s.PGSQL.{SOCKET_PORT}.lock"))),
@@ -51,7 +51,7 @@ impl Endpoint {
     /// The settings that make PostgreSQL listen here and nowhere else.
     pub(super) fn settings(&self) -> [String; 4] {
         let (addresses, folder, port) = match self {
-            // A list to PostgreSQL, whose quotes keep commas and blanks in the path.
+            // PostgreSQL parses a list; the quotes protect commas and blanks in the path.
             Self::Socket(folder) => {
                 let folder = folder.display().to_string().replace('"', "\"\"");
                 ("", format!("\"{folder}\""), SOCKET_PORT)

@@ -1,4 +1,4 @@
-//! Files that survive a power cut whole, and folders of a known mode.
+//! Durable atomic file writes, and folders with a known mode.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
@@ -7,8 +7,8 @@ use std::path::Path;
 
 use super::{PostgresError, failed_to};
 
-/// Makes a folder of exactly this mode, whatever the umask; one that is there is brought to it.
-/// The folder above must not be another user's, who could have put a link in its place.
+/// Creates a folder with exactly this mode, whatever the umask; an existing one is changed to it. The parent
+/// must not belong to another user, who could put a symlink in its place.
 pub(super) fn make_dir(path: &Path, mode: u32) -> Result<(), PostgresError> {
     DirBuilder::new()
         .recursive(true)
@@ -18,7 +18,7 @@ pub(super) fn make_dir(path: &Path, mode: u32) -> Result<(), PostgresError> {
         .map_err(failed_to("make the folder", path))
 }
 
-/// Writes a file so that after a power cut it is there whole or not at all.
+/// Writes a file atomically: after a power cut it is either complete or missing.
 pub(super) fn write_durably(path: &Path, mode: u32, text: &str) -> Result<(), PostgresError> {
     let unfinished = path.with_extension("new");
     let write = || -> io::Result<()> {

@@ -1,7 +1,7 @@
-//! Where everything of the embedded PostgreSQL lies, how it is reached, and as which user it
-//! runs. PostgreSQL refuses to run as root: a server started as root hands it to an unprivileged
-//! user, and where that user cannot reach the data folder, another place is chosen and recorded.
-//! It must never change the owner of a cluster, nor choose anew where a choice is recorded.
+//! Locates the files of the embedded PostgreSQL, and decides how to connect and which OS user runs it.
+//! PostgreSQL refuses to run as root: a server that runs as root uses an unprivileged user, and if that user
+//! cannot reach the data folder, another place is chosen and recorded. It must never change the owner of a
+//! cluster, nor choose again if a choice is recorded.
 
 use std::fs::File;
 use std::io;
@@ -19,13 +19,13 @@ use super::lock::{FolderLock, take_lock};
 use super::tree::Tree;
 use super::{PostgresError, cluster, failed_to, process};
 
-/// Where a cluster goes when its user cannot reach the data folder.
+/// Where a cluster is created if its user cannot reach the data folder.
 pub(super) const COMMON_PLACE: &str = "/var/lib/keepsake";
-/// In the data folder: the home of a cluster that lies elsewhere.
+/// In the data folder: the home of a cluster that is elsewhere.
 const LOCATION_FILE: &str = "postgres.location";
 /// In the data folder: the loopback port of a cluster whose socket path would be too long.
 const PORT_FILE: &str = "postgres.port";
-/// Everything needed to start one PostgreSQL. Not `Debug`: it holds the password.
+/// What is needed to start one PostgreSQL. Not `Debug`: it holds the password.
 pub(super) struct Site {
     pub(super) data_dir: PathBuf,
     pub(super) home: Home,
@@ -35,11 +35,11 @@ pub(super) struct Site {
     pub(super) password: String,
 }
 
-/// Held while PostgreSQL is ours: the data folder's lock, and that of a home outside of it.
+/// Held while PostgreSQL is ours: the lock of the data folder, and that of a home outside it.
 pub(super) type Locks = (FolderLock, Option<File>);
 
 impl Site {
-    /// Finds or makes all that must be there before PostgreSQL can start, the cluster included.
+    /// Finds or creates everything that PostgreSQL needs to start, including the cluster.
     pub(super) async fn prepare(folder: FolderLock) -> Result<(Self, Locks), PostgresError> {
         let data_dir = folder.data_dir.clone();
         let (home, account) = Home::find(&data_dir)?;
@@ -53,7 +53,7 @@ impl Site {
             _ => None,
         };
         let tree = Tree::find(&data_dir, &home, account.as_ref())?;
-        // Ours even when we are root: no other user may plant a link where root writes.
+        // Owned by root if we are root: no other user may place a symlink where root writes.
         make_dir(&home.path, if account.is_some() { 0o711 } else { 0o700 })?;
         let password = cluster::ensure(&data_dir, &home, &tree, account.as_ref()).await?;
         home.record(&data_dir)?;
@@ -73,14 +73,14 @@ impl Site {
         self.endpoint.connect_options(&self.password)
     }
 
-    /// A program of the tree, to be run as the cluster's user.
+    /// A program of the tree, run as the cluster's user.
     pub(super) fn command(&self, program: &str) -> Command {
         self.tree
             .command(program, &self.home.path, self.account.as_ref())
     }
 }
 
-/// The folder that holds a cluster, its socket and its log.
+/// The folder of a cluster, its socket and its log.
 #[derive(Debug, Clone)]
 pub(super) struct Home {
     pub(super) path: PathBuf,
@@ -93,7 +93,7 @@ impl Home {
         }
     }
 
-    /// The home outside of the data folder that an earlier start chose.
+    /// The home outside the data folder that an earlier start chose.
     pub(super) fn recorded(data_dir: &Path) -> Result<Option<Self>, PostgresError> {
         let recorded = read_if_there(&data_dir.join(LOCATION_FILE))?;
         Ok(recorded.map(|text| Self {
@@ -113,7 +113,7 @@ impl Home {
         self.path.join("socket")
     }
 
-    /// The home of this data folder's cluster, and the user to run it when we are root.
+    /// The home of this data folder's cluster, and the user to run it if we are root.
     fn find(data_dir: &Path) -> Result<(Self, Option<Account>), PostgresError> {
         let recorded = Self::recorded(data_dir)?;
         let is_recorded = recorded.is_some();
@@ -148,7 +148,7 @@ impl Home {
         Ok((home, Some(account)))
     }
 
-    /// A place of the same name for the same data folder, always.
+    /// Deterministic: the same data folder always gets the same place.
     fn elsewhere(data_dir: &Path) -> Self {
         let digest = Sha256::digest(data_dir.as_os_str().as_encoded_bytes());
         let digest: String = digest[..8].iter().map(|b| format!("{b:02x}")).collect();
@@ -157,7 +157,7 @@ impl Home {
         }
     }
 
-    /// Notes a home elsewhere, once its cluster is there.
+    /// Records a home elsewhere, once its cluster exists.
     fn record(&self, data_dir: &Path) -> Result<(), PostgresError> {
         if self.path.starts_with(data_dir) || Self::recorded(data_dir)?.is_some() {
             return Ok(());
@@ -166,7 +166,7 @@ impl Home {
         write_durably(&data_dir.join(LOCATION_FILE), 0o644, &text)
     }
 
-    /// How a running PostgreSQL of this home is reached.
+    /// How to connect to a running PostgreSQL of this home.
     pub(super) fn endpoint(&self, data_dir: &Path) -> Result<Endpoint, PostgresError> {
         if let Some(socket) = Endpoint::socket_in(self.sockets()) {
             return Ok(socket);
@@ -178,8 +178,8 @@ impl Home {
             .ok_or_else(|| failed_to("read", &path)(missing()))
     }
 
-    /// The same, for a PostgreSQL about to start or already running: keeps a recorded port that
-    /// is ours or free, else chooses and records another.
+    /// Like [`Self::endpoint`], for a PostgreSQL that is about to start or runs already: keeps a recorded
+    /// port that is ours or free, otherwise chooses and records another.
     fn choose_endpoint(
         &self,
         data_dir: &Path,

@@ -1,6 +1,6 @@
-//! Who owns a data folder: an advisory lock on a file in it, held for as long as a server lives
-//! and released by the kernel however it ends. It must never decide by the file's content: the
-//! process id in it is for people to read.
+//! Ownership of a data folder: an advisory lock on a file in it, held while a server lives and released by
+//! the kernel however it ends. The content of the file must never be used: the process id in it is for
+//! people.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -11,21 +11,21 @@ use std::time::Duration;
 use super::{PostgresError, failed_to};
 
 const LOCK_FILE: &str = "keepsake.lock";
-/// A command that only looks holds the lock for microseconds; a server that ends, for a moment.
+/// A command that only checks holds the lock for microseconds, and a server that is ending for a moment.
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
-/// A data folder that this process owns. The file is closed on exec, so PostgreSQL cannot
-/// inherit it and hold the folder when we are gone.
+/// A data folder that this process owns. The file is closed on exec, so that PostgreSQL cannot inherit it and
+/// hold the lock after we have ended.
 #[derive(Debug)]
 pub(super) struct FolderLock {
-    /// The data folder, canonical.
+    /// The canonical path of the data folder.
     pub(super) data_dir: PathBuf,
     _file: File,
 }
 
 impl FolderLock {
-    /// Makes the folder when it is missing, and takes its lock.
+    /// Creates the folder if it is missing, and takes its lock.
     pub(super) async fn take(data_dir: &Path) -> Result<Self, PostgresError> {
         make_folder(data_dir)?;
         let data_dir = data_dir
@@ -99,7 +99,7 @@ fn open_lock(path: &Path, data_dir: &Path) -> Result<File, PostgresError> {
     }
 }
 
-/// A folder of root's must let the unprivileged user of PostgreSQL pass through.
+/// If root creates the folder, PostgreSQL's unprivileged user must be able to traverse it.
 fn make_folder(data_dir: &Path) -> Result<(), PostgresError> {
     let is_root = rustix::process::geteuid().is_root();
     DirBuilder::new()

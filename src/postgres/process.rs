@@ -1,6 +1,6 @@
-//! Tells whether the postmaster that a cluster's `postmaster.pid` names is alive and is really
-//! that. It must never believe the file alone: after a crash its process id may belong to
-//! anybody, and a signal or an adoption would hit a stranger.
+//! Checks whether the postmaster named in a cluster's `postmaster.pid` is alive and really that. The file
+//! alone must never be trusted: after a crash its process id may belong to another process, which must be
+//! neither signalled nor adopted.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -17,21 +17,19 @@ use super::{PostgresError, failed_to};
 
 const EMPTY_LOCK_PATIENCE: Duration = Duration::from_secs(5);
 
-/// The process id of the postmaster that runs on `cluster`, when one does.
+/// The process id of the postmaster that runs on `cluster`, if any.
 pub(super) fn running_postmaster(cluster: &Path) -> Result<Option<Pid>, PostgresError> {
     let recorded = recorded_pid(&postmaster_pid(cluster))?;
     Ok(recorded.filter(|&pid| is_postmaster_of(pid, cluster)))
 }
 
-/// Removes what would keep PostgreSQL from starting though nobody is there: a lock file of its
-/// own (`postmaster.pid`, or the one beside its socket) whose process id is now a stranger's or a
-/// zombie's, or that a crash left empty. One of a dead process is left for PostgreSQL, which also
-/// looks for backends that outlived it; so is one of a process that we may not look at. Call only
-/// when no postmaster runs on `cluster`.
+/// Removes a stale lock file (`postmaster.pid`, or the socket's): its process id belongs to another process or a
+/// zombie, or a crash left it empty. If the process is dead or not visible to us, PostgreSQL itself handles the
+/// file, and looks for surviving backends. Call only if no postmaster runs on `cluster`.
 pub(super) fn clear_stale_lock(lock: &Path, cluster: &Path) -> Result<(), PostgresError> {
     let is_stale = match recorded_pid(lock)? {
         Some(pid) => judge(pid, cluster) == Verdict::Stranger,
-        // One that is just being written is filled in no time.
+        // A file that is just being written is filled at once.
         None => fs::metadata(lock).is_ok_and(|file| {
             let age = file.modified().ok().and_then(|time| time.elapsed().ok());
             file.len() == 0 && age.is_some_and(|age| age > EMPTY_LOCK_PATIENCE)
@@ -56,11 +54,11 @@ pub(super) fn is_postmaster_of(pid: Pid, cluster: &Path) -> bool {
 enum Verdict {
     Postmaster,
     Stranger,
-    /// There is no such process, or it is not for us to see.
+    /// There is no such process, or we may not see it.
     Unknown,
 }
 
-/// Judges by what the process says of itself.
+/// Decides by the process's command line and working folder.
 fn judge(pid: Pid, cluster: &Path) -> Verdict {
     if rustix::process::test_kill_process(pid) == Err(Errno::SRCH) {
         return Verdict::Unknown;
@@ -83,23 +81,23 @@ fn judge(pid: Pid, cluster: &Path) -> Verdict {
     }
 }
 
-/// What `ps` prints has lost the borders between arguments: the program ends at " -D ".
+/// `ps` prints no boundaries between arguments: the program ends at " -D ".
 fn is_postmaster_line(line: &[u8], cluster: &Path) -> bool {
     let wanted = [b" -D ", cluster.as_os_str().as_bytes()].concat();
     let found = line.windows(wanted.len()).position(|part| part == wanted);
     found.is_some_and(|position| is_postgres(&line[..position]))
 }
 
-/// Sends `signal` to the postmaster; one that has just ended is no error.
+/// Sends `signal` to the postmaster; ignores one that has just ended.
 pub(super) fn signal(pid: Pid, signal: Signal) {
     if let Err(error) = rustix::process::kill_process(pid, signal) {
         tracing::debug!(pid = pid.as_raw_pid(), %error, "PostgreSQL could not be signalled.");
     }
 }
 
-/// Ends the backends that outlived a killed postmaster: a long statement would keep the shared
-/// memory, and so the next start, for as long as it runs. Nothing they did was acknowledged. Call
-/// only when no postmaster runs on `cluster`; where there is no /proc, it does nothing.
+/// Ends backends that outlived a killed postmaster: a long statement would keep the shared memory and so
+/// block the next start. Nothing they did was acknowledged. Call only if no postmaster runs on `cluster`;
+/// does nothing without /proc.
 pub(super) fn end_orphaned_backends(cluster: &Path) {
     let Ok(processes) = fs::read_dir("/proc") else {
         return;
@@ -129,7 +127,7 @@ pub(super) fn postmaster_pid(cluster: &Path) -> PathBuf {
 
 fn recorded_pid(lock: &Path) -> Result<Option<Pid>, PostgresError> {
     let text = read_if_there(lock)?.unwrap_or_default();
-    // Negative for a single-user backend, empty for one that is just being written.
+    // Negative for a single-user backend, empty for a file that is just being written.
     let pid = text
         .lines()
         .next()
@@ -145,12 +143,12 @@ fn names(pair: &[&[u8]], cluster: &Path) -> bool {
     pair[0] == b"-D" && pair[1] == cluster.as_os_str().as_bytes()
 }
 
-/// Every PostgreSQL process works in its cluster's folder, wherever that was moved since.
+/// Every PostgreSQL process has its cluster's folder as working folder, even if it was moved since.
 fn works_in(process: &Path, cluster: &Path) -> bool {
     fs::read_link(process.join("cwd")).is_ok_and(|folder| folder == cluster)
 }
 
-/// Where there is no /proc.
+/// For systems without /proc.
 fn command_by_ps(pid: Pid) -> Option<Vec<u8>> {
     let answer = Command::new("ps")
         .args(["-ww", "-o", "command=", "-p"])

@@ -1,5 +1,5 @@
-//! Starts or adopts PostgreSQL, starts it again whenever it ends, and stops it. It must never
-//! start a second one while a first may be alive, and never stop one harder than it has to.
+//! Starts or adopts PostgreSQL, restarts it whenever it ends, and stops it. It must never start a second one
+//! while a first may be alive, and never stop it harder than necessary.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -17,16 +17,16 @@ use tokio::time::{sleep, timeout};
 use super::locate::Site;
 use super::{PostgresError, cluster, failed_to, process};
 
-/// How long PostgreSQL may be silent while it starts; one that says it is recovering may take
-/// as long as it needs.
+/// How long PostgreSQL may be unresponsive while it starts; one that reports recovery may take as long as it
+/// needs.
 const ACCEPT_PATIENCE: Duration = Duration::from_secs(60);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// For the shared memory of a killed postmaster to be given up.
+/// How long to wait until a killed postmaster's shared memory is released.
 const RELEASE_PATIENCE: Duration = Duration::from_secs(30);
 const RELEASE_PAUSE: Duration = Duration::from_millis(200);
 const RESTART_PAUSE_FIRST: Duration = Duration::from_millis(100);
 const RESTART_PAUSE_LONGEST: Duration = Duration::from_secs(5);
-/// One that lived this long did not fail by starting.
+/// After this time, an end does not count as a failed start.
 const SETTLED_AFTER: Duration = Duration::from_secs(60);
 const ADOPTED_POLL: Duration = Duration::from_millis(250);
 const FAST_STOP_PATIENCE: Duration = Duration::from_secs(30);
@@ -34,9 +34,8 @@ const IMMEDIATE_STOP_PATIENCE: Duration = Duration::from_secs(15);
 const LOG_LIMIT_BYTES: u64 = 10 * 1024 * 1024;
 const LOG_TAIL_BYTES: u64 = 16 * 1024;
 
-/// What an admin must not change, since rows or their secrecy hang on it. PostgreSQL logs no
-/// statement, parameter or detail, and none of a client's errors: their words quote what people
-/// stored.
+/// Settings that an admin must not change, since durability or secrecy depends on them. PostgreSQL logs no
+/// statements, parameters or details, and no client errors, since their text quotes user content.
 const SETTINGS: [&str; 15] = [
     "fsync=on",
     "full_page_writes=on",
@@ -61,13 +60,13 @@ pub(super) struct Supervisor {
 }
 
 enum Postmaster {
-    /// Ours to wait for: its process id is nobody else's until we have.
+    /// Our child: its process id cannot be reused before we wait for it.
     Child { child: Child, pid: Pid },
-    /// Left by a server that was killed.
+    /// Left running by a server that was killed.
     Adopted { pid: Pid },
 }
 
-/// Why a PostgreSQL under way does not accept connections.
+/// Why a PostgreSQL that was started does not accept connections.
 enum NotAccepting {
     Ended,
     Failed(PostgresError),
@@ -81,8 +80,8 @@ impl Supervisor {
         }
     }
 
-    /// Brings PostgreSQL up, says so, and keeps it up until asked to stop (or until whoever
-    /// could ask is gone); then stops it.
+    /// Starts PostgreSQL, signals that it is ready, and keeps it running until asked to stop (or until the
+    /// other end of the channel is dropped); then stops it.
     pub(super) async fn run(
         mut self,
         mut asked_to_stop: oneshot::Receiver<()>,
@@ -95,7 +94,7 @@ impl Supervisor {
                 return Err(error);
             },
         }
-        // Nobody waits any more only when the start was given up: then we are asked to stop.
+        // The receiver is gone only if the start was cancelled; then we are also asked to stop.
         let _ = tell_ready.send(());
         tokio::select! {
             _ = &mut asked_to_stop => {}
@@ -129,7 +128,7 @@ impl Supervisor {
         }
     }
 
-    /// Returns once PostgreSQL accepts connections. Waits for what a killed predecessor still
+    /// Returns once PostgreSQL accepts connections. Waits for resources that a killed predecessor still
     /// holds.
     async fn bring_up(&mut self) -> Result<(), PostgresError> {
         let begun = Instant::now();
@@ -159,7 +158,7 @@ impl Supervisor {
         }
     }
 
-    /// Between two attempts: nothing of a postmaster that has ended may stand in the way.
+    /// Between two attempts: ends the backends of a postmaster that has ended.
     async fn release(&self) -> Result<(), PostgresError> {
         sleep(RELEASE_PAUSE).await;
         let cluster = self.site.home.cluster();
@@ -169,7 +168,7 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Answers whether there was one to adopt.
+    /// Returns whether there was one to adopt.
     fn find_or_launch(&mut self) -> Result<bool, PostgresError> {
         if let Some(postmaster) = &self.postmaster {
             return Ok(matches!(postmaster, Postmaster::Adopted { .. }));
@@ -259,7 +258,7 @@ impl Postmaster {
     }
 }
 
-/// Starts a postmaster in a process group of its own, so that Ctrl-C reaches the server alone.
+/// Starts a postmaster in its own process group, so that Ctrl-C reaches only the server.
 fn launch(site: &Site) -> Result<Postmaster, PostgresError> {
     let path = site.home.log();
     let log = open_log(&path)?;
@@ -290,7 +289,7 @@ fn launch(site: &Site) -> Result<Postmaster, PostgresError> {
     }
 }
 
-/// Opens the log to append to; a long one is put aside first.
+/// Opens the log for appending; rotates it first if it is long.
 fn open_log(path: &Path) -> Result<File, PostgresError> {
     if fs::metadata(path).is_ok_and(|log| log.len() > LOG_LIMIT_BYTES) {
         let old = path.with_extension("log.1");
@@ -304,12 +303,12 @@ fn open_log(path: &Path) -> Result<File, PostgresError> {
         .map_err(failed_to("open", path))
 }
 
-/// The end of what was logged after the first `offset_bytes`.
+/// The last part of what was logged after the first `offset_bytes`.
 fn log_tail(log: &Path, offset_bytes: u64) -> String {
     let read = || -> io::Result<Vec<u8>> {
         let mut file = File::open(log)?;
         let length = file.metadata()?.len();
-        // A shorter one was begun anew.
+        // A shorter log was rotated.
         let from = if offset_bytes > length {
             0
         } else {
@@ -325,14 +324,14 @@ fn log_tail(log: &Path, offset_bytes: u64) -> String {
     String::from_utf8_lossy(&read().unwrap_or_default()).into_owned()
 }
 
-/// The line that says why PostgreSQL ended, or else the last.
+/// The line that says why PostgreSQL ended, or else the last line.
 fn reason_to_end(tail: &str) -> String {
     let is_reason = |line: &&str| line.contains("FATAL: ") || line.contains("PANIC: ");
     let reason = tail.lines().rfind(is_reason).or(tail.lines().next_back());
     reason.unwrap_or("it logged nothing").to_owned()
 }
 
-/// Returns once PostgreSQL lets us in with our password.
+/// Returns once PostgreSQL accepts our password.
 async fn accepting(site: &Site) -> Result<(), PostgresError> {
     let options = site.connect_options().database("postgres");
     let mut silent_since = Instant::now();
@@ -348,7 +347,7 @@ async fn accepting(site: &Site) -> Result<(), PostgresError> {
         };
         let code = error.as_database_error().and_then(|error| error.code());
         match code.as_deref() {
-            // cannot_connect_now: it starts, recovers, or an adopted one is about to end.
+            // cannot_connect_now: it is starting or recovering, or an adopted one is about to end.
             Some("57P03") => silent_since = Instant::now(),
             Some(code) if code.starts_with("28") => {
                 return Err(PostgresError::PasswordRefused {

@@ -1,6 +1,5 @@
-//! The fetched PostgreSQL: which tree of the data folder's `runtime` is used, and how a program of
-//! it is run. It must never run one as root, nor with settings that the environment holds for
-//! other PostgreSQLs.
+//! The fetched PostgreSQL: chooses a tree in the data folder's `runtime`, and runs its programs. It must
+//! never run one as root, nor with environment variables meant for another PostgreSQL.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -21,8 +20,8 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// The newest tree in the data folder, or the newest of the cluster's own major version when
-    /// there is a cluster; a copy of it where the user cannot run it in place.
+    /// The newest tree in the data folder, or the newest of the cluster's major version if there is a
+    /// cluster; a copy of it if the user cannot run it in place.
     pub(super) fn find(
         data_dir: &Path,
         home: &Home,
@@ -59,7 +58,7 @@ impl Tree {
         }
     }
 
-    /// A copy in a place that everybody can reach, made once a version.
+    /// A copy in a place that every user can reach, made once per version.
     fn copied(folder: &Path, account: &Account) -> Result<Self, PostgresError> {
         let name = folder.file_name().unwrap_or(OsStr::new("postgresql"));
         let copy = Path::new(COMMON_PLACE).join("runtime").join(name);
@@ -110,8 +109,8 @@ impl Tree {
             .to_owned())
     }
 
-    /// A program of this tree, in an environment of its own: settings meant for other
-    /// PostgreSQLs must not reach ours, and its messages are English.
+    /// A program of this tree with a clean environment: settings for other PostgreSQLs must not reach ours,
+    /// and its messages are in English.
     pub(super) fn command(
         &self,
         program: &str,
@@ -147,7 +146,7 @@ fn fetched(runtime: &Path) -> Vec<(Vec<u32>, PathBuf)> {
     trees
 }
 
-/// Copies a folder so that every user can read and run what is in it, whatever the umask.
+/// Copies a folder so that every user can read and run its contents, whatever the umask.
 fn copy_readable(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for folder in [to, to.parent().unwrap_or(to)] {

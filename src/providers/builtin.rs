@@ -1,6 +1,6 @@
-//! The built-in model: all-MiniLM-L6-v2 (384 dimensions) run in our own process
-//! (the package `minilm`). Texts are cut at 256 tokens, so that no text costs more memory than
-//! another; its files are read whole and never mapped.
+//! The built-in model: all-MiniLM-L6-v2 (384 dimensions), run in our own process (the package `minilm`).
+//! Texts are truncated at 256 tokens, which bounds the memory per text. Its files are read into memory, never
+//! mapped.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub use super::worker::Model;
 pub const MODEL_NAME: &str = "all-MiniLM-L6-v2";
 pub const MODEL_DIMENSIONS: usize = 384;
 
-/// Of a text, this many tokens are read, as the model was trained.
+/// Tokens read per text, as the model was trained.
 pub const MAX_TOKENS: usize = 256;
 
 /// Below the data folder; `tools/fetch_model.py` fills it.
@@ -24,13 +24,13 @@ const WEIGHTS: &str = "model.safetensors";
 const TOKENIZER: &str = "tokenizer.json";
 const CONFIG: &str = "config.json";
 
-/// One pass takes at most so many texts and so many tokens: it bounds the memory, and how soon a batch ends whose caller has gone. More bring no speed: the
-/// products are large enough, and pieces of this size stay in the cache.
+/// Limits of one pass. They bound the memory, and how long an abandoned batch runs on. Larger passes are not
+/// faster: the products are large enough, and passes of this size stay in the cache.
 const MAX_TEXTS_A_PASS: usize = 16;
 const MAX_TOKENS_A_PASS: usize = MAX_TOKENS;
 
-/// The model of a data folder. Its files need not be there yet: they are looked
-/// for at each call, and read at the first.
+/// The model of a data folder. Its files may still be missing: they are looked for at each call, and read at
+/// the first.
 pub fn find(data_dir: &Path) -> Model {
     Model::in_folder(data_dir.join(FOLDER))
 }
@@ -46,7 +46,7 @@ pub(super) struct Loaded {
     tokenizer: Tokenizer,
 }
 
-/// Texts cut into tokens, the passes still to be made, and the one that is being made, with the places of its texts.
+/// Tokenised texts, the passes left to run, and the pass in progress with the indexes of its texts.
 pub(super) struct Work {
     encodings: Vec<Encoding>,
     passes: Vec<Vec<usize>>,
@@ -70,7 +70,7 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// Files that fit together embed a word.
+    /// Checks that the files fit together by embedding one word.
     fn try_out(&self) -> Result<(), BuiltinFlaw> {
         let mut work = self.begin(&["Keepsake".to_owned()])?;
         while self.advance(&mut work)? {}
@@ -79,7 +79,7 @@ impl Loaded {
         fits.then_some(()).ok_or(BuiltinFlaw::Damaged)
     }
 
-    /// Cuts the texts into tokens and plans the passes.
+    /// Tokenises the texts and plans the passes.
     pub(super) fn begin(&self, texts: &[String]) -> Result<Work, BuiltinFlaw> {
         let mut encodings = Vec::with_capacity(texts.len());
         for text in texts {
@@ -116,8 +116,7 @@ impl Loaded {
         })
     }
 
-    /// Takes one step (a layer of a pass, tens of milliseconds at most); says
-    /// whether there was one left to take.
+    /// Runs one step (one layer of a pass, at most tens of milliseconds). False if none was left.
     pub(super) fn advance(&self, work: &mut Work) -> Result<bool, BuiltinFlaw> {
         let Some((members, mut pass)) = work.open.take() else {
             let Some(members) = work.passes.pop() else {
@@ -147,13 +146,13 @@ impl Work {
     }
 }
 
-/// Without the marks that stand at a text's beginning and end.
+/// Without the special tokens at the start and end of a text.
 fn without_marks(tokens: &[f32], width: usize) -> &[f32] {
     let end = tokens.len().saturating_sub(width);
     tokens.get(width..end).unwrap_or_default()
 }
 
-/// Mean pooling, then length 1: the sum over the tokens points the same way.
+/// Mean pooling and normalisation to length 1; the sum over the tokens has the same direction as the mean.
 fn pooled(tokens: &[f32], width: usize) -> Vec<f32> {
     let mut vector = vec![0.0; width];
     for token in tokens.chunks_exact(width) {
@@ -164,7 +163,7 @@ fn pooled(tokens: &[f32], width: usize) -> Vec<f32> {
     vector
 }
 
-/// The file says 128 tokens, always filled up; the model takes 256, and padding is ours.
+/// The file says 128 tokens with padding; the model accepts 256, and we do not pad.
 fn tokenizer(file: &[u8]) -> tokenizers::Result<Tokenizer> {
     let mut tokenizer = Tokenizer::from_bytes(file)?;
     tokenizer.with_truncation(Some(TruncationParams {

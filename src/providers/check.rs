@@ -1,12 +1,12 @@
-//! What every provider's vectors must be, before anything else sees them.
+//! Validates every provider's vectors before they are used.
 
 use super::MAX_DIMENSIONS;
 use super::error::{NotEmbeddings, ProviderError, WrongVector};
 
-/// As short as what rounds to zero in half precision.
+/// Smaller norms round to zero in half precision.
 const MIN_NORM: f64 = 1e-12;
 
-/// As many as there were texts, of one width, finite, not zero, not too wide.
+/// One vector per text, of equal width, finite, non-zero and not too wide.
 pub(super) fn vectors(vectors: &[Vec<f32>], sent: usize) -> Result<(), ProviderError> {
     let got = vectors.len();
     if got != sent {

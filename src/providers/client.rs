@@ -1,6 +1,5 @@
-//! HTTP as providers get it: one client per reach, its names resolved by the
-//! policy; no redirects, no proxies, no cookies; a connection within 3 s and a
-//! bounded answer. What fails here is told apart and never quoted.
+//! The HTTP client of providers: one per reach, with DNS results checked by the policy; no redirects, proxies
+//! or cookies; a 3 s connect timeout and bounded answers. Errors are classified and never quoted.
 
 use std::error::Error as _;
 use std::sync::Arc;
@@ -17,35 +16,35 @@ use super::policy::{CheckedNames, NameLookup, NoSuchName, OutOfReach, Reach};
 use super::{CONNECT_TIMEOUT, MAX_DIMENSIONS, retry_after};
 use crate::clock::SharedClock;
 
-/// Of an answer, a number of a vector may take so much …
+/// Limits of an answer: bytes per number of a vector,
 const NUMBER_BYTES_MAX: usize = 24;
-/// … what stands around the vectors, or a refusal, so much …
+/// bytes around the vectors, or of a refusal,
 pub(super) const AROUND_BYTES_MAX: usize = 64 << 10;
-/// … and a list of models so much.
+/// and bytes of a list of models.
 const LIST_BYTES_MAX: usize = 2 << 20;
-/// Idle connections are kept this long: a rebuild asks again within seconds.
+/// Idle connections are kept this long: a rebuild calls again within seconds.
 const KEEP_ALIVE: Duration = Duration::from_secs(60);
 
 pub(super) struct Http {
     public: Client,
     private: Client,
-    /// Whether this machine has certificates to check others with.
+    /// Whether this machine has CA certificates.
     can_check_tls: bool,
     clock: SharedClock,
 }
 
-/// As much of an endpoint as a call needs.
+/// The part of an endpoint that a call needs.
 #[derive(Clone, Copy)]
 pub(super) struct Target<'a> {
     pub(super) url: &'a EndpointUrl,
     pub(super) key: Option<&'a SecretKey>,
     pub(super) reach: Reach,
-    /// More than this is not read.
+    /// Larger answers are refused.
     pub(super) answer_bytes_max: usize,
 }
 
 impl<'a> Target<'a> {
-    /// For the vectors of so many texts.
+    /// For the vectors of `count` texts.
     pub(super) fn of_texts(endpoint: &'a Endpoint, count: usize) -> Self {
         let width = endpoint.dimensions.map_or(MAX_DIMENSIONS, usize::from);
         let vectors_bytes = count.saturating_mul(width * NUMBER_BYTES_MAX);
@@ -55,7 +54,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// For the names of the models that are served.
+    /// For the list of served models.
     pub(super) fn of_list(endpoint: &'a Endpoint) -> Self {
         Self {
             url: &endpoint.url,
@@ -66,7 +65,7 @@ impl<'a> Target<'a> {
     }
 }
 
-/// What came back, whole.
+/// A complete answer.
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) retry_after: Option<Duration>,
@@ -76,7 +75,7 @@ pub(super) struct Answer {
 
 impl Http {
     pub(super) fn new(names: &Arc<dyn NameLookup>, clock: SharedClock) -> Self {
-        // An error says that another part of the process was first, which is as good.
+        // An error means that a provider is already installed, which is fine.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let (public, can_check_tls) = client(names.clone(), Reach::Public);
         let (private, _) = client(names.clone(), Reach::Private);
@@ -155,7 +154,7 @@ impl Http {
     }
 }
 
-/// The client of one reach, and whether it can check certificates.
+/// The client for one reach, and whether it can verify certificates.
 fn client(names: Arc<dyn NameLookup>, reach: Reach) -> (Client, bool) {
     let builder = || {
         Client::builder()
@@ -169,7 +168,7 @@ fn client(names: Arc<dyn NameLookup>, reach: Reach) -> (Client, bool) {
     };
     match builder().build() {
         Ok(client) => (client, true),
-        // A machine without CA certificates still reaches http endpoints.
+        // Without CA certificates, http endpoints still work.
         Err(_) => {
             let bare = builder().tls_certs_only([]).build();
             (bare.expect("a client without certificates builds"), false)
@@ -179,13 +178,13 @@ fn client(names: Arc<dyn NameLookup>, reach: Reach) -> (Client, bool) {
 
 fn bearer(key: &SecretKey) -> Result<HeaderValue, ProviderError> {
     let value = HeaderValue::from_str(&format!("Bearer {}", key.expose()));
-    // What cannot stand in a header can be no key of anybody's.
+    // A key that cannot be in a header is never valid.
     let mut value = value.map_err(|_| ProviderError::KeyRejected)?;
     value.set_sensitive(true);
     Ok(value)
 }
 
-/// Why no answer began.
+/// Classifies an error before the answer began.
 fn told_apart(error: &reqwest::Error) -> ProviderError {
     if caused_by::<OutOfReach>(error) {
         return ProviderError::Forbidden;
@@ -205,7 +204,7 @@ fn told_apart(error: &reqwest::Error) -> ProviderError {
     ProviderError::Refused(Unreachable::HungUp)
 }
 
-/// Why an answer did not end.
+/// Classifies an error during the answer.
 fn broken(error: &reqwest::Error) -> ProviderError {
     if error.is_timeout() {
         return ProviderError::TimedOut;
@@ -219,7 +218,7 @@ fn caused_by<E: std::error::Error + 'static>(error: &reqwest::Error) -> bool {
         if error.is::<E>() {
             return true;
         }
-        // An io::Error hides the one it wraps from `source`.
+        // `source` skips the error inside an `io::Error`.
         let io = error.downcast_ref::<std::io::Error>();
         if io.and_then(|io| io.get_ref()).is_some_and(|e| e.is::<E>()) {
             return true;

@@ -1,6 +1,5 @@
-//! An endpoint of which only the address is known: OpenAI's form, TEI's native
-//! one and llama.cpp's are tried in turn, and the one that worked is remembered.
-//! What every form would meet alike (a wrong key, a silent host) ends the trial.
+//! An endpoint with an unknown API: tries OpenAI's, TEI's and llama.cpp's API in turn, and remembers the one
+//! that worked. An error that every API would give (a wrong key, an unreachable host) ends the trial.
 
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroUsize;
@@ -15,7 +14,7 @@ use super::endpoint::{Endpoint, EndpointUrl};
 use super::error::{NotEmbeddings, ProviderError};
 use super::{Embedded, openai, wire};
 
-/// Forms are remembered for this many addresses.
+/// Maximum remembered addresses.
 const MAX_KNOWN: NonZeroUsize = NonZeroUsize::new(1_000).expect("is not zero");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +24,7 @@ enum Form {
     Llamacpp,
 }
 
-/// The form that worked, by a hash of the address: whose account is erased leaves none here.
+/// The API that worked, keyed by a hash of the address, so that an erased account leaves no address here.
 pub(super) struct KnownForms {
     forms: Mutex<LruCache<u64, Form>>,
     hasher: RandomState,
@@ -65,7 +64,7 @@ pub(super) async fn embed(
         if !matches!(answer, Err(ProviderError::NotEmbeddings(_))) {
             return answer;
         }
-        // Something else may be served there by now.
+        // Another server may run there now.
         forms.lock().pop(&forms.key(&endpoint.url));
     }
     let mut first = None;
@@ -78,7 +77,7 @@ pub(super) async fn embed(
             Err(error @ ProviderError::NotEmbeddings(_)) => {
                 first.get_or_insert(error);
             }
-            // That it was the text is not known before a form has worked.
+            // Until an API has worked, the text cannot be blamed.
             Err(ProviderError::BadInput) => {
                 first.get_or_insert(ProviderError::NotEmbeddings(NotEmbeddings::Shape));
             }
@@ -99,7 +98,7 @@ impl Form {
         }
     }
 
-    /// A path that names embeddings is taken as it is.
+    /// A path that names embeddings is used unchanged.
     fn url(self, url: &EndpointUrl) -> Url {
         let path = url.path();
         let named = ["/embed", "/embedding", "/embeddings"];
@@ -147,7 +146,7 @@ struct LlamacppRequest<'a> {
     content: &'a [String],
 }
 
-/// As with Ollama, a single text that is too long is cut, and reported as such.
+/// As for Ollama, a single text that is too long is truncated, and reported as such.
 async fn embed_tei(
     http: &Http,
     endpoint: &Endpoint,
@@ -188,7 +187,7 @@ async fn ask(
         .await?;
     let vectors = wire::vectors(&answer, endpoint.dimensions.is_some())?;
     if vectors.len() != count {
-        // Another form may be understood better: old servers read one text of many.
+        // Another API may work better: old servers embed only one text of many.
         let flaw = NotEmbeddings::WrongCount {
             sent: count,
             got: vectors.len(),

@@ -1,6 +1,5 @@
-//! Where a provider is and what a call needs: its type, a checked address, a
-//! model, a key. A key can be spent on a request and is never shown: not in
-//! `Debug`, not in an error, not in a log line.
+//! The address of a provider and what a call needs: its type, a checked URL, a model, a key. A key is only
+//! ever sent, never shown: not in `Debug`, errors or log lines.
 
 use std::fmt;
 
@@ -9,10 +8,10 @@ use url::{Host, Url};
 use super::policy::Reach;
 use crate::input::Invalid;
 
-/// An endpoint's address may have this many characters.
+/// Maximum characters of an endpoint's address.
 pub const MAX_URL_CHARS: usize = 2_000;
 
-/// Whose words are spoken (Nova §6.2).
+/// The API of a provider (Nova §6.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ProviderType {
     Llamacpp,
@@ -31,7 +30,7 @@ impl ProviderType {
         Self::Builtin,
     ];
 
-    /// As it is stored and as it stands in forms.
+    /// The name in columns and forms.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Llamacpp => "llamacpp",
@@ -59,7 +58,7 @@ impl ProviderType {
 }
 
 impl ProviderType {
-    /// The columns' checks admit nothing else.
+    /// The columns' CHECKs allow only known values.
     pub(crate) fn from_column(text: &str) -> Self {
         Self::ALL
             .into_iter()
@@ -74,20 +73,20 @@ impl fmt::Display for ProviderType {
     }
 }
 
-/// All that a call needs.
+/// Everything that a call needs.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     pub provider_type: ProviderType,
     pub url: EndpointUrl,
     pub model: String,
-    /// The width to ask the provider for; it may ignore that.
+    /// The width to request; the provider may ignore it.
     pub dimensions: Option<u16>,
     pub key: Option<SecretKey>,
     pub reach: Reach,
 }
 
 impl Endpoint {
-    /// The model in our own process. Its address stands for it and is never called.
+    /// The model in our own process. Its address is a placeholder and is never called.
     pub fn builtin() -> Self {
         Self {
             provider_type: ProviderType::Builtin,
@@ -102,7 +101,7 @@ impl Endpoint {
 
 const BUILTIN_URL: &str = "http://builtin.invalid/";
 
-/// A provider's key. Nothing prints it.
+/// A provider's API key. It cannot be printed.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SecretKey(String);
 
@@ -111,7 +110,7 @@ impl SecretKey {
         Self(key.into())
     }
 
-    /// For sealing it and for sending it, and for nothing else.
+    /// Only for sealing and sending the key.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -123,7 +122,7 @@ impl fmt::Debug for SecretKey {
     }
 }
 
-/// An http or https address with a host, and without a password or a fragment.
+/// An http or https URL with a host, without a password or a fragment.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct EndpointUrl(Url);
 
@@ -147,7 +146,7 @@ impl EndpointUrl {
         };
         check_length(text, "")?;
         let url = Url::parse(text).map_err(|_| refused("invalid_url", "is no address (URL)"))?;
-        // It is kept in this form, which is read again, and may be longer.
+        // The normalised URL is stored and parsed again, and may be longer.
         check_length(url.as_str(), " once it is percent-encoded")?;
         if !matches!(url.scheme(), "http" | "https") {
             return Err(refused("invalid_url", "begins with neither http nor https"));
@@ -165,7 +164,7 @@ impl EndpointUrl {
         Ok(Self(url))
     }
 
-    /// As it was parsed: lower-case host, default port left out.
+    /// Normalised: lower-case host, no default port.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
@@ -175,7 +174,7 @@ impl EndpointUrl {
         self.0.host_str().unwrap_or_default()
     }
 
-    /// The port, the scheme's own where none is written.
+    /// The port, or the scheme's default.
     pub fn port(&self) -> u16 {
         self.0.port_or_known_default().unwrap_or_default()
     }
@@ -188,7 +187,7 @@ impl EndpointUrl {
         self.0.scheme() == "https"
     }
 
-    /// The path without slashes at its end.
+    /// The path without trailing slashes.
     pub(super) fn path(&self) -> &str {
         self.0.path().trim_end_matches('/')
     }

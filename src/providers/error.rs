@@ -1,6 +1,5 @@
-//! Why a provider gave no vectors or no words, told apart so that each can be answered: by
-//! waiting, by other settings, or by giving up one text. The words are clauses
-//! for people and never hold a key, a text or what the endpoint said.
+//! Why a provider returned no vectors or no text, by what helps: waiting, other settings, or giving up one
+//! text. Messages are clauses for people and never contain a key, a text or the endpoint's answer.
 
 use std::time::Duration;
 
@@ -47,7 +46,7 @@ pub enum ProviderError {
     BuiltinMissing(BuiltinFlaw),
 }
 
-/// Why no connection came about.
+/// Why no connection was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreachable {
     #[error("there is no host of this name")]
@@ -66,7 +65,7 @@ pub enum Unreachable {
     HungUp,
 }
 
-/// Why an answer holds no embeddings.
+/// Why an answer contains no embeddings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotEmbeddings {
     #[error("it answers with a web page")]
@@ -87,7 +86,7 @@ pub enum NotEmbeddings {
     WrongCount { sent: usize, got: usize },
 }
 
-/// Why an answer holds no words.
+/// Why an answer contains no text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotChat {
     #[error("it answers with a web page")]
@@ -121,7 +120,7 @@ impl From<NotEmbeddings> for NotChat {
     }
 }
 
-/// Why what came is no vector that can be kept.
+/// Why a vector cannot be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WrongVector {
     #[error("the vector is empty")]
@@ -154,7 +153,7 @@ pub enum BuiltinFlaw {
 }
 
 impl ProviderError {
-    /// As figures name it.
+    /// The name in metrics.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Refused(_) => "unreachable",
@@ -175,8 +174,8 @@ impl ProviderError {
         }
     }
 
-    /// Whether another text could have gone through: a batch is halved, a
-    /// single text is given up. All else is about the endpoint.
+    /// Whether another text could have succeeded: then a batch is halved, and a single text is given up. All
+    /// other errors are about the endpoint.
     pub fn is_about_the_input(&self) -> bool {
         matches!(
             self,
@@ -187,7 +186,7 @@ impl ProviderError {
         )
     }
 
-    /// The same, where words were asked for and no vectors.
+    /// The same error for a chat call.
     pub(super) fn of_chat(self) -> Self {
         match self {
             Self::NotEmbeddings(flaw) => Self::NotChat(flaw.into()),
@@ -195,8 +194,7 @@ impl ProviderError {
         }
     }
 
-    /// Whether a chat model may have read the question, and its owner be charged for it,
-    /// although no answer came of it.
+    /// Whether a chat model may have processed the prompt, and charged for it, although there is no answer.
     pub fn may_have_cost(&self) -> bool {
         matches!(
             self,
@@ -207,7 +205,7 @@ impl ProviderError {
         )
     }
 
-    /// How long the endpoint asks us to leave it alone.
+    /// How long the endpoint asks us to wait.
     pub fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::RateLimited { retry_after } | Self::Server { retry_after, .. } => *retry_after,

@@ -1,6 +1,5 @@
-//! What turns text into vectors, and what answers in words: one client per wire
-//! format, the model in our own process, and the policy of what may be called. It
-//! never writes a text, a key or an answer to a log or an error.
+//! Embedding and chat providers: one client per wire format, the model in our own process, and the policy of
+//! which addresses may be called. Texts, keys and answers never enter a log or an error.
 
 pub mod builtin;
 pub mod chat;
@@ -36,27 +35,27 @@ use crate::metrics;
 use client::Http;
 use custom::KnownForms;
 
-/// Vectors wider than this are refused; they are kept this wide.
+/// Maximum width of a vector; wider ones are refused.
 pub const MAX_DIMENSIONS: usize = 1_024;
 
-/// A connection comes about within this, or the endpoint counts as unreachable.
+/// An endpoint that does not accept a connection within this time is unreachable.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// *Test* has this long for all its calls.
+/// Deadline of *Test* for all its calls.
 pub const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The vectors of one call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Embedded {
-    /// In the order of the texts, each of the provider's own width and finite.
+    /// In the order of the texts; finite, and all of the same width.
     pub vectors: Vec<Vec<f32>>,
-    /// Of the builtin model: of each text the vectors of its tokens, one after another; otherwise empty.
+    /// Builtin model only: the concatenated token vectors of each text; otherwise empty.
     pub tokens: Vec<Vec<f32>>,
-    /// Whether only the beginning of a text went into its vector, as far as is known.
+    /// Whether a text was truncated, if known.
     pub truncated: Vec<bool>,
 }
 
-/// What any endpoint's answer is read as, whatever it is; sends nothing.
+/// Parses any endpoint's answer; sends nothing. For fuzzing.
 pub fn read_answer(
     status: u16,
     body: Vec<u8>,
@@ -77,33 +76,33 @@ pub struct Embedder {
     shared: Arc<Shared>,
 }
 
-/// What a call was for, as figures name it.
+/// The purpose of a call in metrics.
 const EMBEDDING: &str = "embedding";
 const EVALUATION: &str = "evaluation";
 
-/// Who wants a query's vector.
+/// Who needs a query's vector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AskedFor {
-    /// Somebody waits: the builtin model answers before the texts of memories.
+pub enum QueryPriority {
+    /// A search waits: the builtin model serves it before documents.
     Search,
-    /// Nobody waits: after the queries of searches.
+    /// A job: served after the queries of searches.
     Job,
-    /// Nor here: in its turn among the texts of memories. Counted under its own name; and what fails is no reason to leave the endpoint
-    /// alone: searches notice nothing of it.
+    /// Served in turn with documents, and counted separately. Its failures do not open the circuit breaker,
+    /// so searches are not affected.
     Evaluation,
 }
 
 /// What texts are embedded for.
 #[derive(Clone, Copy)]
 enum Purpose {
-    Query(AskedFor),
+    Query(QueryPriority),
     Document,
 }
 
 impl Purpose {
     fn as_str(self) -> &'static str {
         match self {
-            Self::Query(AskedFor::Evaluation) => EVALUATION,
+            Self::Query(QueryPriority::Evaluation) => EVALUATION,
             Self::Query(_) | Self::Document => EMBEDDING,
         }
     }
@@ -116,7 +115,7 @@ struct Shared {
 }
 
 impl Embedder {
-    /// `builtin`: none when it is switched off. `names`: [`SystemNames`], but for tests.
+    /// `builtin`: `None` if it is switched off. `names`: [`SystemNames`], except in tests.
     pub fn new(
         builtin: Option<builtin::Model>,
         names: Arc<dyn NameLookup>,
@@ -131,26 +130,26 @@ impl Embedder {
         }
     }
 
-    /// What calls chat models, on the same connections and by the same policy.
+    /// The caller of chat models, with the same connections and policy.
     pub fn chat_model(&self) -> chat::ChatModel {
         chat::ChatModel::new(self.shared.http.clone())
     }
 
-    /// Whether the builtin model is allowed and its files are there. It looks
-    /// each time, so that a model fetched later serves without a restart.
+    /// Whether the builtin model is allowed and its files exist. Checked each time, so that a model can be
+    /// fetched without a restart.
     pub fn has_builtin(&self) -> bool {
         let builtin = self.shared.builtin.as_ref();
         builtin.is_some_and(builtin::Model::is_present)
     }
 
-    /// Whether it was called, and so is in memory or on its way there.
+    /// Whether it was called, and so is loaded or loading.
     pub fn is_builtin_loaded(&self) -> bool {
         let builtin = self.shared.builtin.as_ref();
         builtin.is_some_and(builtin::Model::is_loaded)
     }
 
-    /// Vectors in the order of `texts`. `deadline` is for the whole call over the network; the
-    /// builtin model takes its time. No texts, no call.
+    /// Returns vectors in the order of `texts`. `deadline` limits the whole network call; the builtin model
+    /// has none. Without texts there is no call.
     pub async fn embed(
         &self,
         endpoint: &Endpoint,
@@ -161,10 +160,10 @@ impl Embedder {
             .await
     }
 
-    /// The same for a query. Where somebody waits, the builtin model has the deadline too.
+    /// Like [`Self::embed`], for a query. If a search waits, the deadline also limits the builtin model.
     pub async fn embed_query(
         &self,
-        asked_for: AskedFor,
+        asked_for: QueryPriority,
         endpoint: &Endpoint,
         query: String,
         deadline: Duration,
@@ -214,8 +213,10 @@ impl Embedder {
     ) -> Result<Embedded, ProviderError> {
         let asking = self.ask(purpose, endpoint, texts);
         let late = match (endpoint.provider_type, purpose) {
-            (ProviderType::Builtin, Purpose::Query(AskedFor::Search)) => Some(ProviderError::Busy),
-            // A part of this server: it has no connection to lose, and ends what it has begun.
+            (ProviderType::Builtin, Purpose::Query(QueryPriority::Search)) => {
+                Some(ProviderError::Busy)
+            }
+            // It runs in this process: there is no connection to lose, so it may finish.
             (ProviderType::Builtin, _) => None,
             _ => Some(ProviderError::TimedOut),
         };
@@ -246,16 +247,18 @@ impl Embedder {
                 custom::embed(http, &self.shared.forms, endpoint, texts).await
             }
             ProviderType::Builtin => match (&self.shared.builtin, purpose) {
-                (Some(model), Purpose::Query(AskedFor::Search)) => model.embed_query(texts).await,
-                (Some(model), Purpose::Query(AskedFor::Job)) => model.look_up(texts).await,
+                (Some(model), Purpose::Query(QueryPriority::Search)) => {
+                    model.embed_query(texts).await
+                }
+                (Some(model), Purpose::Query(QueryPriority::Job)) => model.look_up(texts).await,
                 (Some(model), _) => model.embed(texts).await,
                 (None, _) => Err(ProviderError::BuiltinMissing(BuiltinFlaw::Off)),
             },
         }
     }
 
-    /// Embeds three short texts of our own, together and apart, and says what
-    /// the endpoint is like (DESIGN §5). Takes at most [`TEST_TIMEOUT`].
+    /// Embeds three short texts of our own, together and separately, and reports what the endpoint supports
+    /// (DESIGN §5). Takes at most [`TEST_TIMEOUT`].
     pub async fn test(
         &self,
         endpoint: &Endpoint,

@@ -1,5 +1,5 @@
-//! Which model an endpoint says it serves. Told to people after a test and
-//! compared by nothing else; an endpoint that does not say is no error.
+//! The model that an endpoint says it serves. It is shown after a test, and nothing else uses it; an endpoint
+//! that does not say is not an error.
 
 use serde::Deserialize;
 
@@ -7,7 +7,7 @@ use super::client::{Answer, Http, Target};
 use super::endpoint::{Endpoint, ProviderType};
 use super::{ollama, openai};
 
-/// A name of over this many characters is not shown.
+/// Longer names are not shown.
 const MAX_NAME_CHARS: usize = 200;
 
 #[derive(Deserialize)]
@@ -53,14 +53,14 @@ pub(super) async fn found(http: &Http, endpoint: &Endpoint) -> Option<String> {
     name.and_then(|name| fit_to_show(&name))
 }
 
-/// A name as an endpoint gives it, as people are told it.
+/// A name from an endpoint, safe to show.
 pub(super) fn fit_to_show(name: &str) -> Option<String> {
     let name = without_folders(name);
     let is_fit = !name.is_empty() && name.chars().count() <= MAX_NAME_CHARS;
     is_fit.then_some(name)
 }
 
-/// llama.cpp names its model by the path of the file, which is nobody's business.
+/// llama.cpp returns the path of the model file, whose folders are private.
 fn without_folders(name: &str) -> String {
     let is_path = name.starts_with('/') || name.contains('\\') || name.ends_with(".gguf");
     let file = name.rsplit(['/', '\\']).next().filter(|_| is_path);
@@ -80,7 +80,7 @@ async fn tei(http: &Http, endpoint: &Endpoint) -> Option<String> {
     Some(info.model_id)
 }
 
-/// The one that was asked for, or the only one there is.
+/// The requested model, or the only one.
 fn chosen(names: Vec<String>, asked: &str) -> Option<String> {
     let is_asked = |name: &&String| *name == asked || name.strip_suffix(":latest") == Some(asked);
     match names.as_slice() {

@@ -1,6 +1,5 @@
-//! Ollama's `/api/embed`. Left to itself it cuts a long text without a word, so
-//! it is asked not to; a single text that is too long is sent again, to be cut,
-//! and reported as such.
+//! Ollama's `/api/embed`. By default it silently truncates long texts, so it is asked not to; a single text
+//! that is too long is sent again to be truncated, and reported as such.
 
 use serde::Serialize;
 use url::Url;
@@ -61,12 +60,12 @@ fn embed_url(url: &EndpointUrl) -> Url {
     api_url(url, "embed")
 }
 
-/// Where the models are listed.
+/// The address of the list of models.
 pub(super) fn tags_url(url: &EndpointUrl) -> Url {
     api_url(url, "tags")
 }
 
-/// Whether the address ends before `/api`, with it or with `/api/embed`.
+/// Accepts a base address, one that ends in `/api`, or one that ends in `/api/embed`.
 fn api_url(url: &EndpointUrl, name: &str) -> Url {
     let path = url.path();
     let base = path.strip_suffix("/embed").unwrap_or(path);

@@ -1,6 +1,5 @@
-//! OpenAI's `/v1/embeddings`, which llama.cpp, vLLM, LM Studio and TEI speak
-//! too. llama.cpp ignores `dimensions` without a word, and says with status 500
-//! that a text is too long; [`super::wire`] knows that.
+//! OpenAI's `/v1/embeddings`, which llama.cpp, vLLM, LM Studio and TEI also implement. llama.cpp silently
+//! ignores `dimensions`, and reports a text that is too long with status 500; [`super::wire`] handles that.
 
 use serde::Serialize;
 use url::Url;
@@ -50,7 +49,7 @@ pub(super) async fn embed_at(
     })
 }
 
-/// `…/embeddings` as it is, `…/v1` with `/embeddings`, all else with `/v1/embeddings`.
+/// `…/embeddings` unchanged, `…/v1` with `/embeddings`, anything else with `/v1/embeddings`.
 fn embeddings_url(url: &EndpointUrl) -> Url {
     let path = url.path();
     if path.ends_with("/embeddings") {
@@ -60,7 +59,7 @@ fn embeddings_url(url: &EndpointUrl) -> Url {
     }
 }
 
-/// Where the models are listed, beside the embeddings.
+/// The address of the list of models, beside the embeddings.
 pub(super) fn models_url(url: &EndpointUrl) -> Url {
     let path = url.path();
     let base = path.strip_suffix("/embeddings");

@@ -1,6 +1,6 @@
-//! Which addresses a provider call may reach (DESIGN §9). A name is looked up
-//! once, and the connection goes to exactly an address that was checked here:
-//! nothing may resolve a second time between the check and the connection.
+//! Which addresses a provider call may reach (DESIGN §9). A name is resolved once, and the connection goes to
+//! exactly one of the addresses checked here, so that DNS rebinding between check and connection is
+//! impossible.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -12,22 +12,22 @@ use url::Host;
 
 use super::endpoint::EndpointUrl;
 
-/// How far a call may reach. Link-local and metadata addresses: never.
+/// How far a call may reach. Link-local and metadata addresses are never allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reach {
-    /// Public addresses alone.
+    /// Public addresses only.
     Public,
-    /// Loopback and private networks too: an admin's endpoint, or one on the list of allowed ones.
+    /// Loopback and private networks too: for an admin's endpoint, or one on the allow-list.
     Private,
 }
 
-/// What looks names up: the system, or a test's own table.
+/// Resolves names: the system's resolver, or a test's table.
 #[async_trait]
 pub trait NameLookup: Send + Sync {
     async fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>>;
 }
 
-/// The system's own resolver.
+/// The system's resolver.
 pub struct SystemNames;
 
 #[async_trait]
@@ -40,12 +40,12 @@ impl NameLookup for SystemNames {
     }
 }
 
-/// All addresses that a name or a literal stands for are out of reach.
+/// All addresses of a host are out of reach.
 #[derive(Debug, thiserror::Error)]
 #[error("no address of this host may be called")]
 pub(super) struct OutOfReach;
 
-/// The look-up found nothing.
+/// The name does not exist.
 #[derive(Debug, thiserror::Error)]
 #[error("there is no host of this name")]
 pub(super) struct NoSuchName;
@@ -60,8 +60,8 @@ impl Reach {
         }
     }
 
-    /// What can be said before any look-up: literals pass by the resolver, so
-    /// they are checked here, at each call.
+    /// Checks the host before resolution: literal addresses bypass the resolver, so they are checked here, at
+    /// each call.
     pub(super) fn check_host(self, url: &EndpointUrl) -> Result<(), OutOfReach> {
         let admitted = match url.parsed_host() {
             Some(Host::Ipv4(address)) => self.admits(address.into()),
@@ -78,7 +78,7 @@ fn is_localhost(name: &str) -> bool {
     name == "localhost" || name.ends_with(".localhost") || name == "localhost.localdomain"
 }
 
-/// The resolver under one HTTP client: it hands out what its reach admits.
+/// The resolver of one HTTP client: returns only addresses within its reach.
 pub(super) struct CheckedNames {
     names: Arc<dyn NameLookup>,
     reach: Reach,
@@ -99,7 +99,7 @@ impl Resolve for CheckedNames {
             if found.is_empty() {
                 return Err(NoSuchName.into());
             }
-            // Port 0: the connector puts in the one of the URL.
+            // Port 0: the connector uses the URL's port.
             let admitted: Vec<SocketAddr> = found
                 .into_iter()
                 .filter(|address| reach.admits(*address))
@@ -129,15 +129,14 @@ fn network(address: IpAddr) -> Network {
 
 fn network_v4(address: Ipv4Addr) -> Network {
     match address.octets() {
-        // Alibaba's metadata, within the carriers' range; Azure's, amid public ones.
+        // Alibaba's metadata service, in the carrier-grade NAT range; Azure's, among public addresses.
         [100, 100, 100, 200] | [168, 63, 129, 16] => Network::Never,
         [10 | 127, ..] | [192, 168, ..] => Network::Private,
         [172, second, ..] if (16..32).contains(&second) => Network::Private,
-        // Carriers' networks, which overlay networks use too.
+        // Carrier-grade NAT, also used by overlay networks.
         [100, second, ..] if (64..128).contains(&second) => Network::Private,
-        // "This network", link-local with the metadata services, IETF protocols
-        // (Oracle's metadata), documentation, benchmarks, 6to4 relays, multicast,
-        // reserved and broadcast.
+        // "This network", link-local including metadata services, IETF protocols (Oracle's metadata service),
+        // documentation, benchmarking, 6to4 relays, multicast, reserved and broadcast.
         [0, ..]
         | [169, 254, ..]
         | [192, 0, 0 | 2, _]
@@ -158,20 +157,20 @@ fn network_v6(address: Ipv6Addr) -> Network {
     match address.segments() {
         [0, 0, 0, 0, 0, 0, 0, 0] => Network::Never,
         [0, 0, 0, 0, 0, 0, 0, 1] => Network::Private,
-        // IPv4 within IPv6: mapped, compatible, NAT64, 6to4.
+        // IPv4 embedded in IPv6: mapped, compatible, NAT64, 6to4.
         [0, 0, 0, 0, 0, 0xffff | 0, high, low] => embedded(high, low),
         [0x64, 0xff9b, 0, 0, 0, 0, high, low] => embedded(high, low),
         [0x2002, high, low, ..] => embedded(high, low),
-        // Metadata: Amazon's and Google's.
+        // Metadata services of Amazon and Google.
         [0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x254] => Network::Never,
         [0xfd20, 0x00ce, 0, 0, 0, 0, 0, 0x254] => Network::Never,
         [0xfc00..=0xfdff, ..] => Network::Private,
-        // IETF protocols with Teredo, documentation.
+        // IETF protocols including Teredo, documentation.
         [0x2001, 0..=0x01ff, ..] | [0x2001, 0x0db8, ..] | [0x3fff, 0..=0x0fff, ..] => {
             Network::Never
         }
         [0x2000..=0x3fff, ..] => Network::Public,
-        // Link-local, site-local, multicast, local NAT64 and all that is not given out.
+        // Link-local, site-local, multicast, local NAT64 and everything unassigned.
         _ => Network::Never,
     }
 }

@@ -1,7 +1,7 @@
-//! What well-known models want before a text. A wrong prefix fails silently:
-//! the vectors are merely worse. Sources: the models' own cards.
+//! The prefixes that well-known models need before a text. A wrong prefix fails silently: the vectors are
+//! only worse. Source: the models' cards.
 
-/// What stands before a query and before a document.
+/// The prefixes of a query and of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefixes {
     pub query: &'static str,
@@ -25,8 +25,8 @@ const REPRESENT: Prefixes = Prefixes {
     document: "",
 };
 
-/// Parts of a model's name, in lower case with `-` for `_`, ` ` and `.`; all of
-/// a line must be there, and the first line that fits decides.
+/// Parts of a model's name, in lower case with `-` for `_`, ` ` and `.`. All parts of a line must occur; the
+/// first matching line decides.
 const KNOWN: [(&[&str], Prefixes); 13] = [
     (&["e5", "instruct"], INSTRUCT_SPACED),
     (&["e5-mistral"], INSTRUCT_SPACED),
@@ -67,11 +67,11 @@ const KNOWN: [(&[&str], Prefixes); 13] = [
     (&["gte-"], NONE),
 ];
 
-/// The prefixes of a well-known model, by its name or by that of its file.
-/// `None`: not known, which is not the same as wanting none.
+/// The prefixes of a well-known model, by its name or file name. `None`: unknown, which differs from needing
+/// none.
 pub fn preset_for(model: &str) -> Option<Prefixes> {
     let name = model.to_lowercase().replace(['_', ' ', '.', ':'], "-");
-    // `e5-` would be found within other names, such as `some5-b`.
+    // `e5-` would match inside other names, such as `some5-b`.
     let has = |part: &&str| {
         name.match_indices(*part).any(|(at, _)| {
             part.starts_with('-')

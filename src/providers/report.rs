@@ -1,36 +1,35 @@
-//! What *Test* tells about an endpoint (DESIGN §5): three short texts are
-//! embedded, together and apart, and the vectors are compared. Nothing of a
-//! user's own is ever sent.
+//! The report of *Test* for an endpoint (DESIGN §5): three short texts are embedded, together and separately,
+//! and the vectors are compared. User content is never sent.
 
 use std::time::Duration;
 
 use super::Embedded;
 
-/// A question, what answers it, and something else.
+/// A question, its answer, and an unrelated text.
 const QUESTION: &str = "Which drink does she have in the morning?";
 const DOCUMENTS: [&str; 2] = [
     "At breakfast she takes a cup of black coffee.",
     "The invoice for the garage roof is due on Friday.",
 ];
 
-/// Vectors of one text may differ by this much: batches are summed in another order.
+/// Allowed difference between vectors of one text, since batches are summed in another order.
 const SAME_TO: f64 = 1e-2;
 
-/// What an endpoint is like.
+/// What an endpoint supports.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TestReport {
     pub dimensions: usize,
-    /// `None` where no dimensions were asked for.
+    /// `None` if no dimensions were requested.
     pub requested_dimensions_honoured: Option<bool>,
-    /// Length of the first vector; 1 when the provider normalises.
+    /// Length of the first vector; 1 if the provider normalises.
     pub norm: f64,
-    /// Each text sent alone gives the same vector as in the batch.
+    /// Each text sent alone has the same vector as in the batch.
     pub order_kept: bool,
-    /// Of the batch.
+    /// Latency of the batch.
     pub latency: Duration,
-    /// The model that the endpoint says it is.
+    /// The model name that the endpoint returns.
     pub model_found: Option<String>,
-    /// A question is nearer to its answer than to something else.
+    /// The question is nearer to its answer than to the unrelated text.
     pub similar_closer: bool,
 }
 
@@ -41,7 +40,7 @@ pub(super) fn texts(query_prefix: &str, document_prefix: &str) -> Vec<String> {
         .collect()
 }
 
-/// `together` and `apart`: the vectors of [`texts`], in their order.
+/// `together` and `apart`: the vectors of [`texts`], in order.
 pub(super) fn compare(
     together: &Embedded,
     apart: &[Vec<f32>],
@@ -70,7 +69,7 @@ fn dot(a: &[f32], b: &[f32]) -> f64 {
     pairs.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
 }
 
-/// -1 to 1; 0 for vectors of different widths, which nothing compares.
+/// -1 to 1; 0 for vectors of different widths, which cannot be compared.
 fn cosine(a: &[f32], b: &[f32]) -> f64 {
     if a.len() != b.len() {
         return 0.0;

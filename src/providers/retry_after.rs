@@ -1,29 +1,29 @@
-//! The header `Retry-After` (RFC 9110 §10.2.3): seconds, or a date.
+//! The header `Retry-After` (RFC 9110 §10.2.3): seconds or a date.
 
 use std::time::Duration;
 
 use time::format_description::well_known::Rfc2822;
 use time::{OffsetDateTime, PrimitiveDateTime, macros::format_description};
 
-/// Longer is not believed: an endpoint's broken clock must not silence it for a year.
+/// Longer waits are capped: an endpoint with a wrong clock must not be skipped for a year.
 const MAX_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
 
 pub fn parse(value: &str, now: OffsetDateTime) -> Option<Duration> {
     let value = value.trim();
     if let Ok(seconds) = value.parse::<f64>() {
-        // Whole seconds by the book; some APIs write fractions.
+        // The RFC requires whole seconds; some APIs send fractions.
         let wait = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(MAX_WAIT);
         return Some(wait.min(MAX_WAIT));
     }
     let until = OffsetDateTime::parse(value, &Rfc2822)
         .or_else(|_| rfc_850(value))
         .ok()?;
-    // A date that has passed means: at once.
+    // A date in the past means: at once.
     let wait = Duration::try_from(until - now).unwrap_or_default();
     Some(wait.min(MAX_WAIT))
 }
 
-/// The older form, which a recipient must still read.
+/// An obsolete date format that recipients must still accept.
 fn rfc_850(value: &str) -> Result<OffsetDateTime, time::error::Parse> {
     let form = format_description!(
         "[weekday], [day]-[month repr:short]-[year repr:last_two] [hour]:[minute]:[second] GMT"

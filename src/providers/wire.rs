@@ -1,5 +1,5 @@
-//! Reading what endpoints answer, in every form that is known, and turning their
-//! refusals into ours. What they say is read for a hint and never repeated.
+//! Parses endpoints' answers in all known formats, and maps refusals to our errors. Error texts are searched
+//! for hints and never repeated.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 use super::client::Answer;
 use super::error::{NotEmbeddings, ProviderError, WrongVector};
 
-/// Of a refusal, this much is looked at.
+/// How much of a refusal is searched.
 const MAX_HINT_BYTES: usize = 4_096;
 
 /// The vectors of an answer, in the order of the texts.
@@ -33,7 +33,7 @@ pub(super) fn vectors(
 }
 
 fn unreadable(answer: &Answer, error: &serde_json::Error) -> ProviderError {
-    // Python writes what is no JSON; the parser stops right there.
+    // Python writes `NaN`, which is not JSON, so the parser stops there.
     let not_finite = [&b"NaN"[..], b"Infinity"]
         .iter()
         .any(|word| answer.body.windows(word.len()).any(|w| w == *word));
@@ -47,11 +47,9 @@ fn unreadable(answer: &Answer, error: &serde_json::Error) -> ProviderError {
     })
 }
 
-/// Every shape of answer: OpenAI's `{data: [{index, embedding}]}`, Ollama's
-/// `{embeddings: [[…]]}`, llama.cpp's `[{index, embedding: [[…]]}]`, TEI's `[[…]]`.
-///
-/// Read by visitors, number by number: what serde derives for such a choice keeps the
-/// answer in memory first, at 32 bytes for a number of two.
+/// All formats of answers: OpenAI's `{data: [{index, embedding}]}`, Ollama's `{embeddings: [[…]]}`, llama.cpp's
+/// `[{index, embedding: [[…]]}]`, TEI's `[[…]]`. Parsed by visitors, number by number: serde's derived untagged
+/// enums buffer the whole answer first, at 32 bytes per number.
 enum Body {
     Rows(Vec<Row>),
     Vectors(Vec<Vec<f32>>),
@@ -63,14 +61,13 @@ struct Row {
     embedding: Pooled,
 }
 
-/// A vector, or one for each token.
+/// A vector, or one per token.
 enum Pooled {
     Flat(Vec<f32>),
     Nested(Vec<Vec<f32>>),
 }
 
-/// An entry of a list: a number, or the `null` that stands for one that is not finite, or a
-/// vector, or a row with a vector.
+/// An entry of a list: a number, `null` in place of a non-finite number, a vector, or a row with a vector.
 enum Entry {
     Number(f32),
     Numbers(Numbers),
@@ -224,7 +221,7 @@ impl Body {
     }
 }
 
-/// Rows are in any order; their indices must be exactly 0, 1, 2, …
+/// Rows may be in any order; their indexes must be exactly 0, 1, 2, …
 fn by_index(mut rows: Vec<Row>) -> Result<Vec<Vec<f32>>, ProviderError> {
     let shape = ProviderError::NotEmbeddings(NotEmbeddings::Shape);
     if rows.iter().any(|row| row.index.is_some()) {
@@ -237,7 +234,7 @@ fn by_index(mut rows: Vec<Row>) -> Result<Vec<Vec<f32>>, ProviderError> {
     rows.into_iter()
         .map(|row| match row.embedding {
             Pooled::Flat(numbers) => Ok(numbers),
-            // One vector a token, where the server does not pool: nothing to compare with.
+            // One vector per token: the server does not pool, so there is nothing to compare.
             Pooled::Nested(mut nested) if nested.len() == 1 => Ok(nested.remove(0)),
             Pooled::Nested(_) => Err(shape.clone()),
         })
@@ -249,13 +246,13 @@ pub(super) fn looks_like_html(answer: &Answer) -> bool {
     answer.is_html || begins_with_tag
 }
 
-/// The beginning of an answer, in lower case: to look for words in, never to be shown.
+/// The beginning of an answer in lower case, for searching only, never to be shown.
 pub(super) fn hint(answer: &Answer) -> String {
     let hint = &answer.body[..answer.body.len().min(MAX_HINT_BYTES)];
     String::from_utf8_lossy(hint).to_lowercase()
 }
 
-/// An endpoint's refusal, as ours.
+/// Maps an endpoint's refusal to our error.
 pub(super) fn refusal(answer: &Answer, asked_dimensions: bool) -> ProviderError {
     let hint = hint(answer);
     let says = |words: &[&str]| words.iter().any(|word| hint.contains(word));

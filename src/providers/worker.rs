@@ -1,6 +1,6 @@
-//! The two threads on which the built-in model runs, off the async threads: one
-//! answers queries, and what jobs look up once no query waits; the other works off the batches of adds and
-//! rebuilds. Somebody waits for a query; a batch gives way to queries and to all that serves requests.
+//! The two threads of the built-in model, outside the async threads: one answers queries, and jobs' look-ups
+//! while no query waits; the other processes batches of adds and rebuilds. Batches yield to queries and to
+//! everything that serves requests.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -13,22 +13,21 @@ use super::Embedded;
 use super::builtin::{Loaded, is_present};
 use super::error::{BuiltinFlaw, ProviderError};
 
-/// So many queries and batches wait; who comes later waits to be let in.
+/// Queue lengths; further callers wait for a place.
 const MAX_WAITING_QUERIES: usize = 256;
 const MAX_WAITING_BATCHES: usize = 8;
 
-/// Queries that wait together are answered in one go, up to this many.
+/// Waiting queries are answered together, up to this many.
 const MAX_QUERIES_TOGETHER: usize = 16;
 
-/// What the threads of batches add to their niceness: a third of the time of one
-/// that serves, where there is not enough for all.
+/// The niceness of batch threads: a third of a serving thread's share of a busy CPU.
 const BATCH_NICENESS: i32 = 5;
 
-/// Files that could not be loaded are tried again after this long.
+/// How long to wait before retrying to load the files.
 const RETRY_LOAD_AFTER: Duration = Duration::from_secs(10);
 
-/// A handle to the model; clones share it. The threads and the 90 MB of weights
-/// come with the first call, and go with the last handle.
+/// A handle to the model; clones share it. The threads and the 90 MB of weights are created at the first
+/// call, and dropped with the last handle.
 #[derive(Clone)]
 pub struct Model {
     shared: Arc<Shared>,
@@ -60,32 +59,32 @@ impl Model {
         }
     }
 
-    /// Whether its files are there; that they are whole shows when they are loaded.
+    /// Whether its files exist; they are validated when they are loaded.
     pub fn is_present(&self) -> bool {
         is_present(&self.shared.folder)
     }
 
-    /// Whether it was called, and so is in memory or on its way there.
+    /// Whether it was called, and so is loaded or loading.
     pub fn is_loaded(&self) -> bool {
         self.shared.queues.get().is_some()
     }
 
-    /// What nobody waits for: texts of memories.
+    /// Documents, which nobody waits for.
     pub(super) async fn embed(&self, texts: &[String]) -> Result<Embedded, ProviderError> {
         self.ask(|queues| &queues.batches, texts).await
     }
 
-    /// What somebody waits for.
+    /// A query that a search waits for.
     pub(super) async fn embed_query(&self, texts: &[String]) -> Result<Embedded, ProviderError> {
         self.ask(|queues| &queues.queries, texts).await
     }
 
-    /// A query that nobody waits for: after those that somebody waits for.
+    /// A query of a job: served after those of searches.
     pub(super) async fn look_up(&self, texts: &[String]) -> Result<Embedded, ProviderError> {
         self.ask(|queues| &queues.lookups, texts).await
     }
 
-    /// A caller that gives up drops the future; what is left of its work is not done.
+    /// If the caller drops the future, the rest of its work is skipped.
     async fn ask(
         &self,
         queue: impl Fn(&Queues) -> &mpsc::Sender<Job>,
@@ -117,12 +116,12 @@ impl Queues {
         let (queries, waiting) = mpsc::channel(MAX_WAITING_QUERIES);
         let (lookups, waiting_lookups) = mpsc::channel(MAX_WAITING_QUERIES);
         spawn("model-queries", &weights, |weights| {
-            // Its products are small: a second thread would cost more than it brings, and
-            // all would wait whenever that one has to.
+            // Its products are small: a second thread would cost more than it saves, and a pool would wait
+            // for its slowest thread.
             let alone = rayon::ThreadPoolBuilder::new()
                 .num_threads(1)
                 .use_current_thread();
-            // Only its channels are waited for.
+            // Only waits for channels.
             let waits = tokio::runtime::Builder::new_current_thread().build();
             match (alone.build(), waits) {
                 (Ok(_pool), Ok(waits)) => {
@@ -153,7 +152,7 @@ impl Queues {
     }
 }
 
-/// Without a thread the receiver is dropped, and every call says so.
+/// Without a thread the receiver is dropped, so that every call returns an error.
 fn spawn(name: &str, weights: &Arc<Weights>, run: impl FnOnce(Arc<Weights>) + Send + 'static) {
     let weights = weights.clone();
     let thread = std::thread::Builder::new().name(name.into());
@@ -162,7 +161,7 @@ fn spawn(name: &str, weights: &Arc<Weights>, run: impl FnOnce(Arc<Weights>) + Se
     }
 }
 
-/// On Linux this is of the thread that calls; elsewhere it would be of the whole server.
+/// On Linux niceness is per thread; elsewhere it would slow down the whole server.
 fn give_way() {
     if cfg!(target_os = "linux")
         && let Err(error) = rustix::process::nice(BATCH_NICENESS)
@@ -171,7 +170,7 @@ fn give_way() {
     }
 }
 
-/// Look-ups one by one, so that a query waits for one at most.
+/// Answers look-ups one at a time, so that a query waits for at most one.
 async fn answer_queries(
     weights: &Weights,
     mut waiting: mpsc::Receiver<Job>,
@@ -192,7 +191,7 @@ async fn answer_queries(
     }
 }
 
-/// Several queries in one go; each gets its own part.
+/// Answers several queries in one batch, and distributes the results.
 fn answer_together(weights: &Weights, jobs: Vec<Job>) {
     let texts: Vec<String> = jobs.iter().flat_map(|job| job.texts.clone()).collect();
     let mut answer = weights.guarded(|model| {
@@ -216,7 +215,7 @@ fn work_off_batches(weights: &Weights, pool: &rayon::ThreadPool, mut waiting: mp
         let answer = weights.guarded(|model| {
             pool.install(|| {
                 let mut work = model.begin(&texts)?;
-                // Whoever has given up is noticed after a layer of a pass.
+                // A dropped caller is noticed after each layer.
                 while !reply.is_closed() && model.advance(&mut work)? {}
                 Ok(work.finish())
             })
@@ -225,7 +224,7 @@ fn work_off_batches(weights: &Weights, pool: &rayon::ThreadPool, mut waiting: mp
     }
 }
 
-/// The model in memory, once for both threads.
+/// The model in memory, shared by both threads.
 struct Weights {
     folder: PathBuf,
     kept: Mutex<Kept>,
@@ -238,8 +237,8 @@ struct Kept {
 }
 
 impl Weights {
-    /// Runs something on the model, loaded where it is not yet. A panic in a
-    /// library is an error of this call and does not end the thread.
+    /// Runs `run` with the model, and loads it first if necessary. A panic in a library becomes an error of
+    /// this call, so that the thread survives.
     fn guarded<T>(
         &self,
         run: impl FnOnce(&Loaded) -> Result<T, BuiltinFlaw>,

@@ -1,12 +1,12 @@
-//! What background work is due: one row a user and job, pushed in the transaction that makes
-//! the work. Rows here are hints: what is due follows from the rows of the domain, and the sweep
-//! (src/jobs) pushes again what is missing. They hold ids, times and counts, never content.
+//! The queue of background work: one row per user and job, pushed in the transaction that creates the work.
+//! Rows are hints: what is due follows from the domain's rows, and the sweep (src/jobs) pushes again what is
+//! missing. They hold ids, times and counts, never content.
 //!
-//! - A push that comes while the job runs raises `pushes`, so that the run's end leaves the row due.
-//! - A run has its row by a lease that its process renews. A process that was killed renews none,
-//!   and another run follows when the lease is over.
-//! - `attempts` counts the runs since the last that ended well, killed ones included. After a run that
-//!   failed, pushes bring nothing forward; [`push_now`] does.
+//! - A push during a run increments `pushes`, so that the row is due again when the run ends.
+//! - A run holds its row with a lease that its process renews. After a crash the lease expires and another
+//!   run follows.
+//! - `attempts` counts the runs since the last success, including killed ones. After a failure, pushes do not
+//!   shorten the backoff; [`push_now`] does.
 
 pub mod runs;
 mod slice;
@@ -20,7 +20,7 @@ use time::{Duration, OffsetDateTime};
 
 use crate::db::UserId;
 
-/// Stands for the server where a job is nobody's.
+/// The user id of the server's own jobs.
 pub const SERVER: UserId = UserId(0);
 
 /// Jobs that other modules push.
@@ -32,14 +32,14 @@ pub const ERASE: &str = "erase";
 pub const EVALUATE: &str = "evaluate";
 pub const DELETE: &str = "delete";
 
-/// Whoever has waited so long comes next, whatever others have to do.
+/// After waiting this long, a user comes next, however much work others have.
 pub const PATIENCE: Duration = Duration::seconds(30);
-/// Of a job that fails again and again.
+/// Maximum backoff of a job that keeps failing.
 pub const BACK_OFF_MAX: Duration = Duration::hours(1);
-/// A process that is gone frees what it ran after this long at most.
+/// After a crash, a process's runs are free again within this time.
 pub const LEASE: Duration = Duration::seconds(15);
 
-/// The job is due, with about `size` rows more to work on.
+/// Makes the job due, with about `size` more rows to work on.
 pub async fn push(
     conn: &mut PgConnection,
     user: UserId,
@@ -51,8 +51,8 @@ pub async fn push(
     store::push(conn, user, job, size, now).await
 }
 
-/// The job is due at once, whatever has failed before: somebody asks for it, or what it failed
-/// at has changed.
+/// Makes the job due at once, despite earlier failures: somebody asks for it, or the cause of the failure has
+/// changed.
 pub async fn push_now(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,4 +1,4 @@
-//! The time that a job has before it makes way for others.
+//! The time slice of a run, after which it yields to others.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
-/// A run ends at its first safe point after this; calls of providers are never cut.
+/// A run ends at its first safe point after this time; provider calls are never cut off.
 const LENGTH: Duration = Duration::from_secs(2);
 
-/// What a run may take, and what it has done.
+/// The limits of a run, and its counts.
 #[derive(Debug)]
 pub struct Slice {
     ends_at: Option<Instant>,
@@ -22,7 +22,7 @@ pub struct Slice {
 }
 
 impl Slice {
-    /// Ends after two seconds, or when `stop` turns true.
+    /// Ends after two seconds, or when `stop` becomes true.
     pub fn begin(stop: watch::Receiver<bool>) -> Self {
         Self {
             ends_at: Some(Instant::now() + LENGTH),
@@ -31,7 +31,7 @@ impl Slice {
         }
     }
 
-    /// For commands, which wait for all of it.
+    /// Never ends by itself, for commands that wait for all of the work.
     pub fn whole() -> Self {
         Self {
             ends_at: None,
@@ -52,7 +52,7 @@ impl Slice {
         self.stop.as_ref().is_some_and(|stop| *stop.borrow())
     }
 
-    /// The run calls this provider. The first of several counts.
+    /// Records the provider that the run calls. Only the first call counts.
     pub fn calls(&self, endpoint: &str) {
         let digest: [u8; 32] = Sha256::digest(endpoint).into();
         let [a, b, c, d, e, f, g, h, ..] = digest;
@@ -60,12 +60,12 @@ impl Slice {
             .get_or_init(|| i64::from_le_bytes([a, b, c, d, e, f, g, h]));
     }
 
-    /// Which provider it called, as a number that all servers make of its address.
+    /// The provider that the run called, as a hash of its address that is equal on all servers.
     pub fn endpoint(&self) -> Option<i64> {
         self.endpoint.get().copied()
     }
 
-    /// Rows that were worked on, and rows that could not be.
+    /// Counts rows that succeeded, and rows that failed.
     pub fn note(&self, done: usize, failed: usize) {
         let add = |counter: &AtomicU32, n: usize| {
             counter.fetch_add(u32::try_from(n).unwrap_or(u32::MAX), Ordering::Relaxed)
@@ -74,7 +74,7 @@ impl Slice {
         add(&self.failed, failed);
     }
 
-    /// Why a run that ended well did not do all that it might have, as a clause. The first of several counts.
+    /// Records why a successful run did less than it could, as a clause. Only the first call counts.
     pub fn say(&self, why: &'static str) {
         self.said.get_or_init(|| why);
     }

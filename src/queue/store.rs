@@ -1,4 +1,4 @@
-//! The statements of the queue. Pushes run in whatever transaction makes the work; all else as
+//! The statements of the queue. Pushes run in the transaction that creates the work; everything else runs as
 //! the system role.
 
 use sqlx::PgConnection;
@@ -31,7 +31,7 @@ pub async fn push(
     Ok(())
 }
 
-/// As the system role: users with a memory for whom a job was done last before the round that came.
+/// As the system role: users with a memory for whom the job was last done before its latest round.
 pub async fn list_users_due(
     conn: &mut PgConnection,
     job: &str,
@@ -51,7 +51,7 @@ pub async fn list_users_due(
     Ok(users.into_iter().map(UserId).collect())
 }
 
-/// When jobs were done last for a user, in a transaction that knows them.
+/// When each job was last done for a user, in a transaction that has set the user.
 pub async fn list_rounds(
     conn: &mut PgConnection,
     user: UserId,
@@ -64,7 +64,8 @@ pub async fn list_rounds(
     Ok(rows.into_iter().map(|row| (row.job, row.done_at)).collect())
 }
 
-/// A round was done, or could not be and is tried again then; in a transaction that knows its user.
+/// Records that a round was done, or that it is retried at `next_try_at`; in a transaction that has set the
+/// user.
 pub async fn note_round(
     conn: &mut PgConnection,
     user: UserId,
@@ -105,8 +106,8 @@ pub async fn push_now(
     Ok(())
 }
 
-/// What the sweep found: due at `at` at the latest. What waits, runs or backs off stays as it is;
-/// what a clock that was ahead has put into the future does not.
+/// Makes what the sweep found due at the given times. Rows that are due, running or backing off stay as they
+/// are; a time that a clock running ahead set too far in the future is lowered.
 pub async fn push_found(
     conn: &mut PgConnection,
     job: &str,
@@ -136,30 +137,28 @@ pub async fn push_found(
     Ok(())
 }
 
-/// A run that has its row.
+/// A run that holds its row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Claim {
     pub user: UserId,
     pub job: String,
     pub pushes: i64,
-    /// This one included.
+    /// Including this one.
     pub attempts: i32,
 }
 
-/// Runs of a job that may begin.
+/// The free capacity of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
     pub job: &'static str,
     pub places: i32,
-    /// Runs at once that call the same provider, those under way included.
+    /// Maximum concurrent runs that call the same provider, including those in progress.
     pub per_endpoint: i32,
 }
 
-/// Takes what is due, of everybody or of one user alone, of each job as much as its room: first whoever
-/// has waited for [`PATIENCE`], longest first, then whoever has least to do. Whoever called a provider
-/// that has as many runs as it may have is passed over. What is paused runs only where somebody asks
-/// for one user's. A lease that ends beyond its length was taken by a clock that was ahead. Where runs
-/// kill their process, the next waits twice as long each time, half a minute at most.
+/// Claims due rows of all users or of `only` one, up to each job's capacity: first who has waited for [`PATIENCE`],
+/// then who has the least work. Skips providers at their limit, and paused jobs unless for one user. A lease too far
+/// in the future (set by a clock running ahead) has expired. If runs kill their process, the delay doubles up to 30 s.
 pub async fn claim(
     conn: &mut PgConnection,
     lease: i64,
@@ -221,8 +220,9 @@ pub async fn claim(
         .collect())
 }
 
-/// What a process runs. A row that it claimed without knowing, since the commit was not answered, is
-/// none of them and is free when its lease is over. Rows that are being pushed are left for the next time.
+/// Renews the leases of a process's runs. A row that was claimed without our knowing, since the commit's
+/// reply was lost, is not renewed and expires. Rows that are locked by a push are skipped until the next
+/// time.
 pub async fn renew(
     conn: &mut PgConnection,
     lease: i64,
@@ -251,17 +251,17 @@ pub async fn renew(
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End<'a> {
-    /// The next run; `None` where nothing is left.
+    /// When the next run is due; `None` if no work is left.
     pub run_at: Option<OffsetDateTime>,
-    /// About how much is left.
+    /// About how many rows are left.
     pub size: i32,
     /// The provider that was called, as [`Slice::endpoint`](super::Slice::endpoint).
     pub endpoint: Option<i64>,
     pub problem: Option<&'a str>,
 }
 
-/// Gives the row back. Where more was pushed meanwhile, it is due again, but after a failure. False
-/// where another process has taken it since.
+/// Releases the row. If more was pushed in the meantime, it is due again, except after a failure. False if
+/// another process has claimed it since.
 pub async fn finish(
     conn: &mut PgConnection,
     lease: i64,
@@ -291,7 +291,7 @@ pub async fn finish(
     Ok(done.rows_affected() == 1)
 }
 
-/// What is left of accounts that are gone.
+/// Deletes rows of users that no longer exist.
 pub async fn remove_orphans(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "DELETE FROM job_queue q WHERE q.user_id <> 0 AND NOT EXISTS (SELECT FROM users u WHERE u.id = q.user_id)"
@@ -301,24 +301,24 @@ pub async fn remove_orphans(conn: &mut PgConnection) -> Result<(), sqlx::Error> 
     Ok(())
 }
 
-/// A job's rows that are not idle.
+/// Counts of a job's rows that are not idle.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobCounts {
     pub job: String,
-    /// Could run now.
+    /// Due, but not running.
     pub waiting: i64,
-    /// Wait for a later time.
+    /// Due later.
     pub delayed: i64,
     pub running: i64,
-    /// Of the delayed: those whose last run failed.
+    /// Not running, and the last run failed.
     pub failed: i64,
-    /// Of those that wait: since when the first could have run.
+    /// Of the waiting rows: since when the first has been due.
     pub waiting_since: Option<OffsetDateTime>,
-    /// The first of those that wait for a later time.
+    /// When the first of the delayed rows is due.
     pub next_at: Option<OffsetDateTime>,
 }
 
-/// A job without a row is not among them.
+/// Omits jobs without a row.
 pub async fn count_jobs(
     conn: &mut PgConnection,
     now: OffsetDateTime,
@@ -342,7 +342,7 @@ pub async fn count_jobs(
     .await
 }
 
-/// A run that failed and waits for its next.
+/// A failed run that waits for its retry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedJob {
     pub user: UserId,
@@ -352,7 +352,7 @@ pub struct FailedJob {
     pub run_at: Option<OffsetDateTime>,
 }
 
-/// Those that come next first.
+/// Next retry first.
 pub async fn list_failed(
     conn: &mut PgConnection,
     limit: i64,
@@ -376,7 +376,7 @@ pub async fn list_failed(
         .collect())
 }
 
-/// All of a job that failed, or of all jobs. Returns how many there were.
+/// Makes all failed rows due, of one job or of all. Returns how many there were.
 pub async fn retry_failed(
     conn: &mut PgConnection,
     job: Option<&str>,
@@ -393,7 +393,7 @@ pub async fn retry_failed(
     Ok(done.rows_affected())
 }
 
-/// What waits for a later time, and what failed, is due now. Returns how many there were.
+/// Makes delayed and failed rows due now. Returns how many there were.
 pub async fn bring_forward(
     conn: &mut PgConnection,
     job: &str,
@@ -410,7 +410,7 @@ pub async fn bring_forward(
     Ok(done.rows_affected())
 }
 
-/// Nothing of the job is claimed any more; what runs goes on. False where it was paused before.
+/// Pauses a job: runs in progress continue. False if it was already paused.
 pub async fn pause(
     conn: &mut PgConnection,
     job: &str,
@@ -427,7 +427,7 @@ pub async fn pause(
     Ok(done.rows_affected() == 1)
 }
 
-/// False where it was not paused.
+/// False if it was not paused.
 pub async fn resume(conn: &mut PgConnection, job: &str) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(
         "UPDATE job_settings SET paused_at = NULL WHERE job = $1 AND paused_at IS NOT NULL",
@@ -438,7 +438,7 @@ pub async fn resume(conn: &mut PgConnection, job: &str) -> Result<bool, sqlx::Er
     Ok(done.rows_affected() == 1)
 }
 
-/// Jobs that are paused, and since when.
+/// Paused jobs, and since when.
 pub async fn list_paused(
     conn: &mut PgConnection,
 ) -> Result<Vec<(String, OffsetDateTime)>, sqlx::Error> {
@@ -453,7 +453,7 @@ pub async fn list_paused(
         .collect())
 }
 
-/// False where it was so before.
+/// False if it was set already.
 pub async fn set_schedule(
     conn: &mut PgConnection,
     job: &str,
@@ -473,7 +473,7 @@ pub async fn set_schedule(
     Ok(done.rows_affected() == 1)
 }
 
-/// False where none was set.
+/// False if none was set.
 pub async fn unset_schedule(conn: &mut PgConnection, job: &str) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(
         "UPDATE job_settings SET at_time = NULL, weekday = NULL WHERE job = $1 AND at_time IS NOT NULL",
@@ -484,7 +484,7 @@ pub async fn unset_schedule(conn: &mut PgConnection, job: &str) -> Result<bool, 
     Ok(done.rows_affected() == 1)
 }
 
-/// Schedules that were set, by job.
+/// Admins' schedules, by job.
 pub async fn list_schedules(
     conn: &mut PgConnection,
 ) -> Result<Vec<(String, Schedule)>, sqlx::Error> {
@@ -506,7 +506,7 @@ pub async fn list_schedules(
         .collect())
 }
 
-/// When a process last had the sweep in hand: as long ago workers were alive.
+/// When a process last held the sweep, which is when workers were last alive.
 pub async fn worker_last_seen(
     conn: &mut PgConnection,
 ) -> Result<Option<OffsetDateTime>, sqlx::Error> {

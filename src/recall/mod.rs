@@ -1,6 +1,6 @@
-//! What comes into a prompt by itself (GoClaw's auto-injector): of what is remembered that which this message is about, as one
-//! block of data within a budget of tokens, or nothing, which is the usual and honest answer. Never twice in a session, never
-//! from the session itself, and nothing is searched for messages that no memory can help with.
+//! Automatic context for prompts (GoClaw's auto-injector): memories relevant to a message, as one block of data within a token
+//! budget, or nothing, which is the usual result. Nothing is repeated within a session or taken from that session, and
+//! trivial messages are not searched for.
 
 mod section;
 mod store;
@@ -23,46 +23,46 @@ use section::Section;
 use store::Source;
 pub use trivial::is_trivial;
 
-/// Of a user, in which something was recalled.
+/// Limit on the stored sessions of a user.
 const SESSIONS_MAX: i64 = 10_000;
-/// Where nothing is recalled for so long, a session is forgotten.
+/// A session without recall for this long is deleted.
 const SESSIONS_KEPT: Duration = Duration::days(30);
-/// Sources whose relevance is looked at.
+/// Limit on the sources whose relevance is checked.
 const LOOKED_AT: usize = 30;
 const FACTS_MAX: usize = 5;
 const EPISODES_MAX: usize = 2;
-/// Characters of the message that are looked for.
+/// Limit of the message text that is searched for.
 const QUERY_CHARS_MAX: usize = 2_000;
-/// Of the room that is left, before the summary.
+/// Share of the remaining budget for the reflection, in percent.
 const REFLECTION_SHARE: usize = 40;
-/// Stands for the summary among what was told.
+/// Marks the summary in the list of what a session was given.
 const SUMMARY: i64 = 0;
 
-/// What is asked.
+/// A recall request.
 #[derive(Clone, Debug, Default)]
 pub struct Ask {
-    /// The user's, the last one at the end.
+    /// The user's messages, oldest first.
     pub messages: Vec<String>,
-    /// As the agent calls it; it need not have been handed over.
+    /// The agent's id of the session; it may be unknown to the server.
     pub session: Option<String>,
-    /// Of the block; else as the agent's settings have it.
+    /// Token budget of the block; `None`: the agent's setting.
     pub budget: Option<i64>,
-    /// 0 to 1; else as the agent's settings have it.
+    /// Minimum relevance, 0 to 1; `None`: the agent's setting.
     pub threshold: Option<f64>,
 }
 
-/// Why nothing is handed out.
+/// Why the result is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     /// Switched off for this agent.
     Off,
-    /// The message says too little to look for anything.
+    /// The message is too short or trivial to search for.
     Trivial,
-    /// Nothing is as relevant as asked for.
+    /// Nothing reaches the threshold.
     NothingRelevant,
-    /// What is relevant was told in this session.
+    /// Everything relevant was given in this session before.
     Told,
-    /// Nothing fits into the budget.
+    /// Nothing fits into the budget, or it only repeats what is in the block.
     Budget,
 }
 
@@ -78,9 +78,9 @@ impl Reason {
     }
 }
 
-/// A memory or an episode that is handed out.
+/// A memory or an episode in the result.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct GivenItem {
     pub id: ItemId,
     pub item_type: ItemType,
     pub theme: Option<String>,
@@ -90,26 +90,26 @@ pub struct Told {
     pub at: OffsetDateTime,
     /// 0 to 1
     pub relevance: f64,
-    /// Whose memory it is lent from; `None`: the viewer's own.
+    /// Display name of the lent memory it is from; `None`: the viewer's own.
     pub memory_of: Option<Arc<str>>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Recalled {
-    /// Empty where nothing is handed out.
+    /// Empty if nothing was recalled.
     pub section: String,
-    /// Of the section, about.
+    /// Approximate tokens of the section.
     pub tokens: usize,
-    pub told: Vec<Told>,
+    pub told: Vec<GivenItem>,
     pub has_summary: bool,
-    /// As relevant as asked for, those among them that were told already.
+    /// Number of sources that reach the threshold, including those given before.
     pub match_count: usize,
-    /// Of all that was looked at; 0 where nothing was.
+    /// Highest relevance found; 0 if nothing was found.
     pub top_score: f64,
     pub reason: Option<Reason>,
-    /// Why the search was less than it could be, as a clause.
+    /// Why the search was degraded, as a clause.
     pub degraded: Option<String>,
-    /// Memory that is lent to the viewer was read too.
+    /// Lent memory was searched too.
     pub has_lent: bool,
 }
 
@@ -122,12 +122,12 @@ impl Recalled {
     }
 }
 
-/// What a session is kept by: whatever an agent calls it.
+/// Hash of the agent's session id.
 fn name_of(session: Option<&str>) -> Vec<u8> {
     Sha256::digest(session.unwrap_or_default().as_bytes()).to_vec()
 }
 
-/// The last message; with those before it where it says little by itself.
+/// The last message, with earlier ones in front while the text is trivial.
 fn text_of(messages: &[String]) -> String {
     let mut text = String::new();
     for message in messages.iter().rev() {
@@ -140,7 +140,7 @@ fn text_of(messages: &[String]) -> String {
             break;
         }
     }
-    // Of a long one its end, where people ask.
+    // Only the end of a long text, where the question usually is.
     let chars = text.chars().count();
     text.chars()
         .skip(chars.saturating_sub(QUERY_CHARS_MAX))
@@ -159,7 +159,7 @@ fn filters() -> Filters {
             ItemType::Episode,
         ],
         status: Some(Status::Active),
-        // What is recalled is ranked by words and vectors alone.
+        // Recall ranks by words and embeddings only.
         ingredients: Ingredients {
             late: false,
             ..Ingredients::default()
@@ -168,7 +168,7 @@ fn filters() -> Filters {
     }
 }
 
-/// The best of each arm by their ranks (DESIGN §4), with how relevant each is.
+/// The best candidates by reciprocal rank fusion of the arms (DESIGN §4), with their relevance.
 fn ranked(found: &[Signals], terms: usize) -> Vec<(i64, f64)> {
     let by = |value: &dyn Fn(&Signals) -> Option<f64>| -> Vec<i64> {
         let mut of_arm: Vec<(f64, i64)> = found
@@ -211,10 +211,10 @@ impl Recall {
         }
     }
 
-    /// What this agent is handed for these messages.
+    /// Recalls what this agent should know for these messages.
     ///
     /// # Errors
-    /// Only what the database says.
+    /// Database errors only.
     pub async fn recall(&self, viewer: &Viewer, ask: &Ask) -> Result<Recalled, ConsolidationError> {
         let text = text_of(&ask.messages);
         if is_trivial(&text) {
@@ -304,7 +304,7 @@ impl Recall {
         })
     }
 
-    /// The beginning of what the last week was about; its id, where it is told and was not.
+    /// Adds the beginning of the last weekly reflection. Returns its id, if it was added and not there already.
     async fn tell_reflection(
         &self,
         user: UserId,
@@ -323,7 +323,7 @@ impl Recall {
         Ok(told.map(|latest| latest.id.0))
     }
 
-    /// The sources of these, each with how relevant it is; the most relevant first, of which what is used and sure counts more. Of what is lent a session is nobody's here.
+    /// The sources with their relevance, sorted by relevance × strength. `session` applies to the viewer's own ones only.
     async fn sources(
         &self,
         mut tx: Tx,
@@ -338,7 +338,7 @@ impl Recall {
         }
         let ids: Vec<i64> = wanted.iter().map(|(id, _)| *id).collect();
         let mut rows = store::list_sources(&mut tx, viewer.user_id, &ids, session, now).await?;
-        // Given back before another is waited for.
+        // Released before another connection is acquired, to avoid a deadlock of the pool.
         tx.commit().await?;
         if let Some(lent) = lent.filter(|lent| ids.iter().any(|id| lent.has(*id)))
             && let Some(mut tx) = lent.begin().await?
@@ -372,12 +372,12 @@ impl Recall {
     }
 }
 
-/// Puts the most relevant into the block that were not told yet; and why nothing is in it.
+/// Adds the most relevant sources that were not given before. Also returns why none was added.
 fn choose(
     section: &mut Section,
     sources: Vec<(Source, f64)>,
     told_before: &HashSet<i64>,
-) -> (Vec<Told>, Option<Reason>) {
+) -> (Vec<GivenItem>, Option<Reason>) {
     let mut told = Vec::new();
     let mut reason = Reason::NothingRelevant;
     let mut room = (FACTS_MAX, EPISODES_MAX);
@@ -398,7 +398,7 @@ fn choose(
             continue;
         }
         *room -= 1;
-        told.push(Told {
+        told.push(GivenItem {
             id: source.id,
             item_type: source.item_type,
             theme: source.theme,
@@ -414,10 +414,10 @@ fn choose(
     (told, reason)
 }
 
-/// Forgets what was told in sessions in which nothing was recalled for long. How many.
+/// Deletes sessions without recall for a long time. Returns how many.
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn prune(db: &Db, now: OffsetDateTime) -> Result<u64, sqlx::Error> {
     let mut conn = db.system_connection().await?;
     let mut pruned = 0;

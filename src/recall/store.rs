@@ -1,4 +1,4 @@
-//! The statements of recall, as the app role in a transaction that knows its user.
+//! SQL of recall. Runs as the app role in a transaction bound to its user.
 
 use std::sync::Arc;
 
@@ -11,12 +11,12 @@ use crate::accounts::AgentId;
 use crate::db::UserId;
 use crate::memories::{ItemId, ItemType, Trust, fading};
 
-/// Where an agent stands.
+/// An agent's settings and the state of a session.
 pub struct Standing {
     pub settings: Value,
-    /// The session that is named, if it was handed over.
+    /// The named session, if it exists.
     pub session: Option<i64>,
-    /// Sources that it was told in this session, and 0 for the summary; `None`: nothing yet.
+    /// Ids of sources given in this session, with 0 for the summary; `None`: nothing yet.
     pub told: Option<Vec<i64>>,
 }
 
@@ -42,24 +42,24 @@ pub async fn find_standing(
     .await
 }
 
-/// A source that may be told.
+/// A source that may be recalled.
 #[derive(Clone, Debug)]
 pub struct Source {
     pub id: ItemId,
     pub item_type: ItemType,
     pub theme: Option<String>,
-    /// Of an episode its abstract.
+    /// An episode's abstract, otherwise the content.
     pub text: String,
     pub source: String,
     pub trust: Trust,
     pub at: OffsetDateTime,
-    /// 0 to 1; 1 of what does not fade.
+    /// 0 to 1; 1 if it does not fade.
     pub strength: f64,
-    /// As [`super::Told::memory_of`].
+    /// See [`super::GivenItem::memory_of`].
     pub memory_of: Option<Arc<str>>,
 }
 
-/// Those of these that are live and do not come from this session, in no order.
+/// The active sources among these ids that are not from this session, unordered.
 pub async fn list_sources(
     conn: &mut PgConnection,
     user: UserId,
@@ -101,7 +101,7 @@ pub async fn list_sources(
     Ok(rows.collect())
 }
 
-/// What was told in a session; the newest 500 are kept, of [`SESSIONS_MAX`] sessions of the user.
+/// Adds to what a session was given: the newest 500 ids, for at most [`SESSIONS_MAX`] sessions per user.
 pub async fn note_told(
     conn: &mut PgConnection,
     user: UserId,
@@ -129,7 +129,7 @@ pub async fn note_told(
     Ok(())
 }
 
-/// As the system role: removes some sessions in which nothing was recalled since. How many.
+/// Runs as the system role. Deletes a batch of sessions without recall since then. Returns how many.
 pub async fn prune(conn: &mut PgConnection, oldest: OffsetDateTime) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(r#"SELECT prune_recall_sessions($1) AS "pruned!""#, oldest)
         .fetch_one(conn)

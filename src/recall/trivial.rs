@@ -1,12 +1,11 @@
-//! Messages that no memory can help with (GoClaw's trivial filter): for these nothing is searched.
+//! Detects messages that no memory can help with (GoClaw's trivial filter); they are not searched for.
 
 use crate::memories::{is_stop_word, mentions, words};
 
-/// A message says something with so many words, a question with one less.
+/// Minimum number of meaningful words in a message; one less in a question.
 const TELLING_MIN: usize = 3;
 
-/// Greetings, thanks and assent, and what nearly every sentence of German, French and Spanish has; as words are folded.
-/// English has its stop words. Sorted.
+/// Greetings, thanks, agreement, and common words of German, French and Spanish, folded; English uses its stop words. Sorted.
 #[rustfmt::skip]
 const SAYS_NOTHING: [&str; 264] = [
     "aber", "absolutely", "accord", "agreed", "ah", "ahead", "al", "alles", "alright", "amazing", "au", "auch", "auf",
@@ -31,7 +30,7 @@ const SAYS_NOTHING: [&str; 264] = [
     "zur",
 ];
 
-/// Nothing is named, and fewer than three words say anything; of a question fewer than two.
+/// Whether a message names nothing and has fewer than three meaningful words (a question: fewer than two).
 pub fn is_trivial(message: &str) -> bool {
     let is_question = message.contains(['?', '？', '¿']);
     let least = TELLING_MIN - usize::from(is_question);

@@ -1,6 +1,6 @@
-//! `data/secret-key`: a key a line, the first seals, the others only open what
-//! was sealed before a rotation. It is only ever replaced whole, and stays its
-//! owner's alone: whoever reads it may read every provider key.
+//! `data/secret-key`: one key per line. The first one encrypts; the others only decrypt what was sealed
+//! before a rotation. The file is only replaced as a whole, and is readable by its owner alone, since it
+//! opens every provider key.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -29,7 +29,7 @@ impl KeyFile {
         self.0.exists()
     }
 
-    /// At least one key, the sealing one first.
+    /// At least one key; the first one encrypts.
     pub(super) fn read(&self) -> anyhow::Result<Vec<SecretKey>> {
         let shown = self.0.display();
         let text = fs::read_to_string(&self.0).with_context(|| format!("cannot read {shown}"))?;
@@ -39,7 +39,7 @@ impl KeyFile {
         })
     }
 
-    /// With a new key, where there is none yet. When two starts race, the first one's stays.
+    /// Creates the file with a new key if it is missing. If two starts race, the first one's key stays.
     pub(super) fn make_if_missing(&self) -> anyhow::Result<()> {
         if self.exists() {
             return Ok(());
@@ -56,8 +56,8 @@ impl KeyFile {
         make().with_context(|| format!("cannot make {}", self.0.display()))
     }
 
-    /// A new key seals from here on; the old ones go on opening. A rotation that
-    /// was broken off has added its key already: none is added then.
+    /// Adds a new key that encrypts from now on; the old ones still decrypt. Idempotent: an interrupted
+    /// rotation has already added its key.
     pub(super) fn begin_rotation(&self) -> anyhow::Result<()> {
         let mut keys = self.read()?;
         if keys.len() == 1 {
@@ -67,7 +67,7 @@ impl KeyFile {
         Ok(())
     }
 
-    /// Leaves the sealing key alone in the file.
+    /// Removes all keys but the first.
     pub(super) fn end_rotation(&self) -> anyhow::Result<()> {
         let keys = self.read()?;
         self.replace(&keys[..1])
@@ -76,13 +76,13 @@ impl KeyFile {
     fn replace(&self, keys: &[SecretKey]) -> anyhow::Result<()> {
         let replace = || -> anyhow::Result<()> {
             let half = self.write_half(keys)?;
-            // The command may be run by root for a server that is not root's.
+            // The command may run as root for a server that does not.
             let (new, old) = (fs::metadata(&half)?, fs::metadata(&self.0)?);
             if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
                 std::os::unix::fs::chown(&half, Some(old.uid()), Some(old.gid()))?;
             }
             fs::rename(&half, &self.0)?;
-            // Nothing may be sealed with a key that a power cut could take back.
+            // A key must be durable before anything is sealed with it.
             fs::File::open(self.folder())?.sync_all()?;
             Ok(())
         };

@@ -1,7 +1,6 @@
-//! Seals secrets that must be read again (providers' keys) before they reach the
-//! database, and opens them. Each is bound to the user and the column it was
-//! sealed for: copied into another's row it does not open (DESIGN §9). One key
-//! seals; any number of older ones still open, so that keys can be rotated while
+//! Encrypts (seals) secrets that must be readable again, such as provider keys, before they reach the
+//! database, and decrypts them. Each is bound to its user and column, so that a copy in another row does not
+//! decrypt (DESIGN §9). One key seals; any number of older keys still open, so that keys can be rotated while
 //! servers run.
 
 mod file;
@@ -22,7 +21,7 @@ use file::KeyFile;
 const KEY_BYTES: usize = 32;
 const KEY_ID_BYTES: usize = 8;
 const NONCE_BYTES: usize = 24;
-/// The first byte of everything sealed: how the rest is made.
+/// The first byte of every sealed value: its format.
 const FORMAT: u8 = 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,10 +34,10 @@ pub enum SealError {
     Damaged,
 }
 
-/// What a secret belongs to; part of what is authenticated, not of what is kept.
+/// What a secret belongs to. It is authenticated, not stored.
 #[derive(Clone, Copy, Debug)]
 pub struct Bound {
-    /// 0 for what is the system's.
+    /// 0 for the system's own.
     pub user_id: i64,
     /// `table.column`
     pub column: &'static str,
@@ -46,7 +45,7 @@ pub struct Bound {
 
 type KeyId = [u8; KEY_ID_BYTES];
 
-/// Cheap to clone; shows nothing of its keys.
+/// Cheap to clone; hides its keys.
 #[derive(Clone)]
 pub struct Sealer(Arc<Inner>);
 
@@ -54,14 +53,14 @@ struct Inner {
     ring: RwLock<Ring>,
     /// Read again when a rotation may have changed it.
     file: Option<KeyFile>,
-    /// False where `KEEPSAKE_SECRET_KEY` seals and the file only opens.
+    /// False if `KEEPSAKE_SECRET_KEY` seals and the file only opens.
     file_seals: bool,
 }
 
 struct Ring {
     sealing: Arc<Key>,
-    /// All that open, the sealing one too. A key is never forgotten while we run:
-    /// what was read before a rotation may be opened after it.
+    /// All keys that open, including the sealing one. A key is never dropped while the process runs, since a
+    /// value that was read before a rotation may be opened after it.
     known: Vec<Arc<Key>>,
 }
 
@@ -109,7 +108,7 @@ impl Ring {
 }
 
 impl Sealer {
-    /// With one key, and no file to look at.
+    /// Uses one key, without a file.
     pub fn new(key: &[u8; KEY_BYTES]) -> Self {
         Self(Arc::new(Inner {
             ring: RwLock::new(Ring::of(Key::new(&SecretKey(*key)), [])),
@@ -118,9 +117,8 @@ impl Sealer {
         }))
     }
 
-    /// With `KEEPSAKE_SECRET_KEY`, or with the key in the data folder, which is
-    /// made when there is none. `old` (`KEEPSAKE_SECRET_KEYS_OLD`) only open, and
-    /// so does the data folder's where another seals.
+    /// Seals with `KEEPSAKE_SECRET_KEY`, or with the key in the data folder, which is created if missing. The
+    /// `old` keys (`KEEPSAKE_SECRET_KEYS_OLD`) only open, and so does the data folder's if another seals.
     pub fn of(
         configured: Option<&SecretKey>,
         old: &[SecretKey],
@@ -146,9 +144,9 @@ impl Sealer {
         })))
     }
 
-    /// Format, key id, nonce, ciphertext.
+    /// Returns format, key id, nonce and ciphertext.
     pub fn seal(&self, bound: Bound, secret: &str) -> Result<Vec<u8>, SealError> {
-        // Nothing may be sealed with a key that a rotation is about to remove.
+        // A rotation may be about to remove the key that this process knows.
         if self.0.file_seals {
             self.look_at_the_file();
         }
@@ -184,7 +182,7 @@ impl Sealer {
         String::from_utf8(opened.map_err(|_| SealError::Damaged)?).map_err(|_| SealError::Damaged)
     }
 
-    /// Whether this was sealed with the key that seals now.
+    /// Whether the value was sealed with the current sealing key.
     pub fn is_current(&self, sealed: &[u8]) -> bool {
         key_id(sealed) == Some(self.sealing().id)
     }
@@ -199,7 +197,7 @@ impl Sealer {
             let ring = self.0.ring.read().unwrap_or_else(PoisonError::into_inner);
             ring.find(id)
         };
-        // A key that we do not know may have been made since the start.
+        // An unknown key may have been added since the start.
         let looked_again = || {
             self.look_at_the_file();
             find()
@@ -207,7 +205,7 @@ impl Sealer {
         find().or_else(looked_again).ok_or(SealError::OtherKey)
     }
 
-    /// What cannot be read leaves everything as it was.
+    /// Reloads the file. If it cannot be read, nothing changes.
     fn look_at_the_file(&self) {
         let keys = self.0.file.as_ref().and_then(|file| file.read().ok());
         let keys: Vec<_> = keys.iter().flatten().map(Key::new).collect();
@@ -219,9 +217,8 @@ impl Sealer {
     }
 }
 
-/// A new key for the data folder, where that one seals: what is sealed from here
-/// on is sealed with it, by running servers too. Where `KEEPSAKE_SECRET_KEY` seals,
-/// the new key is already configured.
+/// Adds a new key to the data folder, if that is where the sealing key is; running servers seal with it from
+/// now on. With `KEEPSAKE_SECRET_KEY` the new key is already configured.
 pub fn begin_rotation(configured: Option<&SecretKey>, data_dir: &Path) -> anyhow::Result<()> {
     let file = KeyFile::of(data_dir);
     if configured.is_none() {
@@ -231,7 +228,7 @@ pub fn begin_rotation(configured: Option<&SecretKey>, data_dir: &Path) -> anyhow
     Ok(())
 }
 
-/// Removes the older keys from the data folder: nothing is sealed with them any more.
+/// Removes the older keys from the data folder, once nothing is sealed with them.
 pub fn end_rotation(configured: Option<&SecretKey>, data_dir: &Path) -> anyhow::Result<()> {
     match configured {
         None => KeyFile::of(data_dir).end_rotation(),
@@ -324,7 +321,7 @@ mod tests {
         let running = of_folder();
         let old = running.seal(ANNA, "sk-secret").expect("sealed");
         begin_rotation(None, folder.path()).expect("begun");
-        // Another process reseals; what it writes opens here, and what is sealed here is new.
+        // Another process rotates: what it seals opens here, and this process seals with the new key.
         let rotating = of_folder();
         assert!(!rotating.is_current(&old));
         assert_eq!(rotating.open(ANNA, &old).as_deref(), Ok("sk-secret"));

@@ -1,5 +1,5 @@
-//! Messages and names as they come in: parsed here, with every limit they must keep.
-//! Whatever is refused is told by its place, field and limit, never by what was sent.
+//! Parses incoming messages and names, and enforces every limit. Errors give the place, the field and the
+//! limit, never the content.
 
 use std::collections::HashSet;
 
@@ -9,21 +9,20 @@ use time::OffsetDateTime;
 use crate::input::{Invalid, check_text};
 use crate::memories::Trust;
 
-/// Of sessions, messages and tool calls: whatever the sender calls them by.
+/// For the sender's ids of sessions, messages and tool calls.
 pub const EXTERNAL_ID_CHARS_MAX: usize = 128;
 pub const MESSAGE_CHARS_MAX: usize = 100_000;
 pub const MESSAGES_A_REQUEST_MAX: usize = 500;
 pub const MESSAGES_A_SESSION_MAX: usize = 50_000;
 pub const TOOL_CALLS_A_MESSAGE_MAX: usize = 64;
-/// Each costs memory when the session is read, also one without arguments.
+/// Each call costs memory when the session is read, even without arguments.
 pub const TOOL_CALLS_A_SESSION_MAX: usize = 16_000;
 pub const TOOL_NAME_CHARS_MAX: usize = 128;
 pub const TOOL_ARGUMENTS_CHARS_MAX: usize = 100_000;
-/// Years that a message may be of.
+/// Years that a message's date may have.
 const YEARS: std::ops::RangeInclusive<i32> = 1900..=9999;
 
-/// How an agent calls one of its sessions, compared exactly. Two agents may use the
-/// same: theirs are two sessions.
+/// An agent's name for a session, compared exactly. Two agents may use the same name for different sessions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionName(String);
 
@@ -68,7 +67,7 @@ impl Role {
         }
     }
 
-    /// Whose word it is.
+    /// The trust of a message with this role.
     pub fn trust(self) -> Trust {
         match self {
             Self::User => Trust::User,
@@ -77,7 +76,7 @@ impl Role {
         }
     }
 
-    /// The column's check admits nothing else.
+    /// The column's CHECK allows only known values.
     pub(crate) fn from_column(text: &str) -> Self {
         match text {
             "user" => Self::User,
@@ -87,17 +86,17 @@ impl Role {
     }
 }
 
-/// A call of a tool, as an assistant made it.
+/// A tool call, as an assistant made it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolCall {
-    /// By which the tool's message answers it.
+    /// The id that the tool's message refers to.
     pub id: Option<String>,
     pub name: String,
-    /// JSON as a text, or whatever the model wrote in its place.
+    /// JSON as text, or whatever the model wrote instead.
     pub arguments: String,
 }
 
-/// A message as it comes in, not yet looked at.
+/// An incoming message, not yet validated.
 #[derive(Debug, Default)]
 pub struct RawMessage {
     pub id: String,
@@ -108,7 +107,7 @@ pub struct RawMessage {
     pub created_at: Option<OffsetDateTime>,
 }
 
-/// A message about to be added: parsed, so valid.
+/// A valid message to be added.
 #[derive(Clone, Debug)]
 pub struct NewMessage {
     pub(super) external_id: String,
@@ -119,17 +118,19 @@ pub struct NewMessage {
     pub(super) sent_at: Option<OffsetDateTime>,
 }
 
-/// The messages of one request, in their order; of several with one id the first.
+/// The messages of one request in order; of duplicates the first.
 #[derive(Clone, Debug)]
 pub struct NewMessages {
     pub(super) messages: Vec<NewMessage>,
-    /// Sent twice in the very same request.
+    /// Duplicates within the request.
     pub(super) repeated: usize,
 }
 
 impl NewMessages {
+    /// Validates the messages.
+    ///
     /// # Errors
-    /// [`Invalid`] naming the first field that is not accepted, as `messages[2].role`.
+    /// [`Invalid`] naming the first invalid field, such as `messages[2].role`.
     pub fn parse(raw: Vec<RawMessage>) -> Result<Self, Invalid> {
         if raw.is_empty() || raw.len() > MESSAGES_A_REQUEST_MAX {
             return Err(Invalid::new(
@@ -279,7 +280,7 @@ fn check_tool_call(field: &str, call: &ToolCall) -> Result<(), Invalid> {
     )
 }
 
-/// [`check_text`], of a field that is named only now.
+/// Like [`check_text`], for a field whose name is computed.
 fn check_named(field: &str, text: &str, limit_chars: usize) -> Result<(), Invalid> {
     const PLACE: &str = "field";
     check_text(PLACE, text, limit_chars).map_err(|invalid| Invalid {

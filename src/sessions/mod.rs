@@ -1,7 +1,6 @@
-//! Sessions: an agent hands over what was said, as it happens, and each message is kept
-//! once and in order. When a session is complete, a row of the ledger ([`ledger`]) says
-//! which messages are to be read for memories, and later what came of it. No model is
-//! called here, and nothing that was said goes anywhere but into its table.
+//! Sessions: an agent sends its conversation as it happens, and each message is stored once and in order.
+//! When a session is complete, a row of the ledger ([`ledger`]) says which messages must be read for
+//! memories, and later the result. No model is called here, and messages are written only to their table.
 
 pub mod ledger;
 pub mod lifetimes;
@@ -27,26 +26,26 @@ use crate::input::Invalid;
 use crate::queue;
 use lifetimes::Lifetimes;
 use message::{MESSAGES_A_SESSION_MAX, TOOL_CALLS_A_SESSION_MAX};
-use store::{Held, Still, Stretch};
+use store::{OpenSession, Still, Stretch};
 
-/// After which a session is over.
+/// After this idle time a session is complete.
 pub const STILL_FOR: Duration = Duration::minutes(30);
-/// The same, where its agent has gone on in another session, or the night has come.
+/// The same, if its agent has continued in another session, or at night.
 pub const PAUSED_FOR: Duration = Duration::minutes(2);
-/// What is new of a session that goes on is read once it has so many messages. A day without a pause of
-/// [`STILL_FOR`] has about as many.
+/// An open session is read in stretches of this many new messages, about as many as a day without a pause of
+/// [`STILL_FOR`] has.
 const STRETCH_MESSAGES: i32 = 50;
-/// Messages of a page, at most and where nothing is said.
+/// Messages per page: the maximum and the default.
 pub const PAGE_MAX: i64 = 500;
-/// Of a user (DESIGN §11).
+/// Per user (DESIGN §11).
 pub const SESSIONS_MAX: i64 = 100_000;
 pub const PAGE_DEFAULT: i64 = 100;
-/// Completed in one transaction.
+/// Sessions completed per transaction.
 const COMPLETED_AT_ONCE: i64 = 500;
-/// Users whose sessions are over, found at once.
+/// Maximum users per look-up.
 const USERS_MAX: i64 = 10_000;
 
-/// Messages in which the user wrote this, in small letters: of the latest sessions, the latest first.
+/// The user's messages that contain `part` in lower case; newest first, from the latest sessions.
 pub async fn said_by_user(db: &Db, user: UserId, part: &str) -> Result<Vec<String>, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let said = store::list_said(&mut tx, user, part).await?;
@@ -83,7 +82,7 @@ impl From<sqlx::Error> for SessionError {
     }
 }
 
-/// Whose session it is, and how its agent calls it.
+/// The owner of a session, and the agent's name for it.
 #[derive(Clone, Debug)]
 pub struct Address {
     pub user: UserId,
@@ -91,10 +90,9 @@ pub struct Address {
     pub name: SessionName,
 }
 
-/// Keeps what is new of these messages, after all that came before; the session is made
-/// when it is not there, and opened again when it was complete. A message whose id is known in
-/// the session is a duplicate, whatever it says now. All of them are kept or none, and other
-/// sessions of the agent that are still are completed with it. [`STRETCH_MESSAGES`] that are new are a stretch to be read.
+/// Appends the new messages to a session; creates the session if it is missing, and reopens it if it was
+/// complete. A message with a known id is a duplicate, whatever its content. Adds all or none. Also completes
+/// the agent's other idle sessions, and cuts off a stretch to be read after [`STRETCH_MESSAGES`].
 pub async fn add(
     db: &Db,
     address: &Address,
@@ -139,7 +137,7 @@ async fn hold_or_make(
     conn: &mut PgConnection,
     address: &Address,
     now: OffsetDateTime,
-) -> Result<Held, SessionError> {
+) -> Result<OpenSession, SessionError> {
     let (user, agent, name) = (address.user, address.agent, &address.name);
     if let Some(held) = store::hold(conn, user, agent, name).await? {
         return Ok(held);
@@ -153,13 +151,13 @@ async fn hold_or_make(
             ),
         )));
     }
-    // Whether it was made here or by another in this very moment, it is there now.
+    // Another request may have created it at the same time; then this does nothing.
     store::insert_session(conn, user, agent, name, now).await?;
     let held = store::hold(conn, user, agent, name).await?;
     held.ok_or(SessionError::AccountErased)
 }
 
-/// The session has ended, as its agent says, who may say what it was about; saying it again changes nothing.
+/// Completes a session on its agent's request, optionally with the agent's summary. Idempotent.
 pub async fn complete(
     db: &Db,
     address: &Address,
@@ -181,8 +179,8 @@ pub async fn complete(
     Ok(session)
 }
 
-/// What an agent is about to forget of a session is due now, and read with decisions and what is to be done. Doing so again
-/// changes nothing.
+/// Makes the unread rest of a session due now, because its agent is about to forget it; it is read for
+/// decisions and open tasks too. Idempotent.
 pub async fn flush(
     db: &Db,
     address: &Address,
@@ -222,7 +220,7 @@ async fn found(conn: &mut PgConnection, address: &Address) -> Result<Session, Se
     })
 }
 
-/// Messages of a session, oldest first, after the position `after`, and whether there are more.
+/// Messages of a session after position `after`, oldest first, and whether there are more.
 pub async fn messages(
     db: &Db,
     address: &Address,
@@ -255,21 +253,21 @@ async fn page_of(
     Ok((messages, has_more))
 }
 
-/// What the list of a person's sessions shows.
+/// A page of a person's sessions.
 #[derive(Clone, Debug)]
 pub struct Page {
     /// Newest first, each with the newest row of its ledger.
     pub sessions: Vec<Session>,
-    /// Those that have sessions, by id and name.
+    /// Agents that have sessions, by id and name.
     pub agents: Vec<(i64, String)>,
-    /// Whatever the filter.
+    /// True if the user has no sessions at all, whatever the filter.
     pub is_empty: bool,
-    /// What was said is searched too ([`turns`]).
+    /// Messages are searchable too ([`turns`]).
     pub turns_are_on: bool,
     pub lifetimes: Lifetimes,
 }
 
-/// A person's sessions, of all their agents.
+/// A person's sessions, of all agents.
 pub async fn page(db: &Db, user: UserId, filter: &Filter) -> Result<Page, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let mut sessions = store::list(&mut tx, user, filter).await?;
@@ -290,7 +288,7 @@ pub async fn page(db: &Db, user: UserId, filter: &Filter) -> Result<Page, sqlx::
     Ok(page)
 }
 
-/// One session, as its person sees it.
+/// One session, as its owner sees it.
 #[derive(Clone, Debug)]
 pub struct Transcript {
     pub session: Session,
@@ -300,7 +298,7 @@ pub struct Transcript {
     pub has_more: bool,
 }
 
-/// A session with its ledger and a page of what was said, after the position `after`.
+/// A session with its ledger and a page of messages after position `after`.
 pub async fn transcript(
     db: &Db,
     user: UserId,
@@ -332,8 +330,8 @@ pub async fn exists(db: &Db, user: UserId, session: SessionId) -> Result<bool, s
     Ok(found.is_some())
 }
 
-/// Whose sessions are over: nothing was said in them for [`STILL_FOR`], or they were open before the
-/// night last came and pause.
+/// Users with sessions to be completed: idle for [`STILL_FOR`], or opened before the last night and idle for
+/// a short time.
 pub async fn users_with_still(
     db: &Db,
     nights: &Rounds,
@@ -343,8 +341,8 @@ pub async fn users_with_still(
     store::list_users_with_still(&mut conn, &Still::at(now), nights, USERS_MAX).await
 }
 
-/// Completes some of a user's sessions that are over, by the night of the user's time zone. Several
-/// servers may do so at once. Returns how many; none are left where it is 0.
+/// Completes some of a user's idle sessions, using the night of the user's time zone. Safe to run
+/// concurrently. Returns how many; 0 if none are left.
 pub async fn complete_still(
     db: &Db,
     user: UserId,
@@ -371,7 +369,7 @@ pub async fn complete_still(
     Ok(completed)
 }
 
-/// Completes these sessions: what was said in them is to be made searchable, and read.
+/// Completes these sessions, and pushes the jobs that make turns and read them.
 async fn complete_all(
     conn: &mut PgConnection,
     user: UserId,

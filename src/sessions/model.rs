@@ -1,4 +1,4 @@
-//! What a session is, and the rows of its ledger, which say what came of it.
+//! Sessions, and the rows of their ledger, which hold the results of reading.
 
 use std::fmt;
 
@@ -16,17 +16,17 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// What became of the messages of one request.
+/// What happened to the messages of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Added {
     pub accepted: usize,
-    /// Their ids were known in this session; what was kept is as it was.
+    /// Ids that the session already has; the stored messages are unchanged.
     pub duplicates: usize,
-    /// Messages of the session since it was flushed last.
+    /// Messages since the session was last flushed.
     pub unflushed: i32,
 }
 
-/// A session that was flushed, up to this message.
+/// A session that was flushed up to this message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Flushed {
     pub session: SessionId,
@@ -47,7 +47,7 @@ impl State {
         }
     }
 
-    /// The column's check admits nothing else.
+    /// The column's CHECK allows only known values.
     pub(crate) fn from_column(text: &str) -> Self {
         match text {
             "completed" => Self::Completed,
@@ -59,13 +59,13 @@ impl State {
 /// Why a session was completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// The agent said so.
+    /// The agent completed it.
     Asked,
-    /// The same agent went on in another session.
+    /// The same agent continued in another session.
     Another,
-    /// Nothing was said for a while.
+    /// It was idle.
     Still,
-    /// The night came.
+    /// At night.
     Nightly,
 }
 
@@ -79,7 +79,7 @@ impl Why {
         }
     }
 
-    /// The column's check admits nothing else.
+    /// The column's CHECK allows only known values.
     pub(crate) fn from_column(text: &str) -> Self {
         match text {
             "asked" => Self::Asked,
@@ -95,7 +95,7 @@ impl Why {
 pub struct Session {
     pub id: SessionId,
     pub external_id: String,
-    /// By name.
+    /// The agent's name.
     pub agent: String,
     pub state: State,
     /// The position of the last message.
@@ -108,32 +108,32 @@ pub struct Session {
     pub extraction: Option<Extraction>,
 }
 
-/// A message as it is kept.
+/// A stored message.
 #[derive(Clone, Debug)]
 pub struct Message {
     /// 1, 2, … in the order of arrival.
     pub position: i32,
     pub external_id: String,
     pub role: Role,
-    /// Empty where only tools were called.
+    /// Empty for a message with tool calls only.
     pub content: String,
     pub tool_calls: Vec<ToolCall>,
     pub tool_call_id: Option<String>,
-    /// As the sender said.
+    /// The sender's time.
     pub sent_at: Option<OffsetDateTime>,
-    /// When it came in.
+    /// When it was received.
     pub created_at: OffsetDateTime,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExtractionId(pub i64);
 
-/// How the reading of a stretch of messages ended.
+/// How the reading of a stretch ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Pending,
     Stored,
-    /// There was nothing worth storing.
+    /// Nothing was worth storing.
     Nothing,
     Failed,
     Skipped,
@@ -162,28 +162,28 @@ impl Outcome {
         Self::ALL.into_iter().find(|o| o.as_str() == text)
     }
 
-    /// The column's check admits nothing else.
+    /// The column's CHECK allows only known values.
     pub(crate) fn from_column(text: &str) -> Self {
         Self::parse(text).unwrap_or(Self::Pending)
     }
 }
 
-/// What a reading came to: what is written into its row of the ledger.
+/// The results of a reading, as stored in its row of the ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub stored: i32,
     pub merged: i32,
     pub superseded: i32,
-    /// Parts of the model's answer that could not be read.
+    /// Parts of the model's answer that could not be parsed.
     pub malformed: i32,
-    /// Of the middle of a very long transcript, in characters.
+    /// Characters dropped from the middle of a very long transcript.
     pub skipped_chars: i64,
     pub tokens_in: i64,
     pub tokens_out: i64,
     pub duration_ms: i64,
 }
 
-/// A row of the ledger: one stretch of messages, and what came of it.
+/// A row of the ledger: one stretch of messages, and the result of reading it.
 #[derive(Clone, Debug)]
 pub struct Extraction {
     pub id: ExtractionId,
@@ -194,16 +194,16 @@ pub struct Extraction {
     /// Why it failed or was skipped: a clause for people.
     pub reason: Option<String>,
     pub counts: Counts,
-    /// Without a model.
+    /// It was read without a model.
     pub is_fallback: bool,
     /// How often it was begun. A finish names the attempt that it ends.
     pub attempts: i32,
     pub next_try_at: Option<OffsetDateTime>,
-    /// Of what is to be read, so many windows were read by earlier attempts.
+    /// How many windows earlier attempts have read.
     pub windows_read: i32,
     pub model: Option<String>,
     pub created_at: OffsetDateTime,
-    /// Since when it is being read; `None`: nobody reads it.
+    /// Since when it is being read; `None`: it is not.
     pub reading_since: Option<OffsetDateTime>,
     pub ended_at: Option<OffsetDateTime>,
 }
@@ -211,15 +211,15 @@ pub struct Extraction {
 /// How an attempt ended.
 #[derive(Clone, Debug)]
 pub struct Ending<'a> {
-    /// [`Outcome::Pending`] gives it back, to be begun again at `next_try_at`.
+    /// [`Outcome::Pending`] releases it, to be begun again at `next_try_at`.
     pub outcome: Outcome,
     pub reason: Option<&'a str>,
     pub counts: Counts,
     pub is_fallback: bool,
     pub model: Option<&'a str>,
-    /// Whatever the outcome: it is due again then.
+    /// When it is due again, whatever the outcome.
     pub next_try_at: Option<OffsetDateTime>,
-    /// The next attempt begins behind them.
+    /// The next attempt skips these windows.
     pub windows_read: i32,
 }
 
@@ -230,7 +230,7 @@ pub struct Due {
     pub extraction: ExtractionId,
 }
 
-/// Which sessions a page shows.
+/// The filter of the sessions page.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     pub agent: Option<i64>,

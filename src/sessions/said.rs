@@ -1,15 +1,14 @@
-//! What was said in a message, as text: without the memory that Keepsake itself put
-//! into it, and in pieces where it is long. Nothing else is ever left out.
+//! The text of a message without the memory that Keepsake itself inserted, split into pieces if it is long.
+//! Nothing else is ever left out.
 
 use time::OffsetDateTime;
 use time::macros::format_description;
 
-/// What stands around memory that was put into a prompt.
+/// The tags around memory that was inserted into a prompt.
 const MEMORY_BEGINS: &str = "<keepsake-memory";
 const MEMORY_ENDS: &str = "</keepsake-memory>";
 
-/// What stands before, between and after the memory that was put into a text; the text whole
-/// where there is none.
+/// The parts of a text before, between and after inserted memory; the whole text if there is none.
 pub fn around_own_memory(text: &str) -> Vec<&str> {
     let mut around = Vec::new();
     let mut rest = text;
@@ -24,7 +23,8 @@ pub fn around_own_memory(text: &str) -> Vec<&str> {
     around
 }
 
-/// Data of a kind with its date, between tags that no text closes: what an agent is handed, and not told anew.
+/// Memory of a kind with its date, between tags that its text cannot close, so that it is recognised and not
+/// learned again.
 pub fn delimited(kind: &str, text: &str, at: OffsetDateTime) -> String {
     let day = at.date();
     let day = day
@@ -37,7 +37,7 @@ pub fn delimited(kind: &str, text: &str, at: OffsetDateTime) -> String {
     format!("{MEMORY_BEGINS} kind=\"{kind}\" date=\"{day}\">\n{text}\n{MEMORY_ENDS}")
 }
 
-/// Pieces of at most so many characters, whole words where there are any.
+/// Pieces of at most `chars_max` characters, split at blanks where possible.
 pub fn pieces(text: &str, chars_max: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

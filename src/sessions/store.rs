@@ -1,6 +1,5 @@
-//! The statements of sessions and their messages. All run as the app role in a
-//! transaction that knows its user, but those that say otherwise. A message, once
-//! kept, is never changed.
+//! The statements of sessions and their messages. All run as the app role in a transaction that has set the
+//! user, unless they say otherwise. A stored message is never changed.
 
 use serde_json::Value;
 use sqlx::PgConnection;
@@ -13,34 +12,34 @@ use crate::accounts::AgentId;
 use crate::clock::Rounds;
 use crate::db::UserId;
 
-/// What a user said is looked for in so many sessions, in so many messages of each …
+/// Searches what a user said in this many sessions, in this many messages of each,
 const SAID_IN_SESSIONS: i64 = 20;
 const SAID_MESSAGES: i64 = 100;
-/// … and that many are enough.
+/// and returns at most this many.
 const SAID_FOUND_MAX: i64 = 100;
 const SAID_CHARS_MAX: i32 = 20_000;
 
-/// Where a session stands, for whoever holds it.
-pub struct Held {
+/// A locked session.
+pub struct OpenSession {
     pub id: SessionId,
     pub state: State,
     pub message_count: i32,
     /// The last message that a row of the ledger covers.
     pub ledger_position: i32,
-    /// The last message when it was flushed last.
+    /// The last message at the latest flush.
     pub flushed_position: i32,
     /// Of all its messages.
     pub tool_call_count: i32,
 }
 
-/// What is new of the messages that were sent.
+/// How many of the sent messages were new.
 pub struct Inserted {
     pub messages: usize,
     pub tool_calls: usize,
 }
 
-/// Of the latest user messages of the latest sessions those that have this in them, in small letters:
-/// the beginning of each, the latest first.
+/// The user's latest messages in the latest sessions that contain `part` in lower case: the beginning of
+/// each, newest first.
 pub async fn list_said(
     conn: &mut PgConnection,
     user: UserId,
@@ -67,13 +66,13 @@ pub async fn list_said(
     .await
 }
 
-/// Holds the session until the transaction ends, so that messages come in one after the other.
+/// Locks the session until the transaction ends, which serialises its messages.
 pub async fn hold(
     conn: &mut PgConnection,
     user: UserId,
     agent: AgentId,
     name: &SessionName,
-) -> Result<Option<Held>, sqlx::Error> {
+) -> Result<Option<OpenSession>, sqlx::Error> {
     let row = sqlx::query!(
         "SELECT id, state, message_count, ledger_position, flushed_position, tool_call_count FROM sessions
          WHERE user_id = $1 AND agent_id = $2 AND external_id = $3 FOR NO KEY UPDATE",
@@ -81,7 +80,7 @@ pub async fn hold(
         agent.0,
         name.as_str(),
     );
-    Ok(row.fetch_optional(conn).await?.map(|row| Held {
+    Ok(row.fetch_optional(conn).await?.map(|row| OpenSession {
         id: SessionId(row.id),
         state: State::from_column(&row.state),
         message_count: row.message_count,
@@ -103,7 +102,7 @@ pub async fn has_room_for_session(
     Ok(count.fetch_one(conn).await? < SESSIONS_MAX)
 }
 
-/// False when another has made it in this very moment.
+/// False if another request created it at the same time.
 pub async fn insert_session(
     conn: &mut PgConnection,
     user: UserId,
@@ -125,11 +124,11 @@ pub async fn insert_session(
     Ok(done.rows_affected() == 1)
 }
 
-/// Those whose ids are not known yet, after the last, in their order. The session is held.
+/// Appends those whose ids are new, in order. The session is locked.
 pub async fn insert_messages(
     conn: &mut PgConnection,
     user: UserId,
-    session: &Held,
+    session: &OpenSession,
     messages: &[NewMessage],
     now: OffsetDateTime,
 ) -> Result<Inserted, sqlx::Error> {
@@ -177,7 +176,7 @@ fn column_of(calls: &[ToolCall]) -> Option<Value> {
     }
 }
 
-/// So many messages came to it, which opens one that was complete.
+/// Counts the new messages, and reopens the session if it was complete.
 pub async fn note_messages(
     conn: &mut PgConnection,
     user: UserId,
@@ -202,8 +201,8 @@ pub async fn note_messages(
     Ok(())
 }
 
-/// Open sessions of the agent, but this one, in which nothing was said since then. Those that
-/// somebody holds are not still.
+/// Locks the agent's other open sessions that have been idle since then. Skips sessions that are locked,
+/// since they are not idle.
 pub async fn hold_still_others(
     conn: &mut PgConnection,
     user: UserId,
@@ -224,8 +223,8 @@ pub async fn hold_still_others(
     .await
 }
 
-/// Open sessions of the user that are over, with the time of their last message. Those that
-/// somebody holds are not.
+/// Locks the user's open sessions that are idle, with the time of their last message. Skips sessions that are
+/// locked.
 pub async fn hold_still(
     conn: &mut PgConnection,
     user: UserId,
@@ -251,8 +250,8 @@ pub async fn hold_still(
         .collect())
 }
 
-/// Completes these, of which each gets a row in the ledger for what no row covers yet. The
-/// one place where sessions are completed. Returns how many rows the ledger got.
+/// Completes these sessions; each gets a ledger row for its messages without one. The only place where
+/// sessions are completed. Returns the number of new ledger rows.
 pub async fn complete(
     conn: &mut PgConnection,
     user: UserId,
@@ -281,7 +280,8 @@ pub async fn complete(
     Ok(done.rows_affected() as usize)
 }
 
-/// What no row of the ledger covers yet gets one; the session stays open. `flush`: why it is read before its turn.
+/// Creates a ledger row for the messages without one; the session stays open. `flush`: the reason if the
+/// agent flushed it.
 pub async fn cut(
     conn: &mut PgConnection,
     user: UserId,
@@ -307,7 +307,8 @@ pub async fn cut(
     Ok(())
 }
 
-/// The session is flushed up to its last message; what waits to be read of it, and nobody reads, is read as such.
+/// Marks the session as flushed up to its last message, and its unread stretches, unless they are being read,
+/// as flushed too.
 pub async fn note_flush(
     conn: &mut PgConnection,
     user: UserId,
@@ -329,10 +330,10 @@ pub async fn note_flush(
     Ok(())
 }
 
-/// The moments by which a session is over.
+/// The times since when a session must be idle to be completed.
 pub struct Still {
     pub since: OffsetDateTime,
-    /// The same for sessions that were open before the night came; later than `since`.
+    /// For sessions opened before the last night; later than `since`.
     pub paused_since: OffsetDateTime,
 }
 
@@ -345,7 +346,7 @@ impl Still {
     }
 }
 
-/// As the system role: whose sessions are over, longest still first.
+/// As the system role: users with sessions to be completed, longest idle first.
 pub async fn list_users_with_still(
     conn: &mut PgConnection,
     still: &Still,
@@ -437,7 +438,7 @@ pub async fn find(
     Ok(row.fetch_optional(conn).await?.map(Session::from))
 }
 
-/// The newest first, without their ledgers.
+/// Newest first, without their ledgers.
 pub async fn list(
     conn: &mut PgConnection,
     user: UserId,
@@ -488,7 +489,7 @@ pub async fn list_agents(
     Ok(rows.into_iter().map(|row| (row.id, row.name)).collect())
 }
 
-/// Which messages of a session: a page of them.
+/// A page of a session's messages.
 #[derive(Clone, Copy, Debug)]
 pub struct Stretch {
     /// The position before the first.
@@ -497,10 +498,10 @@ pub struct Stretch {
     pub limit: i64,
 }
 
-/// What a page of messages may weigh; it has one message at least.
+/// Maximum bytes of a page, which contains at least one message.
 const PAGE_BYTES_MAX: i64 = 2 * 1024 * 1024;
 
-/// In their order, as many as [`PAGE_BYTES_MAX`] allows.
+/// In order, as many as [`PAGE_BYTES_MAX`] allows.
 pub async fn list_messages(
     conn: &mut PgConnection,
     user: UserId,

@@ -149,7 +149,7 @@ async fn the_switch_makes_and_removes_them() {
     assert_eq!(app.embeddings.users_with_work().await.unwrap(), [anna.id]);
     let page = browser.get("/admin").await.1;
     assert!(
-        page.contains("Token vectors are removed for 0 of 1 users."),
+        page.contains("Removing token vectors for 0 of 1 users."),
         "{page}"
     );
     anna.add("A hive has one queen.").await;

@@ -315,7 +315,7 @@ async fn at_its_own_address_it_is_the_same_and_each_is_recorded() {
     browser.sign_in(&anna).await;
     let (_, page) = browser.get(&format!("/memory/{boat}")).await;
     assert!(
-        page.contains("was reminded"),
+        page.contains("recalled"),
         "the item's page says who was told"
     );
 }
@@ -436,7 +436,7 @@ async fn the_agents_page_takes_settings_as_fields_and_as_json() {
     assert_eq!(kept().await, wanted);
     let (_, page) = browser.get("/agents").await;
     assert!(
-        page.contains("3 of its own") && page.contains("\"auto_inject_threshold\": 0.5"),
+        page.contains("3 changed") && page.contains("\"auto_inject_threshold\": 0.5"),
         "{page}"
     );
     for (fields, said) in [

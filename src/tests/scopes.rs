@@ -469,11 +469,11 @@ async fn a_person_sees_whose_an_item_is_and_it_comes_back_from_an_export() {
     browser.sign_in(&shared).await;
     let (_, page) = browser.get("/memory").await;
     assert!(
-        page.contains("The boat is red.") && page.contains("for <bdi>only</bdi> alone"),
+        page.contains("The boat is red.") && page.contains("for <bdi>only</bdi> only"),
         "{page}"
     );
     let (_, page) = browser.get(&format!("/memory/{own}")).await;
-    assert!(page.contains("this agent alone: <bdi>only</bdi>"), "{page}");
+    assert!(page.contains("this agent only: <bdi>only</bdi>"), "{page}");
     let agents = app.accounts.list_agents(shared.id).await.unwrap();
     let id = agents
         .iter()

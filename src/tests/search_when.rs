@@ -294,15 +294,15 @@ async fn the_page_says_which_time_it_went_by_and_that_nothing_answers() {
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let (_, page) = browser.get("/memory?q=lunch+with+Tom+in+May+2023").await;
-    assert!(page.contains("What was said from 1 May 2023 to 31 May 2023 stands higher."));
+    assert!(page.contains("Memories from 1 May 2023 to 31 May 2023 rank higher."));
     let (_, page) = browser
         .get("/memory?q=lunch+with+Tom+before+2023-05-07")
         .await;
-    assert!(page.contains("What was said until 6 May 2023 stands higher."));
+    assert!(page.contains("Memories until 6 May 2023 rank higher."));
     let (_, page) = browser.get("/memory?q=lunch+with+Tom").await;
     assert!(!page.contains("stands higher") && !page.contains("Probably not in memory"));
     let (_, page) = browser
         .get("/memory?q=which+submarine+sank+the+ferry")
         .await;
-    assert!(page.contains("Probably not in memory: nothing here matches well."));
+    assert!(page.contains("Probably not in memory: no result matches well."));
 }

@@ -246,7 +246,7 @@ async fn what_was_kept_before_there_were_passages_gets_them_while_searches_answe
     assert!(anna.find("dawn").await.contains(&short));
     let work = place.browser.get("/settings/work").await.1;
     assert!(
-        work.contains("0 of 4 memories and texts from messages are prepared"),
+        work.contains("0 of 4 memories and messages are prepared"),
         "{work}"
     );
     // An add at this time has its own already.

@@ -401,7 +401,7 @@ async fn switched_off_they_leave_search_at_once_and_come_back_when_switched_on()
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let (_, page) = browser.get("/sessions").await;
-    assert!(page.contains("Do not search what was said"));
+    assert!(page.contains("Stop searching messages"));
     let off = browser.post("/sessions", &[("action", "off")]).await;
     assert_eq!(
         (off.status(), &off.headers()["location"]),
@@ -446,13 +446,7 @@ async fn switched_off_they_leave_search_at_once_and_come_back_when_switched_on()
             .is_empty()
     );
     assert!(turns_due(&app).await.is_empty());
-    assert!(
-        browser
-            .get("/sessions")
-            .await
-            .1
-            .contains("Search what was said")
-    );
+    assert!(browser.get("/sessions").await.1.contains("Search messages"));
     for _ in 0..2 {
         browser.post("/sessions", &[("action", "on")]).await;
     }
@@ -530,7 +524,7 @@ async fn a_memory_stands_before_the_turns_it_came_from_however_many_they_are() {
     for turn in &turns {
         embed(&mut conn, space, *turn, &at(20.0)).await;
     }
-    // Irrelevant ones, so that relevance is told by something.
+    // Irrelevant ones, so that relevance is stated by something.
     for n in 0..20 {
         let far = anna.add(&format!("note {n}")).await;
         embed(&mut conn, space, far, &at(90.0)).await;
@@ -618,7 +612,7 @@ async fn a_hit_leads_to_its_place_in_the_conversation() {
         .await
         .unwrap();
     let href = format!("href=\"/sessions/{session}?from=17#m21\"");
-    // Nothing is remembered yet: it is found all the same.
+    // No memories yet: it is found all the same.
     for path in [
         "/memory?q=zeppelin".to_owned(),
         "/memory?q=zeppelin&type=turn".to_owned(),
@@ -633,10 +627,10 @@ async fn a_hit_leads_to_its_place_in_the_conversation() {
     let (status, page) = browser.get(&format!("/memory/{id}?q=zeppelin")).await;
     assert_eq!(status, 200);
     assert!(
-        page.contains(&href) && page.contains("A turn, not a memory"),
+        page.contains(&href) && page.contains("A message, not a memory"),
         "{page}"
     );
-    assert!(page.contains("× 0.6") && !page.contains("Erase for good"));
+    assert!(page.contains("× 0.6") && !page.contains("Delete permanently"));
     assert!(
         browser
             .get(&format!("/sessions/{session}?from=17"))
@@ -649,6 +643,6 @@ async fn a_hit_leads_to_its_place_in_the_conversation() {
             .get("/memory?type=turn")
             .await
             .1
-            .contains("Nothing is remembered yet")
+            .contains("No memories yet")
     );
 }

@@ -1,4 +1,4 @@
-//! Why a call of a tool gave nothing, from whichever part of the domain said so.
+//! Why a tool call failed, for errors from any part of the domain.
 
 use super::DATABASE_UNAVAILABLE;
 use crate::accounts::{MemoryOff, Scope, TooManyUsers};
@@ -10,7 +10,7 @@ use crate::entities::EntityError;
 use crate::input::Invalid;
 use crate::memories::MemoryError;
 
-/// Why a call gave nothing. Every door says the same words.
+/// Why a call failed. The messages are the same over REST and MCP.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
     #[error("there is no tool of this name; there are {known}")]
@@ -21,10 +21,10 @@ pub enum ToolError {
     MemoryOff(MemoryOff),
     #[error(transparent)]
     TooManyUsers(#[from] TooManyUsers),
-    /// Whoever calls was let in, and may not call any more.
+    /// The caller was authenticated, but has lost its permission since.
     #[error("{0}")]
     NotAllowedAnyMore(Refusal),
-    /// The input is no JSON at all.
+    /// The input is not JSON.
     #[error("{0}")]
     NotJson(String),
     #[error(transparent)]
@@ -37,16 +37,16 @@ pub enum ToolError {
     NoSuchEntity(String),
     #[error("your memory has no theme of this slug; memory_list_themes lists them")]
     NoSuchTheme,
-    /// It names what is lent to the agent and is not its own.
+    /// It would change an item that is only shared with the agent.
     #[error("{0}")]
     Lent(&'static str),
-    /// What was asked for does not go with what is there.
+    /// The request conflicts with the current state.
     #[error("{sentence}")]
     Conflict {
         code: &'static str,
         sentence: String,
     },
-    /// A command on files, in the words that its clients know.
+    /// An error of a file command, with the text that the memory tool's clients expect.
     #[error("{words}")]
     Files { code: &'static str, words: String },
     #[error("the account that this token acts for was erased; nothing was written")]
@@ -71,7 +71,7 @@ fn memory_off(of: MemoryOff) -> &'static str {
 }
 
 impl ToolError {
-    /// Stable; programs rely on it, and the activity names outcomes by it.
+    /// Stable: clients rely on it, and activity records it as the outcome.
     pub fn code(&self) -> &'static str {
         match self {
             Self::UnknownTool { .. } => "unknown_tool",

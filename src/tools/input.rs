@@ -1,5 +1,5 @@
-//! A tool's input, from JSON text to its type, and the one sentence that says what
-//! is wrong with it. A sentence names fields and types and never repeats a value.
+//! Parses a tool's JSON input into its type, or returns one sentence that says what is wrong. The sentence
+//! names fields and types and never repeats a value.
 
 use serde::de::{DeserializeOwned, IgnoredAny};
 
@@ -12,9 +12,9 @@ pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, ToolError> {
     parse_for("this tool", json)
 }
 
-/// The same for `whom` else it is.
+/// Like `parse`, for another recipient, `whom`, in the error messages.
 pub fn parse_for<T: DeserializeOwned>(whom: &str, json: &[u8]) -> Result<T, ToolError> {
-    // serde would read a struct from an array, too.
+    // serde would also read a struct from an array.
     if !json.trim_ascii_start().starts_with(b"{") {
         return Err(ToolError::NotJson(NOT_AN_OBJECT.to_owned()));
     }
@@ -24,7 +24,7 @@ pub fn parse_for<T: DeserializeOwned>(whom: &str, json: &[u8]) -> Result<T, Tool
     let parsed: T = serde_path_to_error::deserialize(&mut deserializer).map_err(|error| {
         let path = error.path().to_string();
         let field = if path == "." { String::new() } else { path };
-        // Where serde finds no value it knows (`null` for a type) it calls good JSON bad syntax.
+        // serde reports an unexpected value (`null` for a type) as a syntax error.
         let is_json = serde_json::from_str::<IgnoredAny>(json).is_ok();
         input_error(whom, field, error.inner(), is_json)
     })?;
@@ -38,7 +38,7 @@ pub fn parse_for<T: DeserializeOwned>(whom: &str, json: &[u8]) -> Result<T, Tool
 
 fn input_error(whom: &str, field: String, error: &serde_json::Error, is_json: bool) -> ToolError {
     let message = error.to_string();
-    // serde's own words end in " at line 1 column 9", and quote values in `invalid type: string "…"`.
+    // serde's messages end in " at line 1 column 9", and quote values in `invalid type: string "…"`.
     let message = message.split(" at line ").next().unwrap_or_default();
     if message.contains("surrogate") || (is_json && message.contains("hex escape")) {
         let sentence =

@@ -1,4 +1,4 @@
-//! Memory that is lent to the agent that calls (teams, an operator's pool: docs/teams.md), as tools meet it.
+//! Memory that is shared with the calling agent (teams, an operator's pool: docs/teams.md), for tools.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::embedding::ItemEmbedding;
 use crate::memories::model::Item;
 use crate::memories::{self, Day, Found, ItemId, MemoryError, Span};
 
-/// An item of it, and what answers call the memory that it is from; `None` where nothing of this number is lent.
+/// A shared item, and the name of the memory it comes from; `None` if no item with this id is shared.
 pub async fn get(
     context: &ToolContext,
     call: &Call,
@@ -23,7 +23,7 @@ pub async fn get(
     let db = context.db.lent_to(call.viewer.user_id);
     let owner = Viewer::person(lent.user_id);
     match memories::get(&db, &context.embeddings, &owner, id, day).await {
-        // What was said word by word is not lent.
+        // Turns are never shared.
         Ok(found) if found.item.turn.is_some() => Ok(None),
         Ok(found) => {
             let is_anothers = lent.is_anothers(call.viewer.user_id);
@@ -35,7 +35,7 @@ pub async fn get(
     }
 }
 
-/// Without the conversation that it came from, and without what its owner has set.
+/// Without the source conversation, and without the owner's settings.
 fn told(found: Found, is_anothers: bool) -> Found {
     let Found {
         item, embedding, ..
@@ -61,7 +61,7 @@ fn told(found: Found, is_anothers: bool) -> Found {
     }
 }
 
-/// A change that found no such item of the viewer's own: refused in other words where it is lent to them.
+/// The error for a change whose item was not found: says so if the item is only shared with the caller.
 pub async fn refused(
     context: &ToolContext,
     call: &Call,

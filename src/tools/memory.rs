@@ -1,5 +1,5 @@
-//! `memory`: the one tool of profile `single` (Navi's), for models that a list of tools confuses. Each action is another
-//! tool's work with fewer choices, and its answer is lines of text.
+//! `memory`: the only tool of the profile `single` (Navi's), for models that a list of tools confuses. Each
+//! action calls another tool with fewer options, and answers with lines of text.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -49,7 +49,7 @@ pub struct Output {
     touched: Vec<i64>,
 }
 
-/// Another tool's answer to this, as JSON, and what it touched.
+/// Calls another tool with `input` as JSON. Returns its output and the items it touched.
 async fn ask<T: Tool>(
     context: &ToolContext,
     call: &Call,
@@ -69,7 +69,7 @@ fn required(field: &'static str, text: Option<&str>) -> Result<String, Invalid> 
     })
 }
 
-/// "#42 (2026-11-20, user) Lives in Lisbon."
+/// Such as "#42 (2026-11-20, user) Lives in Lisbon."
 fn lines_of(found: &Value) -> String {
     let hits = found["results"].as_array().map(Vec::as_slice);
     let lines = hits.unwrap_or_default().iter().map(|hit| {

@@ -72,7 +72,7 @@ pub struct Output {
     note: Option<String>,
 }
 
-/// `user_explicit`, and nobody is known to have said so.
+/// For `user_explicit`, when no stored message of the user confirms it.
 const NOT_SAID: &str = "No message of the user that is held here has the source_context in their own words, so it counts as the agent's word.";
 const NO_CONTEXT: &str =
     "Without the user's words as source_context it counts as the agent's word.";

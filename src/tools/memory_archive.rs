@@ -1,4 +1,4 @@
-//! `memory_archive`: put an item out of sight, without destroying it (Nova §3.2.4).
+//! `memory_archive`: archive an item without deleting it (Nova §3.2.4).
 
 use async_trait::async_trait;
 use schemars::JsonSchema;

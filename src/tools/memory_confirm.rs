@@ -1,4 +1,4 @@
-//! `memory_confirm`: say of an item that it holds, so that nothing learnt later replaces it.
+//! `memory_confirm`: confirm that an item is true, so that nothing learned later replaces it.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `memory_correct`: put what is right in the place of what is remembered wrongly.
+//! `memory_correct`: replace a wrong memory with the right one.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;

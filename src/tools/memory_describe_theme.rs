@@ -1,4 +1,4 @@
-//! `memory_describe_theme`: give a theme a name to show and say what belongs in it (Nova §3.1.1).
+//! `memory_describe_theme`: set a theme's display name and description (Nova §3.1.1).
 
 use async_trait::async_trait;
 use schemars::JsonSchema;

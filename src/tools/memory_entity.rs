@@ -17,7 +17,7 @@ use crate::search::FoundItem;
 
 pub struct MemoryEntity;
 
-/// Memories that mention it.
+/// Maximum memories that mention it.
 const ITEMS_SHOWN: i64 = 10;
 const RELATIONS_SHOWN: usize = 40;
 const SNIPPET_CHARS: usize = 200;
@@ -114,7 +114,7 @@ impl Tool for MemoryEntity {
 }
 
 impl Output {
-    /// `at` says which of its relations are current.
+    /// `at` decides which relations are current.
     fn new(profile: Profile, at: OffsetDateTime) -> Self {
         let Profile {
             entity,

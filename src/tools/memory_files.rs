@@ -1,5 +1,5 @@
-//! `memory_files`: documents as files below `/memories`, by the commands and in the words of Anthropic's memory tool
-//! (`memory_20250818`), so that its clients have Keepsake behind them (clients/).
+//! `memory_files`: documents as files below `/memories`, with the commands and messages of Anthropic's memory
+//! tool (`memory_20250818`), so that its clients can use Keepsake as backend (clients/).
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -18,11 +18,11 @@ pub struct MemoryFiles;
 
 const ROOT: &str = "/memories";
 const LINES_MAX: usize = 999_999;
-/// Levels of folders that `view` lists.
+/// Folder levels that `view` lists.
 const LEVELS: usize = 2;
-/// Lines around a change that are told.
+/// Lines of context around a change.
 const CONTEXT_LINES: usize = 2;
-/// Of what was looked for, and of the places where it stands, as far as an error repeats them.
+/// Maximum characters of a search text and its matches that an error quotes.
 const QUOTED_CHARS_MAX: usize = 2_000;
 const PLACES_MAX: usize = 100;
 
@@ -74,7 +74,7 @@ impl Tool for MemoryFiles {
     const TITLE: &'static str = "Keep files";
     const DESCRIPTION: &'static str = "Keep notes as files below /memories, such as /memories/MEMORY.md: view a folder or \
         a file, create, str_replace, insert, delete, rename. Example: {\"command\": \"view\", \"path\": \"/memories\"}";
-    /// What looking needs; all else needs to write.
+    /// The scope for viewing; every other command needs to write.
     const SCOPE: Scope = Scope::MemoryRead;
     const READ_ONLY: bool = false;
     type Input = Input;
@@ -116,7 +116,7 @@ struct Files<'a> {
     call: &'a Call,
 }
 
-/// A path as it was given, and the document or folder that it names; `None`: the root.
+/// A path as given, and the document or folder that it names; `None`: the root.
 struct Place<'a> {
     given: &'a str,
     path: Option<DocumentPath>,
@@ -149,7 +149,7 @@ fn place<'a>(field: &'static str, value: &'a Option<String>) -> Result<Place<'a>
     Ok(Place { given, path })
 }
 
-/// The example of a path, as the tool takes one.
+/// Changes the example path in an error to one below the root.
 fn as_below_root(invalid: Invalid) -> Invalid {
     Invalid {
         sentence: invalid.sentence.replace("such as ", "such as /memories/"),
@@ -157,7 +157,7 @@ fn as_below_root(invalid: Invalid) -> Invalid {
     }
 }
 
-/// What is wrong with a text, by the field that it came in.
+/// Renames the field in an error to the one that contained the text.
 fn of_field(field: &'static str, error: DocumentError) -> DocumentError {
     match error {
         DocumentError::Invalid(invalid) if invalid.field == "content" => {
@@ -171,7 +171,7 @@ fn of_field(field: &'static str, error: DocumentError) -> DocumentError {
     }
 }
 
-/// Refused in the words that the tool's clients know.
+/// An error with the text that the tool's clients expect.
 fn refused(code: &'static str, words: String) -> ToolError {
     ToolError::Files { code, words }
 }
@@ -381,13 +381,13 @@ impl Files<'_> {
         }
     }
 
-    /// In the words that tell of what is lent, where a change names that.
+    /// Changes the error if the path belongs to a shared memory.
     async fn refused(&self, path: &DocumentPath, error: DocumentError) -> DocumentError {
         let refused = self.documents.refused_for(&self.call.viewer, path, error);
         refused.await
     }
 
-    /// `None` where no file is there, but perhaps a folder.
+    /// `None` if there is no such file; a folder may have that path.
     async fn edit(
         &self,
         place: &Place<'_>,
@@ -462,7 +462,7 @@ fn parse_range(range: &[i64], lines: usize) -> Result<(usize, usize), Invalid> {
     }
 }
 
-/// As the tool's clients number lines, from those counted from 0.
+/// Numbers lines as the tool's clients do; the input counts from 0.
 fn numbered<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> String {
     let told: Vec<String> = lines
         .map(|(n, line)| format!("{:>6}\t{line}", n + 1))
@@ -470,7 +470,7 @@ fn numbered<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> String {
     told.join("\n")
 }
 
-/// The lines in which it stands.
+/// The lines that contain `what`.
 fn places(content: &str, what: &str) -> String {
     let (mut line, mut at) = (1, 0);
     let mut told = Vec::new();
@@ -482,7 +482,7 @@ fn places(content: &str, what: &str) -> String {
     told.join(", ")
 }
 
-/// `0B`, `812B`, `1.5K`, `2M`: as the tool's clients write it.
+/// `0B`, `812B`, `1.5K`, `2M`: in the format of the tool's clients.
 fn size(bytes: i64) -> String {
     let (mut size, mut unit) = (bytes as f64, 0);
     while size >= 1024.0 && unit < 3 {
@@ -495,7 +495,7 @@ fn size(bytes: i64) -> String {
     }
 }
 
-/// Files and folders two levels deep, each with its size, by name; a folder with a slash after it.
+/// Files and folders two levels deep with their sizes, by name; folders end with a slash.
 fn listed(documents: &[Document], skipped: usize) -> Vec<(String, String)> {
     let mut entries: std::collections::BTreeMap<Vec<&str>, (i64, bool)> = Default::default();
     for document in documents {

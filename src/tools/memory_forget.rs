@@ -1,4 +1,4 @@
-//! `memory_forget`: archive what is remembered under a key, without searching for it first.
+//! `memory_forget`: archive the items with a key, without searching first.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;

@@ -1,4 +1,4 @@
-//! `memory_get`: read one item whole (Nova §3.2.3).
+//! `memory_get`: read one item in full (Nova §3.2.3).
 
 use async_trait::async_trait;
 use schemars::JsonSchema;

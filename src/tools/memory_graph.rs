@@ -1,4 +1,4 @@
-//! `memory_graph`: what is connected to something, and how, at a time (GoClaw's `knowledge_graph_search`).
+//! `memory_graph`: the relations of an entity at a time (GoClaw's `knowledge_graph_search`).
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -18,7 +18,7 @@ pub struct MemoryGraph;
 
 const NODES_MAX: i64 = 50;
 const NODES_DEFAULT: i64 = 25;
-/// Of the answer as JSON: some 2,000 tokens.
+/// Of the answer as JSON: about 2,000 tokens.
 const BYTES_MAX: usize = 7_000;
 
 #[derive(Deserialize, JsonSchema)]
@@ -122,7 +122,7 @@ impl Tool for MemoryGraph {
                 })
                 .collect(),
         };
-        // From a node that is told the first, with what leads to it.
+        // Drops the last nodes and their edges until the answer fits.
         while serde_json::to_vec(&output)?.len() > BYTES_MAX && output.nodes.len() > 1 {
             let keep = output.nodes.len() * 3 / 4;
             output.nodes.truncate(keep.max(1));

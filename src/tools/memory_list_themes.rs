@@ -1,4 +1,4 @@
-//! `memory_list_themes`: what groups there are (Nova §3.2.5).
+//! `memory_list_themes`: list the themes (Nova §3.2.5).
 
 use async_trait::async_trait;
 use schemars::JsonSchema;

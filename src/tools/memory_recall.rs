@@ -1,5 +1,5 @@
-//! `memory_recall`: what comes into a prompt by itself (GoClaw's auto-injector). For what runs an agent, not for its model,
-//! which has memory_search; so no list has it.
+//! `memory_recall`: the memory block that is added to a prompt automatically (GoClaw's auto-injector). For
+//! the program that runs an agent, not for its model, which has `memory_search`; so no profile lists it.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -11,11 +11,11 @@ use super::{Tool, ToolContext, ToolError};
 use crate::accounts::{RECALL_TOKENS, Scope};
 use crate::activity::Call;
 use crate::input::{Invalid, check_text, required_text};
-use crate::recall::{Ask, Recall, Told};
+use crate::recall::{Ask, GivenItem, Recall};
 use crate::sessions::SessionName;
 use crate::sessions::message::MESSAGE_CHARS_MAX;
 
-/// The last few: what came before them says nothing of this turn.
+/// Only the last messages matter for this turn.
 const MESSAGES_MAX: usize = 10;
 
 pub struct MemoryRecall;
@@ -89,8 +89,8 @@ struct RecalledItem {
     memory_of: Option<String>,
 }
 
-impl From<Told> for RecalledItem {
-    fn from(told: Told) -> Self {
+impl From<GivenItem> for RecalledItem {
+    fn from(told: GivenItem) -> Self {
         Self {
             id: told.id.0,
             item_type: told.item_type.into(),

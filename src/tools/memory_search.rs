@@ -1,4 +1,4 @@
-//! `memory_search`: find what is remembered (Nova §3.2.1).
+//! `memory_search`: search the memory (Nova §3.2.1).
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ use crate::memories::{Day, ItemType, Period};
 use crate::search::query::{QUERY_CHARS_MAX, RECENCY_DAYS_MAX, RESULTS_MAX};
 use crate::search::{Hit, RawQuery, SearchQuery};
 
-/// What an agent may say then.
+/// What an agent may then tell its user.
 const ABSENT: &str = "probably not in memory";
 
 pub struct MemorySearch;
@@ -63,7 +63,7 @@ pub struct Input {
     cursor: Option<String>,
 }
 
-/// Serde would take a list for it, too.
+/// serde would also accept a list.
 fn object<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<TimeAsked>, D::Error> {
     let object: Option<Map<String, Value>> = Option::deserialize(deserializer)?;
     let time = object.map(|object| TimeAsked::deserialize(Value::Object(object)));
@@ -297,7 +297,7 @@ impl TimeAsked {
 }
 
 impl ResultItem {
-    /// Parts come and go; a document stays.
+    /// The document's id for its parts, which are replaced with each revision.
     fn touched(&self) -> i64 {
         self.part_of.as_ref().map_or(self.id, |part| part.document)
     }

@@ -1,4 +1,4 @@
-//! `memory_stats`: how much is remembered, of what, and what is not ready or not for long.
+//! `memory_stats`: counts of memories by kind, and of what is not ready or expires soon.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;

@@ -1,5 +1,5 @@
-//! `memory_summary`: what is remembered of the user as one short narrative, as data between
-//! tags. It is written beforehand; no model is asked here.
+//! `memory_summary`: a short narrative of the user's memory, as data between tags. It is written in advance;
+//! this tool calls no model.
 
 use async_trait::async_trait;
 use schemars::JsonSchema;
@@ -9,7 +9,7 @@ use time::OffsetDateTime;
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
-use crate::consolidation::summary::{State, Told};
+use crate::consolidation::summary::{State, SummaryText};
 use crate::consolidation::{Consolidation, ConsolidationError};
 use crate::input::sentence;
 use crate::memories::MemoryError;
@@ -105,14 +105,14 @@ impl Tool for MemorySummary {
             made_at: told.map(|told| told.made_at),
             items: items.iter().map(|item| item.id.0).collect(),
             items_total: told.map_or(0, |told| told.facts_total),
-            stale: told.is_some_and(|told: &Told| told.is_stale),
+            stale: told.is_some_and(|told: &SummaryText| told.is_stale),
             state,
             reason,
             next_try_at,
         })
     }
 
-    /// No item was given.
+    /// It returns no single items.
     fn touched(_output: &Output) -> Vec<i64> {
         Vec::new()
     }
@@ -125,7 +125,7 @@ impl From<ConsolidationError> for ToolError {
             | ConsolidationError::Chat(ChatError::Database(error))
             | ConsolidationError::Memory(MemoryError::Database(error)) => error.into(),
             ConsolidationError::Memory(error) => error.into(),
-            // Reading asks no model.
+            // Reading calls no model.
             ConsolidationError::Chat(error) => Self::Conflict {
                 code: error.code(),
                 sentence: error.to_string(),

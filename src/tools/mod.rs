@@ -1,10 +1,9 @@
-//! The tool registry: each tool is defined once, in a file of its own, and every
-//! door calls it through [`Registry::call`]. A tool has a name and words written
-//! for a model, a typed input and output whose JSON Schemas are derived, and a
-//! run function.
+//! The tool registry: each tool is defined once, in its own file, and every interface calls it through
+//! [`Registry::call`]. A tool has a name, a description for models, a typed input and output whose JSON
+//! Schemas are derived, and a run function.
 //!
-//! How to add one: copy the file that is nearest, and name it in [`Registry::new`], with the
-//! smallest profile that is to list it, or none: every conversation pays for what is listed.
+//! To add one: copy the most similar file and add it to [`Registry::new`] with the smallest profile that
+//! lists it, or none: each listed tool costs tokens in every conversation.
 
 mod error;
 pub mod guidance;
@@ -64,7 +63,7 @@ pub struct ToolContext {
     pub activity: Activity,
 }
 
-/// Which way a call came in.
+/// The interface through which a call came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
     Rest,
@@ -80,7 +79,7 @@ impl Door {
     }
 }
 
-/// Stands for a name that is no tool's: what was sent is not recorded.
+/// Recorded instead of an unknown tool's name, since that is arbitrary client text.
 const UNKNOWN_TOOL: &str = "unknown";
 const DATABASE_UNAVAILABLE: &str = "database_unavailable";
 
@@ -94,19 +93,19 @@ trait Tool: Send + Sync + 'static {
     const DESCRIPTION: &'static str;
     const SCOPE: Scope;
     const READ_ONLY: bool = matches!(Self::SCOPE, Scope::MemoryRead);
-    /// Arguments that no model is told of: every conversation pays for what is told.
+    /// Arguments that are hidden from models to save tokens.
     const FOR_SCRIPTS: &'static [&'static str] = &[];
     type Input: DeserializeOwned + JsonSchema + Send;
     type Output: Serialize + JsonSchema;
 
-    /// A tool that writes hands the call down to where it is recorded with the change.
+    /// A tool that writes passes `call` on, so that it is recorded in the same transaction.
     async fn run(
         context: &ToolContext,
         call: &Call,
         input: Self::Input,
     ) -> Result<Self::Output, ToolError>;
 
-    /// What this very call needs, where that is more than [`Self::SCOPE`].
+    /// The scope of this call, if it needs more than [`Self::SCOPE`].
     fn needs(_input: &Self::Input) -> Scope {
         Self::SCOPE
     }
@@ -114,24 +113,24 @@ trait Tool: Send + Sync + 'static {
     /// Items that were returned, added or archived.
     fn touched(output: &Self::Output) -> Vec<i64>;
 
-    /// The words that a user may want to see in the activity.
+    /// The search query for the activity, which is stored only if the user allows it.
     fn query(_input: &Self::Input) -> Option<&str> {
         None
     }
 }
 
-/// What a call that went well gives.
+/// The result of a successful call.
 struct Answer {
     output: Value,
     touched: Vec<i64>,
     query: Option<String>,
 }
 
-/// A tool, as the registry keeps it: its types are gone, its schemas stay.
+/// A tool in the registry, with its types erased.
 #[async_trait]
 trait AnyTool: Send + Sync {
     fn definition(&self) -> &Definition;
-    /// Whether the input can be read.
+    /// Validates the input.
     fn check(&self, input: &[u8]) -> Result<(), ToolError>;
     async fn call(
         &self,
@@ -142,7 +141,7 @@ trait AnyTool: Send + Sync {
     ) -> Result<Answer, ToolError>;
 }
 
-/// What is told about a tool.
+/// The definition of a tool, as it is listed.
 #[derive(Clone, Debug, Serialize)]
 pub struct Definition {
     pub name: &'static str,
@@ -152,7 +151,7 @@ pub struct Definition {
     pub read_only: bool,
     #[serde(skip)]
     pub scope: Scope,
-    /// The smallest list that it is on; `None`: no model is told of it, but scripts may call it.
+    /// The smallest profile that lists it; `None`: no profile does, but scripts may call it.
     #[serde(skip)]
     pub profile: Option<ToolProfile>,
     /// See [`Tool::FOR_SCRIPTS`].
@@ -162,14 +161,13 @@ pub struct Definition {
     pub output_schema: Value,
 }
 
-/// What a schema says for validators and a model can do without: it counts no
-/// characters, and the server names a limit that was passed.
+/// Parts of a schema that models do not need: they cannot count characters, and the server's error names an
+/// exceeded limit.
 const NOT_FOR_MODELS: [&str; 5] = ["format", "minLength", "maxLength", "minItems", "maxItems"];
 
 impl Definition {
-    /// The input's schema for a model that calls functions: as short as it can be,
-    /// since every conversation pays for it. A field that may be null is one that
-    /// may be left out.
+    /// The input schema for function-calling models, as short as possible to save tokens. A nullable field
+    /// becomes an optional one.
     pub fn parameters(&self) -> Value {
         let mut schema = self.input_schema.clone();
         if let Some(properties) = schema["properties"].as_object_mut() {
@@ -202,7 +200,7 @@ fn shorten(schema: &mut Value) {
     }
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
         properties.values_mut().for_each(shorten);
-        // That no other is taken, the server says.
+        // The server rejects unknown properties itself.
         schema.remove("additionalProperties");
     }
 }
@@ -280,40 +278,40 @@ impl Registry {
         }
     }
 
-    /// In the order an agent should read them.
+    /// In the order in which an agent should read them.
     pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
         self.tools.iter().map(|tool| tool.definition())
     }
 
-    /// Those that an agent of this profile is told of. It may call the others all the same, as far as
-    /// its scopes go: a profile keeps lists short, and a script need not be listed anything.
+    /// The tools that a profile lists. An agent may also call the others within its scopes: profiles only
+    /// keep lists short, and scripts need no list.
     pub fn listed(&self, profile: ToolProfile) -> impl Iterator<Item = &Definition> {
         self.definitions()
             .filter(move |tool| tool.profile.is_some_and(|least| profile.lists(least)))
     }
 
-    /// What an agent's prompt is to say (DESIGN §7): instructions and the fullest
-    /// themes, which may be a minute old; less where there is less to say.
+    /// The text for an agent's prompt (DESIGN §7): instructions and the largest themes, which may be a minute
+    /// old; less if the agent may see less.
     pub async fn guidance(&self, access: &AgentAccess) -> String {
         let told = self.guidance.of(&self.context, access);
         self.on_authority_of(access, told).await
     }
 
-    /// What agents keep in `MEMORY.md`, to be put after the guidance as data; `None` where there is no such file.
+    /// The agent's `MEMORY.md` as data, to follow the guidance; `None` if there is no such file.
     ///
     /// # Errors
-    /// What the database says.
+    /// Database errors.
     pub async fn memory_file(&self, access: &AgentAccess) -> Result<Option<String>, ToolError> {
         guidance::memory_file(&self.context, access).await
     }
 
-    /// Of somebody whose account is being erased nothing stays in memory.
+    /// Removes a user who is being erased from all caches.
     pub fn forget(&self, user: UserId) {
         self.guidance.forget(user);
         self.context.embeddings.forget(user);
     }
 
-    /// MCP answers in tasks of its own, which are in no scope.
+    /// Sets the acting caller here, since MCP answers in its own tasks, outside the request's scope.
     async fn on_authority_of<T>(&self, access: &AgentAccess, work: impl Future<Output = T>) -> T {
         let actor = Some(access.actor.clone());
         actor::scope(actor, &self.context.clock, work).await.0
@@ -323,7 +321,7 @@ impl Registry {
         self.definitions().map(|tool| tool.name).collect()
     }
 
-    /// Runs a tool for an agent, and records that. `input` is the JSON text as it came in.
+    /// Runs a tool for an agent, and records the call. `input` is the JSON text as received.
     pub async fn call(
         &self,
         door: Door,
@@ -358,7 +356,7 @@ impl Registry {
         let viewer = match &access.acting_for {
             ActingFor::User(viewer) => viewer.clone(),
             ActingFor::NewUser(user) => {
-                // Nobody is made, and nothing recorded, for a call that is refused.
+                // A refused call creates no user and is not recorded.
                 self.permitted(access, named)?.check(input)?;
                 self.accounts.make_user(user).await??
             }
@@ -373,7 +371,7 @@ impl Registry {
             }
             Err(error) => {
                 match error.code() {
-                    // Whether such a call changed anything, nobody knows.
+                    // It is unknown whether such a call changed anything.
                     DATABASE_UNAVAILABLE if !is_read => call.ended_unknown(),
                     code => call.failed(code),
                 }
@@ -393,7 +391,7 @@ impl Registry {
         tool.call(&self.context, &access.scopes, call, input).await
     }
 
-    /// The tool, if there is one, and the caller may call it.
+    /// The tool, if it exists and the caller may call it.
     fn permitted<'t>(
         &self,
         access: &AgentAccess,
@@ -430,7 +428,7 @@ fn register<T: Tool>(profile: impl Into<Option<ToolProfile>>) -> Box<dyn AnyTool
     })
 }
 
-/// Without `$schema` and without references: what every client understands.
+/// Without `$schema` and references, which not every client supports.
 fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Value {
     let settings = settings.with(|s| {
         s.inline_subschemas = true;
@@ -442,7 +440,7 @@ fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Value {
         .to_value();
     if let Some(object) = schema.as_object_mut() {
         object.remove("title");
-        // OpenAI refuses an object that does not say which properties it has, if only none.
+        // OpenAI rejects an object schema without `properties`, even if it has none.
         object.entry("properties").or_insert(json!({}));
     }
     schema

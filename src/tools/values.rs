@@ -1,5 +1,5 @@
-//! Values that more than one tool takes or gives, with their JSON Schemas. Nothing
-//! here knows what a tool does with them.
+//! Values that several tools accept or return, with their JSON Schemas, independent of what a tool does with
+//! them.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Unexpected, Visitor};
@@ -15,7 +15,7 @@ use crate::memories::mentions::EntityType;
 use crate::memories::provenance::{parse_confidence, parse_source_context};
 use crate::memories::{ItemKey, ItemType, Part, Provenance, Source, Span, ThemeSlug, Trust, Turn};
 
-// An item type as tools take and give it. Its schema has no description: every call of a model would pay for it.
+// An item type in tools. Its schema has no description, which would cost tokens in every call of a model.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -189,7 +189,7 @@ impl From<EmbeddingState> for ToolEmbeddingState {
     }
 }
 
-// How an item is known, as tools take it; no description, as above.
+// An item's source in a tool's input; no description, as above.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -215,7 +215,7 @@ impl From<ToolSource> for Source {
     }
 }
 
-/// Where an item comes from, as an agent says it.
+/// The provenance of an item, as an agent states it.
 pub fn provenance(
     source: Option<ToolSource>,
     context: Option<&str>,
@@ -229,7 +229,7 @@ pub fn provenance(
     })
 }
 
-/// What an agent says that the user said is theirs where they did.
+/// Raises the trust to the user's if a stored message confirms that the user said it.
 pub async fn check_said(
     db: &Db,
     user: UserId,
@@ -244,7 +244,7 @@ pub async fn check_said(
     Ok(())
 }
 
-// Whose word it is; no description, as above.
+// An item's trust; no description, as above.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
@@ -266,7 +266,7 @@ impl From<Trust> for ToolTrust {
     }
 }
 
-/// A key that has to be there.
+/// A key that must not be empty.
 pub fn required_key(key: &str) -> Result<ItemKey, Invalid> {
     ItemKey::parse(key)?.ok_or_else(|| {
         Invalid::new(
@@ -277,18 +277,17 @@ pub fn required_key(key: &str) -> Result<ItemKey, Invalid> {
     })
 }
 
-/// A blank theme means all, as in a search.
+/// A blank theme means all themes.
 pub fn theme_filter(theme: Option<&str>) -> Result<Option<ThemeSlug>, Invalid> {
     let named = theme.filter(|theme| !theme.trim().is_empty());
     named.map(ThemeSlug::parse).transpose()
 }
 
-/// A whole number. JSON Schema calls 5.0 an integer too, and programs that know
-/// only floating point send it so.
+/// A whole number. JSON Schema also counts 5.0 as an integer, and clients with floats only send that.
 #[derive(Clone, Copy, Debug)]
 pub struct Whole(pub i64);
 
-/// Past it, a float no longer says which whole number is meant.
+/// Above this, a float cannot represent every integer.
 const WHOLE_FLOAT_MAX: f64 = (1_i64 << f64::MANTISSA_DIGITS) as f64;
 
 impl<'de> Deserialize<'de> for Whole {
@@ -337,7 +336,7 @@ impl JsonSchema for Whole {
     }
 }
 
-// What an entity is; no description, as above.
+// An entity's type; no description, as above.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]

@@ -1,6 +1,5 @@
-//! What must not stand in the address of a program's request: a token, since
-//! addresses are kept in logs and histories. It is refused even where it would
-//! open something, so that nobody comes to rely on it.
+//! Refuses tokens in the URL of an API request, since URLs are kept in logs and histories. Even a valid token
+//! is refused, so that nobody comes to rely on it.
 
 use axum::extract::{Request, State};
 use axum::http::StatusCode;

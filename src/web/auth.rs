@@ -1,5 +1,5 @@
-//! Who is asking: an agent by its token, or a person by a web session. The two
-//! never mix: the API reads no cookie, and a page no token.
+//! Authentication: an agent by its token, or a person by a web session. The two never mix: the API reads no
+//! cookie, and a page no token.
 
 use app::view::FormState;
 use axum::extract::{FromRequestParts, Request, State};
@@ -16,7 +16,7 @@ use super::{AppState, session};
 use crate::accounts::{AgentAccess, ExternalId, Role, Token, TokenRefusal, User, UserId, Viewer};
 use crate::db::actor::{self, Refusal};
 
-/// Where a web session keeps its user.
+/// The key of the user id in a web session.
 pub const SESSION_USER: &str = "user_id";
 
 impl FromRequestParts<AppState> for AgentAccess {
@@ -30,14 +30,14 @@ impl FromRequestParts<AppState> for AgentAccess {
             slot.put(call);
         }
         match has_waited {
-            // It may have been revoked meanwhile.
+            // The token may have been revoked while the call waited.
             true => authenticate(&parts.headers, state).await,
             false => Ok(access),
         }
     }
 }
 
-/// What the token opens, for whom `Keepsake-User` names where it is an operator's.
+/// Verifies the token. For an operator's token, `Keepsake-User` names the user.
 async fn authenticate(headers: &HeaderMap, state: &AppState) -> Result<AgentAccess, Problem> {
     let origin = state.public_url.origin();
     let token = bearer_token(headers).map_err(|(code, detail)| {
@@ -53,7 +53,7 @@ async fn authenticate(headers: &HeaderMap, state: &AppState) -> Result<AgentAcce
     Ok(access)
 }
 
-/// Why a token opens nothing, and where another is made.
+/// The error for a refused token, with the page where a new one is made.
 pub fn refused(refusal: TokenRefusal, origin: &str) -> Problem {
     let problem = Problem::from(refusal);
     if !refusal.asks_for_a_new_token() {
@@ -63,7 +63,7 @@ pub fn refused(refusal: TokenRefusal, origin: &str) -> Problem {
     Problem { detail, ..problem }
 }
 
-/// Otherwise a code, and what is wrong.
+/// The token, or an error code and its message.
 fn bearer_token(headers: &HeaderMap) -> Result<Token, (&'static str, &'static str)> {
     let Some(header) = headers.get(header::AUTHORIZATION) else {
         return Err(("missing_token", "No token was sent."));
@@ -77,7 +77,7 @@ fn bearer_token(headers: &HeaderMap) -> Result<Token, (&'static str, &'static st
         .ok_or(("malformed_token", "This is not a whole token."))
 }
 
-/// Whom a service token is to act for.
+/// The user that a service token acts for.
 fn named_user(headers: &HeaderMap) -> Result<Option<ExternalId>, Problem> {
     let mut named = headers.get_all(ExternalId::HEADER).iter();
     let Some(header) = named.next() else {
@@ -96,7 +96,7 @@ fn named_user(headers: &HeaderMap) -> Result<Option<ExternalId>, Problem> {
     Ok(Some(external))
 }
 
-/// The person who is signed in, for pages behind the sign-in.
+/// The signed-in person, for pages that require sign-in.
 #[derive(Clone, Debug)]
 pub struct SignedIn(pub User);
 
@@ -106,15 +106,15 @@ impl SignedIn {
     }
 }
 
-/// What the session of a request leads to.
+/// Who a request's web session belongs to.
 #[derive(Clone, Debug)]
 pub enum Visitor {
     Stranger,
     SignedIn(SignedIn),
 }
 
-/// Finds out who is visiting and leaves it in the request. While the database
-/// is away nobody can be told from anybody, and the answer says so.
+/// Identifies the visitor and adds it to the request. While the database is unavailable, nobody can be
+/// identified, and the answer says so.
 pub async fn identify_visitor(
     State(state): State<AppState>,
     session: Session,
@@ -141,7 +141,7 @@ pub async fn identify_visitor(
     }
 }
 
-/// Instead of whatever a handler made of it: they were let in, and could not act any more.
+/// Replaces the handler's response: the person was signed in, but has lost the permission to act since.
 async fn refuse(state: &AppState, refusal: Refusal) -> Response {
     let problem = Problem::from(refusal);
     if refusal != Refusal::SignedOut {
@@ -155,12 +155,12 @@ async fn refuse(state: &AppState, refusal: Refusal) -> Response {
     after_form(state, Visitor::Stranger, "/login", form, problem.status).await
 }
 
-/// What a program's request does is done on the authority of its token, once that is known.
+/// Opens the scope in which an API request acts with its token's authority, once that is known.
 pub async fn scope_agent(State(state): State<AppState>, request: Request, next: Next) -> Response {
     actor::scope(None, &state.clock, next.run(request)).await.0
 }
 
-/// The visitor, and where they are signed in their turn.
+/// The visitor, and the call's place in the queue if they are signed in.
 async fn admit(state: &AppState, session: &Session) -> Result<(Visitor, Option<Call>), Problem> {
     let visitor = find_visitor(state, session).await?;
     let Visitor::SignedIn(signed_in) = &visitor else {
@@ -174,7 +174,7 @@ async fn admit(state: &AppState, session: &Session) -> Result<(Visitor, Option<C
     Ok((visitor, Some(call)))
 }
 
-/// Where there is no page to say it on.
+/// For errors that occur before a page can be rendered.
 fn in_plain_text(problem: Problem) -> Response {
     let retry_after = problem.retry_after_s().unwrap_or_default().to_string();
     let headers = [(header::RETRY_AFTER, retry_after)];
@@ -202,7 +202,7 @@ async fn find_visitor(state: &AppState, session: &Session) -> Result<Visitor, Pr
     })
 }
 
-/// Sends strangers to the sign-in page, and back afterwards.
+/// Redirects strangers to the sign-in page, and back afterwards.
 impl<S: Send + Sync> FromRequestParts<S> for SignedIn {
     type Rejection = Redirect;
 
@@ -214,8 +214,7 @@ impl<S: Send + Sync> FromRequestParts<S> for SignedIn {
     }
 }
 
-/// The admin who is signed in. Strangers are sent to the sign-in page; for a
-/// member it is as if the form were not there.
+/// The signed-in admin. Strangers are redirected to the sign-in page; members get a 404.
 #[derive(Clone, Debug)]
 pub struct Admin(pub SignedIn);
 
@@ -247,8 +246,8 @@ fn sign_in_url(parts: &Parts) -> String {
     }
 }
 
-/// Refuses a form that another site posted with the visitor's cookie. Browsers
-/// say where a request comes from: `Sec-Fetch-Site`, and `Origin` before it.
+/// Prevents CSRF: refuses a form that another site posted with the visitor's cookie. Browsers send
+/// `Sec-Fetch-Site`, or at least `Origin`.
 pub async fn check_origin(
     State(state): State<AppState>,
     request: Request,

@@ -1,8 +1,8 @@
-//! How many calls of one user, or of one operator with all its users, are worked on at once: the
-//! rest wait their turn, first come first served, and past that calls are refused. So one token
-//! can take a bounded part of the database's connections and slows down its owner alone.
+//! Limits the concurrent calls of one user, or of one operator with all its users: further calls wait in
+//! order, and beyond that they are refused with 429. So one token uses a bounded share of the database
+//! connections, and slows down only its owner.
 //!
-//! Counted in this server's memory; whoever has no call under way takes none of it.
+//! Counted in this server's memory; a caller without calls uses none.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,16 +22,16 @@ use super::held::HeldBody;
 use crate::accounts::{TokenOwner, UserId};
 use crate::metrics;
 
-/// Calls of one caller that run at once (DESIGN §11) …
+/// Concurrent calls of one caller (DESIGN §11),
 const RUNNING_MAX: usize = 4;
-/// … and those that may wait for one of them to end.
+/// and those that may wait.
 const WAITING_MAX: usize = 32;
-/// A call whose client hung up counts for so long: PostgreSQL may still be at its statement.
+/// How long an abandoned call still counts: PostgreSQL may still run its statement.
 const ABANDONED_FOR: Duration = Duration::from_secs(1);
 const RETRY_AFTER_S: u64 = 1;
 
-/// Who is counted together. A person in the browser is counted apart from their agents, so that
-/// an agent that runs wild can still be stopped there.
+/// Whose calls are counted together. A person's browser is counted separately from their agents, so that a
+/// runaway agent can still be stopped there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Caller {
     Agent(TokenOwner),
@@ -44,18 +44,18 @@ pub struct Calls(Arc<Mutex<HashMap<Caller, Queue>>>);
 /// The calls of one caller.
 struct Queue {
     running: Arc<Semaphore>,
-    /// Running and waiting.
+    /// Running and waiting calls.
     count: usize,
 }
 
 impl Calls {
-    /// Waits until the call may run. It does until what this returns is dropped.
+    /// Waits until the call may run. Its place is held until the returned value is dropped.
     pub async fn begin(&self, caller: Caller) -> Result<Call, Problem> {
         let (place, running) = self.take_place(caller).ok_or_else(|| {
             metrics::call_refused();
             too_many_calls()
         })?;
-        // It is never closed.
+        // The semaphore is never closed.
         let permit = running.clone().try_acquire_owned().ok();
         let has_waited = permit.is_none();
         let permit = match permit {
@@ -121,16 +121,16 @@ impl Drop for Place {
     }
 }
 
-/// A call that runs.
+/// A running call.
 pub struct Call {
     held: Mutex<Option<(Option<OwnedSemaphorePermit>, Place)>>,
-    /// What the caller may do can have changed meanwhile.
+    /// If true, check the caller's permissions again: they may have changed.
     pub has_waited: bool,
     is_finished: AtomicBool,
 }
 
 impl Call {
-    /// It only waits from now on: another may run in its place. It stays one of those that are counted.
+    /// Lets another call of the caller run while this one only waits. It still counts.
     pub fn wait(&self) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((permit, _)) = held.as_mut() {
@@ -138,12 +138,12 @@ impl Call {
         }
     }
 
-    /// It has its answer: nothing of it runs on.
+    /// Marks the call as answered: no statement of it is running.
     pub fn finish(&self) {
         self.is_finished.store(true, Ordering::Relaxed);
     }
 
-    /// The answer, which is part of the call until it is sent or its client has gone.
+    /// The response, which holds the call until it is sent or the client disconnects.
     pub fn answered(self, response: Response) -> Response {
         self.finish();
         if response.body().is_end_stream() {
@@ -172,8 +172,8 @@ impl Drop for Call {
     }
 }
 
-/// Where whoever finds out who calls puts the [`Call`]. It is part of the request, so that a
-/// call ends with whatever works on it last.
+/// Receives the [`Call`] from the authentication. It is an extension of the request, so that a call lasts as
+/// long as its last user.
 #[derive(Clone, Default)]
 pub struct CallSlot(Arc<OnceLock<Call>>);
 
@@ -182,7 +182,7 @@ impl CallSlot {
         self.0.set(call).ok();
     }
 
-    /// As [`Call::wait`].
+    /// See [`Call::wait`].
     pub fn wait(&self) {
         if let Some(call) = self.0.get() {
             call.wait();
@@ -190,7 +190,7 @@ impl CallSlot {
     }
 }
 
-/// For requests with a token: the handler reads who calls.
+/// For requests with a token: the handler authenticates the caller.
 pub async fn hold(mut request: Request, next: Next) -> Response {
     let slot = CallSlot::default();
     request.extensions_mut().insert(slot.clone());
@@ -244,7 +244,7 @@ mod tests {
         );
         let first = (&mut waiting[0]).now_or_never().expect("its turn");
         assert!(first.is_ok());
-        // Whoever stops waiting gives their place away.
+        // Dropping a waiting call frees its place.
         waiting.pop();
         assert!(
             calls.begin(ANNA).now_or_never().is_none(),

@@ -1,6 +1,5 @@
-//! Where a request comes from on the network: the peer of its connection, or,
-//! where that is a proxy which the admin has named, the address that the proxy
-//! says it passed on. What anybody else says in a header is not heeded.
+//! The client's network address: the peer of the connection, or the forwarded address if the peer is a proxy
+//! that the admin has named. Forwarded headers of anybody else are ignored.
 
 use std::convert::Infallible;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -27,8 +26,8 @@ impl FromRequestParts<AppState> for ClientAddress {
     }
 }
 
-/// Each proxy adds whom it was called by at the end: read from there, the first that
-/// is no trusted proxy is the client, and what stands before it is its own invention.
+/// Each proxy appends the address that called it. Read from the end, the first address that is not a trusted
+/// proxy is the client's; anything before it may be forged.
 fn client(peer: IpAddr, headers: &HeaderMap, proxies: &TrustedProxies) -> IpAddr {
     let mut known = peer.to_canonical();
     let lines = headers.get_all(FORWARDED_FOR).iter();
@@ -76,9 +75,9 @@ mod tests {
         const PROXIES: &str = "127.0.0.1, 10.0.0.0/8,2001:db8:f::/48";
         for (peer, forwarded, expected) in [
             ("127.0.0.1", &["203.0.113.9"][..], "203.0.113.9"),
-            // Nobody named the peer a proxy.
+            // The peer is not a trusted proxy.
             ("198.51.100.1", &["203.0.113.9"], "198.51.100.1"),
-            // The client's own invention stands to the left.
+            // Entries to the left may be forged by the client.
             ("127.0.0.1", &["1.1.1.1, 203.0.113.9"], "203.0.113.9"),
             (
                 "127.0.0.1",
@@ -90,14 +89,14 @@ mod tests {
                 &["127.0.0.1, 203.0.113.9, 10.1.2.3"],
                 "203.0.113.9",
             ),
-            // Nothing but proxies: the farthest of them.
+            // Only proxies: the farthest one.
             ("127.0.0.1", &["10.0.0.1, 10.0.0.2"], "10.0.0.1"),
             ("127.0.0.1", &[], "127.0.0.1"),
             ("127.0.0.1", &["203.0.113.9:4711"], "203.0.113.9"),
             ("127.0.0.1", &["[2001:db8::7]:4711"], "2001:db8::7"),
             ("2001:db8:f::1", &["2001:db8::7"], "2001:db8::7"),
             ("::ffff:10.0.0.1", &["::ffff:203.0.113.9"], "203.0.113.9"),
-            // What cannot be read is not passed over: who stands left of it is not known.
+            // An invalid entry is not skipped: what is left of it is unknown.
             ("127.0.0.1", &["203.0.113.9, unknown"], "127.0.0.1"),
             ("127.0.0.1", &["203.0.113.9, , 10.0.0.1"], "10.0.0.1"),
         ] {

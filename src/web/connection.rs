@@ -1,5 +1,5 @@
-//! One connection of a client: how long it may take to send a request, to be silent between two,
-//! and to take its answer. A connection over that is closed, so that nobody holds one for nothing.
+//! Timeouts of one client connection: for sending a request, for being idle between requests, and for reading
+//! the answer. A connection that exceeds one is closed, so that idle clients do not use up the connections.
 
 use std::io;
 use std::pin::Pin;
@@ -16,15 +16,14 @@ use tokio::time::{Instant, Sleep, sleep};
 
 #[derive(Clone, Copy, Debug)]
 pub struct ConnectionLimits {
-    /// Connections that are open at once; those that come wait in the kernel.
+    /// Maximum open connections; further ones wait in the kernel's backlog.
     pub count: usize,
-    /// From the first byte of a request, or the beginning of the connection, to the end of its
-    /// headers.
+    /// From the first byte of a request, or the start of the connection, to the end of the headers.
     pub head: Duration,
-    /// Between two requests. Longer than proxies keep a connection, which would otherwise send a
-    /// request on one that is being closed.
+    /// Between two requests. Longer than proxies keep connections, so that a proxy never sends a request on a
+    /// connection that is being closed.
     pub idle: Duration,
-    /// In which a client takes nothing of its answer.
+    /// How long a client may read nothing of its answer.
     pub stalled: Duration,
 }
 
@@ -39,14 +38,14 @@ impl Default for ConnectionLimits {
     }
 }
 
-/// Lives until a client has said its first word, or has gone.
+/// Held until a client has sent its first byte, or has disconnected.
 pub(super) struct Silence;
 
-/// Whether a request is being answered, as whoever answers says.
+/// Whether a request is being answered.
 #[derive(Default)]
 pub(super) struct Answering {
     is_so: AtomicBool,
-    /// Of the connection, which has to look at its deadline when the answer has ended.
+    /// Wakes the connection when the answer has ended, since its deadline changes then.
     reader: AtomicWaker,
 }
 
@@ -61,7 +60,7 @@ impl Answering {
     }
 }
 
-/// What a connection is at.
+/// The state of a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Idle,
@@ -76,9 +75,9 @@ pub struct Connection {
     limits: ConnectionLimits,
     answering: Arc<Answering>,
     phase: Phase,
-    /// Of [`Phase::Idle`] and [`Phase::Head`].
+    /// The deadline of [`Phase::Idle`] and [`Phase::Head`].
     deadline: Pin<Box<Sleep>>,
-    /// Runs while the client takes nothing.
+    /// Runs while the client reads nothing.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
@@ -101,7 +100,7 @@ impl Connection {
         }
     }
 
-    /// For whoever answers: it begins at the end of a request's headers.
+    /// For the answering task: set from the end of a request's headers.
     pub(super) fn answering(&self) -> Arc<Answering> {
         self.answering.clone()
     }
@@ -111,7 +110,7 @@ impl Connection {
         self.deadline.as_mut().reset(Instant::now() + limit);
     }
 
-    /// What was written, or an error where the client has taken nothing for too long.
+    /// The bytes written, or an error if the client has read nothing for too long.
     fn unless_stalled(
         &mut self,
         context: &mut Context<'_>,
@@ -119,7 +118,7 @@ impl Connection {
     ) -> Poll<io::Result<usize>> {
         if written.is_ready() {
             self.stalled = None;
-            // The rest of an answer, on a slow network.
+            // The end of an answer on a slow network.
             if self.phase == Phase::Idle {
                 self.enter(Phase::Idle, self.limits.idle);
             }

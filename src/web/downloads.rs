@@ -1,5 +1,5 @@
-//! Files that a browser saves: a person's export, as it is read, a receipt, the text of a document, and the script that
-//! connects programs. They change nothing.
+//! Downloads: a person's export, a receipt, the text of a document, and the script that connects programs.
+//! They change nothing.
 
 use app::view::DocumentFilters;
 use axum::Json;
@@ -22,7 +22,7 @@ use crate::export::Export;
 pub async fn export(State(state): State<AppState>, signed_in: SignedIn) -> Response {
     let now = state.clock.now();
     let mut export = Export::new(&state.db.with_job_timeout(), signed_in.0.id, now);
-    // Before anything is answered, so that a database that is away is told as such.
+    // Read before the response begins, so that a database error can still set its status.
     let first = match export.next().await {
         Ok(first) => first.unwrap_or_default(),
         Err(error) => return Problem::from(error).into_response(),
@@ -48,7 +48,7 @@ pub async fn export(State(state): State<AppState>, signed_in: SignedIn) -> Respo
     response
 }
 
-/// The script that connects a program which runs agents (docs/connect.md); the same for everybody.
+/// The script that connects a program that runs agents (docs/connect.md); the same for all users.
 pub async fn connect() -> impl IntoResponse {
     const SCRIPT: &str = include_str!("../../clients/connect/keepsake_connect.py");
     (
@@ -57,14 +57,14 @@ pub async fn connect() -> impl IntoResponse {
     )
 }
 
-/// For whoever holds its id.
+/// For anyone who has the receipt's id.
 pub async fn receipt(State(state): State<AppState>, Path(id): Path<String>) -> Response {
     let found = match erasure::find_receipt(&state.db, &id).await {
         Ok(found) => found,
         Err(error) => return Problem::from(error).into_response(),
     };
     let Some(receipt) = found else {
-        return (StatusCode::NOT_FOUND, "There is no such receipt.\n").into_response();
+        return (StatusCode::NOT_FOUND, "No such receipt.\n").into_response();
     };
     let rfc3339 = |at: time::OffsetDateTime| at.format(&Rfc3339).unwrap_or_default();
     let document = json!({
@@ -83,7 +83,7 @@ pub async fn receipt(State(state): State<AppState>, Path(id): Path<String>) -> R
     ([(header::CONTENT_DISPOSITION, name)], Json(document)).into_response()
 }
 
-/// As it was written, at the revision that the address names.
+/// The original text at the revision in the URL.
 pub async fn document(
     State(state): State<AppState>,
     signed_in: SignedIn,
@@ -111,7 +111,7 @@ pub async fn document(
     response
 }
 
-/// By its last name: what ASCII has of it, and all of it (RFC 6266).
+/// The `Content-Disposition` with the file's name: an ASCII version, and the full name (RFC 6266).
 fn attached(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or_default();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ' ');

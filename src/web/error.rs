@@ -1,9 +1,9 @@
-//! Errors into responses, in one table, logged once, here. The domain has small
-//! enums; a door for programs answers `application/problem+json` (RFC 9457)
-//! with a stable `code`, a page says the same sentence beside its form.
+//! Maps errors to responses, in one table, and logs them once, here. Domain errors are small enums; an API
+//! endpoint answers `application/problem+json` (RFC 9457) with a stable `code`, and a page shows the same
+//! sentence beside its form.
 //!
-//! Which to use: in a handler of the API return [`Problem`]; `?` turns the
-//! domain's errors into it. Nothing here ever repeats what the caller sent.
+//! Handlers of the API return [`Problem`]; `?` converts domain errors into it. Nothing here may repeat what
+//! the caller sent.
 
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -32,20 +32,20 @@ pub fn database_timeout() -> Problem {
     )
 }
 
-/// One answer that says what was wrong and what would be accepted.
+/// An error response: what is wrong, and what is accepted.
 #[derive(Clone, Debug)]
 pub struct Problem {
     pub status: StatusCode,
     pub code: &'static str,
     pub detail: String,
     pub field: Option<String>,
-    /// For whoever was too quick.
+    /// When a throttled caller may retry.
     pub wait_s: Option<u64>,
-    /// What is there, where that is not what was expected.
+    /// The current state, if it differs from the expected one.
     pub current: Option<Box<Value>>,
 }
 
-/// After which a server that is busy or cannot reach its database is asked again.
+/// Retry delay while the server is busy or cannot reach its database.
 pub const RETRY_AFTER_S: u64 = 2;
 
 impl Problem {
@@ -67,13 +67,13 @@ impl Problem {
         }
     }
 
-    /// What `Retry-After` says, where it says something.
+    /// The value of `Retry-After`, if any.
     pub fn retry_after_s(&self) -> Option<u64> {
         let is_passing = self.status == StatusCode::SERVICE_UNAVAILABLE;
         self.wait_s.or(is_passing.then_some(RETRY_AFTER_S))
     }
 
-    /// As RFC 9457 has it, with `code` and `field` besides.
+    /// As in RFC 9457, with `code` and `field` in addition.
     pub fn document(&self) -> Value {
         let mut document = json!({
             "type": "about:blank",
@@ -299,8 +299,7 @@ impl From<AccountError> for Problem {
     }
 }
 
-/// The kind of error and where it struck; never PostgreSQL's own words, which
-/// quote values.
+/// Logs the kind of error and where it occurred; never PostgreSQL's message, which quotes values.
 fn log_database_error(error: &sqlx::Error) {
     match error {
         sqlx::Error::Database(e) => tracing::error!(

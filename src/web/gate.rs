@@ -1,5 +1,5 @@
-//! The door that connections come in by. When it closes, nobody who stands before it
-//! is turned away: whom the kernel has let in is served, and then nobody comes.
+//! Accepts connections. On shutdown no client is cut off: connections that the kernel has accepted are
+//! served, and new ones are refused.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,18 +15,18 @@ use tokio::time::{Instant, sleep};
 
 use super::connection::{Connection, ConnectionLimits, Silence};
 
-/// Whoever came before the door closed has this long to say what they want.
+/// How long a connection accepted before the shutdown may take to send its first byte.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 const LOOK_EVERY: Duration = Duration::from_millis(10);
-/// A connection that had begun as the door closed is made by then.
+/// Handshakes in progress at the shutdown have ended by then.
 const LAST_STEPS: Duration = Duration::from_millis(100);
 
 pub struct Gate {
     listener: Option<TcpListener>,
     limits: ConnectionLimits,
-    /// Of the connections that may be open at once.
+    /// Permits for open connections.
     places: Arc<Semaphore>,
-    /// Those who were let in as it closed.
+    /// Connections that were accepted during the shutdown.
     last: VecDeque<(TcpStream, SocketAddr)>,
     silent: Silent,
     asked: watch::Receiver<bool>,
@@ -40,8 +40,8 @@ pub struct GateHandle {
 }
 
 impl GateHandle {
-    /// Returns when nobody can come in any more, and all who did have begun to ask for
-    /// something, or had [`LAST_WORDS`] to.
+    /// Returns once no connection can come in, and all accepted ones have sent a byte or exceeded
+    /// [`LAST_WORDS`].
     pub async fn close(self) {
         self.ask.send(true).ok();
         let silent = self.closed.await.unwrap_or_default();
@@ -51,7 +51,7 @@ impl GateHandle {
     }
 }
 
-/// When each came who has not said a word, oldest first; and those who since have.
+/// Connections that had sent nothing when they were added, oldest first, with the time they came.
 type Silent = VecDeque<(Instant, Weak<Silence>)>;
 
 fn is_waited_for((came, silence): &(Instant, Weak<Silence>)) -> bool {
@@ -89,8 +89,8 @@ impl Gate {
         (connection, peer)
     }
 
-    /// The next connection, and its peer. While as many are open as may be, the kernel keeps
-    /// those that come.
+    /// The next connection and its peer. At the limit of open connections, further ones wait in the kernel's
+    /// backlog.
     pub async fn accept(&mut self) -> (Connection, SocketAddr) {
         loop {
             if let Some(waiting) = self.last.pop_front() {
@@ -104,7 +104,7 @@ impl Gate {
             };
             let places = self.places.clone();
             let accepted = async {
-                // It is never closed.
+                // The semaphore is never closed.
                 let place = places.acquire_owned().await.ok();
                 (Listener::accept(listener).await, place)
             };
@@ -119,8 +119,8 @@ impl Gate {
         }
     }
 
-    /// The kernel completes connections by itself, and closing resets those that nobody has
-    /// taken yet: so none is begun from now on, and those that had been are taken.
+    /// The kernel completes handshakes by itself, and closing the socket resets those that were not accepted.
+    /// So this first stops new handshakes, then accepts the completed ones.
     async fn shut(&mut self) {
         let Some(listener) = self.listener.take() else {
             return;
@@ -141,14 +141,13 @@ impl Gate {
     }
 }
 
-/// The kernel drops what would begin a connection (SYN); who sent it asks again a second
-/// later, and is refused then.
+/// Drops SYN packets in the kernel; the client retries a second later, and is refused then.
 #[cfg(target_os = "linux")]
 fn begin_no_more(listener: &TcpListener) -> io::Result<()> {
     use socket2::{SockFilter, SockRef};
     const FLAGS_OF_TCP_HEADER: u32 = 13;
     const SYN: u32 = 2;
-    // Classic BPF: load the byte of flags; where SYN is set keep nothing, else all.
+    // Classic BPF: load the flags byte; if SYN is set drop the packet, else keep it.
     SockRef::from(listener).attach_filter(&[
         SockFilter::new(0x30, 0, 0, FLAGS_OF_TCP_HEADER),
         SockFilter::new(0x45, 0, 1, SYN),
@@ -170,7 +169,7 @@ mod tests {
 
     use super::*;
 
-    /// The address of a gate, which lets in whoever comes and hears the first byte of each.
+    /// The address of a gate that accepts every connection and echoes its first byte.
     async fn open(address: &str) -> (SocketAddr, GateHandle, JoinHandle<()>) {
         let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -203,7 +202,7 @@ mod tests {
             assert_eq!(early.read_u8().await.unwrap(), 7);
             closing.await.unwrap();
             assert!(came.elapsed() < LAST_WORDS);
-            // Not let in by the kernel and then cut off: refused, so that nothing was sent.
+            // Refused, not accepted by the kernel and then reset, so no request can be lost.
             let refused = late.await.unwrap().unwrap_err();
             assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
             serving.abort();

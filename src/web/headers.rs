@@ -1,4 +1,4 @@
-//! Headers that every answer carries, and the policy that pages carry besides.
+//! Headers of every response, and the content security policy of pages.
 
 use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue, header};
@@ -25,7 +25,7 @@ pub async fn secure(request: Request, next: Next) -> Response {
     for (name, value) in ALWAYS {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    // Memory is nobody's to keep; static files say otherwise for themselves.
+    // Responses contain memory, so caches must not store them; static files override this.
     headers
         .entry(header::CACHE_CONTROL)
         .or_insert(HeaderValue::from_static("no-store"));
@@ -37,7 +37,7 @@ pub async fn secure(request: Request, next: Next) -> Response {
     response
 }
 
-/// For a page whose scripts carry this nonce.
+/// The policy of a page whose scripts have this nonce.
 pub fn page_policy(nonce: &str) -> String {
     format!(
         "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic' 'wasm-unsafe-eval'; \

@@ -1,5 +1,5 @@
-//! `/livez`: the process answers. `/readyz`: it can serve, or which part cannot. It
-//! answers in time whatever the database does, and tells nothing of users or endpoints.
+//! `/livez`: the process is alive. `/readyz`: it can serve, or which part cannot. It answers in bounded time,
+//! and reveals nothing about users or endpoints.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,39 +17,39 @@ use crate::db::Schema;
 use crate::embedding::{BuiltinState, SystemProviderState};
 use crate::queue;
 
-/// All of the database's answers come within this, or it counts as away.
+/// After this time the database counts as unavailable.
 const ASK_TIMEOUT: Duration = Duration::from_millis(1_500);
-/// Workers say every 5 s that they live.
+/// Workers renew their lease every 5 s.
 const WORKER_SILENT_MAX: time::Duration = time::Duration::seconds(60);
-/// A disk that does not say how full it is, is left out.
+/// A disk that does not answer in time is left out.
 const DISK_TIMEOUT: Duration = Duration::from_millis(200);
 const DISK_FREE_MIN_BYTES: u64 = 1 << 30;
 
-/// Where jobs are worked off.
+/// Where jobs run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Workers {
     Here,
-    /// By `keepsake work`.
+    /// In `keepsake work`.
     Elsewhere,
 }
 
-/// How this process stands, for whoever looks after it.
+/// The state of this process, for monitoring.
 #[derive(Clone, Default)]
 pub struct Readiness(Arc<Standing>);
 
 #[derive(Default)]
 struct Standing {
-    /// Turned once: from serving to draining.
+    /// Changes once, from serving to draining.
     draining: AtomicBool,
     about: About,
 }
 
-/// What a process is told at its start.
+/// What a process knows from its start.
 #[derive(Default)]
 pub struct About {
-    /// `None`: nobody expects workers.
+    /// `None`: no workers are expected.
     pub workers: Option<Workers>,
-    /// Whose disk must not run full.
+    /// Its disk is checked for free space.
     pub data_dir: Option<PathBuf>,
 }
 
@@ -61,7 +61,7 @@ impl Readiness {
         }))
     }
 
-    /// From now on `/readyz` is 503, so that a balancer sends nobody here.
+    /// Makes `/readyz` return 503, so that load balancers send no more requests.
     pub fn drain(&self) {
         self.0.draining.store(true, Ordering::Relaxed);
     }
@@ -71,7 +71,7 @@ impl Readiness {
     }
 }
 
-/// Each part in a word. What serving does not need is a warning.
+/// Each part's state. Parts that serving does not need only cause warnings.
 #[derive(Serialize)]
 struct Report {
     ready: bool,
@@ -84,7 +84,7 @@ struct Report {
     builtin_model: &'static str,
     system_provider: &'static str,
     disk: &'static str,
-    /// Names of the parts above that keep it from serving.
+    /// The parts that keep it from serving.
     not_ready: Vec<&'static str>,
     warnings: Vec<&'static str>,
 }
@@ -121,9 +121,8 @@ impl Report {
             Schema::Ahead => "ahead",
         };
         if fitness.schema == Schema::Ahead {
-            self.warnings.push(
-                "a newer Keepsake has brought the database further; start that version here too",
-            );
+            self.warnings
+                .push("a newer Keepsake has migrated the database; start that version here too");
         }
         self.vector_extension = if fitness.has_vector {
             "ready"
@@ -153,7 +152,7 @@ impl Report {
             _ => "silent",
         };
         if self.worker == "silent" {
-            self.warnings.push("no worker has been heard of for a minute, so vectors are not made: start `keepsake work`, or serve without --no-worker");
+            self.warnings.push("no worker has reported for a minute, so nothing is embedded: start `keepsake work`, or serve without --no-worker");
         }
     }
 
@@ -164,7 +163,7 @@ impl Report {
             SystemProviderState::Failing => "failing",
         };
         if provider == SystemProviderState::Failing {
-            self.warnings.push("the system's llama.cpp makes no vectors for some users just now; the page Admin says why");
+            self.warnings.push("the system llama.cpp has stopped embedding for some users; the page Admin shows why");
         }
     }
 
@@ -187,7 +186,7 @@ impl Report {
         };
         self.disk = if disk.f_bavail.saturating_mul(disk.f_frsize) < DISK_FREE_MIN_BYTES {
             self.warnings
-                .push("less than 1 GiB is free where the data folder lies");
+                .push("less than 1 GiB is free on the data folder's disk");
             "low"
         } else {
             "ready"
@@ -208,7 +207,7 @@ impl Report {
             .map(|(name, _)| name)
             .collect();
         if self.database == "unavailable" {
-            // What could not be asked is not what is missing.
+            // Parts that could not be checked do not count as failed.
             not_ready.retain(|name| matches!(*name, "server" | "database"));
         }
         self.ready = not_ready.is_empty();

@@ -1,5 +1,4 @@
-//! A response body that owns a guard: the guard is dropped when the body is sent or its client
-//! has gone.
+//! A response body that owns a guard, which is dropped when the body is sent or the client has disconnected.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

@@ -1,6 +1,6 @@
-//! Under which names the pages answer. A stranger's page can have its own name resolve to this
-//! machine (DNS rebinding) and is then of the same origin as ours: on a fresh local server it could
-//! make the first admin. So a name must be one that its owner has chosen.
+//! Checks the host name that a page is requested under. With DNS rebinding, an attacker's page can resolve
+//! its own name to this machine and share our origin; on a fresh local server it could create the first
+//! admin. So only names that the owner has configured are served.
 
 use std::net::IpAddr;
 
@@ -12,8 +12,8 @@ use axum::response::Response;
 use super::AppState;
 use super::error::Problem;
 
-/// Refuses pages and forms under any name but the public URL's and loopback's. An IP address
-/// cannot be rebound; a request without a host comes from no browser.
+/// Refuses pages and forms under any name but the public URL's and loopback names. IP addresses cannot be
+/// rebound, and a request without a host does not come from a browser.
 pub async fn check(
     State(state): State<AppState>,
     request: Request,
@@ -21,7 +21,7 @@ pub async fn check(
 ) -> Result<Response, Problem> {
     let named = match request.headers().get(header::HOST) {
         Some(host) => host.to_str().ok(),
-        // HTTP/2 has it in the address.
+        // HTTP/2 has the host in the URI.
         None => Some(request.uri().host().unwrap_or_default()),
     };
     let public = state.public_url.host();
@@ -47,7 +47,7 @@ fn is_ours(named: &str, public: &str) -> bool {
         || name.parse::<IpAddr>().is_ok()
 }
 
-/// Without the port, an address of IPv6 without its brackets, a name without the root's dot.
+/// Removes the port, the brackets of an IPv6 address, and a trailing dot.
 fn name_of(host: &str) -> &str {
     if let Some((ip, rest)) = host.strip_prefix('[').and_then(|rest| rest.split_once(']'))
         && (rest.is_empty() || rest.starts_with(':'))

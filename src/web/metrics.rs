@@ -1,6 +1,6 @@
-//! `/metrics`, for Prometheus. It answers a scraper on this machine, and others by
-//! the token of `KEEPSAKE_METRICS_TOKEN`; for everybody else there is no such page. What
-//! needs the database is asked rarely and briefly, and left out while it is away.
+//! `/metrics`, for Prometheus. It answers scrapers on this machine, and others with the token
+//! `KEEPSAKE_METRICS_TOKEN`; everybody else gets a 404. Values from the database are queried rarely and with
+//! a short timeout, and left out while it is unavailable.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -16,15 +16,15 @@ use super::error::Problem;
 use crate::metrics::{self, Gauge};
 use crate::queue;
 
-/// The database has this long for all its figures.
+/// Timeout for all database values.
 const ASK_TIMEOUT: Duration = Duration::from_secs(1);
-/// And is asked for them this often at most, however many scrape.
+/// Minimum time between two queries, however many scrapers there are.
 const KEPT_FOR: Duration = Duration::from_secs(5);
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// The figures of the database, as they were asked last.
+/// The latest database values.
 #[derive(Default)]
-pub struct Asked(tokio::sync::Mutex<Option<(Instant, Vec<Gauge>)>>);
+pub struct DatabaseGauges(tokio::sync::Mutex<Option<(Instant, Vec<Gauge>)>>);
 
 pub async fn show(
     State(state): State<AppState>,
@@ -46,7 +46,7 @@ pub async fn show(
     ([(header::CONTENT_TYPE, OPEN_METRICS)], text).into_response()
 }
 
-/// What came through a proxy is not this machine's own, wherever the proxy runs.
+/// A forwarded request is not local, even if the proxy runs on this machine.
 fn may_see(state: &AppState, peer: Option<SocketAddr>, headers: &HeaderMap) -> bool {
     let was_forwarded = headers.keys().any(|name| {
         let name = name.as_str();
@@ -128,7 +128,7 @@ fn of_process(state: &AppState) -> Vec<Gauge> {
     gauges
 }
 
-/// The database's own figures, and whether it gave any.
+/// The database's values, and whether it answered.
 async fn of_database(state: &AppState) -> Vec<Gauge> {
     let mut kept = state.asked.0.lock().await;
     if let Some((asked_at, gauges)) = &*kept

@@ -1,5 +1,5 @@
-//! The edge: routes, who is asking, errors into responses. Logic that would be
-//! needed at a second door does not live here.
+//! The edge: routes, authentication, mapping of errors to responses. Logic that more than one interface needs
+//! belongs elsewhere.
 
 mod address;
 mod api;
@@ -49,7 +49,7 @@ pub use routes::router;
 pub use server::serve;
 pub use unread::BodyTime;
 
-/// What handlers share. Everything in it is cheap to clone.
+/// What handlers share. Every part is cheap to clone.
 #[derive(Clone, FromRef)]
 pub struct AppState {
     pub accounts: Accounts,
@@ -64,7 +64,7 @@ pub struct AppState {
     pub public_url: PublicUrl,
     pub site: Site,
     pub published: Arc<api::openapi::Published>,
-    pub asked: Arc<metrics::Asked>,
+    pub asked: Arc<metrics::DatabaseGauges>,
     pub metrics_token: Option<MetricsToken>,
     pub throttles: Arc<throttle::Throttles>,
     pub calls: calls::Calls,
@@ -92,7 +92,7 @@ impl AppState {
             public_url: parts.public_url,
             site: parts.site,
             published: Arc::new(published),
-            asked: Arc::new(metrics::Asked::default()),
+            asked: Arc::new(metrics::DatabaseGauges::default()),
             metrics_token: parts.metrics_token,
             throttles: Arc::new(throttle::Throttles::new()),
             calls: calls::Calls::default(),
@@ -102,7 +102,7 @@ impl AppState {
     }
 }
 
-/// What the state is made of; `wiring.rs` builds them.
+/// The parts of the state; `wiring.rs` builds them.
 pub struct Parts {
     pub accounts: Accounts,
     pub db: Db,
@@ -115,15 +115,15 @@ pub struct Parts {
     pub trusted_proxies: TrustedProxies,
     pub metrics_token: Option<MetricsToken>,
     pub site: Site,
-    /// Where uploads are put aside.
+    /// Where uploads are stored temporarily.
     pub data_dir: PathBuf,
 }
 
-/// The folder of stylesheet, icons and islands, and how Leptos is to name them.
+/// The folder of the stylesheet, icons and islands, and Leptos' options for it.
 #[derive(Clone)]
 pub struct Site {
     pub root: PathBuf,
-    /// Without them the pages are plain HTML.
+    /// Without islands, pages are plain HTML.
     pub islands_built: bool,
     pub leptos: LeptosOptions,
 }

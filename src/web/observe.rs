@@ -1,6 +1,5 @@
-//! What is seen of every request: a span with its template and an id, its time in the
-//! figures, a line when the server failed it. The address itself is nowhere: it may hold
-//! a query's words.
+//! Observes every request: a span with its route template and an id, its duration in the metrics, and a log
+//! line for a server error. The URL itself is never recorded: it may contain a query.
 
 use std::time::Instant;
 
@@ -19,11 +18,11 @@ use crate::metrics;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 const TRACE_PARENT: HeaderName = HeaderName::from_static("traceparent");
-/// An id that a client brings along is taken over up to this length.
+/// Maximum length of a client's own request id.
 const REQUEST_ID_CHARS_MAX: usize = 64;
-/// For what stands in no table of routes.
+/// For paths without a route.
 const UNMATCHED: &str = "unmatched";
-/// Their 503 is an answer, not a failure.
+/// A 503 here is an answer, not a failure.
 const READY: &str = "/readyz";
 
 pub async fn request(State(readiness): State<Readiness>, request: Request, next: Next) -> Response {
@@ -62,7 +61,7 @@ pub async fn request(State(readiness): State<Readiness>, request: Request, next:
     response
 }
 
-/// The client's own where it is short and plain, so that its log and ours meet.
+/// The client's id if it is short and plain, so that both logs can be matched.
 fn request_id(headers: &HeaderMap) -> HeaderValue {
     let is_plain = |id: &&HeaderValue| {
         let allowed = |b: &u8| b.is_ascii_alphanumeric() || b"-_.".contains(b);
@@ -75,7 +74,7 @@ fn request_id(headers: &HeaderMap) -> HeaderValue {
     HeaderValue::try_from(id).unwrap_or(HeaderValue::from_static("none"))
 }
 
-/// A client may make up methods, and figures must not grow with them.
+/// Unknown methods share one label, since clients can invent any number.
 fn method_name(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -89,22 +88,22 @@ fn method_name(method: &Method) -> &'static str {
     }
 }
 
-/// As it stands in the route table.
+/// The template in the route table.
 fn route_of(request: &Request) -> String {
     let matched = request.extensions().get::<MatchedPath>();
     let route = matched.map_or(UNMATCHED, MatchedPath::as_str);
-    // axum names the rest of a nested folder in its own way.
+    // Hides axum's internal wildcard of nested services.
     match route.split_once("/{*__private") {
         Some((folder, _)) => folder.to_owned(),
         None => route.to_owned(),
     }
 }
 
-/// An agent that traces its turns finds our part of them (W3C `traceparent`).
+/// Makes the span part of the caller's trace (W3C `traceparent`).
 fn continue_trace(span: &Span, headers: &HeaderMap) {
     if headers.contains_key(TRACE_PARENT) {
         let parent = TraceContextPropagator::new().extract(&Headers(headers));
-        // Without an exporter there is nothing to continue.
+        // Fails without an exporter, where there is no trace.
         let _ = span.set_parent(parent);
     }
 }

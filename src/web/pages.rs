@@ -1,5 +1,4 @@
-//! Renders the pages of `app`: gives each request its backend, its nonce and
-//! its policy.
+//! Renders the pages of `app`, with a backend, a nonce and a policy for each request.
 
 use std::sync::Arc;
 
@@ -36,7 +35,7 @@ pub async fn open_to_all(
     render(&state, visitor, FormState::default(), request).await
 }
 
-/// Whoever is signed in already goes on to the memory.
+/// Redirects to the memory page if already signed in.
 pub async fn sign_in(
     State(state): State<AppState>,
     Extension(visitor): Extension<Visitor>,
@@ -58,14 +57,14 @@ pub async fn not_found(
     response
 }
 
-/// For a form that is not this visitor's: as if its page were not there.
+/// A 404 for forms that this visitor may not use.
 pub async fn not_found_for(state: &AppState, signed_in: SignedIn) -> Response {
     let visitor = Visitor::SignedIn(signed_in);
     let form = FormState::default();
     after_form(state, visitor, "/no-such-page", form, StatusCode::NOT_FOUND).await
 }
 
-/// The page at `path` again, as the answer to a form that was posted.
+/// Renders the page at `path` as the response to a posted form.
 pub async fn after_form(
     state: &AppState,
     visitor: Visitor,
@@ -80,7 +79,7 @@ pub async fn after_form(
     response
 }
 
-/// When a handler panicked: a sentence, and nothing about why.
+/// The page after a panic: one sentence, without details.
 pub fn broken() -> Response {
     tracing::error!("a request handler panicked");
     (

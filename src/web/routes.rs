@@ -1,4 +1,4 @@
-//! The whole route table, grouped by who calls.
+//! The whole route table, grouped by caller.
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -18,7 +18,7 @@ use super::{
 };
 
 pub fn router(state: AppState) -> Router {
-    // Leptos spawns its tasks on the runtime it is told of; telling it twice does no harm.
+    // Leptos spawns its tasks on this runtime; setting it twice is harmless.
     any_spawner::Executor::init_tokio().ok();
     Router::new()
         .merge(probes())
@@ -35,7 +35,7 @@ pub fn router(state: AppState) -> Router {
         .with_state(state)
 }
 
-/// For whoever looks after the server.
+/// For monitoring.
 fn probes() -> Router<AppState> {
     Router::new()
         .route("/livez", get(health::livez))
@@ -221,7 +221,7 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/account/time-zone", post(forms::set_time_zone))
         .route("/data", get(pages::behind_sign_in))
         .route("/data/export", get(downloads::export))
-        // It goes to a file as it comes, and counts for itself.
+        // It is streamed to a file, with its own limit.
         .route(
             "/data/import",
             post(forms::data::import).layer(DefaultBodyLimit::disable()),
@@ -240,19 +240,29 @@ fn people(state: &AppState) -> Router<AppState> {
         )
 }
 
-/// Stylesheet, icons and islands; small, and asked for anew when they change.
+/// Stylesheet, icons and islands: small, and revalidated so that changes take effect.
 fn files(state: &AppState) -> Router<AppState> {
     let no_cache = SetResponseHeaderLayer::overriding(
         header::CACHE_CONTROL,
         HeaderValue::from_static("no-cache"),
     );
+    // Its name has its version.
+    let for_a_year = SetResponseHeaderLayer::overriding(
+        header::CACHE_CONTROL,
+        HeaderValue::from_static("public, max-age=31536000, immutable"),
+    );
     let root = &state.site.root;
+    let fonts = ServeDir::new(root.join("fonts"));
     let folder = ServeDir::new(root.join("pkg")).precompressed_gzip();
     let icon = ServeFile::new(root.join("favicon.svg")).precompressed_gzip();
     Router::new()
         .nest_service("/pkg", folder)
         .route_service("/favicon.svg", icon)
         .layer(no_cache)
+        .nest_service(
+            "/fonts",
+            ServiceBuilder::new().layer(for_a_year).service(fonts),
+        )
 }
 
 async fn no_such_endpoint() -> Problem {

@@ -1,5 +1,5 @@
-//! Answers what comes in by the gate: HTTP/1.1, each connection a task of its own. A request's
-//! handler ends with its connection, so that nobody works for a client that has gone.
+//! Serves the connections of the gate: HTTP/1.1, one task per connection. A request's handler is dropped with
+//! its connection, so that no work is done for a client that has disconnected.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -21,10 +21,10 @@ use super::connection::{Answering, Connection};
 use super::gate::Gate;
 use super::held::HeldBody;
 
-/// Of a request's line and headers, which wait in memory until they are complete.
+/// Limit of a request's line and headers, which are buffered until complete.
 const HEAD_BYTES_MAX: usize = 64 << 10;
 
-/// Until `drained` ends; then connections close after the answer they are at, and this returns
+/// Runs until `drained` completes; then each connection closes after its current answer, and this returns
 /// when all have.
 pub async fn serve(mut gate: Gate, router: Router, drained: impl Future<Output = ()>) {
     let (stop, stopped) = watch::channel(false);
@@ -77,7 +77,7 @@ async fn answer(
     }
 }
 
-/// From the end of a request's headers to the end of its answer.
+/// Lasts from the end of a request's headers to the end of its answer.
 struct UnderWay(Arc<Answering>);
 
 impl UnderWay {
@@ -110,7 +110,7 @@ mod tests {
 
     const HANG_GUARD: Duration = Duration::from_secs(60);
     const LONG: Duration = Duration::from_secs(600);
-    /// Long enough for a busy machine to send a request in.
+    /// Long enough for a busy machine to send a request.
     const SHORT: Duration = Duration::from_secs(1);
     const NO_LIMITS: ConnectionLimits = ConnectionLimits {
         count: 100,
@@ -120,8 +120,8 @@ mod tests {
     };
     const ASK: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
-    /// Answers on `/`, on `/slow` when it is told to, and on `/much` with more than fits a socket:
-    /// when that answer ends, it says so.
+    /// Answers on `/`, on `/slow` after a signal, and on `/much` with more than fits into a socket's buffer;
+    /// notifies when that answer ends.
     async fn start(limits: ConnectionLimits) -> (SocketAddr, Arc<Notify>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -179,7 +179,7 @@ mod tests {
             socket.write_all(begun).await.unwrap();
             assert_eq!(said(&mut socket).await, "");
         }
-        // The same, of the second request.
+        // The same for a second request.
         let mut socket = TcpStream::connect(address).await.unwrap();
         socket.write_all(ASK).await.unwrap();
         assert!(said(&mut socket).await.ends_with("done"));
@@ -216,7 +216,7 @@ mod tests {
         slow.write_all(b"POST /slow HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
             .await
             .unwrap();
-        // One that came later and says nothing is over its time, and so would the other be.
+        // A later connection that sends nothing times out, and so would the first.
         for _ in 0..2 {
             let mut silent = TcpStream::connect(address).await.unwrap();
             assert_eq!(said(&mut silent).await, "");
@@ -255,7 +255,7 @@ mod tests {
         assert!(said(&mut first).await.ends_with("done"));
         let mut second = TcpStream::connect(address).await.unwrap();
         second.write_all(ASK).await.unwrap();
-        // The first is answered again while the second waits.
+        // The first connection is served again while the second waits.
         first.write_all(ASK).await.unwrap();
         assert!(said(&mut first).await.ends_with("done"));
         let mut byte = [0];

@@ -1,5 +1,5 @@
-//! Web sessions in PostgreSQL, for tower-sessions. The id in the cookie is the
-//! key to an account, so what is kept is its SHA-256.
+//! Web sessions in PostgreSQL, for tower-sessions. The cookie's id gives access to an account, so only its
+//! SHA-256 is stored.
 
 use async_trait::async_trait;
 use sha2::{Digest, Sha256};
@@ -16,11 +16,11 @@ use crate::clock::SharedClock;
 use crate::db::Db;
 use crate::db::actor::Actor;
 
-/// Without a visit for so long, sign in again.
+/// A session expires after this time without a visit.
 const IDLE: time::Duration = time::Duration::days(30);
 
-/// `__Host-` ties the cookie to this host over https; plain http is served on
-/// loopback alone (`config`), where browsers would drop such a cookie.
+/// `__Host-` binds the cookie to this host over https. Plain http is served on loopback only (`config`),
+/// where browsers would reject such a cookie.
 pub fn layer(state: &AppState) -> SessionManagerLayer<PgSessionStore> {
     let is_https = state.public_url.is_https();
     SessionManagerLayer::new(PgSessionStore {
@@ -39,7 +39,7 @@ pub fn layer(state: &AppState) -> SessionManagerLayer<PgSessionStore> {
     .with_expiry(Expiry::OnInactivity(IDLE))
 }
 
-/// On whose authority a form of this web session acts.
+/// The authority of this web session's forms.
 pub fn actor(session: &Session, user: UserId) -> Option<Actor> {
     session.id().map(|id| Actor::Person {
         user,
@@ -62,7 +62,7 @@ impl std::fmt::Debug for PgSessionStore {
 }
 
 impl PgSessionStore {
-    /// By the clock that everything here goes by; a record's own date goes by the system's.
+    /// By our own clock; a record's own date uses the system's.
     fn expires_at(&self) -> OffsetDateTime {
         self.clock.now() + IDLE
     }
@@ -139,7 +139,7 @@ fn data_of(record: &Record) -> Result<serde_json::Value> {
     serde_json::to_value(&record.data).map_err(|e| Error::Encode(e.to_string()))
 }
 
-/// PostgreSQL's words may quote values; the kind is enough here.
+/// PostgreSQL's message may quote values; the kind is enough here.
 fn backend(error: sqlx::Error) -> Error {
     let kind = if matches!(error, sqlx::Error::Database(_)) {
         "refused"

@@ -1,15 +1,13 @@
-//! Slows down guessing, and whoever would have the server call out again and
-//! again: so many tries for each account from one network, each network or user. Kept in this
-//! server's memory, of which a flood of distinct keys takes a bounded part, and which holds
-//! no address of an account: accounts are told apart by a hash with a key of this process.
+//! Limits password guessing, and calls that make the server contact endpoints: tries per account and network,
+//! per network, and per user. Kept in this server's memory, bounded even under a flood of distinct keys. It
+//! stores no account addresses: accounts are identified by a hash keyed per process.
 //!
-//! A stranger must not be able to lock the owner out. So tries are refused by account and
-//! network together; those at one account from everywhere only make each try slower.
+//! A stranger must not be able to lock out the owner. So tries are refused by account and network together;
+//! many tries at one account from everywhere only slow each try down.
 //!
-//! Wrong tokens are not counted. A token holds 256 random bits, so that slowing
-//! guesses down wins nothing; a wrong one costs two look-ups by index, and one
-//! that was cut or mistyped none. A limit for each address would shut out the
-//! honest agents behind the same one.
+//! Invalid tokens are not counted. A token has 256 random bits, so guessing is hopeless; a wrong one costs
+//! two index look-ups, a malformed one none. A limit by address would lock out honest agents behind the same
+//! one.
 
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::net::{IpAddr, Ipv6Addr};
@@ -24,30 +22,29 @@ use lru::LruCache;
 use super::error::Problem;
 use crate::accounts::UserId;
 
-/// Of one account from one network: a person who mistypes is not hindered; a guesser gets one
-/// try in 12 s.
+/// Per account and network: typing errors are not hindered, but a guesser gets one try in 12 s.
 const PER_ACCOUNT_PER_MINUTE: NonZeroU32 = NonZeroU32::new(5).unwrap();
 const PER_ACCOUNT_BURST: NonZeroU32 = NonZeroU32::new(10).unwrap();
-/// Of one account from everywhere; past it every try waits, the owner's too.
+/// Per account from everywhere; beyond it every try waits, the owner's too.
 const EVERYWHERE_PER_MINUTE: NonZeroU32 = NonZeroU32::new(20).unwrap();
 const EVERYWHERE_BURST: NonZeroU32 = NonZeroU32::new(40).unwrap();
 const SLOWED_BY: Duration = Duration::from_secs(2);
-/// A family or an office behind one address.
+/// Enough for a family or an office behind one address.
 const PER_ADDRESS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(30).unwrap();
 const PER_ADDRESS_BURST: NonZeroU32 = NonZeroU32::new(60).unwrap();
-/// Each makes this server call an endpoint, four texts in all.
+/// Each test makes this server send four texts to an endpoint.
 const TESTS_PER_USER_PER_MINUTE: NonZeroU32 = NonZeroU32::new(10).unwrap();
-/// Keys that are remembered, of each kind; past it the one that was least lately
-/// tried is forgotten. Some 4 MB at most.
+/// Maximum keys of each kind; beyond it the least recently used is evicted. At most about 4 MB.
 const KEYS_MAX: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
-const SIGN_IN_SENTENCE: &str = "Too many tries in a short time; wait a minute, then try again.";
-const TEST_SENTENCE: &str = "Too many tests in a short time, each of which calls the endpoint; wait a moment, then test again.";
+const SIGN_IN_SENTENCE: &str = "Too many attempts; wait a minute, then try again.";
+const TEST_SENTENCE: &str =
+    "Too many tests, each of which calls the endpoint; wait a moment, then test again.";
 
 pub struct Throttles {
-    /// By an account's hash and a network.
+    /// By the account's hash and the network.
     accounts: Limits<(u64, IpAddr)>,
-    /// By an account's hash.
+    /// By the account's hash.
     everywhere: Limits<u64>,
     hasher: RandomState,
     networks: Limits<IpAddr>,
@@ -68,15 +65,14 @@ impl Throttles {
         }
     }
 
-    /// Counts a try at an account's password and lets it through, after a pause where too many
-    /// come from everywhere.
+    /// Counts a sign-in try and admits it, after a pause if too many come from everywhere.
     pub async fn admit_sign_in(&self, account: &str, address: IpAddr) -> Result<(), Problem> {
         let pause = self.check_sign_in(account, address)?;
         tokio::time::sleep(pause).await;
         Ok(())
     }
 
-    /// A network that has used up its tries uses up no account's.
+    /// Checks the network first, so that a blocked network uses up no account's tries.
     fn check_sign_in(&self, account: &str, address: IpAddr) -> Result<Duration, Problem> {
         let network = network_of(address);
         let account = self.hasher.hash_one(account);
@@ -98,9 +94,8 @@ impl Throttles {
     }
 }
 
-/// One quota for each key. Forgetting the least lately tried takes the same short
-/// time however many there are, and wins a guesser nothing: to have one key forgotten
-/// takes ten thousand tries with others.
+/// One quota per key. Eviction takes constant time and does not help a guesser: evicting a key takes ten
+/// thousand tries with other keys.
 struct Limits<K: Hash + Eq> {
     quota: Quota,
     keys: Mutex<LruCache<K, DefaultDirectRateLimiter>>,
@@ -114,7 +109,7 @@ impl<K: Hash + Eq> Limits<K> {
         }
     }
 
-    /// Otherwise, after how many seconds the next try is admitted.
+    /// On refusal, the seconds until the next try is admitted.
     fn try_once(&self, key: K) -> Result<(), u64> {
         let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);
         let limiter = keys.get_or_insert(key, || RateLimiter::direct(self.quota));
@@ -125,7 +120,7 @@ impl<K: Hash + Eq> Limits<K> {
     }
 }
 
-/// Whoever has one address of IPv6 has the 2^64 beside it.
+/// The owner of one IPv6 address has the whole /64 network.
 fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX)).into(),
@@ -212,7 +207,7 @@ mod tests {
         let flooded = (1..=20).map(|n| round(n * KEYS_MAX.get())).min();
         let kept = limits.keys.lock().expect("not poisoned").len();
         assert_eq!(kept, KEYS_MAX.get());
-        // A look at all keys at each try would make it thousands of times as long.
+        // Scanning all keys at each try would take thousands of times longer.
         assert!(
             flooded.is_some_and(|flooded| flooded < filling * 20),
             "{flooded:?}"

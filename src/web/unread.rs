@@ -1,11 +1,10 @@
-//! The bodies of requests. A body has a deadline, so that nobody holds a call open by sending
-//! nothing; past it the answer is 408.
+//! Request bodies. A body has a deadline, so that a client cannot keep a call open by sending nothing; beyond
+//! it the answer is 408.
 //!
-//! Whoever is refused before their body was read may still be sending it. On a connection
-//! that is kept, the next request would stand behind the rest of it, so hyper closes the
-//! connection, of which its client has not been told: "disconnected without a response" is
-//! then all that it learns. So a little is read to its end, and else the answer says that
-//! the connection closes.
+//! A client that is refused before its body was read may still be sending it. On a kept connection the next
+//! request would follow the rest, so hyper closes the connection without telling the client, which only sees
+//! \"disconnected without a response\". So a small rest is read to its end; otherwise the answer says
+//! `Connection: close`.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -25,17 +24,17 @@ use tokio::time::{Instant, Sleep, sleep};
 use super::api::tools::BODY_BYTES_MAX;
 use super::error::Problem;
 
-/// As much of what nobody asked for is read.
+/// Maximum bytes of a rest that is read,
 const READ_BYTES_MAX: usize = 256 << 10;
-/// As long an answer waits for it.
+/// and for how long.
 const READ_TIME_MAX: Duration = Duration::from_secs(1);
 
-/// How long a body may take, from when it is first read.
+/// Time limit of a body, from when it is first read.
 #[derive(Clone, Copy, Debug)]
 pub struct BodyTime {
-    /// Of the first MiB, which is all that most requests may have …
+    /// For the first MiB, which is the maximum of most requests,
     pub first: Duration,
-    /// … and what an upload has to bring each second after that.
+    /// and the minimum rate of an upload beyond that.
     pub bytes_per_s: u64,
 }
 
@@ -102,7 +101,7 @@ async fn reads_to_its_end(rest: Body) -> bool {
     matches!(tokio::time::timeout(READ_TIME_MAX, read).await, Ok(Ok(_)))
 }
 
-/// A body that ends at its deadline, and comes back when it is dropped before its end.
+/// A body that ends at its deadline, and is given back if it is dropped before its end.
 struct Lent {
     body: Body,
     give_back: Option<oneshot::Sender<Body>>,
@@ -157,7 +156,7 @@ impl Drop for Lent {
         if let Some(give_back) = self.give_back.take()
             && !self.body.is_end_stream()
         {
-            // Nobody takes it where the answer has gone before.
+            // The receiver is gone if the response was sent already.
             give_back.send(std::mem::take(&mut self.body)).ok();
         }
     }

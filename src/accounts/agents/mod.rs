@@ -1,5 +1,4 @@
-//! A user's agents and their tokens: made, listed, switched off and revoked by
-//! the person they belong to. None is ever another user's.
+//! A user's agents and their tokens: creating, listing, switching off and revoking. Never another user's.
 
 pub(super) mod settings;
 mod store;
@@ -37,7 +36,7 @@ impl Accounts {
             .collect())
     }
 
-    /// Makes an agent and its first token, which is shown this once.
+    /// Creates an agent and its first token, which is shown only this once.
     pub async fn create_agent(
         &self,
         user: UserId,
@@ -68,7 +67,7 @@ impl Accounts {
         Ok(token)
     }
 
-    /// A further token for an agent; also says the agent's name.
+    /// Creates another token for an agent. Also returns the agent's name.
     pub async fn create_token(
         &self,
         user: UserId,
@@ -84,7 +83,7 @@ impl Accounts {
         Ok((name, token))
     }
 
-    /// A token for the agent of this name, which is made when missing (`keepsake token create`).
+    /// Creates a token for the agent with this name, creating that if needed (`keepsake token create`).
     pub async fn create_token_by_name(
         &self,
         user: UserId,
@@ -135,7 +134,7 @@ impl Accounts {
         Ok(token)
     }
 
-    /// In force when the agent next asks which tools there are.
+    /// Takes effect when the agent next lists the tools.
     pub async fn choose_agent_tools(
         &self,
         user: UserId,
@@ -150,7 +149,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// All of the user, by name.
+    /// All agents of the user, by name.
     pub async fn agent_names(&self, user: UserId) -> Result<Vec<(AgentId, String)>, AccountError> {
         let mut tx = self.db.as_user(user).await?;
         let names = list_names(&mut tx, user).await?;
@@ -158,7 +157,7 @@ impl Accounts {
         Ok(names)
     }
 
-    /// In force at the agent's next call, and at the next reading of its sessions.
+    /// Takes effect at the agent's next call, and when its sessions are next read.
     pub async fn set_agent_settings(
         &self,
         user: UserId,
@@ -174,7 +173,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// In force at the next request.
+    /// Takes effect at the next request.
     pub async fn revoke_token(
         &self,
         user: UserId,
@@ -189,7 +188,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// In force at the agent's next call.
+    /// Takes effect at the agent's next call.
     pub async fn switch_agent_memory(
         &self,
         user: UserId,

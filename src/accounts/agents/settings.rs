@@ -1,12 +1,12 @@
-//! What a person sets for one agent, as one JSON document with GoClaw's names. A field that is missing is as the server has
-//! it; an unknown one is refused by name.
+//! A user's settings for one agent, as a JSON document with GoClaw's field names. A missing field takes the server's default;
+//! an unknown one is an error that names it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::input::Invalid;
 
-/// Tokens of what recall hands out at once.
+/// Token budget of one recall.
 pub const RECALL_TOKENS: std::ops::RangeInclusive<i64> = 30..=4_000;
 const EPISODE_DAYS: std::ops::RangeInclusive<i64> = 1..=36_500;
 
@@ -20,27 +20,27 @@ pub struct AgentSettings {
     pub auto_inject_threshold: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_inject_max_tokens: Option<i64>,
-    /// Of what comes of its sessions; else the user's.
+    /// Days to keep episodes of its sessions; `None`: the user's setting.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub episodic_ttl_days: Option<i64>,
     /// Whether its sessions are read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consolidation_enabled: Option<bool>,
-    /// What it sees of its user's memory, and whose becomes what it writes.
+    /// What it sees of its user's memory, and who owns what it writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_scope: Option<MemoryScope>,
 }
 
-/// The database reads it too: the migration `scopes`.
+/// Also read by the database: see the migration `scopes`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryScope {
-    /// What is shared; what it writes is shared.
+    /// Sees shared memory; what it writes is shared.
     #[default]
     Shared,
-    /// Its own and what is shared, its own first; what it writes is its own.
+    /// Sees its own and shared memory, its own first; owns what it writes.
     OwnFirst,
-    /// Its own alone.
+    /// Sees only its own memory.
     OwnOnly,
 }
 
@@ -56,7 +56,7 @@ impl MemoryScope {
     }
 }
 
-/// By name, as [`AgentSettings`] has them.
+/// The field names of [`AgentSettings`].
 pub const NAMES: [&str; 6] = [
     "auto_inject_enabled",
     "auto_inject_threshold",
@@ -117,7 +117,7 @@ impl AgentSettings {
         Ok(settings)
     }
 
-    /// What a column holds, which was checked when it was written.
+    /// From a column; it was validated when written.
     pub fn from_column(document: &Value) -> Self {
         Self::parse(document).unwrap_or_default()
     }

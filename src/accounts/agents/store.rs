@@ -1,5 +1,4 @@
-//! Agents and their tokens, as their user keeps them. Each function takes a
-//! connection that knows its user.
+//! SQL of a user's agents and their tokens. Each function takes a connection bound to its user.
 
 use serde_json::Value;
 use sqlx::PgConnection;
@@ -10,7 +9,7 @@ use crate::accounts::model::{
     Agent, AgentId, AgentName, Scope, Scopes, TokenId, TokenRecord, ToolProfile, UserId,
 };
 
-/// False when the user has no such agent.
+/// Returns false if the user has no such agent.
 pub async fn switch_agent_memory(
     conn: &mut PgConnection,
     user: UserId,
@@ -28,7 +27,7 @@ pub async fn switch_agent_memory(
     Ok(done.rows_affected() == 1)
 }
 
-/// False when the user has no such agent.
+/// Returns false if the user has no such agent.
 pub async fn set_profile(
     conn: &mut PgConnection,
     user: UserId,
@@ -46,7 +45,7 @@ pub async fn set_profile(
     Ok(done.rows_affected() == 1)
 }
 
-/// False when the user has no such agent.
+/// Returns false if the user has no such agent.
 pub async fn set_settings(
     conn: &mut PgConnection,
     user: UserId,
@@ -73,7 +72,7 @@ pub async fn count_agents(conn: &mut PgConnection, user: UserId) -> Result<i64, 
     .await
 }
 
-/// `None` when the user has an agent of this name already.
+/// `None` if the user already has an agent with this name.
 pub async fn insert_agent(
     conn: &mut PgConnection,
     user: UserId,
@@ -136,7 +135,7 @@ pub async fn find_agent_name(
     .await
 }
 
-/// All of them, by name.
+/// All agents of the user, by name.
 pub async fn list_names(
     conn: &mut PgConnection,
     user: UserId,
@@ -197,7 +196,7 @@ pub async fn count_tokens(
     .await
 }
 
-/// A token about to be written.
+/// A new token.
 pub struct NewTokenRow<'a> {
     pub agent_id: AgentId,
     pub token_hash: &'a [u8],
@@ -262,7 +261,7 @@ pub async fn list_tokens(
         .collect())
 }
 
-/// False when the user has no such token. Revoking twice keeps the first time.
+/// Returns false if the user has no such token. Revoking again keeps the first time.
 pub async fn revoke_token(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,6 +1,6 @@
-//! Invitations: a link, made by an admin, that makes one account, whatever
-//! `KEEPSAKE_SIGNUP` says. A link that sets a password (`resets.rs`) is kept beside them. The link is shown once; one that is unknown, used,
-//! revoked or out of date is never told from another.
+//! Invitations: an admin's link that creates one account, regardless of `KEEPSAKE_SIGNUP`. Links that reset a password
+//! (`resets.rs`) are stored with them. A link is shown once. An unknown, used, revoked or expired one always gives the same
+//! answer.
 
 pub mod store;
 
@@ -19,14 +19,14 @@ use crate::input::Invalid;
 
 pub const LIFETIME: Duration = Duration::days(7);
 pub const OPEN_MAX: i64 = 200;
-/// Those that ended are listed, and their addresses kept, for so long after they would have.
+/// How long an ended invitation stays listed, with its address, after it would have expired.
 const KEPT: Duration = Duration::days(30);
 const RANDOM_BYTES: usize = 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvitationId(pub i64);
 
-/// What stands in the link: 32 random bytes in lower-case hex.
+/// The secret of the link: 32 random bytes in lower-case hex.
 #[derive(Clone, PartialEq, Eq)]
 pub struct LinkToken(String);
 
@@ -37,7 +37,7 @@ impl LinkToken {
         Ok(Self(hex(&random)))
     }
 
-    /// `None` when this cannot be one that was ever given out.
+    /// `None` if it cannot be one of this server.
     pub fn parse(text: &str) -> Option<Self> {
         let is_hex = text
             .bytes()
@@ -49,7 +49,7 @@ impl LinkToken {
         Sha256::digest(self.0.as_bytes()).into()
     }
 
-    /// The token itself, for the one answer that shows it.
+    /// The token itself, for the only response that shows it.
     pub fn reveal(self) -> String {
         self.0
     }
@@ -61,29 +61,29 @@ impl fmt::Debug for LinkToken {
     }
 }
 
-/// As the admin page lists it.
+/// An entry of the admin page.
 #[derive(Clone, Debug)]
 pub struct Invitation {
     pub id: InvitationId,
-    /// `None`: for whoever has the link.
+    /// `None`: for anybody with the link.
     pub email: Option<String>,
-    /// Of the account that it makes.
+    /// Role of the account it creates.
     pub role: Role,
-    /// The address of the account whose password it sets, in place of making one.
+    /// Address of the account whose password it resets, instead of creating one.
     pub resets: Option<String>,
-    /// The admin's address; `None` once that account is gone.
+    /// The admin's address; `None` if that account is deleted.
     pub invited_by: Option<String>,
     pub created_at: OffsetDateTime,
     pub expires_at: OffsetDateTime,
     pub revoked_at: Option<OffsetDateTime>,
-    /// The address of the account that was made.
+    /// Address of the created account.
     pub used_by: Option<String>,
 }
 
-/// One that can still be used.
+/// An invitation that is still valid.
 #[derive(Clone, Debug)]
 pub struct OpenInvitation {
-    /// Whom it is bound to.
+    /// The address it is bound to.
     pub email: Option<Email>,
     pub role: Role,
     pub expires_at: OffsetDateTime,
@@ -118,12 +118,12 @@ impl Accounts {
         Ok(token)
     }
 
-    /// Newest first: those that are open, and those that ended lately.
+    /// Newest first: valid ones, and those that ended recently.
     pub async fn list_invitations(&self) -> Result<Vec<Invitation>, AccountError> {
         Ok(store::list(&mut *self.db.system_connection().await?).await?)
     }
 
-    /// In force at once. Revoking twice keeps the first time; one that was used stays used.
+    /// Takes effect at once. Revoking again keeps the first time; a used one stays used.
     pub async fn revoke_invitation(
         &self,
         admin: UserId,
@@ -148,7 +148,7 @@ impl Accounts {
         Ok(store::find_open(&mut conn, &token.hash(), self.clock.now()).await?)
     }
 
-    /// Makes the account; `typed` is heeded where the invitation is bound to no address.
+    /// Creates the account. `typed` is the address if the invitation is not bound to one.
     pub async fn accept_invitation(
         &self,
         token: &LinkToken,
@@ -178,14 +178,14 @@ impl Accounts {
         Ok(user)
     }
 
-    /// Forgets those that ended some time ago; called now and then.
+    /// Deletes those that ended some time ago; called periodically.
     pub async fn sweep_invitations(&self) -> Result<u64, AccountError> {
         let mut conn = self.db.system_connection().await?;
         Ok(store::delete_ended(&mut conn, self.clock.now() - KEPT).await?)
     }
 }
 
-/// Of links that can be used there are so many.
+/// Checks the limit on valid links.
 pub(super) async fn check_room(
     conn: &mut PgConnection,
     now: OffsetDateTime,

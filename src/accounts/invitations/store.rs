@@ -1,5 +1,4 @@
-//! Invitations' rows. Only the *system* role may touch them: whoever holds a
-//! link is nobody yet.
+//! SQL of invitations. Only the *system* role can access them: the holder of a link has no account yet.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -8,7 +7,7 @@ use super::{Invitation, InvitationId, OpenInvitation};
 use crate::accounts::model::{Email, Role, UserId};
 use crate::accounts::resets::OpenReset;
 
-/// More than can be open, with those that ended lately.
+/// More than the limit on valid ones, to include those that ended recently.
 const LISTED_MAX: i64 = 300;
 
 pub async fn count_open(conn: &mut PgConnection, now: OffsetDateTime) -> Result<i64, sqlx::Error> {
@@ -99,7 +98,7 @@ pub async fn find_open(
     }))
 }
 
-/// `None` when somebody else was first, or it has ended meanwhile.
+/// `None` if it was used concurrently, or has ended meanwhile.
 pub async fn mark_used(
     conn: &mut PgConnection,
     token_hash: &[u8],
@@ -133,7 +132,7 @@ pub async fn set_used_by(
     Ok(())
 }
 
-/// False when there is none that could be revoked.
+/// Returns false if there is none that can be revoked.
 pub async fn revoke(
     conn: &mut PgConnection,
     id: InvitationId,
@@ -150,7 +149,7 @@ pub async fn revoke(
     Ok(done.rows_affected() == 1)
 }
 
-/// All open ones of an admin who is one no longer.
+/// Revokes all valid ones of somebody who is not an admin any more.
 pub async fn revoke_all_of(
     conn: &mut PgConnection,
     admin: UserId,
@@ -180,7 +179,7 @@ pub async fn delete_ended(
     Ok(done.rows_affected())
 }
 
-// Links that set a password.
+// Links that reset a password.
 
 pub async fn insert_reset(
     conn: &mut PgConnection,
@@ -226,7 +225,7 @@ pub async fn find_open_reset(
     }))
 }
 
-/// Whose password may be set now; `None` when somebody else was first, or it has ended meanwhile.
+/// The user whose password may be set; `None` if the link was used concurrently, or has ended meanwhile.
 pub async fn mark_reset_used(
     conn: &mut PgConnection,
     token_hash: &[u8],

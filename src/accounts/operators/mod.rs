@@ -1,6 +1,5 @@
-//! Operators: products that remember for users of their own, whom they name by
-//! ids of their own. An operator never leads to an account that signs in, and
-//! its users, made by the first tool that runs, never to another operator's.
+//! Operators: products that store memory for users of their own, named by the operator's ids. An operator can never reach an
+//! account that signs in, and its users, created by their first tool call, never another operator's.
 
 pub mod store;
 
@@ -16,14 +15,14 @@ use super::people::{self, About, Act, By};
 use super::{AccountError, Accounts, TokenWish, check_scopes, token::Token};
 use crate::input::Invalid;
 
-/// An operator as the admin page shows it.
+/// An operator on the admin page.
 #[derive(Clone, Debug)]
 pub struct Operator {
     pub id: OperatorId,
     pub name: String,
     pub users: i32,
     pub users_max: i32,
-    /// The user, as it calls them, whose memory all its others fall back to.
+    /// The operator's id of the user whose memory is the pool of all its other users.
     pub pool: Option<String>,
     pub created_at: OffsetDateTime,
     /// Newest first.
@@ -38,7 +37,7 @@ pub struct TooManyUsers {
     pub users_max: i32,
 }
 
-/// A user of an operator, as the command line lists them.
+/// An operator's user, as listed by the command line.
 #[derive(Clone, Debug)]
 pub struct OperatedUser {
     pub id: super::UserId,
@@ -66,7 +65,7 @@ impl Accounts {
         Ok(store::list_users(&mut *self.db.system_connection().await?).await?)
     }
 
-    /// Makes an operator and its first token, which is shown this once.
+    /// Creates an operator and its first token, which is shown only this once.
     pub async fn create_operator(
         &self,
         name: &AgentName,
@@ -87,8 +86,7 @@ impl Accounts {
         Ok(token)
     }
 
-    /// A token for the operator of this name, which is made when missing
-    /// (`keepsake token create --service`).
+    /// Creates a token for the operator with this name, creating that if needed (`keepsake token create --service`).
     pub async fn create_service_token_by_name(
         &self,
         name: &AgentName,
@@ -97,7 +95,7 @@ impl Accounts {
         let mut tx = self.db.as_system().await?;
         let operator = match store::find_operator_by_name(&mut tx, name).await? {
             Some(there) => there,
-            // Nothing, if somebody beside us made it just now.
+            // `None` if it was created concurrently.
             None => self
                 .insert_operator(&mut tx, name, UsersMax::default())
                 .await?
@@ -108,7 +106,7 @@ impl Accounts {
         Ok(token)
     }
 
-    /// A further token for an operator; also says the operator's name.
+    /// Creates another token for an operator. Also returns the operator's name.
     pub async fn create_service_token(
         &self,
         operator: OperatorId,
@@ -123,7 +121,7 @@ impl Accounts {
         Ok((name, token))
     }
 
-    /// In force at the next request.
+    /// Takes effect at the next request.
     pub async fn revoke_service_token(
         &self,
         operator: OperatorId,
@@ -140,7 +138,7 @@ impl Accounts {
         Ok(())
     }
 
-    /// Users that are there already stay, however many. The user of the pool need not be there yet.
+    /// A lower limit keeps existing users. The user of the pool need not exist yet.
     pub async fn change_operator(
         &self,
         operator: OperatorId,
@@ -156,9 +154,8 @@ impl Accounts {
         Ok(())
     }
 
-    /// Makes a user and its agent, unless a call beside this one just did. One at a time
-    /// in this process: who waits for an operator's row would wait with a connection, and
-    /// of those there are few.
+    /// Creates a user and its agent, unless a concurrent call has just done so. Serialized in this process: waiting for the
+    /// operator's row lock would occupy one of the few connections.
     pub async fn make_user(
         &self,
         user: &NewUser,
@@ -173,7 +170,7 @@ impl Accounts {
         let mut tx = self.db.as_system().await?;
         let has_room = store::count_user(&mut tx, user.operator_id).await?;
         if let Some(made) = store::find_user(&mut tx, user).await? {
-            // Without a commit: it was counted by whoever made it.
+            // Without a commit: the call that created it has counted it.
             return Ok(Ok(made));
         }
         if !has_room {
@@ -184,7 +181,7 @@ impl Accounts {
         Ok(Ok(made))
     }
 
-    /// `None` when there is one of this name.
+    /// `None` if an operator with this name exists.
     async fn insert_operator(
         &self,
         conn: &mut PgConnection,

@@ -1,5 +1,4 @@
-//! Operators, their tokens and their users. Only the *system* role may touch
-//! these tables: no user is known yet.
+//! SQL of operators, their tokens and their users. Only the *system* role can access these tables: no user is known yet.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -12,7 +11,7 @@ use crate::accounts::model::{
 };
 use crate::accounts::token::Token;
 
-/// What a service token's hash leads to, whatever state it is in.
+/// The data of a service token's hash, whatever its state.
 pub struct ServiceTokenLookup {
     pub token_id: TokenId,
     pub operator_id: OperatorId,
@@ -21,9 +20,9 @@ pub struct ServiceTokenLookup {
     pub profile: ToolProfile,
     pub scopes: Scopes,
     pub(in crate::accounts) state: TokenState,
-    /// Whom the call names; `None` when none is named, or none was made yet.
+    /// The user that the call names; `None` if it names none or the user does not exist yet.
     pub user: Option<NamedUser>,
-    /// Whose memory that user falls back to.
+    /// The pool of that user's operator.
     pub pool: Option<UserId>,
 }
 
@@ -35,7 +34,7 @@ pub struct NamedUser {
     pub agent_memory_enabled: bool,
 }
 
-/// The token, its operator, and the operator's own user of this id: one statement.
+/// The token, its operator, and the operator's user with this id, in one statement.
 pub async fn find_token(
     conn: &mut PgConnection,
     token_hash: &[u8],
@@ -101,7 +100,7 @@ pub async fn touch_token(
     Ok(())
 }
 
-/// Of all its users' calls.
+/// For all calls of its users.
 pub async fn set_profile(
     conn: &mut PgConnection,
     operator: OperatorId,
@@ -117,8 +116,8 @@ pub async fn set_profile(
     Ok(())
 }
 
-/// Counts one more user, unless there is no room; the operator stays locked, so that
-/// nobody else makes a user of it until this transaction ends.
+/// Counts one more user; returns false if there is no room. Locks the operator's row, so that no other user is created until
+/// this transaction ends.
 pub async fn count_user(
     conn: &mut PgConnection,
     operator: OperatorId,
@@ -151,7 +150,7 @@ pub async fn find_user(
     Ok(row.map(|row| Viewer::agent(UserId(row.id), AgentId(row.agent_id))))
 }
 
-/// With an agent named after the operator.
+/// Also creates an agent with the operator's name.
 pub async fn insert_user(
     conn: &mut PgConnection,
     user: &NewUser,
@@ -200,7 +199,7 @@ pub async fn count_operators(conn: &mut PgConnection) -> Result<i64, sqlx::Error
         .await
 }
 
-/// `None` when there is an operator of this name already.
+/// `None` if an operator with this name exists.
 pub async fn insert_operator(
     conn: &mut PgConnection,
     name: &AgentName,
@@ -239,7 +238,7 @@ pub async fn find_operator_name(
         .await
 }
 
-/// False when there is no such operator.
+/// Returns false if there is no such operator.
 pub async fn update(
     conn: &mut PgConnection,
     operator: OperatorId,
@@ -345,7 +344,7 @@ pub async fn list_tokens(
         .collect())
 }
 
-/// False when the operator has no such token. Revoking twice keeps the first time.
+/// Returns false if the operator has no such token. Revoking again keeps the first time.
 pub async fn revoke_token(
     conn: &mut PgConnection,
     operator: OperatorId,

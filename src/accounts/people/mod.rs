@@ -1,6 +1,5 @@
-//! People, as an admin sees and changes them: who signs in, who is an admin, who
-//! is shut out; and the record of such changes. An admin sees no memory here, not
-//! even how much there is, and can shut out neither themself nor the last admin.
+//! User administration: listing, promoting and disabling users, and the log of such changes. An admin sees no memory here, not
+//! even its size, and can disable neither themself nor the last admin.
 
 pub mod store;
 
@@ -15,11 +14,11 @@ use super::{
 use crate::db::actor;
 use crate::input::Invalid;
 
-/// Rows of a page of the list.
+/// Page size of the list.
 pub const PEOPLE_A_PAGE: usize = 25;
 const EVENTS_SHOWN: i64 = 20;
 
-/// Somebody who signs in.
+/// A user who signs in.
 #[derive(Clone, Debug)]
 pub struct Person {
     pub id: UserId,
@@ -30,13 +29,13 @@ pub struct Person {
     pub last_sign_in_at: Option<OffsetDateTime>,
 }
 
-/// A page of them, newest first.
+/// A page of users, newest first.
 #[derive(Clone, Debug)]
 pub struct People {
     pub rows: Vec<Person>,
-    /// How many there are whose address has the words that were asked for.
+    /// Number of users whose address matches the filter.
     pub total: i64,
-    /// Where the next page begins.
+    /// The cursor of the next page.
     pub next_before: Option<UserId>,
 }
 
@@ -44,13 +43,12 @@ pub struct People {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum By {
     Admin(UserId),
-    /// Whoever may run `keepsake` on the server's machine.
+    /// Somebody who can run `keepsake` on the server.
     Command,
 }
 
 impl By {
-    /// Whom the current request acts for; outside of a request it is the command line, or what
-    /// was set at the server's start.
+    /// The user of the current request; outside of a request, the command line or the server's startup.
     pub fn current() -> Self {
         match actor::person() {
             Some(user) => Self::Admin(user),
@@ -59,17 +57,17 @@ impl By {
     }
 }
 
-/// What an act is about.
+/// The subject of an admin action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum About {
     Nobody,
     User(UserId),
     Operator(OperatorId),
-    /// By its name.
+    /// By name.
     Job(&'static str),
 }
 
-/// Records an act in the transaction that does it.
+/// Records an action in the transaction that performs it.
 pub async fn record(
     conn: &mut PgConnection,
     by: By,
@@ -80,7 +78,7 @@ pub async fn record(
     store::insert_event(conn, by, act, about, now).await
 }
 
-/// What is done, as `admin_events` keeps it.
+/// An admin action, as stored in `admin_events`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     Disable,
@@ -159,7 +157,7 @@ impl Act {
         }
     }
 
-    /// Of those that change one account.
+    /// Parses an action that changes one account.
     pub fn parse(text: &str) -> Option<Self> {
         [Self::Disable, Self::Enable, Self::Promote, Self::Demote]
             .into_iter()
@@ -171,15 +169,15 @@ impl Act {
 pub struct AdminEvent {
     pub at: OffsetDateTime,
     pub by_command: bool,
-    /// An address; `None` when the account is gone.
+    /// An address; `None` if the account is deleted.
     pub actor: Option<String>,
     pub action: String,
-    /// An address, `operator: id`, an operator's name, or a job's.
+    /// An address, `operator: id`, an operator's name, or a job's name.
     pub subject: Option<String>,
 }
 
 impl Accounts {
-    /// Those whose address contains `words`, from the newest, or from after `before`.
+    /// Users whose address contains `words`, newest first, continuing after `before`.
     pub async fn list_people(
         &self,
         words: &str,
@@ -210,7 +208,7 @@ impl Accounts {
         Ok(store::find_operated(&mut conn, operator, external).await?)
     }
 
-    /// Whether disabled or not.
+    /// Includes disabled users.
     pub async fn find_person(&self, email: &Email) -> Result<Option<UserId>, AccountError> {
         let mut conn = self.db.system_connection().await?;
         Ok(store::find_by_email(&mut conn, email).await?)
@@ -222,9 +220,8 @@ impl Accounts {
         Ok(store::list_events(&mut conn, EVENTS_SHOWN).await?)
     }
 
-    /// Changes what somebody may do here, in force at their next request; returns what
-    /// they are called. Disabling ends web sessions, and with demoting the invitations
-    /// that they made; tokens open nothing until they are enabled again.
+    /// Changes a user's rights, with effect from the next request. Returns the user's name. Disabling ends web sessions and
+    /// blocks tokens; disabling and demoting revoke the user's invitations.
     pub async fn change_person(
         &self,
         by: By,
@@ -258,7 +255,7 @@ impl Accounts {
     }
 }
 
-/// Whose account is to be changed.
+/// An account to change.
 pub struct Subject {
     pub id: UserId,
     /// The address, or `operator: id`.
@@ -303,7 +300,7 @@ impl Subject {
     }
 }
 
-/// For LIKE: the words as they are, anywhere.
+/// A LIKE pattern that matches the words literally, anywhere.
 fn pattern_of(words: &str) -> String {
     let mut pattern = String::from("%");
     for c in words.trim().to_lowercase().chars() {

@@ -1,5 +1,4 @@
-//! People's rows as the admin page needs them, and `admin_events`. As the *system*
-//! role, which sees no memory.
+//! SQL of user administration and `admin_events`. Runs as the *system* role, which sees no memory.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -59,7 +58,7 @@ pub async fn find_by_email(
     Ok(id.map(UserId))
 }
 
-/// Of somebody who signs in, or of an operator's user.
+/// A user who signs in, or an operator's user.
 pub async fn find(conn: &mut PgConnection, user: UserId) -> Result<Option<Subject>, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT coalesce(u.email, o.name || ': ' || u.external_id) AS "name!", u.role,
@@ -101,7 +100,7 @@ pub async fn find_operated(
     }))
 }
 
-/// Admins who can sign in, beside this user.
+/// Number of other admins who can sign in.
 pub async fn count_other_admins(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "n!" FROM users

@@ -1,6 +1,6 @@
-//! Teams (GoClaw): agents that may read what another agent, their leader, keeps for itself. Of the same user they are added,
-//! of others they join by a link that their person accepts; either side ends it, at once. What is lent is read in
-//! `crate::search`, `crate::documents` and `crate::tools`, through `crate::db::Db::lent_to`.
+//! Teams (GoClaw): agents that may read what another agent, their leader, owns. Agents of the same user are added; those of
+//! others join by a link that their user accepts. Either side can end it at once. Lent memory is read in `crate::search`,
+//! `crate::documents` and `crate::tools`, through `crate::db::Db::lent_to`.
 
 mod store;
 
@@ -11,50 +11,50 @@ use super::model::{AgentId, UserId};
 use super::{AccountError, Accounts};
 use crate::input::Invalid;
 
-/// Members of one leader.
+/// Limit on the members of one leader.
 pub const MEMBERS_MAX: i64 = 50;
-/// Of one leader, that can still be used.
+/// Limit on the valid links of one leader.
 const INVITATIONS_MAX: i64 = 20;
-/// After which a link cannot be used any more.
+/// Lifetime of a link.
 pub const INVITED_FOR: Duration = Duration::days(7);
 
-/// A leader and one of its members.
+/// A team membership: a leader and one of its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TieId(pub i64);
+pub struct MembershipId(pub i64);
 
-/// As one side sees it.
+/// A membership as seen from one side.
 #[derive(Clone, Debug)]
 pub struct Tie {
-    pub id: TieId,
-    /// Whether `agent` leads; else it is the member.
+    pub id: MembershipId,
+    /// Whether `agent` is the leader; otherwise it is the member.
     pub leads: bool,
-    /// The user's own.
+    /// The user's own agent.
     pub agent: AgentId,
     /// The other agent's name.
     pub other: String,
-    /// The other's person, where that is somebody else.
+    /// The other agent's user, if it is somebody else.
     pub person: Option<String>,
     pub since: OffsetDateTime,
 }
 
-/// What the page of agents tells of teams.
+/// The team data of the agents page.
 #[derive(Clone, Debug, Default)]
 pub struct Teams {
     pub ties: Vec<Tie>,
-    /// Links that can still be used, by leader.
+    /// Number of valid links per leader.
     pub invitations: Vec<(AgentId, i64)>,
-    /// Memories that each agent keeps for itself, which is what it would lend.
+    /// Number of memories that each agent owns, which is what it would lend.
     pub own: Vec<(AgentId, i64)>,
 }
 
-/// Who invites.
+/// The sender of an invitation.
 #[derive(Clone, Debug)]
 pub struct OpenInvitation {
     pub agent: String,
     pub person: Option<String>,
 }
 
-/// How joining ended.
+/// The result of joining.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Joined {
     Yes,
@@ -91,10 +91,10 @@ impl Accounts {
         Ok(teams)
     }
 
-    /// Another agent of the same user may read what this one keeps for itself from now on.
+    /// Allows another agent of the same user to read what this one owns.
     ///
     /// # Errors
-    /// [`Invalid`] where it is in a team, is the leader itself, or the team is full.
+    /// [`Invalid`] if it is in a team or is the leader itself, or the team is full.
     pub async fn add_to_team(
         &self,
         user: UserId,
@@ -121,10 +121,10 @@ impl Accounts {
         Ok(())
     }
 
-    /// A link by which one agent of whoever has it joins; shown this once.
+    /// Creates a link by which one agent of its holder can join; shown only this once.
     ///
     /// # Errors
-    /// [`Invalid`] where the team is full, or too many links are open.
+    /// [`Invalid`] if the team is full or has too many valid links.
     pub async fn invite_to_team(
         &self,
         user: UserId,
@@ -152,7 +152,7 @@ impl Accounts {
         Ok(token)
     }
 
-    /// Links to this team that were not used yet lead nowhere from now on. How many.
+    /// Revokes all unused links of this team. Returns how many.
     pub async fn take_invitations_back(
         &self,
         user: UserId,
@@ -167,7 +167,7 @@ impl Accounts {
         Ok(taken)
     }
 
-    /// `None` where the link cannot be used (any more).
+    /// `None` if the link is not valid (any more).
     pub async fn find_team_invitation(
         &self,
         user: UserId,
@@ -179,10 +179,10 @@ impl Accounts {
         Ok(found)
     }
 
-    /// An agent of this user joins the team that the link is of, which is used up.
+    /// An agent of this user joins the link's team; the link is then used up.
     ///
     /// # Errors
-    /// [`AccountError::InvitationOver`]; [`Invalid`] where the agent cannot join, and then the link can still be used.
+    /// [`AccountError::InvitationOver`]; or [`Invalid`] if the agent cannot join, and the link stays valid.
     pub async fn join_team(
         &self,
         user: UserId,
@@ -212,12 +212,12 @@ impl Accounts {
         }
     }
 
-    /// From either side; in force at once, also within a search that is under way.
+    /// Ends a membership, from either side. Takes effect at once, even within a running search.
     pub async fn leave_team(
         &self,
         user: UserId,
         agent: AgentId,
-        tie: TieId,
+        tie: MembershipId,
     ) -> Result<(), AccountError> {
         let mut tx = self.db.as_user(user).await?;
         if !store::delete(&mut tx, user, agent, tie).await? {

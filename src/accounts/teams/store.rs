@@ -1,13 +1,13 @@
-//! Teams in PostgreSQL. Each function takes a connection that knows its user; what is the other side's comes through
-//! functions of the migration `teams` alone.
+//! SQL of teams. Each function takes a connection bound to its user; the other side's data comes only through functions of
+//! the migration `teams`.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Joined, OpenInvitation, Tie, TieId};
+use super::{Joined, MembershipId, OpenInvitation, Tie};
 use crate::accounts::model::{AgentId, UserId};
 
-/// All teams of the user's agents, the oldest first; one between two agents of the user from both sides.
+/// All memberships of the user's agents, oldest first; one between two of the user's own agents appears from both sides.
 pub async fn list(conn: &mut PgConnection) -> Result<Vec<Tie>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT id AS "id!", leads AS "leads!", agent_id AS "agent_id!", other_agent AS "other_agent!",
@@ -16,7 +16,7 @@ pub async fn list(conn: &mut PgConnection) -> Result<Vec<Tie>, sqlx::Error> {
     .fetch_all(conn)
     .await?;
     let ties = rows.into_iter().map(|row| Tie {
-        id: TieId(row.id),
+        id: MembershipId(row.id),
         leads: row.leads,
         agent: AgentId(row.agent_id),
         other: row.other_agent,
@@ -26,8 +26,8 @@ pub async fn list(conn: &mut PgConnection) -> Result<Vec<Tie>, sqlx::Error> {
     Ok(ties.collect())
 }
 
-/// Locks the leader until the transaction ends, and has it keep what it learns: a team reads what is its own alone. False
-/// where the user has no such agent.
+/// Locks the leader until the transaction ends, and makes it own what it learns, because a team reads only what it owns.
+/// Returns false if the user has no such agent.
 pub async fn prepare_leader(
     conn: &mut PgConnection,
     user: UserId,
@@ -60,7 +60,7 @@ pub async fn count_members(
     .await
 }
 
-/// An agent of the same user. False where it is in a team already.
+/// Adds an agent of the same user. Returns false if it is in a team already.
 pub async fn insert_own(
     conn: &mut PgConnection,
     user: UserId,
@@ -82,12 +82,12 @@ pub async fn insert_own(
     Ok(done.rows_affected() == 1)
 }
 
-/// From either side. False where there is none.
+/// From either side. Returns false if there is no such membership.
 pub async fn delete(
     conn: &mut PgConnection,
     user: UserId,
     agent: AgentId,
-    tie: TieId,
+    tie: MembershipId,
 ) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(
         "DELETE FROM team_members
@@ -101,7 +101,7 @@ pub async fn delete(
     Ok(done.rows_affected() == 1)
 }
 
-/// Those that are out of date go; how many are left.
+/// Deletes expired links. Returns how many are left.
 pub async fn tidy_invitations(
     conn: &mut PgConnection,
     user: UserId,
@@ -145,7 +145,7 @@ pub async fn insert_invitation(
     Ok(())
 }
 
-/// How many.
+/// Returns how many.
 pub async fn delete_invitations(
     conn: &mut PgConnection,
     user: UserId,
@@ -161,7 +161,7 @@ pub async fn delete_invitations(
     Ok(done.rows_affected())
 }
 
-/// Invitations that can still be used, by agent.
+/// Number of valid links per agent.
 pub async fn count_invitations(
     conn: &mut PgConnection,
     user: UserId,
@@ -181,7 +181,7 @@ pub async fn count_invitations(
         .collect())
 }
 
-/// `None` where it is unknown, used or out of date.
+/// `None` if the link is unknown, used or expired.
 pub async fn find_invitation(
     conn: &mut PgConnection,
     hash: &[u8],
@@ -226,7 +226,7 @@ pub async fn join(
     })
 }
 
-/// What each agent of the user keeps for itself alone: memories.
+/// Number of memories that each agent of the user owns.
 pub async fn count_own(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,4 +1,4 @@
-//! What a person decides of what a dream proposes: accept, dismiss, and take back what was applied. Each is one transaction, which
+//! A person's decisions about a dream's proposals: accept, dismiss, and undo. Each is one transaction, which
 //! reads both memories again.
 
 use sqlx::PgConnection;
@@ -9,28 +9,28 @@ use crate::db::{Db, UserId};
 use crate::memories::settle::{Decider, Pair, TakenBack, settle_in, take_back_in};
 use crate::memories::{ItemId, Trust};
 
-/// On its page.
+/// Dreams per page.
 pub const DREAMS_SHOWN: i64 = 10;
 const BEGINNING_CHARS_MAX: i32 = 300;
 
-/// A dream, what it read, wrote and proposes.
+/// A dream: what it read, wrote and proposes.
 pub struct Dream {
     pub id: i64,
-    /// By number and path; `None`: nothing lasted.
+    /// Id and path; `None`: nothing was worth keeping.
     pub document: Option<(i64, String)>,
-    /// Its document was deleted by an agent or a person, and can be restored.
+    /// An agent or a person deleted its document, which can be restored.
     pub is_archived: bool,
     pub trust: Option<Trust>,
-    /// The agent whose own it is about; `None`: of what is shared.
+    /// The agent whose private episodes it read; `None`: shared ones.
     pub owner: Option<String>,
-    /// That it read, also those that are gone.
+    /// How many it read, including those that were deleted since.
     pub episodes: i64,
     pub dreamt_at: OffsetDateTime,
     pub read: Vec<ReadEpisode>,
     pub proposals: Vec<Proposal>,
 }
 
-/// What a session was about, that a dream read.
+/// An episode that a dream read.
 pub struct ReadEpisode {
     pub id: ItemId,
     pub session: Option<i64>,
@@ -44,19 +44,19 @@ pub struct Proposal {
     pub why: String,
     pub state: ProposalState,
     pub decided_at: Option<OffsetDateTime>,
-    /// It was applied without its person.
+    /// The dream applied it without asking.
     pub by_dream: bool,
     pub gone: Side,
     pub kept: Side,
 }
 
-/// One of the two memories.
+/// One memory of a pair.
 pub struct Side {
     pub id: ItemId,
     pub beginning: String,
     pub trust: Trust,
     pub is_confirmed: bool,
-    /// When it was last said.
+    /// When it was last stated.
     pub stated_at: OffsetDateTime,
 }
 
@@ -66,7 +66,7 @@ pub enum ProposalState {
     Applied,
     Dismissed,
     Undone,
-    /// One of the two has changed since: it can be proposed no more.
+    /// One of the two has changed since, so the proposal no longer applies.
     Void,
 }
 
@@ -81,7 +81,7 @@ impl ProposalState {
         }
     }
 
-    /// The column's check admits nothing else.
+    /// The column's CHECK allows only known values.
     pub(super) fn from_column(text: &str) -> Self {
         let all = [Self::Open, Self::Applied, Self::Dismissed, Self::Undone];
         let found = all.into_iter().find(|state| state.as_str() == text);
@@ -89,10 +89,10 @@ impl ProposalState {
     }
 }
 
-/// The newest first, from before a number on; and whether there are more.
+/// The newest dreams with an id below `before`, and whether there are more.
 ///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn list(
     db: &Db,
     user: UserId,
@@ -129,10 +129,10 @@ pub async fn list(
     Ok((dreams, has_more))
 }
 
-/// Proposals that wait for the person.
+/// Counts proposals that wait for a decision.
 ///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn count_open(db: &Db, user: UserId) -> Result<i64, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let open = store::count_open(&mut tx, user).await?;
@@ -140,15 +140,17 @@ pub async fn count_open(db: &Db, user: UserId) -> Result<i64, sqlx::Error> {
     Ok(open)
 }
 
-/// A dream's proposal about an item, that was applied or taken back.
+/// A dream's proposal about an item that was applied or undone.
 pub struct OfItem {
     pub dream: i64,
     pub at: OffsetDateTime,
     pub by_dream: bool,
 }
 
+/// Lists the proposals about an item that were applied or undone.
+///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn of_item(db: &Db, user: UserId, item: ItemId) -> Result<Vec<OfItem>, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let found = store::list_of_item(&mut tx, user, item).await?;
@@ -156,10 +158,10 @@ pub async fn of_item(db: &Db, user: UserId, item: ItemId) -> Result<Vec<OfItem>,
     Ok(found)
 }
 
-/// How many sessions wait to be dreamt of.
+/// Counts the sessions that wait for a dream.
 ///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn count_waiting(db: &Db, user: UserId, now: OffsetDateTime) -> Result<i64, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let waiting = store::count_waiting(&mut tx, user, now).await?;
@@ -167,19 +169,19 @@ pub async fn count_waiting(db: &Db, user: UserId, now: OffsetDateTime) -> Result
     Ok(waiting)
 }
 
-/// How many proposals a decision was about.
+/// The outcome of a decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Decided {
     pub applied: usize,
-    /// Of them one has changed since.
+    /// Proposals whose memories have changed since.
     pub void: usize,
 }
 
-/// The person accepts one proposal of a dream, or all that do not ask which of two holds. `kept`: which stays, of a
-/// contradiction; else as it was proposed. Accepting it again changes nothing.
+/// Accepts one proposal of a dream, or all except contradictions. `kept` chooses which memory of a
+/// contradiction stays; otherwise the proposal decides. Idempotent.
 ///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn accept(
     db: &Db,
     user: UserId,
@@ -217,7 +219,8 @@ pub async fn accept(
     Ok(decided)
 }
 
-/// What a dream may do by itself of what it proposes; the rest waits for the person. In the dream's own transaction.
+/// Applies the proposals that a dream may apply itself, in the dream's transaction; the rest wait for the
+/// person.
 pub(super) async fn apply_own_in(
     conn: &mut PgConnection,
     user: UserId,
@@ -236,10 +239,10 @@ pub(super) async fn apply_own_in(
     Ok(())
 }
 
-/// The person does not want it: one, or all that are open. How many.
+/// Dismisses one open proposal of a dream, or all. Returns how many.
 ///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn dismiss(
     db: &Db,
     user: UserId,
@@ -256,29 +259,29 @@ pub async fn dismiss(
     Ok(open.len())
 }
 
-/// What taking a dream back came to.
+/// The outcome of an undo.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Undone {
-    /// So many changes were taken back.
+pub struct UndoOutcome {
+    /// How many changes were undone.
     pub done: usize,
-    /// These were changed by hand since, and stay as they are.
+    /// Items that were edited since; they stay as they are.
     pub changed: Vec<ItemId>,
-    /// A memory that would come back, and the newer one that stands on what took its place.
+    /// A memory that would be restored, and the newer one that depends on what replaced it.
     pub stood_on: Vec<(ItemId, ItemId)>,
 }
 
-/// Takes back what was applied of a dream, all of it or one change, the last first. Doing so again changes nothing.
+/// Undoes what was applied of a dream, all of it or one change, the latest first. Idempotent.
 ///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn undo(
     db: &Db,
     user: UserId,
     (dream, n): (i64, Option<i16>),
     now: OffsetDateTime,
-) -> Result<Undone, sqlx::Error> {
+) -> Result<UndoOutcome, sqlx::Error> {
     let mut tx = db.as_writer(user).await?;
-    let mut undone = Undone::default();
+    let mut undone = UndoOutcome::default();
     let mut applied = store::list_in_state(&mut tx, user, dream, n, ProposalState::Applied).await?;
     applied.sort_by_key(|one| std::cmp::Reverse((one.decided_at, one.n)));
     for one in applied {

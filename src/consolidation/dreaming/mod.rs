@@ -1,7 +1,7 @@
-//! Dreaming (GoClaw's): where several sessions have ended, what they were about is read together. What lasts of it is written as
-//! a document, `_system/dreaming/20261125-consolidated.md`, each line of which must stand on what was read; it is trusted as the
-//! least trusted of that, and goes with any of it that is erased. A dream also proposes which memories say the same and which
-//! give way (`decide.rs`): its person accepts, dismisses, and undoes.
+//! Dreaming (GoClaw's): reads the episodes of several ended sessions together. It writes what lasts to a
+//! document, `_system/dreaming/20261125-consolidated.md`; each line must be supported by the episodes. The
+//! document gets the lowest trust of its sources, and is erased with any of them. A dream also proposes which
+//! memories to merge or supersede (`decide.rs`): the person accepts, dismisses and undoes.
 
 pub mod decide;
 mod prompt;
@@ -30,32 +30,32 @@ use crate::search::query::Ingredients;
 use crate::search::{RawQuery, SearchQuery};
 use prompt::NamedPair;
 
-/// So long nothing was added, and no dream was begun.
+/// A dream begins after this long without a new episode.
 pub const QUIET_FOR: Duration = Duration::minutes(10);
 pub const EPISODES_MIN: i16 = 5;
-/// Read in one dream.
+/// Maximum episodes per dream.
 pub const EPISODES_MAX: i16 = 10;
-/// Of what a session was about, in characters.
+/// Maximum characters per episode.
 const EPISODE_CHARS_MAX: i32 = 1_100;
 const ANSWER_TOKENS_MAX: u32 = 4_096;
 const CALL_DEADLINE: StdDuration = StdDuration::from_secs(240);
 const TEMPERATURE: f32 = 0.3;
-/// Memories that a dream compares: of each session those nearest to it.
+/// Maximum memories that a dream compares: those nearest to its episodes.
 const MEMORIES_MAX: usize = 60;
 const NEAREST: i64 = 10;
 const MEMORY_CHARS_MAX: i32 = 300;
 const FOLDER: &str = "_system/dreaming";
-/// Dreams of one day and owner.
+/// Maximum dreams per day and owner.
 const A_DAY_MAX: usize = 1_000;
 
-/// What a dream proposes of two memories.
+/// What a dream proposes for two memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Both say the same.
     Merge,
-    /// The later one holds in the earlier one's place.
+    /// The later one replaces the earlier one.
     Supersede,
-    /// Both cannot hold; its person says which does.
+    /// They cannot both be true; the person decides.
     Contradiction,
 }
 
@@ -73,7 +73,7 @@ impl Kind {
         all.into_iter().find(|kind| kind.as_str() == text)
     }
 
-    /// Why, where the model's own words do not stand on the two.
+    /// The reason that is shown if the model's own words are not supported by the two memories.
     fn in_words(self) -> &'static str {
         match self {
             Self::Merge => "Both say the same.",
@@ -90,10 +90,10 @@ impl Kind {
     }
 }
 
-/// What a user lets dreams do.
+/// A user's settings for dreams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DreamSettings {
-    /// What a dream proposes holds at once, unless it is about the person's own word.
+    /// Proposals are applied at once, unless they would replace the person's own statement.
     pub applies: bool,
     /// 2 to 10
     pub episodes_min: i16,
@@ -109,7 +109,7 @@ impl Default for DreamSettings {
 }
 
 impl DreamSettings {
-    /// As a form has them.
+    /// Parses a form.
     ///
     /// # Errors
     /// [`Invalid`] naming the field.
@@ -137,10 +137,10 @@ impl DreamSettings {
     }
 }
 
-/// Users who have enough to dream of, and let a model do it; at most so many.
+/// Users who have enough episodes for a dream, and a chat model that may write it; at most `limit`.
 ///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn users_due(
     db: &Db,
     now: OffsetDateTime,
@@ -150,8 +150,10 @@ pub async fn users_due(
     store::list_users_due(&mut conn, now, limit).await
 }
 
+/// The user's settings, or the defaults.
+///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn settings(db: &Db, user: UserId) -> Result<DreamSettings, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let settings = store::find_settings(&mut tx, user).await?;
@@ -159,15 +161,17 @@ pub async fn settings(db: &Db, user: UserId) -> Result<DreamSettings, sqlx::Erro
     Ok(settings)
 }
 
+/// Saves the user's settings.
+///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn save(db: &Db, user: UserId, settings: DreamSettings) -> Result<(), sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     store::save_settings(&mut tx, user, settings).await?;
     tx.commit().await
 }
 
-/// What a session was about, as a dream reads it.
+/// An episode, as a dream reads it.
 struct Episode {
     fact: Fact,
     session: Option<i64>,
@@ -178,15 +182,15 @@ struct Episode {
 /// A memory that a dream compares.
 struct Memory {
     fact: Fact,
-    /// When it was last said.
+    /// When it was last stated.
     stated_at: OffsetDateTime,
 }
 
 impl Consolidation {
-    /// One dream of a user, if there is enough to dream of. Killed in the middle, nothing of it is kept.
+    /// Runs one dream of a user, if there are enough episodes. If it is killed, nothing of it is kept.
     ///
     /// # Errors
-    /// What the database says.
+    /// Database errors.
     pub async fn dream(&self, user: UserId) -> Result<Round, ConsolidationError> {
         if let Some(why_not) = self.why_not(user, ChatPurpose::Dreaming).await? {
             return Ok(why_not);
@@ -220,7 +224,8 @@ impl Consolidation {
         self.keep_dream(user, owner, &episodes, text, &pairs).await
     }
 
-    /// Which memories near the sessions belong together. A model that cannot be asked any more has found none.
+    /// Asks the model which memories near the episodes belong together. Finds none if the model does not
+    /// answer.
     async fn find_pairs(
         &self,
         user: UserId,
@@ -261,7 +266,8 @@ impl Consolidation {
         Ok(off_the_runtime(read).await)
     }
 
-    /// In one transaction: the document, what it stands on, that the sessions were dreamt of, and what is proposed.
+    /// Writes everything in one transaction: the document, its sources, the promotion of the episodes, and
+    /// the proposals.
     async fn keep_dream(
         &self,
         user: UserId,
@@ -276,7 +282,7 @@ impl Consolidation {
         let settings = store::find_settings(&mut tx, user).await?;
         let zone = find_time_zone(&mut tx, user).await?;
         let held = hold_items(&mut tx, user, &ids).await?;
-        // What was read may be gone since: it is dreamt of anew.
+        // What was read may have been erased since: dream again.
         let (Some(zone), true) = (zone, held == ids.len()) else {
             return Ok(Round::Later("what was read was erased meanwhile"));
         };
@@ -306,7 +312,7 @@ impl Consolidation {
             {
                 Ok(written) => document = Some(written.id),
                 Err(DocumentError::Database(error)) => return Err(error.into()),
-                // There is no room for it: the sessions are not promoted.
+                // The quota is full: the episodes are not promoted.
                 Err(error) => {
                     tracing::info!(user = user.0, %error, "a dream was not written");
                     return Ok(Round::Later("there is no room for what it wrote"));
@@ -333,8 +339,9 @@ impl Consolidation {
         Ok(Round::Written)
     }
 
-    /// What may be proposed of a pair: which of the two would give way. A person's own word gives way to none that is trusted less, and
-    /// where it would to a later one of theirs, they are asked which holds.
+    /// Decides whether a pair may be proposed, and which of the two would give way. A person's own statement
+    /// never gives way to a less trusted one; then the proposal becomes a contradiction that the person
+    /// decides.
     async fn weighed(
         &self,
         conn: &mut sqlx::PgConnection,

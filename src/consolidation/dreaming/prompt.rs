@@ -1,5 +1,5 @@
-//! What a dream asks a model, and how its answers are read: a document line by line, each of which must stand on the sessions;
-//! and pairs of memories, named by their places in what was asked.
+//! The prompts of a dream, and the parsing of its answers: a document whose lines must each be supported by
+//! the episodes, and pairs of memories, identified by their position in the prompt.
 
 use serde_json::{Value, json};
 use time::OffsetDateTime;
@@ -11,18 +11,18 @@ use crate::consolidation::summary::facts::{Fact, LEFT_OUT, told};
 use crate::consolidation::summary::guard::Named;
 use crate::memories::ItemId;
 
-/// Of a document, each with a heading.
+/// The headings of the document.
 const HEADINGS: [&str; 4] = [
     "Preferences",
     "Project facts",
     "Recurring patterns",
     "Key decisions",
 ];
-/// What stands under a heading of the model's own.
+/// The heading for lines under an unknown heading.
 const NOTES: &str = "Notes";
 const LINES_MAX: usize = 48;
 const LINE_CHARS: std::ops::RangeInclusive<usize> = 8..=400;
-/// Of an answer this much is read.
+/// Only this much of an answer is read.
 const ANSWER_CHARS_MAX: usize = 40_000;
 pub const PROPOSALS_MAX: usize = 20;
 pub const WHY_CHARS_MAX: usize = 200;
@@ -51,7 +51,7 @@ pub fn ask_document(episodes: &[Fact]) -> Ask {
     }
 }
 
-/// The lines of an answer that stand on the episodes, under their headings; `None` where none does.
+/// The supported lines of an answer, under their headings; `None` if there is none.
 pub fn read_document(answer: &str, asked: &Ask, episodes: &[Fact]) -> Option<String> {
     let answer: String = answer.chars().take(ANSWER_CHARS_MAX).collect();
     let answer = without_thoughts(&answer).replace("**", "");
@@ -98,7 +98,7 @@ pub fn read_document(answer: &str, asked: &Ask, episodes: &[Fact]) -> Option<Str
     (!told.is_empty()).then(|| told.join("\n"))
 }
 
-/// But for how they end, and capitals.
+/// Ignores case and final punctuation.
 fn is_same(one: &str, other: &str) -> bool {
     let words = |line: &str| line.trim_end_matches(['.', '!', ' ']).to_lowercase();
     words(one) == words(other)
@@ -152,7 +152,8 @@ pub fn pairs_schema(memories: usize) -> Value {
     })
 }
 
-/// A pair that the model named, in no order, with why: in its own words where these name nothing but what the two say.
+/// A pair that the model named, in either order. `why` is the model's text only if it names nothing beyond
+/// the two memories.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedPair {
     pub kind: Kind,
@@ -161,7 +162,7 @@ pub struct NamedPair {
     pub why: String,
 }
 
-/// Each pair once, at most [`PROPOSALS_MAX`]; what names no two memories is passed over.
+/// Returns each pair once, at most [`PROPOSALS_MAX`]; skips entries that do not name two memories.
 pub fn read_pairs(answer: &str, memories: &[Memory]) -> Vec<NamedPair> {
     let answer: String = answer.chars().take(ANSWER_CHARS_MAX).collect();
     let answer = without_thoughts(&answer);

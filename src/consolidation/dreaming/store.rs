@@ -1,5 +1,5 @@
-//! The statements of dreams, as the app role in a transaction that knows its user; those that change something, in one that has
-//! raised their revision.
+//! The statements of dreams, as the app role in a transaction that has set the user; those that change
+//! something, in one that has raised the user's revision.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -11,7 +11,8 @@ use crate::db::UserId;
 use crate::memories::settle::Pair;
 use crate::memories::{ItemId, Trust};
 
-/// As the system role: users who have enough to dream of, and let a model do it; at most so many.
+/// As the system role: users who have enough episodes for a dream, and a chat model that may write it; at
+/// most `limit`.
 pub async fn list_users_due(
     conn: &mut PgConnection,
     now: OffsetDateTime,
@@ -40,7 +41,7 @@ pub async fn list_users_due(
     Ok(users.into_iter().map(UserId).collect())
 }
 
-/// Whose episodes are to be dreamt of next: of the agent that alone they belong to, or shared ones.
+/// The owner whose episodes are next for a dream: `Some(None)` for shared ones, `None` if none are due.
 pub async fn find_waiting(
     conn: &mut PgConnection,
     user: UserId,
@@ -62,7 +63,7 @@ pub async fn find_waiting(
     .await
 }
 
-/// The oldest first.
+/// Oldest first.
 pub(super) async fn list_waiting(
     conn: &mut PgConnection,
     user: UserId,
@@ -96,7 +97,7 @@ pub(super) async fn list_waiting(
     Ok(rows.collect())
 }
 
-/// Of these memories those of one owner that may be compared, in their order of coming.
+/// The live memories of one owner among these ids, oldest id first.
 pub(super) async fn list_memories(
     conn: &mut PgConnection,
     user: UserId,
@@ -129,7 +130,7 @@ pub(super) async fn list_memories(
     Ok(rows.collect())
 }
 
-/// They were dreamt of. How many were not before.
+/// Marks episodes as promoted. Returns how many were not before.
 pub async fn promote(
     conn: &mut PgConnection,
     user: UserId,
@@ -229,7 +230,7 @@ pub async fn save_settings(
     Ok(())
 }
 
-/// The newest first, from before a number on; without what they read and proposed.
+/// The newest dreams with an id below `before`, without what they read and proposed.
 pub async fn list_dreams(
     conn: &mut PgConnection,
     user: UserId,
@@ -260,7 +261,7 @@ pub async fn list_dreams(
     Ok(rows.collect())
 }
 
-/// What these documents stand on, as far as it is there: each with its document.
+/// The existing episodes that these documents were written from, each with its document.
 pub async fn list_read(
     conn: &mut PgConnection,
     user: UserId,
@@ -285,7 +286,7 @@ pub async fn list_read(
     Ok(rows.collect())
 }
 
-/// Of these dreams, each with its dream.
+/// The proposals of these dreams, each with its dream.
 pub async fn list_proposals(
     conn: &mut PgConnection,
     user: UserId,
@@ -334,7 +335,7 @@ pub async fn list_proposals(
     Ok(rows.collect())
 }
 
-/// Of all dreams, open ones.
+/// Counts the open proposals of all dreams.
 pub async fn count_open(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "n!" FROM dream_proposals WHERE user_id = $1 AND state = 'open'"#,
@@ -344,7 +345,7 @@ pub async fn count_open(conn: &mut PgConnection, user: UserId) -> Result<i64, sq
     .await
 }
 
-/// A proposal as it is decided.
+/// A proposal, as it is decided.
 pub struct Decided {
     pub n: i16,
     pub kind: Kind,
@@ -352,7 +353,7 @@ pub struct Decided {
     pub decided_at: Option<OffsetDateTime>,
 }
 
-/// Of a dream, those in this state; or one of them.
+/// The proposals of a dream in this state, or one of them.
 pub async fn list_in_state(
     conn: &mut PgConnection,
     user: UserId,
@@ -380,7 +381,7 @@ pub async fn list_in_state(
     Ok(rows.collect())
 }
 
-/// What became of a proposal, and which of the two gave way.
+/// Sets the state of a proposal, and which of the two gave way.
 pub async fn set_state(
     conn: &mut PgConnection,
     user: UserId,
@@ -408,7 +409,7 @@ pub async fn set_state(
     Ok(())
 }
 
-/// When a dream's proposals about an item were applied or taken back, and whether without its person.
+/// When a dream's proposals about an item were applied or undone, and whether by the dream itself.
 pub async fn list_of_item(
     conn: &mut PgConnection,
     user: UserId,
@@ -428,7 +429,7 @@ pub async fn list_of_item(
     .await
 }
 
-/// The episodes of one owner that wait to be dreamt of, of whom there are most.
+/// Counts the waiting episodes of the owner who has the most.
 pub async fn count_waiting(
     conn: &mut PgConnection,
     user: UserId,

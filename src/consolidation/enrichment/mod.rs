@@ -1,5 +1,6 @@
-//! At night the chat model reads memories that name little: what they name, how these are connected, and a sentence or
-//! two about whoever is named often, from what is remembered of them alone (the Assistant's enrichment).
+//! At night the chat model reads memories that name few entities: it extracts entities and their relations,
+//! and writes a sentence or two about entities that are mentioned often, from memories only (the Assistant's
+//! enrichment).
 
 mod store;
 
@@ -22,22 +23,23 @@ use crate::memories::{ItemId, Trust};
 use crate::providers::chat::{ChatError, ChatPurpose};
 use crate::queue::Slice;
 
-/// Memories of one user and night, and of one question.
+/// Maximum memories per user and night, and per prompt.
 const ITEMS_A_NIGHT: i64 = 50;
 const ITEMS_AT_ONCE: usize = 10;
-/// A memory that names so many is not read.
+/// Memories with this many mentions are not read.
 const MENTIONS_ENOUGH: i64 = 3;
 const CONTENT_CHARS_MAX: i32 = 1_000;
-/// Entities of one user and night that are written about, how often they are mentioned, and what is read of each.
+/// Limits of the portraits: entities per user and night, mentions that an entity needs, and what is read of
+/// each.
 const PORTRAITS_A_NIGHT: i64 = 10;
 const PORTRAIT_MENTIONS_MIN: i64 = 3;
 const PORTRAIT_ITEMS: i64 = 12;
 const PORTRAIT_CHARS_MAX: usize = 400;
 const PORTRAIT_TEMPERATURE: f32 = 0.2;
-/// Summaries of one user and night whose vectors another model had made.
+/// Maximum summaries per user and night whose vectors are recomputed after a change of model.
 const VECTORS_A_NIGHT: i64 = 500;
 
-/// A memory as it is read.
+/// A memory, as the model reads it.
 pub struct Item {
     pub id: i64,
     pub content: String,
@@ -46,7 +48,7 @@ pub struct Item {
 }
 
 impl Consolidation {
-    /// One user's night. Killed in the middle, what was read is kept, and the rest read again.
+    /// Runs one night of a user. If it is killed, finished batches are kept and the rest is read again.
     pub async fn enrich(&self, user: UserId, slice: &Slice) -> Result<(), ConsolidationError> {
         let why_not = match self.chat.effective(user, ChatPurpose::Enrichment).await {
             Ok(Some(_)) => None,
@@ -68,7 +70,7 @@ impl Consolidation {
         self.renew_vectors(user, slice).await
     }
 
-    /// False where the model would not answer any more.
+    /// False if the model stopped answering.
     async fn read_items(&self, user: UserId, slice: &Slice) -> Result<bool, ConsolidationError> {
         let mut tx = self.db.as_user(user).await?;
         let bounds = (MENTIONS_ENOUGH, CONTENT_CHARS_MAX, ITEMS_A_NIGHT);
@@ -121,7 +123,7 @@ impl Consolidation {
     ) -> Result<(), ConsolidationError> {
         let now = self.now();
         let mut tx = self.db.as_writer(user).await?;
-        // Some may have been deleted meanwhile.
+        // Some may have been deleted in the meantime.
         let ids: Vec<i64> = items.iter().map(|item| item.id).collect();
         let there = store::list_there(&mut tx, user, &ids).await?;
         let is_there = |item: &&Item| there.contains(&item.id);
@@ -184,7 +186,7 @@ impl Consolidation {
         Ok(())
     }
 
-    /// A sentence or two about entities that are mentioned often and were not written about since.
+    /// Writes a sentence or two about entities that are mentioned often and are due for one.
     async fn portray(&self, user: UserId, slice: &Slice) -> Result<(), ConsolidationError> {
         let mut tx = self.db.as_user(user).await?;
         let due = store::list_unportrayed(&mut tx, user, PORTRAIT_MENTIONS_MIN, PORTRAITS_A_NIGHT)
@@ -231,7 +233,7 @@ impl Consolidation {
                 None => None,
             };
             let mut tx = self.db.as_writer(user).await?;
-            // What it stood on may be gone: then it is not written.
+            // A source may have been deleted since: then the text is not written.
             let ids: Vec<i64> = told.iter().map(|item| item.id).collect();
             let there = store::list_there(&mut tx, user, &ids).await?;
             if there.len() == ids.len() {
@@ -254,7 +256,8 @@ impl Consolidation {
         Ok(())
     }
 
-    /// Where the embedding model has changed since: vectors of two models are never compared.
+    /// Recomputes vectors after the embedding model has changed, since vectors of two models cannot be
+    /// compared.
     async fn renew_vectors(&self, user: UserId, slice: &Slice) -> Result<(), ConsolidationError> {
         let mut tx = self.db.as_user(user).await?;
         let stale = match serving_space(&mut tx, user).await? {
@@ -278,7 +281,7 @@ impl Consolidation {
         Ok(())
     }
 
-    /// Of a name and what is told of it; `None` where the embedding model does not answer.
+    /// Embeds a name with its summary; `None` if the embedding model does not answer.
     async fn vector_of(
         &self,
         user: UserId,
@@ -300,7 +303,8 @@ fn fact_of(item: &Item) -> Fact {
     }
 }
 
-/// Characters before a name in a text, and its own; where it stands as it was written, or in other letters.
+/// The character offset of a name in a text, and its length. Falls back to a case-insensitive match of its
+/// first word.
 fn place_of(name: &str, text: &str) -> Option<(usize, usize)> {
     if let Some(at) = text.find(name) {
         return Some((text[..at].chars().count(), name.chars().count()));

@@ -1,4 +1,4 @@
-//! The statements of the nightly reading, as the app role in a transaction that knows its user.
+//! The statements of the nightly enrichment, as the app role in a transaction that has set the user.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -26,7 +26,7 @@ impl From<ItemRow> for Item {
     }
 }
 
-/// Live items that name little and were not read yet, the newest first; of each its beginning.
+/// Live items with few mentions that were not read yet, newest first; only the beginning of each.
 pub async fn list_poor(
     conn: &mut PgConnection,
     user: UserId,
@@ -54,7 +54,7 @@ pub async fn list_poor(
     Ok(rows.into_iter().map(Item::from).collect())
 }
 
-/// Which of these are still there.
+/// Which of these ids still exist.
 pub async fn list_there(
     conn: &mut PgConnection,
     user: UserId,
@@ -93,7 +93,8 @@ pub struct Unportrayed {
     pub mentions: i64,
 }
 
-/// Entities that are mentioned often, and half as often again since they were written about; what is shared names them.
+/// Entities that are mentioned often, and half as often again since their last portrait, with at least one
+/// shared mention.
 pub async fn list_unportrayed(
     conn: &mut PgConnection,
     user: UserId,
@@ -121,8 +122,8 @@ pub async fn list_unportrayed(
     .await
 }
 
-/// Live items that mention it and are shared, since all agents read what is written of them; the newest first, of each
-/// its beginning.
+/// Live shared items that mention the entity, since every agent may read its portrait; turns last, then
+/// newest first; only the beginning of each.
 pub async fn list_of_entity(
     conn: &mut PgConnection,
     user: UserId,
@@ -148,8 +149,8 @@ pub async fn list_of_entity(
     Ok(rows.into_iter().map(Item::from).collect())
 }
 
-/// With the memories that it was written from. `None` where nothing fit could be written: it is not tried again before the entity
-/// is mentioned more.
+/// Saves a portrait with its source items. `None`: no usable text was written; it is retried only when the
+/// entity gets more mentions.
 pub async fn set_summary(
     conn: &mut PgConnection,
     user: UserId,
@@ -158,7 +159,7 @@ pub async fn set_summary(
     vector: Option<&QueryVector>,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    // Its type is none that the macros know.
+    // sqlx's macros do not know the type `halfvec`.
     let query = sqlx::query(
         "UPDATE entities SET summary = $3, summary_at = $4, summary_mentions = $5, summary_vector = $6, summary_space = $7,
              summary_items = $8
@@ -184,7 +185,7 @@ pub struct Summarised {
     pub summary: String,
 }
 
-/// Those whose summary has no vector of this space.
+/// Entities whose summary has no vector in the serving space.
 pub async fn list_of_other_spaces(
     conn: &mut PgConnection,
     user: UserId,
@@ -204,14 +205,14 @@ pub async fn list_of_other_spaces(
     .await
 }
 
-/// Where it still says the same.
+/// Only if the name and the summary are unchanged.
 pub async fn set_vector(
     conn: &mut PgConnection,
     user: UserId,
     of: &Summarised,
     vector: &QueryVector,
 ) -> Result<(), sqlx::Error> {
-    // Its type is none that the macros know.
+    // sqlx's macros do not know the type `halfvec`.
     let query = sqlx::query(
         "UPDATE entities SET summary_vector = $5, summary_space = $6 WHERE user_id = $1 AND id = $2 AND name = $3 AND summary = $4",
     );

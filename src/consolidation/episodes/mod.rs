@@ -1,5 +1,6 @@
-//! Episodes (GoClaw's second tier): what a session, or a stretch of one, was about. In the words of its agent where that
-//! hands over a summary, else of the chat model, in the same answer as the facts; else of the most telling sentences.
+//! Episodes (GoClaw's second tier): what a session, or a stretch of one, was about. The summary is the
+//! agent's if it sends one, otherwise the chat model's, from the same answer as the facts, otherwise an
+//! extract of the most informative sentences.
 
 mod retold;
 mod store;
@@ -28,28 +29,28 @@ use crate::memories::{MemoryError, Trust, is_stop_word, words};
 use crate::sessions::model::Extraction;
 use crate::sessions::{Message, Role};
 
-/// Of an abstract.
+/// Maximum length of an abstract.
 pub const ABSTRACT_CHARS_MAX: usize = 200;
-/// A shorter sentence is one where nothing else is said.
+/// A shorter sentence is used only if there is no other.
 const ABSTRACT_CHARS_MIN: usize = 40;
-/// What was asked tells less than what was said.
+/// Questions are less informative than statements.
 const QUESTION_WEIGHT: f64 = 0.3;
-/// Of a summary: a model's of some 1,024 tokens, or one that an agent hands over.
+/// Maximum length of a summary: about 1,024 tokens of a model, or an agent's.
 pub const SUMMARY_CHARS_MAX: usize = 4_000;
 const SUMMARY_CHARS_MIN: usize = 20;
-/// Of an extract.
+/// Maximum length of an extract.
 const EXTRACT_CHARS_MAX: usize = 900;
 const EXTRACT_SENTENCES: usize = 6;
 const SENTENCE_CHARS: std::ops::RangeInclusive<usize> = 12..=400;
-/// Sentences of a session that are weighed.
+/// Maximum sentences of a session that are ranked.
 const SENTENCES_MAX: usize = 2_000;
 pub const TOPICS_MAX: usize = 8;
-/// Of the words of a model's summary so many were said.
+/// A model's summary is used only if this share of its words occurs in the session.
 const SAID_SHARE_MIN: f64 = 0.5;
-/// Removed in one transaction.
+/// Episodes removed per transaction.
 const REMOVED_AT_ONCE: i64 = 500;
 
-/// Whose words a summary is in; a later one takes an earlier one's place.
+/// Who wrote a summary; a later variant replaces an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum MadeBy {
     Extract,
@@ -66,7 +67,7 @@ impl MadeBy {
         }
     }
 
-    /// The column's check admits nothing else.
+    /// The column's CHECK allows only known values.
     fn from_column(text: &str) -> Self {
         Self::parse(text).unwrap_or(Self::Extract)
     }
@@ -77,7 +78,7 @@ impl MadeBy {
     }
 }
 
-/// An episode as it is to be kept.
+/// An episode before it is stored.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
     pub summary: String,
@@ -86,15 +87,15 @@ pub(super) struct Draft {
     pub topics: Vec<String>,
     pub made_by: MadeBy,
     pub trust: Trust,
-    /// The same with what tools answered, which a model and the agent have read.
+    /// Like `trust`, but including tool results, which a model and the agent have read.
     heard: Trust,
     pub began_at: OffsetDateTime,
     pub ended_at: OffsetDateTime,
-    /// All that was said, for what a model says of it.
+    /// All words of the session, for checking a model's summary.
     words: HashMap<String, u32>,
 }
 
-/// What can be said of messages without any model; `None` where nobody said anything in words.
+/// Makes an episode of messages without a model; `None` if they contain no sentences.
 pub(super) fn of_messages(messages: &[Message]) -> Option<Draft> {
     let tools = ToolNames::of(messages);
     let mut said: Vec<(String, bool)> = Vec::new();
@@ -176,8 +177,8 @@ fn telling(text: &str) -> impl Iterator<Item = String> {
     words::lexemes(text).filter(|word| word.chars().count() > 2 && !is_stop_word(word))
 }
 
-/// The sentences whose words were said most often, in their order; and of these the first by weight that tells by itself: no
-/// question, and not the shortest.
+/// Extracts the sentences with the most frequent words, in their order, and the best of them that stands
+/// alone: not a question, and not too short.
 fn extract(said: &[(String, bool)], words: &HashMap<String, u32>) -> Option<(String, String)> {
     let weight = |(sentence, by_user): &(String, bool)| {
         let mut own: Vec<String> = telling(sentence).collect();
@@ -216,7 +217,7 @@ fn extract(said: &[(String, bool)], words: &HashMap<String, u32>) -> Option<(Str
     Some((summary.join(" "), cut(&said[best].0)))
 }
 
-/// At the end of a word.
+/// Cuts at a word boundary.
 fn cut(sentence: &str) -> String {
     let Some((end, _)) = sentence.char_indices().nth(ABSTRACT_CHARS_MAX - 1) else {
         return sentence.to_owned();
@@ -225,7 +226,7 @@ fn cut(sentence: &str) -> String {
     format!("{}…", sentence[..blank.unwrap_or(end)].trim_end())
 }
 
-/// What a model says besides the facts; `None` where it says nothing of the kind.
+/// The summary in a model's answer; `None` if it has none.
 pub(super) fn summary_in(answer: &str) -> Option<String> {
     let answer = without_thoughts(answer);
     let json = &answer[answer.find('{')?..=answer.rfind('}')?];
@@ -235,7 +236,7 @@ pub(super) fn summary_in(answer: &str) -> Option<String> {
 }
 
 impl Draft {
-    /// The same in a model's words, of each window that it read; as it is where those are no summary of what was said.
+    /// Uses the model's summaries of the windows, unless they do not match what was said.
     pub(super) fn told_by_model(self, summaries: &[String]) -> Self {
         let summary = summaries.join(" ");
         let (mut all, mut of_these) = (0, 0);
@@ -250,7 +251,7 @@ impl Draft {
         }
     }
 
-    /// The same in its agent's words.
+    /// Uses the agent's summary.
     pub(super) fn told_by_agent(self, summary: &str) -> Self {
         self.told(summary.to_owned(), MadeBy::Agent, Trust::Agent)
     }
@@ -270,9 +271,9 @@ impl Draft {
     }
 }
 
-/// An episode as it is told to its person.
+/// An episode, as it is shown to its owner.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct EpisodeView {
     pub session: i64,
     pub first_position: i32,
     pub last_position: i32,
@@ -281,23 +282,23 @@ pub struct Told {
     pub made_by: MadeBy,
 }
 
-/// Of these sessions, each in the order of what was said.
+/// The episodes of these sessions, in session order.
 ///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn of_sessions(
     db: &Db,
     user: UserId,
     sessions: &[i64],
-) -> Result<Vec<Told>, sqlx::Error> {
+) -> Result<Vec<EpisodeView>, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let told = store::list_of_sessions(&mut tx, user, sessions).await?;
     tx.commit().await?;
     Ok(told)
 }
 
-/// Keeps the episode of a stretch, in the transaction of what else was read in it; one that is there gives way to one in
-/// better words.
+/// Stores the episode of a stretch, in the transaction that stores what else was read in it. Replaces an
+/// existing one if the new author ranks higher.
 pub(super) async fn keep(
     conn: &mut PgConnection,
     embeddings: &Embeddings,
@@ -332,10 +333,10 @@ pub(super) async fn keep(
     Ok(())
 }
 
-/// Removes some of a user's episodes whose time is over. How many.
+/// Removes some of a user's expired episodes. Returns how many.
 ///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn remove_expired(
     db: &Db,
     user: UserId,

@@ -1,4 +1,4 @@
-//! A session that was read, told again in the words of its agent, who says late what it was about.
+//! Replaces an episode with a summary that its agent sends after the session was read.
 
 use super::{MadeBy, cut, is_telling, least, sentences, store};
 use crate::accounts::UserId;
@@ -9,10 +9,11 @@ use crate::memories::write::{NewSource, Owner, write};
 use crate::memories::{MemoryError, Trust};
 use crate::sessions::SessionId;
 
-/// The newest episode of a session gives way to these words, unless its agent has told it already. False where there is none.
+/// Replaces the newest episode of a session with the agent's summary. False if there is none, or if the agent
+/// wrote it already.
 ///
 /// # Errors
-/// What the database says, and where no more vectors may be asked for.
+/// Database errors, and an exceeded limit of embeddings.
 pub async fn retell(
     db: &Db,
     embeddings: &Embeddings,

@@ -1,17 +1,17 @@
-//! The statements of episodes, as the app role in a transaction that knows its user; those that change something, in one
-//! that has raised their revision.
+//! The statements of episodes, as the app role in a transaction that has set the user; those that change
+//! something, in one that has raised the user's revision.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Draft, MadeBy, Taken, Told};
+use super::{Draft, EpisodeView, MadeBy, Taken};
 use crate::accounts::AgentId;
 use crate::db::UserId;
 use crate::memories::Trust;
 use crate::sessions::SessionId;
 use crate::sessions::model::Extraction;
 
-/// The episode of a stretch, and whose words it is in.
+/// The episode of a stretch, and who wrote it.
 pub async fn find_known(
     conn: &mut PgConnection,
     user: UserId,
@@ -28,7 +28,7 @@ pub async fn find_known(
     Ok(row.map(|row| (row.source_id, MadeBy::from_column(&row.made_by))))
 }
 
-/// Days that the episodes of an agent stay.
+/// Days for which the episodes of an agent are kept.
 pub async fn find_days(
     conn: &mut PgConnection,
     user: UserId,
@@ -73,7 +73,7 @@ pub async fn insert(
     Ok(())
 }
 
-/// The last of a session, as it is to be told again.
+/// The last episode of a session, before it is replaced.
 pub struct Newest {
     pub source_id: i64,
     pub agent_id: Option<i64>,
@@ -145,7 +145,7 @@ pub async fn insert_retold(
     Ok(())
 }
 
-/// The episode that says the same of the same time.
+/// An episode with the same period and text.
 pub async fn find_known_taken(
     conn: &mut PgConnection,
     user: UserId,
@@ -163,7 +163,7 @@ pub async fn find_known_taken(
     .await
 }
 
-/// Of those without a session, as far as there are so many.
+/// Counts the episodes without a session, up to `limit`.
 pub async fn count_taken(
     conn: &mut PgConnection,
     user: UserId,
@@ -221,7 +221,7 @@ pub async fn list_expired(
     .await
 }
 
-/// How many were there.
+/// Returns how many existed.
 pub async fn remove(conn: &mut PgConnection, sources: &[i64]) -> Result<usize, sqlx::Error> {
     if sources.is_empty() {
         return Ok(0);
@@ -235,7 +235,7 @@ pub async fn list_of_sessions(
     conn: &mut PgConnection,
     user: UserId,
     sessions: &[i64],
-) -> Result<Vec<Told>, sqlx::Error> {
+) -> Result<Vec<EpisodeView>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT e.session_id AS "session_id!", e.first_position, e.last_position, e.abstract AS short, e.made_by, i.content AS summary
            FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
@@ -243,13 +243,17 @@ pub async fn list_of_sessions(
         user.0,
         sessions,
     );
-    let read = rows.fetch_all(conn).await?.into_iter().map(|row| Told {
-        session: row.session_id,
-        first_position: row.first_position,
-        last_position: row.last_position,
-        short: row.short,
-        summary: row.summary,
-        made_by: MadeBy::from_column(&row.made_by),
-    });
+    let read = rows
+        .fetch_all(conn)
+        .await?
+        .into_iter()
+        .map(|row| EpisodeView {
+            session: row.session_id,
+            first_position: row.first_position,
+            last_position: row.last_position,
+            short: row.short,
+            summary: row.summary,
+            made_by: MadeBy::from_column(&row.made_by),
+        });
     Ok(read.collect())
 }

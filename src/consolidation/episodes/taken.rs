@@ -1,4 +1,4 @@
-//! Episodes of an import, which have no session here.
+//! Imported episodes, which have no session here.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -9,10 +9,10 @@ use crate::embedding::{EmbeddingError, Embeddings};
 use crate::memories::Trust;
 use crate::memories::write::{NewSource, Owner, write};
 
-/// Without a session, of a user.
+/// Maximum episodes without a session per user.
 const TAKEN_MAX: i64 = 100_000;
 
-/// An episode of an export, which has no session here.
+/// An episode of an export.
 #[derive(Clone, Copy, Debug)]
 pub struct Taken<'a> {
     pub summary: &'a str,
@@ -26,11 +26,11 @@ pub struct Taken<'a> {
     pub promoted_at: Option<OffsetDateTime>,
 }
 
-/// Takes in an episode, in a transaction that raises the user's revision: its number, also where it is known. None where its
-/// time is over, or there are as many as there may be.
+/// Imports an episode, in a transaction that raises the user's revision. Returns its id, also if it exists
+/// already; `None` if it has expired or the limit is reached.
 ///
 /// # Errors
-/// What the database says, and where no more vectors may be asked for.
+/// Database errors, and an exceeded limit of embeddings.
 pub async fn take_in(
     conn: &mut PgConnection,
     embeddings: &Embeddings,

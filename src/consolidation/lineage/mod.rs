@@ -1,12 +1,12 @@
-//! Where a memory comes from and what came of it: the session in which it was said, the episodes of that, what it was written
-//! from, what it replaced and what replaced it, and the dreams and reflections that stand on it. One step each way, bounded.
+//! The lineage of a memory: the session and episodes it comes from, its sources, what it replaced and what
+//! replaced it, and the dreams and reflections written from it. One step in each direction, with limits.
 
 mod store;
 
 use crate::db::{Db, UserId};
 use crate::memories::{Item, Trust};
 
-/// Of each kind of neighbour.
+/// Maximum neighbours of each kind.
 const EPISODES_MAX: i64 = 3;
 const SOURCES_MAX: i64 = 4;
 const OLDER_MAX: i64 = 3;
@@ -16,15 +16,15 @@ const BEGINNING_CHARS_MAX: i32 = 160;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     Session,
-    /// Its place in the session.
+    /// With the position in its session.
     Turn(i32),
     Episode,
-    /// That this was written from.
+    /// The memory was written from it.
     Source,
-    /// That gave way to this.
+    /// The memory replaced it.
     Older,
     This,
-    /// That this gave way to.
+    /// It replaced the memory.
     Newer,
     /// A dream's document.
     Dream,
@@ -34,15 +34,16 @@ pub enum Kind {
 #[derive(Clone, Debug)]
 pub struct Node {
     pub kind: Kind,
-    /// Of a session, a memory or a document; of a turn its session's.
+    /// The id of the session, memory or document; for a turn, its session's id.
     pub id: i64,
-    /// How it begins; of a session its agent's name for it, of a turn the words that a memory was read from.
+    /// The beginning of the text; for a session, the agent's name for it; for a turn, the quote that the
+    /// memory was read from.
     pub text: String,
-    /// Of a session none.
+    /// `None` for sessions.
     pub trust: Option<Trust>,
 }
 
-/// How one leads to the other.
+/// How one node leads to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum How {
     Has,
@@ -54,7 +55,7 @@ pub enum How {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Edge {
-    /// Places among the nodes.
+    /// Indexes into the nodes.
     pub from: usize,
     pub to: usize,
     pub how: How,
@@ -77,10 +78,10 @@ impl Lineage {
     }
 }
 
-/// Of a memory or an episode; the first node is itself.
+/// The lineage of a memory or an episode; the first node is itself.
 ///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn of(db: &Db, user: UserId, item: &Item) -> Result<Lineage, sqlx::Error> {
     let mut lineage = Lineage::default();
     let beginning: String = item
@@ -95,7 +96,7 @@ pub async fn of(db: &Db, user: UserId, item: &Item) -> Result<Lineage, sqlx::Err
         trust: Some(item.trust),
     });
     let mut tx = db.as_user(user).await?;
-    // What dreams and reflections may stand on.
+    // Possible sources of dreams and reflections.
     let mut read: Vec<(i64, usize)> = vec![(item.id.0, this)];
     let is_episode = item.span.is_some();
     let of_span = item.span.as_ref().and_then(|span| span.session.as_ref());

@@ -1,4 +1,4 @@
-//! The statements of lineages, as the app role in a transaction that knows its user.
+//! The statements of lineages, as the app role in a transaction that has set the user.
 
 use sqlx::PgConnection;
 
@@ -7,7 +7,7 @@ use crate::db::UserId;
 use crate::memories::{ItemId, Trust};
 use crate::sessions::Role;
 
-/// Its agent's name for it.
+/// The agent's name for the session.
 pub(super) async fn find_session(
     conn: &mut PgConnection,
     user: UserId,
@@ -22,7 +22,7 @@ pub(super) async fn find_session(
     .await
 }
 
-/// What was said at a place of a session.
+/// The message at a position of a session.
 pub(super) async fn find_turn(
     conn: &mut PgConnection,
     user: UserId,
@@ -45,7 +45,7 @@ pub(super) async fn find_turn(
     }))
 }
 
-/// In the order of what was said.
+/// In session order.
 pub(super) async fn list_episodes(
     conn: &mut PgConnection,
     user: UserId,
@@ -70,7 +70,7 @@ pub(super) async fn list_episodes(
     Ok(rows.collect())
 }
 
-/// What an item was written from, the newest first.
+/// The sources of an item, newest first.
 pub(super) async fn list_sources(
     conn: &mut PgConnection,
     user: UserId,
@@ -98,7 +98,7 @@ pub(super) async fn list_sources(
     Ok(rows.collect())
 }
 
-/// What gave way to an item, the newest first, and whether it says the same.
+/// The items that an item replaced, newest first, and whether they were merged.
 pub(super) async fn list_older(
     conn: &mut PgConnection,
     user: UserId,
@@ -128,7 +128,7 @@ pub(super) async fn list_older(
     Ok(rows.collect())
 }
 
-/// What an item gave way to, and whether that says the same.
+/// The item that replaced this one, and whether they were merged.
 pub(super) async fn find_newer(
     conn: &mut PgConnection,
     user: UserId,
@@ -157,7 +157,7 @@ pub(super) async fn find_newer(
     }))
 }
 
-/// What was written from any of these, each with those of them that it stands on; the newest first.
+/// What was written from any of these, newest first, each with its sources among them.
 pub(super) async fn list_written(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,5 +1,5 @@
-//! The statements of reflections, as the app role in a transaction that knows its user; those that change something, in one
-//! that has raised their revision.
+//! The statements of reflections, as the app role in a transaction that has set the user; those that change
+//! something, in one that has raised the user's revision.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -10,7 +10,7 @@ use crate::consolidation::summary::facts::Fact;
 use crate::db::UserId;
 use crate::memories::{ItemId, Trust};
 
-/// When one was written last, whatever became of it.
+/// When the last reflection was written, whatever its state is now.
 pub async fn find_last(
     conn: &mut PgConnection,
     user: UserId,
@@ -23,7 +23,7 @@ pub async fn find_last(
     .await
 }
 
-/// What was remembered or said again since then, and what sessions were about, shared alone; the newest first.
+/// Shared memories stated since then, and shared episodes that ended since then; newest first.
 pub(super) async fn list_recent(
     conn: &mut PgConnection,
     user: UserId,
@@ -60,8 +60,8 @@ pub(super) async fn list_recent(
     Ok(rows.collect())
 }
 
-/// Holds these until the transaction ends, in the order in which an erasure is never waited for in a circle. False where one
-/// is gone.
+/// Locks these sources until the transaction ends, ordered by id to avoid a deadlock with an erasure. False
+/// if one no longer exists.
 pub(super) async fn hold(
     conn: &mut PgConnection,
     user: UserId,
@@ -81,10 +81,10 @@ pub async fn list_active(conn: &mut PgConnection, user: UserId) -> Result<Vec<i6
     .await
 }
 
-/// What a memory or a document was written from: each source, with the session that an episode among them told of.
+/// Records the sources of a memory or a document, with the session of each episode among them.
 ///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn insert_origins(
     conn: &mut PgConnection,
     user: UserId,
@@ -106,7 +106,7 @@ pub async fn insert_origins(
     Ok(())
 }
 
-/// What an item was written from, as far as it is there, with the beginning of each text.
+/// The existing sources of an item, with the beginning of each text.
 pub(super) async fn list_origins(
     conn: &mut PgConnection,
     user: UserId,
@@ -150,7 +150,7 @@ pub(super) async fn count_gone_origins(
     .await
 }
 
-/// Memories that were written from an item, the newest first; what dreams wrote is no memory.
+/// Memories written from an item, newest first, without dreams, which are documents.
 pub(super) async fn list_derived(
     conn: &mut PgConnection,
     user: UserId,
@@ -165,17 +165,17 @@ pub(super) async fn list_derived(
     Ok(ids.fetch_all(conn).await?.into_iter().map(ItemId).collect())
 }
 
-/// The one that stands.
+/// The current reflection.
 pub struct Latest {
     pub id: ItemId,
     pub content: String,
     pub created_at: OffsetDateTime,
 }
 
-/// As whoever asks sees it.
+/// The current reflection, as far as row security lets the caller see it.
 ///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn find_latest(
     conn: &mut PgConnection,
     user: UserId,

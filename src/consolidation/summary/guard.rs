@@ -1,6 +1,5 @@
-//! Which sentences of a summary may stand: those that name nothing that no fact names. It
-//! reads signs, not meaning (docs/consolidation.md says what it cannot see), and never
-//! changes a sentence.
+//! Decides which sentences of a summary are kept: those that name nothing beyond the facts. It checks
+//! characters, not meaning (docs/consolidation.md lists its limits), and never changes a sentence.
 
 use std::collections::HashSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
@@ -9,31 +8,31 @@ use super::facts::Fact;
 use crate::consolidation::likeness;
 use crate::memories::is_stop_word;
 
-/// Capitals that need no fact.
+/// Capitalised words that need no fact.
 const ALWAYS_KNOWN: [&str; 6] = ["i", "user", "assistant", "ai", "mr", "ms"];
-/// So many letters more or less make another form of a known name: Austria, Austrian.
+/// Forms of a known name may differ by this many letters: Austria, Austrian.
 const ENDING_CHARS_MAX: usize = 2;
 const STEM_CHARS_MIN: usize = 4;
-/// Tea, bee.
+/// Short words count too, such as "tea" and "bee".
 const TELLING_CHARS_MIN: usize = 3;
-/// German writes every noun with a capital; so many of these words tell it.
+/// German capitalises every noun; this many of these words identify it.
 const GERMAN: [&str; 12] = [
     "der", "die", "das", "und", "ist", "nicht", "ein", "eine", "mit", "für", "von", "sich",
 ];
 const GERMAN_MIN: usize = 3;
 
-/// All that the facts name.
+/// Everything that the facts name.
 pub struct Named {
     text: String,
     words: HashSet<String>,
-    /// The same as they are compared: pairs of signs where no blanks part words.
+    /// `words` as they are compared: bigrams in scripts without blanks.
     topics: HashSet<String>,
     figures: HashSet<String>,
     has_capital_nouns: bool,
 }
 
 impl Named {
-    /// `answer` shows in which language it is written.
+    /// The language is detected from `answer`.
     pub fn by(facts: &[Fact], answer: &str) -> Self {
         let mut text = String::new();
         for fact in facts {
@@ -52,7 +51,7 @@ impl Named {
         }
     }
 
-    /// Whether a text has anything to do with the facts: one telling word of theirs.
+    /// Whether a text shares at least one informative word with the facts.
     pub fn is_about(&self, text: &str) -> bool {
         let said = likeness::words(text);
         said.iter()
@@ -70,7 +69,7 @@ impl Named {
         self.text.contains(&token.to_lowercase())
     }
 
-    /// The first word has a capital whatever it is.
+    /// Skips the first word, which is always capitalised.
     fn knows_the_names_in(&self, sentence: &str) -> bool {
         words(sentence)
             .skip(1)
@@ -95,12 +94,12 @@ impl Named {
     }
 }
 
-/// In other scripts a word may be a sign or two.
+/// In other scripts, a word may have one or two characters.
 fn is_telling(word: &str) -> bool {
     (word.chars().count() >= TELLING_CHARS_MIN || !word.is_ascii()) && !is_stop_word(word)
 }
 
-/// Without what stands around them and without the `'s` of an owner.
+/// Words without surrounding punctuation and without a possessive `'s`.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     let parted = text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '’'));
     parted
@@ -118,7 +117,7 @@ fn runs_of_digits(text: &str) -> impl Iterator<Item = &str> {
     runs.filter(|run| !run.is_empty())
 }
 
-/// Numbers without the signs inside them: `1,000` is `1000`, and `3.5` is `35`.
+/// Numbers without separators: `1,000` is `1000`, and `3.5` is `35`.
 fn figures(text: &str) -> impl Iterator<Item = String> {
     let is_inner = |c: char| matches!(c, '.' | ',' | '\'' | '’');
     let parted = text.split(move |c: char| !c.is_ascii_digit() && !is_inner(c));
@@ -127,7 +126,7 @@ fn figures(text: &str) -> impl Iterator<Item = String> {
         .filter(|figure: &String| !figure.is_empty())
 }
 
-/// Parted by blanks, without the marks around them.
+/// Splits at blanks, and trims surrounding punctuation.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     text.split_whitespace()
         .map(|token| {
@@ -139,7 +138,7 @@ fn tokens(text: &str) -> impl Iterator<Item = &str> {
         .filter(|token| !token.is_empty())
 }
 
-/// A path of a file, or the address of a machine: neither belongs in a summary.
+/// A file path or a machine's address: neither belongs in a summary.
 fn has_place(sentence: &str) -> bool {
     tokens(sentence).any(|token| is_path(token) || is_machine(token))
 }
@@ -156,7 +155,7 @@ fn is_path(token: &str) -> bool {
     if is_link(token) || parts.len() < 2 || parts.iter().all(is_number) {
         return false;
     }
-    // 24/7, he/him and and/or are none; src/main.rs and home/anna_2/notes are.
+    // Not 24/7, he/him or and/or; but src/main.rs and home/anna_2/notes.
     let is_file = |part: &&str| {
         part.rsplit_once('.').is_some_and(|(name, ending)| {
             !name.is_empty() && (1..=5).contains(&ending.len()) && ending.is_ascii()

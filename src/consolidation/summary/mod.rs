@@ -1,7 +1,6 @@
-//! The summary: one narrative of what is remembered of a user, written by the user's chat
-//! model once the memory has been still for a while, with the items it stands on. What was
-//! written stays until something better is there, but for one case: when an item it stands on
-//! is erased, its text goes at once (docs/consolidation.md).
+//! The summary: one narrative of a user's memory, written by the user's chat model once the memory has not
+//! changed for a while, with the items it is based on. The old text stays until a new one is ready, with one
+//! exception: if one of its items is erased, the text is deleted at once (docs/consolidation.md).
 
 pub(in crate::consolidation) mod facts;
 pub(super) mod guard;
@@ -19,77 +18,76 @@ use crate::providers::chat::{ChatError, ChatPurpose, Effective};
 use crate::queue;
 use facts::Fact;
 
-/// Of the model (Navi).
+/// The model's temperature (Navi).
 const TEMPERATURE: f32 = 0.3;
-/// Of the text.
+/// Maximum length of the text.
 pub const WORDS_MAX: usize = 400;
-/// Nothing is written while memories come and go.
+/// Waits until the memory has not changed for this long.
 pub const STILL_FOR: Duration = Duration::minutes(5);
-/// What has changed waits for stillness so long at most.
+/// But no longer than this after the first change.
 pub const WAITS_MAX: Duration = Duration::hours(1);
-/// By itself it is not begun again before.
+/// Minimum time between automatic attempts.
 pub const BEGUN_EVERY: Duration = Duration::minutes(15);
-/// Whoever asks for it has it begun again after this.
+/// Minimum time between attempts on request.
 pub const ASKED_EVERY: Duration = Duration::minutes(1);
-/// Users of one round.
+/// Users per sweep.
 const USERS_MAX: i64 = 200;
-/// Of an item that it stands on, as much is shown.
+/// Maximum characters that are shown of each source item.
 pub(super) const BEGINNING_CHARS_MAX: i32 = 160;
 
-/// Of what an agent alone remembers, as many items are told.
+/// Maximum private items of an agent in its summary.
 const OWN_MAX: i64 = 20;
 const OWN: &str = "What only this agent remembers:";
 
-/// An attempt under way.
+/// An attempt in progress.
 #[derive(Clone, Debug)]
 pub(in crate::consolidation) struct Attempt {
     started_at: OffsetDateTime,
-    /// Failed ones before it.
+    /// Failed attempts before this one.
     attempts: i32,
-    /// Of the facts that the text tells, where there is one.
+    /// The fingerprint of the current text's facts; `None` without a text.
     facts_hash: Option<Vec<u8>>,
-    /// The newest of the items' history when it began.
+    /// The newest item event when the attempt began.
     event: i64,
     is_memory_on: bool,
 }
 
-/// An item that a summary stands on.
+/// An item that a summary is based on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceItem {
     pub id: ItemId,
     pub beginning: String,
     pub trust: Trust,
     pub is_cut: bool,
-    /// False where it has been archived since.
+    /// False if it was archived since.
     pub is_active: bool,
 }
 
-/// What was written.
+/// A written summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
-    /// Paragraphs, parted by an empty line.
+pub struct SummaryText {
+    /// Paragraphs, separated by an empty line.
     pub text: String,
     pub made_at: OffsetDateTime,
     pub model: Option<String>,
     pub items: Vec<SourceItem>,
-    /// Items that could have been told then; where they are more than `items`, the least
-    /// certain and the oldest were left out.
+    /// How many items were available; if more than `items`, the least certain and oldest were left out.
     pub facts_total: i64,
     /// The memory has changed since.
     pub is_stale: bool,
 }
 
-/// How it stands with the writing of it.
+/// The state of the summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum State {
-    /// It tells what is remembered.
+    /// The text is up to date.
     Current,
-    /// It will be written, at this moment or once the memory has been still.
+    /// It will be written, now or once the memory has not changed for a while.
     Waiting(Option<OffsetDateTime>),
     Writing,
-    /// Why, and when it is tried again.
+    /// The reason, and the time of the next attempt.
     Failed(String, Option<OffsetDateTime>),
-    /// There is nothing to tell.
+    /// The memory is empty.
     Empty,
     Off(Off),
 }
@@ -109,14 +107,14 @@ pub enum Off {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
-    pub told: Option<Told>,
+    pub told: Option<SummaryText>,
     pub state: State,
-    /// Somebody may ask for it to be written: it is wanted, and there is a model.
+    /// It may be requested: it is switched on, and there is a model.
     pub can_be_written: bool,
 }
 
 impl Consolidation {
-    /// The summary as it is now. While the user wants none, nothing is told.
+    /// The current summary. It has no text while the user has switched it off.
     pub async fn summary(&self, user: UserId) -> Result<Summary, ConsolidationError> {
         let off = self.why_off(user).await?;
         let now = self.now();
@@ -148,7 +146,7 @@ impl Consolidation {
             .body
             .zip(row.made_at)
             .filter(|_| off != Some(Off::Unwanted));
-        let told = told.map(|(text, made_at)| Told {
+        let told = told.map(|(text, made_at)| SummaryText {
             text,
             made_at,
             model: row.model,
@@ -163,7 +161,7 @@ impl Consolidation {
         })
     }
 
-    /// Somebody asks for it to be written now: at once, or a minute after it was last begun.
+    /// Requests a new summary: at once, or a minute after the last attempt began.
     pub async fn ask_for_summary(&self, user: UserId) -> Result<(), ConsolidationError> {
         let now = self.now();
         let mut tx = self.db.as_user(user).await?;
@@ -174,10 +172,10 @@ impl Consolidation {
         Ok(tx.commit().await?)
     }
 
-    /// Notes whose memory has changed and been still since. Returns how many.
+    /// Marks the users whose memory has changed and settled. Returns how many.
     pub async fn sweep_summaries(&self) -> Result<usize, ConsolidationError> {
         let now = self.now();
-        let patience = store::Patience {
+        let patience = store::DebounceTimes {
             still_since: now - STILL_FOR,
             waited_since: now - WAITS_MAX,
             begun_before: now - BEGUN_EVERY,
@@ -200,15 +198,14 @@ impl Consolidation {
         tx.commit().await
     }
 
-    /// Whose summary is to be written now.
+    /// Users whose summary is due.
     pub async fn due_summaries(&self) -> Result<Vec<UserId>, ConsolidationError> {
         let mut conn = self.db.system_connection().await?;
         Ok(store::list_due(&mut conn, self.now(), USERS_MAX).await?)
     }
 
-    /// Writes it anew where the facts have changed. The user's job is the caller's meanwhile. Run twice it
-    /// does nothing the second time; killed in the middle, what was written before stays. False where
-    /// nothing was due.
+    /// Writes the summary again if the facts have changed. The caller holds the user's job. Idempotent; if it
+    /// is killed, the old text stays. False if nothing was due.
     pub async fn summarize(&self, user: UserId) -> Result<bool, ConsolidationError> {
         let now = self.now();
         let mut tx = self.db.as_user(user).await?;
@@ -284,8 +281,8 @@ impl Consolidation {
         End::Failed(why, back_off(attempt.attempts + 1, self.now()))
     }
 
-    /// Writes how the attempt ended, unless another was begun since. What was read while an item
-    /// of it was erased is not written: it is due again at once.
+    /// Records how the attempt ended, unless another one began since. If an item was erased while it was
+    /// read, the text is discarded and due again at once.
     async fn end(
         &self,
         user: UserId,
@@ -325,7 +322,7 @@ impl Consolidation {
         Ok(tx.commit().await?)
     }
 
-    /// By what the user and the admin have set; whether memory is on says the user's row.
+    /// Checks the user's and the admin's chat settings; whether memory is on is in the user's row.
     async fn why_off(&self, user: UserId) -> Result<Option<Off>, ConsolidationError> {
         let (settings, effective) = self.chat.chosen(user).await?;
         Ok(match effective {
@@ -337,8 +334,11 @@ impl Consolidation {
     }
 }
 
-/// What is shared, and after it what the agent alone remembers: as it was written, since no model has read it.
-fn with_own(shared: Option<Told>, own: Vec<(SourceItem, OffsetDateTime)>) -> Option<Told> {
+/// The shared summary, followed by the agent's private items, unchanged, since no model has read them.
+fn with_own(
+    shared: Option<SummaryText>,
+    own: Vec<(SourceItem, OffsetDateTime)>,
+) -> Option<SummaryText> {
     let Some(newest) = own.first().map(|(_, at)| *at) else {
         return shared;
     };
@@ -350,13 +350,13 @@ fn with_own(shared: Option<Told>, own: Vec<(SourceItem, OffsetDateTime)>) -> Opt
     let own_total = own.len() as i64;
     let own = own.into_iter().map(|(item, _)| item);
     Some(match shared {
-        Some(told) => Told {
+        Some(told) => SummaryText {
             text: format!("{}\n\n{lines}", told.text),
             items: told.items.into_iter().chain(own).collect(),
             facts_total: told.facts_total + own_total,
             ..told
         },
-        None => Told {
+        None => SummaryText {
             text: lines,
             made_at: newest,
             model: None,
@@ -367,7 +367,7 @@ fn with_own(shared: Option<Told>, own: Vec<(SourceItem, OffsetDateTime)>) -> Opt
     })
 }
 
-/// Of an agent that sees its own alone.
+/// For an agent that may see only its own items.
 fn of_own(own: Vec<(SourceItem, OffsetDateTime)>) -> Summary {
     let told = with_own(None, own);
     Summary {
@@ -383,15 +383,15 @@ fn of_own(own: Vec<(SourceItem, OffsetDateTime)>) -> Summary {
 /// How an attempt ended.
 enum End {
     Written {
-        /// With its model. `None` where there is nothing to tell.
+        /// The text and its model; `None` if the memory is empty.
         told: Option<(String, Option<String>)>,
         hash: Vec<u8>,
         total: i64,
     },
-    /// The facts are those that it tells already.
+    /// The facts are those of the current text.
     Same(i64),
-    /// Nobody may write it just now.
+    /// Writing is switched off at the moment.
     Left,
-    /// Why, and when it is tried again.
+    /// The reason, and the time of the next attempt.
     Failed(String, Option<OffsetDateTime>),
 }

@@ -1,6 +1,6 @@
-//! What a model answered, read as a narrative: whatever stands around it is taken off,
-//! sentences that name what no fact names are left out, and it is cut at the end of a
-//! sentence. And how a narrative is handed to a program: between tags that it cannot close.
+//! Parses a model's answer as a narrative: strips what surrounds it, drops sentences that name anything
+//! beyond the facts, and cuts it at the end of a sentence. Also wraps a narrative for an agent, between tags
+//! that it cannot close.
 
 use super::WORDS_MAX;
 use super::facts::Fact;
@@ -8,12 +8,12 @@ use super::guard::Named;
 use crate::consolidation::likeness::sentences;
 use crate::consolidation::prompt::Ask;
 
-/// A shorter line of what was asked may be said by chance.
+/// A shorter line of the prompt may occur in an answer by chance.
 const RULE_CHARS_MIN: usize = 40;
 const PARAGRAPHS_MAX: usize = 4;
-/// One paragraph of so many sentences is parted in two.
+/// A single paragraph with this many sentences is split in two.
 const PARTED_FROM: usize = 4;
-/// Of an answer this much is read, in characters.
+/// Only this many characters of an answer are read.
 const ANSWER_CHARS_MAX: usize = 40_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,7 +27,7 @@ pub enum NoNarrative {
 }
 
 const THOUGHTS: [&str; 3] = ["think", "thinking", "reasoning"];
-/// How a model begins that will not do it.
+/// How refusals begin.
 const REFUSALS: [&str; 9] = [
     "i'm sorry",
     "i am sorry",
@@ -39,7 +39,7 @@ const REFUSALS: [&str; 9] = [
     "i am unable",
     "as an ai",
 ];
-/// What a model says to whoever asked.
+/// How sentences addressed to the reader begin.
 const CHATTER: [&str; 7] = [
     "let me know",
     "i hope",
@@ -50,8 +50,8 @@ const CHATTER: [&str; 7] = [
     "here's",
 ];
 
-/// The narrative in an answer, its paragraphs parted by an empty line.
-/// `asked`: what it answers, which a weak model says again.
+/// The narrative in an answer, paragraphs separated by an empty line. `asked` is the prompt, which weak
+/// models repeat.
 pub fn read(
     answer: &str,
     is_cut_off: bool,
@@ -96,7 +96,7 @@ fn without_thoughts(answer: &str) -> String {
     for name in THOUGHTS {
         let (begins, ends) = (format!("<{name}>"), format!("</{name}>"));
         while let Some(end) = kept.find(&ends) {
-            // Where a template has begun it, only its end is here.
+            // Some templates write the opening tag themselves, so that only the end tag is here.
             let start = kept[..end].rfind(&begins).unwrap_or(0);
             kept.replace_range(start..end + ends.len(), "");
         }
@@ -107,8 +107,8 @@ fn without_thoughts(answer: &str) -> String {
     kept
 }
 
-/// Paragraphs of whole sentences, without headings, fences, marks of lists and what was said
-/// to whoever asked.
+/// Paragraphs of complete sentences, without headings, fences, list markers and sentences addressed to the
+/// reader.
 fn paragraphs(answer: &str, is_cut_off: bool) -> Vec<Vec<String>> {
     let mut paragraphs = vec![String::new()];
     for line in answer.lines().map(str::trim) {
@@ -146,7 +146,7 @@ fn paragraphs(answer: &str, is_cut_off: bool) -> Vec<Vec<String>> {
     };
     let has_whole = parted.iter().flatten().any(is_whole);
     if has_whole || is_cut_off {
-        // A heading in bold, or what was being said when the tokens ran out.
+        // A bold heading, or a sentence cut off by the token limit.
         parted
             .iter_mut()
             .for_each(|paragraph| paragraph.retain(is_whole));
@@ -155,7 +155,7 @@ fn paragraphs(answer: &str, is_cut_off: bool) -> Vec<Vec<String>> {
     parted
 }
 
-/// A stop after a title, an initial or `e.g` ends no sentence.
+/// A full stop after a title, an initial or `e.g` does not end a sentence.
 fn whole_sentences(paragraph: &str) -> Vec<String> {
     const SHORTENED: [&str; 12] = [
         "dr.", "mr.", "mrs.", "ms.", "st.", "prof.", "e.g.", "i.e.", "etc.", "vs.", "no.", "z.b.",
@@ -180,7 +180,7 @@ fn whole_sentences(paragraph: &str) -> Vec<String> {
     whole
 }
 
-/// Whole sentences of at most [`WORDS_MAX`] words.
+/// Complete sentences of at most [`WORDS_MAX`] words in total.
 fn within_words(paragraphs: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let mut words = 0;
     let mut kept = Vec::new();
@@ -195,7 +195,7 @@ fn within_words(paragraphs: Vec<Vec<String>>) -> Vec<Vec<String>> {
     kept
 }
 
-/// As many as blanks part; where none do, as many as two signs each make.
+/// Counts blank-separated words; in scripts without blanks, two characters count as one.
 fn count_words(sentence: &str) -> usize {
     let is_unparted = |c: char| matches!(c, '\u{0e00}'..='\u{0e7f}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}');
     let unparted = sentence.chars().filter(|c| is_unparted(*c)).count();

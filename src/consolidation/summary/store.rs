@@ -1,5 +1,5 @@
-//! The statements of the summary. The sweep's look-ups run as the system role and see ids
-//! and times; all else as the app role in a transaction that knows its user.
+//! The statements of the summary. The sweep's look-ups run as the system role and see ids and times only; the
+//! rest runs as the app role in a transaction that has set the user.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -9,23 +9,23 @@ use super::{Attempt, SourceItem};
 use crate::db::UserId;
 use crate::memories::{ItemId, Trust};
 
-/// Until when what is seen is still to be waited for.
+/// When a change is ready to be summarised.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
-    /// Nothing has happened since.
+pub struct DebounceTimes {
+    /// Either nothing has changed since then,
     pub still_since: OffsetDateTime,
-    /// Or something happened before that and waits.
+    /// or a change has waited since before then;
     pub waited_since: OffsetDateTime,
-    /// And nobody has begun since.
+    /// and no attempt has begun since then.
     pub begun_before: OffsetDateTime,
 }
 
-/// As the system role: users whose memory changed since it was last looked at, who want a
-/// summary and have a model that could write it (as `Effective::of` in `providers::chat`
-/// has it; whoever writes asks it again).
+/// As the system role: users whose memory changed since the last attempt, who want a summary and have a model
+/// that could write it (the same rule as `Effective::of` in `providers::chat`, which is checked again before
+/// writing).
 pub async fn list_changed(
     conn: &mut PgConnection,
-    patience: Patience,
+    patience: DebounceTimes,
     limit: i64,
 ) -> Result<Vec<UserId>, sqlx::Error> {
     let users = sqlx::query_scalar!(
@@ -52,7 +52,7 @@ pub async fn list_changed(
     Ok(users.into_iter().map(UserId).collect())
 }
 
-/// As the system role: whose summary is due, longest due first.
+/// As the system role: users whose summary is due, longest due first.
 pub async fn list_due(
     conn: &mut PgConnection,
     now: OffsetDateTime,
@@ -69,8 +69,7 @@ pub async fn list_due(
     Ok(users.into_iter().map(UserId).collect())
 }
 
-/// It is to be written at this moment, if not before; however soon a failed attempt was to be
-/// repeated.
+/// Makes the summary due at `at` at the latest, even if a failed attempt backs off for longer.
 pub async fn note_due(
     conn: &mut PgConnection,
     user: UserId,
@@ -87,8 +86,7 @@ pub async fn note_due(
     Ok(())
 }
 
-/// The same for somebody who asks: also where the facts are those that it tells already, and however
-/// often it has failed.
+/// Like [`note_due`], for a request: writes even if the facts are unchanged, and resets the attempts.
 pub async fn note_asked(
     conn: &mut PgConnection,
     user: UserId,
@@ -124,8 +122,8 @@ pub async fn claim(
     .await
 }
 
-/// What a summary may stand on: active items that are shared, what tools and pages say last, the most certain first, of those the latest. What
-/// was merely said (type `turn`) is none, nor is what was written of memories.
+/// The facts for a summary: active shared items; tool and external ones last, the most certain first, then
+/// the newest. Excludes turns and items written from memories.
 pub async fn list_facts(
     conn: &mut PgConnection,
     user: UserId,
@@ -173,8 +171,8 @@ pub async fn count_facts(
     .await
 }
 
-/// Holds those of these items that are still there, until the transaction ends; in the order in
-/// which an erasure, which holds one and then the summary, is never waited for in a circle.
+/// Locks the existing items among these until the transaction ends. Ordered by id and before the summary, as
+/// an erasure does, to avoid a deadlock.
 pub async fn hold_items(
     conn: &mut PgConnection,
     user: UserId,
@@ -188,7 +186,7 @@ pub async fn hold_items(
     Ok(held.fetch_all(conn).await?.len())
 }
 
-/// False where another attempt was begun since: what comes late writes nothing.
+/// False if another attempt began since: a late result writes nothing.
 pub async fn is_ours(
     conn: &mut PgConnection,
     user: UserId,
@@ -203,7 +201,7 @@ pub async fn is_ours(
     Ok(found.fetch_optional(conn).await?.is_some())
 }
 
-/// In place of those that it stood on. The text goes with them, and is to be written next.
+/// Replaces the source items. A trigger deletes the text with the old ones, so write the new text afterwards.
 pub async fn replace_items(
     conn: &mut PgConnection,
     user: UserId,
@@ -225,9 +223,9 @@ pub async fn replace_items(
     Ok(())
 }
 
-/// What was written.
+/// A written summary.
 pub struct Written<'a> {
-    /// `None` where there is nothing to tell.
+    /// `None` if the memory is empty.
     pub body: Option<&'a str>,
     pub model: Option<&'a str>,
     pub facts_hash: &'a [u8],
@@ -260,7 +258,7 @@ pub async fn write(
     Ok(())
 }
 
-/// It tells already what is remembered.
+/// The current text is still up to date.
 pub async fn write_unchanged(
     conn: &mut PgConnection,
     user: UserId,
@@ -280,7 +278,7 @@ pub async fn write_unchanged(
     Ok(())
 }
 
-/// What was written stays. Without a next try, until the memory changes or somebody asks.
+/// Keeps the old text. Without `next_try_at`, the next attempt is when the memory changes or somebody asks.
 pub async fn write_failure(
     conn: &mut PgConnection,
     user: UserId,
@@ -303,7 +301,7 @@ pub async fn write_failure(
     Ok(())
 }
 
-/// The summary as it is kept, and what has happened since.
+/// The stored summary, and what has happened since.
 pub struct Row {
     pub body: Option<String>,
     pub made_at: Option<OffsetDateTime>,
@@ -317,7 +315,7 @@ pub struct Row {
     pub failure: Option<String>,
     pub is_memory_on: bool,
     pub has_facts: bool,
-    /// Whoever asks sees what is shared.
+    /// The caller may see shared items.
     pub sees_shared: bool,
 }
 
@@ -342,7 +340,7 @@ pub async fn find(
     .await
 }
 
-/// What the agent that asks alone remembers, the newest first; nothing for a person.
+/// The private items of the acting agent, newest first; none for a person.
 pub async fn list_own(
     conn: &mut PgConnection,
     user: UserId,
@@ -371,7 +369,7 @@ pub async fn list_own(
     Ok(rows.collect())
 }
 
-/// The items that it stands on, with the beginning of their texts.
+/// The items that the summary is based on, with the beginning of their texts.
 pub async fn list_items(
     conn: &mut PgConnection,
     user: UserId,

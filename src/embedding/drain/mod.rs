@@ -1,8 +1,6 @@
-//! Works off a user's pending passages: in batches, with no connection held while
-//! the provider is called, writing one batch while the next is on its way. What was
-//! made of the same text before is copied and not sent. A batch that fails is halved
-//! until the poison passage stands alone. After a bounded number of batches it ends,
-//! so that one user's rebuild cannot starve another's.
+//! The job that embeds a user's pending passages in batches. It holds no connection during a provider call, and writes one
+//! batch while the next is in flight. Known texts are copied instead of sent. A failing batch is halved until the bad passage
+//! is isolated. A job ends after a slice, so that one user's rebuild cannot starve the others.
 
 mod send;
 mod signs;
@@ -26,49 +24,49 @@ use crate::providers::settings::{self, Pace, SYSTEM_KEY, own_key};
 use crate::providers::{BuiltinFlaw, Endpoint, EndpointUrl, ProviderError, ProviderType, Reach};
 use crate::queue::Slice;
 
-/// Texts of a page that is read from the database at once.
+/// Page size when reading pending texts.
 const TEXTS_A_PAGE: usize = 256;
-/// Of the builtin model on two cores: half a second, whatever the length of its texts (bench/RESULTS.md).
+/// About half a second for the builtin model on two cores, for texts of any length (bench/RESULTS.md).
 const BUILTIN_TOKENS_A_BATCH: usize = 750;
 const BACK_OFF: Duration = Duration::seconds(2);
 const BACK_OFF_MAX: Duration = Duration::minutes(5);
 
-/// How a job ended.
+/// The result of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drained {
-    /// Nothing waits.
+    /// Nothing is pending.
     Done,
-    /// About so many tokens more wait, for another slice.
+    /// About this many tokens are left for the next slice.
     More(usize),
-    /// Something waits that may not be tried before.
+    /// Something is pending, but must not be tried before this time.
     Later(OffsetDateTime),
 }
 
-/// A space whose passages are sent.
+/// A space to work on.
 #[derive(Clone, Copy)]
 struct Of<'a> {
     space: &'a Space,
-    /// Searches compare with it.
+    /// Searches use it.
     serves: bool,
-    /// What made the same vectors before.
+    /// The retired space whose embeddings it can reuse.
     kept: Option<&'a Space>,
-    /// Its first passages get the signs of their tokens.
+    /// Its first passages get token signs.
     with_signs: bool,
     makes: Makes,
 }
 
-/// What is sent for.
+/// What the calls are for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Makes {
-    /// The vectors of what is pending, with signs where these are wanted.
+    /// Embeddings of pending passages, with token signs if wanted.
     Vectors,
-    /// The signs of what has its vector and none of them.
+    /// Token signs of passages that have an embedding only.
     Signs,
 }
 
 impl Embeddings {
-    /// Works on one user's vectors until nothing waits or the slice is over. The job of the user is
-    /// the caller's meanwhile: two at once would send the same texts. Nothing is done for a user who is disabled; the sweep brings the work on again once they are enabled.
+    /// Embeds a user's passages until nothing is pending or the slice is over. The caller must hold the user's job: two at
+    /// once would send the same texts. Does nothing for a disabled user; the sweep resumes the work when enabled again.
     pub async fn drain(&self, user: UserId, slice: &Slice) -> Result<Drained, EmbeddingError> {
         let mut tx = self.0.db.as_user(user).await?;
         if store::is_disabled(&mut tx, user).await? {
@@ -95,7 +93,7 @@ impl Embeddings {
                 system.pace
             };
             let is_building = space.activated_at.is_none();
-            // Boxed: the state of all calls to a provider is large.
+            // Boxed because the state of the provider calls is large.
             let of = Of {
                 space,
                 serves: Some(space.id) == serving,
@@ -108,7 +106,7 @@ impl Embeddings {
             let mut drained = Box::pin(self.drain_space(user, of, pace, slice)).await?;
             if drained == Drained::Done && is_building {
                 if self.swap(user, space).await? {
-                    // Items came in between.
+                    // Items were added meanwhile.
                     drained = Drained::More(1);
                 }
                 self.remove_outlived(user).await?;
@@ -121,7 +119,7 @@ impl Embeddings {
         Ok(outcome)
     }
 
-    /// What retired and is of no use goes, and the keys of what is only kept. Returns what is left.
+    /// Deletes retired spaces that are of no more use, and the keys of those that are only kept. Returns the rest.
     async fn remove_outlived(&self, user: UserId) -> Result<Spaces, sqlx::Error> {
         let now = self.0.clock.now();
         let mut tx = self.0.db.as_user(user).await?;
@@ -148,7 +146,7 @@ impl Embeddings {
         slice: &Slice,
     ) -> Result<Drained, EmbeddingError> {
         let space = of.space;
-        let mut tx = self.0.db.as_user_again(user).await?;
+        let mut tx = self.0.db.as_user_async_commit(user).await?;
         store::set_full(&mut tx, user, space.id, PENDING_MAX).await?;
         let waits = of.makes == Makes::Signs || store::has_pending(&mut tx, user, space.id).await?;
         let now = self.0.clock.now();
@@ -160,13 +158,13 @@ impl Embeddings {
             return Ok(Drained::Later(again));
         }
         let sent = self.send_pending(user, of, pace, slice).await?;
-        let mut tx = self.0.db.as_user_again(user).await?;
+        let mut tx = self.0.db.as_user_async_commit(user).await?;
         let signs = of.makes == Makes::Signs;
         let lengths = store::list_lengths_to_send(&mut tx, user, space.id, signs).await?;
         let left = lengths.into_iter().map(tokens_of).sum();
         let mut paused_until = None;
         if let Sent::UntilPause(pause) = sent {
-            // In the space's row, so that what is added meanwhile waits as well.
+            // Stored in the space's row, so that work added meanwhile is delayed too.
             let until = self.0.clock.now() + pause;
             store::set_pause(&mut tx, user, space.id, until).await?;
             paused_until = Some(until);
@@ -182,8 +180,7 @@ impl Embeddings {
         }
     }
 
-    /// Sends what waits until the slice is over. The write of one group and the call for
-    /// the next go side by side.
+    /// Sends pending texts until the slice is over. Writes one group while the next call is in flight.
     async fn send_pending(
         &self,
         user: UserId,
@@ -209,7 +206,7 @@ impl Embeddings {
         let mut to_write: Option<Answered> = None;
         'pages: loop {
             let page_size = TEXTS_A_PAGE.next_multiple_of(group).max(group);
-            let mut tx = self.0.db.as_user_again(user).await?;
+            let mut tx = self.0.db.as_user_async_commit(user).await?;
             let page = match of.makes {
                 Makes::Vectors => {
                     let (known, signs) = (of.known(), of.with_signs);
@@ -248,7 +245,7 @@ impl Embeddings {
                     break 'pages;
                 }
                 if pace.pause_ms > 0 {
-                    // Whoever pauses holds no place that another could have.
+                    // End the job during the pause, so that another user can use its slot.
                     let trouble = self.write(user, of, to_write).await?;
                     let pause = Duration::milliseconds(pace.pause_ms.into());
                     return Ok(trouble.map_or(Sent::UntilPause(pause), Sent::UntilTrouble));
@@ -259,7 +256,7 @@ impl Embeddings {
         Ok(trouble.map_or(Sent::Slice, Sent::UntilTrouble))
     }
 
-    /// Copies the vectors that were made of the same texts before. Returns the rows that have none.
+    /// Copies existing embeddings of the same texts. Returns the rows without one.
     async fn copy_known(
         &self,
         user: UserId,
@@ -290,7 +287,7 @@ impl Embeddings {
         Ok(page.into_iter().filter(is_left).collect())
     }
 
-    /// Where a space that takes over vectors meets others by now, it is built anew without them.
+    /// If a space's reused embeddings have other dimensions than the new ones, deletes it, to be rebuilt without reuse.
     async fn begin_again(&self, user: UserId, of: Of<'_>) -> Result<(), sqlx::Error> {
         if of.kept.is_none() || of.space.activated_at.is_some() {
             return Ok(());
@@ -306,16 +303,16 @@ impl Embeddings {
         tx.commit().await
     }
 
-    /// What serves changes for searches with each vector; signs they read as they are.
+    /// An embedding in the serving space changes searches, so it needs a write transaction; token signs do not.
     async fn to_write(&self, user: UserId, of: Of<'_>) -> Result<Tx, sqlx::Error> {
         match of.serves && of.makes == Makes::Vectors {
             true => self.0.db.as_writer(user).await,
-            false => self.0.db.as_user_again(user).await,
+            false => self.0.db.as_user_async_commit(user).await,
         }
     }
 
-    /// Writes what came, under the guards. Another width than the space's is
-    /// trouble, and nothing of it is written.
+    /// Writes a group's results, if they are still current. Different dimensions than the space's are a problem; then nothing
+    /// is written.
     async fn write(
         &self,
         user: UserId,
@@ -355,8 +352,7 @@ impl Embeddings {
         Ok(answered.trouble)
     }
 
-    /// Keeps what is wrong where the page shows it, and when to try again where a
-    /// restart does not lose it.
+    /// Stores the problem for the page, and the time of the next attempt, which must survive a restart.
     async fn note(
         &self,
         user: UserId,
@@ -377,7 +373,7 @@ impl Embeddings {
         Ok(retry_at)
     }
 
-    /// All that a call for this space needs; the key is opened here, and only here.
+    /// The endpoint of a space. This is the only place where its key is opened.
     pub(super) async fn endpoint(
         &self,
         user: UserId,
@@ -417,24 +413,23 @@ impl Embeddings {
 }
 
 impl Of<'_> {
-    /// Of the spaces whose vectors it may have, itself first.
+    /// The spaces whose embeddings it can use, itself first.
     fn known(self) -> Vec<i64> {
         let kept = self.kept.map(|kept| kept.id.0);
         [self.space.id.0].into_iter().chain(kept).collect()
     }
 }
 
-/// How far a slice came.
+/// How a slice ended.
 enum Sent {
-    /// Until nothing was pending or the slice was over.
+    /// Nothing was pending, or the slice was over.
     Slice,
-    /// Its user wants a pause between batches.
+    /// The user's settings want a pause between batches.
     UntilPause(Duration),
     UntilTrouble(Trouble),
 }
 
-/// How many of these rows are sent together: `group` at most, and no more than the builtin model
-/// does in about half a second.
+/// How many of these rows to send together: at most `group`, and for the builtin model about half a second of work.
 fn first_group(space: &Space, rows: &[Row], group: usize) -> usize {
     if space.settings.provider_type != ProviderType::Builtin {
         return group.min(rows.len());
@@ -448,7 +443,7 @@ fn first_group(space: &Space, rows: &[Row], group: usize) -> usize {
 }
 
 impl Drained {
-    /// Of two spaces: what a next job must heed.
+    /// Combines the results of two spaces.
     fn and(self, other: Self) -> Self {
         match (self, other) {
             (Self::More(a), Self::More(b)) => Self::More(a + b),
@@ -460,14 +455,13 @@ impl Drained {
     }
 }
 
-/// Twice as long each time, within a quarter of chance, and never shorter than
-/// the endpoint asks for.
+/// Exponential backoff with 25 % jitter, at least as long as the endpoint asks for.
 fn back_off(failures: i32, retry_after: Option<StdDuration>) -> Duration {
     let doublings = failures.clamp(0, 10).unsigned_abs();
     let planned = (BACK_OFF * 2_i32.pow(doublings)).min(BACK_OFF_MAX);
     let jittered: Duration = planned * rand::rng().random_range(0.75..1.25_f64);
     let asked = retry_after.and_then(|d| Duration::try_from(d).ok());
-    // Nobody may keep us away for longer than an hour.
+    // An endpoint may ask for one hour at most.
     jittered.max(asked.unwrap_or(Duration::ZERO).min(Duration::hours(1)))
 }
 

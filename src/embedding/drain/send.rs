@@ -1,5 +1,4 @@
-//! Sends texts to a provider and tells a poison text from a dead endpoint. It
-//! touches no database: what came back is for the drain to write.
+//! Sends texts to a provider and distinguishes a bad text from a dead endpoint. Does not access the database.
 
 use std::time::Duration as StdDuration;
 
@@ -10,13 +9,13 @@ use crate::embedding::{Embeddings, Vector};
 use crate::input::sentence;
 use crate::providers::{Endpoint, ProviderError};
 
-/// A provider has this long for a batch (DESIGN §10).
+/// Deadline of a batch (DESIGN §10).
 const CALL_DEADLINE: StdDuration = StdDuration::from_secs(30);
-/// And this long for the few known words that tell a dead endpoint from a poison text.
+/// Deadline of the probe that distinguishes a bad text from a dead endpoint.
 const PROBE_DEADLINE: StdDuration = StdDuration::from_secs(10);
 const PROBE: &str = "She takes her coffee black.";
 
-/// Why nothing more can be done for this space now.
+/// Why a space cannot be worked on at the moment.
 pub(super) struct Trouble {
     pub sentence: String,
     pub retry_after: Option<StdDuration>,
@@ -31,16 +30,16 @@ impl From<&ProviderError> for Trouble {
     }
 }
 
-/// What came of a batch: what can be written, and what stopped it.
+/// The result of a batch: what to write, and the problem that stopped it.
 pub(super) struct Answered {
     pub written: Vec<Written>,
     pub trouble: Option<Trouble>,
-    /// Of the vectors that came.
+    /// Dimensions of the vectors.
     pub width: Option<usize>,
 }
 
 impl Embeddings {
-    /// The batches of a group, at once.
+    /// Sends the batches of a group concurrently.
     pub(super) async fn send_group(
         &self,
         endpoint: &Endpoint,
@@ -64,7 +63,7 @@ impl Embeddings {
         all
     }
 
-    /// One batch, halved for as long as a text in it may be what fails.
+    /// Sends a batch, and halves it as long as a single text may be the cause of a failure.
     async fn send_batch(&self, endpoint: &Endpoint, of: Of<'_>, rows: &[Row]) -> Answered {
         let space = of.space;
         let mut answered = Answered {
@@ -102,7 +101,7 @@ impl Embeddings {
                 answered.trouble = Some(Trouble::from(&error));
                 return answered;
             }
-            // Before a batch is taken apart: is anybody there at all?
+            // Before splitting the batch, check whether the endpoint is alive.
             if !is_alive && !error.is_about_the_input() {
                 if let Err(error) = self.probe(endpoint, space).await {
                     answered.trouble = Some(Trouble::from(&error));
@@ -127,7 +126,7 @@ impl Embeddings {
         answered
     }
 
-    /// The poison passage is given up, once it is certain that the endpoint takes other texts.
+    /// Marks a bad passage as failed, after a probe has shown that the endpoint accepts other texts.
     async fn give_up(
         &self,
         endpoint: &Endpoint,
@@ -164,7 +163,7 @@ fn written(row: &Row, outcome: Result<Vector, String>) -> Written {
     }
 }
 
-/// Whether halving the batch can help; all else is about the endpoint.
+/// Whether splitting the batch can help; any other error concerns the endpoint.
 fn may_be_one_text(error: &ProviderError) -> bool {
     let may_be_either = matches!(
         error,

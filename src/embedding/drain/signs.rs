@@ -1,5 +1,4 @@
-//! Keeps the signs of tokens as the admin's switch says: made for what had its vector before, and removed where late
-//! interaction is switched off.
+//! Creates or removes stored token signs when an admin switches late interaction on or off.
 
 use super::{Drained, Makes, Of, store};
 use crate::db::UserId;
@@ -8,11 +7,11 @@ use crate::embedding::{EmbeddingError, Embeddings};
 use crate::providers::settings::Pace;
 use crate::queue::Slice;
 
-/// Removed in one transaction.
+/// Limit per transaction.
 const REMOVED_AT_ONCE: i64 = 1_000;
 
 impl Embeddings {
-    /// Before anything is sent: from here on what is made has its signs, or nothing has any more. How it stands.
+    /// Marks the space as changing before anything is sent, and returns its state. New embeddings follow the switch at once.
     pub(super) async fn begin_signs(
         &self,
         user: UserId,
@@ -38,7 +37,7 @@ impl Embeddings {
         Ok(which)
     }
 
-    /// Makes or removes them, until all is as the switch says or the slice is over.
+    /// Creates or removes token signs until all match the switch or the slice is over.
     pub(super) async fn end_signs(
         &self,
         user: UserId,
@@ -68,7 +67,7 @@ impl Embeddings {
     ) -> Result<Drained, sqlx::Error> {
         let mut after = 0;
         loop {
-            let mut tx = self.0.db.as_user_again(user).await?;
+            let mut tx = self.0.db.as_user_async_commit(user).await?;
             let space = of.space.id;
             let removed = store::remove_signs(&mut tx, user, space, after, REMOVED_AT_ONCE).await?;
             tx.commit().await?;
@@ -77,7 +76,7 @@ impl Embeddings {
             };
             after = last;
             if slice.is_over() {
-                // No text is sent for them.
+                // No tokens are sent for it, so the amount does not matter.
                 return Ok(Drained::More(1));
             }
         }

@@ -1,5 +1,4 @@
-//! The statements of the drain: who has a space, what waits in it, what is
-//! written into it, and what stands in the way.
+//! SQL of the embedding job: pending passages, results and problems of a space.
 
 use pgvector::HalfVector;
 use sqlx::PgConnection;
@@ -9,12 +8,12 @@ use crate::db::UserId;
 use crate::embedding::model::{Row, TokenSigns, Written};
 use crate::embedding::{SpaceId, Vector};
 
-/// Sent of a text whose passages are still to be made.
+/// Limit of a text that is sent before its passages are made.
 const UNCUT_CHARS_MAX: i32 = 1_000;
-/// Passages of the same text that are looked at for a vector.
+/// Limit on the passages with the same text that are checked for an embedding.
 const SAME_TEXTS_MAX: i64 = 8;
 
-/// Of a user who is shut out nothing is sent to anybody.
+/// No texts of a disabled user are sent.
 pub async fn is_disabled(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT EXISTS (SELECT FROM users WHERE id = $1 AND disabled_at IS NOT NULL) AS "is_disabled!""#,
@@ -24,9 +23,9 @@ pub async fn is_disabled(conn: &mut PgConnection, user: UserId) -> Result<bool, 
     .await
 }
 
-/// The next pending passages after `after`, with their texts, turns last; none once the user is disabled. Each with
-/// where a vector of the same text is, in one of the spaces `known`, of which the first is the one that waits; for a first
-/// passage one with the signs of its tokens, where these are wanted.
+/// The next pending passages with their texts, turns last; none if the user is disabled. Each with the location of an existing
+/// embedding of the same text in one of the spaces `known`, of which the first is the one to fill. For a first passage, that
+/// must have token signs if wanted.
 pub async fn list_pending(
     conn: &mut PgConnection,
     user: UserId,
@@ -77,7 +76,7 @@ pub async fn list_pending(
     .await
 }
 
-/// Gives the pending passages of `rows` the vectors that are known of their texts. Returns which of them have one now.
+/// Copies the known embeddings to the pending passages of `rows`. Returns which were filled.
 pub async fn copy_known(
     conn: &mut PgConnection,
     user: UserId,
@@ -144,8 +143,7 @@ pub async fn has_pending(
     .await
 }
 
-/// How long the texts are, in bytes, of the first 1,000 that are pending, or that have their vector and not the signs of
-/// their tokens.
+/// Text lengths in bytes of the first 1,000 passages that are pending, or that lack token signs.
 pub async fn list_lengths_to_send(
     conn: &mut PgConnection,
     user: UserId,
@@ -176,7 +174,7 @@ pub async fn list_lengths_to_send(
     Ok(lengths.into_iter().map(as_usize).collect())
 }
 
-/// Nothing is sent for this space before then.
+/// Delays all calls for this space until then.
 pub async fn set_pause(
     conn: &mut PgConnection,
     user: UserId,
@@ -194,7 +192,7 @@ pub async fn set_pause(
     Ok(())
 }
 
-/// Keeps the width that the provider answered first. False when it answers another now.
+/// Stores the dimensions of the first answer. Returns false if they differ from the stored ones.
 pub async fn keep_dimensions(
     conn: &mut PgConnection,
     user: UserId,
@@ -214,12 +212,12 @@ pub async fn keep_dimensions(
     )
     .fetch_one(conn)
     .await?;
-    // A space that is gone keeps nothing; nothing will be written into it either.
+    // `None`: the space was deleted, and nothing will be written to it.
     Ok(kept.is_none_or(|kept| kept == dimensions))
 }
 
-/// Writes what came back for passages that still wait for it with the same text, in
-/// a space that is still in use: a late answer of an old model changes nothing. Returns the sources of those.
+/// Writes results for passages that are still pending with the same text, in a space that is not retired: a late answer of an
+/// old model is ignored. Returns the sources that changed.
 pub async fn write_answers(
     conn: &mut PgConnection,
     user: UserId,
@@ -265,7 +263,7 @@ pub async fn write_answers(
     .await
 }
 
-/// Whether more than `limit` passages of the space wait.
+/// Updates whether more than `limit` passages of the space are pending.
 pub async fn set_full(
     conn: &mut PgConnection,
     user: UserId,
@@ -287,7 +285,7 @@ pub async fn set_full(
     Ok(())
 }
 
-/// What stands in the way of the whole space, and when to try again.
+/// Stores a problem of the whole space and the time of the next attempt.
 pub async fn set_problem(
     conn: &mut PgConnection,
     user: UserId,
@@ -323,8 +321,7 @@ pub async fn count_failures(
     Ok(failures.unwrap_or(0))
 }
 
-/// The first passages after `after` that have their vector and not the signs of their tokens, as [`list_pending`] has them;
-/// none once the user is disabled.
+/// The next first passages that have an embedding but no token signs, like [`list_pending`]; none if the user is disabled.
 pub async fn list_without_signs(
     conn: &mut PgConnection,
     user: UserId,
@@ -354,7 +351,7 @@ pub async fn list_without_signs(
     .await
 }
 
-/// Of texts that have not changed meanwhile.
+/// Writes token signs, for texts that have not changed meanwhile.
 pub async fn write_signs(
     conn: &mut PgConnection,
     user: UserId,
@@ -364,7 +361,7 @@ pub async fn write_signs(
     let sources: Vec<i64> = answers.iter().map(|a| a.source_id).collect();
     let hashes: Vec<Option<Vec<u8>>> = answers.iter().map(|a| a.content_hash.clone()).collect();
     let signs = answers.iter().map(|a| a.token_signs.as_deref());
-    // What the model cannot read has none, and is not asked about again.
+    // An empty value marks a text that the model cannot read, so that it is not sent again.
     let signs: Vec<&[u8]> = signs.map(Option::unwrap_or_default).collect();
     sqlx::query(
         "UPDATE memory_embeddings e SET token_signs = v.token_signs
@@ -384,7 +381,7 @@ pub async fn write_signs(
     Ok(())
 }
 
-/// The signs of the next so many sources after `after` are removed. Returns the last of them; `None` at the end.
+/// Removes the token signs of the next sources, at most `limit`. Returns the last id; `None` at the end.
 pub async fn remove_signs(
     conn: &mut PgConnection,
     user: UserId,

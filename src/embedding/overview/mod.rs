@@ -1,4 +1,4 @@
-//! What the page Settings › Embeddings shows of one user's vectors.
+//! The data of the page Settings › Embeddings.
 
 pub mod store;
 
@@ -18,24 +18,24 @@ pub struct Overview {
     pub system: SystemSettings,
     pub effective: Effective,
     pub has_builtin: bool,
-    /// What searches compare with.
+    /// The space that searches use.
     pub serving: Option<Space>,
-    /// Of the serving space; of the building one while nothing serves.
+    /// Of the serving space.
     pub counts: Counts,
     pub rebuild: Option<Rebuild>,
     pub failures: Vec<Failure>,
-    /// The user cancelled the rebuild that the settings ask for.
+    /// The user cancelled the rebuild that the settings require.
     pub is_declined: bool,
     pub texts: Texts,
-    /// While the signs of tokens are being made: texts that have theirs.
+    /// Number of texts with token signs, while these are being created.
     pub signed: i64,
 }
 
-/// A space that is being built beside the one that serves.
+/// A space that is being built while another one serves.
 pub struct Rebuild {
     pub space: Space,
     pub counts: Counts,
-    /// `None` while nothing was done for a while.
+    /// `None` without recent progress.
     pub rate_per_second: Option<f64>,
     pub left: Option<Duration>,
     pub started_at: OffsetDateTime,
@@ -52,7 +52,7 @@ impl Embeddings {
         let mut failures = Vec::new();
         let counts = match spaces.serving() {
             Some(space) => store::count_states(&mut tx, user, space.id, now - RATE_WINDOW).await?,
-            // A job will make the space.
+            // The job will create the space.
             None if settings.awaited(&effective).is_some() => Counts {
                 pending: texts.total(),
                 ..Counts::default()
@@ -95,8 +95,7 @@ impl Embeddings {
 }
 
 impl Embeddings {
-    /// Memories that are found by words alone as yet, or for good. None where no provider is in
-    /// force: then all are, and nothing is waited for.
+    /// Memories that are found by words only, for now or permanently. Zero without a provider, because then nothing is pending.
     pub async fn waiting(
         &self,
         conn: &mut PgConnection,

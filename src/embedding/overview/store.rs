@@ -1,4 +1,4 @@
-//! What pages count and list of one user's vectors.
+//! SQL for the embedding pages of one user.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -7,8 +7,7 @@ use crate::db::UserId;
 use crate::embedding::SpaceId;
 use crate::embedding::model::{Counts, Failure, Texts, Waiting};
 
-/// Sources by state: of one with several passages some of which are open, as long as one is pending it is.
-/// `recent_since` is for the rate.
+/// Number of sources by state; one with several passages is pending while any passage is. `recent_since` is for the rate.
 pub async fn count_states(
     conn: &mut PgConnection,
     user: UserId,
@@ -31,7 +30,7 @@ pub async fn count_states(
     .await
 }
 
-/// Sources that have vectors in this space, or the signs of their tokens besides.
+/// Number of sources with embeddings in this space or, if requested, with token signs.
 pub async fn count_ready(
     conn: &mut PgConnection,
     user: UserId,
@@ -70,7 +69,7 @@ pub async fn list_failures(
     .await
 }
 
-/// All items of the user, active and archived, and turns: what a rebuild embeds again.
+/// All items, active and archived, and turns: what a rebuild embeds.
 pub async fn count_texts(conn: &mut PgConnection, user: UserId) -> Result<Texts, sqlx::Error> {
     sqlx::query_as!(
         Texts,
@@ -83,7 +82,7 @@ pub async fn count_texts(conn: &mut PgConnection, user: UserId) -> Result<Texts,
     .await
 }
 
-/// Off the index of open rows, of which there are few. `None` where no space serves.
+/// Uses the index of open rows, which is small. `None` without a serving space.
 pub async fn count_waiting(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,6 +1,5 @@
-//! Seals every provider key anew with the key that seals now, while servers run.
-//! Users' keys are reached as those users, one transaction each: no role sees the
-//! sealed keys of all. A key that somebody changes meanwhile stays as they left it.
+//! Key rotation: seals every provider key again with the current key while servers run. Users' keys are processed as those
+//! users, one transaction each, because no role can read all sealed keys. A key changed meanwhile is left as it is.
 
 mod store;
 
@@ -14,7 +13,7 @@ use crate::seal::Bound;
 
 use super::{EmbeddingError, Embeddings};
 
-/// A column of sealed values, and what they are bound to besides their user.
+/// A column of sealed values and their binding.
 #[derive(Clone, Copy, Debug)]
 pub struct Sealed {
     pub table: &'static str,
@@ -22,7 +21,7 @@ pub struct Sealed {
     pub bound: fn(UserId) -> Bound,
 }
 
-/// Of users' rows. A space's key is a copy of the settings', and bound like it.
+/// Columns per user. A space's key is a copy of the settings' and has the same binding.
 pub const OF_USERS: [Sealed; 3] = [
     Sealed {
         table: "embedding_settings",
@@ -54,31 +53,31 @@ pub const OF_THE_SYSTEM: [Sealed; 2] = [
     },
 ];
 
-/// Users looked at between two reports of progress.
+/// Users processed between two progress reports.
 const USERS_A_STEP: i64 = 200;
 
-/// How one pass over all sealed values ended.
+/// The result of a pass over all sealed values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Resealed {
     pub resealed: u64,
-    /// Of which no key at hand opens any; left as they are.
+    /// Values that no available key opens; left as they are.
     pub unreadable: u64,
 }
 
-/// Held by one rotation at a time, on one database, until it is dropped.
+/// Advisory lock that allows one rotation per database, until it is dropped.
 pub struct OnlyRotation {
     _tx: Tx,
 }
 
 impl Embeddings {
-    /// `None` while another rotation is under way.
+    /// `None` if another rotation is running.
     pub async fn begin_rotation(&self) -> Result<Option<OnlyRotation>, EmbeddingError> {
         let mut tx = self.0.db.as_system().await?;
         let is_only = store::try_lock(&mut tx).await?;
         Ok(is_only.then_some(OnlyRotation { _tx: tx }))
     }
 
-    /// One pass. `progress` is told how many users of how many are done.
+    /// Runs one pass. Calls `progress` with the number of users done and in total.
     pub async fn reseal(
         &self,
         mut progress: impl FnMut(u64, u64),
@@ -111,7 +110,7 @@ impl Embeddings {
         }
     }
 
-    /// The same sealed value, where it stands twice, stays the same.
+    /// Equal sealed values stay equal.
     async fn reseal_rows(
         &self,
         tx: &mut PgConnection,

@@ -1,13 +1,12 @@
-//! The statements of a rotation. Those on users' rows run as the app role, whose
-//! policies let it see one user's alone; the others as the system role. Tables and
-//! columns come from the constants beside this file and from nowhere else.
+//! SQL of the key rotation. Users' rows are accessed as the app role, which sees one user's rows only, others as the system
+//! role. Table and column names come only from this module's constants.
 
 use sqlx::{AssertSqlSafe, PgConnection};
 
 use super::Sealed;
 use crate::db::UserId;
 
-/// False while another transaction holds it.
+/// Returns false if another transaction holds the lock.
 pub async fn try_lock(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT pg_try_advisory_xact_lock(hashtextextended('keepsake secret rotate', 0)) AS "is_ours!""#
@@ -16,7 +15,7 @@ pub async fn try_lock(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
     .await
 }
 
-/// Those who may have a sealed key: who has settings, or a space of their own endpoint.
+/// Number of users who may have a sealed key: those with settings or a space of their own endpoint.
 pub async fn count_users(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!" FROM
@@ -28,7 +27,7 @@ pub async fn count_users(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
     .await
 }
 
-/// The next of the same, by id.
+/// The next of those users, by id.
 pub async fn list_users_after(
     conn: &mut PgConnection,
     after: i64,
@@ -47,7 +46,7 @@ pub async fn list_users_after(
     .await
 }
 
-/// The different values; of this user's rows, or of a table that is nobody's.
+/// Distinct values, of this user or of a system table.
 pub async fn list_sealed(
     conn: &mut PgConnection,
     Sealed { table, column, .. }: Sealed,
@@ -64,7 +63,7 @@ pub async fn list_sealed(
     }
 }
 
-/// Where the old value still stands. Returns in how many rows that was.
+/// Replaces the old value where it is still stored. Returns the number of rows.
 pub async fn replace(
     conn: &mut PgConnection,
     Sealed { table, column, .. }: Sealed,

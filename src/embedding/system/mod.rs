@@ -1,7 +1,6 @@
-//! What an admin sets for everybody: the system's llama.cpp, the builtin model,
-//! the endpoints that members may name. A change that computes vectors anew is
-//! asked first, as so many users and texts; nothing is rebuilt just because a
-//! variable appeared at a start.
+//! Embedding settings that an admin makes for all users: the system's llama.cpp, the builtin model, and the endpoints that
+//! users may configure. A change that requires rebuilds needs a confirmation with the number of users and texts. An
+//! environment variable alone never starts a rebuild.
 
 pub mod store;
 
@@ -27,7 +26,7 @@ const SYSTEM_KEYS: KeyBounds = KeyBounds {
     },
 };
 
-/// What came of an admin's saving.
+/// The result of an admin's change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SystemSaved {
     InForce,
@@ -36,26 +35,26 @@ pub enum SystemSaved {
         texts: Texts,
         staged: String,
     },
-    /// In force as each user's new space is complete.
+    /// Applied per user, when the user's new space is complete.
     Rebuilding {
         users: i64,
         texts: Texts,
     },
 }
 
-/// What the admin page shows.
+/// The data of the admin page.
 pub struct SystemOverview {
     pub settings: SystemSettings,
     pub has_builtin: bool,
-    /// When the provider in force was put in force.
+    /// When the current provider was set.
     pub provider_since: Option<OffsetDateTime>,
-    /// `KEEPSAKE_LLAMACPP_URL`, where it is not in force.
+    /// `KEEPSAKE_LLAMACPP_URL`, if it is not the current provider.
     pub offered: Option<String>,
     pub allowed: Vec<(String, u16)>,
     pub pending: i64,
     pub failed: i64,
     pub users_waiting: i64,
-    /// Users whom the builtin model serves; and those for whom late interaction is as it was switched.
+    /// Users of the builtin model, and those of them whose token signs match the late interaction switch.
     pub builtin_users: i64,
     pub late_users: i64,
 }
@@ -86,7 +85,7 @@ impl Embeddings {
         })
     }
 
-    /// Saves the system's llama.cpp; an empty URL means none.
+    /// Saves the system's llama.cpp; an empty URL removes it.
     pub async fn save_system(
         &self,
         form: EndpointForm<'_>,
@@ -206,7 +205,7 @@ impl Embeddings {
         Ok(())
     }
 
-    /// The jobs make what it needs, or remove it.
+    /// Switches late interaction; jobs then create or remove the token signs.
     pub async fn set_late_interaction(&self, enabled: bool) -> Result<(), EmbeddingError> {
         let mut tx = self.0.db.as_system().await?;
         settings::store::set_late_interaction(&mut tx, enabled, self.0.clock.now()).await?;
@@ -245,8 +244,7 @@ impl Embeddings {
         people::record(conn, By::current(), act, About::Nobody, self.0.clock.now()).await
     }
 
-    /// At a start: takes `KEEPSAKE_LLAMACPP_URL` where there is nothing to
-    /// rebuild. Otherwise the admin page offers it, and asks.
+    /// At startup: applies `KEEPSAKE_LLAMACPP_URL` if nothing must be rebuilt. Otherwise the admin page offers it.
     pub async fn take_offered(&self) -> Result<(), EmbeddingError> {
         let Some(url) = &self.0.offered else {
             return Ok(());

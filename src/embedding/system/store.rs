@@ -1,5 +1,5 @@
-//! What the system role asks about everybody's vectors: whose work is open, and
-//! how many would be touched by a change. It sees ids and states, never a text.
+//! SQL about all users' embeddings as the system role: who has work, and how many a change affects. Reads ids and states,
+//! never a text.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -8,9 +8,9 @@ use crate::db::UserId;
 use crate::embedding::model::Texts;
 use crate::providers::settings::ProviderSettings;
 
-/// As the system role: users with a retired space to clear away; and of those for whom a provider
-/// is configured, users with pending rows, a swap that was missed, no space, or a space that is
-/// not of what an admin has put in force. Whether the user cancelled just that is for the job to see.
+/// Runs as the system role. Users with a retired space to delete; and, if a provider is configured for them, users with
+/// pending rows, a missed swap, no space, or a space that differs from an admin's current settings. The job itself checks
+/// whether the user cancelled that rebuild.
 pub async fn list_users_with_work(
     conn: &mut PgConnection,
     has_builtin: bool,
@@ -63,7 +63,7 @@ pub async fn list_users_with_work(
     Ok(ids.into_iter().map(UserId).collect())
 }
 
-/// As the system role: users and texts whose vectors are not of these settings.
+/// Runs as the system role. Number of users and texts whose embeddings do not match these settings.
 pub async fn count_affected(
     conn: &mut PgConnection,
     wanted: Option<&ProviderSettings>,
@@ -94,8 +94,8 @@ pub async fn count_affected(
     Ok((row.users, texts))
 }
 
-/// As the system role: users whom the builtin model serves and for whom vectors are made (as in [`list_users_with_work`]),
-/// and of them those whose token signs are as it was switched.
+/// Runs as the system role. Number of users whose embeddings the builtin model makes (as in [`list_users_with_work`]), and of
+/// those whose token signs match the switch.
 pub async fn count_late(conn: &mut PgConnection) -> Result<(i64, i64), sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT count(*) AS "users!",
@@ -109,7 +109,7 @@ pub async fn count_late(conn: &mut PgConnection) -> Result<(i64, i64), sqlx::Err
     Ok((row.users, row.done))
 }
 
-/// As the system role, for the admin page: of users for whom a provider is configured.
+/// Runs as the system role, for the admin page. Only users with a configured provider.
 pub async fn count_all(
     conn: &mut PgConnection,
     has_builtin: bool,
@@ -131,7 +131,7 @@ pub async fn count_all(
     Ok((row.pending, row.failed, row.users))
 }
 
-/// Everybody's vectors that are still to be made, and since when the first of them waits.
+/// Pending and failed embeddings of all users, and since when the oldest is pending.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenVectors {
     pub pending: i64,
@@ -140,7 +140,7 @@ pub struct OpenVectors {
     pub pending_since: Option<OffsetDateTime>,
 }
 
-/// As the system role: of users for whom a provider is configured.
+/// Runs as the system role. Only users with a configured provider.
 pub async fn count_open(
     conn: &mut PgConnection,
     has_builtin: bool,
@@ -167,8 +167,7 @@ pub async fn count_open(
     })
 }
 
-/// As the system role: spaces of the system's provider in force that it cannot fill
-/// just now. `None` where there is no such provider.
+/// Runs as the system role. Number of spaces of the current system provider with a problem; `None` without such a provider.
 pub async fn count_system_trouble(conn: &mut PgConnection) -> Result<Option<i64>, sqlx::Error> {
     sqlx::query_scalar(
         "SELECT count(s.problem)
@@ -181,8 +180,7 @@ pub async fn count_system_trouble(conn: &mut PgConnection) -> Result<Option<i64>
     .await
 }
 
-/// As the system role: what keeps providers from making vectors, for how many users,
-/// and when it is tried again; the most users first.
+/// Runs as the system role. Problems of providers with the number of users and the next attempt, most users first.
 pub async fn list_troubles(
     conn: &mut PgConnection,
     limit: i64,
@@ -198,7 +196,7 @@ pub async fn list_troubles(
     .await
 }
 
-/// As the system role: users with vectors that were given up, or a space in trouble.
+/// Runs as the system role. Users with failed embeddings or a space with a problem.
 pub async fn list_users_to_retry(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
     let ids: Vec<i64> = sqlx::query_scalar(
         "SELECT s.user_id FROM embedding_spaces s

@@ -1,5 +1,5 @@
-//! What a person decides about entities: two are one, one is two, what it is called, that it stays. Each is an event with
-//! the numbers of what it moved, and the latest can be undone. The upkeep merges what is plainly one in the same way.
+//! Users' decisions about entities: merge, split, rename, protect. Each is an event with the ids it moved, and the latest can
+//! be undone. The upkeep merges obvious duplicates in the same way.
 
 pub(super) mod store;
 
@@ -14,15 +14,15 @@ use crate::db::{Db, UserId};
 use crate::memories::mentions::EntityType;
 use crate::memories::mentions::normal::normal;
 
-/// Relations of two that are merged.
+/// Limit on the relations of two merged entities.
 const RELATIONS_MOVED_MAX: usize = 2_000;
 
 const CHANGED_SINCE: &str = "this has changed since; nothing was undone";
 
-/// The second becomes a part of the first: its names, mentions and relations are its from now on.
+/// Merges the second entity into the first, with its names, mentions and relations.
 ///
 /// # Errors
-/// [`EntityError::NotFound`], and [`EntityError::Conflict`] where they are one already.
+/// [`EntityError::NotFound`], or [`EntityError::Conflict`] if they are one already.
 pub async fn merge(
     db: &Db,
     user: UserId,
@@ -35,7 +35,7 @@ pub async fn merge(
     Ok(())
 }
 
-/// In the caller's transaction, which is one of the user's writer.
+/// Like [`merge`], in the caller's write transaction.
 pub(super) async fn merge_in(
     conn: &mut PgConnection,
     user: UserId,
@@ -58,7 +58,7 @@ pub(super) async fn merge_in(
         ));
     }
     let both = entities::list_of_ids(&mut *conn, user, &[one.0, other.0]).await?;
-    // The person themself is never a part of another.
+    // The user's own entity is never merged into another.
     let (into, from) = match both.iter().any(|e| e.is_user && e.id == other) {
         true => (other, one),
         false => (one, other),
@@ -75,12 +75,12 @@ pub(super) async fn merge_in(
     let all: Vec<i64> = merged_before.iter().copied().chain([from.0]).collect();
     store::set_merged(&mut *conn, user, &all, Some(into)).await?;
     relations::carry_over(&mut *conn, user, from, into, now).await?;
-    // Its summary tells of one of them.
+    // The summary describes only one of the two.
     store::drop_summary(&mut *conn, user, into).await?;
     let mut detail = json!({
         "from": from.0, "names": names, "merged_before": merged_before, "relations": before,
     });
-    // What it is, the other may know.
+    // An unknown type is taken from the other one.
     let of = |id: EntityId| both.iter().find(|entity| entity.id == id);
     if let (Some(known), Some(other)) = (of(into), of(from))
         && known.entity_type == EntityType::Other
@@ -103,10 +103,10 @@ async fn root(
     root.ok_or(EntityError::NotFound(id))
 }
 
-/// Some of its names are another's, which is made: with them goes what mentions it by these.
+/// Moves some names with their mentions to a new entity.
 ///
 /// # Errors
-/// [`EntityError::NotFound`], and [`EntityError::Conflict`] where nothing, or everything, would go.
+/// [`EntityError::NotFound`], or [`EntityError::Conflict`] if no names or all names are given.
 pub async fn split(
     db: &Db,
     user: UserId,
@@ -133,7 +133,7 @@ pub async fn split(
     let name = name.ok_or(EntityError::Conflict(CHANGED_SINCE))?;
     let made = store::insert_bare(&mut tx, user, &name, entity.entity_type, now).await?;
     store::move_names(&mut tx, user, &going, id, made).await?;
-    // Whoever was told apart is not merged again.
+    // Record the pair as decided, so that it is not merged again.
     store::insert_pair(&mut tx, user, (id, made), "split", now).await?;
     store::decide_pair(&mut tx, user, (id, made), Some(now)).await?;
     if let Some(left) = store::find_best_name(&mut tx, user, &diff(&all, &going)).await?
@@ -155,10 +155,10 @@ fn diff(all: &[i64], going: &[i64]) -> Vec<i64> {
         .collect()
 }
 
-/// What it is called, and what it is.
+/// Sets an entity's name and type.
 ///
 /// # Errors
-/// [`EntityError::Invalid`] naming `name`, and [`EntityError::NotFound`].
+/// [`EntityError::Invalid`] naming `name`, or [`EntityError::NotFound`].
 pub async fn rename(
     db: &Db,
     user: UserId,
@@ -186,7 +186,7 @@ pub async fn rename(
     Ok(())
 }
 
-/// A protected entity stays when nothing mentions it, and is merged by a person alone.
+/// Protects an entity: it is kept without mentions, and only a user can merge it.
 ///
 /// # Errors
 /// [`EntityError::NotFound`].
@@ -211,10 +211,10 @@ pub async fn protect(
     Ok(())
 }
 
-/// Two that were taken for one perhaps are two.
+/// Records that two similar entities are different.
 ///
 /// # Errors
-/// [`EntityError::NotFound`] where nobody has asked.
+/// [`EntityError::NotFound`] if there is no such pair.
 pub async fn keep_apart(
     db: &Db,
     user: UserId,
@@ -231,10 +231,10 @@ pub async fn keep_apart(
     Ok(())
 }
 
-/// Takes back the latest decision about an entity that was not taken back, if it is this one.
+/// Undoes the latest decision about an entity that is not undone yet, if it is this one.
 ///
 /// # Errors
-/// [`EntityError::Conflict`] where something has happened since.
+/// [`EntityError::Conflict`] if something has changed since.
 pub async fn undo(
     db: &Db,
     user: UserId,
@@ -266,7 +266,7 @@ pub async fn undo(
                 put_back => put_back?,
             }
             put_name_back(&mut tx, user, id, &detail).await?;
-            // They are two by a person's word now.
+            // Record the pair as decided, so that it is not merged again.
             store::insert_pair(&mut tx, user, (id, from), "split", now).await?;
             store::decide_pair(&mut tx, user, (id, from), Some(now)).await?;
             store::drop_summary(&mut tx, user, id).await?;

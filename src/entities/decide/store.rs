@@ -1,5 +1,4 @@
-//! The statements of what is decided about entities, and of pairs that may be one. They run as the app role in a
-//! transaction of their user's writer.
+//! SQL of decisions about entities and of pairs that may be the same. Runs as the app role in the user's write transaction.
 
 use serde_json::Value;
 use sqlx::PgConnection;
@@ -53,7 +52,7 @@ pub async fn insert_decision(
     Ok(())
 }
 
-/// The latest decision about it that was not undone, if it is this one.
+/// Marks the latest decision that is not undone as undone, if it is this one.
 pub async fn take_back(
     conn: &mut PgConnection,
     user: UserId,
@@ -99,7 +98,7 @@ pub async fn set_name(
     Ok(row.map(|row| (row.name, row.r#type, row.by_person)))
 }
 
-/// A name that a person gave. Returns its row where it is new.
+/// Adds a name. Returns its row if it is new.
 pub async fn add_name(
     conn: &mut PgConnection,
     user: UserId,
@@ -137,7 +136,7 @@ pub async fn set_protected(
     Ok(done.execute(conn).await?.rows_affected() > 0)
 }
 
-/// Names of one go to another, and with them what mentions it. Returns which did.
+/// Moves names with their mentions to another entity. Returns those that moved.
 pub async fn move_names(
     conn: &mut PgConnection,
     user: UserId,
@@ -170,7 +169,7 @@ pub async fn list_name_ids(
     .await
 }
 
-/// Whether two were merged, and into which: `None` takes it back.
+/// Sets which entity these were merged into; `None` undoes it.
 pub async fn set_merged(
     conn: &mut PgConnection,
     user: UserId,
@@ -188,7 +187,7 @@ pub async fn set_merged(
     Ok(())
 }
 
-/// Those that were merged into this one.
+/// Entities that were merged into this one.
 pub async fn list_merged(
     conn: &mut PgConnection,
     user: UserId,
@@ -224,7 +223,7 @@ pub async fn insert_pair(
     Ok(())
 }
 
-/// Those that nobody has decided about, newest first; and how many there are.
+/// Undecided pairs, newest first, and their total number.
 pub async fn list_pairs(
     conn: &mut PgConnection,
     user: UserId,
@@ -247,7 +246,7 @@ pub async fn list_pairs(
     Ok((pairs.collect(), total))
 }
 
-/// They are two (`Some`), or nobody knows any more. False where there is no such pair.
+/// Sets (`Some`) or clears the decision that two entities are different. Returns false if there is no such pair.
 pub async fn decide_pair(
     conn: &mut PgConnection,
     user: UserId,
@@ -280,7 +279,7 @@ pub async fn drop_summary(
     Ok(())
 }
 
-/// Of these names the one that is mentioned most.
+/// The most mentioned of these names.
 pub async fn find_best_name(
     conn: &mut PgConnection,
     user: UserId,
@@ -295,7 +294,7 @@ pub async fn find_best_name(
     .await
 }
 
-/// Without a name's row yet, since its names come from another.
+/// Creates an entity without names; they are moved to it afterwards.
 pub async fn insert_bare(
     conn: &mut PgConnection,
     user: UserId,
@@ -313,7 +312,7 @@ pub async fn insert_bare(
     Ok(EntityId(id.fetch_one(conn).await?))
 }
 
-/// One that was made by a split and has nothing any more. False where it has.
+/// Deletes an entity made by a split, if it has no names or relations. Returns false if it has.
 pub async fn delete_bare(
     conn: &mut PgConnection,
     user: UserId,

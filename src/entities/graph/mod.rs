@@ -1,5 +1,5 @@
-//! Who is connected to whom at a time: relations that are true then, and which entities are named together. Around one
-//! entity, so many steps; or of all of a memory, the largest connected part first.
+//! The graph of entities at a time: valid relations, and entities named in the same sources. Either around one entity up to a
+//! depth, or the whole memory, largest connected component first.
 
 mod store;
 
@@ -14,28 +14,28 @@ use crate::db::{Db, UserId};
 use crate::memories::Period;
 use crate::memories::mentions::EntityType;
 
-/// Of one picture.
+/// Limit on the nodes of a picture.
 pub const NODES_MAX: usize = 500;
 pub const DEPTH_MAX: u8 = 3;
-/// Of one graph.
+/// Limit on the edges read.
 const EDGES_MAX: i64 = 5_000;
-/// Entities whose sources are compared for which are named together.
+/// Limit on the entities that are checked for common sources.
 const TOGETHER_OF: i64 = 300;
-/// Sources that name two of them, before they count as named together.
+/// Minimum number of common sources for an edge.
 const TOGETHER_MIN: i64 = 2;
 
 #[derive(Clone, Debug)]
 pub struct GraphQuery {
     pub around: Option<EntityId>,
-    /// 1 to [`DEPTH_MAX`]; of no use without `around`.
+    /// 1 to [`DEPTH_MAX`]; ignored without `around`.
     pub depth: u8,
-    /// None: all.
+    /// Empty: all.
     pub types: Vec<EntityType>,
     pub predicate: Option<Predicate>,
     pub at: OffsetDateTime,
-    /// As was known then; `None`: now.
+    /// When it was known; `None`: now.
     pub as_of: Option<OffsetDateTime>,
-    /// Also entities that are named in the same sources.
+    /// Also connect entities named in the same sources.
     pub with_together: bool,
     /// 1 to [`NODES_MAX`]
     pub limit: usize,
@@ -48,10 +48,10 @@ pub enum Tie {
         predicate: Predicate,
         words: Option<String>,
         period: Period,
-        /// The newest memory that says it.
+        /// The newest memory that states it.
         item: Option<i64>,
     },
-    /// So many sources name both.
+    /// Number of sources that name both.
     Together(i64),
 }
 
@@ -79,20 +79,20 @@ impl Edge {
 
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    /// The largest connected part first; within one, the best connected first.
+    /// Largest connected component first; within one, breadth-first from the best connected entity.
     pub nodes: Vec<Entity>,
     pub edges: Vec<Edge>,
-    /// Of which the picture shows the first.
+    /// Before the limit.
     pub nodes_total: usize,
     pub parts_total: usize,
-    /// There are more edges than were read.
+    /// More edges exist than were read.
     pub is_cut: bool,
 }
 
-/// The graph of a user's memory.
+/// Reads the graph of a user's memory.
 ///
 /// # Errors
-/// [`EntityError::NotFound`] of the entity it is around, and what the database says.
+/// [`EntityError::NotFound`] for `around`, or a database error.
 pub async fn read(db: &Db, user: UserId, query: &GraphQuery) -> Result<Graph, EntityError> {
     let mut tx = db.as_user(user).await?;
     let around = match query.around {
@@ -119,7 +119,7 @@ pub async fn read(db: &Db, user: UserId, query: &GraphQuery) -> Result<Graph, En
                     EDGES_MAX,
                 )
                 .await?;
-                // A step back is found again from the other end.
+                // The next step finds the same relation again from its other end.
                 let is_new = |edge: &Edge| match edge.tie {
                     Tie::Relation { id, .. } => read.insert(id),
                     Tie::Together(_) => true,
@@ -167,7 +167,7 @@ pub async fn read(db: &Db, user: UserId, query: &GraphQuery) -> Result<Graph, En
     Ok(graph)
 }
 
-/// The day of the first relation or mention, from which the slider of days goes.
+/// The date of the first relation or mention, where the date slider starts.
 pub async fn first_day(db: &Db, user: UserId) -> Result<Option<OffsetDateTime>, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let first = store::find_first_day(&mut tx, user).await?;
@@ -186,8 +186,8 @@ fn ordered(one: EntityId, other: EntityId) -> (i64, i64) {
     (one.0.min(other.0), one.0.max(other.0))
 }
 
-/// Parts by size, then by their first entity; each from its best connected entity outwards. What is past the limit is
-/// counted.
+/// Orders components by size, then by their first entity, and each breadth-first from its best connected entity. Counts
+/// what exceeds the limit.
 fn arranged(nodes: Vec<Entity>, edges: Vec<Edge>, around: Option<EntityId>, limit: usize) -> Graph {
     let mut by_id: HashMap<i64, Entity> = nodes.into_iter().map(|node| (node.id.0, node)).collect();
     let mut beside: HashMap<i64, Vec<i64>> = HashMap::new();
@@ -223,7 +223,7 @@ fn arranged(nodes: Vec<Entity>, edges: Vec<Edge>, around: Option<EntityId>, limi
         }
         parts.push(part);
     }
-    // Where it is around one, whatever hangs together with that one only through what was filtered out stays away.
+    // With `around`, drops entities that were connected to it only through filtered ones.
     if around.is_some() {
         parts.truncate(1);
     }
@@ -273,7 +273,7 @@ mod tests {
     #[test]
     fn the_largest_part_comes_first_and_the_rest_is_counted() {
         let nodes = (1..=7).map(entity).collect();
-        // A cycle of three with one beside it, and a pair; 7 stands alone.
+        // A triangle with one neighbour, a pair, and a single node 7.
         let edges = vec![edge(5, 6), edge(1, 2), edge(2, 3), edge(3, 1), edge(3, 4)];
         let graph = arranged(nodes, edges, None, 5);
         let ids: Vec<i64> = graph.nodes.iter().map(|n| n.id.0).collect();

@@ -1,4 +1,4 @@
-//! The statements of the graph. They run as the app role in a transaction that knows its user.
+//! SQL of the graph. Runs as the app role in a transaction bound to its user.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -39,7 +39,7 @@ impl From<EdgeRow> for Edge {
     }
 }
 
-/// Relations between entities that are held for true, newest first; as of a time, those that were then, with the ends that they had.
+/// Relations between entities that are not retired, newest first; with `as_of`, in their state at that time.
 pub async fn list_edges(
     conn: &mut PgConnection,
     user: UserId,
@@ -72,7 +72,7 @@ pub async fn list_edges(
     Ok(rows.into_iter().map(Edge::from).collect())
 }
 
-/// The same, of those at whose ends one of these is.
+/// Like [`list_edges`], for relations with one of these entities at either end.
 pub async fn list_edges_of(
     conn: &mut PgConnection,
     user: UserId,
@@ -108,8 +108,8 @@ pub async fn list_edges_of(
     Ok(rows.into_iter().map(Edge::from).collect())
 }
 
-/// Entities that are named in the same sources up to a time: of the most mentioned, or beside one. Addresses and dates
-/// are left out.
+/// Pairs of entities named in the same sources up to a time: among the most mentioned, or with one entity. Excludes dates
+/// and addresses.
 pub async fn list_together(
     conn: &mut PgConnection,
     user: UserId,

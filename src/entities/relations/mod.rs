@@ -1,6 +1,5 @@
-//! What is said about how things stand to each other, and which of two statements that cannot both hold gives way: by
-//! trust and date, as for memories. Nothing here is ever overwritten: what ends, ends at a time, and what is put aside
-//! stays linked to what stands in its place.
+//! Relations between entities. If two statements contradict each other, trust and date decide, as for memories. Nothing is
+//! overwritten: a relation ends at a time, or is retired and linked to its replacement.
 
 pub mod store;
 
@@ -13,11 +12,11 @@ use crate::db::UserId;
 use crate::memories::trust::{Because, Holder, Newcomer, Verdict, verdict};
 use crate::memories::{Period, Trust};
 
-/// Of one user's memory.
+/// Limit per user.
 pub const RELATIONS_MAX: i64 = 200_000;
-/// Sources of one relation that are kept.
+/// Limit on the sources kept per relation.
 pub const EVIDENCE_MAX: i64 = 50;
-/// A value at the end of a relation, and the words of `related_to`, in characters.
+/// Limit of a value, and of the words of `related_to`, in characters.
 pub const VALUE_CHARS_MAX: usize = 200;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +25,7 @@ pub enum Target {
     Value(String),
 }
 
-/// A relation as it was said.
+/// A relation as stated by a source.
 #[derive(Clone, Debug)]
 pub struct Stated {
     pub subject: EntityId,
@@ -44,7 +43,7 @@ impl Stated {
     }
 }
 
-/// A relation as it stands, of those that a statement meets.
+/// An existing relation with the same subject and predicate.
 #[derive(Clone, Debug)]
 pub struct Standing {
     pub id: i64,
@@ -55,28 +54,28 @@ pub struct Standing {
     pub stated_at: OffsetDateTime,
 }
 
-/// What a statement does to one that it meets.
+/// The effect of a statement on an existing relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Change {
-    /// It ends then.
+    /// It ends at this time.
     Ends(OffsetDateTime),
-    /// It holds from then on only.
+    /// It begins at this time.
     Begins(OffsetDateTime),
-    /// It never held.
+    /// It is wrong and was never valid.
     Retires,
 }
 
-/// What becomes of a statement of a single-valued predicate.
+/// How to store a statement with a single-valued predicate.
 #[derive(Debug, PartialEq, Eq)]
 struct Plan {
     period: Period,
-    /// It is put aside for this one.
+    /// Stored as retired, in favour of this relation.
     aside_for: Option<i64>,
     changes: Vec<(i64, Change)>,
 }
 
 impl Plan {
-    /// It holds, and meets nothing.
+    /// Stored as stated, without conflicts.
     fn of(stated: &Stated) -> Self {
         Self {
             period: stated.period,
@@ -86,8 +85,7 @@ impl Plan {
     }
 }
 
-/// Keeps what was said, in a transaction of its user's writer. Returns the relation that says it; `None` where there
-/// are as many as there may be.
+/// Stores a statement, in the user's write transaction. Returns its relation; `None` if the user has too many relations.
 pub async fn note(
     conn: &mut PgConnection,
     user: UserId,
@@ -132,7 +130,7 @@ pub async fn note(
     Ok(Some(id))
 }
 
-/// What is held for true of one goes to another, and is judged there as if it were said now; the rest of it goes along.
+/// Moves one entity's relations to another. Those not retired are checked for conflicts as if stated now.
 pub(super) async fn carry_over(
     conn: &mut PgConnection,
     user: UserId,
@@ -153,7 +151,7 @@ pub(super) async fn carry_over(
         let Some((owner, subject, predicate, standing)) = found else {
             continue;
         };
-        // What stood between the two says nothing any more.
+        // A relation between the two merged entities would point to itself.
         if standing.object == Target::Entity(subject) {
             continue;
         }
@@ -197,8 +195,7 @@ pub(super) async fn carry_over(
     Ok(())
 }
 
-/// Does to those that a statement meets what was decided. Returns those that retire; they are linked to it once it has a
-/// number.
+/// Applies a plan to the existing relations. Returns the retired ones, to be linked once the new relation has an id.
 async fn apply(
     conn: &mut PgConnection,
     user: UserId,
@@ -229,13 +226,13 @@ pub(super) fn overlap(one: Period, other: Period) -> bool {
     begins_before(one, other) && begins_before(other, one)
 }
 
-/// Which of them holds when. The later takes the place of the earlier from the day on which it is said to hold, or was
-/// said; what is said of a time before ends where the other begins; what is less trusted is put aside.
+/// Resolves conflicts of periods. The later statement replaces the earlier from its start date, or from when it was stated.
+/// A statement about an earlier time ends where the existing one begins; a less trusted one is stored as retired.
 fn plan(stated: &Stated, met: &[Standing]) -> Plan {
     let mut plan = Plan::of(stated);
     let said_at = stated.evidence.at;
     for standing in met.iter().filter(|m| overlap(m.period, stated.period)) {
-        // "She lived in Rome until 2021" ends nothing that holds now.
+        // "She lived in Rome until 2021" ends no current relation.
         if let (Some(until), None) = (stated.period.until, standing.period.until) {
             match standing.period.from {
                 None => plan.changes.push((standing.id, Change::Begins(until))),
@@ -257,7 +254,7 @@ fn plan(stated: &Stated, met: &[Standing]) -> Plan {
         };
         match verdict(holder, newcomer) {
             Verdict::Supersedes => {
-                // Of a day on which it was said, the beginning: nobody knows the hour.
+                // The hour is unknown, so it starts with the day on which it was stated.
                 let day = said_at.replace_time(Time::MIDNIGHT);
                 let is_since = standing.period.from.is_some_and(|from| from >= day);
                 let begins = plan

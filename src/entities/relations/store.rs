@@ -1,5 +1,4 @@
-//! The statements of relations. They run as the app role in a transaction that knows its user; those that write, in
-//! one of its writer.
+//! SQL of relations. Runs as the app role in a transaction bound to its user; writes need the user's write transaction.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -11,7 +10,7 @@ use crate::entities::predicates::Predicate;
 use crate::memories::mentions::EntityType;
 use crate::memories::{ItemId, Period, Trust};
 
-/// Whose a relation is that stands on this item, or on what the transaction's agent has said; `None`: shared.
+/// The owner of a relation stated by this item, or by the transaction's agent without one; `None`: shared.
 pub async fn find_owner(
     conn: &mut PgConnection,
     user: UserId,
@@ -27,7 +26,7 @@ pub async fn find_owner(
     .await
 }
 
-/// Of this owner, subject and predicate those that are held for true, by when they begin; locked by whoever writes.
+/// Relations with this owner, subject and predicate that are not retired, by start. Needs the writer lock to be stable.
 pub async fn list_standing(
     conn: &mut PgConnection,
     user: UserId,
@@ -109,7 +108,7 @@ pub(super) async fn insert_relation(
     .await
 }
 
-/// It is as sure and as trusted as the surer of both.
+/// Updates a relation that was stated again: takes the higher confidence and trust.
 pub async fn say_again(
     conn: &mut PgConnection,
     user: UserId,
@@ -204,7 +203,7 @@ pub async fn link_retired(
     Ok(())
 }
 
-/// The same words of the same place once, and not more of one relation than are kept.
+/// Adds a source, unless it exists already or the limit is reached.
 pub async fn add_evidence(
     conn: &mut PgConnection,
     user: UserId,
@@ -233,8 +232,8 @@ pub async fn add_evidence(
     Ok(())
 }
 
-/// At either end of one of these, held for true or not; the newest. As of a time: those that had been said, with the ends
-/// that they had.
+/// The newest relations with one of these entities at either end, retired ones too if requested. With `as_of`, in their state
+/// at that time.
 pub async fn list_relations(
     conn: &mut PgConnection,
     user: UserId,
@@ -340,7 +339,7 @@ async fn add_evidence_of(
     Ok(())
 }
 
-/// A relation as its row has it, to be put back.
+/// A relation's row, stored to undo a merge.
 #[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
 pub struct RelationRow {
     pub id: i64,
@@ -355,7 +354,7 @@ pub struct RelationRow {
     pub retired_for: Option<i64>,
 }
 
-/// All that have one of these at an end, retired ones too.
+/// All relations with one of these entities at either end, retired ones too.
 pub async fn list_relation_rows(
     conn: &mut PgConnection,
     user: UserId,
@@ -372,7 +371,7 @@ pub async fn list_relation_rows(
     .await
 }
 
-/// As they were. Those that stand in the way of another are retired first.
+/// Restores the rows. Retires all first, because intermediate states could violate constraints.
 pub async fn put_back(
     conn: &mut PgConnection,
     user: UserId,
@@ -401,7 +400,7 @@ pub async fn put_back(
     Ok(())
 }
 
-/// Relations of one entity become another's; those that are held for true are retired before.
+/// Replaces one entity by another in all relations; current ones must be retired before.
 pub async fn move_ends(
     conn: &mut PgConnection,
     user: UserId,
@@ -422,7 +421,7 @@ pub async fn move_ends(
     Ok(())
 }
 
-/// A relation, with its owner, subject and predicate.
+/// A relation with its owner, subject and predicate.
 pub async fn find_relation(
     conn: &mut PgConnection,
     user: UserId,
@@ -457,7 +456,7 @@ pub async fn find_relation(
     }))
 }
 
-/// It holds again, in this period.
+/// Restores a retired relation with this period.
 pub async fn hold_again(
     conn: &mut PgConnection,
     user: UserId,
@@ -477,7 +476,7 @@ pub async fn hold_again(
     Ok(())
 }
 
-/// Those that are held for true.
+/// Number of relations that are not retired.
 pub async fn count_relations(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "n!" FROM entity_relations WHERE user_id = $1 AND retired_at IS NULL"#,
@@ -487,7 +486,7 @@ pub async fn count_relations(conn: &mut PgConnection, user: UserId) -> Result<i6
     .await
 }
 
-/// Whether there may be another.
+/// Whether another one may be added.
 pub async fn has_room(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) < $2 AS "room!" FROM (SELECT FROM entity_relations WHERE user_id = $1 LIMIT $2) r"#,

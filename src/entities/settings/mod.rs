@@ -1,4 +1,4 @@
-//! What a user has set about entities: who finds them, and whether searches go by them.
+//! A user's settings for entities: how they are found, and whether searches use them.
 
 pub mod store;
 
@@ -6,13 +6,13 @@ use crate::db::{Db, UserId};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntitySettings {
-    /// Found by rules, as sources are written.
+    /// Found by rules when sources are written.
     pub by_rules: bool,
-    /// Read by the chat model, with the facts of a session and at night.
+    /// Found by the chat model, together with a session's facts and at night.
     pub by_model: bool,
-    /// What a query names counts in `memory_search`.
+    /// `memory_search` uses the query's entities.
     pub in_search: bool,
-    /// There are as many as there may be.
+    /// The limit on entities is reached.
     pub is_full: bool,
 }
 
@@ -34,7 +34,7 @@ pub async fn of(db: &Db, user: UserId) -> Result<EntitySettings, sqlx::Error> {
     Ok(settings)
 }
 
-/// Whether there are as many as there may be stays as it is.
+/// Saves all except `is_full`.
 pub async fn save(db: &Db, user: UserId, wanted: EntitySettings) -> Result<(), sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     store::save(&mut tx, user, wanted).await?;

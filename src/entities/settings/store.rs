@@ -1,4 +1,4 @@
-//! The statements of a user's settings of entities.
+//! SQL of a user's entity settings.
 
 use sqlx::PgConnection;
 
@@ -33,7 +33,7 @@ pub async fn save(
     Ok(())
 }
 
-/// Notes whether there are as many as there may be.
+/// Updates whether the limit on entities is reached.
 pub async fn note_full(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "INSERT INTO entity_settings (user_id, is_full)

@@ -1,5 +1,5 @@
-//! The upkeep of entities, a job's work: new names are looked for in sources that wrote them in small letters, and new
-//! entities are compared with the others. What is plainly one is merged; of what may be one a person is asked.
+//! Upkeep of entities, run as a job: finds new names in older sources regardless of case, and compares new entities with the
+//! others. Obvious duplicates are merged; about similar ones the user is asked.
 
 mod store;
 
@@ -17,18 +17,18 @@ use crate::memories::mentions::{self, FoundBy, Named, NamingSource};
 use crate::search::Search;
 use crate::search::reader::on_a_thread;
 
-/// Names of one step, and of each the sources that are looked at.
+/// Limits per step: names, and sources per name.
 const NAMES_A_STEP: i64 = 10;
 const SOURCES_A_NAME: usize = 2_000;
 const SOURCES_AT_ONCE: usize = 200;
-/// Entities that one step compares with all others.
+/// Limit on the entities that one step compares with all others.
 const COMPARED_A_STEP: i64 = 100;
-/// Of one entity.
+/// Limit on the pairs found per name.
 const PAIRS_MAX: usize = 5;
-/// A name of one word shorter than this is written like any word.
+/// A shorter single word is not searched for, because in lower case it could be any word.
 const LETTERS_MIN: usize = 4;
 
-/// Given names that are words: in small letters they are these.
+/// Given names that are also common words in lower case. Sorted.
 const WORDS_TOO: [&str; 42] = [
     "adam", "amber", "april", "art", "august", "bill", "chase", "chuck", "daisy", "dawn", "dean",
     "drew", "faith", "frank", "gene", "grace", "grant", "guy", "heather", "holly", "hope", "iris",
@@ -36,15 +36,15 @@ const WORDS_TOO: [&str; 42] = [
     "pearl", "pierce", "rich", "rob", "rose", "ruby", "sue", "will",
 ];
 
-/// Whose entities have something to be done. Ids alone.
+/// Users with pending work.
 pub async fn users_due(db: &Db) -> Result<Vec<UserId>, sqlx::Error> {
     store::list_users_due(&mut *db.system_connection().await?).await
 }
 
-/// A bounded part of the work. How much was done; `None` where nothing is left.
+/// Runs a bounded part of the work. Returns how much was done; `None` if nothing is left.
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn step(
     search: &Search,
     user: UserId,
@@ -56,7 +56,7 @@ pub async fn step(
     }
 }
 
-/// Finds new names in what was said before, in whatever case.
+/// Finds new names in older sources, ignoring case.
 async fn fill(
     search: &Search,
     user: UserId,
@@ -102,7 +102,7 @@ async fn fill(
     Ok(Some(names.len()))
 }
 
-/// Whether a name tells itself from other words when its capitals are gone.
+/// Whether a name is distinctive enough to be found without capitals.
 fn is_telling(name: &str) -> bool {
     let words = words(name);
     match words.as_slice() {
@@ -116,7 +116,7 @@ fn is_telling(name: &str) -> bool {
     }
 }
 
-/// Where these names stand in a text, whole and in whatever case.
+/// The positions of these names in a text, as whole words, ignoring case.
 fn naming((text, names): &(store::Text, Vec<String>)) -> NamingSource {
     let folded: Vec<(String, usize, usize)> = words_with_places(&text.content);
     let mut named = Vec::new();
@@ -144,7 +144,7 @@ fn naming((text, names): &(store::Text, Vec<String>)) -> NamingSource {
     }
 }
 
-/// The folded words of a text, each with the characters where it begins and ends.
+/// The folded words of a text with their start and end in characters.
 fn words_with_places(text: &str) -> Vec<(String, usize, usize)> {
     let mut found = Vec::new();
     let mut word = String::new();
@@ -186,7 +186,7 @@ async fn compare(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Option<us
             How::Same => match merge_in(&mut tx, user, (one, other), false, now).await {
                 Ok(()) => drop(gone.insert(other)),
                 Err(EntityError::Database(error)) => return Err(error),
-                // Somebody was quicker.
+                // Merged or deleted meanwhile.
                 Err(_) => {}
             },
             How::Alike(why) => {
@@ -205,9 +205,9 @@ enum How {
     Alike(&'static str),
 }
 
-/// Of pairs with a new one: the older first.
+/// Pairs that include a new entity; the older entity first.
 fn alike(new: &HashSet<i64>, all: &[store::OfEntity]) -> Vec<(EntityId, EntityId, How)> {
-    // Of two the best that any of their names says.
+    // Per pair, the best match of any of their names.
     let mut found: HashMap<(i64, i64), How> = HashMap::new();
     let known: Vec<(&store::OfEntity, Vec<String>)> =
         all.iter().map(|name| (name, words(&name.name))).collect();
@@ -259,7 +259,7 @@ fn alike(new: &HashSet<i64>, all: &[store::OfEntity]) -> Vec<(EntityId, EntityId
     found
 }
 
-/// A quick look: most names have nothing in common.
+/// A cheap filter before the exact comparison.
 fn may_be_alike(one: &[String], other: &[String]) -> bool {
     let first = |words: &[String]| words.first().and_then(|w| w.chars().next());
     let length = |words: &[String]| words.iter().map(String::len).sum::<usize>();

@@ -1,5 +1,4 @@
-//! The statements of the upkeep. They run as the app role in a transaction that knows its user, but for the one that says
-//! otherwise.
+//! SQL of the upkeep. Runs as the app role in a transaction bound to its user, unless stated otherwise.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -7,7 +6,7 @@ use time::OffsetDateTime;
 use crate::db::UserId;
 use crate::memories::mentions::EntityType;
 
-/// As the system role.
+/// Runs as the system role.
 pub async fn list_users_due(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
     let users = sqlx::query_scalar!(
         r#"SELECT user_id AS "user_id!" FROM entity_names WHERE filled_at IS NULL
@@ -89,14 +88,14 @@ pub async fn list_uncompared(
     .await
 }
 
-/// A name with what its entity is.
+/// A name with its entity's data.
 pub struct OfEntity {
     pub entity_id: i64,
     pub name: String,
     pub entity_type: EntityType,
-    /// A person has said what it is.
+    /// The user has set its type or protected it.
     pub is_settled: bool,
-    /// Those that a person told from it.
+    /// Entities that it has a pair with, decided or not: these are not compared again.
     pub apart: Vec<i64>,
 }
 

@@ -1,5 +1,6 @@
-//! What a rebuild changed, where its user asks for it: once a rebuild, within a day and before the next. The request is a row, and so is each question, with where it found its memory: work goes on
-//! after a kill, and gives its place to others between any two questions. The questions go at the end.
+//! Measures what a rebuild changed, when its user asks for it: once per rebuild, within a day and before the
+//! next rebuild. The request and each question with its results are rows, so that work continues after a
+//! crash and can yield to other jobs between two questions. The questions are deleted at the end.
 
 mod store;
 
@@ -16,23 +17,23 @@ use crate::providers::chat::ChatError;
 use crate::queue::{self, Slice};
 use store::Request;
 
-/// So many are kept.
+/// Measurements kept per user.
 const MEASUREMENTS_KEPT: i64 = 20;
-/// A model that answers none of so many calls, over some minutes, is not asked any more.
+/// After this many failed calls in a row, over some minutes, the model is given up.
 const SILENCES_MAX: i32 = 8;
 const BACK_OFF: Duration = Duration::seconds(2);
 
-/// How it stands with measuring the last rebuild.
+/// The state of measuring the last rebuild.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// There is nothing to compare.
     Nothing,
-    /// It can be asked for.
+    /// It can be requested.
     Offered(Offer),
-    /// So many of the answers are there.
+    /// Answers so far.
     UnderWay {
         answers: i64,
-        /// 0: the questions are still to be made.
+        /// 0: the questions are not made yet.
         total: i64,
     },
     /// Why nothing was measured.
@@ -43,16 +44,16 @@ pub enum Standing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer {
     pub estimate: Estimate,
-    /// Until then, and until another rebuild begins.
+    /// The offer expires then, or when another rebuild begins.
     pub until: OffsetDateTime,
 }
 
-/// What came of asking for it.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     Begun,
     UnderWay,
-    /// It was measured, or given up.
+    /// It was measured already, or given up.
     Over,
     /// The day is over, or another rebuild has begun.
     Gone,
@@ -92,7 +93,7 @@ impl Evaluation {
         let ended = store::find_ended(&mut tx, user, space.id).await?;
         match (ended, before) {
             (Some(None), _) => Ok(Standing::Measured),
-            // It is told as long as it could have been measured.
+            // Shown for as long as it could have been measured.
             (Some(Some(problem)), Some(_)) => Ok(Standing::GivenUp(problem)),
             (Some(Some(_)), None) | (None, None) => Ok(Standing::Nothing),
             (None, Some(before)) => {
@@ -116,7 +117,7 @@ impl Evaluation {
         }
     }
 
-    /// Somebody wants to know what the last rebuild changed.
+    /// Requests a measurement of the last rebuild.
     pub async fn ask_for(&self, user: UserId) -> Result<Answer, sqlx::Error> {
         let now = self.embeddings.now();
         let mut tx = self.db.as_user(user).await?;
@@ -144,15 +145,14 @@ impl Evaluation {
         Ok(Answer::Begun)
     }
 
-    /// Whose measurement was asked for and has not ended.
+    /// Users whose measurement is in progress.
     pub async fn users_asked(&self) -> Result<Vec<UserId>, EvaluationError> {
         let mut conn = self.db.system_connection().await?;
         Ok(store::list_users(&mut conn).await?)
     }
 
-    /// Goes on with what was asked for, until it has ended or the slice is over: never more than one
-    /// call of a model later. Run twice it does nothing the second time; killed in the middle,
-    /// one call is made again.
+    /// Continues the user's measurement until it ends or the slice is over, checked after each model call.
+    /// Idempotent; if it is killed, one call is repeated.
     pub async fn go_on(&self, user: UserId, slice: &Slice) -> Result<Drained, EvaluationError> {
         loop {
             let mut tx = self.db.as_user(user).await?;
@@ -182,7 +182,7 @@ impl Evaluation {
         }
     }
 
-    /// The next call of a model, or what comes before and after all of them.
+    /// Makes the next model call, or does what precedes and follows them.
     async fn step(
         &self,
         user: UserId,
@@ -196,7 +196,7 @@ impl Evaluation {
         let limit = ITEMS_A_CALL as i64;
         let for_model =
             store::list_for_model(&mut tx, user, request, limit, ITEM_CHARS_MAX).await?;
-        // All of one model before the other: an endpoint may have to load it for the first.
+        // Finish one model before the other: an endpoint may have to load each.
         let (mut side, mut space, mut next) = (Side::Now, &spaces.now, None);
         if let Some(before) = &spaces.before {
             (side, space) = (Side::Before, before);
@@ -249,7 +249,7 @@ impl Evaluation {
         Ok(Step::Done)
     }
 
-    /// Where no model answers, or its answer does not fit, the questions stay as they are.
+    /// If the model fails or its answer does not parse, the questions by words stay.
     async fn put_by_model(
         &self,
         user: UserId,
@@ -269,7 +269,7 @@ impl Evaluation {
         Ok(Step::Done)
     }
 
-    /// Writes what was found; questions whose memory was erased meanwhile are none.
+    /// Stores the scores. Questions whose memory was erased in the meantime are gone.
     async fn measure_up(
         &self,
         user: UserId,
@@ -308,7 +308,8 @@ impl Evaluation {
         Ok(Step::Done)
     }
 
-    /// A model that goes on not to answer is left out; where it is the one that serves, so is all.
+    /// Backs off. If the old model keeps failing, it is left out; if the serving one does, the measurement is
+    /// given up.
     async fn wait(
         &self,
         user: UserId,
@@ -347,13 +348,13 @@ impl Evaluation {
     }
 }
 
-/// Those that a request compares.
+/// The spaces that a request compares.
 struct Spaces {
     now: Space,
     before: Option<Space>,
 }
 
-/// Or why they cannot be compared any more.
+/// The spaces, or why they can no longer be compared.
 fn spaces_of(request: &Request, compared: Option<Compared>) -> Result<Spaces, &'static str> {
     let Some(compared) = compared else {
         return Err("Embeddings were switched off before all questions were asked.");
@@ -379,7 +380,7 @@ fn spaces_of(request: &Request, compared: Option<Compared>) -> Result<Spaces, &'
 
 enum Step {
     Done,
-    /// A model did not answer, and why.
+    /// Which model did not answer, and why.
     Silent(Side, String),
     /// Why nothing can be measured.
     GiveUp(String),

@@ -1,6 +1,5 @@
-//! The statements of what was asked for. A question is written here until the measurement ends, or
-//! its memory is erased. Every function takes a connection that knows its user, but for
-//! [`list_users`].
+//! The statements of requested measurements. Questions are stored until the measurement ends or their memory
+//! is erased. Every function takes a connection that has set the user, except [`list_users`].
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -10,17 +9,17 @@ use crate::embedding::model::SpaceId;
 use crate::evaluation::own::{Place, Side};
 use crate::evaluation::questions::OwnQuestion;
 
-/// One that has not ended.
+/// A measurement in progress.
 pub struct Request {
     pub space: SpaceId,
     /// `None`: its model does not answer.
     pub before: Option<SpaceId>,
     pub items: i64,
-    /// 0: they are still to be made.
+    /// 0: they are not made yet.
     pub questions: i32,
 }
 
-/// False where it was asked for before.
+/// False if it was requested before.
 pub async fn insert(
     conn: &mut PgConnection,
     user: UserId,
@@ -41,7 +40,7 @@ pub async fn insert(
     Ok(done.rows_affected() == 1)
 }
 
-/// All but the latest so many.
+/// Deletes all but the latest `kept` measurements.
 pub async fn delete_older(
     conn: &mut PgConnection,
     user: UserId,
@@ -70,7 +69,7 @@ pub async fn list_users(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Er
     Ok(ids.into_iter().map(UserId).collect())
 }
 
-/// The one that was asked for first; none of a user who is disabled.
+/// The oldest request in progress; none if the user is disabled.
 pub async fn find_open(
     conn: &mut PgConnection,
     user: UserId,
@@ -92,7 +91,7 @@ pub async fn find_open(
     }))
 }
 
-/// Of the one about this space, where it has ended, why nothing was measured.
+/// If the measurement of this space has ended: why nothing was measured, or `None`.
 pub async fn find_ended(
     conn: &mut PgConnection,
     user: UserId,
@@ -107,7 +106,7 @@ pub async fn find_ended(
     .await
 }
 
-/// Answers that are there, and how many there will be.
+/// How many answers are stored, and how many there will be.
 pub async fn count_answers(
     conn: &mut PgConnection,
     user: UserId,
@@ -127,8 +126,8 @@ pub async fn count_answers(
     })
 }
 
-/// Those of items that are there; `is_for_model`: of each question, whether the chat model is to
-/// put it.
+/// Stores the questions whose items still exist. `is_for_model`: for each question, whether the chat model
+/// rephrases it.
 pub async fn insert_questions(
     conn: &mut PgConnection,
     user: UserId,
@@ -166,7 +165,7 @@ pub async fn insert_questions(
     Ok(())
 }
 
-/// Numbers of questions that the chat model is still to put, with the beginning of their items.
+/// Numbers of the questions that the chat model has yet to rephrase, with the beginning of their items.
 pub async fn list_for_model(
     conn: &mut PgConnection,
     user: UserId,
@@ -191,7 +190,7 @@ pub async fn list_for_model(
         .collect())
 }
 
-/// As the chat model puts them.
+/// Stores the chat model's questions.
 pub async fn put(
     conn: &mut PgConnection,
     user: UserId,
@@ -213,7 +212,7 @@ pub async fn put(
     Ok(())
 }
 
-/// All that the chat model has not put.
+/// Keeps the questions by words that the chat model has not rephrased.
 pub async fn leave_by_words(
     conn: &mut PgConnection,
     user: UserId,
@@ -247,7 +246,7 @@ pub async fn add_chat_tokens(
     Ok(())
 }
 
-/// The next question to this side, with its number.
+/// The next question for this side, with its number.
 pub async fn find_next(
     conn: &mut PgConnection,
     user: UserId,
@@ -275,7 +274,7 @@ pub async fn find_next(
     }))
 }
 
-/// What one side answered.
+/// The answer of one side.
 pub struct Answer {
     pub number: i32,
     pub side: Side,
@@ -324,7 +323,7 @@ pub async fn note_answer(
     Ok(())
 }
 
-/// Returns how many there were in a row.
+/// Returns the number of failures in a row.
 pub async fn note_silence(
     conn: &mut PgConnection,
     user: UserId,
@@ -390,7 +389,7 @@ pub async fn list_found(
         .collect())
 }
 
-/// `why`: nothing was measured.
+/// `why`: the reason if nothing was measured.
 pub async fn end(
     conn: &mut PgConnection,
     user: UserId,

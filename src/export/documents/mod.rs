@@ -1,5 +1,5 @@
-//! Documents and their revisions, as lines of an export and of an import. A document is known by its path and when it was
-//! made; where another has its path, it is taken in as a deleted one, which its person may restore.
+//! Documents and their revisions, as lines of an export and an import. A document is identified by its path
+//! and creation time. If another document has its path, it is imported as deleted, and can be restored.
 
 pub(super) mod store;
 
@@ -15,9 +15,9 @@ use crate::memories::Trust;
 pub struct DocumentLine {
     pub id: i64,
     pub path: String,
-    /// The newest.
+    /// The number of the newest revision.
     pub revision: i32,
-    /// The agent that alone it belongs to; null: it is shared.
+    /// The agent that owns it; null: it is shared.
     #[serde(default)]
     pub owner: Option<String>,
     #[serde(with = "time::serde::rfc3339")]
@@ -32,7 +32,7 @@ pub struct RevisionLine {
     pub revision: i32,
     pub event: String,
     pub path: String,
-    /// Null: as in the one before.
+    /// Null: unchanged from the previous revision.
     #[serde(default)]
     pub content: Option<String>,
     pub trust: String,
@@ -47,6 +47,8 @@ const EVENTS: [&str; 6] = [
 ];
 
 impl DocumentLine {
+    /// Checks the line.
+    ///
     /// # Errors
     /// [`Invalid`] naming the field.
     pub fn taken(&self) -> Result<(TakenDocument, Option<AgentName>), Invalid> {
@@ -60,6 +62,8 @@ impl DocumentLine {
 }
 
 impl RevisionLine {
+    /// Checks the line.
+    ///
     /// # Errors
     /// [`Invalid`] naming the field.
     pub fn taken(&self) -> Result<(TakenRevision<'_>, Option<AgentName>), Invalid> {

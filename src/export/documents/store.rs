@@ -1,4 +1,4 @@
-//! The statements that read documents for an export, as the app role in a transaction that knows its user.
+//! The statements that read documents for an export, as the app role in a transaction that has set the user.
 
 use sqlx::PgConnection;
 
@@ -6,7 +6,7 @@ use super::{DocumentLine, RevisionLine};
 use crate::db::UserId;
 use crate::export::store::Last;
 
-/// In the order of their numbers.
+/// Ordered by id.
 pub async fn list_documents(
     conn: &mut PgConnection,
     user: UserId,
@@ -32,7 +32,7 @@ pub async fn list_documents(
     .await
 }
 
-/// In the order of their documents and numbers.
+/// Ordered by document and number.
 pub async fn list_revisions(
     conn: &mut PgConnection,
     user: UserId,

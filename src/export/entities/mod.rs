@@ -1,5 +1,5 @@
-//! Entities and their relations, as lines of an export and of an import. Names are found in texts again where these are
-//! taken in; what a person or a model said of them comes along.
+//! Entities and their relations, as lines of an export and an import. Their mentions are found again in
+//! imported texts; what a person or a model said about them is part of the export.
 
 pub(super) mod store;
 
@@ -13,9 +13,9 @@ use crate::input::Invalid;
 use crate::memories::mentions::EntityType;
 use crate::memories::{ItemId, Period, Trust};
 
-/// Of one entity that are taken in.
+/// Maximum names of an entity that are imported.
 const NAMES_MAX: usize = 100;
-/// Of one relation, in a line.
+/// Maximum sources in a relation's line.
 const SOURCES_MAX: usize = 50;
 const SENTENCE_CHARS_MAX: usize = 2_000;
 
@@ -53,10 +53,10 @@ pub struct RelationLine {
     pub trust: String,
     #[serde(with = "time::serde::rfc3339")]
     pub stated_at: OffsetDateTime,
-    /// The agent that alone it belongs to; null: it is shared.
+    /// The agent that owns it; null: it is shared.
     #[serde(default)]
     pub owner: Option<String>,
-    /// It was put aside, or something else took its place: for its owner to read, and not taken in.
+    /// When it was retired or replaced. Such a relation is exported for its owner, and not imported.
     #[serde(default, with = "time::serde::rfc3339::option")]
     pub retired_at: Option<OffsetDateTime>,
     #[serde(default)]
@@ -79,6 +79,8 @@ fn invalid(field: &'static str, sentence: impl Into<String>) -> Invalid {
 }
 
 impl EntityLine {
+    /// Checks the line.
+    ///
     /// # Errors
     /// [`Invalid`] naming the field.
     pub fn checked(mut self) -> Result<(Self, EntityType), Invalid> {
@@ -105,7 +107,8 @@ impl EntityLine {
 }
 
 impl RelationLine {
-    /// What it says, by our numbers, and whose it is alone; nothing where one of its ends was not taken in, or it holds no more.
+    /// The statements with our ids, and the owner. Empty if an end was not imported or the relation was
+    /// retired.
     ///
     /// # Errors
     /// [`Invalid`] naming the field.

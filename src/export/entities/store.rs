@@ -1,5 +1,5 @@
-//! The statements that read entities and relations for an export, and take names in, as the app role in a transaction
-//! that knows its user.
+//! The statements that read entities and relations for an export and write imported names, as the app role in
+//! a transaction that has set the user.
 
 use sqlx::PgConnection;
 
@@ -7,7 +7,7 @@ use super::{EntityLine, RelationLine};
 use crate::db::UserId;
 use crate::export::store::Last;
 
-/// Those that are not merged into others, in the order of their numbers.
+/// Entities that are not merged into others, ordered by id.
 pub async fn list_entities(
     conn: &mut PgConnection,
     user: UserId,
@@ -42,7 +42,7 @@ pub async fn list_entities(
     Ok(read.collect())
 }
 
-/// In the order of their numbers, each with what it stands on.
+/// Ordered by id, each with its sources.
 pub async fn list_relations(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,5 +1,5 @@
-//! Episodes as lines of an export and of an import. Sessions are not taken in, so that an imported episode has none: it is
-//! known by when it was and what it says.
+//! Episodes, as lines of an export and an import. Sessions are not imported, so an imported episode has none:
+//! it is identified by its period and text.
 
 pub(super) mod store;
 
@@ -25,7 +25,7 @@ pub struct EpisodeLine {
     pub session: Option<i64>,
     #[serde(default)]
     pub agent: Option<String>,
-    /// The agent that alone it belongs to; null: it is shared.
+    /// The agent that owns it; null: it is shared.
     #[serde(default)]
     pub owner: Option<String>,
     pub summary: String,
@@ -46,6 +46,8 @@ pub struct EpisodeLine {
 }
 
 impl EpisodeLine {
+    /// Checks the line.
+    ///
     /// # Errors
     /// [`Invalid`] naming the field.
     pub fn taken(&self) -> Result<(Taken<'_>, Option<AgentName>, Option<AgentName>), Invalid> {

@@ -1,4 +1,4 @@
-//! The statement that reads episodes for an export, as the app role in a transaction that knows its user.
+//! The statement that reads episodes for an export, as the app role in a transaction that has set the user.
 
 use sqlx::PgConnection;
 
@@ -6,7 +6,7 @@ use super::EpisodeLine;
 use crate::db::UserId;
 use crate::export::store::Last;
 
-/// In the order of their numbers.
+/// Ordered by id.
 pub async fn list(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,22 +1,22 @@
-//! What an import came to, and what was wrong with the file.
+//! The outcome of an import, and the problems of its file.
 
-/// A piece of the file that was not taken in.
+/// A piece of the file that was not imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
-    /// "Line 3"
+    /// Such as "Line 3".
     pub place: String,
     pub sentence: String,
 }
 
-/// What an import came to, or has come to so far.
+/// The outcome of an import so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Of the file, read so far.
+    /// Bytes of the file read so far.
     pub bytes: u64,
     pub added: u64,
-    /// Items that were there already.
+    /// Items that existed already.
     pub known: u64,
     pub failed: u64,
-    /// The first of them.
+    /// The first problems.
     pub problems: Vec<Problem>,
 }

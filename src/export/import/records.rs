@@ -1,4 +1,5 @@
-//! Taking in what is no memory itself: entities and relations, documents, episodes, and what memories were derived from.
+//! Imports everything but items: entities and relations, documents, episodes, and the origins of derived
+//! memories.
 
 use super::{ImportError, Importer, is_refusal, store};
 use crate::accounts::AgentId;
@@ -15,7 +16,7 @@ use crate::memories::mentions::EntityType;
 use crate::memories::{ItemId, MemoryError, learned};
 
 impl Importer {
-    /// One that is there by name and type is that one; names that it lacks are added.
+    /// An existing entity with this name and type is reused; missing names are added.
     pub(super) async fn take_entity(
         &mut self,
         line: &EntityLine,
@@ -98,7 +99,7 @@ impl Importer {
         Ok(tx.commit().await?)
     }
 
-    /// What cannot be taken in is told, and the rest goes on.
+    /// Reports a record that cannot be imported, and continues. Only other database errors end the import.
     pub(super) fn told(
         &mut self,
         place: String,
@@ -135,7 +136,7 @@ impl Importer {
         Ok(())
     }
 
-    /// Of a document that was known already nothing is taken in.
+    /// Skips revisions of documents that existed already.
     pub(super) async fn take_revision(&mut self, line: &RevisionLine) -> Result<(), DocumentError> {
         let Some((id, document)) = self.documents.get(&line.document).cloned() else {
             return Ok(());

@@ -1,5 +1,4 @@
-//! The statements of the import. All run as the app role in a transaction that knows its
-//! user.
+//! The statements of the import. All run as the app role in a transaction that has set the user.
 
 use std::collections::HashMap;
 
@@ -18,11 +17,11 @@ pub async fn is_erasing(conn: &mut PgConnection, user: UserId) -> Result<bool, s
         r#"SELECT erasing_at IS NOT NULL AS "erasing!" FROM users WHERE id = $1"#,
         user.0
     );
-    // Whoever is gone is erased.
+    // A missing user was erased.
     Ok(erasing.fetch_optional(conn).await?.unwrap_or(true))
 }
 
-/// One that is there stays as it is.
+/// An existing theme stays unchanged.
 pub async fn insert_theme(
     conn: &mut PgConnection,
     user: UserId,
@@ -73,7 +72,7 @@ pub async fn ensure_agent(
     .await
 }
 
-/// By what two items are the same: archived ones by their date as well.
+/// Identifies equal items: archived ones also by date.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
     theme_id: Option<i64>,
@@ -96,7 +95,7 @@ impl Key {
     }
 }
 
-/// An item as it is to be written, in the theme of this number. `imported_at` dates what has no date.
+/// An item as a row in the theme with this id. `imported_at` is the default date.
 pub fn source_of(
     record: &ItemRecord,
     theme_id: i64,
@@ -128,18 +127,18 @@ pub fn source_of(
     }
 }
 
-/// A theme, whose it is (`None`: shared) and a key: one item of these is active.
+/// Theme, owner (`None`: shared) and key: at most one active item each.
 pub type Place = (i64, Option<i64>, String);
 
-/// Where an item is to be the active one.
+/// The place that an active item with a key takes.
 pub fn held(row: &NewSource<'_>) -> Option<Place> {
     let key = row.key.filter(|_| row.status == Status::Active.as_str());
     Some((row.theme_id?, row.owner.agent(), key?.to_owned()))
 }
 
-/// By their place among `rows`, the ids of those that are there: of the same theme, text
-/// and date, and whoever archived one meanwhile does not get it back; or active with the
-/// same text, of whatever date.
+/// The ids of existing items, by index in `rows`. An item is known if theme, text and date match, even if it
+/// was archived since, so that an import does not revive it; or if an active item has the same text, with any
+/// date.
 pub async fn find_known(
     conn: &mut PgConnection,
     user: UserId,
@@ -184,7 +183,7 @@ pub async fn find_known(
         .collect())
 }
 
-/// The active items that are where `rows` are to be.
+/// The active items at the places that `rows` would take.
 pub async fn find_holders(
     conn: &mut PgConnection,
     user: UserId,
@@ -211,7 +210,7 @@ pub async fn find_holders(
         .collect())
 }
 
-/// Pairs of an older item and the one that took its place. A link that is there stays.
+/// Links older items to those that replaced them. Existing links stay.
 pub async fn link(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,4 +1,4 @@
-//! What derived memories stand on, and what is not worth keeping, as lines of an export and of an import.
+//! The sources of derived memories, and what is not worth keeping, as lines of an export and an import.
 
 pub(super) mod store;
 
@@ -16,16 +16,18 @@ pub struct OriginsLine {
     pub sources: Vec<i64>,
 }
 
-/// What the person does not want to be kept.
+/// A text that the person does not want to be kept.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UnwantedLine {
     pub text: String,
-    /// The `id` of the memory that was forgotten; null: the person wrote it.
+    /// The `id` of the forgotten memory; null: the person wrote it.
     #[serde(default)]
     pub item: Option<i64>,
 }
 
 impl OriginsLine {
+    /// Checks the line.
+    ///
     /// # Errors
     /// [`Invalid`] naming the field.
     pub fn checked(self) -> Result<Self, Invalid> {

@@ -1,4 +1,4 @@
-//! The statements of origins of an export and an import, as the app role in a transaction that knows its user.
+//! The statements that export and import origins, as the app role in a transaction that has set the user.
 
 use sqlx::PgConnection;
 
@@ -6,7 +6,7 @@ use super::OriginsLine;
 use crate::db::UserId;
 use crate::export::store::Last;
 
-/// In the order of their items' numbers.
+/// Ordered by item.
 pub async fn list(
     conn: &mut PgConnection,
     user: UserId,
@@ -31,7 +31,7 @@ pub async fn list(
     .await
 }
 
-/// Of a memory that is derived, or a document that a dream wrote; what is not there is left out.
+/// For a derived memory or a dream's document; skips sources that do not exist.
 pub async fn insert(
     conn: &mut PgConnection,
     user: UserId,

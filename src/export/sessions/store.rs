@@ -1,5 +1,5 @@
-//! The statements that read sessions for an export, as the app role in a transaction
-//! that knows its user. Nothing past `last` is read: it came after the export began.
+//! The statements that read sessions for an export, as the app role in a transaction that has set the user.
+//! They read nothing past `last`, which came after the export began.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -34,7 +34,7 @@ pub async fn list_sessions(
     .await
 }
 
-/// After a session and a position in it, up to the last session and moment.
+/// Messages after a session and position, up to the last session and moment.
 pub async fn list_messages(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,5 +1,5 @@
-//! The rows that say how far an upload is: numbers, never content. As the app role
-//! in a transaction that knows its user.
+//! The rows with the progress of uploads: numbers, never content. As the app role in a transaction that has
+//! set the user.
 
 use serde_json::{Value, json};
 use sqlx::PgConnection;
@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 use crate::db::UserId;
 use crate::export::Outcome;
 
-/// `None` while another of the user runs.
+/// `None` while another import of the user runs.
 pub async fn insert(
     conn: &mut PgConnection,
     user: UserId,
@@ -28,7 +28,7 @@ pub async fn insert(
     .await
 }
 
-/// Whose server stopped, so that another may begin.
+/// Marks imports whose server stopped as failed, so that another may begin.
 pub async fn end_silent(
     conn: &mut PgConnection,
     user: UserId,
@@ -47,7 +47,7 @@ pub async fn end_silent(
     Ok(())
 }
 
-/// How far it is; `is_done` where there is nothing more.
+/// Updates the progress; `is_done` at the end.
 pub async fn update(
     conn: &mut PgConnection,
     user: UserId,
@@ -81,7 +81,7 @@ pub async fn update(
     Ok(())
 }
 
-/// It stopped; what was taken in stays.
+/// Marks the import as failed; what was imported stays.
 pub async fn fail(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,6 +1,5 @@
-//! Adding, and what adding does to what is there: an exact duplicate is not stored
-//! twice, and an item takes the place of the active one of its key, which is kept,
-//! archived and linked. This is the one way in for items; no text of theirs is changed.
+//! Adds items. An exact duplicate is not stored twice. An item with a key supersedes the active item of that key, which is
+//! archived and linked. All items are added here; the text of an existing item is never changed.
 
 pub(super) mod store;
 mod together;
@@ -13,7 +12,7 @@ use time::OffsetDateTime;
 use super::history::ItemState;
 use super::manage::store::change_item;
 use super::model::{Item, ItemId, NewItem, Status, TAGS_MAX};
-use super::provenance::Yielding;
+use super::provenance::ConflictPolicy;
 use super::quota::too_many_themes;
 use super::store::{archive_items, find_item};
 use super::themes::store::{ThemeId, ensure_theme};
@@ -24,15 +23,15 @@ use crate::accounts::Viewer;
 use crate::activity;
 use crate::embedding::{EmbeddingState, Embeddings};
 
-/// What became of an item that was added.
+/// The result of adding an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Added {
     pub id: ItemId,
-    /// The same was active already: `id` is that item.
+    /// An identical item was already active: `id` is that item.
     pub duplicate: bool,
-    /// The item whose place it took.
+    /// The item that it superseded.
     pub superseded: Option<ItemId>,
-    /// It is archived, for this one keeps its place ([`Yielding::PutAside`]).
+    /// It was archived because this active item stays ([`ConflictPolicy::PutAside`]).
     pub put_aside_for: Option<ItemId>,
     pub embedding: EmbeddingState,
 }
@@ -54,14 +53,13 @@ impl Added {
     }
 }
 
-/// Adds in the caller's transaction, which is one of [`Db::as_writer`](crate::db::Db::as_writer); nothing is
-/// recorded as a call. An exact duplicate of an active item in its theme is not stored twice (DESIGN §3),
-/// unless both have keys and these differ. An item with a key supersedes the active one of the
-/// same key and theme; where its text is active without a key, that item is given the key.
+/// Adds an item in the caller's transaction, which must be one of [`Db::as_writer`](crate::db::Db::as_writer). Writes no
+/// activity record. An exact duplicate in the theme is not stored twice (DESIGN §3), unless both have different keys. An
+/// item with a key supersedes the active one of that key and theme; an active item with its text and no key gets the key.
 ///
 /// # Errors
-/// [`MemoryError::Confirmed`] where the item of its key stays ([`Yielding::Refused`]). The
-/// transaction can go on then; after any other it cannot.
+/// [`MemoryError::Confirmed`] if the active item of its key stays ([`ConflictPolicy::Refused`]). The transaction is still usable
+/// after this error, but after no other.
 pub async fn add_in(
     conn: &mut PgConnection,
     embeddings: &Embeddings,
@@ -75,7 +73,7 @@ pub async fn add_in(
     }
 }
 
-/// None where it is not written ([`write`]). With `aside_for` it is kept archived, beside that one.
+/// `None` if [`write`] skipped it. With `aside_for` it is stored archived, linked to that item.
 async fn insert(
     conn: &mut PgConnection,
     embeddings: &Embeddings,
@@ -94,7 +92,7 @@ async fn insert(
     Ok(Some(Added::new(id, embedding)))
 }
 
-/// Adds what [`write`] left out: it meets an active item, or is the first of its theme.
+/// Adds an item that [`write`] skipped: an active item has its text or key, or its theme does not exist yet.
 async fn meet(
     conn: &mut PgConnection,
     embeddings: &Embeddings,
@@ -105,7 +103,7 @@ async fn meet(
     let user = viewer.user_id;
     let theme = ensure_theme(conn, user, item, now).await?;
     let theme = theme.ok_or_else(too_many_themes)?;
-    let met = store::list_met(conn, user, theme, item).await?;
+    let met = store::list_existing(conn, user, theme, item).await?;
     let (met, gone): (Vec<_>, Vec<_>) = met
         .into_iter()
         .partition(|met| Status::Active.at(met.expires_at, now) == Status::Active);
@@ -118,10 +116,10 @@ async fn meet(
     let mut superseded = None;
     if let Some(holder) = met.iter().find(|met| met.is_of_key) {
         if let Verdict::Stays(because) = verdict(holder.standing, item.as_newcomer())
-            && item.yields() != Yielding::Never
+            && item.yields() != ConflictPolicy::Never
         {
             return match (item.yields(), because) {
-                (Yielding::Refused, Because::Confirmed) => {
+                (ConflictPolicy::Refused, Because::Confirmed) => {
                     Err(MemoryError::Confirmed { id: holder.id })
                 }
                 _ => put_aside(conn, embeddings, viewer, theme, item, holder.id, now).await,
@@ -140,7 +138,7 @@ async fn meet(
         }
         None => {
             let made = insert(conn, embeddings, viewer, item, None, now).await?;
-            // Nothing is in its way any more.
+            // The conflicting items were archived above.
             made.ok_or(sqlx::Error::RowNotFound)?
         }
     };
@@ -153,10 +151,9 @@ async fn meet(
     })
 }
 
-/// A statement repeats what an item says: the item takes over its tags, is as sure as the surer
-/// of both, and holds as long as the newer of both says; where both have one text, the item is as
-/// trusted as the more trusted. What is less trusted renews nothing. False where the item is
-/// active no more. In the caller's transaction.
+/// An existing item is stated again: it takes over the new tags and expiry, and the higher confidence, and the higher trust
+/// if the text is identical. A less trusted statement changes nothing. Returns false if the item is not active any more.
+/// Runs in the caller's transaction.
 pub async fn say_again(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -188,7 +185,7 @@ pub async fn say_again(
     Ok(true)
 }
 
-/// What an item says is said again; an event where more of it changes than when that was.
+/// Updates an item that was stated again. Adds an event only if more than the verification time changes.
 pub(super) async fn renew(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -205,7 +202,7 @@ pub(super) async fn renew(
     activity::count_uses(conn, viewer.user_id, &[(item.id.0, 1, now)]).await
 }
 
-/// Where they are too many, the oldest give way.
+/// Merges tags, dropping the oldest above the limit.
 fn joined(old: &[String], new: &[String]) -> Vec<String> {
     let kept = old.iter().filter(|tag| !new.contains(tag));
     let all: Vec<String> = kept.chain(new).cloned().collect();
@@ -216,8 +213,7 @@ fn joined(old: &[String], new: &[String]) -> Vec<String> {
     }
 }
 
-/// What was read in a session says of no fact how long it holds, and a confirmed item is not cut
-/// short by an agent.
+/// A statement from a session does not change the expiry, and an agent cannot shorten that of a confirmed item.
 fn expiry_of_both(old: &Item, item: &NewItem, now: OffsetDateTime) -> Option<OffsetDateTime> {
     let provenance = item.provenance();
     let is_older = item.created_at(now) < old.stated_at();
@@ -226,7 +222,7 @@ fn expiry_of_both(old: &Item, item: &NewItem, now: OffsetDateTime) -> Option<Off
     }
     let new = item.expires_at(now);
     match old.protected && item.trust() != Trust::User {
-        // None is for ever.
+        // `None` is later than any expiry.
         true => old.expires_at.zip(new).map(|(old, new)| old.max(new)),
         false => new,
     }
@@ -245,7 +241,7 @@ async fn known(
     })
 }
 
-/// Keeps the item archived, beside the one that stays; once, however often it is added.
+/// Stores the item archived, linked to the active one. Idempotent.
 async fn put_aside(
     conn: &mut PgConnection,
     embeddings: &Embeddings,
@@ -261,7 +257,7 @@ async fn put_aside(
         Some(id) => known(conn, embeddings, viewer, id).await?,
         None => {
             let made = insert(conn, embeddings, viewer, item, Some(holder), now).await?;
-            // Archived items meet no other.
+            // Archived items have no uniqueness conflicts.
             made.ok_or(sqlx::Error::RowNotFound)?
         }
     };

@@ -1,6 +1,5 @@
-//! The statements of adding: what an item meets, and what becomes of that. Every function takes a
-//! connection that knows its user, and names the user again; where it changes anything, one of
-//! [`Db::as_writer`](crate::db::Db::as_writer).
+//! SQL for adding items: finding conflicting items and linking them. Every function takes a connection bound to its user
+//! and still filters by user. Writes need a transaction of [`Db::as_writer`](crate::db::Db::as_writer).
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -12,23 +11,23 @@ use crate::memories::trust::{Holder, Trust};
 use crate::memories::write::store::set_first_terms;
 use crate::memories::{ItemId, NewItem};
 
-/// An active item that a new one meets.
-pub struct Met {
+/// An active item with the new item's key or text.
+pub struct ExistingItem {
     pub id: ItemId,
-    /// The new one says nothing more.
+    /// An exact duplicate: the new item adds nothing.
     pub is_same: bool,
-    /// It has the new one's key. One that is neither has its text, and no key.
+    /// It has the new item's key. If neither flag is set, it has the same text and no key.
     pub is_of_key: bool,
     pub standing: Holder,
     pub expires_at: Option<OffsetDateTime>,
 }
 
-pub async fn list_met(
+pub async fn list_existing(
     conn: &mut PgConnection,
     user: UserId,
     theme: ThemeId,
     item: &NewItem,
-) -> Result<Vec<Met>, sqlx::Error> {
+) -> Result<Vec<ExistingItem>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT id, content_hash = $3 AND ($4::text IS NULL OR key IS NOT NULL) AS "is_same!",
                   coalesce(key = $4, false) AS "is_of_key!", trust, protected,
@@ -46,7 +45,7 @@ pub async fn list_met(
     .await?;
     Ok(rows
         .into_iter()
-        .map(|row| Met {
+        .map(|row| ExistingItem {
             id: ItemId(row.id),
             is_same: row.is_same,
             is_of_key: row.is_of_key,
@@ -60,7 +59,7 @@ pub async fn list_met(
         .collect())
 }
 
-/// The same item, put aside for this one before.
+/// The identical item that was already put aside for this one.
 pub async fn find_aside(
     conn: &mut PgConnection,
     user: UserId,
@@ -83,7 +82,7 @@ pub async fn find_aside(
     Ok(id.map(ItemId))
 }
 
-/// Leads from an item to the one that took its place.
+/// Links an item to the one that superseded it.
 pub async fn link(
     conn: &mut PgConnection,
     user: UserId,
@@ -101,7 +100,7 @@ pub async fn link(
     Ok(())
 }
 
-/// Gives an item that has none its key, which is a term to find it by.
+/// Gives a key to an item without one, and adds the key to its search terms.
 pub async fn name_item(
     conn: &mut PgConnection,
     viewer: &Viewer,

@@ -1,8 +1,6 @@
-//! Adds that come while another of their agent is being written are written together, in one
-//! transaction: eight clients of one user pay for a commit, and for each statement, once. An
-//! add that comes alone is written at once. Where anything goes wrong with one, each is written alone:
-//! what one of them does must never touch the others. Where a statement ran into its timeout, all
-//! are refused.
+//! Batches concurrent adds of one agent: adds that arrive during a running transaction are committed together in the next
+//! one, so they share the cost of the commit and of each statement. A single add is written at once. If a batch fails, each
+//! add is retried alone, so that one cannot fail the others; after a statement timeout, the whole batch fails.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,17 +11,17 @@ use super::{Added, MemoryError, meet};
 use crate::accounts::{AgentId, UserId, Viewer};
 use crate::activity::{Call, Record, write_records};
 use crate::clock::SharedClock;
-use crate::db::{self, Db};
 use crate::db::actor::{self, Authority};
+use crate::db::{self, Db};
 use crate::embedding::{EmbeddingState, Embeddings};
 use crate::memories::NewItem;
 use crate::memories::quota::ItemQuota;
 use crate::memories::write::{NewSource, write};
 
-/// More wait for the next transaction.
+/// Limit of a batch; more wait for the next transaction.
 const TOGETHER_MAX: usize = 64;
 
-/// The one way in for items that are added one by one. Cheap to clone; one is made at the start.
+/// Adds single items. Cheap to clone; one is created at startup.
 #[derive(Clone)]
 pub struct Adding(Arc<Inner>);
 
@@ -32,26 +30,26 @@ struct Inner {
     clock: SharedClock,
     embeddings: Embeddings,
     quota: ItemQuota,
-    /// What waits, of each agent for whom a transaction is under way: two see and write different parts of a memory.
-    waiting: Mutex<HashMap<Line, Vec<Waiting>>>,
+    /// Waiting adds per agent with a running transaction. Agents are kept apart: each sees and writes another scope.
+    waiting: Mutex<HashMap<BatchKey, Vec<PendingAdd>>>,
 }
 
-type Line = (UserId, Option<AgentId>);
+type BatchKey = (UserId, Option<AgentId>);
 
-/// An item and all that is told of it once; its adder waits for what becomes of it.
-pub(super) struct Waiting {
+/// An add that waits for its result.
+pub(super) struct PendingAdd {
     item: NewItem,
     viewer: Viewer,
     record: Record,
-    /// Of the call, which the transaction's own task does not know.
+    /// The caller's authority, because the batch runs in another task.
     by: Option<Authority>,
     is_settled: bool,
-    became: oneshot::Sender<Became>,
+    became: oneshot::Sender<AddOutcome>,
 }
 
-impl Waiting {
-    /// Whoever went away in this moment has no need of it.
-    fn answer(self, became: Became) {
+impl PendingAdd {
+    /// The caller may have been cancelled: then the answer is dropped.
+    fn answer(self, became: AddOutcome) {
         self.became.send(became).ok();
     }
 
@@ -62,11 +60,11 @@ impl Waiting {
     }
 }
 
-enum Became {
+enum AddOutcome {
     Added(Added),
-    /// Nothing of it was written.
+    /// Nothing was written.
     Refused(MemoryError),
-    /// The commit was not answered: whether it happened, nobody knows.
+    /// The commit's outcome is unknown: it may have happened.
     Unknown(String),
 }
 
@@ -90,15 +88,15 @@ impl Adding {
         }))
     }
 
-    /// Adds an item: the item, its pending vector, the job that computes it, what it
-    /// supersedes and the call's record are committed together.
+    /// Adds an item. The item, its pending embedding, the embedding job, the superseding and the activity record are
+    /// committed in one transaction.
     pub async fn add(&self, call: &Call, item: &NewItem) -> Result<Added, MemoryError> {
         self.take_room(call.viewer.user_id).await?;
         let became = self.wait(call, item).await;
-        match became.unwrap_or_else(|_| Became::Unknown("its writer has ended".to_owned())) {
-            Became::Added(added) => Ok(added),
-            Became::Unknown(why) => Err(unanswered(why)),
-            Became::Refused(error) => {
+        match became.unwrap_or_else(|_| AddOutcome::Unknown("its writer has ended".to_owned())) {
+            AddOutcome::Added(added) => Ok(added),
+            AddOutcome::Unknown(why) => Err(unanswered(why)),
+            AddOutcome::Refused(error) => {
                 call.take_back();
                 if let MemoryError::Database(error) = &error {
                     actor::note_refusal_in(error);
@@ -108,14 +106,14 @@ impl Adding {
         }
     }
 
-    /// How many of a user's adds wait for the next transaction.
+    /// How many adds of a user wait for the next transaction.
     pub fn queued(&self, user: UserId) -> usize {
         let lines = self.waiting();
         let of_user = lines.iter().filter(|((of, _), _)| *of == user);
         of_user.map(|(_, line)| line.len()).sum()
     }
 
-    /// Room for one more item of the user.
+    /// Reserves room for one more item of the user.
     pub async fn take_room(&self, user: UserId) -> Result<(), MemoryError> {
         let Inner { db, quota, .. } = &*self.0;
         if quota.take(user, 1) {
@@ -127,10 +125,10 @@ impl Adding {
         Ok(())
     }
 
-    fn wait(&self, call: &Call, item: &NewItem) -> oneshot::Receiver<Became> {
+    fn wait(&self, call: &Call, item: &NewItem) -> oneshot::Receiver<AddOutcome> {
         let of = (call.viewer.user_id, call.viewer.agent_id);
         let (became, receiver) = oneshot::channel();
-        let waiting = Waiting {
+        let waiting = PendingAdd {
             item: item.clone(),
             viewer: call.viewer.clone(),
             record: call.record(),
@@ -149,16 +147,15 @@ impl Adding {
         receiver
     }
 
-    /// Until nobody waits. Each transaction is a task of its own, so that one that panics
-    /// drops its adders and leaves the line.
-    async fn write_all(self, of: Line) {
+    /// Runs until nothing waits. Each transaction is its own task, so a panic drops only its batch.
+    async fn write_all(self, of: BatchKey) {
         while let Some(batch) = self.take(of) {
             tokio::spawn(self.clone().write(of.0, batch)).await.ok();
         }
     }
 
-    /// `None` where nobody waits: whoever comes next is written by another.
-    fn take(&self, of: Line) -> Option<Vec<Waiting>> {
+    /// `None` if nothing waits: the next add then starts a new task.
+    fn take(&self, of: BatchKey) -> Option<Vec<PendingAdd>> {
         let mut lines = self.waiting();
         let line = lines.get_mut(&of)?;
         if line.is_empty() {
@@ -169,22 +166,22 @@ impl Adding {
         Some(line.drain(..count).collect())
     }
 
-    async fn write(self, user: UserId, mut batch: Vec<Waiting>) {
+    async fn write(self, user: UserId, mut batch: Vec<PendingAdd>) {
         batch.retain(|w| !w.became.is_closed());
         let mut batches = vec![batch];
         while let Some(mut batch) = batches.pop() {
             match self.try_write(user, &mut batch).await {
                 Ok(()) if batch.is_empty() => {}
                 Ok(()) => batches.push(batch),
-                // One by one, each would wait as long.
+                // Not retried one by one: each would wait for the same lock as long.
                 Err(MemoryError::Database(error)) if db::is_statement_timeout(&error) => {
                     let why = error.to_string();
                     let mut adders = batch.into_iter();
                     if let Some(first) = adders.next() {
-                        first.answer(Became::Refused(error.into()));
+                        first.answer(AddOutcome::Refused(error.into()));
                     }
                     for other in adders {
-                        other.answer(Became::Refused(unanswered(why.clone())));
+                        other.answer(AddOutcome::Refused(unanswered(why.clone())));
                     }
                 }
                 Err(error) if batch.len() > 1 => {
@@ -194,16 +191,19 @@ impl Adding {
                 }
                 Err(error) => {
                     if let Some(one) = batch.pop() {
-                        one.answer(Became::Refused(error));
+                        one.answer(AddOutcome::Refused(error));
                     }
                 }
             }
         }
     }
 
-    /// Writes and answers. Where some were given up meanwhile by their clients, nothing is
-    /// written, and the others are left in the batch.
-    async fn try_write(&self, user: UserId, batch: &mut Vec<Waiting>) -> Result<(), MemoryError> {
+    /// Writes a batch and answers. If callers were cancelled meanwhile, it rolls back and leaves the others in the batch.
+    async fn try_write(
+        &self,
+        user: UserId,
+        batch: &mut Vec<PendingAdd>,
+    ) -> Result<(), MemoryError> {
         let Inner {
             db,
             clock,
@@ -218,11 +218,11 @@ impl Adding {
         }
         let mut tx = db.as_writer_by(user, &by).await?;
         let now = clock.now();
-        // Of two that say the same, or have one key, one is there when the other comes.
+        // Of several with the same text or key, only the first is inserted; the others are resolved against it.
         let (mut texts, mut keys) = (HashSet::new(), HashSet::new());
         let is_first: Vec<bool> = batch
             .iter()
-            .map(|Waiting { item, .. }| {
+            .map(|PendingAdd { item, .. }| {
                 let is_first_of_key = item
                     .key()
                     .is_none_or(|key| keys.insert((item.theme(), key.as_str())));
@@ -255,7 +255,7 @@ impl Adding {
             match &end {
                 Ok(_) if id.is_some() => {}
                 Ok(added) => records.push((&waiting.record, added.touched())),
-                // Nothing of it was written, and the others' are.
+                // This one wrote nothing; the others in the batch are unaffected.
                 Err(MemoryError::Confirmed { .. } | MemoryError::Invalid(_)) => {}
                 Err(_) => return end.map(drop),
             }
@@ -276,15 +276,15 @@ impl Adding {
         let unanswered = tx.commit().await.err().map(|error| error.to_string());
         for (waiting, end) in batch.drain(..).zip(ends) {
             waiting.answer(match (end, &unanswered) {
-                (Err(error), _) => Became::Refused(error),
-                (Ok(_), Some(why)) => Became::Unknown(why.clone()),
-                (Ok(added), None) => Became::Added(added),
+                (Err(error), _) => AddOutcome::Refused(error),
+                (Ok(_), Some(why)) => AddOutcome::Unknown(why.clone()),
+                (Ok(added), None) => AddOutcome::Added(added),
             });
         }
         Ok(())
     }
 
-    fn waiting(&self) -> MutexGuard<'_, HashMap<Line, Vec<Waiting>>> {
+    fn waiting(&self) -> MutexGuard<'_, HashMap<BatchKey, Vec<PendingAdd>>> {
         self.0
             .waiting
             .lock()
@@ -292,7 +292,7 @@ impl Adding {
     }
 }
 
-/// One error for as many as waited.
+/// A separate error for each waiting caller, because errors cannot be cloned.
 fn unanswered(why: String) -> MemoryError {
     sqlx::Error::Io(std::io::Error::other(why)).into()
 }

@@ -1,5 +1,5 @@
-//! The memory on any day: what was known then (`as_of`), and what was true then (`at`). Rows are never rewritten for it:
-//! the periods in which items lived, and what their events kept, tell how it stood (docs/time.md).
+//! The memory on any day: what was known then (`as_of`), and what was true then (`at`). History is never rewritten: the
+//! state is computed from the times in which items were active and from their events (docs/time.md).
 
 pub mod store;
 
@@ -15,26 +15,26 @@ use crate::clock::Zone;
 use crate::db::UserId;
 use crate::input::Invalid;
 
-/// The moments that a question is about. `None`: now.
+/// The two points in time of a query. `None`: now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Day {
-    /// What was known then. Never in the future.
+    /// When it was known. Never in the future.
     pub as_of: Option<OffsetDateTime>,
-    /// What was true then.
+    /// When it was true.
     pub at: Option<OffsetDateTime>,
 }
 
-/// An item as it was.
+/// An item's state at a point in time.
 #[derive(Clone, Debug)]
-pub struct Then {
+pub struct PastState {
     pub is_live: bool,
-    /// Its key was given to it by then.
+    /// Whether it had its key by then.
     pub has_key: bool,
     pub updated_at: OffsetDateTime,
     pub state: ItemState,
 }
 
-impl Then {
+impl PastState {
     pub fn status(&self) -> Status {
         match self.is_live {
             true => Status::Active,
@@ -44,8 +44,8 @@ impl Then {
 }
 
 impl Day {
-    /// A year, a month, a day (UTC), which mean their last moment, or a moment. Blank is now; so is what has begun and
-    /// is not over, of what was known.
+    /// Parses a year, month or day (UTC), each meaning its last moment, or a point in time. Blank means now. An `as_of` period
+    /// that has begun but not ended also means now.
     ///
     /// # Errors
     /// [`Invalid`] naming `as_of` or `at`.
@@ -57,10 +57,10 @@ impl Day {
         Self::parse_in(&Zone::from_column(Zone::UTC), as_of, at, now)
     }
 
-    /// The same, of days in this time zone.
+    /// [`Self::parse`] with days in this time zone.
     ///
     /// # Errors
-    /// As [`Self::parse`].
+    /// The errors of [`Self::parse`].
     pub fn parse_in(
         zone: &Zone,
         as_of: Option<&str>,
@@ -93,15 +93,15 @@ impl Day {
     }
 }
 
-/// Of what begins and ends then; a moment is itself.
+/// The last moment of the period; a point in time is itself.
 fn last_moment((begins, ends): (OffsetDateTime, OffsetDateTime)) -> OffsetDateTime {
     begins.max(ends - Duration::MICROSECOND)
 }
 
-/// An item as it was known then.
+/// The item as it was known on that day.
 ///
 /// # Errors
-/// [`Invalid`] where it was not known, or not true, then; and what the database says.
+/// [`Invalid`] if it was not known or not true then, or a database error.
 pub(super) async fn on(
     conn: &mut PgConnection,
     user: UserId,
@@ -134,16 +134,16 @@ fn not_then(id: ItemId, day: &Day) -> Invalid {
     Invalid::new(field, "not_then", sentence)
 }
 
-/// Of each of these items how it was, by its number.
+/// The state of each item at `as_of`, by id.
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn then(
     conn: &mut PgConnection,
     user: UserId,
     ids: &[i64],
     as_of: OffsetDateTime,
-) -> Result<HashMap<i64, Then>, sqlx::Error> {
+) -> Result<HashMap<i64, PastState>, sqlx::Error> {
     store::list_then(conn, user, ids, as_of).await
 }
 

@@ -1,22 +1,20 @@
-//! How items stood on a day. Under row security: what is not seen now was not there then.
+//! The state of items on a day. Runs under row security: an item that the viewer cannot see now is not in the past either.
 
 use std::collections::HashMap;
 
 use sqlx::{AssertSqlSafe, PgConnection};
 use time::OffsetDateTime;
 
-use super::{Day, Then};
+use super::{Day, PastState};
 use crate::db::UserId;
 use crate::memories::history::ItemState;
 use crate::memories::model::ItemId;
 use crate::memories::period::Period;
 use crate::memories::trust::Trust;
 
-/// Those that were known, and true, then: of all but turns, or of these alone. One
-/// statement over the user's items, which are bounded by their quota.
-///
-/// An item was known from when it was made until it was archived or superseded. It was true from `valid_from`, or from when it took
-/// another's place, or ever; until `valid_until`, or until the other began that took its place. What was archived otherwise never was.
+/// Ids of the items (or of `among`) known and true on that day; reads all of the user's items, without turns.
+/// Known: from creation until archived. True: from `valid_from`, or when it superseded another, else always; until
+/// `valid_until` or its successor's start. An item archived for any other reason was never true.
 pub async fn list_ids(
     conn: &mut PgConnection,
     user: UserId,
@@ -26,7 +24,7 @@ pub async fn list_ids(
 ) -> Result<Vec<i64>, sqlx::Error> {
     let among_these = match among {
         Some(_) => "i.id = ANY ($5)",
-        // Their dates say it.
+        // A turn is known from its own date on, which searches filter by.
         None => "NOT i.is_turn AND $5::bigint[] IS NULL",
     };
     let query = format!(
@@ -67,13 +65,13 @@ pub async fn list_ids(
     query.fetch_all(conn).await
 }
 
-/// How these were, as far as events kept it.
+/// The state at `as_of`, as far as the events kept it.
 pub async fn list_then(
     conn: &mut PgConnection,
     user: UserId,
     ids: &[i64],
     as_of: OffsetDateTime,
-) -> Result<HashMap<i64, Then>, sqlx::Error> {
+) -> Result<HashMap<i64, PastState>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, (i.is_turn OR i.lived @> $3::timestamptz OR i.live_from <= $3 AND $3 < i.live_until) AS "is_live!",
                   NOT EXISTS (SELECT FROM memory_item_events e
@@ -130,7 +128,7 @@ pub async fn list_then(
                 tags: row.was_tags.unwrap_or_default(),
             },
         };
-        let then = Then {
+        let then = PastState {
             is_live: row.is_live,
             has_key: row.has_key,
             updated_at: row.updated_at,

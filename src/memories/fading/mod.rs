@@ -1,6 +1,6 @@
-//! Fading: what nobody uses gets weaker, and is archived at night once it is weak (the Assistant's decay, over computed values).
-//! An item's strength is its confidence × e^(−rate × days since it was used last); nothing is rewritten as it falls. It was used
-//! when it was added, found among the first of an answer, read, confirmed or said again. Nothing is ever deleted by this.
+//! Fading: memories that nobody uses lose strength and are archived at night once below a threshold. Nothing is deleted.
+//! Strength = confidence × e^(−rate × days since last use), computed and never stored. Uses: being added, read, confirmed,
+//! stated again, or found among the first results of a search.
 
 mod store;
 
@@ -21,41 +21,40 @@ use crate::input::Invalid;
 pub(super) use store::count_faded;
 pub use store::{Faded, Fading};
 
-/// Types that fade, with the days after which half of their strength is left, where the user says nothing else. A fact that
-/// came of a conversation (70 of 100) fades when nobody has used it for 22 months, a preference after 3 years and 9 months:
-/// what comes up once a year stays. What is told of a moment goes sooner.
+/// Types that fade, with their default half-lives in days. A fact from a conversation (confidence 70) fades after 22 months
+/// without use, a preference after 3 years and 9 months, so that yearly topics stay. Momentary memories fade sooner.
 pub const HALF_LIVES: [(ItemType, u32); 4] = [
     (ItemType::Preference, 360),
     (ItemType::Fact, 180),
     (ItemType::Summary, 90),
     (ItemType::Other, 60),
 ];
-/// Below it a memory is archived.
+/// A memory below this strength is archived.
 pub const THRESHOLD: f64 = 0.05;
 pub const HALF_LIFE_DAYS_MAX: u32 = 36_500;
 const DECAY_RATE_MAX: f64 = 10.0;
 const THRESHOLD_PERCENT: RangeInclusive<u32> = 1..=50;
-/// Archived in one transaction.
+/// Limit on the items archived in one transaction.
 const AT_ONCE: i64 = 500;
-/// With one click.
+/// Limit on the items restored by one click.
 const RESTORED_AT_ONCE: i64 = 200;
-/// Told on a page.
+/// Limit on the items shown on a page.
 pub const SHOWN_MAX: i64 = 50;
-/// In recall, of a memory that is as good as forgotten.
+/// Ranking factor at strength 0.
 const FACTOR_MIN: f64 = 0.5;
 
-/// What recall's ranking multiplies by.
+/// The ranking factor of recall.
 pub fn factor(strength: f64) -> f64 {
     FACTOR_MIN + (1.0 - FACTOR_MIN) * strength
 }
 
-/// What a user has set.
+/// A user's settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FadingSettings {
     pub is_on: bool,
     /// 0.01 to 0.5
     pub threshold: f64,
-    /// Of each type of [`HALF_LIVES`]; `None`: it never fades.
+    /// Half-life in days per type of [`HALF_LIVES`]; `None`: it never fades.
     pub half_lives: BTreeMap<&'static str, Option<f64>>,
 }
 
@@ -74,7 +73,7 @@ impl FadingSettings {
         }
     }
 
-    /// As a form has them: days, empty where a type never fades, and a threshold in percent.
+    /// Parses form values: half-lives in days, empty if the type never fades, and a threshold in percent.
     ///
     /// # Errors
     /// [`Invalid`] naming the field.
@@ -103,7 +102,7 @@ impl FadingSettings {
         })
     }
 
-    /// A day, by type.
+    /// Decay rates per day, by type, as JSON.
     fn rates(&self) -> Value {
         let rates = self.half_lives.iter();
         rates
@@ -119,7 +118,7 @@ impl Default for FadingSettings {
     }
 }
 
-/// After so many days half of the strength is left. `None`: it never fades.
+/// Parses a half-life in days; empty is `None`: it never fades.
 ///
 /// # Errors
 /// [`Invalid`] naming the field.
@@ -137,7 +136,7 @@ pub fn parse_days(field: &'static str, text: &str) -> Result<Option<f64>, Invali
     })
 }
 
-/// What part of its strength an item of its own rate loses a day.
+/// Checks an item's own decay rate, per day.
 ///
 /// # Errors
 /// [`Invalid`] naming `decay_rate`.
@@ -157,17 +156,17 @@ fn days_of(rate: f64) -> Option<f64> {
     (rate > 0.0).then(|| LN_2 / rate)
 }
 
-/// How much an item is used, and what that makes of it.
+/// An item's strength and usage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Strength {
     /// 0 to 1
     pub value: f64,
-    /// Of its strength a day; 0: it never fades.
+    /// Decay rate per day; 0: it never fades.
     pub rate: f64,
-    /// The rate is its own.
+    /// The rate was set for this item.
     pub is_own_rate: bool,
     pub access_count: i64,
-    /// The last of its uses that were counted.
+    /// The last counted use.
     pub last_accessed: Option<OffsetDateTime>,
     pub last_used: OffsetDateTime,
 }
@@ -177,7 +176,7 @@ impl Strength {
         days_of(self.rate)
     }
 
-    /// When an item that nobody uses will be weaker than the threshold.
+    /// When the strength will fall below the threshold, if the item is not used.
     pub fn fades_at(&self, item: &Item, threshold: f64) -> Option<OffsetDateTime> {
         let days = days_of(self.rate)?;
         let halvings = (f64::from(item.confidence) / 100.0 / threshold)
@@ -189,10 +188,10 @@ impl Strength {
     }
 }
 
-/// Of items, in a transaction that knows its user; of turns, episodes and parts of documents none.
+/// Strengths of items by id. Turns, episodes and document parts have none. Runs in a transaction bound to its user.
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn strengths(
     conn: &mut PgConnection,
     user: UserId,
@@ -203,7 +202,7 @@ pub async fn strengths(
     store::list_strengths(conn, user, ids, &rates, now).await
 }
 
-/// Of one item, likewise.
+/// Strength of one item.
 pub(super) async fn strength(
     conn: &mut PgConnection,
     user: UserId,
@@ -214,22 +213,22 @@ pub(super) async fn strength(
     Ok(found.remove(&id.0))
 }
 
-/// What a page of fading tells.
+/// The content of the fading page.
 pub struct Overview {
     pub settings: FadingSettings,
-    /// Weaker than the threshold now, in 30 days and in a year, if nobody uses them.
+    /// Number of items below the threshold now, in 30 days and in a year, if they are not used.
     pub weak: [i64; 3],
-    /// Of all that are active.
+    /// Number of active items.
     pub active: i64,
-    /// The weakest of those that are weak now, at most [`SHOWN_MAX`].
+    /// The weakest items below the threshold, at most [`SHOWN_MAX`].
     pub weakest: Vec<Fading>,
     pub faded_count: i64,
-    /// The last that have faded, at most [`SHOWN_MAX`].
+    /// The last faded items, at most [`SHOWN_MAX`].
     pub faded: Vec<Faded>,
 }
 
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn overview(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Overview, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let settings = store::find_settings(&mut tx, user).await?;
@@ -253,10 +252,10 @@ pub async fn overview(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Over
     Ok(overview)
 }
 
-/// Those that have faded, the last ones first, at most [`RESTORED_AT_ONCE`].
+/// Faded items, latest first, at most [`RESTORED_AT_ONCE`].
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn list_faded(db: &Db, user: UserId) -> Result<Vec<ItemId>, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let faded = store::list_faded(&mut tx, user, RESTORED_AT_ONCE).await?;
@@ -265,7 +264,7 @@ pub async fn list_faded(db: &Db, user: UserId) -> Result<Vec<ItemId>, sqlx::Erro
 }
 
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn settings(db: &Db, user: UserId) -> Result<FadingSettings, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let settings = store::find_settings(&mut tx, user).await?;
@@ -274,7 +273,7 @@ pub async fn settings(db: &Db, user: UserId) -> Result<FadingSettings, sqlx::Err
 }
 
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn save(db: &Db, user: UserId, settings: &FadingSettings) -> Result<(), sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let (on, threshold) = (settings.is_on, settings.threshold);
@@ -282,10 +281,10 @@ pub async fn save(db: &Db, user: UserId, settings: &FadingSettings) -> Result<()
     tx.commit().await
 }
 
-/// From here on the item fades so fast, whatever its type; `None`: as its type does.
+/// Sets the half-life of one item; `None`: the rate of its type.
 ///
 /// # Errors
-/// [`MemoryError::NotFound`], or what the database says.
+/// [`MemoryError::NotFound`], or a database error.
 pub async fn set_half_life(
     db: &Db,
     call: &Call,
@@ -302,10 +301,10 @@ pub async fn set_half_life(
     Ok(())
 }
 
-/// Archives some of a user's memories that are weak. How many; at 0 the night is over.
+/// Archives a batch of a user's weak memories. Returns how many; 0 means none are left.
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn fade(db: &Db, user: UserId, now: OffsetDateTime) -> Result<usize, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let settings = store::find_settings(&mut tx, user).await?;
@@ -319,7 +318,7 @@ pub async fn fade(db: &Db, user: UserId, now: OffsetDateTime) -> Result<usize, s
         return Ok(0);
     }
     raise_revision(&mut tx, user).await?;
-    // Whoever wrote before has said again what was weak.
+    // Read again: before the writer lock was acquired, a weak item may have been used.
     weak = find(&mut tx).await?;
     let faded = archive_items(&mut tx, user, None, &weak, FADED, now).await?;
     tx.commit().await?;

@@ -1,4 +1,4 @@
-//! The statements of fading. They run as the app role in a transaction that knows its user.
+//! SQL of fading. Runs as the app role in a transaction bound to its user.
 
 use std::collections::HashMap;
 
@@ -47,7 +47,7 @@ pub async fn save_settings(
     Ok(())
 }
 
-/// `rates`: of whoever has set none.
+/// `rates` are the defaults; the user's own rates override them.
 pub async fn list_strengths(
     conn: &mut PgConnection,
     user: UserId,
@@ -86,7 +86,7 @@ pub async fn list_strengths(
     Ok(rows.collect())
 }
 
-/// Weaker than the threshold then, if nobody uses them until then.
+/// Number of items below the threshold at that time, if they are not used until then.
 pub async fn count_weak(
     conn: &mut PgConnection,
     user: UserId,
@@ -105,7 +105,7 @@ pub async fn count_weak(
     .await
 }
 
-/// Weaker than the threshold now.
+/// Items below the threshold.
 pub async fn list_weak(
     conn: &mut PgConnection,
     user: UserId,
@@ -126,7 +126,7 @@ pub async fn list_weak(
     .await
 }
 
-/// An item that is weak.
+/// An item below the threshold.
 #[derive(Clone, Debug)]
 pub struct Fading {
     pub id: ItemId,
@@ -139,7 +139,7 @@ pub struct Fading {
     pub access_count: i64,
 }
 
-/// The weakest first.
+/// Weakest first.
 pub async fn list_weakest(
     conn: &mut PgConnection,
     user: UserId,
@@ -174,7 +174,7 @@ pub async fn list_weakest(
     Ok(rows.collect())
 }
 
-/// An item that has faded, and nothing has happened to it since.
+/// An item that faded and has not changed since.
 #[derive(Clone, Debug)]
 pub struct Faded {
     pub id: ItemId,
@@ -184,7 +184,7 @@ pub struct Faded {
     pub at: OffsetDateTime,
 }
 
-/// The last ones first.
+/// Latest first.
 pub async fn list_faded(
     conn: &mut PgConnection,
     user: UserId,
@@ -197,7 +197,7 @@ pub async fn list_faded(
            JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
            WHERE e.user_id = $1 AND e.event = 'faded'
              AND NOT EXISTS (SELECT FROM memory_item_events l WHERE l.user_id = $1 AND l.item_id = e.item_id AND l.id > e.id AND l.event <> 'imported')
-           ORDER BY e.id DESC LIMIT $2"#,
+           ORDER BY e.at DESC, e.id DESC LIMIT $2"#,
         user.0,
         limit,
         BEGINNING_CHARS,
@@ -225,7 +225,7 @@ pub async fn count_faded(conn: &mut PgConnection, user: UserId) -> Result<i64, s
     .await
 }
 
-/// NULL: as its type. False where there is no such item.
+/// NULL: the rate of its type. Returns false if there is no such item.
 pub async fn set_decay_rate(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,5 +1,5 @@
-//! What agents and the server have stored since its person looked last: kept, forgotten or confirmed, one by one. What is
-//! forgotten is archived, and tells the model that reads sessions what is not worth keeping.
+//! Review of what agents and the server stored since the user's last look: keep, forget or confirm, one by one. A forgotten
+//! item is archived and becomes an example, for the model that reads sessions, of what not to store.
 
 mod store;
 
@@ -16,48 +16,48 @@ use crate::db::{Db, UserId};
 use crate::embedding::Embeddings;
 use crate::input::required_text;
 
-/// On its page.
+/// Limit on the items of the page.
 pub const SHOWN_MAX: i64 = 50;
-/// More are not counted.
+/// Counting stops here.
 pub const COUNTED_MAX: i64 = 100;
-/// What is not worth keeping: so many lines, the latest.
+/// Limit on the examples of what not to store; the latest are kept.
 pub const UNWANTED_MAX: i64 = 20;
 pub const UNWANTED_CHARS_MAX: usize = 120;
 
 pub struct Learned {
     pub id: ItemId,
-    /// By slug and name.
+    /// Slug and display name.
     pub theme: (String, String),
     pub item_type: ItemType,
     pub beginning: String,
     pub source: String,
     pub trust: Trust,
-    /// The words that it came from.
+    /// The quote that it was derived from.
     pub quote: Option<String>,
-    /// A session, and the message's position in it.
+    /// The session and the message's position in it.
     pub said_in: Option<(i64, Option<i32>)>,
     pub agent: Option<String>,
     pub created_at: OffsetDateTime,
 }
 
-/// A line of what is not worth keeping.
+/// An example of what not to store.
 pub struct Unwanted {
     pub id: i64,
     pub text: String,
-    /// The memory that was forgotten; `None`: the person wrote it.
+    /// The forgotten memory; `None`: written by the user.
     pub item: Option<ItemId>,
 }
 
 pub struct Overview {
-    /// The newest first, at most [`SHOWN_MAX`].
+    /// Newest first, at most [`SHOWN_MAX`].
     pub items: Vec<Learned>,
-    /// Of them and those behind them, at most [`COUNTED_MAX`].
+    /// Number of items to review, at most [`COUNTED_MAX`].
     pub count: i64,
     pub unwanted: Vec<Unwanted>,
 }
 
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn overview(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Overview, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let mut items = store::list(&mut tx, user, now, COUNTED_MAX).await?;
@@ -72,10 +72,10 @@ pub async fn overview(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Over
     })
 }
 
-/// How many wait to be looked at, at most [`COUNTED_MAX`].
+/// Number of items to review, at most [`COUNTED_MAX`].
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn count(db: &Db, user: UserId, now: OffsetDateTime) -> Result<i64, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let items = store::list(&mut tx, user, now, COUNTED_MAX).await?;
@@ -83,10 +83,10 @@ pub async fn count(db: &Db, user: UserId, now: OffsetDateTime) -> Result<i64, sq
     Ok(items.len() as i64)
 }
 
-/// It was looked at, and stays as it is.
+/// Marks an item as reviewed without changing it.
 ///
 /// # Errors
-/// [`MemoryError::NotFound`], or what the database says.
+/// [`MemoryError::NotFound`], or a database error.
 pub async fn keep(db: &Db, user: UserId, item: ItemId) -> Result<(), MemoryError> {
     let mut tx = db.as_user(user).await?;
     if !store::keep(&mut tx, user, item).await? {
@@ -95,20 +95,20 @@ pub async fn keep(db: &Db, user: UserId, item: ItemId) -> Result<(), MemoryError
     Ok(tx.commit().await?)
 }
 
-/// All up to this one were looked at.
+/// Marks all items up to this one as reviewed.
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn keep_all(db: &Db, user: UserId, upto: ItemId) -> Result<(), sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     store::keep_all(&mut tx, user, upto.0).await?;
     tx.commit().await
 }
 
-/// Archives it, and notes its beginning as not worth keeping.
+/// Archives an item and adds its beginning to the examples of what not to store.
 ///
 /// # Errors
-/// [`MemoryError::NotFound`], or what the database says.
+/// [`MemoryError::NotFound`], or a database error.
 pub async fn forget(
     db: &Db,
     embeddings: &Embeddings,
@@ -125,10 +125,10 @@ pub async fn forget(
     Ok(tx.commit().await?)
 }
 
-/// Adds a line of the person's own; of an import perhaps a memory's beginning.
+/// Adds an example written by the user, or imported.
 ///
 /// # Errors
-/// An [`Invalid`](crate::input::Invalid) that names `text`, or what the database says.
+/// An [`Invalid`](crate::input::Invalid) that names `text`, or a database error.
 pub async fn add_unwanted(
     db: &Db,
     user: UserId,
@@ -141,10 +141,10 @@ pub async fn add_unwanted(
     Ok(tx.commit().await?)
 }
 
-/// The lines that hold, the latest first.
+/// The examples, latest first.
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn list_unwanted(db: &Db, user: UserId) -> Result<Vec<Unwanted>, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let lines = store::list_unwanted(&mut tx, user, UNWANTED_MAX).await?;
@@ -152,10 +152,10 @@ pub async fn list_unwanted(db: &Db, user: UserId) -> Result<Vec<Unwanted>, sqlx:
     Ok(lines)
 }
 
-/// Such things are worth keeping again. False where there is no such line.
+/// Removes an example. Returns false if there is no such line.
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn remove_unwanted(db: &Db, user: UserId, id: i64) -> Result<bool, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let removed = store::remove_unwanted(&mut tx, user, id).await?;
@@ -163,16 +163,16 @@ pub async fn remove_unwanted(db: &Db, user: UserId, id: i64) -> Result<bool, sql
     Ok(removed)
 }
 
-/// What the model that reads a session is told, in the caller's transaction: of what is seen in it.
+/// The examples for the model that reads a session, limited to those the transaction's viewer can see.
 ///
 /// # Errors
-/// Only what the database says.
+/// Database errors only.
 pub async fn unwanted(conn: &mut PgConnection, user: UserId) -> Result<Vec<String>, sqlx::Error> {
     let lines = store::list_unwanted(conn, user, UNWANTED_MAX).await?;
     Ok(lines.into_iter().map(|line| line.text).collect())
 }
 
-/// One line, as long as it may be.
+/// Joins the text into one line and truncates it.
 fn line_of(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line.chars().take(UNWANTED_CHARS_MAX).collect()

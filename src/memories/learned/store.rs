@@ -1,4 +1,4 @@
-//! The statements of what was learned, as the app role in a transaction that knows its user.
+//! SQL of the review. Runs as the app role in a transaction bound to its user.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -8,10 +8,10 @@ use crate::db::UserId;
 use crate::memories::{ItemId, ItemType, Trust};
 
 const BEGINNING_CHARS: i32 = 400;
-/// So many of the newest memories are looked through: behind an import of very many nothing is found.
+/// Limit on the newest items that are scanned, so that a large import cannot make this slow.
 const LOOKED_THROUGH_MAX: i64 = 1_000;
 
-/// The newest first: active, not confirmed, not imported, of an agent or the server, and not looked at yet.
+/// Newest first: active, unconfirmed, not imported, added by an agent or the server, and not reviewed yet.
 pub async fn list(
     conn: &mut PgConnection,
     user: UserId,
@@ -60,7 +60,7 @@ pub async fn list(
     Ok(rows.collect())
 }
 
-/// The same, looked at. False where it is none of the user's memories.
+/// Marks an item as reviewed. Returns false if it is not an item of the user.
 pub async fn keep(
     conn: &mut PgConnection,
     user: UserId,
@@ -76,9 +76,9 @@ pub async fn keep(
     kept.fetch_one(conn).await
 }
 
-/// All up to this number was looked at.
+/// Marks all items up to this id as reviewed.
 pub async fn keep_all(conn: &mut PgConnection, user: UserId, upto: i64) -> Result<(), sqlx::Error> {
-    // No further than there are memories: a number that is made up would hide what comes.
+    // Limited to the largest id: a made-up number must not hide future items.
     sqlx::query!(
         "INSERT INTO learned_seen AS s (user_id, seen_id)
          SELECT $1, least($2, max(id)) FROM memory_items WHERE user_id = $1 HAVING max(id) IS NOT NULL
@@ -97,7 +97,7 @@ pub async fn keep_all(conn: &mut PgConnection, user: UserId, upto: i64) -> Resul
     Ok(())
 }
 
-/// The latest first; of memories that whoever asks sees, and what a person wrote.
+/// Latest first: lines written by the user, and those of memories that the viewer can see.
 pub async fn list_unwanted(
     conn: &mut PgConnection,
     user: UserId,
@@ -120,7 +120,7 @@ pub async fn list_unwanted(
         .collect())
 }
 
-/// Adds what a person wrote, or the beginning of a memory; past `most` the oldest go.
+/// Adds a line written by the user, or the beginning of a memory; deletes the oldest beyond `most`.
 pub async fn add_unwanted(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,6 +1,6 @@
-//! What a person decides about one memory in the browser, and takes back within [`UNDO_FOR`]: an undo
-//! is an event of its own, and puts back what the event before it kept. A permanent deletion waits for
-//! as long in the item's row, and a job does it. An admin may leave everybody the list alone.
+//! A user's decisions about one memory in the browser, each undoable within [`UNDO_FOR`]. An undo is an event of its own and
+//! restores the state kept by the event before it. A permanent deletion waits as long in the item's row; then a job deletes
+//! it. An admin can make the browser read-only.
 
 pub mod store;
 
@@ -21,14 +21,14 @@ use crate::input::Invalid;
 use crate::providers::settings::store as settings;
 use crate::queue;
 
-/// Undo is offered for as long.
+/// How long an undo is offered.
 pub const UNDO_FOR: Duration = Duration::seconds(10);
-/// What was pressed in time may arrive later.
+/// Grace period for a request sent in time.
 const ON_ITS_WAY_FOR: Duration = Duration::seconds(2);
-/// Users whose items are to be deleted, found at once.
+/// Limit on the users returned by one look-up.
 const USERS_MAX: i64 = 10_000;
 
-/// An active item that stands in the place of an archived one.
+/// An active item that takes the place of an archived one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rival {
     pub id: ItemId,
@@ -40,15 +40,15 @@ impl Rival {
     pub const CHARS_MAX: i32 = 120;
 }
 
-/// What became of a decision to have an item active again.
+/// The result of restoring an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restored {
     Done,
-    /// Nothing was changed: these are active in its place.
+    /// Nothing changed: these items are active in its place.
     Replaced(Vec<Rival>),
 }
 
-/// An item, which may be changed.
+/// An item; other sources cannot be changed.
 pub(super) async fn find(
     conn: &mut PgConnection,
     user: UserId,
@@ -68,7 +68,7 @@ async fn find_deletable(
     Ok(found.filter(|item| item.theme.is_some() || item.span.is_some()))
 }
 
-/// Those in the item's place; what has expired gives way by itself.
+/// The active items in this item's place; expired ones among them are archived.
 pub(super) async fn rivals(
     conn: &mut PgConnection,
     user: UserId,
@@ -98,15 +98,13 @@ fn reverse_of(event: &str) -> Option<&'static str> {
     }
 }
 
-/// The last thing that happened to an item, where the person did it and may still undo it. `history`:
-/// the newest last.
+/// The last event of an item, if the user caused it and can still undo it. `history` is oldest first.
 pub fn undoable(history: &[ItemEvent], now: OffsetDateTime) -> Option<&ItemEvent> {
     let last = history.last().filter(|last| last.agent.is_none())?;
     (reverse_of(&last.event).is_some() && now - last.at < UNDO_FOR).then_some(last)
 }
 
-/// Takes back the last thing that happened to an item, which the person has done. Doing so twice
-/// changes nothing.
+/// Undoes the last event of an item, caused by the user. Idempotent.
 pub async fn undo(
     db: &Db,
     clock: &SharedClock,
@@ -165,10 +163,10 @@ pub async fn undo(
     Ok(Restored::Done)
 }
 
-/// Who sees it: all agents, or the one alone that added it. Doing so again changes nothing.
+/// Makes an item visible to all agents, or only to the one that added it. Idempotent.
 ///
 /// # Errors
-/// [`Invalid`] where one of its text or key is there already.
+/// [`Invalid`] if an active item there has its text or key.
 pub async fn set_owner(
     db: &Db,
     clock: &SharedClock,
@@ -197,7 +195,7 @@ pub async fn set_owner(
     Ok(())
 }
 
-/// Whether the last event, the person's, took back this one.
+/// Whether the last event is the user's undo of this one.
 fn is_undone(latest: &[ItemEvent], event: i64) -> bool {
     match latest {
         [last, before] => {
@@ -209,7 +207,7 @@ fn is_undone(latest: &[ItemEvent], event: i64) -> bool {
     }
 }
 
-/// The item is deleted permanently in [`UNDO_FOR`]. Asking again changes nothing.
+/// Schedules a permanent deletion after [`UNDO_FOR`]. Idempotent.
 pub async fn delete_soon(
     db: &Db,
     clock: &SharedClock,
@@ -227,7 +225,7 @@ pub async fn delete_soon(
     Ok(())
 }
 
-/// Takes that back. Doing so again changes nothing.
+/// Cancels a scheduled deletion. Idempotent.
 pub async fn keep(
     db: &Db,
     clock: &SharedClock,
@@ -237,7 +235,7 @@ pub async fn keep(
     let mut tx = db.as_writer(user).await?;
     let item = find_deletable(&mut tx, user, id).await?;
     let item = item.ok_or(MemoryError::NotFound(id))?;
-    // Read after the wait for whoever was at it.
+    // Read after the writer lock was acquired, which may have taken a while.
     let now = clock.now();
     match item.delete_at {
         Some(at) if now > at + ON_ITS_WAY_FOR => return Err(MemoryError::TooLate),
@@ -248,18 +246,18 @@ pub async fn keep(
     Ok(())
 }
 
-/// Whose items are to be deleted, and from when on.
+/// Users with scheduled deletions, and when the first is due.
 pub async fn users_with_deletions(db: &Db) -> Result<Vec<(UserId, OffsetDateTime)>, sqlx::Error> {
     let mut conn = db.system_connection().await?;
     store::list_users_with_deletions(&mut conn, USERS_MAX).await
 }
 
-/// Whether everybody's pages show memories and change none.
+/// Whether the browser is read-only for all users.
 pub async fn is_browser_read_only(db: &Db) -> Result<bool, sqlx::Error> {
     settings::is_browser_read_only(&mut *db.system_connection().await?).await
 }
 
-/// Recorded where it changes anything.
+/// Records an audit entry if the setting changes.
 pub async fn set_browser_read_only(
     db: &Db,
     clock: &SharedClock,

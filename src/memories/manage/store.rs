@@ -1,5 +1,4 @@
-//! The statements of a person's decisions. Every function takes a connection that knows its user,
-//! and names the user again.
+//! SQL for a user's decisions. Every function takes a connection bound to its user and still filters by user.
 
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
@@ -11,13 +10,13 @@ use crate::memories::history::ItemState;
 use crate::memories::model::{Item, ItemId, Status};
 use crate::memories::write::store::set_first_terms;
 
-/// Named to the person at once.
+/// Limit on the rivals shown to the user.
 const RIVALS_MAX: i64 = 10;
-/// How often agents may say the same of an item with an event of it: what they change in between
-/// is in the history as part of the event before.
+/// Minimum time between two events of the same kind from agents. A change in between adds no event, so the earlier event
+/// covers it.
 const AGENTS_SAY_AGAIN_AFTER: Duration = Duration::hours(1);
 
-/// When it was confirmed, and what was before that.
+/// Time of the last confirmation, with the confidence and verification time from before.
 pub async fn find_confirmation(
     conn: &mut PgConnection,
     user: UserId,
@@ -34,8 +33,8 @@ pub async fn find_confirmation(
     Ok(row.map(|row| (row.at, row.was_confidence, row.was_verified_at)))
 }
 
-/// Writes what an item comes to, with the terms to find it by, and the event that keeps what it was; `None` where that it was said again is all that changes.
-/// The item is as given, in a transaction of [`Db::as_writer`](crate::db::Db::as_writer).
+/// Writes an item's new status and state, its search terms, and the event with its old state (`None`: no event). `item` is
+/// the current row, read in this transaction of [`Db::as_writer`](crate::db::Db::as_writer).
 pub async fn change_item(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -113,14 +112,14 @@ pub async fn change_item(
     }
 }
 
-/// Active items that stand in an archived one's place: what took it, what has its key, and what has its
-/// text, unless both have keys. Those that have expired and are not archived yet are among them.
+/// Active items in an archived one's place: its successor, and those with its key or, unless both have keys, its text.
+/// Includes expired items that are not archived yet.
 pub async fn list_rivals(
     conn: &mut PgConnection,
     user: UserId,
     item: ItemId,
 ) -> Result<Vec<(Rival, Option<OffsetDateTime>)>, sqlx::Error> {
-    // Each is one look-up in an index.
+    // UNION instead of OR: each branch uses its own index.
     let rows = sqlx::query!(
         r#"SELECT o.id, left(o.content, $3) AS "beginning!", o.expires_at FROM memory_items o
            WHERE o.user_id = $1 AND o.status = 'active' AND o.theme_id IS NOT NULL AND o.id <> $2 AND o.id = ANY (ARRAY(
@@ -156,7 +155,7 @@ pub async fn list_rivals(
         .collect())
 }
 
-/// What gave its place to the item at this moment, with the confidence that it had.
+/// Items superseded by this one at this time, with their confidence from before.
 pub async fn list_replaced(
     conn: &mut PgConnection,
     user: UserId,
@@ -178,7 +177,7 @@ pub async fn list_replaced(
         .collect())
 }
 
-/// Whether an item would meet an active one of its text or key among what is shared, or is alone its agent's.
+/// Whether an active item with its text or key exists in the target scope: its agent's, if `alone`, or the shared one.
 pub async fn meets_in(
     conn: &mut PgConnection,
     user: UserId,
@@ -200,7 +199,7 @@ pub async fn meets_in(
     .await
 }
 
-/// By what happens to it: `owned` by its agent, if one has added it, or `shared`. False where it was so.
+/// Sets the owner by event: `owned` by the adding agent, if any, or `shared`. Returns false if it already was.
 pub async fn set_owner(
     conn: &mut PgConnection,
     user: UserId,
@@ -224,9 +223,9 @@ pub async fn set_owner(
     Ok(done.execute(conn).await?.rows_affected() == 1)
 }
 
-/// What was written of it by others' leave goes: summaries and relations.
+/// Deletes what was generated from the item: derived items, summaries and relations.
 pub async fn untell(conn: &mut PgConnection, item: ItemId) -> Result<(), sqlx::Error> {
-    // It returns nothing.
+    // The function returns void.
     sqlx::query("SELECT untell($1)")
         .bind(item.0)
         .execute(conn)
@@ -234,7 +233,7 @@ pub async fn untell(conn: &mut PgConnection, item: ItemId) -> Result<(), sqlx::E
     Ok(())
 }
 
-/// False where there is no such item, or that was asked for before.
+/// Returns false if there is no such item, or a deletion is already scheduled.
 pub async fn set_delete_at(
     conn: &mut PgConnection,
     user: UserId,
@@ -265,7 +264,7 @@ pub async fn clear_delete_at(
     Ok(())
 }
 
-/// Whether it is to be deleted by now.
+/// Whether its deletion is due.
 pub async fn is_due(
     conn: &mut PgConnection,
     user: UserId,
@@ -281,7 +280,7 @@ pub async fn is_due(
     Ok(found.fetch_optional(conn).await?.is_some())
 }
 
-/// Items that are to be deleted, and when; the first first.
+/// Scheduled deletions, earliest first.
 pub async fn list_deletions(
     conn: &mut PgConnection,
     user: UserId,
@@ -300,7 +299,7 @@ pub async fn list_deletions(
         .collect())
 }
 
-/// As the system role: whose items are to be deleted, and from when on. What is being erased goes whole.
+/// Runs as the system role. Users with scheduled deletions and their earliest; accounts being erased are skipped.
 pub async fn list_users_with_deletions(
     conn: &mut PgConnection,
     limit: i64,

@@ -1,6 +1,5 @@
-//! What the rules know of names by heart: common given names, places and organisations, which are names wherever they
-//! stand, and words that are none although they are written with a capital. All folded. What is not here is judged by
-//! how it is written alone.
+//! Word lists of the name rules: given names, places and organizations, which are names anywhere, and words that are no
+//! names although they are capitalized. All folded. Any other word is judged by its spelling alone.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -13,7 +12,7 @@ macro_rules! words {
     };
 }
 
-/// Before a name, and no part of it.
+/// Precede a name, and are not part of it.
 pub static TITLES: Words = words!(
     "mr mrs ms miss mx dr prof professor doctor sir madam lady lord herr frau fraulein dipl ing mag monsieur madame
      mademoiselle mme mlle m senor senora senorita sr sra srta don dona dottore signor signora rev father sister
@@ -21,13 +20,13 @@ pub static TITLES: Words = words!(
      grandma grandpa tio tia oncle"
 );
 
-/// After an organisation's name, and no part of it.
+/// Follow an organization's name, and are not part of it.
 pub static LEGAL_FORMS: Words = words!(
     "gmbh ag kg ohg ug ev se inc incorporated ltd limited llc llp plc corp corporation co company sa sas sarl srl spa
      sl nv bv ab as asa oy oyj aps pty kk"
 );
 
-/// One of these words makes a name an organisation's.
+/// A name with one of these words is an organization.
 pub static ORGANIZATION_WORDS: Words = words!(
     "university universitat universite universidad college institute institut instituto school hochschule bank
      hospital klinikum krankenhaus clinic ministry ministerium foundation stiftung fundacion fondation association
@@ -140,7 +139,7 @@ pub static PLACES: Words = words!(
      andalusia andalusien andalucia mallorca ibiza tenerife teneriffa scandinavia skandinavien alps alpen"
 );
 
-/// Places of several words, folded, without blanks.
+/// Places of several words, folded and joined.
 pub static LONG_PLACES: Words = words!(
     "newyork newyorkcity losangeles sanfrancisco sandiego sanjose newzealand southkorea northkorea southafrica
      saudiarabia unitedstates unitedkingdom unitedarabemirates costarica puertorico buenosaires riodejaneiro saopaulo
@@ -150,7 +149,7 @@ pub static LONG_PLACES: Words = words!(
      lehavre lahabana lareunion larochelle lemans laspalmas laplata elcairo panamacity guatemalacity kualalumpur abudhabi hochiminhcity blacksea redsea baltictates palermo saintmalo alcaladehenares"
 );
 
-/// Written with a capital in English, French or Spanish, and no names; or at the beginning of a sentence.
+/// Capitalized in English, French or Spanish, or often first in a sentence, but not names.
 pub static COMMON: Words = words!(
     "i i'm i'd i'll i've a an the this that these those it it's its he she we you they him her his my our your their me us them
      there here what when where who whom whose why how which if and or but so because since until while though although as at by
@@ -218,8 +217,7 @@ pub static COMMON: Words = words!(
      hinweis notiz achtung wichtig merke frage antwort betreff termin aufgabe nota aviso importante recordatorio remarque"
 );
 
-/// Words by which a text is known to be German, where common nouns have capitals too; none is a word of
-/// English, French or Spanish.
+/// Identify a text as German, where common nouns are capitalized too. None is a word of English, French or Spanish.
 pub static GERMAN: Words = words!(
     "der das dem und ist nicht ein eine einen einem einer ich wir mit fur auf von zu im zum zur vom den sich auch
      hat wird sind bei nach uber ihr mein meine meinen sein seine seiner ihre ihren habe haben kann muss werden wurde aus
@@ -228,7 +226,7 @@ pub static GERMAN: Words = words!(
      und die schreibt meint sagt sagte unser herr frau nach jedem mehr jetzt wieder dann doch hier wo was wer"
 );
 
-/// Short forms that everybody writes with capitals, and no names.
+/// Common upper-case abbreviations that are not names.
 pub static ACRONYMS: Words = words!(
     "ok okay todo fyi asap faq api apis url urls uri uuid id ids http https html css json xml yaml toml csv pdf png jpg jpeg
      gif svg sql cpu gpu ram ssd hdd usb lan vpn dns ip tcp udp tls ssl ssh ftp ui ux cli gui ide sdk os vm ci cd pr prs mr
@@ -238,17 +236,17 @@ pub static ACRONYMS: Words = words!(
      warning error info debug trace note fixme xxx hack bug wip rip bmi gdpr dsgvo mwst bahn lkw pkw edv wlan wc ng wm em uhr zb dh ua usw"
 );
 
-/// Between the words of a name.
+/// May stand between the words of a name.
 pub static PARTICLES: Words = words!(
     "van von vom zu zur der den de del della dello di da do dos das du des la le les ter ten bin ibn al of am an im upon sur"
 );
 
-/// Words by which a text is known to be French, where "M." is a title.
+/// Identify a text as French, where "M." is a title.
 pub static FRENCH: Words = words!(
     "est et le les des une du au aux chez dans pour avec mon son ses par selon il elle qui que sur ne pas s'appelle l'agent"
 );
 
-/// Titles that say of two people of one name that they are two.
+/// Titles by which two people of the same name are told apart.
 pub static OF_MEN: Words = words!(
     "mr herr monsieur senor sr don sir lord signor king prince uncle onkel opa grandpa tio oncle"
 );

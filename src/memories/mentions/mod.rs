@@ -1,6 +1,5 @@
-//! Whom and what a source names: people, projects, organisations, places, addresses, dates. Found by rules when the
-//! source is written, in the same transaction, without a model; each name belongs to an entity, which may have several.
-//! What is done with entities stands in `crate::entities`.
+//! Names in a source: people, projects, organizations, places, addresses, dates. Rules without a model find them in the
+//! transaction that writes the source. Each name belongs to an entity, which can have several; see `crate::entities`.
 
 mod lists;
 pub mod normal;
@@ -19,9 +18,9 @@ pub use rules::find;
 
 use crate::db::UserId;
 
-/// Names of one source; what comes after them in the text is not looked up.
+/// Limit per source; later names in the text are ignored.
 pub const MENTIONS_MAX: usize = 64;
-/// Entities of a user. Past it names are found and no entities made.
+/// Limit per user; beyond it, names are still found but no entities are created.
 pub const ENTITIES_MAX: i64 = 100_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -68,12 +67,12 @@ impl EntityType {
         Self::ALL.into_iter().find(|t| t.as_str() == text)
     }
 
-    /// The column's check admits nothing else.
+    /// The column's check constraint allows no other value.
     pub(crate) fn from_column(text: &str) -> Self {
         Self::parse(text).unwrap_or(Self::Other)
     }
 
-    /// One that says nothing may be any other.
+    /// Whether both can be one entity: `Other` is compatible with any type.
     pub fn may_be(self, other: Self) -> bool {
         self == other || self == Self::Other || other == Self::Other
     }
@@ -85,12 +84,12 @@ impl fmt::Display for EntityType {
     }
 }
 
-/// Who found a mention.
+/// How a mention was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FoundBy {
     Rules,
     Model,
-    /// It is a name that is known, in whatever case.
+    /// It matches the name of a known entity, ignoring case.
     Known,
 }
 
@@ -104,21 +103,21 @@ impl FoundBy {
     }
 }
 
-/// A name in a text.
+/// A name found in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Named {
     pub name: String,
     pub entity_type: EntityType,
-    /// Characters of the text before it, and its own.
+    /// Offset and length in characters.
     pub start: usize,
     pub length: usize,
     /// 0 to 100
     pub confidence: i16,
-    /// Sure enough to make an entity; otherwise it is one where its name is known.
+    /// Whether it is certain enough to create an entity. Otherwise it counts only if the name is already known.
     pub is_sure: bool,
 }
 
-/// A source that names something.
+/// A source with the names in it.
 pub struct NamingSource {
     pub id: i64,
     pub at: OffsetDateTime,
@@ -137,7 +136,7 @@ impl NamingSource {
     }
 }
 
-/// Results of several finders of one text: of those that overlap the surest, then the longest.
+/// Merges the results of several finders: of overlapping names, keeps the most certain, then the longest.
 pub fn merged(mut found: Vec<Named>) -> Vec<Named> {
     found.sort_by_key(|n| (std::cmp::Reverse((n.confidence, n.length)), n.start));
     let mut kept: Vec<Named> = Vec::new();
@@ -152,8 +151,8 @@ pub fn merged(mut found: Vec<Named>) -> Vec<Named> {
     kept
 }
 
-/// Writes which entities sources name, in a transaction of their writer: names that are known belong to their
-/// entity, and what is sure becomes one. Sources that are there already are given what they lack.
+/// Writes which entities the sources mention, in the caller's write transaction. A known name is linked to its entity; a
+/// certain unknown one creates an entity. For existing sources, only missing mentions are added.
 pub async fn write(
     conn: &mut PgConnection,
     user: UserId,
@@ -175,7 +174,7 @@ pub async fn write(
     let normals: Vec<String> = normals.into_iter().map(str::to_owned).collect();
     let known = store::find_names(conn, user, &normals).await?;
     let Some(known) = known else {
-        // Their user wants none.
+        // The user has switched entities off.
         return Ok(());
     };
     let mut by_normal: HashMap<&str, Vec<&store::KnownName>> = HashMap::new();
@@ -223,7 +222,7 @@ pub async fn write(
     store::insert_mentions(conn, user, &new, &mentions, now).await
 }
 
-/// Each name once, where it stands first, with its normal form; as many as count.
+/// The first occurrence of each distinct name, with its normal form, at most [`MENTIONS_MAX`].
 fn distinct(named: &[Named]) -> Vec<(&Named, String)> {
     let mut seen = HashSet::new();
     named
@@ -234,7 +233,7 @@ fn distinct(named: &[Named]) -> Vec<(&Named, String)> {
         .collect()
 }
 
-/// Of entities that have a name the one that is meant: of its type, then the most mentioned.
+/// The best entity with this name: of the same type, then the most mentioned.
 fn best<'a>(
     names: &[&'a store::KnownName],
     entity_type: EntityType,

@@ -1,5 +1,4 @@
-//! When two names are one: what of a name counts, and how alike two names are. Nothing here depends on anything but
-//! the names.
+//! Decides whether two names are the same: normalization and similarity. Depends only on the names.
 
 use std::collections::HashSet;
 
@@ -8,17 +7,17 @@ use super::lists::{LEGAL_FORMS, OF_MEN, OF_WOMEN, TITLES};
 use crate::memories::is_stop_word;
 use crate::memories::words::fold;
 
-/// Of a name, in characters.
+/// Limit of a name, in characters.
 pub const NAME_CHARS_MAX: usize = 200;
-/// From this share of common trigrams on, two names are one …
+/// Minimum trigram similarity at which two names are the same,
 const SAME_MIN: f64 = 0.9;
-/// … where both are as long as this, folded: short names are alike by chance.
+/// if both folded names are at least this long: short names are similar by chance.
 const SAME_CHARS_MIN: usize = 8;
-/// From here on a person is asked.
+/// Minimum trigram similarity at which the user is asked.
 const ALIKE_MIN: f64 = 0.6;
 
-/// A name without what does not count: case, accents, width, marks that nobody sees, blanks, punctuation, titles,
-/// legal forms. Empty where nothing is left.
+/// The normal form of a name: without case, accents, width, invisible characters, spaces, punctuation, titles and legal
+/// forms. Empty if nothing remains.
 pub fn normal(name: &str, entity_type: EntityType) -> String {
     let words = words(name);
     let mut words: &[String] = &words;
@@ -61,8 +60,7 @@ fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
 
-/// What a query may name: its words, and runs of two and three of them, each as it would be of a name. Words that say
-/// nothing are no name by themselves.
+/// Candidate names in a query: normalized runs of one to three words, except runs of stop words only.
 pub fn runs(text: &str) -> Vec<String> {
     const RUNS_MAX: usize = 96;
     let words = words(text);
@@ -81,7 +79,7 @@ pub fn runs(text: &str) -> Vec<String> {
     runs
 }
 
-/// Without characters that are not seen and change how others are read: zero-width ones, directions, controls.
+/// Removes invisible characters that change how others are read: zero-width, direction and control characters.
 pub fn visible(text: &str) -> String {
     let is_seen = |c: &char| {
         !c.is_control()
@@ -93,22 +91,22 @@ pub fn visible(text: &str) -> String {
     text.chars().filter(is_seen).collect()
 }
 
-/// How two names of one type stand to each other.
+/// The similarity of two names of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Likeness {
-    /// One entity, whoever asks.
+    /// Certainly one entity.
     Same,
-    /// Perhaps one: a person says.
+    /// Possibly one entity: the user decides.
     Alike(Why),
     Different,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Why {
-    /// They look the same and are written with letters of other scripts.
+    /// They look the same but use letters of different scripts.
     Letters,
     Spelling,
-    /// One has only some of the words of the other.
+    /// One consists of some of the other's words.
     Part,
     Initials,
 }
@@ -141,7 +139,7 @@ pub fn likeness(one: &str, other: &str, entity_type: EntityType) -> Likeness {
     ) {
         return Likeness::Different;
     }
-    // iPhone 14 and 15, OPS-141 and OPS-142: another number is another thing.
+    // Different numbers mean different things: iPhone 14 and 15, OPS-141 and OPS-142.
     if digits(&a) != digits(&b) {
         return Likeness::Different;
     }
@@ -160,7 +158,7 @@ pub fn likeness(one: &str, other: &str, entity_type: EntityType) -> Likeness {
     if are_initials(&of_one, &of_other) || are_initials(&of_other, &of_one) {
         return Likeness::Alike(Why::Initials);
     }
-    // Of two people who share a name the other one decides.
+    // People often share one of their names, so each word of a person's name is compared.
     let is_spelling = match entity_type {
         EntityType::Person => of_one.len() == of_other.len() && each_is_near(&of_one, &of_other),
         _ => shared >= ALIKE_MIN || is_one_edit(&a, &b) && shorter >= SAME_CHARS_MIN,
@@ -171,7 +169,7 @@ pub fn likeness(one: &str, other: &str, entity_type: EntityType) -> Likeness {
     }
 }
 
-/// "Mr. Fuchs" and "Mrs. Fuchs" are two.
+/// "Mr. Fuchs" and "Mrs. Fuchs" are different people.
 fn are_man_and_woman(one: &str, other: &str) -> bool {
     let titled = |name: &str, list: &HashSet<&'static str>| {
         words(name)
@@ -186,7 +184,7 @@ fn digits(text: &str) -> String {
     text.chars().filter(|c| c.is_numeric()).collect()
 }
 
-/// The trigrams that both have, of those that either has.
+/// Jaccard similarity of the trigrams, 0 to 1.
 pub fn trigrams_shared(one: &str, other: &str) -> f64 {
     let of = |text: &str| -> HashSet<[char; 3]> {
         let padded: Vec<char> = [' ', ' ']
@@ -201,14 +199,14 @@ pub fn trigrams_shared(one: &str, other: &str) -> f64 {
     both as f64 / (a.len() + b.len() - both).max(1) as f64
 }
 
-/// A given name beside the whole name, "Aurora" beside "Project Aurora".
+/// For example a given name and the full name, or "Aurora" and "Project Aurora".
 fn is_part(few: &[String], many: &[String]) -> bool {
     few.len() < many.len()
         && few.iter().any(|word| word.chars().count() > 2)
         && few.iter().all(|word| many.contains(word))
 }
 
-/// "J. Smith" beside "John Smith", "IBM" beside "International Business Machines".
+/// For example "J. Smith" and "John Smith", or "IBM" and "International Business Machines".
 fn are_initials(short: &[String], long: &[String]) -> bool {
     let first = |word: &String| word.chars().next();
     if let [one] = short
@@ -228,7 +226,7 @@ fn are_initials(short: &[String], long: &[String]) -> bool {
             .any(|(s, l)| s == l && l.chars().count() > 1)
 }
 
-/// One letter of a long word is another: "Lindqvist", "Lindquist".
+/// Each pair of words is equal, or long and one edit apart: "Lindqvist", "Lindquist".
 fn each_is_near(one: &[String], other: &[String]) -> bool {
     let is_long = |word: &str| word.chars().count() >= 6;
     one.iter()
@@ -260,7 +258,7 @@ fn is_one_edit(a: &str, b: &str) -> bool {
     }
 }
 
-/// Letters of other scripts as the Latin ones that they look like.
+/// Replaces letters of other scripts by the Latin ones that look the same.
 fn skeleton(text: &str) -> String {
     text.chars()
         .map(|c| match c {

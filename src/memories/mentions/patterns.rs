@@ -1,4 +1,4 @@
-//! What is known by its form alone: addresses, dates, identifiers, tags, titles in quotation marks.
+//! Names found by pattern alone: addresses, dates, identifiers, tags, titles in quotation marks.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use super::EntityType;
 use super::lists::COMMON;
 use crate::memories::words::fold;
 
-/// A stretch of the text, in bytes, and what it is; `None`: it holds no names (code).
+/// A byte range and its entity type; `None`: a range without names (code).
 pub struct Found {
     pub range: Range<usize>,
     pub entity_type: Option<EntityType>,
@@ -78,19 +78,19 @@ pattern!(
     r"(?i)^(?:(?:,? (?:inc|ltd|llc|gmbh|ag|kg|ohg|s\.?a|s\.?l|s\.a\.s|c\.v))?\.| & co(?:\.| )? ?(?:kg\b)?| de c\.v\.)+"
 );
 
-/// Where a name ends whose last word is a legal form, or has its dot: "Ltd.", "GmbH & Co. KG".
+/// The end of a name that a legal form follows or ends: "Ltd.", "GmbH & Co. KG".
 pub fn legal_end(text: &str, end: usize) -> usize {
     let tail = LEGAL_TAIL.find(&text[end..]);
     end + tail.map_or(0, |tail| tail.end())
 }
 
-/// Before a number, and no identifier's beginning.
+/// Prefixes of standards and versions, which are not identifiers.
 const STANDARDS: [&str; 20] = [
     "UTF", "ISO", "SHA", "RFC", "AES", "HTTP", "TLS", "RSA", "MP", "COVID", "GPT", "IPV", "USB",
     "DIN", "EN", "IEEE", "BASE", "MD", "ES", "PHP",
 ];
 
-/// In the order of the text; none overlaps another.
+/// In text order, without overlaps.
 pub fn find(text: &str) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     let mut add = |range: Range<usize>, entity_type, confidence| {
@@ -166,7 +166,7 @@ fn is_color(text: &str) -> bool {
     matches!(text.len(), 3 | 6) && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// What stands in quotation marks is a title where it is written as one, and no sentence or word that is pointed out.
+/// Whether quoted text is capitalized as a title, not a sentence or a single quoted word.
 fn is_title(inner: &str) -> bool {
     const WORDS_MAX: usize = 7;
     let inner = inner.trim();

@@ -1,5 +1,5 @@
-//! Names by how they are written: runs of words with capitals, judged by where they stand, by what is known of their
-//! words and by the language. German nouns and beginnings of sentences are no names.
+//! Finds names by capitalization: runs of capitalized words, judged by position, by the word lists and by language. German
+//! nouns and sentence beginnings alone are no names.
 
 use std::ops::Range;
 
@@ -11,14 +11,14 @@ use super::text::{
 use super::{EntityType, Named, normal};
 use crate::memories::speakers::LABELS;
 
-/// Of a text this much is looked at, in bytes; items have fewer characters than that.
+/// Bytes of a text that are read; an item is shorter.
 const TEXT_BYTES_MAX: usize = 128 * 1_024;
-/// Names of one text, of which a source keeps the first.
+/// Limit on the names of one text; a source keeps only the first of them.
 const FOUND_MAX: usize = 1_000;
-/// Words of a name.
+/// Limit on the words of a name.
 const WORDS_MAX: usize = 6;
 
-/// The names of a text, in its order.
+/// The names of a text, in text order.
 pub fn find(text: &str) -> Vec<Named> {
     let mut end = text.len().min(TEXT_BYTES_MAX);
     while !text.is_char_boundary(end) {
@@ -66,7 +66,7 @@ struct Judged {
     is_sure: bool,
 }
 
-/// Bytes become characters.
+/// Converts byte ranges to character positions.
 fn with_places(text: &str, found: Vec<Judged>) -> Vec<Named> {
     let (mut chars, mut at) = (0, 0);
     let mut names = Vec::with_capacity(found.len());
@@ -112,7 +112,7 @@ impl Sentence<'_, '_> {
         }
     }
 
-    /// Where the run of words with capitals that begins here ends; here, where none does.
+    /// The exclusive end of the run of capitalized words at `start`; `start` if there is none.
     fn run_end(&self, start: usize) -> usize {
         if !self.begins_name(&self.words[start]) {
             return start;
@@ -134,7 +134,7 @@ impl Sentence<'_, '_> {
         end
     }
 
-    /// Whether a word may be of the name that the one before it is of.
+    /// Whether the gap before this word allows it to continue the name.
     fn joins(&self, at: usize) -> bool {
         let (word, last) = (&self.words[at], &self.words[at - 1]);
         matches!(word.gap, " " | "\u{a0}" | "-" | " & ")
@@ -142,7 +142,7 @@ impl Sentence<'_, '_> {
             || matches!(word.gap, " d'" | " d’") && last.is_in(&GIVEN_NAMES)
     }
 
-    /// "iPhone 15", "Ubuntu 22.04": a number of a thing, and no year.
+    /// "iPhone 15", "Ubuntu 22.04": a model or version number, not a year.
     fn is_number_of(&self, at: usize) -> bool {
         let (word, last) = (&self.words[at], &self.words[at - 1]);
         let is_year =
@@ -159,7 +159,7 @@ impl Sentence<'_, '_> {
         is_number && (last.is_made_up() || is_thing)
     }
 
-    /// How many small words of a name stand here, with a capital behind them: "van der" Berg.
+    /// How many particles of a name follow, with a capitalized word after them: "van der" Berg.
     fn particles(&self, start: usize, end: usize) -> usize {
         let last = &self.words[end - 1];
         let particles = self.words[end..]
@@ -181,7 +181,7 @@ impl Sentence<'_, '_> {
         let run = &self.words[start..end];
         let is_of_person = run.iter().any(|w| w.is_in(&GIVEN_NAMES));
         let is_of_organization = last.is_in(&ORGANIZATION_WORDS);
-        // "vive en la Clínica Sol de Madrid": what comes after "de" is its own where nothing holds both together.
+        // "vive en la Clínica Sol de Madrid": the place after "de" is a separate name, unless both are a known place.
         let is_place_of_its_own = self.words[after].is_in(&PLACES)
             && !is_of_organization
             && !LONG_PLACES.contains(joined(&self.words[start..=after]).as_str());
@@ -231,7 +231,7 @@ impl Sentence<'_, '_> {
                 end -= 1;
             }
         }
-        // A common word within parts two names: "Anna Monday Ben".
+        // A capitalized common word separates two names: "Anna Monday Ben".
         let parts = |at: &usize| {
             let word = &self.words[*at];
             word.is_capital
@@ -252,7 +252,7 @@ impl Sentence<'_, '_> {
             return;
         }
         let run = &self.words[start..end];
-        // Of "Frau Meyer" the title may end the word before the run.
+        // In "Frau Meyer" the title may be the word before the run.
         is_titled |= start > 0
             && run[0].gap.trim_start_matches('.') == " "
             && (self.words[start - 1].is_in(&TITLES)
@@ -286,14 +286,14 @@ impl Sentence<'_, '_> {
         }
     }
 
-    /// What is one name although it begins with a common word: "New York", "Project Aurora".
+    /// Whether the run is one name although it begins with a common word: "New York", "Project Aurora".
     fn is_whole(&self, start: usize, end: usize) -> bool {
         let run = &self.words[start..end];
         run.len() > 1
             && (run[0].is_in(&PROJECT_WORDS) || LONG_PLACES.contains(joined(run).as_str()))
     }
 
-    /// What a run is, how sure that is, and whether it is enough to make an entity.
+    /// The run's type, its confidence, and whether it is certain enough to create an entity.
     fn judge(
         &self,
         run: &[Word],
@@ -425,7 +425,7 @@ impl Sentence<'_, '_> {
         Some((EntityType::Other, 70, true))
     }
 
-    /// In German a run of nouns is a name only where one of its words is known for one.
+    /// In German, a run of nouns is a name only if one of its words is a known name.
     fn is_known(&self, run: &[Word]) -> bool {
         run.iter().any(|w| {
             w.is_in(&PLACES)
@@ -435,7 +435,7 @@ impl Sentence<'_, '_> {
         })
     }
 
-    /// "Caroline: I moved" at the beginning of a text.
+    /// Whether the run is the speaker at the beginning of a text: "Caroline: I moved".
     fn is_speaker(&self, run: &[Word], start: usize) -> bool {
         let (Some(first), Some(last)) = (run.first(), run.last()) else {
             return false;

@@ -1,4 +1,4 @@
-//! The statements that write which names sources have. They run in a transaction of their user's writer.
+//! SQL that writes entity mentions. Runs in the user's write transaction.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 use super::{EntityType, FoundBy};
 use crate::db::UserId;
 
-/// A name that an entity has.
+/// A name of an existing entity.
 #[derive(Clone, Debug)]
 pub struct KnownName {
     pub id: i64,
@@ -18,11 +18,11 @@ pub struct KnownName {
 
 pub struct Known {
     pub names: Vec<KnownName>,
-    /// No more entities are made.
+    /// No more entities may be created.
     pub is_full: bool,
 }
 
-/// Names of a text, by their normal form, that entities of the user have. `None` where they want none.
+/// Entity names of the user with these normal forms. `None` if the user has switched entities off.
 pub async fn find_names(
     conn: &mut PgConnection,
     user: UserId,
@@ -69,7 +69,7 @@ pub struct NewEntity {
 #[derive(Clone, Copy)]
 pub enum NameOf {
     Known(i64),
-    /// Of the new entities, by place.
+    /// Index into the new entities.
     New(usize),
 }
 
@@ -83,7 +83,7 @@ pub struct NewMention {
     pub confidence: i16,
 }
 
-/// Makes the entities, each with its name, and the mentions; those that are there already stay.
+/// Creates the entities with their names, and the mentions; existing mentions stay.
 pub async fn insert_mentions(
     conn: &mut PgConnection,
     user: UserId,
@@ -138,7 +138,7 @@ pub async fn insert_mentions(
     Ok(())
 }
 
-/// The id of each one's name, in their order.
+/// Ids of the entities' names, in the same order.
 pub async fn insert_entities(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,5 +1,4 @@
-//! A text in words, as the rules for names look at them: where each stands, how it is written, where sentences begin, and
-//! what is known of the sentence.
+//! Splits a text into words for the name rules: position, spelling, sentence boundaries and language.
 
 use std::ops::Range;
 
@@ -13,16 +12,16 @@ pub struct Word<'t> {
     pub folded: String,
     pub is_capital: bool,
     pub is_first: bool,
-    /// A slash, an underscore or a bracket clings to it.
+    /// A slash, an underscore or a bracket is attached to it.
     pub is_code: bool,
     /// "'s" follows it.
     pub is_owner: bool,
-    /// Between it and the word before.
+    /// The text between it and the word before.
     pub gap: &'t str,
 }
 
 impl Word<'_> {
-    /// `PostgreSQL`, `iPhone`, `GPT4`: capitals or digits within.
+    /// `PostgreSQL`, `iPhone`, `GPT4`: capitals or digits inside the word.
     pub fn is_made_up(&self) -> bool {
         let mut inner = self.text.chars().skip(1);
         let has_lower = self.text.chars().any(char::is_lowercase);
@@ -50,19 +49,19 @@ impl Word<'_> {
     }
 }
 
-/// Holds words together where a word goes on behind it.
+/// Joins two words into one, if a word character follows.
 fn is_connector(c: char) -> bool {
     matches!(c, '\'' | '’' | '-' | '‑' | '.' | '&' | '_')
 }
 
-/// Scripts without capitals and blanks say nothing here: what of theirs is a name, its form tells.
+/// Excludes scripts without capitals and spaces: only patterns find names in them.
 fn is_word_char(c: char) -> bool {
     let is_spaced = !matches!(u32::from(c), 0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1100..=0x11FF
         | 0x3005..=0x31FF | 0x3400..=0x9FFF | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0xFF66..=0xFF9F);
     is_spaced && (c.is_alphanumeric() || unicode_normalization::char::is_combining_mark(c))
 }
 
-/// "d'Albert", "L'Université": what stands before the name in French and Italian, in bytes.
+/// The length in bytes of an elided article in French or Italian: "d'Albert", "L'Université".
 fn elision(word: &str, is_first: bool) -> usize {
     let mut chars = word.char_indices();
     let (Some((_, first)), Some((at, sign))) = (chars.next(), chars.next()) else {
@@ -78,7 +77,7 @@ fn elision(word: &str, is_first: bool) -> usize {
     }
 }
 
-/// Words outside of what is known by its form.
+/// The words outside of the ranges found by pattern.
 pub fn words<'t>(text: &'t str, by_form: &[Found]) -> Vec<Word<'t>> {
     let mut words: Vec<Word> = Vec::new();
     let mut at = 0;
@@ -193,7 +192,7 @@ pub fn is_german(words: &[Word]) -> bool {
     german > 0 && german * 12 >= words.len()
 }
 
-/// "Instalé Claude Code", "Migramos de Oracle": what was done, at the beginning of a sentence.
+/// A Spanish verb at the beginning of a sentence: "Instalé Claude Code", "Migramos de Oracle".
 pub fn is_spanish_verb(word: &Word) -> bool {
     let ends = ["amos", "imos", "aron", "ieron"];
     word.folded.chars().count() > 4
@@ -204,7 +203,7 @@ pub fn joined(words: &[Word]) -> String {
     words.iter().map(|w| w.folded.as_str()).collect()
 }
 
-/// A heading with a capital on every word says nothing of which are names.
+/// Whether it is a heading in title case, where capitalization does not indicate names.
 pub fn is_title(words: &[Word]) -> bool {
     const WORDS_MIN: usize = 4;
     let long: Vec<&Word> = words

@@ -1,8 +1,6 @@
-//! Passages: what search indexes. A text is cut into stretches that a model reads whole, at the ends
-//! of paragraphs and sentences where there are any; a short one is one passage. Each carries the
-//! hash of its text, so that what is known is not embedded again, and its terms. They are written with their
-//! source ([`super::write`]); those of sources that are older than passages, by a job ([`make_some`]), with the names
-//! that they mention.
+//! Passages, the units that search indexes. A text is cut at paragraph and sentence ends into pieces that fit an embedding
+//! model's window; a short text is one passage. Each has its terms and the hash of its text, so that known text is not
+//! embedded again. They are written with their source ([`super::write`]); [`make_some`] is the job for older sources.
 
 mod store;
 pub mod terms;
@@ -19,36 +17,35 @@ use crate::db::{Db, UserId, note_changes};
 use crate::embedding::{EmbeddingError, Embeddings, tokens_of};
 use crate::queue;
 
-/// Sources of one transaction.
+/// Sources per transaction.
 const SOURCES_A_STEP: i64 = 200;
 
-/// Of a passage, as [`tokens`] counts them: embedding models of the kind that runs on a small
-/// machine read 256, two of which are their own.
+/// Limit of a passage, as counted by [`tokens`]. Small embedding models read 256 tokens, of which two are special tokens.
 pub const WINDOW_TOKENS: usize = 240;
-/// Of the SHA-256 of its text.
+/// Length of the truncated SHA-256 of a passage.
 const HASH_BYTES: usize = 16;
 
-/// A passage as it is to be written.
+/// A new passage.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Passage {
-    /// 0, 1, … of its text.
+    /// Index in the text, from 0.
     pub n: i16,
-    /// Characters of the text before it.
+    /// Offset in the text, in characters.
     pub start: i32,
-    /// Characters.
+    /// In characters.
     pub length: i32,
-    /// In base 64, as all bytes are handed over.
+    /// Base64.
     pub hash: String,
     /// [`terms::of`]
     pub terms: String,
 }
 
-/// Of a text; its key and tags are terms of the first.
+/// The passages of a text. Its key and tags become terms of the first one.
 pub fn of_text(content: &str, key: Option<&str>, tags: &[String]) -> Vec<Passage> {
     let mut passages = Vec::new();
     let (mut start, mut at) = (0, 0);
     for (n, piece) in (0_i16..).zip(cut(content)) {
-        // Pieces are parts of the text, in its order.
+        // A piece is a slice of the text, so the pointers give its offset.
         let begins = piece.as_ptr() as usize - content.as_ptr() as usize;
         start += chars(&content[at..begins]);
         let length = chars(piece);
@@ -68,12 +65,12 @@ pub fn of_text(content: &str, key: Option<&str>, tags: &[String]) -> Vec<Passage
     passages
 }
 
-/// A text of the limits that ours have has no more characters than that.
+/// A text within our limits never overflows.
 fn chars(text: &str) -> i32 {
     i32::try_from(text.chars().count()).unwrap_or(i32::MAX)
 }
 
-/// Where a text is cut rather than elsewhere, best first.
+/// Where to cut, in ascending order of preference.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Border {
     Word,
@@ -81,13 +78,12 @@ enum Border {
     Paragraph,
 }
 
-/// The text in pieces of at most [`WINDOW_TOKENS`], without the blanks around them. Nothing else
-/// is left out.
+/// Cuts a text into pieces of at most [`WINDOW_TOKENS`], trimming blanks. Nothing else is dropped.
 pub fn cut(text: &str) -> impl Iterator<Item = &str> {
     cut_to(text, usize::MAX)
 }
 
-/// The same in pieces of at most so many characters.
+/// [`cut`] with an additional limit on the characters of a piece.
 pub fn cut_to(text: &str, chars_max: usize) -> impl Iterator<Item = &str> {
     let mut rest = text.trim();
     std::iter::from_fn(move || {
@@ -100,7 +96,7 @@ pub fn cut_to(text: &str, chars_max: usize) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Where the first piece ends: at the last of the best borders in the second half of the window.
+/// The end of the first piece: the last of the best borders in the second half of the window.
 fn first_end(text: &str, chars_max: usize) -> usize {
     let mut count = Tokens::default();
     let mut best: Option<(Border, usize)> = None;
@@ -121,7 +117,7 @@ fn first_end(text: &str, chars_max: usize) -> usize {
     text.len()
 }
 
-/// What a piece that ends before `c` ends at.
+/// The border between `before` and `c`.
 fn border(before: char, c: char) -> Option<Border> {
     match (before, c) {
         ('\n', '\n') => Some(Border::Paragraph),
@@ -133,8 +129,8 @@ fn border(before: char, c: char) -> Option<Border> {
     }
 }
 
-/// About how many tokens a model reads of a text: a little more than most read of plain English,
-/// a letter each where a script has no small vocabulary.
+/// Estimates the tokens of a text: slightly more than most models use for English, and one per letter for scripts with
+/// large alphabets.
 pub fn tokens(text: &str) -> usize {
     let mut count = Tokens::default();
     text.chars().for_each(|c| count.take(c));
@@ -144,7 +140,7 @@ pub fn tokens(text: &str) -> usize {
 #[derive(Default)]
 struct Tokens {
     total: usize,
-    /// Letters or digits of the word so far.
+    /// Letters and digits of the current word so far.
     letters: usize,
     digits: usize,
 }
@@ -156,7 +152,7 @@ impl Tokens {
         self.letters = if is_letter { self.letters + 1 } else { 0 };
         self.digits = if is_digit { self.digits + 1 } else { 0 };
         let begins = match (is_letter, is_digit) {
-            // A word of five letters, and each two that follow.
+            // One token for the first five letters of a word, and one for every two letters after that.
             (true, _) => self.letters == 1 || (self.letters > 5 && self.letters.is_multiple_of(2)),
             (_, true) => !self.digits.is_multiple_of(2),
             _ => !c.is_whitespace(),
@@ -165,13 +161,13 @@ impl Tokens {
     }
 }
 
-/// A user's sources whose passages are to be made.
+/// Progress of a user's passage rebuild.
 #[derive(Clone, Copy, Debug)]
 pub struct Due {
     after: i64,
-    /// When that began.
+    /// Sources to process in total, when the rebuild began.
     pub sources: i64,
-    /// Of those so far.
+    /// Sources processed so far.
     pub done: i64,
 }
 
@@ -189,12 +185,12 @@ struct OfSource {
     passages: Vec<Passage>,
 }
 
-/// Whose passages are to be made. Ids alone.
+/// Users with a pending passage rebuild.
 pub async fn users_due(db: &Db) -> Result<Vec<UserId>, sqlx::Error> {
     store::list_users_due(&mut *db.system_connection().await?).await
 }
 
-/// How far it is with a user's; `None` where nothing is to be made.
+/// Progress of a user's rebuild; `None` if nothing is pending.
 pub async fn due_of(db: &Db, user: UserId) -> Result<Option<Due>, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let due = store::find_due(&mut tx, user).await?;
@@ -202,8 +198,8 @@ pub async fn due_of(db: &Db, user: UserId) -> Result<Option<Due>, sqlx::Error> {
     Ok(due)
 }
 
-/// Makes the passages of the user's next sources, in one transaction with how far that was. Searches answer
-/// meanwhile: sources keep the vectors that they have. How many sources; `None` where nothing is left.
+/// Rebuilds the passages of the next batch of sources and stores the progress in the same transaction. Searches still work:
+/// existing embeddings are kept. Returns the number of sources; `None` if nothing is left.
 pub async fn make_some(
     db: &Db,
     embeddings: &Embeddings,

@@ -1,5 +1,5 @@
-//! The statements that make the passages of sources which have none, or those of an older cut. They run as the
-//! app role in a transaction that knows its user, but for the one that says otherwise.
+//! SQL that rebuilds the passages of sources without current ones. Runs as the app role in a transaction bound to its user,
+//! unless stated otherwise.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use super::{Due, OfSource, Text};
 use crate::db::UserId;
 
-/// As the system role: whose sources are without passages.
+/// Runs as the system role.
 pub async fn list_users_due(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Error> {
     let users = sqlx::query_scalar!("SELECT user_id FROM memory_passages_due ORDER BY user_id");
     let users = users.fetch_all(conn).await?;
@@ -24,7 +24,7 @@ pub async fn find_due(conn: &mut PgConnection, user: UserId) -> Result<Option<Du
     .await
 }
 
-/// The next sources after this one, in the order of their numbers.
+/// The next sources after this id, in id order.
 pub async fn list_texts(
     conn: &mut PgConnection,
     user: UserId,
@@ -42,8 +42,8 @@ pub async fn list_texts(
     .await
 }
 
-/// In the place of those that are there, with pending embeddings where they have none: a first passage keeps
-/// the one of its text's beginning. How many characters are to be embedded.
+/// Replaces the sources' passages and adds missing pending embeddings. A first passage keeps its existing embedding.
+/// Returns the number of characters to embed.
 pub async fn replace(
     conn: &mut PgConnection,
     user: UserId,
@@ -86,7 +86,7 @@ pub async fn replace(
     .await
 }
 
-/// How far it is; `None`: at the end.
+/// Stores the progress; `None`: done.
 pub async fn note_done(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,16 +1,15 @@
-//! What a passage is found by, as bytes: a number for each of its terms, ascending, four bytes each
-//! (the CRC-32 of the lexeme, least significant byte first), and then for each how often it occurs, a
-//! byte each (255: as often or more). Lexemes are those of [`words`], for texts and queries alike.
-//! Two lexemes of one number pass for one: of a hundred thousand, about one pair.
+//! A passage's search terms in binary form: the term numbers, ascending, four bytes each (little-endian CRC-32 of the
+//! lexeme), then each term's frequency, one byte each (255: or more). Texts and queries use the lexemes of [`words`].
+//! Lexemes with the same number cannot be told apart: about one pair in a hundred thousand lexemes.
 
 use std::collections::BTreeMap;
 
 use crate::memories::{speakers, words};
 
-/// Bytes of a term.
+/// Bytes per term.
 const TERM_BYTES: usize = 5;
 
-/// Of a text with its key and tags. Where it begins with its speaker, that is a term as well.
+/// The terms of a text with its key and tags. A leading speaker adds terms as well.
 pub fn of(text: &str, key: Option<&str>, tags: &[String]) -> Vec<u8> {
     let tags = tags.iter().map(String::as_str);
     let texts = std::iter::once(text).chain(key).chain(tags);
@@ -28,13 +27,12 @@ pub fn of(text: &str, key: Option<&str>, tags: &[String]) -> Vec<u8> {
     bytes
 }
 
-/// Of a lexeme.
+/// The term number of a lexeme.
 pub fn number(lexeme: &str) -> u32 {
     crc32fast::hash(lexeme.as_bytes())
 }
 
-/// The numbers of the terms, ascending, each with how often it occurs. None where these are not
-/// bytes of [`of`].
+/// Term numbers, ascending, with their frequencies. `None` if the bytes were not made by [`of`].
 pub fn read(bytes: &[u8]) -> Option<Vec<(u32, u8)>> {
     if !bytes.len().is_multiple_of(TERM_BYTES) {
         return None;

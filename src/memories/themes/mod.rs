@@ -1,4 +1,4 @@
-//! The groups that items stand in: listed, and called as somebody says.
+//! Themes, the groups of items: listing, naming and describing them.
 
 pub mod store;
 
@@ -12,8 +12,7 @@ use crate::activity::Call;
 use crate::clock::SharedClock;
 use crate::db::Db;
 
-/// At most so many themes, each with its count of active items, fullest first; and whether there
-/// are more.
+/// Themes with their counts of active items, largest first, at most `limit`; and whether there are more.
 pub async fn list_themes(
     db: &Db,
     viewer: &Viewer,
@@ -29,7 +28,7 @@ pub async fn list_themes(
     Ok((themes, has_more))
 }
 
-/// Changes how a theme is called and described. The call's record is committed with it.
+/// Changes a theme's name and description. The activity record is committed in the same transaction.
 pub async fn describe_theme(
     db: &Db,
     clock: &SharedClock,
@@ -50,8 +49,8 @@ pub async fn describe_theme(
     Ok(theme)
 }
 
-/// The eleven themes with the most active items, fullest first (ten are told of, and one
-/// more says that there are more); those without any are left out.
+/// The eleven themes with the most active items, largest first; empty ones are excluded. Callers show ten: the eleventh
+/// tells that there are more.
 pub async fn fullest_themes(
     db: &Db,
     viewer: &Viewer,

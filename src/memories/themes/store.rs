@@ -1,4 +1,4 @@
-//! Themes in PostgreSQL: found, made where there is room, listed with their counts.
+//! SQL of themes: find, create within the limit, list with counts.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -10,8 +10,8 @@ use crate::memories::quota::THEMES_MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThemeId(pub i64);
 
-/// The item's theme, made when it is missing; `None` where there are [`THEMES_MAX`] others. Looks
-/// first: an upsert would write, and so lock, the theme at every add.
+/// The item's theme, created if it does not exist; `None` if the user has [`THEMES_MAX`] others. Selects first: an upsert
+/// would lock the theme's row on every add.
 pub async fn ensure_theme(
     conn: &mut PgConnection,
     user: UserId,
@@ -47,7 +47,7 @@ pub async fn ensure_theme(
         if let Some(id) = made {
             return Ok(Some(ThemeId(id)));
         }
-        // An import is making it in this very moment.
+        // A concurrent import has just created it.
     }
 }
 
@@ -91,7 +91,7 @@ pub async fn list_themes(
     .await
 }
 
-/// False where there is no such theme.
+/// Returns false if the theme does not exist.
 pub async fn update_theme(
     conn: &mut PgConnection,
     user: UserId,
@@ -114,9 +114,8 @@ pub async fn update_theme(
     Ok(done.rows_affected() == 1)
 }
 
-/// Counted off the index of active texts, which is in the order of themes; of the
-/// themes only those in the answer are read. Of two as full the older comes first.
-/// The limit stands in the statement, where the plan can reckon with it.
+/// Counts along the index of active texts, which is in theme order, and reads only the returned themes. Ties: older first.
+/// The limit is a literal, so that the planner knows it.
 pub async fn fullest_themes(
     conn: &mut PgConnection,
     user: UserId,

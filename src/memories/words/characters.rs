@@ -1,11 +1,11 @@
-//! Characters: which are one to a search, and which belong together.
+//! Characters: folding, and which scripts need special treatment.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::emoji::{JOINER, is_skin_tone};
 
-/// Case, width, accents and skin tones do not tell words apart. Vowel signs and voicing marks do.
+/// Removes case, width, accents and skin tones. Vowel signs and voicing marks stay, because they tell words apart.
 pub(in crate::memories) fn fold(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
@@ -21,8 +21,8 @@ pub(in crate::memories) fn fold(word: &str) -> String {
         .collect()
 }
 
-/// Marks of Latin, Greek, Cyrillic, Hebrew, Arabic and Syriac, and those of any script that
-/// choose a variant or a frame. In Indic scripts a mark is a vowel, or the lack of one.
+/// Marks of Latin, Greek, Cyrillic, Hebrew, Arabic and Syriac, and variant or enclosing marks of any script. In Indic
+/// scripts a mark is a vowel or its absence, so it is not an accent.
 fn is_accent(c: char) -> bool {
     matches!(u32::from(c),
         0x0300..=0x052F                                                      // Latin, Greek, Cyrillic
@@ -32,8 +32,7 @@ fn is_accent(c: char) -> bool {
         && is_combining_mark(c)
 }
 
-/// Scripts written without spaces between words, and Hangul, whose particles
-/// cling to the word.
+/// Scripts written without spaces between words, and Hangul, whose particles are attached to the word.
 pub(super) fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c),
         0x0E01..=0x0E4E | 0x0E80..=0x0EDF | 0x1000..=0x109F | 0x1780..=0x17D3   // Thai, Lao, Myanmar, Khmer
@@ -44,8 +43,8 @@ pub(super) fn is_unspaced(c: char) -> bool {
         && c != '\u{30FB}'
 }
 
-/// What belongs to the character before it in a script without spaces: a mark (`か` and U+3099),
-/// a half-width voicing mark, a Hangul vowel or final consonant that stands apart.
+/// Whether `c` belongs to the character before it in a script without spaces: a mark (`か` and U+3099), a half-width
+/// voicing mark, or a separate Hangul vowel or final consonant.
 pub(super) fn clings(c: char) -> bool {
     matches!(c, '\u{FF9E}' | '\u{FF9F}' | '\u{1160}'..='\u{11FF}') || is_combining_mark(c)
 }

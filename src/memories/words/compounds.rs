@@ -1,12 +1,12 @@
-//! Compounds: words that connectors or humps hold together, whole and in parts.
+//! Compounds: words joined by connectors or case changes, as a whole and in parts.
 
 use std::ops::Range;
 
 use super::characters::is_spaced_word;
 use super::{COMPOUND_CHARS_MAX, Kind, Word, push_word, run_end};
 
-/// The end of a run of words and connectors: a connector belongs when a word
-/// follows it, and `++` or `#` after a letter belongs too (`c++`, `c#`).
+/// The end of a run of words and connectors. A connector belongs to it if a word follows, and so does `++` or `#` after a
+/// letter (`c++`, `c#`).
 pub(super) fn compound_end(text: &str, start: usize) -> usize {
     let mut end = run_end(text, start, is_spaced_word);
     loop {
@@ -18,7 +18,7 @@ pub(super) fn compound_end(text: &str, start: usize) -> usize {
         }
         let sign = rest.starts_with("++") || rest.starts_with('#');
         let word_follows = after.starts_with(is_spaced_word);
-        // Two connectors in a row (`a -- b`, `...`) part words, but `://` and `::` join them.
+        // Two connectors in a row (`a -- b`, `...`) separate words, but `://` and `::` join them.
         let joins = connectors == 1 || rest.starts_with("://") || rest.starts_with("::");
         if word_follows && joins {
             end = run_end(text, end + connectors, is_spaced_word);
@@ -30,7 +30,7 @@ pub(super) fn compound_end(text: &str, start: usize) -> usize {
     }
 }
 
-/// Connectors, from the loosest to the tightest; the `.` between digits binds last.
+/// Connectors, from the loosest to the tightest; a `.` between digits is the tightest of all.
 const LEVELS: [&[char]; 4] = [
     &['/', '\\'],
     &['@', ':', '=', '&', '?'],
@@ -39,7 +39,7 @@ const LEVELS: [&[char]; 4] = [
 ];
 
 pub(super) fn push_compound(found: &mut Vec<Word>, text: &str, range: Range<usize>) {
-    // Most words are of small letters behind the first, and fall apart at no level.
+    // Fast path: most words are lower case after the first letter and have no parts.
     if text.as_bytes()[range.start + 1..range.end]
         .iter()
         .all(u8::is_ascii_lowercase)
@@ -54,7 +54,7 @@ pub(super) fn push_compound(found: &mut Vec<Word>, text: &str, range: Range<usiz
     }
 }
 
-/// Pushes the piece whole where it falls apart at this level, then its pieces.
+/// Pushes the piece as a whole if it splits at this level, then its parts.
 fn push_level(found: &mut Vec<Word>, text: &str, range: Range<usize>, level: usize) {
     if level > LAST_LEVEL {
         return push_word(found, text, range, Kind::Part);
@@ -71,11 +71,11 @@ fn push_level(found: &mut Vec<Word>, text: &str, range: Range<usize>, level: usi
     }
 }
 
-/// After the connectors: humps (`getUserName`, `v2`), then dots between digits.
+/// After the connectors: case and digit changes (`getUserName`, `v2`), then dots between digits.
 const HUMPS_LEVEL: usize = LEVELS.len();
 const LAST_LEVEL: usize = HUMPS_LEVEL + 1;
 
-/// What a piece falls into at a level; never empty.
+/// The parts of a piece at this level; never empty.
 fn pieces(piece: &str, level: usize) -> Vec<Range<usize>> {
     let mut cuts: Vec<Range<usize>> = Vec::new();
     let mut before: Option<char> = None;

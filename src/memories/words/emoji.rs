@@ -1,11 +1,10 @@
-//! Emoji: each is a word, with all that belongs to it.
+//! Emoji: each is one word, including its modifiers.
 
 /// Joins emoji into one (`👩‍💻`), and letters of Indic scripts.
 pub(super) const JOINER: char = '\u{200D}';
 
-/// Unicode's emoji (15.1) that are pictures. Below U+1F300 they are listed; above, whole blocks
-/// are taken. Left out is what is text first: digits, `#`, `*`, `©`, `™`, `‼`, letters and CJK
-/// signs in frames, arrows and geometric shapes.
+/// Emoji with picture presentation (Unicode 15.1): listed below U+1F300, whole blocks above. Excluded are characters with
+/// text presentation: digits, `#`, `*`, `©`, `™`, `‼`, enclosed letters and CJK signs, arrows and geometric shapes.
 pub(super) fn is_emoji(c: char) -> bool {
     is_flag_half(c)
         || matches!(u32::from(c),
@@ -25,7 +24,7 @@ pub(super) fn is_emoji(c: char) -> bool {
             | 0x1F90C..=0x1F9FF | 0x1FA70..=0x1FAFF)
 }
 
-/// Two of them are the flag of a country.
+/// Two of them form the flag of a country.
 fn is_flag_half(c: char) -> bool {
     matches!(c, '\u{1F1E6}'..='\u{1F1FF}')
 }
@@ -39,7 +38,7 @@ fn is_modifier(c: char) -> bool {
     is_skin_tone(c) || matches!(c, '\u{FE0E}' | '\u{FE0F}' | '\u{E0020}'..='\u{E007F}')
 }
 
-/// The end of the emoji that begins at `start`.
+/// The end of the emoji at `start`.
 pub(super) fn end(text: &str, start: usize) -> usize {
     let mut rest = &text[start..];
     let halves = rest.chars().take(2).take_while(|&c| is_flag_half(c));

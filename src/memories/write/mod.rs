@@ -1,6 +1,5 @@
-//! The one writer of sources: items as they are added, imported or learned, turns, and parts of documents. A source's row,
-//! its passages, their pending embeddings, its first events and the change of its user's revision
-//! are written in one statement, many sources at once.
+//! Writes all sources: added, imported or learned items, turns, and document parts. One statement writes many sources with
+//! their passages, pending embeddings, first events and the user's changes.
 
 pub(super) mod store;
 
@@ -21,7 +20,7 @@ use crate::accounts::{AgentId, UserId};
 use crate::activity::Recorded;
 use crate::embedding::{Noted, tokens_of};
 
-/// The message that a turn is a part of.
+/// The message that a turn belongs to.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Part {
     pub turn_session_id: i64,
@@ -29,7 +28,7 @@ pub struct Part {
     pub turn_part: i16,
 }
 
-/// The document that a source is a part of.
+/// The document that a source is part of.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct OfDocument {
     pub document_id: i64,
@@ -37,7 +36,7 @@ pub struct OfDocument {
     pub last_line: i32,
 }
 
-/// Whose a source becomes.
+/// Who owns a new source.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Owner {
     given_owner: Option<i64>,
@@ -45,13 +44,13 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// Of the agent for whom the transaction acts or shared, as that agent's settings say.
+    /// The transaction's agent, or shared, as the agent's settings say.
     pub const BY_SCOPE: Self = Self {
         given_owner: None,
         is_owner_given: false,
     };
 
-    /// Of this agent; `None`: shared.
+    /// Owned by this agent; `None`: shared.
     pub fn given(agent: Option<i64>) -> Self {
         Self {
             given_owner: agent,
@@ -59,13 +58,13 @@ impl Owner {
         }
     }
 
-    /// The agent that was given.
+    /// The explicit owner.
     pub fn agent(self) -> Option<i64> {
         self.given_owner
     }
 }
 
-/// Something that happened to it.
+/// An event of the new source.
 #[derive(Clone, Debug, Serialize)]
 pub struct Event {
     pub agent_id: Option<i64>,
@@ -74,10 +73,10 @@ pub struct Event {
     pub at: OffsetDateTime,
 }
 
-/// A source as it is to be written.
+/// A source to write.
 #[derive(Clone, Debug, Serialize)]
 pub struct NewSource<'a> {
-    /// Of an item: by its number, or by its slug where it is there already. A turn has none, nor a part of a document.
+    /// An item's theme, by id, or by the slug of an existing theme. `None` for turns and document parts.
     pub theme_id: Option<i64>,
     pub slug: Option<&'a str>,
     pub agent_id: Option<i64>,
@@ -105,7 +104,7 @@ pub struct NewSource<'a> {
     pub valid_until: Option<OffsetDateTime>,
     #[serde(with = "time::serde::rfc3339::option")]
     pub last_verified_at: Option<OffsetDateTime>,
-    /// Of its strength a day; `None`: as its type's.
+    /// Per day; `None`: the rate of its type.
     pub decay_rate: Option<f64>,
     pub superseded_by: Option<i64>,
     pub attributes: Option<&'a Value>,
@@ -117,24 +116,24 @@ pub struct NewSource<'a> {
     pub part: Option<Part>,
     #[serde(flatten)]
     pub document: Option<OfDocument>,
-    /// The call that adds it, recorded with it.
+    /// The call that adds it, recorded in the same statement.
     pub call: Option<Recorded>,
     pub events: Vec<Event>,
-    /// What makes two sources exact duplicates, in base 64.
+    /// Base64; equal hashes are exact duplicates.
     pub content_hash: String,
     pub passages: Vec<Passage>,
 }
 
-/// What became of sources that were written together.
+/// The result of writing a batch of sources.
 pub struct Written {
-    /// Of each, in their order; `None` where it became no row.
+    /// One per source, in order; `None` if it was skipped.
     pub ids: Vec<Option<ItemId>>,
-    /// Of those that did.
+    /// About those that were written.
     pub noted: Noted,
 }
 
 impl<'a> NewSource<'a> {
-    /// An agent's word of this moment, shared, with what search finds it by.
+    /// A source of an agent, created now, owned by scope, with its passages and terms.
     pub fn new(
         source_type: &'static str,
         content: &'a str,
@@ -177,7 +176,7 @@ impl<'a> NewSource<'a> {
         }
     }
 
-    /// An item as it is added. With `aside_for` it is kept archived, beside that one.
+    /// A new item. With `aside_for` it is stored archived, linked to that item.
     pub fn of_item(
         item: &'a NewItem,
         agent: Option<AgentId>,
@@ -224,9 +223,9 @@ impl<'a> NewSource<'a> {
     }
 }
 
-/// Writes sources of a user, in a transaction of [`Db::as_writer`](crate::db::Db::as_writer). Left out
-/// is what meets an active item of its text or key, what is written already, and what would be the first of its theme.
-/// Whoever calls it sees to the embeddings ([`crate::embedding::Embeddings::see_to`]).
+/// Writes sources of a user, in a transaction of [`Db::as_writer`](crate::db::Db::as_writer). Skips a source if an active
+/// item has its text or key, if it exists already, or if its theme does not exist. The caller must then call
+/// [`Embeddings::see_to`](crate::embedding::Embeddings::see_to).
 pub async fn write(
     conn: &mut PgConnection,
     user: UserId,

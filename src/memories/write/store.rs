@@ -1,5 +1,4 @@
-//! The statements that write sources. They run in a transaction that knows its user and has raised
-//! their revision.
+//! SQL that writes sources. Runs in a transaction bound to its user that has raised the user's revision.
 
 use serde::Serialize;
 use sqlx::PgConnection;
@@ -20,8 +19,8 @@ struct Numbered<'a> {
     source: &'a NewSource<'a>,
 }
 
-/// The id of each that became a row. Sources come as one JSON parameter, so that what belongs to one
-/// stands with it; themes and texts are looked up one by one, so that no plan reads all of a user's instead.
+/// Ids of the written sources. One JSON parameter keeps each source's data together. Themes and texts use scalar
+/// subqueries, so that no plan scans all of a user's rows.
 pub async fn insert(
     conn: &mut PgConnection,
     user: UserId,
@@ -131,7 +130,7 @@ pub async fn insert(
     Ok((ids, noted))
 }
 
-/// The key or tags of an item changed, which are terms of its first passage.
+/// Updates the terms of an item's first passage after its key or tags changed.
 pub async fn set_first_terms(
     conn: &mut PgConnection,
     user: UserId,

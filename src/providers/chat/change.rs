@@ -1,6 +1,5 @@
-//! What users and admins set of chat, tested and saved: in force at once, since
-//! nothing has to be computed anew. A key that was typed is sealed or sent to the
-//! endpoint, and never comes back.
+//! Chat settings of users and admins: tested and saved. They take effect at once, since nothing has to be
+//! recomputed. An entered key is sealed or sent to the endpoint, and never shown again.
 
 use time::Date;
 
@@ -16,29 +15,29 @@ use crate::providers::settings::KeyWish;
 use crate::providers::{EndpointUrl, Reach, SecretKey};
 use crate::seal::Bound;
 
-/// A change of the user's own endpoint, as the form gives it.
+/// A change of the user's own endpoint, as submitted.
 pub struct ChatChange<'a> {
     pub own_enabled: bool,
     pub form: ChatForm<'a>,
 }
 
-/// What a user sets besides.
+/// Other settings of a user.
 pub struct ChatLimits<'a> {
-    /// Empty: as the server has it.
+    /// Empty: the server's default.
     pub daily_token_cap: &'a str,
     pub purposes: Allowances,
 }
 
-/// What the page Settings › Chat model shows.
+/// The content of the page Settings › Chat model.
 pub struct Overview {
     pub settings: ChatSettings,
     pub effective: Effective,
-    /// Tokens a day, of whoever serves or would.
+    /// The daily token limit of the effective provider, or of the one that would be effective.
     pub cap: i64,
-    /// What it would be, had the user set none.
+    /// The limit without the user's own.
     pub server_cap: i64,
     pub today: Date,
-    /// The last [`SHOWN_DAYS`] days, the oldest first, those without a call too.
+    /// The last [`SHOWN_DAYS`] days, oldest first, including days without calls.
     pub days: Vec<DaySpend>,
 }
 
@@ -73,7 +72,7 @@ impl Chat {
     pub async fn save(&self, user: UserId, change: ChatChange<'_>) -> Result<(), ChatError> {
         let (mut wanted, _) = self.settings(user).await?;
         wanted.own_enabled = change.own_enabled;
-        // A form whose endpoint is neither used nor filled in changes only the switch.
+        // If the endpoint is neither used nor filled in, the form changes only the switch.
         if change.own_enabled || !change.form.url.trim().is_empty() {
             let wish = ChatWish::parse(&change.form, Some(&wanted.own))?;
             wanted.own = self.kept(wish, own_key(user), &wanted.own)?;
@@ -81,7 +80,7 @@ impl Chat {
         self.save_settings(user, &wanted).await
     }
 
-    /// Forgets the user's own endpoint, its key with it.
+    /// Deletes the user's own endpoint and its key.
     pub async fn remove(&self, user: UserId) -> Result<(), ChatError> {
         let (kept, _) = self.settings(user).await?;
         let wanted = ChatSettings {
@@ -92,7 +91,7 @@ impl Chat {
         self.save_settings(user, &wanted).await
     }
 
-    /// Switches chat off (no model reads anything of this user's) or on again.
+    /// Switches chat off (no model reads anything of this user) or on.
     pub async fn set_enabled(&self, user: UserId, enabled: bool) -> Result<(), ChatError> {
         let (kept, _) = self.settings(user).await?;
         self.save_settings(user, &ChatSettings { enabled, ..kept })
@@ -123,7 +122,7 @@ impl Chat {
         Ok(tx.commit().await?)
     }
 
-    /// Asks the endpoint that the form names, and keeps nothing.
+    /// Tests the endpoint in the form, and saves nothing.
     pub async fn test_own(
         &self,
         user: UserId,
@@ -137,7 +136,7 @@ impl Chat {
         Ok(self.0.model.test(&endpoint).await?)
     }
 
-    /// Saves the model for everybody; an empty URL means none.
+    /// Saves the model for all users; an empty URL means none.
     pub async fn save_system(&self, form: &ChatForm<'_>, cap: &str) -> Result<(), ChatError> {
         let kept = self.system().await?;
         let daily_token_cap = match cap.trim() {
@@ -174,7 +173,7 @@ impl Chat {
         Ok(self.0.model.test(&endpoint).await?)
     }
 
-    /// As it is to be kept: its key sealed.
+    /// The provider to be stored, with its key sealed.
     fn kept(
         &self,
         wish: ChatWish,
@@ -192,7 +191,7 @@ impl Chat {
         })
     }
 
-    /// As it is to be called: its key in clear.
+    /// The endpoint to be called, with its key in clear.
     fn wished(
         &self,
         wish: ChatWish,

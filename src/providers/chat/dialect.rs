@@ -1,6 +1,6 @@
-//! In what endpoints of one form differ: whether they hold a model to a schema, and
-//! how they want to be told of limits. A server is asked in the usual way first; what
-//! it refuses is left out from then on, and remembered for its address and model.
+//! Differences between endpoints with the same API: whether they enforce a schema, and how they name limits.
+//! A server is first asked in the usual way; a parameter that it refuses is left out from then on, and
+//! remembered by address and model.
 
 use std::hash::{BuildHasher, RandomState};
 use std::num::NonZeroUsize;
@@ -12,14 +12,14 @@ use super::model::{ChatEndpoint, ChatRequest};
 use crate::providers::client::Answer;
 use crate::providers::{ProviderError, wire};
 
-/// Remembered for this many addresses and models.
+/// Maximum remembered pairs of address and model.
 const KNOWN_MAX: NonZeroUsize = NonZeroUsize::new(1_000).expect("is not zero");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Dialect {
     pub(super) knows_schema: bool,
     pub(super) knows_temperature: bool,
-    /// OpenAI's newer models say `max_completion_tokens`.
+    /// OpenAI's newer models require `max_completion_tokens`.
     pub(super) says_completion_tokens: bool,
 }
 
@@ -34,7 +34,7 @@ impl Default for Dialect {
 }
 
 impl Dialect {
-    /// How to ask again after this refusal; `None`: that would change nothing.
+    /// The dialect for a retry after this refusal; `None`: a retry would not help.
     pub(super) fn after(
         self,
         error: &ProviderError,
@@ -64,7 +64,7 @@ impl Dialect {
     }
 }
 
-/// What was learned, by a hash of address and model: whose account is erased leaves neither here.
+/// What was learned, keyed by a hash of address and model, so that an erased account leaves neither here.
 pub(super) struct Dialects {
     known: Mutex<LruCache<u64, Dialect>>,
     hasher: RandomState,
@@ -85,7 +85,7 @@ impl Dialects {
         known.unwrap_or_default()
     }
 
-    /// Only what worked is remembered.
+    /// Called only after a success.
     pub(super) fn learn(&self, endpoint: &ChatEndpoint, dialect: Dialect) {
         if dialect != Dialect::default() {
             self.lock().put(self.key(endpoint), dialect);

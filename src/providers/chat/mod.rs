@@ -1,6 +1,6 @@
-//! The chat backend: which model answers in words for a user, and what it may
-//! spend on them. A call is reserved, made and settled; no connection is held while
-//! it runs. It is apart from embedding: nothing here changes a vector.
+//! The chat backend: which model answers for a user, and how many tokens it may use. A call is reserved, made
+//! and settled, and holds no connection while it runs. Independent of embedding: nothing here changes a
+//! vector.
 
 mod change;
 mod dialect;
@@ -31,13 +31,14 @@ use crate::db::{self, Db, UserId};
 use crate::input::Invalid;
 use crate::seal::{Bound, SealError, Sealer};
 
-/// Tokens a user and day, where nobody has set another cap.
+/// Default tokens per user and day.
 pub const DAILY_TOKEN_CAP: i64 = 200_000;
-/// What a caller with nobody waiting gives a call.
+/// Deadline of a call that nobody waits for.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(120);
-/// *Test* has this long: a model may have to be loaded first.
+/// Deadline of *Test*: a model may have to be loaded first.
 pub const TEST_TIMEOUT: Duration = Duration::from_secs(60);
-/// Of an answer: a token, in whatever script and as JSON writes it, seldom takes a tenth of this.
+/// Maximum bytes of an answer per token; ten times what a token usually takes in any script, even
+/// JSON-escaped.
 const TOKEN_BYTES_MAX: usize = 128;
 /// For estimates.
 pub const CHARS_A_TOKEN: u64 = 4;
@@ -63,12 +64,12 @@ pub enum ChatError {
 }
 
 impl ChatError {
-    /// The account was erased while work on it was under way.
+    /// The account was erased in the meantime.
     pub fn is_of_a_gone_user(&self) -> bool {
         matches!(self, Self::Database(error) if db::is_of_a_gone_user(error))
     }
 
-    /// Stable; programs rely on it.
+    /// Stable; clients rely on it.
     pub fn code(&self) -> &'static str {
         match self {
             Self::NoProvider => "no_chat_provider",
@@ -86,13 +87,13 @@ impl ChatError {
 pub struct EffectiveChat {
     pub endpoint: ChatEndpoint,
     pub who: Who,
-    /// Tokens a day.
+    /// Tokens per day.
     pub cap: i64,
-    /// Of these for what it was asked for.
+    /// Tokens per day for this purpose.
     pub purpose_cap: i64,
 }
 
-/// Cheap to clone; one is made at the start.
+/// Cheap to clone; created once at the start.
 #[derive(Clone)]
 pub struct Chat(Arc<Inner>);
 
@@ -113,8 +114,8 @@ impl Chat {
         }))
     }
 
-    /// Who answers for this user, by what is configured and never by what is healthy
-    /// right now. `None`: switched off, as a whole or for this, or nothing is set.
+    /// The effective provider of this user, which depends on the configuration, never on its health. `None`
+    /// if it is switched off, entirely or for this purpose, or nothing is configured.
     pub async fn effective(
         &self,
         user: UserId,
@@ -143,14 +144,14 @@ impl Chat {
         }))
     }
 
-    /// What the user has set, and who answers by that; nothing is opened for it.
+    /// The user's settings and the effective provider. Opens no key.
     pub async fn chosen(&self, user: UserId) -> Result<(ChatSettings, Effective), ChatError> {
         let (own, system) = self.settings(user).await?;
         let effective = Effective::of(&own, &system);
         Ok((own, effective))
     }
 
-    /// One answer of the user's model, within the user's cap.
+    /// One answer of the user's model, within the user's limits.
     pub async fn complete(
         &self,
         user: UserId,
@@ -163,7 +164,7 @@ impl Chat {
         let spent = Spent::of(&answer, request);
         let settled = self.settle(user, &reservation, spent).await;
         match (answer, settled) {
-            // It was paid for: whoever asked gets it, even if the books are behind.
+            // The call was paid for: the caller gets its answer even if it could not be settled.
             (Ok(completion), Err(error)) if !error.is_of_a_gone_user() => {
                 tracing::warn!("what a chat call cost could not be written down");
                 Ok(completion)
@@ -205,7 +206,7 @@ impl Chat {
         Ok(tx.commit().await?)
     }
 
-    /// What the user has set, and what is set for everybody.
+    /// The user's settings and the system's.
     async fn settings(&self, user: UserId) -> Result<(ChatSettings, SystemChat), sqlx::Error> {
         let mut tx = self.0.db.as_user(user).await?;
         let own = settings::store::find_settings(&mut tx, user).await?;
@@ -218,7 +219,7 @@ impl Chat {
         settings::store::find_system(&mut conn).await
     }
 
-    /// With its key opened.
+    /// The endpoint, with its key opened.
     fn endpoint(
         &self,
         provider: &ChatProvider,

@@ -1,6 +1,5 @@
-//! A question to a chat model and its answer: one client per wire format over
-//! the same HTTP, policy and bounds as embeddings have. What is asked and what is
-//! answered is never written to a log, an error or a figure.
+//! A prompt to a chat model and its answer: one client per wire format, with the same HTTP client, policy and
+//! limits as embeddings. Prompts and answers never enter a log, an error or a metric.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,20 +18,20 @@ use crate::metrics;
 use crate::providers::client::{AROUND_BYTES_MAX, Http, Target};
 use crate::providers::{EndpointUrl, ProviderError, ProviderType, Reach, SecretKey};
 
-/// All that a call needs.
+/// Everything that a call needs.
 #[derive(Clone, Debug)]
 pub struct ChatEndpoint {
-    /// `Ollama`, or one that speaks OpenAI's form.
+    /// `Ollama`, or one with OpenAI's API.
     pub provider_type: ProviderType,
     pub url: EndpointUrl,
-    /// Empty where the server has but one.
+    /// Empty if the server has only one.
     pub model: String,
     pub key: Option<SecretKey>,
     pub reach: Reach,
 }
 
 impl ChatEndpoint {
-    /// For an answer of so many tokens.
+    /// The HTTP target for an answer of up to `max_tokens` tokens.
     pub(super) fn target(&self, max_tokens: u32) -> Target<'_> {
         let tokens = usize::try_from(max_tokens).unwrap_or(usize::MAX);
         let answer_bytes = tokens.saturating_mul(TOKEN_BYTES_MAX);
@@ -75,7 +74,7 @@ impl ChatMessage {
     }
 }
 
-/// Shows how long it is, and nothing of what it says.
+/// Shows its length, not its content.
 impl fmt::Debug for ChatMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let chars = self.content.chars().count();
@@ -87,58 +86,58 @@ impl fmt::Debug for ChatMessage {
 pub struct ChatRequest<'a> {
     pub purpose: ChatPurpose,
     pub messages: &'a [ChatMessage],
-    /// What the answer is to be, where the server can hold a model to it. OpenAI wants
-    /// every property required and `additionalProperties: false`.
+    /// The JSON schema of the answer, for servers that enforce one. OpenAI requires every property to be
+    /// required and `additionalProperties: false`.
     pub schema: Option<&'a Value>,
-    /// Of the answer.
+    /// Limit of the answer.
     pub max_tokens: u32,
     /// 0 to 2
     pub temperature: f32,
-    /// For the whole call, however often it has to be put anew.
+    /// For the whole call, including retries.
     pub deadline: Duration,
 }
 
 impl ChatRequest<'_> {
-    /// Of what is asked, at [`CHARS_A_TOKEN`].
+    /// Tokens of the prompt, estimated by [`CHARS_A_TOKEN`].
     pub fn estimated_tokens_in(&self) -> u64 {
         let texts = self.messages.iter().map(|m| estimated_tokens(&m.content));
         texts.sum()
     }
 
-    /// As many as the call can come to: what is reserved before it.
+    /// The maximum tokens of the call, which are reserved before it.
     pub fn estimated_tokens_max(&self) -> u64 {
         self.estimated_tokens_in() + u64::from(self.max_tokens)
     }
 
-    /// Of what is asked: where a token is a byte or two, characters say too little.
+    /// Bytes of the prompt: where a token is one or two bytes, characters underestimate.
     pub(super) fn bytes(&self) -> usize {
         self.messages.iter().map(|m| m.content.len()).sum()
     }
 }
 
-/// Four characters count as one.
+/// Estimates four characters per token.
 pub fn estimated_tokens(text: &str) -> u64 {
     let chars = u64::try_from(text.chars().count()).unwrap_or(u64::MAX);
     chars.div_ceil(CHARS_A_TOKEN)
 }
 
-/// What a model said.
+/// A model's answer.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Completion {
     pub text: String,
     pub tokens_in: u64,
     pub tokens_out: u64,
-    /// The server did not say; four characters count as a token.
+    /// The server did not report tokens; estimated at four characters each.
     pub are_tokens_estimated: bool,
-    /// As the endpoint calls it.
+    /// The name that the endpoint returns.
     pub model: Option<String>,
-    /// `max_tokens` ended it.
+    /// It was cut off by `max_tokens`.
     pub is_cut_off: bool,
-    /// The server took the schema that was asked for; whether it kept to it, the text shows.
+    /// The server accepted the schema; it may not have followed it.
     pub has_schema: bool,
 }
 
-/// Shows how much was said, and nothing of it.
+/// Shows lengths, not the content.
 impl fmt::Debug for Completion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Completion")
@@ -168,7 +167,7 @@ impl Completion {
     }
 }
 
-/// Calls any chat endpoint. Clones share connections and what was learned of endpoints.
+/// Calls any chat endpoint. Clones share connections and known dialects.
 #[derive(Clone)]
 pub struct ChatModel(Arc<Shared>);
 
@@ -185,7 +184,7 @@ impl ChatModel {
         }))
     }
 
-    /// One answer. A server that refuses the schema is asked again without.
+    /// One answer. If the server refuses a parameter, the call is retried without it.
     pub async fn complete(
         &self,
         endpoint: &ChatEndpoint,
@@ -237,10 +236,10 @@ impl ChatModel {
         }
     }
 
-    /// Asks a tiny question of our own, and says what the endpoint is like. Takes at
-    /// most [`TEST_TIMEOUT`].
+    /// Sends a tiny prompt of our own, and reports what the endpoint supports. Takes at most
+    /// [`TEST_TIMEOUT`].
     pub async fn test(&self, endpoint: &ChatEndpoint) -> Result<ChatReport, ProviderError> {
-        // What it refused once it may take by now.
+        // The server may have changed since it was last refused.
         self.0.dialects.forget(endpoint);
         let schema = report::schema();
         let messages = report::question();

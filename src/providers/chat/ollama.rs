@@ -1,6 +1,5 @@
-//! Ollama's `/api/chat`. Left to itself it reads a few thousand tokens and drops
-//! what came first without a word, so it is told how much there is to read: in few
-//! sizes, because it loads the model anew for each.
+//! Ollama's `/api/chat`. By default it reads only a few thousand tokens and silently drops the beginning, so
+//! the context size is set explicitly: to one of a few sizes, since it reloads the model for each.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -12,12 +11,12 @@ use super::wire::{self, Said};
 use crate::providers::client::{Answer, Http};
 use crate::providers::{EndpointUrl, ProviderError};
 
-/// Tokens of question and answer together, at least and at most.
+/// Minimum and maximum tokens of prompt and answer together.
 const CONTEXT_MIN: u64 = 4_096;
 const CONTEXT_MAX: u64 = 131_072;
-/// A token is at least so many bytes, in whatever script.
+/// Lower bound of bytes per token, in any script.
 const BYTES_A_TOKEN: u64 = 3;
-/// What stands around the messages.
+/// Tokens of the template around the messages.
 const TEMPLATE_TOKENS: u64 = 256;
 
 #[derive(Serialize)]
@@ -38,7 +37,7 @@ struct Options {
     temperature: Option<f32>,
 }
 
-/// The answer, and what it says.
+/// The raw answer, and its parsed content.
 pub(super) async fn ask(
     http: &Http,
     endpoint: &ChatEndpoint,
@@ -72,7 +71,7 @@ fn context(bytes: usize, max_tokens: u32) -> u64 {
     needed.next_power_of_two().clamp(CONTEXT_MIN, CONTEXT_MAX)
 }
 
-/// Whether the address ends before `/api`, with it or with `/api/chat`.
+/// Accepts a base address, one that ends in `/api`, or one that ends in `/api/chat`.
 fn chat_url(url: &EndpointUrl) -> Url {
     let path = url.path();
     let base = path.strip_suffix("/chat").unwrap_or(path);

@@ -1,5 +1,5 @@
-//! OpenAI's `/v1/chat/completions`, which llama.cpp, vLLM and LM Studio speak too.
-//! The schema goes as `response_format`; llama.cpp makes a grammar of it.
+//! OpenAI's `/v1/chat/completions`, which llama.cpp, vLLM and LM Studio also implement. The schema is sent as
+//! `response_format`; llama.cpp compiles it to a grammar.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -40,7 +40,7 @@ struct JsonSchema<'a> {
     schema: &'a Value,
 }
 
-/// The answer, and what it says.
+/// The raw answer, and its parsed content.
 pub(super) async fn ask(
     http: &Http,
     endpoint: &ChatEndpoint,
@@ -75,7 +75,7 @@ pub(super) async fn ask(
     Ok((answer, said))
 }
 
-/// `…/chat/completions` as it is, `…/v1` with `/chat/completions`, all else with
+/// `…/chat/completions` unchanged, `…/v1` with `/chat/completions`, anything else with
 /// `/v1/chat/completions`.
 fn completions_url(url: &EndpointUrl) -> Url {
     let path = url.path();

@@ -1,5 +1,5 @@
-//! What a chat model is called for, and what a user lets it be called for: each purpose with a switch and a share of the
-//! day's cap.
+//! The purposes of chat calls, and what a user allows: for each purpose a switch and a share of the daily
+//! limit.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use crate::input::Invalid;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChatPurpose {
-    /// Sessions are read for memories; what they were about is told in the same answer.
+    /// Extracting memories and episodes from sessions, in one answer.
     Facts,
-    /// Memories are read at night for what they name.
+    /// Reading memories for entities at night.
     Enrichment,
     Summary,
-    /// What a week was about.
+    /// The weekly reflection.
     Reflection,
-    /// What lasts of several sessions, and which memories belong together.
+    /// What lasts of several sessions, and which memories to merge.
     Dreaming,
     Evaluation,
 }
@@ -32,7 +32,7 @@ impl ChatPurpose {
         Self::Evaluation,
     ];
 
-    /// As rows, figures and forms name it.
+    /// The name in rows, metrics and forms.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Facts => "facts",
@@ -44,7 +44,7 @@ impl ChatPurpose {
         }
     }
 
-    /// `None`: a row of before purposes were told apart.
+    /// `None`: a row from before purposes were recorded.
     pub fn from_column(text: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -52,16 +52,16 @@ impl ChatPurpose {
     }
 }
 
-/// What a user lets the model do for one purpose.
+/// What a user allows the model for one purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Allowance {
     pub is_on: bool,
-    /// Of the day's cap, 1 to 100 percent.
+    /// Percentage of the daily limit, 1 to 100.
     pub share: i64,
 }
 
 impl Allowance {
-    /// Tokens a day.
+    /// Tokens per day.
     pub fn cap(self, cap: i64) -> i64 {
         let of_cap = i128::from(cap) * i128::from(self.share) / 100;
         i64::try_from(of_cap).unwrap_or(cap)
@@ -77,7 +77,7 @@ impl Default for Allowance {
     }
 }
 
-/// Of each purpose; what is not in it is as the default.
+/// By purpose; a missing one has the default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allowances(BTreeMap<ChatPurpose, Allowance>);
 
@@ -92,7 +92,7 @@ impl Allowances {
         self
     }
 
-    /// As the column has it.
+    /// Parses the column.
     pub(super) fn from_column(column: &Value) -> Self {
         let of = |purpose: ChatPurpose| {
             let found = column.get(purpose.as_str())?;
@@ -114,7 +114,7 @@ impl Allowances {
         Value::Object(self.0.iter().map(of).collect())
     }
 
-    /// As a form has them: `on_…` and `share_…` of each purpose, which may be empty: all of it.
+    /// Parses a form: `on_…` and `share_…` for each purpose; an empty share means 100 %.
     ///
     /// # Errors
     /// [`Invalid`] naming the field.
@@ -129,7 +129,7 @@ impl Allowances {
         parsed.map(Self)
     }
 
-    /// Each that is on holds one call at least.
+    /// Checks that the share of each enabled purpose allows at least one call.
     pub(super) fn check(&self, cap: i64) -> Result<(), Invalid> {
         let mut all = self.0.iter();
         match all.find(|(_, one)| one.is_on && one.cap(cap) < CAP_TOKENS_MIN) {

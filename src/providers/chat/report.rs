@@ -1,5 +1,5 @@
-//! What *Test* tells about a chat endpoint: it is asked one tiny question, whose
-//! answer is to follow a schema. Nothing of a user's own is ever sent.
+//! The report of *Test* for a chat endpoint, which is sent one tiny prompt whose answer should follow a
+//! schema. User content is never sent.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use serde_json::{Value, json};
 
 use super::model::{ChatMessage, Completion};
 
-/// Enough for the answer, and little enough for a slow machine.
+/// Enough for the answer, and fast on a slow machine.
 pub(super) const TOKENS_MAX: u32 = 64;
 
-/// What an endpoint is like.
+/// What an endpoint supports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatReport {
-    /// The model that the endpoint says it is.
+    /// The model name that the endpoint returns.
     pub model: Option<String>,
     pub latency: Duration,
-    /// The answer is JSON of the schema that was asked for.
+    /// The answer is JSON that follows the schema.
     pub is_schema_honoured: bool,
-    /// It was not done when its tokens were used up: it may think before it answers.
+    /// It was cut off by the token limit; it may be a reasoning model.
     pub is_cut_off: bool,
     pub tokens_in: u64,
     pub tokens_out: u64,

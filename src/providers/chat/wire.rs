@@ -1,5 +1,5 @@
-//! Reading what chat endpoints answer, and turning their refusals into ours. What
-//! they say is read for a hint and never repeated.
+//! Parses the answers of chat endpoints, and maps their refusals to our errors. Error texts are searched for
+//! hints and never repeated.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use crate::providers::client::Answer;
 use crate::providers::{NotChat, ProviderError, models, wire};
 
-/// How servers say that a model of theirs is for something else.
+/// How servers say that a model is not a chat model.
 const NO_CHAT_MODEL: [&str; 4] = [
     "not a chat model",
     "does not support chat",
@@ -18,7 +18,7 @@ const NO_CHAT_MODEL: [&str; 4] = [
     "not supported in the v1/chat/completions",
 ];
 
-/// What a model said, and what the server said of it.
+/// A model's text, and the server's metadata.
 pub(super) struct Said {
     pub(super) text: String,
     pub(super) tokens_in: Option<u64>,
@@ -45,7 +45,7 @@ struct Message {
     content: Option<Content>,
 }
 
-/// A text, or parts of one.
+/// A text, or a list of its parts.
 struct Content(String);
 
 impl<'de> Deserialize<'de> for Content {
@@ -96,7 +96,7 @@ struct Ollama {
     eval_count: Option<u64>,
 }
 
-/// Some gateways say with status 200 that what is behind them failed.
+/// Some gateways report an upstream failure with status 200.
 #[derive(Deserialize)]
 struct Failure<'a> {
     #[serde(borrow)]
@@ -135,7 +135,7 @@ pub(super) fn ollama(answer: &Answer) -> Result<Said, ProviderError> {
     })
 }
 
-/// A model that thinks first may have used up its tokens before it said a word.
+/// A reasoning model may use up its tokens before it answers.
 fn text(message: Message, is_cut_off: bool) -> Result<String, ProviderError> {
     match message.content {
         Some(Content(text)) => Ok(text),

@@ -1,5 +1,4 @@
-//! The endpoint forms, parsed: every limit of what may be set stands here, and
-//! a wrong value gets one sentence beside its field.
+//! Parses the endpoint forms: all limits are here, and an invalid value gets one sentence beside its field.
 
 use super::ProviderSettings;
 use crate::input::{Invalid, check_text};
@@ -10,7 +9,7 @@ const PREFIX_CHARS_MAX: usize = 500;
 const KEY_CHARS_MAX: usize = 4_000;
 const DIMENSIONS_MAX: i32 = MAX_DIMENSIONS as i32;
 
-/// The presets of the form, each by a name that the presets know.
+/// The presets of the form, each with a model name that [`presets`] knows.
 const PRESETS: [(&str, &str); 6] = [
     ("minilm", "all-minilm-l6-v2"),
     ("e5", "e5-base-v2"),
@@ -20,12 +19,12 @@ const PRESETS: [(&str, &str); 6] = [
     ("none", ""),
 ];
 
-/// How fast pending items are sent (Navi: 8 at a time with 2 s between).
+/// How fast pending items are sent (Navi: 8 at a time with pauses of 2 s).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// Texts a call, 1 to 256.
+    /// Texts per call, 1 to 256.
     pub batch_size: i32,
-    /// Calls at once, 1 to 8.
+    /// Concurrent calls, 1 to 8.
     pub concurrency: i32,
     /// Between two calls, 0 to 60,000 ms.
     pub pause_ms: i32,
@@ -41,8 +40,7 @@ impl Default for Pace {
     }
 }
 
-/// The fields of a form about an endpoint, as they were posted.
-/// It holds a key, so it has no `Debug`.
+/// The fields of an endpoint form, as posted. It holds a key, so it has no `Debug`.
 #[derive(Clone, Copy, Default)]
 pub struct EndpointForm<'a> {
     pub provider_type: &'a str,
@@ -60,7 +58,7 @@ pub struct EndpointForm<'a> {
     pub pause_ms: &'a str,
 }
 
-/// What becomes of the key that is kept.
+/// What happens to the stored key.
 #[derive(Clone, PartialEq, Eq)]
 pub enum KeyWish {
     Keep,
@@ -68,7 +66,7 @@ pub enum KeyWish {
     Replace(String),
 }
 
-/// The form, parsed; the key still apart, because it is not sealed yet.
+/// The parsed form; the key is separate, since it is not sealed yet.
 #[derive(Clone, PartialEq, Eq)]
 pub struct EndpointWish {
     /// Without a key.
@@ -78,7 +76,7 @@ pub struct EndpointWish {
 }
 
 impl EndpointWish {
-    /// `kept` is what is in force now: its key stays only where the URL stays.
+    /// `kept` is the stored provider: its key is kept only if the URL is unchanged.
     pub fn parse(
         form: EndpointForm<'_>,
         provider_type: ProviderType,
@@ -119,7 +117,7 @@ impl EndpointWish {
 }
 
 impl EndpointWish {
-    /// Before a query, and before a document.
+    /// The prefixes of a query and of a document.
     pub fn prefixes(&self) -> (String, String) {
         (
             self.settings.query_prefix.clone(),
@@ -128,7 +126,7 @@ impl EndpointWish {
     }
 }
 
-/// A model's name; empty only where a server has but one.
+/// Parses a model's name; empty only if the server has only one model.
 pub(in crate::providers) fn parse_model<'a>(
     model: &'a str,
     provider_type: ProviderType,
@@ -147,8 +145,7 @@ pub(in crate::providers) fn parse_model<'a>(
     Ok(model)
 }
 
-/// What is typed; else what the chosen preset gives; else what the model is
-/// known to want.
+/// The entered prefixes, or those of the chosen preset, or those known for the model.
 fn prefixes(model: &str, form: &EndpointForm<'_>) -> Result<(String, String), Invalid> {
     if !form.query_prefix.is_empty() || !form.document_prefix.is_empty() {
         return Ok((
@@ -179,8 +176,7 @@ fn of_model(name: &str) -> (String, String) {
         .unwrap_or_default()
 }
 
-/// The choice that gives these prefixes, as the form shows it, and the prefixes
-/// it does not give.
+/// The preset that gives these prefixes, or the prefixes themselves if none does.
 pub fn preset_of(settings: &ProviderSettings) -> (&'static str, String, String) {
     let prefixes = (
         settings.query_prefix.clone(),
@@ -189,7 +185,7 @@ pub fn preset_of(settings: &ProviderSettings) -> (&'static str, String, String) 
     if of_model(&settings.model) == prefixes {
         return ("", String::new(), String::new());
     }
-    // The last first: of those that want no prefix it says so best.
+    // Searched from the end: for models without prefixes, the last preset describes that best.
     let preset = PRESETS
         .iter()
         .rev()
@@ -200,13 +196,13 @@ pub fn preset_of(settings: &ProviderSettings) -> (&'static str, String, String) 
     }
 }
 
-/// What is kept of an endpoint, as far as its key is concerned.
+/// The stored endpoint and key that a form may keep.
 pub(in crate::providers) struct KeptKey<'a> {
     pub(in crate::providers) endpoint: &'a str,
     pub(in crate::providers) has_key: bool,
 }
 
-/// A key that is kept stays only where the URL stays.
+/// A stored key is kept only if the URL is unchanged.
 pub(in crate::providers) fn parse_key(
     typed: &str,
     clear_key: bool,
@@ -215,7 +211,7 @@ pub(in crate::providers) fn parse_key(
 ) -> Result<KeyWish, Invalid> {
     check_text("key", typed, KEY_CHARS_MAX)?;
     let key = typed.trim();
-    // What a header can carry.
+    // The characters that a header allows.
     if !key.chars().all(|c| c.is_ascii_graphic()) {
         return Err(Invalid::new(
             "key",
@@ -278,7 +274,7 @@ fn number(
     }
 }
 
-/// What a user's own endpoint may speak.
+/// The APIs that a user's own endpoint may have.
 pub fn parse_own_type(text: &str) -> Result<ProviderType, Invalid> {
     ProviderType::parse("provider_type", text)
         .ok()
@@ -292,7 +288,7 @@ pub fn parse_own_type(text: &str) -> Result<ProviderType, Invalid> {
         })
 }
 
-/// `host:port` of a line of the allow-list.
+/// Parses `host:port` of a line of the allow-list.
 pub fn parse_allowed_endpoint(text: &str) -> Result<(String, u16), Invalid> {
     let refuse = || {
         Invalid::new(

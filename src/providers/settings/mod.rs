@@ -1,6 +1,5 @@
-//! What users and admins set: who turns whose text into vectors, and at what
-//! pace. Read at each use; keys are kept sealed and never leave here in clear
-//! but towards a provider.
+//! Embedding settings of users and admins: whose provider embeds whose texts, and how fast. Read at each use;
+//! keys are stored sealed, and leave in clear only towards a provider.
 
 mod input;
 pub mod store;
@@ -16,21 +15,21 @@ use super::{EndpointUrl, ProviderType, Reach, builtin};
 use crate::db::UserId;
 use crate::seal::Bound;
 
-/// What a space is built with: all that decides how its vectors come out, and
-/// the sealed key that goes with it.
+/// The configuration of a space: everything that determines its vectors, and the sealed key that belongs to
+/// it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProviderSettings {
     pub provider_type: ProviderType,
     /// Empty for the builtin model.
     pub endpoint: String,
     pub model: String,
-    /// What the provider is asked for; `None` takes what it gives.
+    /// The width to request; `None`: the provider's default.
     pub dimensions: Option<i32>,
     pub query_prefix: String,
     pub document_prefix: String,
-    /// Of the user's own endpoint.
+    /// For the user's own endpoint.
     pub sealed_key: Option<Vec<u8>>,
-    /// Of the system's: the key is kept there.
+    /// For the system's endpoint: the key is stored there.
     pub system_provider_id: Option<i64>,
 }
 
@@ -48,8 +47,7 @@ impl ProviderSettings {
         }
     }
 
-    /// Whether vectors of the one may be compared with vectors of the other.
-    /// The prefix of queries is no part of it: it changes no vector that is kept.
+    /// Whether vectors of both are comparable. Ignores the query prefix, which changes no stored vector.
     pub fn makes_the_vectors_of(&self, other: &Self) -> bool {
         let identity = |s: &Self| {
             (
@@ -63,7 +61,7 @@ impl ProviderSettings {
         identity(self) == identity(other)
     }
 
-    /// To recognise settings whose rebuild was cancelled.
+    /// Identifies settings whose rebuild was cancelled.
     pub fn fingerprint(&self) -> String {
         format!(
             "{}|{}|{}|{}|{}",
@@ -76,21 +74,21 @@ impl ProviderSettings {
     }
 }
 
-/// What a user has set and confirmed.
+/// A user's confirmed settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UserSettings {
     /// False: full text only.
     pub enabled: bool,
-    /// The own endpoint is used.
+    /// Use the user's own endpoint.
     pub own_enabled: bool,
     pub own: ProviderSettings,
     pub pace: Pace,
-    /// The fingerprint of what the user cancelled a rebuild towards.
+    /// The fingerprint of the settings whose rebuild the user cancelled.
     pub declined: Option<String>,
 }
 
 impl UserSettings {
-    /// What is in force, unless it is what the user cancelled a rebuild towards.
+    /// The effective settings, unless the user cancelled the rebuild to them.
     pub fn awaited<'a>(&self, effective: &'a Effective) -> Option<&'a ProviderSettings> {
         let settings = effective.settings()?;
         (self.declined.as_deref() != Some(&settings.fingerprint())).then_some(settings)
@@ -113,19 +111,19 @@ impl Default for UserSettings {
     }
 }
 
-/// What an admin has set and confirmed for everybody.
+/// An admin's confirmed settings for all users.
 #[derive(Clone, Debug)]
 pub struct SystemSettings {
     pub builtin_enabled: bool,
-    /// Searches compare texts token by token, where the model gives tokens.
+    /// Searches compare texts token by token, if the model provides token vectors.
     pub late_interaction: bool,
     pub pace: Pace,
-    /// The system's llama.cpp, in force.
+    /// The system's llama.cpp, if it is in force.
     pub provider: Option<ProviderSettings>,
 }
 
-/// A user's effective provider, by what is configured and never by what is
-/// healthy right now: an outage must not start a rebuild (DESIGN §5).
+/// A user's effective provider, which depends on the configuration, never on its health: an outage must not
+/// start a rebuild (DESIGN §5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effective {
     /// Switched off by the user.
@@ -158,7 +156,7 @@ impl Effective {
     }
 }
 
-/// What a user's own key is sealed for.
+/// Binds a user's own key to its row.
 pub fn own_key(user: UserId) -> Bound {
     Bound {
         user_id: user.0,
@@ -166,7 +164,7 @@ pub fn own_key(user: UserId) -> Bound {
     }
 }
 
-/// What a key on its way from Save to Confirm is sealed for.
+/// Binds a key between Save and Confirm to its user.
 pub fn staged_key(user: UserId) -> Bound {
     Bound {
         user_id: user.0,
@@ -174,7 +172,7 @@ pub fn staged_key(user: UserId) -> Bound {
     }
 }
 
-/// What the system's keys are sealed for.
+/// Binds the system's keys to their rows.
 pub const SYSTEM_KEY: Bound = Bound {
     user_id: 0,
     column: "system_providers.sealed_key",

@@ -1,5 +1,4 @@
-//! The statements of settings. What is a user's runs as the app role, what is
-//! the system's as the system role.
+//! The statements of settings. A user's settings run as the app role, the system's as the system role.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -110,7 +109,7 @@ pub async fn find_system_settings(conn: &mut PgConnection) -> Result<SystemSetti
     })
 }
 
-/// Since when the system's provider is in force.
+/// Since when the system's provider has been in force.
 pub async fn find_provider_since(
     conn: &mut PgConnection,
 ) -> Result<Option<OffsetDateTime>, sqlx::Error> {
@@ -119,7 +118,7 @@ pub async fn find_provider_since(
         .await
 }
 
-/// The sealed key of a system provider, in force or not.
+/// The sealed key of a system provider, in force or retired.
 pub async fn find_system_key(
     conn: &mut PgConnection,
     id: i64,
@@ -160,14 +159,14 @@ pub async fn set_late_interaction(
     Ok(())
 }
 
-/// Whether everybody's pages show memories and change none.
+/// Whether the browser's pages are read-only for all users.
 pub async fn is_browser_read_only(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!("SELECT read_only_browser FROM system_settings")
         .fetch_one(conn)
         .await
 }
 
-/// False where it was so before.
+/// False if nothing changed.
 pub async fn set_browser_read_only(
     conn: &mut PgConnection,
     read_only: bool,
@@ -198,7 +197,7 @@ pub async fn set_system_pace(
     Ok(())
 }
 
-/// From now on the system has no provider of its own.
+/// Retires the system's provider.
 pub async fn retire_system_provider(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query!("UPDATE system_providers SET in_force = false WHERE in_force")
         .execute(conn)
@@ -228,7 +227,7 @@ pub async fn insert_system_provider(
     Ok(())
 }
 
-/// What keeps the space: the key and the prefix of queries.
+/// Updates what does not change the space: the key and the query prefix.
 pub async fn update_system_provider(
     conn: &mut PgConnection,
     id: i64,
@@ -290,8 +289,8 @@ pub async fn disallow_endpoint(
     Ok(())
 }
 
-/// Whether loopback and private addresses are this user's to name: an admin's,
-/// or everybody's where the admin allowed this host and port.
+/// Whether this user may use loopback and private addresses: an admin may, and everybody may if an admin
+/// allowed this host and port.
 pub async fn may_reach_private(
     conn: &mut PgConnection,
     user: UserId,

@@ -5,7 +5,7 @@ use time::{Date, Duration, OffsetDateTime};
 
 use crate::db::UserId;
 
-/// A run, or a slice of one.
+/// A run, or one slice of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded<'a> {
     pub user: UserId,
@@ -16,12 +16,12 @@ pub struct Recorded<'a> {
     pub done: i64,
     pub failed: i64,
     pub is_failed: bool,
-    /// Why it failed, or did not do all that it might have.
+    /// Why it failed, or did less than it could.
     pub problem: Option<&'a str>,
 }
 
-/// Into the job's last row of the user where that ended in the same way within the last ten minutes
-/// and began within the hour, so that a stream of adds is no stream of rows.
+/// Adds to the user's last row of the job if it ended the same way within ten minutes and began within the
+/// hour, so that a stream of adds does not become a stream of rows.
 pub async fn record(conn: &mut PgConnection, run: &Recorded<'_>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "WITH last AS (
@@ -64,7 +64,7 @@ pub async fn prune_runs(
 /// A recorded run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastRun {
-    /// [`SERVER`](crate::queue::SERVER) for the server's own.
+    /// [`SERVER`](crate::queue::SERVER) for the server's own jobs.
     pub user: UserId,
     pub job: String,
     pub ended_at: OffsetDateTime,
@@ -75,7 +75,7 @@ pub struct PastRun {
     pub problem: Option<String>,
 }
 
-/// Of all jobs, newest first.
+/// The runs of all jobs, newest first.
 pub async fn list_latest(conn: &mut PgConnection, limit: i64) -> Result<Vec<PastRun>, sqlx::Error> {
     let rows = sqlx::query!(
         "SELECT user_id, job, ended_at, took_ms, outcome, done, failed, problem
@@ -99,7 +99,7 @@ pub async fn list_latest(conn: &mut PgConnection, limit: i64) -> Result<Vec<Past
         .collect())
 }
 
-/// The last run of a job, of whichever user.
+/// The last run of a job, for any user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LastRun {
     pub job: String,
@@ -110,7 +110,7 @@ pub struct LastRun {
     pub failed: i64,
 }
 
-/// A job without a run is not among them.
+/// Omits jobs without a run.
 pub async fn list_last(
     conn: &mut PgConnection,
     jobs: &[String],
@@ -127,7 +127,7 @@ pub async fn list_last(
     .await
 }
 
-/// Runs of all jobs that ended on one day (UTC); slices are counted each.
+/// The runs of all jobs that ended on one day (UTC), counted by slice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DayRuns {
     pub day: Date,
@@ -135,7 +135,7 @@ pub struct DayRuns {
     pub failed: i64,
 }
 
-/// A day without a run is not among them.
+/// Omits days without a run.
 pub async fn count_by_day(
     conn: &mut PgConnection,
     since: OffsetDateTime,

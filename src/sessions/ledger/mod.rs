@@ -1,11 +1,11 @@
-//! The ledger: one row for each stretch of a session that was completed, and how the
-//! reading of it ended. Whoever reads begins an attempt first, and names it when it ends, so that
-//! a reader who comes late writes nothing. No words are in it, but what an agent itself says a stretch was about.
+//! The ledger: one row per stretch of a session to be read, and how reading it ended. A reader first begins
+//! an attempt, and names it at the end, so that a late reader writes nothing. It contains no text, except an
+//! agent's own summary of a stretch.
 
 mod store;
 
 pub use store::{
-    Handed, Progress, Unread, claim, find_handed as handed_of, find_progress as progress_of,
+    AgentInput, Progress, Unread, claim, find_handed as handed_of, find_progress as progress_of,
     finish, is_ours, set_noted as note_noted, set_summary as note_summary,
 };
 
@@ -19,13 +19,13 @@ use crate::queue;
 
 const MESSAGES_A_PAGE: i64 = 500;
 
-/// Who has something due at this moment. As the system role: ids alone.
+/// Users with stretches that are due. As the system role: ids only.
 pub async fn users_due(db: &Db, now: OffsetDateTime) -> Result<Vec<UserId>, sqlx::Error> {
     store::list_users_due(&mut *db.system_connection().await?, now).await
 }
 
-/// What comes next of a user, and when it may be read: longest due first. Of a session only what
-/// comes first and was not read yet is due.
+/// A user's next stretch and when it may be read, longest due first. Within a session, only the first unread
+/// stretch is due.
 pub async fn next_due(
     db: &Db,
     user: UserId,
@@ -45,8 +45,8 @@ pub async fn unread_of(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Unr
     Ok(unread)
 }
 
-/// Its person wants a stretch that failed or was skipped read again, now. False where there is
-/// none that begins there, or somebody is at it.
+/// Makes a failed or skipped stretch due now, on the person's request. False if none begins there, or it is
+/// being read.
 pub async fn read_again(
     db: &Db,
     user: UserId,
@@ -61,8 +61,8 @@ pub async fn read_again(
     Ok(is_due)
 }
 
-/// Writes how a reading ended that came as far as `read_to`: the row covers no more than that, and
-/// the rest is a row of its own. `endings`: of both. False where another attempt has been begun.
+/// Records a reading that ended at `read_to`: the row is shortened to it, and the rest becomes a row of its
+/// own. `endings`: of both. False if another attempt has begun.
 pub async fn finish_in_part(
     conn: &mut PgConnection,
     user: UserId,
@@ -78,7 +78,7 @@ pub async fn finish_in_part(
     Ok(true)
 }
 
-/// The row, in a transaction that knows its user.
+/// The row, in a transaction that has set the user.
 pub async fn find_extraction(
     conn: &mut PgConnection,
     user: UserId,
@@ -87,8 +87,8 @@ pub async fn find_extraction(
     store::find(conn, user, extraction).await
 }
 
-/// What there is to read for a row, in the order in which it was said, a page at a time: those
-/// after the position `after` (0 at first). Nothing is left when the page is empty.
+/// The messages of a row in order, page by page: those after position `after` (0 at first). An empty page
+/// ends it.
 pub async fn messages_of(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,5 +1,5 @@
-//! The statements of the ledger. All run as the app role in a transaction that knows
-//! its user, but [`list_users_due`], which sees ids alone.
+//! The statements of the ledger. All run as the app role in a transaction that has set the user, except
+//! [`list_users_due`], which sees ids only.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use crate::db::UserId;
 use crate::sessions::model::{Counts, Due, Ending, Extraction, ExtractionId, Outcome, SessionId};
 
-/// As the system role: who has something due, of users who can sign in.
+/// As the system role: users with stretches that are due, without disabled users.
 pub async fn list_users_due(
     conn: &mut PgConnection,
     now: OffsetDateTime,
@@ -26,7 +26,7 @@ pub async fn list_users_due(
     Ok(users.into_iter().map(UserId).collect())
 }
 
-/// What comes next, and when; nothing of a user who cannot sign in.
+/// The next stretch and when it is due; none for a disabled user.
 pub async fn find_next_due(
     conn: &mut PgConnection,
     user: UserId,
@@ -50,16 +50,16 @@ pub async fn find_next_due(
     }))
 }
 
-/// Stretches that wait, those that will be tried again among them.
+/// Stretches that wait, including those to be retried.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unread {
-    /// Of the first 10,000.
+    /// Counted up to 10,000.
     pub stretches: i64,
     /// One of them is being read.
     pub is_read: bool,
-    /// Why the one that comes next was not read before: a clause for people.
+    /// Why the next one was not read yet: a clause for people.
     pub reason: Option<String>,
-    /// When that is; `None` where something can be read now.
+    /// When it is due; `None` if something is due now.
     pub next_at: Option<OffsetDateTime>,
 }
 
@@ -143,7 +143,7 @@ impl From<Row> for Extraction {
     }
 }
 
-/// Begins an attempt, if the row is due. Of one session nothing is begun before what came earlier in it has had its turn.
+/// Begins an attempt if the row is due. Within a session, earlier stretches come first.
 pub async fn claim(
     conn: &mut PgConnection,
     user: UserId,
@@ -168,7 +168,7 @@ pub async fn claim(
     Ok(row.fetch_optional(conn).await?.map(Extraction::from))
 }
 
-/// Due now, whenever it would have been, if it failed or was skipped and is in nobody's hands.
+/// Makes a failed or skipped row due now, unless it is being read.
 pub async fn make_due(
     conn: &mut PgConnection,
     user: UserId,
@@ -190,7 +190,7 @@ pub async fn make_due(
     Ok(done.rows_affected() == 1)
 }
 
-/// False where another attempt has been begun since.
+/// False if another attempt has begun since.
 pub async fn is_ours(
     conn: &mut PgConnection,
     user: UserId,
@@ -207,8 +207,8 @@ pub async fn is_ours(
     .await
 }
 
-/// Writes how this attempt ended. False where another attempt has been begun since: what
-/// comes late writes nothing. One that was skipped does not count as an attempt.
+/// Records how this attempt ended. False if another attempt has begun since, so that a late reader writes
+/// nothing. A skipped one does not count as an attempt.
 pub async fn finish(
     conn: &mut PgConnection,
     user: UserId,
@@ -248,7 +248,7 @@ pub async fn finish(
     Ok(done.rows_affected() == 1)
 }
 
-/// The row covers what was read to this position, and another the rest, which ended so.
+/// Shortens the row to what was read, and inserts another for the rest, with the ending `rest`.
 pub async fn split(
     conn: &mut PgConnection,
     user: UserId,
@@ -336,14 +336,14 @@ pub async fn list_newest(
     Ok(rows.into_iter().map(Extraction::from).collect())
 }
 
-/// What an agent says of a stretch.
+/// What an agent sends about a stretch.
 #[derive(Clone, Debug, Default)]
-pub struct Handed {
+pub struct AgentInput {
     /// What it was about.
     pub summary: Option<String>,
-    /// Why it is read before its turn.
+    /// The reason, if the agent flushed it.
     pub flush: Option<String>,
-    /// What was kept stands in the day's note.
+    /// The daily note contains it already.
     pub is_noted: bool,
 }
 
@@ -351,9 +351,9 @@ pub async fn find_handed(
     conn: &mut PgConnection,
     user: UserId,
     extraction: ExtractionId,
-) -> Result<Handed, sqlx::Error> {
+) -> Result<AgentInput, sqlx::Error> {
     let handed = sqlx::query_as!(
-        Handed,
+        AgentInput,
         r#"SELECT summary, flush, noted_at IS NOT NULL AS "is_noted!" FROM session_extractions
            WHERE user_id = $1 AND id = $2"#,
         user.0,
@@ -379,12 +379,12 @@ pub async fn set_noted(
     Ok(())
 }
 
-/// How far the reading of a session is.
+/// How far the reading of a session has come.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
-    /// Rows up to a message that wait, or are being read.
+    /// Rows up to a message that wait or are being read.
     pub unread: i64,
-    /// When what was kept of the newest was put into the day's note.
+    /// When the newest was added to the daily note.
     pub noted_at: Option<OffsetDateTime>,
 }
 
@@ -407,7 +407,7 @@ pub async fn find_progress(
     .await
 }
 
-/// Of the stretch that waits to be read, if one does.
+/// Sets the summary of the newest stretch, if it has not been read yet.
 pub async fn set_summary(
     conn: &mut PgConnection,
     user: UserId,

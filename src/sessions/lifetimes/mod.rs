@@ -1,4 +1,5 @@
-//! How long what was said stays beside the sessions themselves: episodes and turns, each for days that their person sets.
+//! How long the content of sessions is kept in search: episodes and turns, each for a number of days that the
+//! user sets.
 
 mod store;
 
@@ -15,12 +16,12 @@ pub const DAYS_MAX: i32 = 36_500;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetimes {
     pub episode_days: i32,
-    /// None: as long as their sessions.
+    /// `None`: as long as their sessions.
     pub turn_days: Option<i32>,
 }
 
 impl Lifetimes {
-    /// As a form has them: numbers of days, the second may be empty.
+    /// Parses a form: numbers of days; `turn_days` may be empty.
     ///
     /// # Errors
     /// [`Invalid`] naming the field.
@@ -44,15 +45,15 @@ fn days(field: &'static str, text: &str) -> Result<i32, Invalid> {
         })
 }
 
-/// Of a user, in a transaction that knows them.
+/// The user's lifetimes, in a transaction that has set the user.
 pub(super) async fn of(conn: &mut PgConnection, user: UserId) -> Result<Lifetimes, sqlx::Error> {
     store::find(conn, user).await
 }
 
-/// Also of what is there: episodes end so many days sooner or later, and turns that were too old are made again.
+/// Also applies to existing rows: moves the expiry of episodes, and makes turns that were too old again.
 ///
 /// # Errors
-/// Only what the database says.
+/// Only database errors.
 pub async fn set(
     db: &Db,
     user: UserId,

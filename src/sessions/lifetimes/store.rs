@@ -1,4 +1,4 @@
-//! The statements of lifetimes, as the app role in a transaction that knows its user.
+//! The statements of lifetimes, as the app role in a transaction that has set the user.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -16,7 +16,7 @@ pub async fn find(conn: &mut PgConnection, user: UserId) -> Result<Lifetimes, sq
     .await
 }
 
-/// The same, until the transaction ends.
+/// The lifetimes, locked until the transaction ends.
 pub async fn hold(conn: &mut PgConnection, user: UserId) -> Result<Lifetimes, sqlx::Error> {
     sqlx::query_as!(
         Lifetimes,
@@ -45,7 +45,7 @@ pub async fn set(
     Ok(())
 }
 
-/// The user's episodes end so many days later.
+/// Moves the expiry of the user's episodes by `days`.
 pub async fn move_ends(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,7 +1,6 @@
-//! Turns: what was said in completed sessions, as the lowest tier of search, so that it
-//! can be found before any model has read it. They are made from messages and from nothing
-//! else, in bounded steps, and go with them. They are no memories: nothing lists, counts,
-//! exports or changes them, and each user may switch them off.
+//! Turns: the messages of completed sessions as the lowest tier of search, so that they can be found before a
+//! model has read them. They are made from messages only, in bounded steps, and deleted with them. They are
+//! not memories: nothing lists, counts, exports or changes them, and each user may switch them off.
 
 mod store;
 
@@ -17,24 +16,24 @@ use crate::memories::passages;
 use crate::memories::write::{NewSource, Part, write};
 use crate::queue;
 
-/// Messages of one transaction.
+/// Messages per transaction.
 const MESSAGES_A_STEP: i64 = 100;
-/// Turns that one transaction removes.
+/// Turns deleted per transaction.
 const REMOVED_A_STEP: i32 = 1_000;
 const SESSIONS_A_LOOK: i64 = 64;
 
-/// A session with messages whose turns are to be made.
+/// A session with messages whose turns are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due {
     pub user: UserId,
     pub session: SessionId,
 }
 
-/// A turn as it is to be kept.
+/// A turn to be written.
 #[derive(Debug, PartialEq, Eq)]
 struct Turn<'m> {
     position: i32,
-    /// 1, 2, … of its message.
+    /// Part number within its message, from 1.
     part: i16,
     role: Role,
     content: &'m str,
@@ -58,8 +57,7 @@ impl Turn<'_> {
     }
 }
 
-/// What people and assistants said in words. What tools answered is none of it, nor what
-/// Keepsake itself put into a message.
+/// The text of people and assistants, without tool results and without memory that Keepsake inserted.
 fn of_message(message: &Message, now: OffsetDateTime) -> Vec<Turn<'_>> {
     if message.role == Role::Tool {
         return Vec::new();
@@ -67,9 +65,9 @@ fn of_message(message: &Message, now: OffsetDateTime) -> Vec<Turn<'_>> {
     let around = around_own_memory(&message.content);
     let said = around
         .into_iter()
-        // A turn is a passage: a longer message is several.
+        // A turn is one passage, so that a longer message has several.
         .flat_map(passages::cut);
-    // A message has 100,000 characters at most.
+    // Fits: a message has at most 100,000 characters.
     (1_i16..)
         .zip(said)
         .map(|(part, content)| Turn {
@@ -82,12 +80,12 @@ fn of_message(message: &Message, now: OffsetDateTime) -> Vec<Turn<'_>> {
         .collect()
 }
 
-/// As the system role: whose turns are to be made, or removed. Ids alone.
+/// As the system role: users with turns to be made or deleted. Ids only.
 pub async fn users_due(db: &Db, now: OffsetDateTime) -> Result<Vec<UserId>, sqlx::Error> {
     store::list_users_due(&mut *db.system_connection().await?, now).await
 }
 
-/// A user's sessions whose turns are to be made, [`SESSIONS_A_LOOK`] at most.
+/// A user's sessions with missing turns, at most [`SESSIONS_A_LOOK`].
 pub async fn due_of(db: &Db, user: UserId) -> Result<Vec<Due>, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let due = store::list_due(&mut tx, user, SESSIONS_A_LOOK).await?;
@@ -95,13 +93,12 @@ pub async fn due_of(db: &Db, user: UserId) -> Result<Vec<Due>, sqlx::Error> {
     Ok(due)
 }
 
-/// Makes the turns of the next messages of a session, with pending vectors, in one transaction
-/// with how far that was: killed in the middle, nothing is made twice and nothing left out. None
-/// are made for a user who has switched them off, or where memory is off. False where another is
-/// at it, or nothing is left to do.
+/// Makes the turns of a session's next messages with pending embeddings, and records the progress in the same
+/// transaction, so that a crash neither repeats nor skips any. Makes none if turns or memory are switched
+/// off. False if another process is at it, or nothing is left.
 ///
 /// # Errors
-/// What the database says, and [`EmbeddingError::TooManyPending`].
+/// Database errors, and [`EmbeddingError::TooManyPending`].
 pub async fn make_some(db: &Db, embeddings: &Embeddings, due: Due) -> Result<bool, EmbeddingError> {
     let (user, now) = (due.user, embeddings.now());
     let mut tx = db.as_writer(user).await?;
@@ -142,8 +139,8 @@ pub async fn make_some(db: &Db, embeddings: &Embeddings, due: Due) -> Result<boo
     Ok(true)
 }
 
-/// Whether a user's turns are searched. Off, none is found from this moment on, and they are
-/// removed, here and by [`remove_some`]; on again, they are made anew of all completed sessions.
+/// Switches the search of a user's turns. Off: none is found from now on, and they are deleted, here and by
+/// [`remove_some`]. On: they are made again for all completed sessions.
 pub async fn switch(
     db: &Db,
     user: UserId,
@@ -159,11 +156,9 @@ pub async fn switch(
     tx.commit().await
 }
 
-/// Whether a user's turns are searched; all are made anew.
 pub(super) use store::{are_on, make_anew};
 
-/// Removes some of the turns of a user who has switched them off, or of those that have had their days. False where none
-/// is left.
+/// Deletes some turns of a user who has switched them off, or some that are too old. False if none are left.
 pub async fn remove_some(db: &Db, user: UserId, now: OffsetDateTime) -> Result<bool, sqlx::Error> {
     let mut tx = db.as_writer(user).await?;
     let some = store::remove(&mut tx, user, REMOVED_A_STEP, now).await?;
@@ -226,7 +221,7 @@ mod tests {
         let kept: Vec<&str> = turns.iter().flat_map(|turn| turn.split(' ')).collect();
         let whole = words.join(" ").chars().take(100_000).collect::<String>();
         assert_eq!(kept, whole.split(' ').collect::<Vec<_>>());
-        // Where no blank parts words.
+        // Text without blanks.
         let turns = said(Role::User, &"語".repeat(2_500));
         assert_eq!(turns.concat(), "語".repeat(2_500));
     }

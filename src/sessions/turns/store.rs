@@ -1,5 +1,5 @@
-//! The statements of turns. They run as the app role in a transaction that knows its
-//! user, but those that say otherwise, which see ids alone.
+//! The statements of turns. They run as the app role in a transaction that has set the user, unless they say
+//! otherwise; those see ids only.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -8,7 +8,8 @@ use super::Due;
 use crate::db::UserId;
 use crate::sessions::model::SessionId;
 
-/// As the system role: who has completed sessions without turns, or turns and has switched them off, or such as are too old.
+/// As the system role: users with completed sessions without turns, with turns although they are switched
+/// off, or with turns that are too old.
 pub async fn list_users_due(
     conn: &mut PgConnection,
     now: OffsetDateTime,
@@ -27,7 +28,7 @@ pub async fn list_users_due(
     Ok(users.into_iter().map(UserId).collect())
 }
 
-/// The user's sessions with turns to be made; none while the account is disabled.
+/// The user's sessions with missing turns; none while the account is disabled.
 pub async fn list_due(
     conn: &mut PgConnection,
     user: UserId,
@@ -49,18 +50,18 @@ pub async fn list_due(
     Ok(rows.into_iter().map(due).collect())
 }
 
-/// A session with turns to be made, for whoever holds it.
+/// A locked session with missing turns.
 pub struct Held {
     pub agent_id: i64,
     pub turns_position: i32,
     pub ledger_position: i32,
-    /// The user has not switched turns off, and memory is on.
+    /// Turns and memory are switched on.
     pub is_wanted: bool,
-    /// What was said so many days ago is no turn.
+    /// Older messages get no turns.
     pub turn_days: Option<i32>,
 }
 
-/// Holds the session until the transaction ends. None where nothing is due or another has it.
+/// Locks the session until the transaction ends. `None` if nothing is due or it is locked.
 pub async fn hold(
     conn: &mut PgConnection,
     user: UserId,
@@ -106,7 +107,7 @@ pub async fn are_on(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx:
         .await
 }
 
-/// False where it was so already.
+/// False if nothing changed.
 pub async fn switch(
     conn: &mut PgConnection,
     user: UserId,
@@ -124,7 +125,7 @@ pub async fn switch(
     Ok(done.rows_affected() == 1)
 }
 
-/// All of the user's sessions are due again.
+/// Marks all of the user's sessions as due again.
 pub async fn make_anew(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE sessions SET turns_position = 0 WHERE user_id = $1 AND turns_position > 0",
@@ -135,14 +136,15 @@ pub async fn make_anew(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx
     Ok(())
 }
 
-/// Some of the user's turns: if they are switched off, else of those that have had their days. Returns how many.
+/// Deletes some of the user's turns: any if they are switched off, otherwise those that are too old. Returns
+/// how many.
 pub async fn remove(
     conn: &mut PgConnection,
     user: UserId,
     rows_max: i32,
     now: OffsetDateTime,
 ) -> Result<i64, sqlx::Error> {
-    // Whose they are, the function asks the transaction; without a user there are none.
+    // The function takes the owner from the transaction; without a user it deletes nothing.
     sqlx::query_scalar!(
         r#"SELECT remove_turns($1, $3::timestamptz - make_interval(days => turn_days)) AS "removed!" FROM users WHERE id = $2"#,
         rows_max,

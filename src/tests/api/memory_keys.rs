@@ -2,7 +2,7 @@
 
 use keepsake::accounts::Viewer;
 use keepsake::memories::{
-    self, Expiry, ItemKey, ItemType, NewItem, Provenance, Source, Trust, Yielding,
+    self, ConflictPolicy, Expiry, ItemKey, ItemType, NewItem, Provenance, Source, Trust,
 };
 use serde_json::{Value, json};
 use time::Duration;
@@ -573,7 +573,7 @@ async fn what_was_said_before_and_what_may_not_replace_is_kept_aside_once() {
             .unwrap()
             .with_key(ItemKey::parse("home city").unwrap())
             .with_provenance(provenance)
-            .yielding(Yielding::PutAside)
+            .yielding(ConflictPolicy::PutAside)
     };
     let keep = async |item: &NewItem| {
         let mut tx = app.db.as_writer(anna.id).await.unwrap();

@@ -99,7 +99,7 @@ async fn the_history_keeps_what_was_before_a_change() {
     for told in [
         "its tags were north; it expired ",
         "; it had no dates; its confidence was 50; it was from outside",
-        "it was true since 2026",
+        "it was valid since 2026",
     ] {
         assert!(page.contains(told), "{told}: {page}");
     }

@@ -34,15 +34,15 @@ async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
     let tested = browser.post(PAGE, &fields("test", &url, KEY)).await;
     assert_eq!(tested.status(), 200);
     let tested = tested.text().await.unwrap();
-    assert!(tested.contains("Works: an answer in") && tested.contains("Honoured"));
-    assert!(tested.contains("40 read, 10 written") && tested.contains("scripted-1"));
+    assert!(tested.contains("Works: an answer in") && tested.contains("Supported"));
+    assert!(tested.contains("40 input, 10 output") && tested.contains("scripted-1"));
     assert!(
         !tested.contains(KEY) && tested.contains("No chat model is set"),
         "nothing is kept"
     );
     let saved = browser.post(PAGE, &fields("save", &url, KEY)).await;
     let saved = saved.text().await.unwrap();
-    assert!(saved.contains("Saved, and in force.") && saved.contains("A key is kept"));
+    assert!(saved.contains("Saved.") && saved.contains("A key is saved"));
     assert!(saved.contains("Your endpoint") && saved.contains(&server.host_port()));
     assert!(!saved.contains(KEY));
     ask(&app, &anna).await.unwrap();
@@ -56,12 +56,14 @@ async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
     let settings = chat(&app).overview(anna.id).await.unwrap().settings;
     assert!(!settings.purposes.of(ChatPurpose::Summary).is_on && settings.own_enabled);
     let removed = browser.post(PAGE, &[("action", "remove")]).await;
-    assert!(removed.text().await.unwrap().contains("are forgotten"));
+    assert!(removed.text().await.unwrap().contains("were deleted"));
     let (_, page) = browser.get(PAGE).await;
     assert!(page.contains("No chat model is set") && !page.contains(&server.host_port()));
     browser.post(PAGE, &[("action", "disable")]).await;
     let (_, page) = browser.get(PAGE).await;
-    assert!(page.contains("You have switched chat off") && !page.contains("Your own endpoint"));
+    assert!(
+        page.contains("You switched the chat model off") && !page.contains("Your own endpoint")
+    );
     assert_eq!(
         browser.post(PAGE, &[("action", "enable")]).await.status(),
         303
@@ -83,7 +85,7 @@ async fn a_test_says_which_kind_of_failure_it_was() {
             "The endpoint does not know this model",
         ),
         (404, "nothing", "This is not a chat endpoint"),
-        (429, "slow", "The endpoint is asked too often"),
+        (429, "slow", "The endpoint limits our requests"),
         (503, "down", "The endpoint failed"),
     ] {
         let server = ChatServer::answering(move |_, _| refused(status, message)).await;
@@ -200,13 +202,11 @@ async fn an_admin_sets_the_model_and_the_cap_for_everybody() {
     let saved = browser.post("/admin/chat", &sent).await;
     assert_eq!(saved.status(), 200);
     let page = saved.text().await.unwrap();
-    assert!(
-        page.contains("Saved, and in force.") && page.contains("17,000") && !page.contains(KEY)
-    );
+    assert!(page.contains("Saved.") && page.contains("17,000") && !page.contains(KEY));
     let bens = app.browser();
     bens.sign_in(&ben).await;
     let (_, page) = bens.get(PAGE).await;
-    assert!(page.contains("The server's model") || page.contains("The server&#x27;s model"));
+    assert!(page.contains("System chat model") || page.contains("The server&#x27;s model"));
     assert!(page.contains("0 of 17,000 tokens today"));
     assert_eq!(ask(&app, &ben).await.unwrap().text, "Hi.");
 }

@@ -87,7 +87,7 @@ async fn a_model_that_fails_says_why_and_is_left_alone_after_eight_tries() {
     let app = TestApp::start().await;
     let model = ChatServer::answering(|_, _| refused(500, "oom")).await;
     let user = user_of(&app, "anna", &model).await;
-    told(&user, "talk", &[user_says("m1", "Nothing that lasts.")]).await;
+    told(&user, "talk", &[user_says("m1", "Nothing lasting.")]).await;
     for _ in 0..8 {
         assert_eq!(read_due(&app).await, 1);
         let row = ledger(&user, "talk").await;
@@ -355,7 +355,7 @@ async fn whoever_falls_over_a_session_leaves_it_failed_and_due_again() {
         .unwrap()
         .unwrap();
     tx.commit().await.unwrap();
-    consolidation.fell_over(due).await.unwrap();
+    consolidation.record_panic(due).await.unwrap();
     let row = ledger(&user, "talk").await;
     assert_eq!(row["outcome"], "failed");
     assert!(row["next_try_at"].is_string(), "{row}");

@@ -236,7 +236,7 @@ async fn five_sessions_that_have_ended_become_one_document() {
         .unwrap();
     app.clock.advance(QUIET);
     assert_eq!(app.run_job("dream").await, 0);
-    assert!(look(&browser).await.contains("that needs a chat model"));
+    assert!(look(&browser).await.contains("they need a chat model"));
     assert_eq!(model.server.asked().len(), 0);
     chat(&app)
         .save_limits(anna.id, set(dreams_alone))
@@ -347,7 +347,7 @@ async fn a_model_that_fails_is_asked_again_in_an_hour_and_one_that_invents_is_no
         (1, 0)
     );
     let browser = signed_in(&app, &anna).await;
-    assert!(look(&browser).await.contains("Nothing that lasts."));
+    assert!(look(&browser).await.contains("Nothing lasting."));
     app.clock.advance(Duration::hours(3));
     assert_eq!(app.run_job("dream").await, 0);
 }
@@ -382,8 +382,8 @@ async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
     for told in [
         "Two hives came after three hives.",
         "Both say the same.",
-        "Both cannot be true. Which holds?",
-        "your word",
+        "They contradict each other. Which one is true?",
+        "stated by you",
         "Accept 2",
     ] {
         assert!(page.contains(told), "{told}: {page}");
@@ -421,7 +421,7 @@ async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
     );
     let (_, timeline) = browser.get("/timeline").await;
     assert!(
-        timeline.contains("by you, as a dream proposed"),
+        timeline.contains("by you, accepting a dream's proposal"),
         "{timeline}"
     );
     let tags = item(&anna, likes).await["tags"].as_array().unwrap().len();
@@ -429,7 +429,7 @@ async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
     let (_, history) = browser.get(&format!("/memory/{prefers}")).await;
     assert!(
         history.contains("merged into another memory")
-            && history.contains("you, as a dream proposed"),
+            && history.contains("you, accepting a dream's proposal"),
         "{history}"
     );
     let shed_text = shed.to_string();
@@ -451,7 +451,7 @@ async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
         (active.clone(), gone(two))
     );
     let (_, page) = press(&browser, &of("undo")).await;
-    assert!(page.contains("2 changes were taken back."), "{page}");
+    assert!(page.contains("2 changes were undone."), "{page}");
     for (id, was) in ids.iter().zip(&before) {
         let now = item(&anna, *id).await;
         for field in KEPT {
@@ -459,7 +459,7 @@ async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
         }
     }
     let (_, page) = press(&browser, &of("undo")).await;
-    assert!(page.contains("Nothing was taken back."));
+    assert!(page.contains("Nothing was undone."));
 }
 
 #[tokio::test]
@@ -488,10 +488,8 @@ async fn what_something_newer_stands_on_is_named_and_stays() {
     let restored = browser.post(&format!("/memory/{prefers}"), &fields).await;
     assert_eq!(restored.status(), 303);
     let (_, page) = press(&browser, &of("undo")).await;
-    let stays = format!(
-        "Memory {three} stays archived: memory {newer}, which is newer, stands in its place."
-    );
-    let changed = format!("Memory {prefers} was changed since, and stays as it is.");
+    let stays = format!("Memory {three} stays archived: the newer memory {newer} has replaced it.");
+    let changed = format!("Memory {prefers} has changed since, and stays unchanged.");
     assert!(page.contains(&stays) && page.contains(&changed), "{page}");
     assert_eq!(item(&anna, three).await["status"], "archived");
     assert_eq!(item(&anna, newer).await["status"], "active");
@@ -556,7 +554,7 @@ async fn a_dream_that_applies_never_touches_what_the_person_said_or_confirmed() 
         &[("action", "save"), ("mode", "apply"), ("episodes_min", "4")],
     )
     .await;
-    assert!(page.contains("Saved, and in force"), "{page}");
+    assert!(page.contains("Saved."), "{page}");
     let [three, two, prefers, likes, shed, cellar] = memories(&app, &anna).await;
     anna.call("memory_confirm", json!({ "item_id": prefers }))
         .await;
@@ -580,7 +578,8 @@ async fn a_dream_that_applies_never_touches_what_the_person_said_or_confirmed() 
     assert!(timeline.contains("by a dream"), "{timeline}");
     let page = look(&browser).await;
     assert!(
-        page.contains("Both cannot be true. Which holds?") && page.contains("Undo all 2 changes"),
+        page.contains("They contradict each other. Which one is true?")
+            && page.contains("Undo all 2 changes"),
         "{page}"
     );
 }
@@ -822,7 +821,7 @@ async fn nobody_else_decides_and_an_admin_may_close_it() {
         .unwrap();
     let dream = dream.to_string();
     let his = signed_in(&app, &ben).await;
-    assert!(look(&his).await.contains("that needs a chat model"));
+    assert!(look(&his).await.contains("they need a chat model"));
     let all = |action: &'static str| [("dream", dream.as_str()), ("action", action)];
     for action in ["accept_all", "dismiss_all", "undo"] {
         press(&his, &all(action)).await;

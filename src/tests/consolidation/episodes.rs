@@ -329,7 +329,7 @@ async fn episodes_go_out_and_come_in_again_once() {
     // Into its own account it is known.
     import(&app, &anna, &file).await;
     assert_eq!(episodes(&anna, "boat").await.len(), 1);
-    // What cannot be taken is told by its field.
+    // What cannot be taken is stated by its field.
     let line = records(&file, "episode").remove(0);
     for (field, value) in [
         ("made_by", json!("nobody")),

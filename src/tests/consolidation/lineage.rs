@@ -87,17 +87,17 @@ async fn a_memory_shows_what_it_was_read_from_and_what_was_made_of_it() {
         &*format!("href=\"/sessions/{session}"),
         "#m2\"",
         "session: talk 1",
-        "turn · your word: I live in Linz now.",
-        "this · your word: Lives in Linz",
+        "turn · stated by you: I live in Linz now.",
+        "this · stated by you: Lives in Linz",
         "session has turn",
         "turn was read for this",
         &format!("href=\"/memory/{graz}\""),
         "older memory was replaced by this",
         &format!("href=\"/memory/{episode}\""),
-        "session is told by episode",
+        "session is stated by episode",
         &format!("href=\"/documents/{dream}\""),
         "episode was read for dream",
-        "dream · an agent",
+        "dream · stated by an agent",
         &format!("href=\"/memory/{week}\""),
         "this was read for reflection",
     ] {
@@ -109,7 +109,7 @@ async fn a_memory_shows_what_it_was_read_from_and_what_was_made_of_it() {
         "{of_graz}"
     );
     assert!(
-        of_graz.contains("newer memory · your word: Lives in Linz"),
+        of_graz.contains("newer memory · stated by you: Lives in Linz"),
         "{of_graz}"
     );
     let of_week = graph(&browser, week).await;

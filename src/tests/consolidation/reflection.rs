@@ -94,10 +94,10 @@ async fn on_sunday_a_week_is_written_as_one_memory_and_the_next_takes_its_place(
     // Its page says what it stands on, and theirs that it was written from them.
     let browser = signed_in(&app, &anna).await;
     let (_, page) = browser.get(&format!("/memory/{first_id}")).await;
-    assert!(page.contains("What it stands on") && page.contains("Prefers linden honey"));
+    assert!(page.contains("Sources") && page.contains("Prefers linden honey"));
     let (_, source) = browser.get(&format!("/memory/{}", ids[0])).await;
     assert!(
-        source.contains("Written from it:") && source.contains(&format!("/memory/{first_id}\""))
+        source.contains("Derived from it:") && source.contains(&format!("/memory/{first_id}\""))
     );
     // At the beginning of a session it is told, once.
     let recall = json!({ "messages": ["What did Berta bake?"], "session": "s1" });
@@ -245,7 +245,7 @@ async fn what_is_erased_takes_what_was_written_from_it_along() {
     browser.sign_in(&anna).await;
     let (_, page) = browser.get(&format!("/memory/{other}")).await;
     assert!(
-        page.contains("1 memory that was written from it goes, too."),
+        page.contains("1 memory that was derived from it is deleted, too."),
         "{page}"
     );
     app.delete_item(&browser, other).await;

@@ -160,7 +160,7 @@ async fn it_is_written_once_the_memory_is_still_and_tells_what_it_stands_on() {
     for words in [
         "Anna lives in Graz.",
         "She prefers tea.",
-        "It stands on 2 memories.",
+        "Based on 2 memories.",
         "scripted-1",
         &format!("href=\"/memory/{tea}\""),
     ] {
@@ -192,7 +192,7 @@ async fn a_change_makes_it_stale_and_then_new() {
     assert!(
         page(&browser)
             .await
-            .contains("What is remembered has changed since.")
+            .contains("Your memories have changed since.")
     );
 
     model.says("Anna lives in Linz.");
@@ -310,7 +310,7 @@ async fn after_eight_failures_it_waits_for_a_change_or_for_somebody_to_ask() {
     );
     model.says("Anna lives in Graz.");
     let browser = signed_in(&app, &anna).await;
-    assert!(page(&browser).await.contains("Write it now"));
+    assert!(page(&browser).await.contains("Write now"));
     let pressed = browser.post("/summary", &[("action", "write")]).await;
     assert_eq!(
         (pressed.status().as_u16(), &pressed.headers()["location"]),
@@ -321,7 +321,7 @@ async fn after_eight_failures_it_waits_for_a_change_or_for_somebody_to_ask() {
     assert_eq!(summary(&anna).await["state"], "current");
     // It is written anew for who asks, also where nothing has changed.
     model.says("The user lives in Graz.");
-    assert!(page(&browser).await.contains("Write it anew"));
+    assert!(page(&browser).await.contains("Write again"));
     browser.post("/summary", &[("action", "write")]).await;
     app.clock.advance(ASKED_EVERY);
     assert_eq!(work(&app).await, 1);
@@ -471,7 +471,7 @@ async fn what_was_erased_is_told_no_more_at_once() {
     work_later(&app).await;
     let browser = signed_in(&app, &anna).await;
     let (_, item) = browser.get(&format!("/memory/{parrot}")).await;
-    assert!(item.contains("The summary stands on it"), "{item}");
+    assert!(item.contains("The summary uses it"), "{item}");
     // Archived first, as people do: the text is merely out of date.
     anna.call("memory_archive", json!({ "item_id": parrot }))
         .await;
@@ -592,6 +592,6 @@ async fn of_very_many_memories_the_surest_are_told_and_the_page_says_so() {
     assert!(
         page(&browser)
             .await
-            .contains("It stands on 200 of 231 memories")
+            .contains("Based on 200 of 231 memories")
     );
 }

@@ -104,9 +104,9 @@ async fn an_erased_session_takes_every_word_that_was_said_and_the_memories_stay(
     assert!(find_everywhere(&mut conn, &traces(SAID)).await.len() >= 5);
     let (_, page) = browser.get(&format!("/sessions/{session}")).await;
     for words in [
-        "2 memories that came of it",
-        "3 messages and what the ledger",
-        "Erase for good",
+        "2 memories extracted",
+        "3 messages and their extraction records",
+        "Delete permanently",
         "name=\"memories\"",
     ] {
         assert!(page.contains(words), "{words}");
@@ -137,7 +137,8 @@ async fn an_erased_session_takes_every_word_that_was_said_and_the_memories_stay(
     );
     let (_, page) = browser.get(&path).await;
     assert!(
-        page.contains("One session") && page.contains("memories that stay, without the words"),
+        page.contains("One session")
+            && page.contains("memories that stay, without their source messages"),
         "{page}"
     );
     let (_, document) = browser.get(&format!("{path}/receipt.json")).await;
@@ -147,7 +148,7 @@ async fn an_erased_session_takes_every_word_that_was_said_and_the_memories_stay(
     let found = anna.find(KEPT).await;
     assert_eq!(found.len(), 2);
     let (status, page) = browser.get(&format!("/memory/{}", found[0])).await;
-    assert!(status == 200 && !page.contains("In its conversation"));
+    assert!(status == 200 && !page.contains("View conversation"));
     assert_eq!(browser.get(&format!("/sessions/{session}")).await.0, 404);
     assert_eq!(
         anna.get(&format!("/api/v1/sessions/{SAID}")).await.status(),

@@ -343,7 +343,7 @@ async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
     assert!(browser.get("/memory").await.0 == 303);
     let (status, page) = app.browser().get(&path).await;
     assert_eq!(status, 200);
-    assert!(page.contains("It is being erased") && page.contains("progressbar"));
+    assert!(page.contains("The account is being deleted") && page.contains("progressbar"));
     work_off(&app).await;
 
     assert_eq!(
@@ -369,7 +369,7 @@ async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
         );
     }
     let (_, page) = app.browser().get(&path).await;
-    assert!(page.contains("It is erased") && !page.contains(CANARY));
+    assert!(page.contains("The account is deleted") && !page.contains(CANARY));
     let (status, document) = app.browser().get(&format!("{path}/receipt.json")).await;
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
     assert_eq!(

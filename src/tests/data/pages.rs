@@ -64,7 +64,7 @@ async fn a_file_is_uploaded_and_what_it_came_to_is_on_the_page() {
     browser.sign_in(&ben).await;
     upload(&browser, file.clone()).await;
     let (_, page) = browser.get("/data").await;
-    assert!(page.contains("2 memories added · 1 not taken in"), "{page}");
+    assert!(page.contains("2 memories added · 1 rejected"), "{page}");
     assert!(page.contains("contains a NUL character"), "{page}");
     upload(&browser, file).await;
     assert!(
@@ -72,7 +72,7 @@ async fn a_file_is_uploaded_and_what_it_came_to_is_on_the_page() {
             .get("/data")
             .await
             .1
-            .contains("0 memories added · 2 known already")
+            .contains("0 memories added · 2 already known")
     );
 }
 
@@ -152,7 +152,7 @@ async fn a_file_past_the_limit_is_refused_and_what_a_dead_server_left_says_so() 
     .unwrap();
     let (_, page) = browser.get("/data").await;
     assert!(
-        page.contains("nothing is doubled") && page.contains("7 memories added"),
+        page.contains("nothing is duplicated") && page.contains("7 memories added"),
         "{page}"
     );
     upload(&browser, "{\"keepsake_export\":1}\n".to_owned()).await;

@@ -160,7 +160,9 @@ async fn the_chat_models_share_is_told_before_and_counted_under_its_own_name() {
         browser.sign_in(&anna).await;
         browser.get("/settings/chat").await.1
     };
-    assert!(page.contains("Measuring a rebuild") && page.contains("All without it"));
+    assert!(
+        page.contains("Measuring a rebuild") && page.contains("Everything except this purpose")
+    );
 }
 
 #[tokio::test]
@@ -257,7 +259,7 @@ async fn nobody_asks_for_anothers_or_sees_any_of_it() {
     let browser = app.browser();
     browser.sign_in(&ben).await;
     let (_, page) = browser.get("/settings/embeddings").await;
-    assert!(!page.contains("Measure what this change did?"));
+    assert!(!page.contains("Measure the effect of this change?"));
     let annas = anna.id.0.to_string();
     let fields = [("action", "measure"), ("user_id", annas.as_str())];
     let refused = browser.post("/settings/embeddings", &fields).await;
@@ -407,29 +409,29 @@ async fn the_page_offers_it_with_its_cost_and_shows_how_far_it_is_and_what_was_f
     let path = "/settings/embeddings";
     let (_, page) = browser.get(path).await;
     for told in [
-        "Measure what this change did?",
+        "Measure the effect of this change?",
         "About 20 questions, and about ",
-        " tokens at each of the two models",
+        " tokens at each of the two embedding models",
     ] {
         assert!(page.contains(told), "{told}");
     }
     let ask = || browser.post(path, &[("action", "measure")]);
     assert_eq!(ask().await.status(), 303);
     let (_, page) = browser.get(path).await;
-    assert!(page.contains("It is being measured"));
-    assert!(!page.contains("Measure what this change did?"));
+    assert!(page.contains("Measuring: each question"));
+    assert!(!page.contains("Measure the effect of this change?"));
     let again = ask().await.text().await.unwrap();
     assert!(again.contains("It is being measured already."));
     run_job(&app).await;
     let (status, page) = browser.get(path).await;
     assert_eq!(status, 200);
     for told in [
-        "What the rebuild changed",
+        "Effect of the rebuild",
         "Your endpoint · old",
         "Your endpoint · new",
-        "By meaning alone",
+        "Semantic only",
         "20 questions",
-        "It took about ",
+        "It used about ",
     ] {
         assert!(page.contains(told), "{told}");
     }

@@ -55,6 +55,7 @@ const CASES: &[Case] = &[
     get("/metrics", Server("/metrics", 200)),
     get("/pkg", Server("/pkg/keepsake.css", 0)),
     get("/favicon.svg", Server("/favicon.svg", 0)),
+    get("/fonts", Server("/fonts/inter-4.1.woff2", 0)),
     // Its methods and tools are walked in mcp.rs.
     post("/mcp", Own("/mcp", &[], 400)),
     get("/api/v1/tools", Own("/api/v1/tools?format=json", &[], 200)),

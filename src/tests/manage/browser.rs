@@ -28,8 +28,8 @@ async fn set(admin: &Browser, action: &str, says: &str) {
     assert!(page.contains(says), "{page}");
 }
 
-const CLOSED: &str = "The memory browser is read-only for everybody.";
-const OPEN: &str = "People manage memories in the browser again.";
+const CLOSED: &str = "The memory browser is now read-only for all users.";
+const OPEN: &str = "Users can manage memories in the browser again.";
 
 #[tokio::test]
 async fn a_read_only_browser_has_no_section_and_takes_no_form_but_deletion() {

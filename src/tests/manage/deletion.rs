@@ -39,7 +39,10 @@ async fn a_memory_is_deleted_ten_seconds_after_it_was_asked_for_unless_that_is_u
     let before = place.row(id).await;
     place.asked(id, "delete").await;
     let page = place.page(id).await;
-    for told in ["This memory is deleted permanently in ten seconds.", "Undo"] {
+    for told in [
+        "This memory will be deleted permanently in ten seconds.",
+        "Undo",
+    ] {
         assert!(page.contains(told), "{told}: {page}");
     }
     assert!(!page.contains("id=\"manage\""), "{page}");
@@ -104,13 +107,8 @@ async fn it_is_found_by_number_and_by_address_and_nothing_else_is_taken() {
         assert_eq!(place.deletes(&named, "delete").await.0, 303, "{named}");
     }
     for (named, action, status, told) in [
-        ("", "delete", 422, "`item` names no memory; give its number"),
-        (
-            "tea",
-            "delete",
-            422,
-            "`item` names no memory; give its number",
-        ),
+        ("", "delete", 422, "`item` names no memory; give its ID"),
+        ("tea", "delete", 422, "`item` names no memory; give its ID"),
         ("999999", "delete", 404, "There is no such memory."),
         ("1", "erase", 422, "`action` is not known"),
     ] {

@@ -68,18 +68,18 @@ async fn what_agents_store_waits_to_be_looked_at_and_what_is_forgotten_teaches()
     use_server(app, anna, &model).await;
     let (_, memory) = place.browser.get("/memory").await;
     assert!(
-        memory.contains("Learned since you looked") && memory.contains(">1</span>"),
+        memory.contains("New to review") && memory.contains(">1</span>"),
         "{memory}"
     );
     let asked = read(app, anna, &model, "s1").await;
     assert!(!asked.to_string().contains("unwanted"), "{asked}");
     let page = look(&place).await;
     for told in [
-        "3 memories that you have not looked at, newest first.",
+        "3 memories to review, newest first.",
         "Berta lives in Bern.",
         "Drinks tea at four",
         "I drink my tea at four",
-        "In its conversation",
+        "View conversation",
     ] {
         assert!(page.contains(told), "{told}: {page}");
     }
@@ -100,7 +100,7 @@ async fn what_agents_store_waits_to_be_looked_at_and_what_is_forgotten_teaches()
     let (status, page) = press(&place, &[("action", "forget"), ("item", &rain)]).await;
     assert_eq!(status, 200);
     assert!(
-        page.contains("such things are not noted any more") && page.contains("2 memories that you"),
+        page.contains("similar ones are no longer stored") && page.contains("2 memories to review"),
         "{page}"
     );
     assert_eq!(place.row(rain.parse().unwrap()).await["status"], "archived");
@@ -150,11 +150,7 @@ async fn what_agents_store_waits_to_be_looked_at_and_what_is_forgotten_teaches()
     press(&place, &[("action", "keep_all"), ("item", "999999999")]).await;
     assert!(look(&place).await.contains("Nothing new."));
     anna.add("Anna rows.").await;
-    assert!(
-        look(&place)
-            .await
-            .contains("1 memory that you have not looked at.")
-    );
+    assert!(look(&place).await.contains("1 memory to review."));
 }
 
 #[tokio::test]

@@ -79,7 +79,7 @@ async fn vectors_that_failed_are_seen_without_a_word_of_them_and_tried_again() {
     let place = Place::start().await;
     let (app, anna) = (&place.app, &place.anna);
     let page = place.page().await;
-    assert!(page.contains("Nothing waits and nothing has failed"));
+    assert!(page.contains("Nothing is pending and nothing has failed"));
     assert!(page.contains("No run has failed.") && page.contains("No run is recorded yet."));
     assert!(!page.contains("data-look-again"));
     let provider = Provider::start().await;
@@ -257,7 +257,7 @@ async fn runs_are_shown_by_job_and_by_day() {
     let page = place.page().await;
     for told in [
         "1,200 done, 3 failed, in 2.1 s",
-        "3 runs in 30 days, 1 failed; at most 2 a day",
+        "3 runs in 30 days, 1 failed; at most 2 per day",
         ": 1 done, 1 failed",
         "every minute",
         "every hour",

@@ -159,7 +159,7 @@ async fn an_admins_other_time_holds_until_the_default_is_back() {
         for told in [
             "Completion runs every day at 05:30, in each user's time zone.",
             "value=\"05:30\"",
-            "Back to the default: every day at 03:00",
+            "Reset to the default: every day at 03:00",
         ] {
             assert!(page.contains(told), "{told}: {page}");
         }

@@ -1,4 +1,4 @@
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{Browser, TestApp, TestUser};
 use keepsake::accounts::Scope;
@@ -18,7 +18,7 @@ async fn look(app: &TestApp, browser: &Browser, path: &str) -> String {
 }
 
 fn calls(page: &str) -> usize {
-    page.matches("class=\"row call\"").count()
+    page.matches("data-row").count()
 }
 
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn calls_are_listed_with_agent_outcome_and_links_to_their_memories() {
         "listed themes",
         "agent",
         "not_found",
-        "There is no such memory.",
+        "No such memory.",
         "&lt;b&gt;green&lt;/b&gt; tea",
         "4 calls in 30 days, 1 failed",
         " ms",
@@ -123,7 +123,7 @@ async fn an_empty_page_says_how_to_begin() {
     assert!(page.contains("href=\"/agents\"") && page.contains("memory_search"));
     anna.find("x").await;
     let page = look(&app, &browser, "/activity?tool=memory_add").await;
-    assert!(page.contains("No such call") && !page.contains("YOUR_TOKEN"));
+    assert!(page.contains("No matching calls") && !page.contains("YOUR_TOKEN"));
 }
 
 #[tokio::test]
@@ -166,13 +166,15 @@ async fn the_words_of_searches_are_kept_shown_and_forgotten_by_plain_forms() {
     let page = look(&app, &browser, "/activity").await;
     assert!(page.contains("&lt;i&gt;oolong</q>") && !page.contains("zeppelin"));
     let (status, page) = submit("stop").await;
-    assert!(status == 200 && page.contains("Forget the words of 1 search"));
+    assert!(status == 200 && page.contains("Delete the queries of 1 search"));
     anna.find("sencha").await;
     let (_, page) = submit("forget").await;
-    assert!(!page.contains("oolong") && !page.contains("sencha") && !page.contains("Forget them"));
+    assert!(
+        !page.contains("oolong") && !page.contains("sencha") && !page.contains("Delete queries")
+    );
     assert_eq!(calls(&page), 3);
     let (status, page) = submit("burn").await;
-    assert!(status == 422 && page.contains("use the buttons of the page"));
+    assert!(status == 422 && page.contains("use the page"));
 }
 
 #[tokio::test]
@@ -183,7 +185,7 @@ async fn an_item_says_who_has_read_it() {
     let id = anna.add("green tea").await;
     let address = format!("/memory/{id}");
     let page = look(&app, &browser, &address).await;
-    assert!(page.contains("No agent has found or read it in the last 90 days."));
+    assert!(page.contains("No agent found or read it in the last 90 days."));
     anna.token = app.token(anna.id, "the reader", &Scope::ALL, None).await;
     anna.find("tea").await;
     app.clock.advance(time::Duration::hours(2));
@@ -198,4 +200,23 @@ async fn an_item_says_who_has_read_it() {
     );
     assert!(read.contains("found") && read.contains("2 hours ago"));
     assert!(read.contains(&format!("href=\"/activity?item={id}\"")));
+}
+
+#[tokio::test]
+async fn the_calls_of_every_tool_can_be_filtered() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    anna.add("green tea").await;
+    let page = look(&app, &browser, "/activity").await;
+    let document = format!("{}/api/v1/openapi.json", app.base);
+    let document = reqwest::get(document).await.unwrap();
+    let document: Value = document.json().await.unwrap();
+    let paths = document["paths"].as_object().unwrap().keys();
+    for name in paths.filter_map(|path| path.strip_prefix("/api/v1/tools/")) {
+        assert!(
+            page.contains(&format!("value=\"{name}\"")),
+            "{name}: add it to TOOLS in app/src/components/call.rs"
+        );
+    }
 }

@@ -89,7 +89,7 @@ async fn documents_stand_in_a_tree_and_deleted_ones_apart() {
     assert_eq!(tree.matches("<details open").count(), 2);
     assert!(tree.contains(&format!("href=\"/documents/{memory}\"")));
     assert!(tree.contains("2 kB") && !tree.contains("gone.md"));
-    assert_eq!(tree.matches("your word").count(), 1);
+    assert_eq!(tree.matches("stated by you").count(), 1);
     assert!(tree.find("deep").unwrap() < tree.find("2026-03-23.md").unwrap());
     let deleted = page.split("id=\"deleted\"").nth(1).unwrap();
     assert!(deleted.contains("memory/gone.md") && deleted.contains(&format!("/documents/{gone}")));
@@ -198,12 +198,12 @@ async fn each_revision_shows_what_it_changed_and_can_be_restored() {
     let diff = section(&page, "changes-title");
     assert!(diff.contains("1 line added, 1 line removed"), "{diff}");
     assert!(diff.contains("removed: ") && diff.contains("&lt;i&gt;three&lt;/i&gt;"));
-    assert!(page.contains("As it was at revision 2") && page.contains("Restore revision 2"));
+    assert!(page.contains("Text at revision 2") && page.contains("Restore revision 2"));
     let page = look(&browser, &format!("{path}?revision=1")).await;
     assert!(section(&page, "changes-title").contains("3 lines added, 0 lines removed"));
     assert!(section(&page, "text-title").contains("two"));
     let page = look(&browser, &format!("{path}?revision=3")).await;
-    assert!(page.contains("The text is the same as in the revision before."));
+    assert!(page.contains("The text is the same as in the previous revision."));
     assert_eq!(browser.get(&format!("{path}?revision=9")).await.0, 404);
     let restore = [("action", "restore_revision"), ("revision", "1")];
     let (status, location, _) = post(&browser, &path, &restore).await;
@@ -216,7 +216,7 @@ async fn each_revision_shows_what_it_changed_and_can_be_restored() {
         "{list}"
     );
     // Whose word it is stays: the agent's.
-    assert!(!list.contains("your word"));
+    assert!(!list.contains("stated by you"));
     // Once more changes nothing.
     assert_eq!(post(&browser, &path, &restore).await.0, 303);
     assert!(!look(&browser, &path).await.contains("Revision 5"));
@@ -230,11 +230,7 @@ async fn each_revision_shows_what_it_changed_and_can_be_restored() {
             404,
             "no such",
         ),
-        (
-            vec![("action", "explode")],
-            422,
-            "use the buttons of the page",
-        ),
+        (vec![("action", "explode")], 422, "use the page"),
     ] {
         let (told, _, page) = post(&browser, &path, &fields).await;
         assert_eq!(told, status, "{fields:?}");
@@ -260,7 +256,7 @@ async fn a_deleted_one_is_restored_unless_another_has_its_path() {
     let restore = [("action", "restore")];
     let (status, _, page) = post(&browser, &path, &restore).await;
     assert_eq!(status, 409);
-    assert!(page.contains("It was not restored: another document has its path now."));
+    assert!(page.contains("Not restored: another document has its path now."));
     delete(&anna, "a.md").await;
     write(&anna, "a.md/b.md", "folder").await;
     let (status, _, page) = post(&browser, &path, &restore).await;
@@ -289,10 +285,10 @@ async fn a_permanent_deletion_is_confirmed_and_leads_to_its_receipt() {
     let id = write(&anna, "a.md", "Anna likes tea.").await;
     write(&anna, "a.md", "Anna likes green tea.").await;
     let (path, erase) = (format!("/documents/{id}"), format!("/documents/{id}/erase"));
-    assert!(look(&browser, &path).await.contains("in all 2 revisions"));
+    assert!(look(&browser, &path).await.contains("All 2 revisions"));
     let (status, _, page) = post(&browser, &erase, &[]).await;
     assert_eq!(status, 422);
-    assert!(page.contains("Check the box to say that you want this; nothing was deleted."));
+    assert!(page.contains("Check the box to confirm; nothing was deleted."));
     assert!(page.contains("id=\"manage\" open"));
     let (status, location, _) = post(&browser, &erase, &[("confirm", "1")]).await;
     assert_eq!(status, 303);
@@ -325,7 +321,7 @@ async fn calls_that_found_it_are_told_and_lead_back_to_it() {
         found.contains("used as a file") && found.contains("memory_files"),
         "{found}"
     );
-    assert!(found.contains("found by a search"), "{found}");
+    assert!(found.contains("found by search"), "{found}");
     assert!(found.contains(&format!("href=\"/activity?item={id}\"")));
     let page = look(&browser, &format!("/activity?item={id}")).await;
     assert!(

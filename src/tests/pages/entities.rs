@@ -100,7 +100,7 @@ async fn before_the_first_name_the_page_says_what_will_be_here() {
     let browser = signed_in(&app, &anna).await;
     let page = look(&browser, "/entities").await;
     for word in [
-        "No names have been found yet.",
+        "No entities yet.",
         "Anna Berg lives in Lyon",
         "/api/v1/tools/memory_add",
         "Find names as memories are added",
@@ -216,7 +216,7 @@ async fn what_may_be_one_is_asked_about_once() {
             .unwrap();
     }
     let page = look(&browser, "/entities").await;
-    assert!(page.contains("Same?") && page.matches("spelled almost alike").count() == 2);
+    assert!(page.contains("Possible duplicates") && page.matches("similar spelling").count() == 2);
     let text: Vec<String> = ids.iter().map(i64::to_string).collect();
     let of = |action, one: usize| {
         [
@@ -228,10 +228,10 @@ async fn what_may_be_one_is_asked_about_once() {
     assert_done(&browser, "/entities/pairs", &of("merge", 0)).await;
     assert_done(&browser, "/entities/pairs", &of("apart", 2)).await;
     let page = look(&browser, "/entities").await;
-    assert!(!page.contains("Same?") && !page.contains("Jon Smith<"));
+    assert!(!page.contains("Possible duplicates") && !page.contains("Jon Smith<"));
     assert!(page.contains("Eva Lang") && page.contains("Eva Long"));
     let page = look(&browser, &format!("/entities/{}", ids[2])).await;
-    assert!(page.contains("Kept apart from"));
+    assert!(page.contains("Kept separate from"));
 }
 
 #[tokio::test]
@@ -283,7 +283,7 @@ async fn one_is_split_renamed_and_protected() {
     assert!(
         look(&browser, &path)
             .await
-            .contains("Renamed, it was called Robert Stein")
+            .contains("Renamed from Robert Stein")
     );
 
     assert_done(&browser, &path, &[("action", "protect")]).await;
@@ -428,7 +428,7 @@ async fn relations_stand_along_time_with_their_sources() {
         &format!("href=\"/entities/{lyon}\""),
         "class=\"span span-past\"",
         "I moved to Graz in 2024.",
-        "your word",
+        "stated by you",
         "href=\"/memory/",
         "1 Jan 2015",
         "since 2024",

@@ -29,7 +29,7 @@ async fn items_are_listed_found_filtered_and_hidden_when_archived() {
     assert!(of_type.contains("oolong from") && !of_type.contains("green tea"));
     anna.call("memory_archive", json!({ "item_id": old })).await;
     assert!(!browser.get("/memory").await.1.contains("oolong from"));
-    let (_, with_archived) = browser.get("/memory?archived=1").await;
+    let (_, with_archived) = browser.get("/memory?status=all").await;
     assert!(with_archived.contains("oolong from") && with_archived.contains("green tea"));
     let (_, only_archived) = browser.get("/memory?status=archived").await;
     assert!(only_archived.contains("oolong from") && !only_archived.contains("green tea"));
@@ -155,10 +155,10 @@ async fn a_page_says_how_a_memory_is_known_what_it_replaced_and_until_when_it_ho
     let newer = page(lisbon).await;
     for said in [
         "<code>home_city</code>",
-        "you said so",
+        "an agent reports your words",
         "I moved there &lt;last&gt; week.",
         "<blockquote",
-        "100 of 100",
+        "100 %",
         "Expires",
         "confirmed",
         &format!("href=\"/memory/{porto}\""),
@@ -168,17 +168,17 @@ async fn a_page_says_how_a_memory_is_known_what_it_replaced_and_until_when_it_ho
     let older = page(porto).await;
     for said in [
         "superseded",
-        "30 of 100",
+        "30 %",
         "replaced by another memory",
         &format!("href=\"/memory/{lisbon}\""),
     ] {
         assert!(older.contains(said), "{said}");
     }
-    let (_, list) = browser.get("/memory?archived=1").await;
+    let (_, list) = browser.get("/memory?status=all").await;
     assert!(list.contains("superseded") && !list.contains("expired"));
     app.clock.advance(time::Duration::days(10));
     assert!(!browser.get("/memory").await.1.contains("Lives in Lisbon."));
-    let (_, list) = browser.get("/memory?archived=1").await;
+    let (_, list) = browser.get("/memory?status=all").await;
     assert!(list.contains("Lives in Lisbon.") && list.contains("expired"));
     assert!(page(lisbon).await.contains("It has expired"));
     assert_eq!(app.run_job("expire").await, 1);

@@ -76,9 +76,7 @@ async fn before_the_first_session_the_page_shows_how_to_hand_one_over() {
     .await;
     let page = look(&browser, "/sessions").await;
     assert!(
-        page.contains("chat-1")
-            && page.contains("1 message<")
-            && page.contains("Nothing was read yet.")
+        page.contains("chat-1") && page.contains("1 message<") && page.contains("Not read yet.")
     );
 }
 
@@ -116,7 +114,7 @@ async fn the_list_says_what_came_of_each_and_is_narrowed_by_its_address() {
     assert_eq!(sessions(&page), 6);
     for sentence in [
         "Waiting to be read.",
-        "Stored 2, 1 known already.",
+        "Stored 2, 1 already known.",
         "Nothing worth storing.",
         "Failed: the model did not answer in time.",
         "Skipped: memory is off.",
@@ -141,7 +139,7 @@ async fn the_list_says_what_came_of_each_and_is_narrowed_by_its_address() {
         assert!(names.iter().all(|name| page.contains(name)), "{query}");
         assert_eq!(
             names.is_empty(),
-            page.contains("No such session."),
+            page.contains("No matching sessions."),
             "{query}"
         );
     }
@@ -193,11 +191,11 @@ async fn a_session_shows_its_ledger_and_every_word_that_was_said() {
         "{\"city\":\"Oslo\"}",
         "Messages 1 to 4",
         "Stored 1.",
-        "No model could be asked",
-        "1,200 characters of its middle were not read.",
+        "The model was not available",
+        "1,200 characters in its middle were not read.",
         "2 parts of the model&#x27;s answer could not be read.",
         "1,234 tokens in, 56 out, 2.5 s",
-        "Next try ",
+        "Next attempt ",
         "1 message is not read yet: the session is open.",
         "id=\"m3\"",
         "href=\"#m5\"",
@@ -236,7 +234,7 @@ async fn a_long_session_is_read_in_pages_and_from_any_message() {
     let middle = look(&browser, &format!("/sessions/{id}?from=173")).await;
     assert!(middle.contains("id=\"m173\"") && !middle.contains("id=\"m172\""));
     let past = look(&browser, &format!("/sessions/{id}?from=999")).await;
-    assert!(past.contains("Nothing was said after that."));
+    assert!(past.contains("There are no messages after that."));
     for nowhere in [format!("/sessions/{}", id + 1), "/sessions/chat".to_owned()] {
         assert_eq!(browser.get(&nowhere).await.0, 404);
     }
@@ -291,7 +289,7 @@ async fn a_session_lists_the_memories_that_came_of_it_and_each_message_leads_to_
         .unwrap();
 
     let page = look(&browser, &format!("/sessions/{session}")).await;
-    assert!(page.contains("4 memories that came of it"));
+    assert!(page.contains("4 memories extracted"));
     let list = page
         .split("id=\"memories-title\"")
         .nth(1)
@@ -398,7 +396,7 @@ async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
         assert_eq!(is_due, may, "{name}");
         let page = look(&browser, &path).await;
         assert_eq!(
-            page.contains("It is read again now."),
+            page.contains("It is being read again."),
             may || name == "held",
             "{name}"
         );

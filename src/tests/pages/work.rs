@@ -6,7 +6,7 @@ use crate::chat::use_server;
 use crate::support::{Browser, ChatServer, Provider, TestApp, TestUser};
 
 const PATH: &str = "/settings/work";
-const IDLE: &str = "Nothing is waiting.";
+const IDLE: &str = "No work under way.";
 
 async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
     let browser = app.browser();
@@ -41,10 +41,10 @@ async fn each_person_sees_how_far_their_own_work_is_and_nobody_elses() {
         .await;
     let page = look(&hers).await;
     for told in [
-        "0 of 3 memories have their vectors",
-        "What was said in 1 session is made searchable.",
-        "1 session waits to be read.",
-        "It is written once your memory has been still for a while.",
+        "0 of 3 memories embedded",
+        "Making the messages of 1 session searchable.",
+        "1 session is waiting to be read.",
+        "It is written after a few quiet minutes.",
     ] {
         assert!(page.contains(told), "{told}: {page}");
     }
@@ -56,7 +56,7 @@ async fn each_person_sees_how_far_their_own_work_is_and_nobody_elses() {
     // The summary alone waits for the memory to be still.
     let page = look(&hers).await;
     assert!(!page.contains("vectors</"), "{page}");
-    assert!(!page.contains("read.") && page.contains("One thing is being done."));
+    assert!(!page.contains("read.") && page.contains("1 task is running."));
 }
 
 #[tokio::test]
@@ -74,14 +74,14 @@ async fn what_stands_in_the_way_is_said_and_so_is_a_pause_of_the_job() {
         page.contains("The endpoint failed with status 503."),
         "{page}"
     );
-    assert!(page.contains("It goes on"), "{page}");
+    assert!(page.contains("Continues"), "{page}");
     let job = keepsake::jobs::find("embed").unwrap();
     let now = app.embeddings.now();
     keepsake::jobs::control::pause(&app.db, job, now)
         .await
         .unwrap();
     let page = look(&hers).await;
-    assert!(page.contains("An admin has paused this work."), "{page}");
+    assert!(page.contains("An admin paused this work."), "{page}");
 }
 
 #[tokio::test]

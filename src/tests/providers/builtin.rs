@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keepsake::providers::{
-    AskedFor, BuiltinFlaw, Embedder, Endpoint, ProviderError, ProviderType, builtin,
+    BuiltinFlaw, Embedder, Endpoint, ProviderError, ProviderType, QueryPriority, builtin,
 };
 use serde::Deserialize;
 
@@ -63,10 +63,10 @@ async fn texts_of_memories_have_no_deadline_and_a_query_that_is_late_is_told_tha
     let embedded = embedder.embed(&endpoint, &bees, Duration::ZERO).await;
     assert_eq!(embedded.unwrap().vectors.len(), 1);
     let asked = |by| embedder.embed_query(by, &endpoint, "bees".to_owned(), Duration::ZERO);
-    let late = asked(AskedFor::Search).await;
+    let late = asked(QueryPriority::Search).await;
     assert_eq!(late.unwrap_err(), ProviderError::Busy);
     // A job's waits its turn.
-    for by in [AskedFor::Job, AskedFor::Evaluation] {
+    for by in [QueryPriority::Job, QueryPriority::Evaluation] {
         assert_eq!(asked(by).await.unwrap().vectors.len(), 1);
     }
 }
@@ -115,7 +115,7 @@ async fn a_query_does_not_wait_for_a_batch() {
     });
     tokio::time::sleep(Duration::from_millis(50)).await;
     let query = "Where do herons go?".to_owned();
-    let query = embedder.embed_query(AskedFor::Search, &endpoint, query, PATIENCE);
+    let query = embedder.embed_query(QueryPriority::Search, &endpoint, query, PATIENCE);
     let answer = query.await;
     assert_eq!(answer.unwrap().vectors.len(), 1);
     assert!(!rebuild.is_finished(), "the query waited for the batch");

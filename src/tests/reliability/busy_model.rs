@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use keepsake::clock::WallClock;
-use keepsake::providers::{AskedFor, Embedder, Endpoint, SystemNames, builtin};
+use keepsake::providers::{Embedder, Endpoint, QueryPriority, SystemNames, builtin};
 use serde_json::json;
 
 use crate::support::{PATIENCE, TestApp, Wish};
@@ -34,7 +34,7 @@ async fn a_busy_model_is_late_for_some_and_is_left_alone_by_nobody() {
             tokio::spawn(async move {
                 let endpoint = Endpoint::builtin();
                 embedder
-                    .embed_query(AskedFor::Search, &endpoint, query, PATIENCE)
+                    .embed_query(QueryPriority::Search, &endpoint, query, PATIENCE)
                     .await
                     .map(drop)
             })
@@ -53,7 +53,7 @@ async fn a_busy_model_is_late_for_some_and_is_left_alone_by_nobody() {
     tokio::time::timeout(
         PATIENCE,
         embedder.embed_query(
-            AskedFor::Search,
+            QueryPriority::Search,
             &Endpoint::builtin(),
             "one".to_owned(),
             PATIENCE,

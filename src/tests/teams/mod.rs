@@ -6,7 +6,7 @@ mod ends;
 mod pages;
 mod pool;
 
-use keepsake::accounts::teams::TieId;
+use keepsake::accounts::teams::MembershipId;
 use keepsake::accounts::{AgentId, AgentSettings, Scope};
 use serde_json::{Value, json};
 
@@ -38,7 +38,7 @@ pub async fn join(
     app: &TestApp,
     (leader, of_leader): (&TestUser, &str),
     (member, of_member): (&TestUser, &str),
-) -> TieId {
+) -> MembershipId {
     let (lead, mine) = (
         agent_id(app, leader, of_leader).await,
         agent_id(app, member, of_member).await,
@@ -116,11 +116,11 @@ impl Scene {
         }
     }
 
-    pub async fn join(&self) -> TieId {
+    pub async fn join(&self) -> MembershipId {
         join(&self.app, (&self.anna, "lead"), (&self.ben, "crew")).await
     }
 
-    pub async fn leave(&self, tie: TieId) {
+    pub async fn leave(&self, tie: MembershipId) {
         let crew = agent_id(&self.app, &self.ben, "crew").await;
         let accounts = &self.app.accounts;
         accounts.leave_team(self.ben.id, crew, tie).await.unwrap();

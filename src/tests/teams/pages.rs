@@ -58,7 +58,7 @@ async fn an_invitation_is_handed_on_accepted_once_and_taken_back() {
 
     let (_, page) = bens.get("/agents").await;
     assert!(
-        page.contains("in that of lead") && page.contains("anna@example.com"),
+        page.contains("member of lead's team") && page.contains("anna@example.com"),
         "{page}"
     );
     let (_, page) = annas.get("/agents").await;
@@ -66,7 +66,7 @@ async fn an_invitation_is_handed_on_accepted_once_and_taken_back() {
         page.contains("leads 1") && page.contains("ben@example.com"),
         "{page}"
     );
-    assert!(page.contains("It keeps 1 memory for itself."), "{page}");
+    assert!(page.contains("It has 1 memory of its own."), "{page}");
 
     // In one team at a time; the link is still good for another agent.
     let second = invite(&annas, lead).await;
@@ -132,11 +132,7 @@ async fn what_is_not_ones_own_is_not_there_and_bad_input_gets_a_sentence() {
     }
     let annas = signed_in(app, anna).await;
     for (fields, status, words) in [
-        (
-            vec![("action", "dance")],
-            422,
-            "use the buttons of the page",
-        ),
+        (vec![("action", "dance")], 422, "use the page"),
         (
             vec![("action", "add"), ("member", &*lead.to_string())],
             422,

@@ -85,7 +85,7 @@ async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
         .await;
     assert_eq!(saved.status(), 303);
     let (_, page) = browser.get("/admin").await;
-    assert!(page.contains("all fall back to the memory of"), "{page}");
+    assert!(page.contains("all also read the memory of"), "{page}");
 
     let pool = Some("the global pool".to_owned());
     let both = vec![(own.to_owned(), None), (hours.to_owned(), pool.clone())];

@@ -1,5 +1,5 @@
-//! The REST door to documents: list, read, write, delete (which archives) and clear. What is called here is recorded as
-//! the tool `memory_files`, which does the same in other words.
+//! The REST endpoints of documents: list, read, write, delete (which archives) and clear. Calls are recorded
+//! under the tool `memory_files`, which does the same over MCP.
 
 use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -20,9 +20,9 @@ use crate::tools::{ToolError, parse_for};
 use crate::web::AppState;
 use crate::web::error::Problem;
 
-/// As it is recorded, and the tool that takes as long a body.
+/// The name in the activity; the tool has the same body limit.
 pub const TOOL: &str = "memory_files";
-/// A document of 1 MiB as JSON, in which a character may take six.
+/// A document of 1 MiB as JSON, where a character may take six bytes.
 pub const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 type Named = Result<Path<String>, PathRejection>;
@@ -149,7 +149,7 @@ pub async fn show(
         };
         let of = documents.read_revision_for(&viewer, &path, revision);
         let (whole, memory_of) = of.await?;
-        // As it was then.
+        // The size of this revision, not of the latest.
         let document = Document {
             revision,
             bytes: whole.content.len() as i32,
@@ -185,7 +185,7 @@ pub async fn put(
     };
     let viewer = match access.acting_for {
         ActingFor::User(viewer) => viewer,
-        // As for a tool: whoever is refused makes nobody.
+        // As for tools: only a call that passed all checks creates a user.
         ActingFor::NewUser(user) => {
             let made = state.accounts.make_user(&user).await?;
             made.map_err(ToolError::from)?
@@ -243,7 +243,7 @@ fn documents(state: &AppState) -> Documents {
     Documents::new(state.db.clone(), state.embeddings.clone())
 }
 
-/// What came of a call, recorded; one that changed something has recorded itself.
+/// Records the outcome of a read or a failure; a change has recorded itself.
 fn told<T>(
     call: Call,
     result: Result<T, DocumentError>,
@@ -285,12 +285,12 @@ fn check_access(access: &AgentAccess, scope: Scope) -> Result<(), ToolError> {
 }
 
 fn parse_path(path: Named) -> Result<DocumentPath, Invalid> {
-    // What is no Unicode is no path, as the empty one is none.
+    // A path that is not valid Unicode is as invalid as an empty one.
     let path = path.map_or_else(|_| String::new(), |Path(path)| path);
     DocumentPath::parse("path", &path)
 }
 
-/// For what makes nobody and nothing: whoever is not there yet has no document.
+/// The caller, for requests that create nothing: a user who does not exist yet has no documents.
 fn known(access: AgentAccess) -> Result<Viewer, Problem> {
     match access.acting_for {
         ActingFor::User(viewer) => Ok(viewer),

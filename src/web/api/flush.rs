@@ -1,5 +1,5 @@
-//! `POST /api/v1/sessions/{external_id}/flush`: before an agent compacts its context, what is new of the session is read now
-//! and kept (GoClaw's memory flush).
+//! `POST /api/v1/sessions/{external_id}/flush`: before an agent compacts its context, reads and stores what
+//! is new in the session (GoClaw's memory flush).
 
 use std::time::Duration;
 
@@ -26,11 +26,11 @@ use crate::web::calls::CallSlot;
 use crate::web::error::Problem;
 
 const REASON_CHARS_MAX: usize = 200;
-/// So long is waited for the reading …
+/// How long to wait for the reading,
 const WAIT_MAX: Duration = Duration::from_secs(90);
-/// … looking as often.
+/// and how often to check.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// Of what was kept.
+/// Maximum items in the answer.
 const ITEMS_TOLD: i64 = 100;
 
 #[derive(Default, Deserialize)]
@@ -102,7 +102,7 @@ pub async fn flush(
     if sent.wait == Some(false) {
         return Ok((StatusCode::ACCEPTED, Json(reading(flushed))));
     }
-    // Others may call meanwhile: a model may take its time.
+    // Let the caller's other calls run meanwhile: a model may be slow.
     if let Some(slot) = parts.extensions.get::<CallSlot>() {
         slot.wait();
     }
@@ -135,7 +135,7 @@ fn reading(flushed: Flushed) -> FlushOut {
     }
 }
 
-/// What came of it.
+/// The results of the flush.
 async fn told(
     state: &AppState,
     address: &Address,

@@ -1,4 +1,4 @@
-//! The doors for programs.
+//! The endpoints for programs.
 
 pub mod documents;
 pub mod flush;

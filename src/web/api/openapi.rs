@@ -1,8 +1,7 @@
-//! `GET /api/v1/openapi.json`: every path a program can call, written down in
-//! OpenAPI 3.1, and built once. The tools come from the registry, since utoipa
-//! would have each of them defined a second time. The page `/docs` shows the
-//! same [`Operation`]s. Nothing may be said here that the server does not do:
-//! a test holds the document fast, and schemathesis holds the server to it.
+//! `GET /api/v1/openapi.json`: every path that a program can call, in OpenAPI 3.1, built once. The tools come
+//! from the registry, since utoipa would require a second definition of each. The page `/docs` shows the same
+//! [`Operation`]s. The document must match the server: a snapshot test guards it, and schemathesis tests the
+//! server against it.
 
 mod documents;
 mod errors;
@@ -31,7 +30,7 @@ const ABOUT: &str = "A long-term memory server for AI agents. Agents keep what t
 const TOKEN_ABOUT: &str = "An agent's token, `ks_…`, from the page Agents & tokens or from `keepsake token create`. \
     Each has scopes: memory:read, memory:write, sessions:write.";
 
-/// What is said about the doors for programs: once for other programs, and for people.
+/// The API description: for programs, and for people.
 pub struct Published {
     pub operations: Vec<Operation>,
     pub errors: Vec<ErrorAnswer>,

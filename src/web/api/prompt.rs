@@ -1,5 +1,5 @@
-//! `GET /api/v1/prompt`: what an agent's system prompt says of its memory
-//! (Nova §3.3). It answers although memory is off or the database away.
+//! `GET /api/v1/prompt`: the text about memory for an agent's system prompt (Nova §3.3). It answers even
+//! while memory is off or the database is unavailable.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ pub struct Params {
     with: Option<String>,
 }
 
-/// Text, of at most 2 KiB; with `with=memory_file` what `MEMORY.md` says besides, as data.
+/// Plain text of at most 2 KiB; `with=memory_file` appends the content of `MEMORY.md` as data.
 pub async fn show(
     access: Result<AgentAccess, Problem>,
     State(registry): State<Arc<Registry>>,
@@ -26,7 +26,7 @@ pub async fn show(
 ) -> Result<String, Problem> {
     let access = match access {
         Ok(access) => access,
-        // No token can be told from another now: whoever sends a whole one is told this.
+        // Tokens cannot be checked now, so every well-formed token gets this answer.
         Err(problem) if problem.status == StatusCode::SERVICE_UNAVAILABLE => {
             return Ok(guidance::UNAVAILABLE.to_owned());
         }
@@ -46,7 +46,7 @@ pub async fn show(
     if !with_file {
         return Ok(guidance);
     }
-    // Without the database the guidance goes alone.
+    // Without the database, returns the guidance only.
     match registry.memory_file(&access).await {
         Ok(Some(file)) => Ok(format!("{guidance}\n\n{file}")),
         Ok(None) | Err(ToolError::Database(_)) => Ok(guidance),

@@ -1,6 +1,5 @@
-//! The REST door to sessions: an agent hands over what was said, says that it is
-//! complete, and asks what came of it. It reaches its own sessions alone: another
-//! agent's, even of the same user, are as if they were not there.
+//! The REST endpoints of sessions: an agent sends messages, completes the session, and asks for the results.
+//! It reaches only its own sessions: those of another agent, even of the same user, do not exist for it.
 
 use axum::Json;
 use axum::extract::rejection::{PathRejection, QueryRejection};
@@ -23,7 +22,7 @@ use crate::tools::{ToolError, parse_for};
 use crate::web::AppState;
 use crate::web::error::Problem;
 
-/// Past so many messages, or so much of the context, an agent is about to compact it (GoClaw's).
+/// Beyond this many messages, or this share of the context, an agent is about to compact (GoClaw's).
 const FLUSH_MESSAGES: i32 = 50;
 const FLUSH_CONTEXT_USED: f64 = 0.85;
 
@@ -138,7 +137,7 @@ pub async fn add(
     let messages = NewMessages::parse(raw.collect::<Result<_, _>>()?)?;
     let viewer = match access.acting_for {
         ActingFor::User(viewer) => viewer,
-        // As for a tool: whoever is refused makes nobody.
+        // As for tools: only a call that passed all checks creates a user.
         ActingFor::NewUser(user) => {
             let made = state.accounts.make_user(&user).await?;
             made.map_err(ToolError::from)?
@@ -162,7 +161,7 @@ pub async fn complete(
     let address = known(access, name)?;
     let (parts, body) = request.into_parts();
     let body = read_body(body).await?;
-    // There need be nothing in it.
+    // The body may be empty.
     let sent: CompletedIn = match body.is_empty() {
         true => CompletedIn::default(),
         false => {
@@ -176,7 +175,7 @@ pub async fn complete(
         .map(|summary| required_text("summary", summary, SUMMARY_CHARS_MAX));
     let summary = summary.transpose()?;
     let session = sessions::complete(&state.db, &address, summary, state.clock.now()).await?;
-    // What was read already is told again.
+    // If the session was read already, its episode is replaced.
     let is_read = session
         .extraction
         .as_ref()
@@ -253,7 +252,7 @@ fn out_of_range(field: &'static str, least: i64, most: i64) -> Invalid {
     Invalid::new(field, "out_of_range", sentence)
 }
 
-/// As for a tool that writes, and in the same words.
+/// The same checks and messages as for a tool that writes.
 fn check_access(access: &AgentAccess) -> Result<(), ToolError> {
     if let Some(of) = access.memory_off {
         return Err(ToolError::MemoryOff(of));
@@ -265,12 +264,12 @@ fn check_access(access: &AgentAccess) -> Result<(), ToolError> {
 }
 
 fn parse_name(name: Named) -> Result<SessionName, Invalid> {
-    // What is no Unicode is no name, as the empty one is none.
+    // A name that is not valid Unicode is as invalid as an empty one.
     let name = name.map_or_else(|_| String::new(), |Path(name)| name);
     SessionName::parse(&name)
 }
 
-/// For what makes nobody and nothing: whoever is not there yet has no session.
+/// The session, for requests that create nothing: a user who does not exist yet has no sessions.
 pub(super) fn known(access: AgentAccess, name: Named) -> Result<Address, Problem> {
     check_access(&access)?;
     let name = parse_name(name)?;

@@ -1,5 +1,5 @@
-//! `GET /api/v1/summary` and `POST /api/v1/recall`: what the tools `memory_summary` and `memory_recall` answer, for programs
-//! that put it where they like.
+//! `GET /api/v1/summary` and `POST /api/v1/recall`: the answers of the tools `memory_summary` and
+//! `memory_recall`, for programs that build prompts.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::input::Invalid;
 use crate::tools::{Door, Registry};
 use crate::web::error::Problem;
 
-/// The tools.
+/// The tools behind the paths.
 pub const TOOL: &str = "memory_summary";
 pub const RECALL_TOOL: &str = "memory_recall";
 
@@ -26,7 +26,7 @@ pub struct Params {
     format: Option<String>,
 }
 
-/// As the tool answers; with `format=message` also as a message for a prompt (Navi's).
+/// The tool's answer; with `format=message` also as a message for a prompt (Navi's).
 pub async fn show(
     access: AgentAccess,
     State(registry): State<Arc<Registry>>,

@@ -1,4 +1,4 @@
-//! The REST door to the tools: `GET /api/v1/tools`, `POST /api/v1/tools/{name}`.
+//! The REST endpoints of tools: `GET /api/v1/tools`, `POST /api/v1/tools/{name}`.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,8 +18,8 @@ use crate::tools::{Definition, Door, Registry};
 use crate::web::error::Problem;
 
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
-/// What is past the limit is read and dropped, so far and so long, since many
-/// clients look for an answer only when they have sent everything.
+/// Limits for reading and dropping the rest of a body that is too large, since many clients read the answer
+/// only after they have sent everything.
 const DISCARDED_BYTES_MAX: usize = 32 * 1024 * 1024;
 const DISCARD_TIME_MAX: Duration = Duration::from_secs(5);
 
@@ -46,7 +46,7 @@ pub async fn list(
     }
 }
 
-/// An entry of `tools` in OpenAI's chat completions.
+/// An entry of `tools` in OpenAI's chat completions API.
 pub(super) fn as_openai_takes_it(tool: &Definition) -> Value {
     let function = json!({
         "name": tool.name,
@@ -56,7 +56,7 @@ pub(super) fn as_openai_takes_it(tool: &Definition) -> Value {
     json!({ "type": "function", "function": function })
 }
 
-/// An entry of `tools` in Anthropic's messages.
+/// An entry of `tools` in Anthropic's messages API.
 fn as_anthropic_takes_it(tool: &Definition) -> Value {
     json!({
         "name": tool.name,
@@ -82,7 +82,7 @@ pub async fn call(
     name: Result<Path<String>, PathRejection>,
     request: Request,
 ) -> Result<Json<Value>, Problem> {
-    // What is no Unicode is no tool's name, as the empty name is none.
+    // A name that is not valid Unicode is as unknown as an empty one.
     let name = name.map_or_else(|_| String::new(), |Path(name)| name);
     let (parts, body) = request.into_parts();
     let most = match name == documents::TOOL {
@@ -97,7 +97,7 @@ pub async fn call(
     ))
 }
 
-/// A call without a body needs no type: it is the empty object.
+/// A call without a body needs no content type: it is the empty object.
 pub fn check_content_type(headers: &HeaderMap, input: &[u8]) -> Result<(), Problem> {
     let content_type = headers
         .get(header::CONTENT_TYPE)
@@ -132,7 +132,7 @@ pub async fn read_body(body: Body) -> Result<Vec<u8>, Problem> {
     read_body_to(body, BODY_BYTES_MAX).await
 }
 
-/// A body of so many bytes at most.
+/// Reads a body of at most `bytes_max` bytes.
 pub async fn read_body_to(body: Body, bytes_max: usize) -> Result<Vec<u8>, Problem> {
     let mut stream = body.into_data_stream();
     let mut read = Vec::new();
@@ -163,6 +163,6 @@ async fn discard(mut stream: axum::body::BodyDataStream) {
             }
         }
     };
-    // Too slow or too much: the connection is closed instead.
+    // If the rest is too slow or too large, the connection is closed.
     let _ = tokio::time::timeout(DISCARD_TIME_MAX, drop_rest).await;
 }

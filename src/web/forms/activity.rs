@@ -1,5 +1,4 @@
-//! The forms of the activity page: whether the words of searches are kept, and
-//! the one that forgets them.
+//! The forms of the activity page: whether search queries are stored, and deleting those that were.
 
 use axum::extract::{RawForm, State};
 use axum::response::Response;
@@ -22,15 +21,15 @@ pub async fn queries(
         let sentence = match form.get("action") {
             "keep" => {
                 activity.keep_queries(user, true).await?;
-                "The words of searches are kept from now on.".to_owned()
+                "Search queries are now logged.".to_owned()
             }
             "stop" => {
                 activity.keep_queries(user, false).await?;
-                "The words of searches are not kept any more; those that were stay until you forget them.".to_owned()
+                "Search queries are no longer logged. Queries already logged stay until you delete them.".to_owned()
             }
             "forget" => {
                 let forgotten = activity.forget_queries(user).await?;
-                format!("Forgotten: the words of {forgotten} searches.")
+                format!("Deleted the queries of {forgotten} searches.")
             }
             _ => return Err(unknown_action()),
         };

@@ -1,5 +1,5 @@
-//! The forms of Settings › Chat model, and the admin's of the same. A key that was
-//! typed is sealed or sent to the endpoint, and is never part of an answer.
+//! The forms of Settings › Chat model, and the admin's. An entered key is sealed or sent to the endpoint, and
+//! never part of a response.
 
 use app::view::TestResult;
 use axum::extract::{RawForm, State};
@@ -58,13 +58,13 @@ async fn change_settings(
                 form: chat_form(form),
             };
             chat.save(user, change).await?;
-            Ok(done("chat", "Saved, and in force."))
+            Ok(done("chat", "Saved."))
         }
         "remove" => {
             chat.remove(user).await?;
             Ok(done(
                 "chat_switch",
-                "Your endpoint and its key are forgotten.",
+                "Your endpoint and its key were deleted.",
             ))
         }
         "limits" => {
@@ -73,7 +73,7 @@ async fn change_settings(
                 purposes: Allowances::parse(|name| form.get(name))?,
             };
             chat.save_limits(user, limits).await?;
-            Ok(done("chat_limits", "Saved, and in force."))
+            Ok(done("chat_limits", "Saved."))
         }
         "enable" => {
             chat.set_enabled(user, true).await?;
@@ -83,7 +83,7 @@ async fn change_settings(
             chat.set_enabled(user, false).await?;
             Ok(done(
                 "chat_switch",
-                "Chat is off: no model reads your conversations.",
+                "The chat model is off: no model reads your conversations.",
             ))
         }
         _ => Err(unknown_action()),
@@ -115,7 +115,7 @@ async fn change_system(
         "save" => {
             chat.save_system(&fields, form.get("daily_token_cap"))
                 .await?;
-            Ok(done("chat_system", "Saved, and in force."))
+            Ok(done("chat_system", "Saved."))
         }
         _ => Err(unknown_action()),
     }
@@ -140,22 +140,28 @@ fn passed(report: &ChatReport) -> TestResult {
         tell("Model", model.clone());
     }
     tell(
-        "JSON by schema",
+        "JSON schema output",
         match (report.is_schema_honoured, report.is_cut_off) {
-            (true, _) => "Honoured: its answers are read as they are".to_owned(),
-            (false, true) => "Not seen: it had not answered when its tokens were used up; a model that thinks first needs more".to_owned(),
-            (false, false) => "Not honoured: what it answers is read tolerantly, and more of it may be lost".to_owned(),
+            (true, _) => "Supported".to_owned(),
+            (false, true) => {
+                "Unknown: its tokens were used up before it answered; a reasoning model needs more"
+                    .to_owned()
+            }
+            (false, false) => {
+                "Not supported: its answers are parsed leniently, and more of them may be lost"
+                    .to_owned()
+            }
         },
     );
     tell(
         "Tokens",
         match report.are_tokens_estimated {
             false => format!(
-                "{} read, {} written, as the endpoint counts them",
+                "{} input, {} output, counted by the endpoint",
                 report.tokens_in, report.tokens_out
             ),
             true => format!(
-                "about {} read and {} written: the endpoint does not count them, so four characters are taken for one",
+                "about {} input and {} output, estimated at four characters per token, because the endpoint does not count them",
                 report.tokens_in, report.tokens_out
             ),
         },

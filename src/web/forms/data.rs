@@ -1,5 +1,5 @@
-//! The forms of one's data: a file that comes in, a memory that goes, and the account
-//! itself. What cannot be undone is asked for by name and password.
+//! The forms of one's data: import, deletion of a memory, and erasure of the account. Irreversible steps ask
+//! for the name and the password.
 
 use axum::extract::multipart::{Multipart, MultipartRejection};
 use axum::extract::{RawForm, State};
@@ -48,7 +48,7 @@ async fn receive(mut form: Multipart, mut upload: Upload) -> Result<Upload, Prob
         Problem::new(
             StatusCode::BAD_REQUEST,
             "incomplete_body",
-            "The upload ended before its time; nothing was taken in. Try again.",
+            "The upload was interrupted; nothing was imported. Try again.",
         )
     };
     while let Some(mut field) = form.next_field().await.map_err(cut_off)? {
@@ -88,8 +88,8 @@ fn upload_problem(error: UploadError) -> Problem {
     Problem::new(status, code, sentence(&error.to_string()))
 }
 
-/// One memory, once the time for Undo is over; and Undo. What is another's is as if it were not there.
-/// An admin takes this from nobody.
+/// Deletes one memory permanently after its undo period, or undoes that. Another user's memory is not found.
+/// An admin cannot disable this.
 pub async fn delete_item(
     State(state): State<AppState>,
     signed_in: SignedIn,
@@ -106,7 +106,7 @@ pub async fn delete_item(
         };
         match done {
             Ok(()) => Ok((item, Ok(Outcome::Redirect))),
-            // Said on its page, which is there.
+            // Shown on the memory's page, which still exists.
             Err(error @ MemoryError::TooLate) => Ok((item, Err(memory_problem(error)))),
             Err(MemoryError::NotFound(_)) => Err(no_such_item()),
             Err(error) => Err(memory_problem(error)),
@@ -127,14 +127,14 @@ fn no_such_item() -> Problem {
     }
 }
 
-/// By its number, or by the address of its page.
+/// Accepts an id, or the URL of its page.
 fn parse_item(text: &str) -> Result<ItemId, Invalid> {
     let text = text.trim();
     let path = text.split(['?', '#']).next().unwrap_or(text);
     let number = path.rsplit_once("/memory/").map_or(path, |(_, rest)| rest);
     let number = number.trim_end_matches('/').parse();
     number.map(ItemId).map_err(|_| {
-        let sentence = "`item` names no memory; give its number, or the address of its page.";
+        let sentence = "`item` names no memory; give its ID, or the address of its page.";
         Invalid::new("item", "invalid_item", sentence)
     })
 }
@@ -158,7 +158,7 @@ pub async fn erase_account(
     };
     match attempt.await {
         Ok(receipt) => {
-            // Its row is gone already; the cookie goes, too.
+            // The session's row is deleted already; this deletes the cookie.
             session.flush().await.ok();
             to_receipt(&receipt)
         }
@@ -169,7 +169,7 @@ pub async fn erase_account(
 async fn make_sure(state: &AppState, signed_in: &SignedIn, form: &Form) -> Result<(), Problem> {
     let email = Email::parse(form.get("email"))?;
     if email.as_str() != signed_in.0.email {
-        let sentence = "This is not the address of your account; nothing was erased.";
+        let sentence = "This is not the e-mail address of your account; nothing was deleted.";
         return Err(Invalid::new("email", "wrong_email", sentence).into());
     }
     let password = Password::to_compare(form.get("password"));
@@ -178,7 +178,7 @@ async fn make_sure(state: &AppState, signed_in: &SignedIn, form: &Form) -> Resul
         .is_password_of(signed_in.0.id, password)
         .await?
     {
-        let sentence = "This is not your password; nothing was erased.";
+        let sentence = "This is not your password; nothing was deleted.";
         return Err(Invalid::new("password", "wrong_password", sentence).into());
     }
     Ok(())

@@ -1,6 +1,6 @@
-//! The forms of one document: it or an older text is restored, or it is deleted permanently. What is another's is as if
-//! it were not there. Where an admin has made the browser read-only nothing is restored; a permanent deletion is a
-//! right, which an admin takes from nobody.
+//! The forms of one document: restore it or an older revision, or delete it permanently. Another user's
+//! document is not found. In a read-only browser nothing can be restored, but an admin cannot disable
+//! permanent deletion.
 
 use axum::extract::{Path, RawForm, State};
 use axum::http::StatusCode;
@@ -55,7 +55,7 @@ async fn obey(
     let restored = match form.get("action") {
         "restore" => documents.restore(user, by, document).await,
         "restore_revision" => {
-            // What is no number is no revision of any document.
+            // No document has the revision 0.
             let revision = form.get("revision").parse().unwrap_or(0);
             let restored = documents.restore_revision(user, by, document, revision);
             restored.await
@@ -75,15 +75,15 @@ fn problem(error: DocumentError) -> Problem {
     match error {
         DocumentError::Exists => conflict(
             "exists",
-            "It was not restored: another document has its path now. Delete that one first, or let an agent rename it.",
+            "Not restored: another document has its path now. Delete that one first, or let an agent rename it.",
         ),
         DocumentError::IsFolder => conflict(
             "exists",
-            "It was not restored: a folder has its path now. Delete that one first, or let an agent rename it.",
+            "Not restored: a folder has its path now. Delete that one first, or let an agent rename it.",
         ),
         DocumentError::IsDocument => conflict(
             "exists",
-            "It was not restored: a document has the path of one of its folders now. Delete that one first, or let an agent rename it.",
+            "Not restored: a document has the path of one of its folders now. Delete that one first, or let an agent rename it.",
         ),
         DocumentError::Refused(sentence) => conflict("deleted", &sentence),
         error => ToolError::from(error).into(),
@@ -111,7 +111,7 @@ pub async fn erase(
         let path = path_of(document);
         return respond(&state, signed_in, &path, ERASE_FORM, &form, Err(problem)).await;
     }
-    // All revisions at once.
+    // Deletes all revisions in one statement, which may take long.
     let db = state.db.with_job_timeout();
     match erasure::document(&db, &state.activity, user, document, now).await {
         Ok(receipt) => {
@@ -127,7 +127,6 @@ pub async fn erase(
 }
 
 fn unconfirmed() -> Problem {
-    let sentence =
-        "Check the box to say that you want this; nothing was deleted. It cannot be undone.";
+    let sentence = "Check the box to confirm; nothing was deleted. Deleting cannot be undone.";
     Invalid::new("confirm", "required", sentence).into()
 }

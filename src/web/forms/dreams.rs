@@ -1,11 +1,11 @@
-//! The forms of Dreams: what is proposed is accepted or dismissed, and what was applied taken back, which an admin may close; and
-//! how dreams work.
+//! The forms of Dreams: accept or dismiss proposals, undo what was applied (an admin can make these
+//! read-only), and change the settings.
 
 use axum::extract::{RawForm, State};
 use axum::response::Response;
 
 use super::{Form, Outcome, done, respond, unknown_action};
-use crate::consolidation::dreaming::decide::{self, Decided, Undone};
+use crate::consolidation::dreaming::decide::{self, Decided, UndoOutcome};
 use crate::consolidation::dreaming::{self, DreamSettings};
 use crate::db::actor;
 use crate::memories::ItemId;
@@ -32,14 +32,14 @@ async fn obey(state: &AppState, signed_in: &SignedIn, form: &Form) -> Result<Out
     if form.get("action") == "save" {
         let settings = DreamSettings::parse(form.get("mode"), form.get("episodes_min"))?;
         dreaming::save(db, user, settings).await?;
-        return Ok(done(FORM, "Saved, and in force from the next dream on."));
+        return Ok(done(FORM, "Saved. It applies from the next dream on."));
     }
     actor::require_open_browser();
     let dream = form.get("dream").parse().unwrap_or(0);
     let n: Option<i16> = form.get("n").parse().ok();
     let kept = form.get("kept").parse().ok().map(ItemId);
     let sentence = match form.get("action") {
-        // One, since without a number all would be meant.
+        // Requires a number, since without one all proposals would be accepted.
         "accept" => {
             let one = (dream, Some(n.unwrap_or(0)));
             accepted(decide::accept(db, user, one, kept, now).await?)
@@ -72,20 +72,20 @@ fn accepted(decided: Decided) -> String {
     }
 }
 
-fn undone(undone: &Undone) -> String {
+fn undone(undone: &UndoOutcome) -> String {
     let mut told = vec![match undone.done {
-        0 => "Nothing was taken back.".to_owned(),
-        1 => "1 change was taken back.".to_owned(),
-        n => format!("{n} changes were taken back."),
+        0 => "Nothing was undone.".to_owned(),
+        1 => "1 change was undone.".to_owned(),
+        n => format!("{n} changes were undone."),
     }];
     told.extend(
         undone
             .changed
             .iter()
-            .map(|id| format!("Memory {id} was changed since, and stays as it is.")),
+            .map(|id| format!("Memory {id} has changed since, and stays unchanged.")),
     );
     told.extend(undone.stood_on.iter().map(|(id, newer)| {
-        format!("Memory {id} stays archived: memory {newer}, which is newer, stands in its place.")
+        format!("Memory {id} stays archived: the newer memory {newer} has replaced it.")
     }));
     told.join(" ")
 }

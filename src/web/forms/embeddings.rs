@@ -1,6 +1,5 @@
-//! The forms of Settings › Embeddings and of the admin page: save, test,
-//! confirm, cancel, retry, off and on. A key that was typed is sealed or sent
-//! to the endpoint, and is never part of an answer.
+//! The forms of Settings › Embeddings and of the admin page: save, test, confirm, cancel, retry, off and on.
+//! An entered key is sealed or sent to the endpoint, and never part of a response.
 
 use app::view::{Confirmation, FormState, TestResult};
 use app::words;
@@ -21,7 +20,7 @@ use crate::web::ui::host_port;
 
 const SETTINGS: &str = "/settings/embeddings";
 const ADMIN: &str = "/admin";
-/// What a confirmation carries when it is about switching on.
+/// The staged value of a confirmation that switches embeddings on.
 const STAGED_ENABLE: &str = "enable";
 
 fn endpoint_form(form: &Form) -> EndpointForm<'_> {
@@ -60,7 +59,7 @@ async fn change_settings(
     signed_in: &SignedIn,
     form: &Form,
 ) -> Result<Outcome, Problem> {
-    // A rebuild begins with a row for each memory.
+    // With the job timeout, since a rebuild inserts a row per memory.
     let embeddings = state.embeddings.for_jobs();
     let user = signed_in.0.id;
     let change = |confirmed| EndpointChange {
@@ -84,7 +83,7 @@ async fn change_settings(
         "enable" => match embeddings.set_enabled(user, true, false).await? {
             Saved::AskFirst { texts, kept, .. } => {
                 let sentence = format!(
-                    "The settings in force are not those your vectors were made with: {} will be rebuilt. {}Search goes by words until then.",
+                    "Your embeddings were created with other settings: {} will be rebuilt. {}Search uses keywords only until then.",
                     in_words(texts),
                     known(kept),
                 );
@@ -103,21 +102,24 @@ async fn change_settings(
             embeddings.set_enabled(user, false, true).await?;
             Ok(done(
                 "progress",
-                "Embeddings are off: search goes by words alone. The vectors are kept.",
+                "Embeddings are off: search uses keywords only. Existing embeddings are kept.",
             ))
         }
         "cancel" => Ok(match embeddings.cancel_rebuild(user).await? {
             true => done(
                 "progress",
-                "The rebuild is cancelled. The old vectors serve on.",
+                "The rebuild is cancelled. Search keeps the old embeddings.",
             ),
-            false => done("progress", "There was no rebuild under way any more."),
+            false => done("progress", "No rebuild was under way."),
         }),
         "retry" => {
             let retried = embeddings.retry(user).await?;
             let again = match retried {
-                1 => "1 text is embedded again.".to_owned(),
-                many => format!("{} texts are embedded again.", words::count(many as i64)),
+                1 => "1 text will be embedded again.".to_owned(),
+                many => format!(
+                    "{} texts will be embedded again.",
+                    words::count(many as i64)
+                ),
             };
             Ok(done("progress", again))
         }
@@ -138,7 +140,7 @@ async fn change_settings(
 
 fn saved(form: &Form, saved: Saved) -> Result<Outcome, Problem> {
     Ok(match saved {
-        Saved::InForce => done("embeddings", "Saved, and in force."),
+        Saved::InForce => done("embeddings", "Saved."),
         Saved::Rebuilding { .. } => Outcome::Redirect,
         Saved::AskFirst {
             texts,
@@ -146,7 +148,7 @@ fn saved(form: &Form, saved: Saved) -> Result<Outcome, Problem> {
             staged,
         } => {
             let sentence = format!(
-                "{} will be rebuilt with {}. {}Search keeps using the old vectors until the new ones are complete.",
+                "{} will be rebuilt with {}. {}Search uses the old embeddings until the new ones are complete.",
                 in_words(texts),
                 target(form),
                 known(kept),
@@ -163,7 +165,7 @@ fn saved(form: &Form, saved: Saved) -> Result<Outcome, Problem> {
     })
 }
 
-/// "nomic-embed-text at localhost:11434"
+/// Such as "nomic-embed-text at localhost:11434".
 fn target(form: &Form) -> String {
     let host = host_port(form.get("url"));
     match (form.get("own_enabled"), form.get("model").trim()) {
@@ -198,13 +200,13 @@ fn in_words(texts: Texts) -> String {
     words::texts(texts.memories, texts.from_messages)
 }
 
-/// Of texts whose vectors are still there: a sentence, or nothing.
+/// A sentence about embeddings that still exist, or nothing.
 fn known(kept: i64) -> String {
     match kept {
         0 => String::new(),
-        1 => "The vectors of 1 are still there and are used again. ".to_owned(),
+        1 => "The embedding of 1 still exists and is used again. ".to_owned(),
         many => format!(
-            "The vectors of {} are still there and are used again. ",
+            "The embeddings of {} still exist and are used again. ",
             words::count(many)
         ),
     }
@@ -232,10 +234,10 @@ fn passed(report: &TestReport) -> TestResult {
     tell(
         "Dimensions",
         match report.requested_dimensions_honoured {
-            None => format!("{}; no number was asked for", report.dimensions),
-            Some(true) => format!("{}, as asked for", report.dimensions),
+            None => format!("{}; no number was requested", report.dimensions),
+            Some(true) => format!("{}, as requested", report.dimensions),
             Some(false) => format!(
-                "{}: the endpoint does not heed the number asked for; leave `dimensions` empty",
+                "{}: the endpoint ignores the requested number; leave `dimensions` empty",
                 report.dimensions
             ),
         },
@@ -244,28 +246,28 @@ fn passed(report: &TestReport) -> TestResult {
         "Length",
         match (report.norm - 1.0).abs() < 0.01 {
             true => "1, so the endpoint normalises".to_owned(),
-            false => format!("{:.3}; Keepsake brings it to 1", report.norm),
+            false => format!("{:.3}; Keepsake normalises to 1", report.norm),
         },
     );
     tell(
         "Order",
         match report.order_kept {
             true => "Kept: each answer belongs to its text".to_owned(),
-            false => "Not kept: a text sent alone gets another vector than in a batch; set the batch size to 1".to_owned(),
+            false => "Not kept: a text sent alone gets a different embedding than in a batch; set the batch size to 1".to_owned(),
         },
     );
     tell(
         "Meaning",
         match report.similar_closer {
-            true => "A question is nearer to its answer than to something else".to_owned(),
-            false => "A question is no nearer to its answer than to something else: is this an embedding model, and are the prefixes right?".to_owned(),
+            true => "A question is closer to its answer than to another text".to_owned(),
+            false => "A question is no closer to its answer than to another text. Is this an embedding model, and are the prefixes right?".to_owned(),
         },
     );
-    // A width that was not asked for would be refused at the first memory.
+    // A width other than the requested one would be refused at the first memory.
     let is_ok = report.requested_dimensions_honoured != Some(false);
     let headline = match is_ok {
         true => format!("Works: {} dimensions in {ms} ms", report.dimensions),
-        false => "It answers, but not with the dimensions asked for".to_owned(),
+        false => "It answers, but not with the requested dimensions".to_owned(),
     };
     TestResult {
         is_ok,
@@ -305,7 +307,7 @@ async fn change_system(
             let is_confirmed = action == "confirm";
             Ok(
                 match embeddings.save_system(fields, staged, is_confirmed).await? {
-                    SystemSaved::InForce => done("system", "Saved, and in force."),
+                    SystemSaved::InForce => done("system", "Saved."),
                     SystemSaved::Rebuilding { users, texts } => done(
                         "system",
                         format!(
@@ -324,7 +326,7 @@ async fn change_system(
                             host => format!("with {host}"),
                         };
                         let sentence = format!(
-                            "{} of {} will be rebuilt {with}. Searches keep using the old vectors until the new ones are complete.",
+                            "{} of {} will be rebuilt {with}. Search uses the old embeddings until the new ones are complete.",
                             in_words(texts),
                             people(users),
                         );
@@ -348,14 +350,14 @@ async fn change_system(
             embeddings.set_builtin(false).await?;
             Ok(done(
                 "builtin",
-                "The builtin model is off: whoever has no other provider is served by words alone. Their vectors are kept.",
+                "The builtin model is off: users without another provider have keyword search only. Their embeddings are kept.",
             ))
         }
         "late_on" => {
             embeddings.set_late_interaction(true).await?;
             Ok(done(
                 "late",
-                "Late interaction is on. It counts for each user as soon as their token vectors are made.",
+                "Late interaction is on. It applies to each user as soon as their token vectors are ready.",
             ))
         }
         "late_off" => {

@@ -1,5 +1,5 @@
-//! What a page says after *Test*: the endpoint's answer, or which kind of failure it
-//! was. What was typed stays in the form, but for the key.
+//! The result of *Test* on a page: the endpoint's report, or the kind of failure. The form keeps its values,
+//! except the key.
 
 use app::view::{FormState, TestResult};
 
@@ -8,7 +8,7 @@ use crate::input::sentence;
 use crate::providers::ProviderError;
 use crate::web::ui::host_port;
 
-/// The page again, with the form as it was and what came of the test.
+/// The page with the submitted form and the result of the test.
 pub(super) fn tried(form: &Form, name: &str, test: TestResult) -> Outcome {
     Outcome::Page(Box::new(FormState {
         form: name.to_owned(),
@@ -29,7 +29,7 @@ pub(super) fn failed(form: &Form, error: &ProviderError) -> TestResult {
     }
 }
 
-/// The kinds of failure, told apart (DESIGN §5).
+/// A headline for each kind of failure (DESIGN §5).
 fn headline(error: &ProviderError) -> &'static str {
     match error {
         ProviderError::Refused(_) => "The endpoint cannot be reached",
@@ -39,9 +39,9 @@ fn headline(error: &ProviderError) -> &'static str {
         ProviderError::NotEmbeddings(_) => "This is not an embeddings endpoint",
         ProviderError::NotChat(_) => "This is not a chat endpoint",
         ProviderError::Forbidden => "This address is not allowed",
-        ProviderError::RateLimited { .. } => "The endpoint is asked too often",
+        ProviderError::RateLimited { .. } => "The endpoint limits our requests",
         ProviderError::WrongVector(_) | ProviderError::DimensionsRefused => {
-            "It answers, but its vectors cannot be kept"
+            "It answers, but its embeddings cannot be used"
         }
         _ => "The endpoint failed",
     }

@@ -1,5 +1,5 @@
-//! The forms of entities: the switches, what may be one, and what a person decides about one entity. What is another's
-//! is as if it were not there; where an admin has made the browser read-only nothing is decided.
+//! The forms of entities: the switches, possible duplicates, and a person's decisions about one entity.
+//! Another user's entity is not found; in a read-only browser nothing can be decided.
 
 use axum::extract::{Path, RawForm, State};
 use axum::http::StatusCode;
@@ -39,7 +39,7 @@ pub async fn settings(
     respond(&state, signed_in, LIST, SETTINGS_FORM, &form, outcome).await
 }
 
-/// Two that may be one are, or are not.
+/// Decides whether two possible duplicates are the same entity.
 pub async fn pairs(State(state): State<AppState>, signed_in: SignedIn, body: RawForm) -> Response {
     let form = Form::parse(&body);
     actor::require_open_browser();
@@ -105,7 +105,7 @@ async fn obey(
             renamed.await.map_err(|error| problem(error, None))?;
         }
         "merge" => {
-            // That it is there is known before another is looked for by its name.
+            // Checks that the entity exists before another is looked up by name.
             let other = other_one(state, signed_in, entity, form.get("with")).await?;
             let merged = decide::merge(db, user, (entity, other), now).await;
             merged.map_err(|error| match error {
@@ -137,7 +137,7 @@ async fn obey(
     Ok(Outcome::Redirect)
 }
 
-/// By its number, or by its name.
+/// Finds the other entity by its id or name.
 async fn other_one(
     state: &AppState,
     signed_in: &SignedIn,
@@ -179,11 +179,11 @@ fn unknown_type() -> Problem {
     Problem::new(
         StatusCode::UNPROCESSABLE_ENTITY,
         "unknown_type",
-        "`type` is not known; choose one of the list.",
+        "`type` is not known; choose one from the list.",
     )
 }
 
-/// `field` is the one to blame.
+/// `field` is the field to blame.
 fn problem(error: EntityError, field: Option<&str>) -> Problem {
     let said = sentence(&error.to_string());
     let (status, code) = match error {

@@ -1,5 +1,5 @@
-//! The forms of Settings › Fading: the switch, how fast memories get weaker, and keeping and restoring single ones, which
-//! an admin may close.
+//! The forms of Settings › Fading: the switch, the decay rates, and keeping and restoring single memories (an
+//! admin can make these read-only).
 
 use axum::extract::{RawForm, State};
 use axum::response::Response;
@@ -42,7 +42,7 @@ async fn obey(state: &AppState, signed_in: &SignedIn, form: &Form) -> Result<Out
             let days = |name: &str| form.get(name);
             let settings = FadingSettings::parse(is_on, form.get("threshold"), days)?;
             fading::save(db, user, &settings).await?;
-            return Ok(done(FORM, "Saved, and in force."));
+            return Ok(done(FORM, "Saved."));
         }
         "keep" => {
             actor::require_open_browser();
@@ -85,7 +85,7 @@ fn item_of(form: &Form) -> ItemId {
     ItemId(form.get("item").parse().unwrap_or(0))
 }
 
-/// False where another is active in its place.
+/// False if another item is active in its place.
 async fn restore(state: &AppState, signed_in: &SignedIn, item: ItemId) -> Result<bool, Problem> {
     let call = state.activity.begin(&signed_in.viewer(), "memory_restore");
     let restored = memories::restore(&state.db, &state.clock, &call, item, &[]).await;

@@ -1,6 +1,5 @@
-//! What whoever opened a link of an admin's posts. Invited: an address, unless the invitation
-//! is bound to one, and a password, which makes the account and signs the browser in to it.
-//! Somebody who forgot their password: a new one.
+//! The forms behind an admin's links. An invitation: an e-mail address, unless the invitation is bound to
+//! one, and a password, which create the account and sign in. A password reset: a new password.
 
 use app::view::FormState;
 use axum::extract::{Path, RawForm, State};

@@ -1,5 +1,5 @@
-//! The forms of Admin › Jobs: run, pause and resume a job, set its schedule, and try again what
-//! failed. For whoever is no admin there are no such forms.
+//! The forms of Admin › Jobs: run, pause and resume a job, set its schedule, and retry failures. Members get
+//! a 404.
 
 use axum::extract::{RawForm, State};
 use axum::http::StatusCode;
@@ -44,7 +44,7 @@ async fn obey(state: &AppState, form: &Form) -> Result<Outcome, Problem> {
             }
             control::pause(db, job, now).await?;
             format!(
-                "{} is paused. What runs now still ends its slice.",
+                "{} is paused. A run under way finishes its current step.",
                 job.title
             )
         }
@@ -84,7 +84,7 @@ async fn obey(state: &AppState, form: &Form) -> Result<Outcome, Problem> {
 }
 
 fn unknown_job() -> Problem {
-    let sentence = "`job` names no job of this server; use the buttons of the page.";
+    let sentence = "`job` names no job of this server; use the page's buttons.";
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_job", sentence)
 }
 
@@ -94,10 +94,7 @@ fn paused(job: &Job) -> Problem {
 }
 
 fn not_pausable(job: &Job) -> Problem {
-    let sentence = format!(
-        "{} cannot be paused: it finds the work of all jobs.",
-        job.title
-    );
+    let sentence = format!("{} cannot be paused: it starts the other jobs.", job.title);
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_job", sentence)
 }
 

@@ -1,5 +1,5 @@
-//! The forms of Learned: what becomes of a memory that one has looked at, and what is not worth keeping. An admin may close
-//! them.
+//! The forms of Learned: keep, forget or confirm a reviewed memory, and edit what is not worth keeping. An
+//! admin can make them read-only.
 
 use axum::extract::{RawForm, State};
 use axum::response::Response;
@@ -49,7 +49,7 @@ async fn obey(state: &AppState, signed_in: &SignedIn, form: &Form) -> Result<Out
             call.ended_unknown();
             forgotten.map_err(memory_problem)?;
             format!(
-                "Memory {item} is archived, and such things are not noted any more. It can be restored below."
+                "Memory {item} is archived, and similar ones are no longer stored. You can restore it below."
             )
         }
         "confirm" => {

@@ -1,6 +1,6 @@
-//! The forms of one memory's page: archive, restore, confirm, unconfirm, and Undo. What is another's is
-//! as if it were not there; where an admin has made the browser read-only nothing is done. A permanent
-//! deletion is a right and stands among the forms of one's data; and the admin's own form.
+//! The forms of one memory's page: archive, restore, confirm, unconfirm, and undo. Another user's memory is
+//! not found; in a read-only browser nothing can be changed. Permanent deletion, which an admin cannot
+//! disable, is among the forms of one's data. Also the admin's own form.
 
 use app::view::{FormState, Rival};
 use axum::extract::{Path, RawForm, State};
@@ -102,7 +102,7 @@ async fn obey(
             manage::undo(db, clock, &call, item, event).await
         }
     };
-    // Where it went well, it is recorded with what it changed.
+    // A success was recorded together with its change.
     call.ended_unknown();
     match decided.map_err(memory_problem)? {
         Restored::Done => Ok(Outcome::Redirect),
@@ -121,12 +121,12 @@ fn rival_view(rival: manage::Rival) -> Rival {
     }
 }
 
-/// In the words that every door has.
+/// With the same messages as everywhere else.
 pub fn memory_problem(error: MemoryError) -> Problem {
     ToolError::from(error).into()
 }
 
-/// Whether people manage memories in the browser.
+/// Whether users may manage memories in the browser.
 pub async fn browser(
     State(state): State<AppState>,
     Admin(signed_in): Admin,
@@ -135,8 +135,8 @@ pub async fn browser(
     let form = Form::parse(&body);
     let attempt = async {
         let (read_only, sentence) = match form.get("action") {
-            "close" => (true, "The memory browser is read-only for everybody."),
-            "open" => (false, "People manage memories in the browser again."),
+            "close" => (true, "The memory browser is now read-only for all users."),
+            "open" => (false, "Users can manage memories in the browser again."),
             _ => return Err(unknown_action()),
         };
         manage::set_browser_read_only(&state.db, &state.clock, read_only).await?;

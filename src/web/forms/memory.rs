@@ -1,5 +1,5 @@
-//! The switches of memory: for a person's agents together (Account), for one of them
-//! (Agents), with the choice of the tools it is told of, and for the search of what was said (Sessions). They touch what agents may do, never what is remembered.
+//! The switches of memory: for all agents of a person (Account), for one agent (Agents), with its tool
+//! profile, and for the search of messages (Sessions). They change what agents may do, never what is stored.
 
 use axum::extract::{Path, RawForm, State};
 use axum::response::Response;
@@ -53,7 +53,7 @@ pub async fn of_agent(
     respond(&state, signed_in, "/agents", FORM, &form, outcome).await
 }
 
-/// Whether what was said in sessions is searched, and how long it and its episodes stay.
+/// Whether messages are searchable, and how long turns and episodes are kept.
 pub async fn turns(State(state): State<AppState>, signed_in: SignedIn, body: RawForm) -> Response {
     let form = Form::parse(&body);
     let (user, now) = (signed_in.0.id, state.clock.now());
@@ -65,7 +65,7 @@ pub async fn turns(State(state): State<AppState>, signed_in: SignedIn, body: Raw
         if name == LIFETIMES_FORM {
             let chosen = Lifetimes::parse(form.get("episode_days"), form.get("turn_days"))?;
             lifetimes::set(&state.db, user, chosen, now).await?;
-            return Ok(done(name, "Saved, and in force."));
+            return Ok(done(name, "Saved."));
         }
         turns::switch(&state.db, user, wants_on(&form)?, now).await?;
         Ok(Outcome::Redirect)
@@ -74,7 +74,7 @@ pub async fn turns(State(state): State<AppState>, signed_in: SignedIn, body: Raw
     respond(&state, signed_in, "/sessions", name, &form, outcome).await
 }
 
-/// Which tools an agent is told of.
+/// The tool profile of an agent.
 pub async fn tools_of_agent(
     State(state): State<AppState>,
     signed_in: SignedIn,
@@ -93,8 +93,7 @@ pub async fn tools_of_agent(
     respond(&state, signed_in, "/agents", TOOLS_FORM, &form, outcome).await
 }
 
-/// What one agent does otherwise than the others: as fields of a form, of which empty ones are as the server has them, or as
-/// one JSON document.
+/// The settings of one agent: as form fields, where an empty one means the default, or as one JSON document.
 pub async fn settings_of_agent(
     State(state): State<AppState>,
     signed_in: SignedIn,
@@ -124,7 +123,7 @@ pub async fn settings_of_agent(
     respond(&state, signed_in, "/agents", SETTINGS_FORM, &form, outcome).await
 }
 
-/// What is neither a number nor on or off stays text, and is refused as such.
+/// Anything but a number, on and off stays text, and is refused by the validation.
 fn document_of(form: &Form) -> Value {
     let fields = AGENT_SETTINGS.into_iter().filter_map(|name| {
         let text = form.get(name).trim();

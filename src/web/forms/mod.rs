@@ -1,5 +1,5 @@
-//! The forms that pages post. Each ends in a redirect, or in the same page
-//! again with what was typed and one sentence beside the field.
+//! The forms that pages post. Each ends in a redirect, or in the same page with the submitted values and one
+//! sentence beside the field.
 
 pub mod activity;
 pub mod chat;
@@ -42,7 +42,7 @@ use crate::accounts::{
 use crate::db::actor;
 use crate::input::Invalid;
 
-/// A form as it was posted: fields may come more than once.
+/// A posted form; a field may occur several times.
 #[derive(Clone)]
 struct Form(Vec<(String, String)>);
 
@@ -65,7 +65,7 @@ impl Form {
             .map(|(_, value)| value.as_str())
     }
 
-    /// What is typed again for the person; passwords and keys are not.
+    /// The values to show again, without passwords and keys.
     fn values(&self) -> BTreeMap<String, String> {
         let mut values: BTreeMap<String, String> = BTreeMap::new();
         let is_secret = |name: &str| name.contains("password") || name == "key";
@@ -108,7 +108,7 @@ fn failed(name: &str, form: &Form, problem: Problem) -> (StatusCode, FormState) 
     (problem.status, state)
 }
 
-/// How a form ended: the page again with this, or somewhere else.
+/// How a form ended: the page again, or a redirect.
 enum Outcome {
     Page(Box<FormState>),
     Redirect,
@@ -122,7 +122,7 @@ fn done(form: &str, sentence: impl Into<String>) -> Outcome {
     }))
 }
 
-/// To a form of somebody who is signed in; `path` is the page it is on.
+/// The response to a form of a signed-in person; `path` is the form's page.
 async fn respond(
     state: &AppState,
     signed_in: SignedIn,
@@ -185,7 +185,7 @@ pub async fn sign_up(
     };
     match attempt.await {
         Ok(user) => enter(&state, &session, user, &form).await,
-        // Where sign-up is closed its form is not on the page.
+        // If sign-up is closed, its form is not on the page.
         Err(problem) if problem.code == "sign_up_closed" => {
             again("/login", "login", &state, Visitor::Stranger, &form, problem).await
         }
@@ -227,11 +227,11 @@ pub async fn change_password(
         let new = Password::parse_new("new_password", form.get("new_password"))?;
         let current = Password::to_compare(form.get("current_password"));
         state.accounts.change_password(user, current, new).await?;
-        // All web sessions are ended; this browser gets a new one.
+        // All web sessions were ended; this browser gets a new one.
         remember(&session, user).await?;
         Ok(done(
             "password",
-            "Your password is changed, and every other browser is signed out.",
+            "Your password was changed, and every other browser was signed out.",
         ))
     };
     let outcome = attempt.await;
@@ -283,7 +283,7 @@ pub async fn create_token(
     body: RawForm,
 ) -> Response {
     let mut form = Form::parse(&body);
-    // The page shows the error beside the agent it belongs to.
+    // The page shows the error beside its agent.
     form.0.push(("agent".to_owned(), agent.clone()));
     let attempt = async {
         let agent = AgentId(parse_id(&agent)?);
@@ -296,7 +296,7 @@ pub async fn create_token(
     show_token(state, signed_in, "token", form, attempt).await
 }
 
-/// The one answer that ever shows a token: so it is no redirect.
+/// The only response that ever contains a token, so it cannot be a redirect.
 async fn show_token(
     state: AppState,
     signed_in: SignedIn,
@@ -369,7 +369,7 @@ fn unknown_action() -> Problem {
     Problem::new(
         StatusCode::UNPROCESSABLE_ENTITY,
         "invalid_action",
-        "`action` is not known; use the buttons of the page.",
+        "`action` is not known; use the page's buttons.",
     )
 }
 
@@ -377,7 +377,7 @@ fn parse_id(text: &str) -> Result<i64, Problem> {
     text.parse().map_err(|_| AccountError::NotFound.into())
 }
 
-/// Signs the browser in and sends it where it wanted to go.
+/// Signs the browser in, and redirects to the page it came from.
 async fn enter(state: &AppState, session: &Session, user: UserId, form: &Form) -> Response {
     match remember(session, user).await {
         Ok(()) => Redirect::to(local_path(form.get("next"))).into_response(),
@@ -388,14 +388,14 @@ async fn enter(state: &AppState, session: &Session, user: UserId, form: &Form) -
     }
 }
 
-/// Under a new id, so that an id known before the sign-in opens nothing.
+/// Uses a new session id, which prevents session fixation.
 async fn remember(session: &Session, user: UserId) -> Result<(), Problem> {
     let keep = async {
         session.clear().await;
         session.cycle_id().await?;
         session.insert(SESSION_USER, user.0).await?;
         session.save().await?;
-        // What is still to be done for this request is done in the new session.
+        // The rest of this request acts in the new session.
         if let Some(actor) = session::actor(session, user) {
             actor::act_as(actor);
         }
@@ -412,7 +412,7 @@ fn unreachable(_: tower_sessions::session::Error) -> Problem {
     )
 }
 
-/// The page of a form that failed, and when to try again where that is known.
+/// The page of a form that failed, with `Retry-After` if there is one.
 async fn again(
     path: &str,
     name: &str,
@@ -432,11 +432,11 @@ async fn again(
     response
 }
 
-/// A path of this server, never `//evil.example` or `/\evil.example`.
+/// Prevents open redirects: only a path of this server, not `//evil.example` or `/\evil.example`.
 fn local_path(next: &str) -> &str {
     let is_local = next.starts_with('/')
         && !next[1..].starts_with(['/', '\\'])
-        // What a Location header can carry.
+        // The characters that a `Location` header allows.
         && next.chars().all(|c| c.is_ascii_graphic());
     if is_local { next } else { "/memory" }
 }

@@ -1,5 +1,5 @@
-//! The admin page's forms about operators: a new one, its cap, further service
-//! tokens, revoking one. For whoever is no admin there are no such forms.
+//! The admin page's forms for operators: create one, change its limit, add and revoke service tokens. Members
+//! get a 404.
 
 use app::view::FormState;
 use axum::extract::{Path, RawForm, State};
@@ -48,7 +48,7 @@ pub async fn create_token(
     page(&state, signed_in, status, outcome).await
 }
 
-/// Another cap, another pool or none.
+/// Changes the limit, and sets or removes the pool.
 pub async fn change(
     State(state): State<AppState>,
     Admin(signed_in): Admin,
@@ -96,7 +96,7 @@ fn parse_pool(text: &str) -> Result<Option<ExternalId>, Invalid> {
     parsed.map(Some)
 }
 
-/// The page shows an error beside the operator it belongs to.
+/// The page shows an error beside its operator.
 fn form_of(body: &RawForm, operator: &str) -> Form {
     let mut form = Form::parse(body);
     form.0.push(("operator".to_owned(), operator.to_owned()));

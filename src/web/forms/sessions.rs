@@ -1,5 +1,5 @@
-//! The forms of one session: what failed in it is read again, and it is erased. Both are its
-//! person's alone; what is another's is as if it were not there.
+//! The forms of one session: read failed stretches again, and erase it. Only its owner can; for others it is
+//! not found.
 
 use axum::extract::{Path, RawForm, State};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -13,7 +13,7 @@ use crate::web::auth::SignedIn;
 use crate::web::error::Problem;
 use crate::web::pages::not_found_for;
 
-/// A stretch that failed or was skipped is due now. Where somebody was faster, nothing is done.
+/// Makes a failed or skipped stretch due now. Does nothing if it is being read already.
 pub async fn read_again(
     State(state): State<AppState>,
     signed_in: SignedIn,
@@ -51,7 +51,7 @@ pub async fn erase(
         "1" => Memories::GoToo,
         _ => Memories::Stay,
     };
-    // All at once, however much was said.
+    // Erases all messages in one statement, which may take long.
     let db = state.db.with_job_timeout();
     let erased = erasure::session(&db, &state.activity, user, session, memories, now);
     match erased.await {

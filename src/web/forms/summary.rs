@@ -1,4 +1,4 @@
-//! The form of the page Summary: somebody asks for it to be written now.
+//! The form of the page Summary: requests a new summary.
 
 use axum::extract::{RawForm, State};
 use axum::response::Response;

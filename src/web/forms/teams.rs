@@ -1,4 +1,4 @@
-//! The forms of teams: a member added, invited or removed, an invitation accepted, a team left.
+//! The forms of teams: add, invite or remove a member, accept an invitation, leave a team.
 
 use app::view::FormState;
 use axum::extract::{Path, RawForm, State};
@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 
 use super::{Form, again, agents_page, failed, parse_id, unknown_action};
 use crate::accounts::invitations::LinkToken;
-use crate::accounts::teams::TieId;
+use crate::accounts::teams::MembershipId;
 use crate::accounts::{AccountError, AgentId};
 use crate::web::AppState;
 use crate::web::auth::{SignedIn, Visitor};
@@ -15,7 +15,7 @@ use crate::web::error::Problem;
 
 const FORM: &str = "team";
 
-/// Of one agent of the person's: as the leader or as a member.
+/// For one agent of the person, as the leader or as a member.
 pub async fn change(
     State(state): State<AppState>,
     signed_in: SignedIn,
@@ -38,29 +38,23 @@ pub async fn change(
             "add" => {
                 let member = AgentId(parse_id(form.get("member"))?);
                 accounts.add_to_team(user, leader, member).await?;
-                Ok::<_, Problem>(told(
-                    Some("It is in the team, from its next call on."),
-                    None,
-                ))
+                Ok::<_, Problem>(told(Some("It joins the team with its next call."), None))
             }
             "invite" => {
                 let token = accounts.invite_to_team(user, leader).await?;
                 let (origin, token) = (state.public_url.origin(), token.reveal());
-                // The one answer that ever shows the link.
+                // The only response that ever contains the link.
                 Ok(told(None, Some(format!("{origin}/team/{token}"))))
             }
             "take_back" => {
                 accounts.take_invitations_back(user, leader).await?;
-                Ok(told(
-                    Some("The links that were open lead nowhere any more."),
-                    None,
-                ))
+                Ok(told(Some("The open invitations were revoked."), None))
             }
             "leave" => {
-                let tie = TieId(parse_id(form.get("tie"))?);
+                let tie = MembershipId(parse_id(form.get("tie"))?);
                 accounts.leave_team(user, leader, tie).await?;
                 Ok(told(
-                    Some("Ended: nothing is read through this any more."),
+                    Some("Ended: nothing more is read through this."),
                     None,
                 ))
             }
@@ -74,7 +68,7 @@ pub async fn change(
     agents_page(&state, signed_in, status, outcome).await
 }
 
-/// Whoever was invited has chosen the agent that joins.
+/// An invited person has chosen the agent that joins.
 pub async fn join(
     State(state): State<AppState>,
     signed_in: SignedIn,

@@ -1,6 +1,5 @@
-//! The forms of Admin › Users: inviting somebody, taking an invitation back, a link for a
-//! forgotten password, and who may sign in and look after the server. For whoever is no admin there are
-//! no such forms.
+//! The forms of Admin › Users: invite somebody, revoke an invitation, make a password reset link, and decide
+//! who may sign in and who is an admin. Members get a 404.
 
 use app::view::FormState;
 use axum::extract::{Path, RawForm, State};
@@ -19,7 +18,7 @@ use crate::web::pages::after_form;
 
 const PATH: &str = "/admin/users";
 
-/// The one answer that ever shows the link: so it is no redirect.
+/// The only response that ever contains the link, so it cannot be a redirect.
 pub async fn invite(
     State(state): State<AppState>,
     Admin(signed_in): Admin,
@@ -51,7 +50,7 @@ pub async fn invite(
     after_form(&state, Visitor::SignedIn(signed_in), PATH, outcome, status).await
 }
 
-/// As for an invitation: the one answer that ever shows the link.
+/// Like an invitation: the only response that ever contains the link.
 pub async fn make_reset_link(
     State(state): State<AppState>,
     Admin(signed_in): Admin,
@@ -124,9 +123,11 @@ pub async fn change(
 
 fn became(act: Act) -> &'static str {
     match act {
-        Act::Disable => "is disabled: signed out everywhere, and no token acts for them.",
-        Act::Enable => "is enabled: they may sign in, and their agents' tokens work again.",
-        Act::Promote => "is an admin now.",
-        _ => "is no admin any more.",
+        Act::Disable => {
+            "was disabled: every browser is signed out, and their tokens no longer work."
+        }
+        Act::Enable => "was enabled: they can sign in, and their agents' tokens work again.",
+        Act::Promote => "is now an admin.",
+        _ => "is no longer an admin.",
     }
 }

@@ -1,6 +1,6 @@
-//! What rmcp asks of a server: who it is, which tools and prompts there are, and to run
-//! one. Tools come from the registry; what goes wrong in a tool is an answer in
-//! the words of the REST door, which a model reads, not an error of the protocol.
+//! Implements rmcp's server interface: server information, tools and prompts, and calling them. Tools come
+//! from the registry. A failing tool returns a result with REST's message, which a model can read, not a
+//! protocol error.
 
 use std::sync::Arc;
 
@@ -23,34 +23,34 @@ use crate::accounts::{AgentAccess, ToolProfile};
 use crate::tools::{Definition, Door, Registry, ToolError, guidance};
 use crate::web::error::Problem;
 
-/// Where a tool's error carries `{code, field}`. Its structured content would
-/// be checked against the tool's output schema by some clients.
+/// The `_meta` key of a tool error's `{code, field}`. Some clients would check structured content against the
+/// tool's output schema.
 const PROBLEM_META: &str = "keepsake/problem";
 
-/// The prompt, and the tool that answers it.
+/// The prompt, and the tool behind it.
 const RECALL: &str = "recall";
 const RECALL_TOOL: &str = "memory_recall";
 
-/// Who calls, or why that cannot be told just now.
+/// The authenticated caller, or why it cannot be authenticated now.
 #[derive(Clone)]
 pub struct Caller(pub Result<AgentAccess, Problem>);
 
-/// What a tool is called with, as it was written.
+/// A tool's arguments, unparsed.
 #[derive(Clone)]
 pub struct Arguments(pub Option<Box<RawValue>>);
 
-/// Of the request that brought the message.
+/// The span of the HTTP request.
 #[derive(Clone)]
 pub struct RequestSpan(pub Span);
 
-/// Says when nobody waits for the answer any more: its other end is gone.
+/// Signals that the client has disconnected: the sender is dropped.
 #[derive(Clone)]
 pub struct HungUp(pub watch::Receiver<()>);
 
 #[derive(Clone)]
 pub struct Handler {
     registry: Arc<Registry>,
-    /// With the smallest profile that lists it.
+    /// Each with the smallest profile that lists it.
     tools: Arc<Vec<(ToolProfile, Tool)>>,
     server: Arc<Implementation>,
 }
@@ -72,7 +72,7 @@ impl Handler {
         }
     }
 
-    /// The guidance of REST's `/api/v1/prompt`; the least of it where nobody can be told from anybody.
+    /// The same guidance as `/api/v1/prompt`; the minimal text if the caller cannot be authenticated.
     async fn instructions(&self, context: &RequestContext<RoleServer>) -> String {
         let parts = context.extensions.get::<Parts>();
         match parts.and_then(|parts| parts.extensions.get::<Caller>()) {
@@ -143,7 +143,7 @@ impl ServerHandler for Handler {
         Ok(ListPromptsResult::with_all_items(vec![prompt]))
     }
 
-    /// What recall hands out, before the message itself.
+    /// The recalled memories, followed by the message itself.
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
@@ -212,7 +212,7 @@ impl ServerHandler for Handler {
         let called = self
             .registry
             .call(Door::Mcp, access, &request.name, input.as_bytes());
-        // rmcp answers in a task of its own, which knows no span and outlives the request.
+        // rmcp answers in its own task, which has no span and outlives the request.
         let request = extensions.and_then(|e| e.get::<RequestSpan>());
         let request = request.map_or_else(Span::none, |RequestSpan(span)| span.clone());
         let hung_up = extensions.and_then(|e| e.get::<HungUp>()).cloned();
@@ -224,7 +224,7 @@ impl ServerHandler for Handler {
         };
         let called = tokio::select! {
             called = called.instrument(request) => called,
-            // What the tool is at ends here, and in the database.
+            // Dropping the call also cancels its statement in the database.
             () = hung_up => return Err(ErrorData::internal_error("The client hung up.", None)),
         };
         match called {
@@ -239,7 +239,7 @@ impl ServerHandler for Handler {
     }
 }
 
-/// What is text alone is read as text: in JSON its lines would be one.
+/// A text-only result is sent as text, since JSON would escape its lines.
 fn tool_result(output: Value) -> CallToolResult {
     let text = output["output"].as_str().map(ContentBlock::text);
     let mut result = CallToolResult::structured(output);
@@ -261,8 +261,7 @@ fn tool_error(problem: &Problem) -> CallToolResult {
 }
 
 fn tool(definition: &Definition) -> Tool {
-    // Asked twice for the same, each does nothing the second time: what is
-    // known already is not stored again, what is archived stays so.
+    // All tools are idempotent: a known item is not stored again, and an archived one stays archived.
     let annotations = ToolAnnotations::with_title(definition.title)
         .read_only(definition.read_only)
         .destructive(false)
@@ -278,7 +277,7 @@ fn tool(definition: &Definition) -> Tool {
     .with_annotations(annotations)
 }
 
-/// A tool's schema is an object's.
+/// A tool's schema is always an object.
 fn object(schema: Value) -> Arc<JsonObject> {
     match schema {
         Value::Object(object) => Arc::new(object),
@@ -286,7 +285,7 @@ fn object(schema: Value) -> Arc<JsonObject> {
     }
 }
 
-/// Some clients complain of each format that they do not know (`int64`).
+/// Some clients warn about each `format` that they do not know (`int64`).
 fn without_formats(mut schema: Value) -> Value {
     match &mut schema {
         Value::Object(object) => {

@@ -1,6 +1,5 @@
-//! One JSON-RPC message as it comes in. Its shape is checked here, so that each
-//! mistake has a sentence of its own, and a tool's arguments are taken out as
-//! they were written: the registry reads them, at every door in the same way.
+//! Parses one incoming JSON-RPC message. Its shape is checked here, so that each mistake gets its own
+//! message. A tool's arguments are taken out unparsed: the registry parses them, as it does for REST.
 
 use std::collections::BTreeMap;
 
@@ -14,16 +13,16 @@ use crate::web::error::Problem;
 
 type Object = BTreeMap<String, Box<RawValue>>;
 
-/// A request's id as it was written; `null` where there is none.
+/// A request's id, unparsed; `null` if there is none.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(transparent)]
 pub struct Id(Option<Box<RawValue>>);
 
 pub struct Message {
     pub id: Id,
-    /// The whole message, less the arguments of a tool.
+    /// The whole message without the tool's arguments.
     pub envelope: Vec<u8>,
-    /// JSON text; absent unless a tool is called with some.
+    /// JSON text; `None` unless a tool is called with arguments.
     pub arguments: Option<Box<RawValue>>,
 }
 
@@ -137,8 +136,8 @@ fn parse_object(body: &[u8]) -> Result<Object, Refusal> {
     })
 }
 
-/// A string or a whole number: with any other, rmcp would take the request for
-/// a notification and not answer it.
+/// A string or a whole number: with anything else, rmcp would take the request for a notification and not
+/// answer.
 fn id_of(message: &Object) -> Result<Id, Refusal> {
     let Some(id) = message.get("id") else {
         return Ok(Id::default());
@@ -158,7 +157,7 @@ fn id_of(message: &Object) -> Result<Id, Refusal> {
     })
 }
 
-/// rmcp takes an `initialize` that it cannot read for a method it does not know.
+/// rmcp treats an invalid `initialize` as an unknown method.
 fn names_version(message: &Object) -> bool {
     let params = message.get("params").map(|params| params.get());
     params.is_some_and(|params| serde_json::from_str::<InitializeRequestParams>(params).is_ok())

@@ -1,7 +1,6 @@
-//! The MCP door: `/mcp`, streamable HTTP with rmcp, one request and one answer.
-//! It knows no sessions, so that any server answers any request. Who calls is
-//! settled here, by the code that REST uses, before rmcp sees the request; rmcp
-//! never sees the token nor what a tool is called with.
+//! MCP: `/mcp`, streamable HTTP with rmcp, one response per request. It is stateless, so that any server can
+//! answer any request. The caller is authenticated here, with the same code as REST; rmcp sees neither the
+//! token nor a tool's arguments.
 
 mod handler;
 mod message;
@@ -28,11 +27,11 @@ use super::error::Problem;
 use crate::accounts::AgentAccess;
 use crate::config::PublicUrl;
 
-/// JSON-RPC's own codes, and one of the range it leaves to servers.
+/// Codes of JSON-RPC, and one from its range for servers.
 const PARSE_ERROR: i32 = -32_700;
 const INVALID_REQUEST: i32 = -32_600;
 const METHOD_NOT_FOUND: i32 = -32_601;
-/// rmcp's, of MCP 2026-07-28.
+/// rmcp's code, from MCP 2026-07-28.
 const HEADER_MISMATCH: i32 = -32_020;
 const INVALID_PARAMS: i32 = -32_602;
 const REFUSED: i32 = -32_010;
@@ -41,7 +40,7 @@ pub const PATH: &str = "/mcp";
 
 const LOOPBACK_HOSTS: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 const LOOPBACK_ORIGINS: [&str; 3] = ["http://localhost:*", "http://127.0.0.1:*", "http://[::1]:*"];
-/// rmcp's own words for a refusal are one line.
+/// rmcp's error messages are one line.
 const WORDS_BYTES_MAX: usize = 4 * 1024;
 
 #[derive(Clone)]
@@ -75,7 +74,7 @@ impl Door {
         }
     }
 
-    /// Who is calling, and with what message.
+    /// Authenticates the caller and parses the message.
     async fn admit(&self, parts: &mut Parts, body: Body) -> Result<Message, Refusal> {
         let caller = self.caller(parts).await?;
         parts.extensions.insert(caller);
@@ -84,8 +83,8 @@ impl Door {
         Message::parse(&body)
     }
 
-    /// While the database is away nobody can be told from anybody: agents may
-    /// connect and see what tools there are, and each call says what is wrong.
+    /// While the database is unavailable, nobody can be authenticated: clients may still connect and list
+    /// tools, and each call returns the error.
     async fn caller(&self, parts: &mut Parts) -> Result<Caller, Problem> {
         match AgentAccess::from_request_parts(parts, &self.state).await {
             Ok(access) => Ok(Caller(Ok(access))),
@@ -133,7 +132,7 @@ impl Door {
     }
 }
 
-/// With ports: rmcp takes an origin without one for any port.
+/// With explicit ports: rmcp treats an origin without one as any port.
 fn allowed_origins(public_url: &PublicUrl) -> impl Iterator<Item = String> {
     let public = public_url.origin_with_port();
     LOOPBACK_ORIGINS
@@ -142,8 +141,7 @@ fn allowed_origins(public_url: &PublicUrl) -> impl Iterator<Item = String> {
         .chain([public])
 }
 
-/// What rmcp refuses with a code of JSON-RPC, where its words repeat what was sent:
-/// that may be anything, memory included.
+/// Replaces rmcp's JSON-RPC errors whose message repeats the input, which may contain memory.
 fn refusal_by_code(status: StatusCode, said: &[u8]) -> Option<Refusal> {
     let said: Value = serde_json::from_slice(said).unwrap_or_default();
     let code = i32::try_from(said["error"]["code"].as_i64()?).ok()?;
@@ -164,7 +162,7 @@ fn refusal_by_code(status: StatusCode, said: &[u8]) -> Option<Refusal> {
     })
 }
 
-/// What rmcp refuses in a line of text, in our words.
+/// Replaces rmcp's plain-text errors with our own.
 fn refusal_of(status: StatusCode, said: &str, public_url: &PublicUrl) -> Refusal {
     let origin = public_url.origin();
     let problem = match status {
@@ -215,8 +213,7 @@ fn refusal_of(status: StatusCode, said: &str, public_url: &PublicUrl) -> Refusal
     }
 }
 
-/// What keeps a message from rmcp: a problem as REST would answer it, within a
-/// JSON-RPC error, since that is where clients of MCP look for words.
+/// An error before rmcp: the same problem as in REST, inside a JSON-RPC error, where MCP clients look for it.
 pub struct Refusal {
     id: Id,
     code: i32,
@@ -253,8 +250,7 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// Clients that were refused look for OAuth, and in the end tell their users
-/// what they were told here.
+/// Refused clients look for OAuth next, and finally show their users this message.
 pub async fn no_oauth(State(state): State<AppState>) -> Response {
     let detail = format!(
         "There is no OAuth here: make a token at {}/agents, and send it as `Authorization: Bearer ks_…`.",
@@ -262,7 +258,7 @@ pub async fn no_oauth(State(state): State<AppState>) -> Response {
     );
     let problem = Problem::new(StatusCode::NOT_FOUND, "no_oauth", detail);
     let mut document = problem.document();
-    // As OAuth's clients read errors.
+    // The error format of OAuth.
     document["error"] = Value::from("access_denied");
     document["error_description"] = Value::from(problem.detail);
     (problem.status, Json(document)).into_response()

@@ -1,10 +1,11 @@
-//! What agents did, as pages show it.
+//! Agents' activity, as pages show it.
 
 use app::backend::{FOUND_SHOWN, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
 use time::macros::format_description;
-use time::{Date, Duration};
+use time::{Date, Duration, OffsetDateTime};
 
+use super::memory::date_of;
 use super::{Ui, database};
 use crate::accounts::{AgentId, Viewer};
 use crate::activity::{DAYS_COUNTED, DayCount, Filter, KEPT_DAYS, KEPT_ROWS_MAX, OK, Page, Row};
@@ -49,7 +50,7 @@ impl Ui {
         })
     }
 
-    /// The newest calls that found or touched this document.
+    /// The newest calls that found or changed this document.
     pub(super) async fn calls_with(
         &self,
         viewer: &Viewer,
@@ -63,7 +64,7 @@ impl Ui {
         self.list_readings(viewer, &filter).await
     }
 
-    /// The last times that an agent got this item.
+    /// The latest times that an agent read this item.
     pub(super) async fn readings(
         &self,
         viewer: &Viewer,
@@ -96,6 +97,16 @@ impl Ui {
         Ok(readings.collect())
     }
 
+    /// "Today", "Yesterday", "21 November 2026"; in UTC, as all times of the pages.
+    fn day_of(&self, at: OffsetDateTime) -> String {
+        let ago = self.state.clock.now().date() - at.date();
+        match ago.whole_days() {
+            0 => "Today".to_owned(),
+            1 => "Yesterday".to_owned(),
+            _ => date_of(at),
+        }
+    }
+
     fn call_row(&self, row: &Row, page: &Page) -> CallRow {
         let items = row.items.iter().map(|id| CallItem {
             id: *id,
@@ -108,6 +119,11 @@ impl Ui {
             tool: row.tool.clone(),
             agent: name(row),
             at: self.moment(row.at),
+            day: self.day_of(row.at),
+            time: row
+                .at
+                .format(format_description!("[hour]:[minute]"))
+                .unwrap_or_default(),
             problem: Some(row.outcome.clone()).filter(|outcome| outcome != OK),
             duration: duration(row.duration_us),
             items: items.collect(),
@@ -116,7 +132,7 @@ impl Ui {
     }
 }
 
-/// Who called; of what an agent lends, the member of its team that has read it.
+/// The caller; for shared memory, the team member whose agent read it.
 fn name(row: &Row) -> String {
     let agent = row.agent.clone().unwrap_or_else(|| "you".to_owned());
     match &row.member {
@@ -134,7 +150,7 @@ fn duration(us: i32) -> String {
     }
 }
 
-/// Days without calls, too; today is the last.
+/// The days up to today, including those without calls.
 fn every_day(today: Date, counted: &[DayCount]) -> Vec<DayCalls> {
     let format = format_description!("[day padding:none] [month repr:long]");
     let days = (0..DAYS_COUNTED)

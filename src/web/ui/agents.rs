@@ -1,4 +1,4 @@
-//! An agent's settings, as its form has them, and its team.
+//! An agent's settings, as its form shows them, and its team.
 
 use std::collections::{HashMap, HashSet};
 
@@ -72,7 +72,7 @@ impl Ui {
     }
 }
 
-/// Each with what holds where it is not set.
+/// Each setting with its default.
 pub(super) fn settings(settings: &AgentSettings) -> Vec<AgentSetting> {
     let on = |value: Option<bool>| match value {
         None => String::new(),
@@ -97,14 +97,14 @@ pub(super) fn settings(settings: &AgentSettings) -> Vec<AgentSetting> {
         choices: Vec::new(),
     };
     let words_of = |scope| match scope {
-        MemoryScope::Shared => "shared: what all agents share",
-        MemoryScope::OwnFirst => "own_first: its own, then what is shared",
-        MemoryScope::OwnOnly => "own_only: its own alone",
+        MemoryScope::Shared => "shared: memories that all agents share",
+        MemoryScope::OwnFirst => "own_first: its own, then shared memories",
+        MemoryScope::OwnOnly => "own_only: only its own",
     };
     let scope = AgentSetting {
         name: "memory_scope",
-        label: "What it remembers",
-        hint: "With either of the last two, what it adds from now on is its own: no other agent of yours sees it. You see all",
+        label: "Memory scope",
+        hint: "With the last two, its new memories are its own: your other agents do not see them. You see all",
         value: settings
             .memory_scope
             .map(|scope| scope.as_str().to_owned())
@@ -119,34 +119,34 @@ pub(super) fn settings(settings: &AgentSettings) -> Vec<AgentSetting> {
         switch(
             "auto_inject_enabled",
             "Recall",
-            "Memories come into its prompts by themselves, where it asks for them before each turn",
+            "Adds memories to its prompts automatically, where it calls recall before each turn",
             settings.auto_inject_enabled,
         ),
         of(
             "auto_inject_threshold",
-            "Least relevance",
-            "0 to 1: what is less relevant stays out of its prompts",
+            "Minimum relevance",
+            "0 to 1; less relevant memories stay out of its prompts",
             settings.auto_inject_threshold.map(|n| n.to_string()),
             AgentSettings::THRESHOLD.to_string(),
         ),
         of(
             "auto_inject_max_tokens",
-            "Tokens a turn",
-            "30 to 4,000: recall hands out no more at once",
+            "Tokens per turn",
+            "30 to 4,000; the most that one recall returns",
             settings.auto_inject_max_tokens.map(|n| n.to_string()),
             AgentSettings::MAX_TOKENS.to_string(),
         ),
         of(
             "episodic_ttl_days",
-            "Days of an episode",
-            "1 to 36,500, of what comes of its sessions from now on",
+            "Days to keep episodes",
+            "1 to 36,500; applies to its future sessions",
             settings.episodic_ttl_days.map(|n| n.to_string()),
             "as on the page Sessions".to_owned(),
         ),
         switch(
             "consolidation_enabled",
-            "Reading of its sessions",
-            "What it hands over becomes memories and episodes",
+            "Session reading",
+            "Its sessions become memories and episodes",
             settings.consolidation_enabled,
         ),
     ]

@@ -1,4 +1,4 @@
-//! What pages show of chat. No key is among what comes in here, and none goes out.
+//! Chat settings, as pages show them. No key comes in here, and none goes out.
 
 use app::view::{ChatEndpointView, ChatPage, DayTokens, PurposeView, SystemChatView};
 use time::macros::format_description;
@@ -14,19 +14,19 @@ impl Ui {
         let (name, reason) = match &overview.effective {
             Effective::Off => (
                 "None",
-                "You have switched chat off: no model reads your conversations.",
+                "You switched the chat model off: no model reads your conversations.",
             ),
             Effective::Own(_) => (
                 "Your endpoint",
-                "You have an endpoint of your own; it comes before the one that is set for everybody.",
+                "Your own endpoint takes precedence over the system chat model.",
             ),
             Effective::System(_) => (
-                "The server's model",
-                "An admin has set a chat model for everybody, and you have no endpoint of your own in use.",
+                "System chat model",
+                "An admin set a system chat model, and you use no endpoint of your own.",
             ),
             Effective::Nothing => (
                 "None",
-                "No chat model is set, neither for everybody nor by you: conversations are kept, and no model reads them.",
+                "No chat model is set, neither by an admin nor by you: conversations are stored, and no model reads them.",
             ),
         };
         let serving = overview.effective.provider().map(|(_, provider)| provider);
@@ -36,7 +36,7 @@ impl Ui {
             name: name.to_owned(),
             reason: reason.to_owned(),
             model: serving.map(|p| match p.model.as_str() {
-                "" => "the endpoint's own model".to_owned(),
+                "" => "the endpoint's default".to_owned(),
                 model => model.to_owned(),
             }),
             endpoint: serving.map(|p| host_port(&p.endpoint)),
@@ -83,7 +83,7 @@ fn endpoint_view(provider: &ChatProvider) -> ChatEndpointView {
 fn title_of(purpose: ChatPurpose) -> &'static str {
     match purpose {
         ChatPurpose::Facts => "Reading sessions",
-        ChatPurpose::Enrichment => "Reading for entities at night",
+        ChatPurpose::Enrichment => "Nightly entity reading",
         ChatPurpose::Summary => "Summary",
         ChatPurpose::Reflection => "Weekly reflection",
         ChatPurpose::Dreaming => "Dreaming",

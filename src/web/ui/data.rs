@@ -1,5 +1,5 @@
-//! A person's data as pages show it: what there is to take along, how far an import
-//! is, and receipts of what was erased. All in numbers.
+//! A person's data, as pages show it: what can be exported, the progress of an import, and receipts of
+//! erasures. Numbers only.
 
 use app::backend::PageError;
 use app::view::{
@@ -13,43 +13,37 @@ use crate::erasure::{self, Kind, Receipt, Rows};
 use crate::export::{Overview, Shown, State, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
 
-/// Rows of a receipt as people call them, in the order in which they are told.
+/// The names of a receipt's rows for people, in display order.
 const LABELS: [(&str, &str); 44] = [
     ("memory_items", "memories"),
     ("memory_embeddings", "vectors"),
     ("memory_item_events", "entries of history"),
-    (
-        "memory_origins",
-        "links of memories to what they were made of",
-    ),
-    ("memory_uses", "counts of how often memories were used"),
+    ("memory_origins", "links of memories to their sources"),
+    ("memory_uses", "usage counts of memories"),
     ("fading_settings", "settings of fading"),
     ("memory_themes", "themes"),
     ("memory_summaries", "summary"),
     (
         "memory_summary_items",
-        "places of memories in the summary, whose text goes with them",
+        "places of memories in the summary, whose text is deleted too",
     ),
     ("sessions", "sessions"),
     ("session_messages", "messages of sessions"),
-    ("turns", "messages as searches find them"),
-    ("episodes", "episodes, which say what sessions were about"),
+    ("turns", "search entries of messages"),
+    ("episodes", "episodes (summaries of sessions)"),
     (
         "recall_sessions",
         "sessions in which something was recalled",
     ),
-    ("session_extractions", "entries of the ledger"),
+    ("session_extractions", "extraction records"),
     ("documents", "documents"),
     ("document_revisions", "revisions of documents"),
-    ("parts", "parts of documents as searches find them"),
+    ("parts", "search entries of documents"),
     ("entities", "entities"),
     ("entity_names", "names of entities"),
     ("entity_mentions", "places where entities are named"),
     ("entity_relations", "relations of entities"),
-    (
-        "entity_relation_sources",
-        "sentences that relations are taken from",
-    ),
+    ("entity_relation_sources", "source sentences of relations"),
     ("entity_pairs", "pairs of entities that may be the same"),
     ("entity_events", "entries of the history of entities"),
     ("entity_settings", "settings of entities"),
@@ -57,22 +51,19 @@ const LABELS: [(&str, &str); 44] = [
     ("dream_proposals", "changes that dreams proposed"),
     ("dream_settings", "settings of dreams"),
     ("activity", "calls of agents"),
-    (
-        "mentions",
-        "calls that were about it; they stay, without it",
-    ),
+    ("mentions", "calls that concerned it; they stay, without it"),
     ("links", "links of other memories to it"),
     (
         "quotes",
-        "memories that stay, without the words they came from",
+        "memories that stay, without their source messages",
     ),
     ("agents", "agents"),
     ("agent_tokens", "tokens"),
     ("embedding_spaces", "embedding spaces"),
     ("embedding_settings", "settings of embeddings"),
     ("chat_settings", "settings of the chat model"),
-    ("chat_spend", "days of what chat cost"),
-    ("chat_spend_purposes", "the same by what it was for"),
+    ("chat_spend", "days of chat usage"),
+    ("chat_spend_purposes", "days of chat usage by purpose"),
     ("chat_reservations", "calls of the chat model under way"),
     ("data_imports", "records of imports"),
     ("web_sessions", "web sessions"),
@@ -82,7 +73,7 @@ const LABELS: [(&str, &str); 44] = [
 impl Ui {
     pub(super) async fn data_view(&self, viewer: &Viewer) -> Result<DataPage, PageError> {
         let user = viewer.user_id;
-        // Both count all that the user has.
+        // Both count everything the user has, which may take long.
         let db = self.state.db.with_job_timeout();
         let overview = Overview::of(&db, user).await.map_err(database)?;
         let last = self.state.imports.last(user).await.map_err(database)?;
@@ -155,7 +146,7 @@ impl Ui {
     }
 }
 
-/// With one line for all that has no name for people, so that nothing is left out.
+/// Adds one line for all rows without a name here, so that nothing is omitted.
 fn rows_view(found: &Rows, erased: &Rows) -> Vec<RowCount> {
     let of = |rows: &Rows, name| rows.get(name).copied().unwrap_or_default();
     let is_named = |name: &str| LABELS.iter().any(|(named, _)| *named == name);
@@ -169,7 +160,7 @@ fn rows_view(found: &Rows, erased: &Rows) -> Vec<RowCount> {
         found: of(found, name),
     });
     let others = RowCount {
-        label: "other rows: what searches and background work keep for themselves",
+        label: "other rows: internal data of search and background work",
         erased: others(erased),
         found: others(found),
     };
@@ -194,7 +185,7 @@ mod tests {
             .filter(|row| row.found > 0)
             .map(|row| (row.label, row.found, row.erased))
             .collect();
-        let others = "other rows: what searches and background work keep for themselves";
+        let others = "other rows: internal data of search and background work";
         assert_eq!(shown, [("memories", 3, 3), (others, 6, 1)]);
     }
 }

@@ -1,5 +1,4 @@
-//! The operations as the page `/docs` shows them: schemas turned into rows, and
-//! a call that can be pasted.
+//! The operations, as the page `/docs` shows them: schemas as rows, and a call to paste.
 
 use app::view::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 use serde_json::Value;
@@ -63,7 +62,7 @@ fn operation(operation: &Operation, public_url: &str) -> DocsOperation {
         method: operation.method.to_owned(),
         path: operation.path.clone(),
         summary: operation.summary.clone(),
-        // The example stands below, whole.
+        // The full example is shown below.
         description: operation.description.split(" Example: ").take(1).collect(),
         access: match operation.access {
             Access::Open => "nothing: it is open to all".to_owned(),
@@ -79,7 +78,7 @@ fn operation(operation: &Operation, public_url: &str) -> DocsOperation {
     }
 }
 
-/// Text as it is; JSON with a line a field.
+/// Text unchanged; JSON with one field per line.
 fn shown(example: &Value) -> String {
     match example {
         Value::String(text) => text.trim_end().to_owned(),
@@ -117,7 +116,7 @@ fn curl(operation: &Operation, public_url: &str) -> String {
     lines.join(" \\\n  ")
 }
 
-/// A row for each property, and below it those of what it holds.
+/// One row per property, followed by those of its content.
 fn fields_of(schema: &Value, way: &str, is_input: bool, rows: &mut Vec<DocsField>) {
     let required: Vec<&str> = texts(&schema["required"]).collect();
     let mut properties: Vec<_> = schema["properties"]

@@ -33,7 +33,7 @@ impl Ui {
             Ok(Some(_)) => None,
             Err(ChatError::Database(error)) => return Err(database(error)),
             Ok(None) | Err(_) => {
-                Some("None is dreamt: that needs a chat model that is switched on for dreaming.")
+                Some("No dreams: they need a chat model that is switched on for dreaming.")
             }
         };
         let older_than = found.last().map(|dream| dream.id).filter(|_| has_more);
@@ -63,7 +63,7 @@ impl Ui {
                 match read {
                     Ok(whole) => Some(whole.content),
                     Err(DocumentError::Database(error)) => return Err(database(error)),
-                    // Deleted meanwhile.
+                    // Deleted in the meantime.
                     Err(_) => None,
                 }
             }
@@ -125,7 +125,7 @@ impl Ui {
     }
 }
 
-/// Headings, each with its lines; its title says what the page says.
+/// Headings with their lines; the title is left out, since the page has it.
 fn parts_of(document: &str) -> Vec<(String, Vec<String>)> {
     let mut parts: Vec<(String, Vec<String>)> = Vec::new();
     for line in document.lines() {

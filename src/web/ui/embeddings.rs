@@ -1,5 +1,4 @@
-//! What pages show of vectors: the life of them, in view types. No key is
-//! among what comes in here, and none goes out.
+//! Embeddings, as pages show them: their lifecycle in view types. No key comes in here, and none goes out.
 
 use app::view::EmbeddingState as StateView;
 use app::view::{
@@ -138,7 +137,7 @@ impl Ui {
             .or_else(|| overview.serving.as_ref().and_then(|s| s.problem.clone()))
             .or_else(|| {
                 overview.is_declined.then(|| {
-                    "You cancelled the rebuild that these settings ask for: search keeps the vectors it has. Rebuild everything when you want it.".to_owned()
+                    "You cancelled the rebuild that these settings need: search keeps the existing embeddings. You can rebuild at any time.".to_owned()
                 })
             });
         EmbeddingsPage {
@@ -298,27 +297,27 @@ fn effective_view(overview: &Overview) -> EffectiveProvider {
     let (name, reason) = match &overview.effective {
         Effective::Off => (
             "None",
-            "You have switched embeddings off: search goes by words alone.",
+            "You switched embeddings off: search uses keywords only.",
         ),
         Effective::System(_) => (
-            "The system's llama.cpp",
-            "An admin has set a llama.cpp server for everybody; it comes before endpoints of one's own.",
+            "System llama.cpp",
+            "An admin set a system llama.cpp; it takes precedence over users' own endpoints.",
         ),
         Effective::Own(_) => (
             "Your endpoint",
-            "You have an endpoint of your own, and no llama.cpp is set for everybody.",
+            "You have an endpoint of your own, and no system llama.cpp is set.",
         ),
         Effective::Builtin(_) => (
             "Builtin MiniLM",
-            "No llama.cpp is set for everybody and you have no endpoint of your own: the model inside this server serves you.",
+            "No system llama.cpp is set and you have no endpoint of your own: the model inside this server serves you.",
         ),
         Effective::Nothing if overview.has_builtin => (
             "None",
-            "No endpoint is set, neither for everybody nor by you, and an admin has switched the builtin model off.",
+            "No endpoint is set, neither by an admin nor by you, and an admin switched the builtin model off.",
         ),
         Effective::Nothing => (
             "None",
-            "No endpoint is set, neither for everybody nor by you, and the builtin model is not there.",
+            "No endpoint is set, neither by an admin nor by you, and the builtin model is not installed.",
         ),
     };
     let settings = overview.effective.settings();
@@ -340,8 +339,8 @@ fn effective_view(overview: &Overview) -> EffectiveProvider {
     }
 }
 
-/// Where nothing makes vectors and no endpoint is named, the form begins with the host
-/// that answers in words, which may make vectors too.
+/// Without an effective provider and an own endpoint, the form suggests the host of the chat endpoint, which
+/// may serve embeddings too.
 fn own_view(overview: &Overview, chat: &ChatProvider) -> OwnEndpoint {
     let settings = &overview.settings;
     let is_unserved = overview.effective == Effective::Nothing && settings.own.endpoint.is_empty();
@@ -361,7 +360,7 @@ fn own_view(overview: &Overview, chat: &ChatProvider) -> OwnEndpoint {
     }
 }
 
-/// What a chat endpoint speaks when it is asked for vectors, and its address up to there.
+/// The API of a chat endpoint's host for embeddings, and its base address.
 fn host_for_vectors(chat: &ChatProvider) -> Option<(ProviderType, String)> {
     let url = chat.endpoint.trim_end_matches('/');
     let url = url.strip_suffix("/chat/completions").unwrap_or(url);
@@ -373,7 +372,7 @@ fn host_for_vectors(chat: &ChatProvider) -> Option<(ProviderType, String)> {
     (!url.is_empty()).then(|| (spoken, url.to_owned()))
 }
 
-/// A form that has an address and nothing else.
+/// Form values with an address only.
 fn unset(endpoint: String) -> ProviderSettings {
     ProviderSettings {
         endpoint,
@@ -401,19 +400,19 @@ fn endpoint_settings(settings: &ProviderSettings, pace: Pace) -> EndpointSetting
 fn provider_name(provider_type: ProviderType) -> &'static str {
     match provider_type {
         ProviderType::Builtin => "Builtin MiniLM",
-        ProviderType::Llamacpp => "The system's llama.cpp",
+        ProviderType::Llamacpp => "System llama.cpp",
         ProviderType::Ollama | ProviderType::Openai | ProviderType::CustomHttp => "Your endpoint",
     }
 }
 
 fn model_name(settings: &ProviderSettings) -> String {
     match settings.model.as_str() {
-        "" => "the endpoint's own model".to_owned(),
+        "" => "the endpoint's default".to_owned(),
         model => model.to_owned(),
     }
 }
 
-/// Empty where there is no URL.
+/// Empty without a URL.
 pub(in crate::web) fn host_port(url: &str) -> String {
     EndpointUrl::parse("url", url).map_or(String::new(), |url| {
         format!("{}:{}", url.host(), url.port())

@@ -1,5 +1,5 @@
-//! Entities as pages show them: the list with what may be one, and one entity with its relations
-//! on an axis of time.
+//! Entities, as pages show them: the list with possible duplicates, and one entity with its relations on a
+//! time axis.
 
 use app::backend::{MENTIONED_IN_SHOWN, PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
@@ -22,7 +22,7 @@ use crate::memories::{Period, manage};
 use crate::search::FoundItem;
 
 const WORDS_SHOWN_CHARS: usize = 200;
-/// Of a bar, in thousandths of the axis: what is seen at least.
+/// Minimum width of a bar, in thousandths of the axis.
 const BAR_MIN: f64 = 8.0;
 const AXIS: f64 = 1_000.0;
 
@@ -92,14 +92,14 @@ impl Ui {
         }
     }
 
-    /// The one that stays stands first: the person, or whichever is mentioned more.
+    /// The first one is kept in a merge: the user, or the one with more mentions.
     fn entity_pair(&self, pair: Pair) -> Option<EntityPair> {
         let why = match pair.why.as_str() {
-            "letters" => "look alike, written in other scripts",
-            "spelling" => "spelled almost alike",
-            "part" => "one name is part of the other",
+            "letters" => "look alike in different scripts",
+            "spelling" => "similar spelling",
+            "part" => "one name contains the other",
             "initials" => "initials",
-            "meaning" => "described alike",
+            "meaning" => "similar description",
             _ => return None,
         };
         let rank = |entity: &Entity| (entity.is_user, entity.mentions);
@@ -248,10 +248,10 @@ impl Ui {
         let words = match decision.event.as_str() {
             "merged" => "Merged with".to_owned(),
             "split" => "Split: some names went to".to_owned(),
-            "apart" => "Kept apart from".to_owned(),
+            "apart" => "Kept separate from".to_owned(),
             "renamed" => {
                 let old = decision.detail["name"].as_str().unwrap_or_default();
-                format!("Renamed, it was called {old}")
+                format!("Renamed from {old}")
             }
             "protected" => "Protected".to_owned(),
             "unprotected" => "Protection removed".to_owned(),
@@ -269,7 +269,7 @@ impl Ui {
     }
 }
 
-/// All but dates and addresses.
+/// All types except dates and addresses.
 fn listed_types() -> Vec<EntityType> {
     let folded = [EntityType::Date, EntityType::Email, EntityType::Url];
     let mut types = EntityType::ALL.to_vec();
@@ -295,7 +295,8 @@ pub(super) fn entity_error(error: EntityError) -> PageError {
     }
 }
 
-/// "lives in ", the other end, ""; from the object "home of ". Words of its own have no inverse: "", Anna, " taught this".
+/// "lives in ", the other end, ""; from the object "home of ". Free words have no inverse: "", Anna, " taught
+/// this".
 fn seen_from(relation: &Relation, of: EntityId) -> (String, &End, String) {
     let is_subject = matches!(&relation.subject, End::Entity { id, .. } if *id == of);
     match (is_subject, relation.words.is_some()) {
@@ -346,7 +347,7 @@ impl Axis {
         self.bar_of(first_known(relation), relation.period)
     }
 
-    /// Of what is true in this period, from when it is drawn.
+    /// The bar of a validity period, drawn from `begins`.
     pub(super) fn bar_of(&self, begins: OffsetDateTime, period: Period) -> RelationBar {
         let from = self.place(begins).min(AXIS - BAR_MIN);
         let until = self.place(period.until.unwrap_or(self.to));
@@ -359,7 +360,7 @@ impl Axis {
     }
 }
 
-/// Since when it is true, or when it was first said; never after its end.
+/// When the relation became true, or was first stated; never after its end.
 fn first_known(relation: &Relation) -> OffsetDateTime {
     let said = relation.period.from.unwrap_or(relation.stated_at);
     relation.period.until.map_or(said, |until| said.min(until))

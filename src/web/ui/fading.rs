@@ -1,4 +1,4 @@
-//! What fades, as its page shows it, and how strong one memory is.
+//! Fading memories, as their page shows them, and the strength of one memory.
 
 use app::backend::PageError;
 use app::view::{FadedRow, FadingPage, FadingRow, ItemStrength};
@@ -12,7 +12,7 @@ use crate::memories::{Item, manage};
 impl Ui {
     pub(super) async fn fading_view(&self, viewer: &Viewer) -> Result<FadingPage, PageError> {
         let now = self.state.clock.now();
-        // It weighs all that the user has.
+        // It evaluates all items of the user, which may take long.
         let db = self.state.db.with_job_timeout();
         let overview = fading::overview(&db, viewer.user_id, now).await;
         let overview = overview.map_err(database)?;
@@ -51,7 +51,7 @@ impl Ui {
         })
     }
 
-    /// When a job comes round, in words: "every day at 04:00".
+    /// A job's schedule in words, such as "every day at 04:00".
     pub(super) async fn schedule_of(&self, job: &str) -> Result<String, PageError> {
         let mut conn = self.state.db.system_connection().await.map_err(database)?;
         let found = match jobs::find(job) {

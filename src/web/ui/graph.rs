@@ -1,5 +1,4 @@
-//! The graph of entities as its page shows it: what is connected on a day, and where each entity
-//! stands in the picture.
+//! The graph of entities, as its page shows it: the relations on a day, and the position of each entity.
 
 use std::num::NonZeroUsize;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -20,14 +19,14 @@ use crate::entities::{EntityError, EntityId, Predicate};
 use crate::memories::mentions::EntityType;
 use crate::search::reader::on_a_thread;
 
-/// Around the picture, for names.
+/// Space around the picture, for names.
 const MARGIN: f64 = 48.0;
-/// A small graph is not drawn larger than this, in units of the picture a unit of the layout.
+/// Maximum scale, in picture units per layout unit, so that a small graph is not enlarged too much.
 const SCALE_MAX: f64 = 2.6;
-/// The picture is wider than high: the layout, which is round, may be stretched so far.
+/// Maximum horizontal stretch: the layout is round, and the picture wider than high.
 const STRETCH_MAX: f64 = 1.7;
 
-/// Pictures that were drawn last: 500 nodes take some 50 ms.
+/// A cache of layouts: one of 500 nodes takes about 50 ms.
 static PICTURES: LazyLock<Mutex<LruCache<[u8; 32], Vec<Point>>>> =
     LazyLock::new(|| Mutex::new(LruCache::new(NonZeroUsize::new(128).expect("not zero"))));
 
@@ -92,7 +91,7 @@ impl Ui {
     }
 }
 
-/// Both ends by their place among the nodes.
+/// Both ends as indexes into the nodes.
 fn ties_of(found: &Graph) -> Vec<GraphTie> {
     let place = |id: EntityId| found.nodes.iter().position(|node| node.id == id);
     let ties = found.edges.iter().filter_map(|edge| {
@@ -111,7 +110,7 @@ fn ties_of(found: &Graph) -> Vec<GraphTie> {
     ties.collect()
 }
 
-/// One that was merged is found by the id that it has now: around it, it comes first in what there is.
+/// The index of the centre. If the entity was merged, its new id comes first.
 fn center_of(found: &Graph, filters: &GraphFilters) -> Option<usize> {
     let id = filters.around?;
     let asked = found.nodes.iter().position(|node| node.id.0 == id);
@@ -142,13 +141,13 @@ fn nodes_of(
 }
 
 fn drawn(count: usize, mut pairs: Vec<(usize, usize)>) -> Vec<Point> {
-    // Two relations of the same two pull no harder than one.
+    // Several relations between two entities pull no harder than one.
     for pair in &mut pairs {
         *pair = (pair.0.min(pair.1), pair.0.max(pair.1));
     }
     pairs.sort_unstable();
     pairs.dedup();
-    // What a picture is drawn from says which it is: it is never out of date, and no other user's names are in it.
+    // The key is the input of the layout, so that an entry is never stale and contains no names.
     let mut hash = Sha256::new();
     for (one, other) in [(count, count)].iter().chain(&pairs) {
         hash.update(one.to_le_bytes());
@@ -164,7 +163,7 @@ fn drawn(count: usize, mut pairs: Vec<(usize, usize)>) -> Vec<Point> {
     points
 }
 
-/// Into the frame of the picture, in the middle of it.
+/// Scales the layout to the picture and centres it.
 fn fitted(points: &[Point]) -> Vec<Point> {
     let span = |of: fn(&Point) -> f64| {
         let (mut low, mut high) = (f64::MAX, f64::MIN);

@@ -1,4 +1,4 @@
-//! Items as pages show them: a row of the list, and one item whole, in plain words.
+//! Items, as pages show them: a row of the list, and one item in full.
 
 use app::backend::PageError;
 use app::view::{
@@ -27,8 +27,18 @@ use crate::search::{Hit, Mode, RawQuery, SearchQuery, Snippet};
 
 const INDEX_WORDS_SHOWN: usize = 24;
 
+/// The beginning of a text that was read with at most `chars_max` characters: cut at a word where the text is longer.
+pub(super) fn beginning(text: String, chars_max: i32) -> String {
+    if text.chars().count() < chars_max.unsigned_abs() as usize {
+        return text;
+    }
+    let words = text.rsplit_once(char::is_whitespace);
+    let words = words.map_or(text.as_str(), |(words, _)| words);
+    format!("{}…", words.trim_end())
+}
+
 impl Ui {
-    /// On this day.
+    /// The row as of this day.
     pub(super) fn item_row(
         &self,
         hit: Hit,
@@ -54,7 +64,7 @@ impl Ui {
             part,
             ..
         } = hit.item;
-        // What had not expired by then was active then.
+        // On an earlier day, an item that expired later was active.
         let expires_at = expires_at.filter(|_| day.as_of.is_empty());
         ItemRow {
             href: day.on(&format!("/memory/{id}")),
@@ -75,7 +85,7 @@ impl Ui {
         }
     }
 
-    /// What has expired counts as archived before the sweep has come by.
+    /// An expired item counts as archived even before the job has archived it.
     pub(super) fn retired(
         &self,
         status: Status,
@@ -92,7 +102,7 @@ impl Ui {
         }
     }
 
-    /// Where the item would stand in the answer to this query.
+    /// The item's rank in the answer to this query.
     async fn surface(
         &self,
         viewer: &Viewer,
@@ -120,7 +130,7 @@ impl Ui {
         })
     }
 
-    /// Oldest first; `now`: what the item is.
+    /// Oldest first. `now`: the item's current state.
     fn history(
         &self,
         events: Vec<ItemEvent>,
@@ -137,7 +147,7 @@ impl Ui {
                 _ => Vec::new(),
             };
             entries.push(self.history_entry(event, changes, is_derived, dreams));
-            // What is superseded keeps its confidence alone.
+            // Superseding records only the confidence, since nothing else changes.
             let confidence = was_confidence.unwrap_or(after.confidence);
             after = was.unwrap_or(ItemState {
                 confidence,
@@ -148,7 +158,7 @@ impl Ui {
         entries
     }
 
-    /// What was other before, in words.
+    /// What differed before the change, in words.
     fn changes(&self, was: &ItemState, is: &ItemState) -> Vec<String> {
         let mut told = Vec::new();
         if was.tags != is.tags {
@@ -166,7 +176,7 @@ impl Ui {
         if was.period != is.period {
             told.push(match was.period.to_string().as_str() {
                 "" => "it had no dates".to_owned(),
-                period => format!("it was true {period}"),
+                period => format!("it was valid {period}"),
             });
         }
         if was.confidence != is.confidence {
@@ -185,7 +195,7 @@ impl Ui {
         is_derived: bool,
         dreams: &[OfItem],
     ) -> HistoryEntry {
-        // Time has no name, and the server writes what is derived.
+        // Nobody caused an expiry, and the server writes derived items.
         let is_by_nobody = match event.event.as_str() {
             "expired" | "faded" => true,
             "added" | "superseded" => is_derived,
@@ -195,7 +205,7 @@ impl Ui {
         let actor = match (event.agent, in_dream) {
             (Some(agent), _) => agent,
             (None, Some(dream)) if dream.by_dream => "a dream".to_owned(),
-            (None, Some(_)) => "you, as a dream proposed".to_owned(),
+            (None, Some(_)) => "you, accepting a dream's proposal".to_owned(),
             (None, None) => "you".to_owned(),
         };
         HistoryEntry {
@@ -235,7 +245,7 @@ impl Ui {
         let status = item.status_at(day.as_of.unwrap_or(now));
         let read_only = manage::is_browser_read_only(&self.state.db).await;
         let is_memory = item.theme.is_some() || item.span.is_some();
-        // The past is not decided about.
+        // Past states cannot be changed.
         let is_manageable = is_memory && day.is_now() && !read_only.map_err(database)?;
         let undo = manage::undoable(&history, now).filter(|_| is_manageable);
         let gave_way_by = history.iter().rev().find(|event| event.is_giving_way());
@@ -270,7 +280,7 @@ impl Ui {
         Ok(Some(ItemPage {
             id: item.id.0,
             day: self.day_told(day),
-            // All that is known of it today.
+            // Shows the current state only.
             fact: match day.is_now() {
                 true => self.fact_view(&viewer, id).await?,
                 false => Vec::new(),
@@ -379,10 +389,10 @@ pub(super) fn in_plain_words(event: String) -> String {
     let words = match event.as_str() {
         "superseded" => "replaced by another memory",
         "merged" => "merged into another memory, which says the same",
-        "put_aside" => "put aside, since another memory holds",
+        "put_aside" => "archived, because it contradicts another memory",
         "unconfirmed" => "confirmation removed",
         "shared" => "shared with all agents",
-        "owned" => "kept for its agent alone",
+        "owned" => "restricted to its agent",
         "named" => "given its key",
         _ => return event,
     };
@@ -391,14 +401,14 @@ pub(super) fn in_plain_words(event: String) -> String {
 
 pub(super) fn whose(trust: Trust) -> &'static str {
     match trust {
-        Trust::User => "your word",
-        Trust::Agent => "an agent's word",
-        Trust::Tool => "a tool's word",
+        Trust::User => "stated by you",
+        Trust::Agent => "stated by an agent",
+        Trust::Tool => "from a tool",
         Trust::External => "from outside",
     }
 }
 
-/// Whose word it is, and how it came where that says more.
+/// The item's trust, and its source if that adds information.
 fn word(source: &str, trust: Trust, agent: Option<String>) -> Word {
     let says_no_more = matches!(
         (source, trust),
@@ -411,10 +421,10 @@ fn word(source: &str, trust: Trust, agent: Option<String>) -> Word {
     }
 }
 
-/// What the column holds, as a person would say it.
+/// The column's value, in words for people.
 pub(super) fn source_in_plain_words(source: String, trust: Trust) -> String {
     let words = match source.as_str() {
-        "user_explicit" if trust != Trust::User => "says you said so",
+        "user_explicit" if trust != Trust::User => "an agent reports your words",
         "agent" => "an agent added it",
         "conversation" => "a conversation",
         "tool_call" => "a tool's result",
@@ -422,7 +432,7 @@ pub(super) fn source_in_plain_words(source: String, trust: Trust) -> String {
         "user_explicit" => "you said so",
         "web" => "the web",
         "guess" => "a guess",
-        "derived" => "written from other memories",
+        "derived" => "derived from other memories",
         "import" => "an import",
         "user" => "said by you",
         "assistant" => "said by the assistant",

@@ -1,5 +1,4 @@
-//! Admin › Jobs: what the queue, the recorded runs and everybody's vectors say, as numbers and
-//! sentences.
+//! Admin › Jobs: the queue, past runs and all users' embeddings, as numbers and sentences.
 
 use app::backend::PageError;
 use app::view::{
@@ -120,11 +119,11 @@ impl Ui {
 
     fn trouble_row(&self, trouble: Trouble) -> TroubleRow {
         let provider = match trouble.provider_type {
-            ProviderType::Llamacpp => "The system's llama.cpp",
+            ProviderType::Llamacpp => "System llama.cpp",
             ProviderType::Ollama => "Ollama endpoints of users",
             ProviderType::Openai => "OpenAI-compatible endpoints of users",
             ProviderType::CustomHttp => "Custom endpoints of users",
-            ProviderType::Builtin => "The builtin model",
+            ProviderType::Builtin => "Builtin model",
         };
         TroubleRow {
             provider: provider.to_owned(),

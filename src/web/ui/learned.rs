@@ -1,4 +1,4 @@
-//! What was learned, as its page shows it.
+//! Learned memories, as their page shows them.
 
 use app::backend::PageError;
 use app::view::{LearnedPage, LearnedRow, UnwantedRow};

@@ -1,5 +1,5 @@
-//! Where a memory comes from and what came of it, laid out in columns: said, told and written from, itself, what took its place,
-//! what stands on it.
+//! The lineage of a memory, laid out in columns: sessions, episodes and sources, the memory itself, what
+//! replaced it, and what was written from it.
 
 use app::backend::PageError;
 use app::view::{LineageEdge, LineageNode, LineageView, said_in};
@@ -44,7 +44,8 @@ fn laid_out(lineage: Lineage) -> LineageView {
     let mut nodes = Vec::with_capacity(lineage.nodes.len());
     for node in lineage.nodes {
         let column = column_of(node.kind);
-        // Beside a memory stands what led to it; below that the episodes, past which it is written on.
+        // The first row beside the memory is for its source; episodes come below, since lines run past them
+        // to what was written from them.
         let least = usize::from(node.kind == Kind::Episode && is_said);
         let row = taken[column].max(least);
         taken[column] = row + 1;
@@ -64,7 +65,7 @@ fn laid_out(lineage: Lineage) -> LineageView {
             row,
             what,
             text: match node.kind {
-                // The name of its file.
+                // The document's file name.
                 Kind::Dream => node.text.rsplit('/').next().unwrap_or_default().to_owned(),
                 _ => node.text,
             },
@@ -78,7 +79,7 @@ fn laid_out(lineage: Lineage) -> LineageView {
         to: edge.to,
         how: match edge.how {
             How::Has => "has",
-            How::ToldOf => "is told by",
+            How::ToldOf => "is stated by",
             How::WrittenFrom => "was read for",
             How::ReplacedBy => "was replaced by",
             How::MergedInto => "was merged into",

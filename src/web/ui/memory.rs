@@ -1,23 +1,27 @@
 //! The list of memories, as its page shows it, today or on another day.
 
 use app::backend::{PAGE_SIZE, PageError, ROWS_MAX};
-use app::view::{DayFilters, DayTold, MemoryFilters, MemoryPage, SearchMode, ThemeCount};
+use app::view::{
+    DayFilters, DayTold, MemoryFilters, MemoryLine, MemoryPage, SearchMode, StatusFilter,
+    ThemeCount, WeekView,
+};
 use time::macros::format_description;
 use time::{Duration, OffsetDateTime};
 
+use super::items::beginning;
 use super::{Ui, account_error, database, embedding_error, embeddings, invalid, memory_error};
 use crate::accounts::Viewer;
 use crate::clock::Zone;
 use crate::consolidation::dreaming::decide;
 use crate::embedding::{ItemEmbedding, PENDING, Waiting};
 use crate::input::{Invalid, sentence};
-use crate::memories::{self, Day, ItemType, Period};
+use crate::memories::{self, Day, ItemId, ItemType, Period, timeline};
 use crate::search::query::RESULTS_MAX;
 use crate::search::{self, Mode, RawQuery, SearchQuery};
 use crate::web::AppState;
 use crate::web::auth::Visitor;
 
-/// To choose from beside a list: the fullest.
+/// The largest themes, as a filter beside the list.
 const THEMES_SHOWN_MAX: usize = 200;
 
 impl Ui {
@@ -42,13 +46,21 @@ impl Ui {
         let proposals = decide::count_open(&self.state.db, viewer.user_id).await;
         let agents = self.state.accounts.agent_names(viewer.user_id).await;
         let agents = agents.map_err(account_error)?;
+        let is_filtered = MemoryFilters {
+            shown: PAGE_SIZE,
+            ..filters.clone()
+        } != MemoryFilters::from_query("");
+        let week = match is_filtered {
+            true => None,
+            false => Some(self.week(viewer).await?),
+        };
         let mode = page.mode;
         let notes = self.notes(&page);
         let shown = filters.shown.clamp(PAGE_SIZE, ROWS_MAX);
         let has_more = page.cursor.is_some() || page.hits.len() > shown;
         let hits = page.hits.into_iter().zip(&embeddings).take(shown);
         let waiting = embeddings::waiting_view(waiting, total_items);
-        // One notice says it.
+        // One notice is enough.
         let is_said = |clause: &String| waiting.is_some() && clause.starts_with(PENDING);
         let degraded = page.degraded.filter(|clause| !is_said(clause));
         Ok(MemoryPage {
@@ -77,23 +89,49 @@ impl Ui {
             degraded: degraded.map(|clause| sentence(&clause)),
             notes,
             waiting,
+            week,
             public_url: self.state.public_url.origin().to_owned(),
         })
     }
 
-    /// About the whole answer.
+    async fn week(&self, viewer: &Viewer) -> Result<WeekView, PageError> {
+        let now = self.state.clock.now();
+        let week = timeline::week(&self.state.db, viewer.user_id, now).await;
+        let week = week.map_err(database)?;
+        let mut view = WeekView {
+            learned: week.learned,
+            changed: week.changed,
+            ended: week.ended,
+            ..WeekView::default()
+        };
+        let line_of = |id: ItemId, text: String| MemoryLine {
+            href: format!("/memory/{id}"),
+            text: beginning(text, timeline::CHARS_MAX),
+        };
+        for one in week.lines {
+            let line = line_of(one.id, one.beginning);
+            match (one.instead, one.expires_at, one.uses) {
+                (Some((id, text)), ..) => view.changes.push((line, line_of(id, text))),
+                (None, Some(at), _) => view.expiring.push((line, self.moment(at))),
+                (None, None, uses) => view.used.push((line, uses.unwrap_or_default())),
+            }
+        }
+        Ok(view)
+    }
+
+    /// Notes about the whole answer.
     fn notes(&self, page: &search::Page) -> Vec<String> {
         let is_absent = page.is_probably_absent() && !page.hits.is_empty();
         let absent =
-            is_absent.then(|| "Probably not in memory: nothing here matches well.".to_owned());
+            is_absent.then(|| "Probably not in memory: no result matches well.".to_owned());
         let time = page.time.map(|time| self.time_told(time));
         time.into_iter().chain(absent).collect()
     }
 
-    /// "What was said from 1 May 2023 to 31 May 2023 stands higher."
+    /// Such as "Memories from 1 May 2023 to 31 May 2023 rank higher."
     fn time_told(&self, time: Period) -> String {
         let day = |at: OffsetDateTime| date_of(self.zone().local(at));
-        // The last of its days.
+        // The last day of the period.
         let last = |until: OffsetDateTime| day(until - Duration::MICROSECOND);
         let when = match (time.from, time.until) {
             (Some(from), Some(until)) if day(from) == last(until) => format!("on {}", day(from)),
@@ -102,10 +140,10 @@ impl Ui {
             (None, Some(until)) => format!("until {}", last(until)),
             (None, None) => "at any time".to_owned(),
         };
-        format!("What was said {when} stands higher.")
+        format!("Memories {when} rank higher.")
     }
 
-    /// The time zone of the person who is signed in.
+    /// The time zone of the signed-in person.
     pub(super) fn zone(&self) -> Zone {
         match &self.visitor {
             Visitor::SignedIn(signed_in) => signed_in.0.time_zone.clone(),
@@ -113,13 +151,13 @@ impl Ui {
         }
     }
 
-    /// The day of an address, which ends where the person is.
+    /// The day in the URL, which ends at midnight in the person's time zone.
     pub(super) fn day(&self, filters: &DayFilters) -> Result<Day, PageError> {
         let now = self.state.clock.now();
         Day::parse_in(&self.zone(), Some(&filters.as_of), Some(&filters.at), now).map_err(invalid)
     }
 
-    /// `None` where it is today.
+    /// `None` for today.
     pub(super) fn day_told(&self, day: &Day) -> Option<DayTold> {
         let told = |at: OffsetDateTime| date_of(self.zone().local(at));
         (!day.is_now()).then(|| DayTold {
@@ -138,20 +176,17 @@ pub(super) fn date_of(at: OffsetDateTime) -> String {
 }
 
 fn search_query(filters: &MemoryFilters, day: Day) -> Result<SearchQuery, Invalid> {
-    // A type that is not known in the address is no filter: links outlive names.
+    // Unknown types in the URL are ignored, so that old links keep working.
     let types: Vec<ItemType> = filters
         .types
         .iter()
         .filter_map(|t| ItemType::searched(t))
         .collect();
-    // What was known, or true, then was it whatever it is now.
-    let status = match (
-        filters.only_archived && day.is_now(),
-        filters.include_archived,
-    ) {
-        (true, _) => "archived",
-        (false, true) => "any",
-        (false, false) => "active",
+    // The list of another day shows what was active then.
+    let status = match filters.status {
+        StatusFilter::Archived if day.is_now() => "archived",
+        StatusFilter::All => "any",
+        _ => "active",
     };
     SearchQuery::parse(RawQuery {
         day,
@@ -162,6 +197,8 @@ fn search_query(filters: &MemoryFilters, day: Day) -> Result<SearchQuery, Invali
         status: Some(status),
         embedding: filters.embedding.map(embeddings::state_filter),
         agent: filters.agent,
+        tag: filters.tag.as_deref(),
+        recency_days: filters.days,
         ..RawQuery::default()
     })
 }
@@ -171,11 +208,11 @@ struct Listed {
     /// All items of the user, whatever the filters.
     total_items: i64,
     waiting: Waiting,
-    /// Of each hit.
+    /// One per hit.
     embeddings: Vec<ItemEmbedding>,
 }
 
-/// One search, whatever the number of rows asked for.
+/// Runs one search, whatever the number of rows requested.
 async fn list(
     state: &AppState,
     viewer: &Viewer,

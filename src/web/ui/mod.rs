@@ -1,5 +1,5 @@
-//! Implements the port of the pages ([`app::backend::Backend`]) for the one
-//! visitor whose request is being answered, and turns domain types into view types.
+//! Implements the pages' interface ([`app::backend::Backend`]) for the visitor of one request, and converts
+//! domain types into view types.
 
 mod activity;
 mod agents;
@@ -40,7 +40,7 @@ use async_trait::async_trait;
 use axum::http::{StatusCode, header};
 use leptos::prelude::use_context;
 use leptos_axum::ResponseOptions;
-use time::OffsetDateTime;
+use time::{Duration, OffsetDateTime};
 
 use super::AppState;
 use super::auth::Visitor;
@@ -55,6 +55,9 @@ use crate::evaluation::Evaluation;
 use crate::input::{Invalid, sentence};
 use crate::memories::{self, MemoryError};
 use crate::providers::chat::ChatError;
+
+/// An agent that called so recently is shown as active.
+const ACTIVE_FOR: Duration = Duration::minutes(5);
 
 pub struct Ui {
     state: AppState,
@@ -99,21 +102,14 @@ impl Ui {
     }
 
     fn token_row(&self, token: TokenRecord) -> TokenRow {
-        let expired = token
-            .expires_at
-            .is_some_and(|at| at <= self.state.clock.now());
         TokenRow {
+            state: token_state(&token, self.state.clock.now()),
             id: token.id.0,
             hint: format!("ks_…{}", token.hint),
             scopes: token.scopes,
             created: self.moment(token.created_at),
             expires: token.expires_at.map(|at| self.moment(at)),
             last_used: token.last_used_at.map(|at| self.moment(at)),
-            state: match (token.revoked_at, expired) {
-                (Some(_), _) => TokenState::Revoked,
-                (None, true) => TokenState::Expired,
-                (None, false) => TokenState::Valid,
-            },
         }
     }
 }
@@ -367,7 +363,16 @@ impl Backend for Ui {
             .map_err(account_error)?;
         let teams = self.state.accounts.teams(viewer.user_id).await;
         let mut teams = self.team_views(teams.map_err(account_error)?, &agents);
+        let now = self.state.clock.now();
+        let is_active = |tokens: &[TokenRecord]| {
+            let used = tokens.iter().filter_map(|token| token.last_used_at).max();
+            used.is_some_and(|at| now - at < ACTIVE_FOR)
+                && tokens
+                    .iter()
+                    .any(|token| token_state(token, now) == TokenState::Valid)
+        };
         let rows = agents.into_iter().map(|(agent, tokens)| AgentRow {
+            is_active: is_active(&tokens),
             team: teams.remove(&agent.id.0).unwrap_or_default(),
             id: agent.id.0,
             name: agent.name,
@@ -389,6 +394,14 @@ impl Backend for Ui {
     }
 }
 
+fn token_state(token: &TokenRecord, now: OffsetDateTime) -> TokenState {
+    match (token.revoked_at, token.expires_at) {
+        (Some(_), _) => TokenState::Revoked,
+        (None, Some(at)) if at <= now => TokenState::Expired,
+        (None, _) => TokenState::Valid,
+    }
+}
+
 fn set_status(status: StatusCode) {
     if let Some(options) = use_context::<ResponseOptions>() {
         options.set_status(status);
@@ -403,7 +416,7 @@ fn invalid(invalid: Invalid) -> PageError {
 }
 
 fn database(error: sqlx::Error) -> PageError {
-    // Logged where every database error is.
+    // The conversion logs the error.
     let Problem { detail, .. } = error.into();
     PageError {
         is_invalid: false,
@@ -419,7 +432,7 @@ fn memory_error(error: MemoryError) -> PageError {
             is_invalid: false,
             sentence: "There is no such memory.".to_owned(),
         },
-        // Pages add and correct nothing.
+        // Pages never add or correct items.
         error => PageError {
             is_invalid: true,
             sentence: sentence(&error.to_string()),

@@ -1,4 +1,4 @@
-//! Points in time as pages show them.
+//! Points in time, as pages show them.
 
 use app::view::Moment;
 use time::OffsetDateTime;
@@ -15,11 +15,11 @@ pub(super) fn moment(at: OffsetDateTime, now: OffsetDateTime) -> Moment {
     }
 }
 
-/// "3 minutes ago", "in 2 days", "just now"; past a year the date says more.
+/// "3 minutes ago", "in 2 days", "just now"; beyond a year, the date.
 fn relative(at: OffsetDateTime, now: OffsetDateTime) -> String {
     let seconds = (now - at).whole_seconds();
     let (n, unit) = match seconds.unsigned_abs() {
-        // A clock beside ours may be a second ahead.
+        // Another machine's clock may be a second ahead.
         2..45 if seconds < 0 => return "in a moment".to_owned(),
         0..45 => return "just now".to_owned(),
         s @ 45..3_570 => ((s + 30) / 60, "minute"),

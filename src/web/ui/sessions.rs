@@ -11,7 +11,7 @@ use app::view::{
 use super::{Ui, database};
 use crate::accounts::Viewer;
 use crate::consolidation::episodes;
-use crate::memories::{self, OfSession};
+use crate::memories::{self, SessionItem};
 use crate::sessions::{self, Extraction, Filter, Message, Session, SessionId, State};
 
 impl Ui {
@@ -37,7 +37,7 @@ impl Ui {
         let rows = page.sessions.iter().take(shown);
         let ids: Vec<i64> = rows.clone().map(|session| session.id.0).collect();
         let told = episodes::of_sessions(&self.state.db, viewer.user_id, &ids).await;
-        // The newest of each is the last.
+        // The last entry per session is the newest and wins.
         let about = told.map_err(database)?.into_iter();
         let mut about: HashMap<i64, String> = about.map(|e| (e.session, e.short)).collect();
         let row = |session: &Session| SessionRow {
@@ -104,7 +104,7 @@ impl Ui {
         }))
     }
 
-    fn came_of(&self, item: OfSession) -> CameOf {
+    fn came_of(&self, item: SessionItem) -> CameOf {
         CameOf {
             id: item.id.0,
             retired: self.retired(item.status, item.is_superseded, item.expires_at),
@@ -165,7 +165,7 @@ impl Ui {
         }
     }
 
-    /// A tool's message is called by the name of the call that it answers.
+    /// A tool's message has the name of the call that it answers.
     fn messages_view(&self, messages: Vec<Message>) -> Vec<MessageView> {
         let mut names: HashMap<String, String> = HashMap::new();
         let mut shown = Vec::with_capacity(messages.len());

@@ -1,4 +1,4 @@
-//! The summary as its page shows it.
+//! The summary, as its page shows it.
 
 use app::backend::PageError;
 use app::view::{SourceItem, SummaryPage, SummaryState, SummaryText};
@@ -6,7 +6,7 @@ use app::view::{SourceItem, SummaryPage, SummaryState, SummaryText};
 use super::{Ui, database, items::whose};
 use crate::accounts::Viewer;
 use crate::consolidation::Consolidation;
-use crate::consolidation::summary::{self, Off, State, Told};
+use crate::consolidation::summary::{self, Off, State};
 use crate::input::sentence;
 use crate::tools::ToolError;
 
@@ -46,7 +46,7 @@ impl Ui {
         })
     }
 
-    fn summary_text(&self, told: Told) -> SummaryText {
+    fn summary_text(&self, told: summary::SummaryText) -> SummaryText {
         SummaryText {
             paragraphs: told.text.split("\n\n").map(str::to_owned).collect(),
             made: self.moment(told.made_at),

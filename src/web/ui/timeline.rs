@@ -1,4 +1,4 @@
-//! What changed in a memory by day, as its page shows it: in the time zone of its person.
+//! Changes of a memory by day, as their page shows them, in the person's time zone.
 
 use app::backend::PageError;
 use app::view::{
@@ -9,19 +9,19 @@ use time::macros::{datetime, format_description};
 use time::{Date, Duration, OffsetDateTime};
 
 use super::entities::Axis;
-use super::items::in_plain_words;
+use super::items::{beginning, in_plain_words};
 use super::memory::date_of;
 use super::{Ui, database, invalid};
 use crate::accounts::Viewer;
 use crate::input::Invalid;
-use crate::memories::timeline::{self, About, Before, Differs, Happening, OfFact};
+use crate::memories::timeline::{self, About, Before, ChangedItem, FactVersion, TimelineEvent};
 use crate::memories::{ItemId, Source};
 
-/// Of the calendar, before the one of today.
+/// Weeks in the calendar before the current one.
 const WEEKS: i64 = 52;
-/// Before it nothing happened.
+/// The earliest possible time.
 const FIRST: OffsetDateTime = datetime!(0001-01-01 0:00 UTC);
-/// More of a day than this is the darkest, and more than a third of it darker.
+/// More changes a day than this get the darkest shade, more than a third of it the second darkest.
 const MANY: i64 = 9;
 
 impl Ui {
@@ -66,7 +66,7 @@ impl Ui {
         })
     }
 
-    fn by_day(&self, found: Vec<Happening>) -> Vec<StreamDay> {
+    fn by_day(&self, found: Vec<TimelineEvent>) -> Vec<StreamDay> {
         let zone = self.zone();
         let mut days: Vec<StreamDay> = Vec::new();
         for one in found {
@@ -86,15 +86,14 @@ impl Ui {
         days
     }
 
-    fn happening_row(&self, one: Happening) -> HappeningRow {
+    fn happening_row(&self, one: TimelineEvent) -> HappeningRow {
         let is_added = one.event == "added";
         let is_derived = one.source == Source::Derived.as_str();
         let cause = match (one.event.as_str(), one.agent) {
-            ("expired", _) => "its time was over".to_owned(),
-            ("faded", _) => "nobody had used it for long".to_owned(),
-            ("imported", _) => "an import".to_owned(),
+            ("expired", _) => "it expired".to_owned(),
+            ("faded", _) => "it was not used for a long time".to_owned(),
             ("added" | "superseded", None) if is_derived => {
-                "written from other memories".to_owned()
+                "derived from other memories".to_owned()
             }
             ("added", Some(agent)) if one.session.is_some() => {
                 format!("read in a conversation of {agent}")
@@ -102,8 +101,10 @@ impl Ui {
             ("dreamt", _) => "sessions had ended".to_owned(),
             (_, Some(agent)) => format!("by {agent}"),
             (_, None) if one.by_dream == Some(true) => "by a dream".to_owned(),
-            (_, None) if one.by_dream == Some(false) => "by you, as a dream proposed".to_owned(),
-            // Of a dream that was undone it is not known any more.
+            (_, None) if one.by_dream == Some(false) => {
+                "by you, accepting a dream's proposal".to_owned()
+            }
+            // After a dream is undone, it is no longer recorded whether it acted by itself.
             ("superseded" | "put_aside" | "merged", None)
                 if matches!(one.about, About::Item(_)) =>
             {
@@ -125,17 +126,17 @@ impl Ui {
             session: one.session.filter(|_| is_added),
             about: MemoryLine {
                 href,
-                text: one.beginning,
+                text: beginning(one.beginning, timeline::CHARS_MAX),
             },
             instead: one.instead.map(|(item, text)| MemoryLine {
                 href: format!("/memory/{item}"),
-                text,
+                text: beginning(text, timeline::CHARS_MAX),
             }),
             at: self.moment(one.at),
         }
     }
 
-    /// How the fact of a memory's key changed, as bars along one axis of time.
+    /// The history of a memory's key, as bars on one time axis.
     pub(super) async fn fact_view(
         &self,
         viewer: &Viewer,
@@ -144,7 +145,7 @@ impl Ui {
         let found = timeline::of_fact(&self.state.db, viewer.user_id, item).await;
         let found = found.map_err(database)?;
         let (now, zone) = (self.state.clock.now(), self.zone());
-        let begins = |one: &OfFact| one.period.from.unwrap_or(one.added_at);
+        let begins = |one: &FactVersion| one.period.from.unwrap_or(one.added_at);
         let axis = Axis {
             from: found.iter().map(begins).min().unwrap_or(now).min(now),
             to: now,
@@ -162,7 +163,7 @@ impl Ui {
             },
             about: MemoryLine {
                 href: format!("/memory/{}", one.id),
-                text: one.beginning,
+                text: beginning(one.beginning, timeline::CHARS_MAX),
             },
         });
         Ok(bars.collect())
@@ -190,9 +191,9 @@ impl Ui {
         let found = timeline::difference(&self.state.db, viewer.user_id, (earlier, later)).await;
         let found = found.map_err(database)?;
         let of = |date: Date| {
-            move |one: Differs| MemoryLine {
+            move |one: ChangedItem| MemoryLine {
                 href: format!("/memory/{}?as_of={}", one.id, iso(date)),
-                text: one.beginning,
+                text: beginning(one.beginning, timeline::CHARS_MAX),
             }
         };
         let (old, new) = (of(from), of(until));
@@ -237,7 +238,7 @@ fn words(day: Date) -> String {
     date_of(day.midnight().assume_utc())
 }
 
-/// What comes before this in the stream.
+/// The URL of older entries in the stream.
 fn older(day: &str, (at, id): Before) -> String {
     let micros = at.unix_timestamp_nanos() / 1_000;
     match day {
@@ -256,7 +257,7 @@ fn parse_before(text: &str) -> Result<Option<Before>, Invalid> {
         let at = OffsetDateTime::from_unix_timestamp_nanos(nanos).ok()?;
         ((1..=9_998).contains(&at.year())).then_some((at, id.parse().ok()?))
     };
-    let refused = "`before` is not one of ours; go on from the timeline itself.";
+    let refused = "`before` is not valid; use the timeline's own links.";
     let read = read().ok_or_else(|| Invalid::new("before", "invalid_cursor", refused));
     read.map(Some)
 }
@@ -268,7 +269,7 @@ fn parse_day(field: &'static str, text: &str) -> Result<Date, Invalid> {
             Invalid::new(
                 field,
                 "invalid_date",
-                "That is no day; give one such as 2026-03-03.",
+                "That is not a date; give one such as 2026-03-03.",
             )
         })
 }

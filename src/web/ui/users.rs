@@ -1,4 +1,4 @@
-//! Admin › Users and invitations as their pages show them.
+//! Admin › Users and invitations, as their pages show them.
 
 use app::view::{
     AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
@@ -18,7 +18,7 @@ impl Ui {
         filters: &UsersFilters,
     ) -> Result<UsersPage, AccountError> {
         let accounts = &self.state.accounts;
-        // No address has more characters, and PostgreSQL takes no NUL.
+        // No e-mail address is longer, and PostgreSQL rejects NUL.
         let is_address = filters.q.chars().count() <= 254 && !filters.q.contains('\0');
         let words = if is_address {
             filters.q.as_str()
@@ -59,7 +59,7 @@ impl Ui {
         let Some(operator) = filters.operator else {
             return Ok(None);
         };
-        // What cannot be an id is nobody's.
+        // An invalid external id belongs to nobody.
         let Ok(external) = ExternalId::parse(filters.external_id.as_bytes()) else {
             return Ok(Some(None));
         };
@@ -132,21 +132,21 @@ impl Ui {
     }
 
     fn event_row(&self, event: AdminEvent) -> AdminEventRow {
-        let gone = || "somebody whose account is gone".to_owned();
+        let gone = || "a deleted account".to_owned();
         let (what, is_about) = match event.action.as_str() {
             "disable" => ("disabled", true),
             "enable" => ("enabled", true),
-            "promote" => ("made an admin of", true),
-            "demote" => ("took being an admin from", true),
+            "promote" => ("gave the admin role to", true),
+            "demote" => ("removed the admin role from", true),
             "invite_admin" => ("invited an admin", false),
             "invite_member" => ("invited a member", false),
             "revoke_invitation" => ("revoked an invitation or a reset link", false),
-            "make_reset_link" => ("made a password reset link for", true),
+            "make_reset_link" => ("created a password reset link for", true),
             "use_reset_link" => ("set a new password by a reset link", false),
             "set_password" => ("set the password of", true),
-            "make_operator" => ("made the operator", true),
+            "make_operator" => ("created the operator", true),
             "change_operator" => ("changed the limit of the operator", true),
-            "make_service_token" => ("made a service token of", true),
+            "make_service_token" => ("created a service token of", true),
             "revoke_service_token" => ("revoked a service token of", true),
             "set_provider" => ("set the embedding provider of the server", false),
             "remove_provider" => ("removed the embedding provider of the server", false),
@@ -159,7 +159,7 @@ impl Ui {
             "allow_endpoint" => ("allowed an endpoint", false),
             "disallow_endpoint" => ("removed an allowed endpoint", false),
             "close_browser" => ("made the memory browser read-only", false),
-            "open_browser" => ("let people manage memories in the browser again", false),
+            "open_browser" => ("made the memory browser editable again", false),
             "run_job" => ("ran the job", true),
             "pause_job" => ("paused the job", true),
             "resume_job" => ("resumed the job", true),
@@ -186,7 +186,7 @@ impl Ui {
     }
 }
 
-/// A job that is gone keeps its name.
+/// A job that no longer exists is shown by its name.
 fn title_of_job(name: String) -> String {
     jobs::find(&name).map_or(name, |job| job.title.to_owned())
 }

@@ -1,4 +1,4 @@
-//! What is being done for one person: what their own rows say is waiting, and what stands in its way.
+//! Work in progress for one person: what is waiting in their rows, and what blocks it.
 
 use app::backend::PageError;
 use app::view::{ImportState, Scheduled, Standing, SummaryState, Task, WorkPage};
@@ -36,7 +36,7 @@ impl Ui {
         drop(conn);
         for task in &mut tasks {
             if paused.iter().any(|(job, _)| job == task.name) {
-                task.problem = Some("An admin has paused this work.".to_owned());
+                task.problem = Some("An admin paused this work.".to_owned());
                 task.next = None;
             }
         }
@@ -68,31 +68,31 @@ impl Ui {
         let all = [
             (
                 "enrich",
-                "Memories that name little are read for people, projects and places.",
+                "Reads memories for people, projects and places.",
                 enrich,
                 ("/entities", "Entities"),
             ),
             (
                 "complete",
-                "Sessions that pause are completed; a chat model that is on then reads them for memories.",
+                "Completes inactive sessions; the chat model then extracts memories.",
                 Standing::On,
                 ("/settings/chat", "Chat model"),
             ),
             (
                 "reflect",
-                "What the week was about is written as a memory.",
+                "Writes what the week was about as a memory.",
                 by_model(ChatPurpose::Reflection),
                 ("/settings/chat", "Chat model"),
             ),
             (
                 "dream",
-                "What lasts of several sessions is written down, and changes to memories are proposed.",
+                "Writes what lasts of several sessions, and proposes changes to memories.",
                 by_model(ChatPurpose::Dreaming),
                 ("/dreams", "Dreams"),
             ),
             (
                 "fade",
-                "Memories that nobody has used for long are archived.",
+                "Archives memories that were not used for a long time.",
                 switched(fading.is_on),
                 ("/settings/fading", "Fading"),
             ),
@@ -159,7 +159,7 @@ impl Ui {
         }
         let ended = counts.ready + counts.failed;
         let problem = space.as_ref().and_then(|space| space.problem.clone());
-        // A pause between batches is none.
+        // A pause between batches is not shown as a retry.
         let next = space.filter(|_| problem.is_some()).and_then(|s| s.retry_at);
         Ok(Some(Task {
             name: queue::EMBED,
@@ -167,7 +167,7 @@ impl Ui {
             href: "/settings/embeddings",
             progress: Some((ended, ended + counts.pending)),
             line: format!(
-                "{} of {} have their vectors",
+                "{} of {} embedded",
                 count(ended),
                 texts(all.memories, all.from_messages)
             ),
@@ -184,7 +184,7 @@ impl Ui {
             href: "/memory",
             progress: Some((due.done.min(due.sources), due.sources.max(1))),
             line: format!(
-                "{} of {} memories and texts from messages are prepared for the search of this version.",
+                "{} of {} memories and messages are prepared for this version's search.",
                 count(due.done.min(due.sources)),
                 count(due.sources)
             ),
@@ -198,10 +198,10 @@ impl Ui {
         let due = due.map_err(database)?.len() as i64;
         Ok((due > 0).then(|| Task {
             name: queue::TURNS,
-            title: "Words of sessions",
+            title: "Messages",
             href: "/sessions",
             progress: None,
-            line: format!("What was said in {} is made searchable.", sessions(due)),
+            line: format!("Making the messages of {} searchable.", sessions(due)),
             problem: None,
             next: None,
         }))
@@ -213,14 +213,14 @@ impl Ui {
         let unread = unread.map_err(database)?;
         Ok((unread.stretches > 0).then(|| Task {
             name: queue::EXTRACT,
-            title: "Reading of sessions",
+            title: "Session reading",
             href: "/sessions",
             progress: None,
             line: match (unread.stretches, unread.is_read) {
                 (1, true) => "A session is being read.".to_owned(),
-                (n, true) => format!("A session is being read, of {} that wait.", count(n)),
-                (1, false) => "1 session waits to be read.".to_owned(),
-                (n, false) => format!("{} wait to be read.", sessions(n)),
+                (n, true) => format!("Reading one of {} waiting sessions.", count(n)),
+                (1, false) => "1 session is waiting to be read.".to_owned(),
+                (n, false) => format!("{} are waiting to be read.", sessions(n)),
             },
             problem: unread.reason.map(|why| sentence(&why)),
             next: unread.next_at.map(|at| self.moment(at)),
@@ -232,7 +232,7 @@ impl Ui {
         let line = match page.state {
             SummaryState::Writing => "It is being written.",
             SummaryState::Waiting if page.is_due => "It will be written in a moment.",
-            SummaryState::Waiting => "It is written once your memory has been still for a while.",
+            SummaryState::Waiting => "It is written after a few quiet minutes.",
             SummaryState::Failed => "It could not be written.",
             SummaryState::Current
             | SummaryState::Empty
@@ -258,11 +258,11 @@ impl Ui {
         };
         Ok(Some(Task {
             name: queue::EVALUATE,
-            title: "What the rebuild changed",
+            title: "Effect of the rebuild",
             href: "/settings/embeddings",
             progress: (total > 0).then_some((answers, total)),
             line: match total {
-                0 => "The questions are made first.".to_owned(),
+                0 => "Generating the questions.".to_owned(),
                 total => format!("{} of {} answers", count(answers), count(total)),
             },
             problem: None,

@@ -1,17 +1,15 @@
-//! The forms about chat, parsed: every limit of what may be set stands here, and
-//! a wrong value gets one sentence beside its field.
+//! Parses the chat forms: all limits are here, and an invalid value gets one sentence beside its field.
 
 use super::ChatProvider;
 use crate::input::Invalid;
 use crate::providers::settings::{KeptKey, KeyWish, parse_key, parse_model};
 use crate::providers::{EndpointUrl, ProviderType};
 
-/// A cap may be this low, so that any one call of a reading or a summary fits, and this high.
+/// Bounds of the daily limit. The lower one allows any single call of an extraction or a summary.
 pub const CAP_TOKENS_MIN: i64 = 10_000;
 pub const CAP_TOKENS_MAX: i64 = 1_000_000_000;
 
-/// The fields of a form about an endpoint, as they were posted.
-/// It holds a key, so it has no `Debug`.
+/// The fields of an endpoint form, as posted. It holds a key, so it has no `Debug`.
 #[derive(Clone, Copy, Default)]
 pub struct ChatForm<'a> {
     pub provider_type: &'a str,
@@ -21,7 +19,7 @@ pub struct ChatForm<'a> {
     pub clear_key: bool,
 }
 
-/// The form, parsed; the key still apart, because it is not sealed yet.
+/// The parsed form; the key is separate, since it is not sealed yet.
 pub(in crate::providers::chat) struct ChatWish {
     /// Without a key.
     pub(in crate::providers::chat) provider: ChatProvider,
@@ -29,7 +27,7 @@ pub(in crate::providers::chat) struct ChatWish {
 }
 
 impl ChatWish {
-    /// `kept` is what is in force now: its key stays only where the URL stays.
+    /// `kept` is the stored provider: its key is kept only if the URL is unchanged.
     pub(in crate::providers::chat) fn parse(
         form: &ChatForm<'_>,
         kept: Option<&ChatProvider>,
@@ -71,7 +69,7 @@ fn parse_type(text: &str) -> Result<ProviderType, Invalid> {
         })
 }
 
-/// Digits, which may be grouped by commas.
+/// Digits, optionally grouped by commas.
 pub(in crate::providers::chat) fn parse_cap(text: &str) -> Result<i64, Invalid> {
     let digits = text.trim().replace([',', ' '], "");
     let tokens = digits.parse().ok();

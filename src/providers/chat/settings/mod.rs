@@ -1,6 +1,5 @@
-//! What users and admins set of chat: whose model answers, and how much a day it
-//! may cost. Keys are kept sealed and never leave here in clear but towards an
-//! endpoint.
+//! Chat settings of users and admins: whose model answers, and how many tokens it may use per day. Keys are
+//! stored sealed, and leave in clear only towards an endpoint.
 
 mod input;
 pub mod store;
@@ -13,7 +12,7 @@ use crate::db::UserId;
 use crate::providers::ProviderType;
 use crate::seal::Bound;
 
-/// A chat endpoint as it is kept.
+/// A stored chat endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatProvider {
     /// `Openai`, `Ollama` or `Llamacpp`.
@@ -35,15 +34,15 @@ impl Default for ChatProvider {
     }
 }
 
-/// What a user has set.
+/// A user's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatSettings {
-    /// False: no model reads anything of this user's.
+    /// False: no model reads anything of this user.
     pub enabled: bool,
-    /// The own endpoint is used.
+    /// Use the user's own endpoint.
     pub own_enabled: bool,
     pub own: ChatProvider,
-    /// `None`: as the server has it.
+    /// `None`: the server's default.
     pub daily_token_cap: Option<i64>,
     /// What the model may be used for.
     pub purposes: Allowances,
@@ -61,11 +60,11 @@ impl Default for ChatSettings {
     }
 }
 
-/// What an admin has set for everybody.
+/// An admin's settings for all users.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemChat {
     pub provider: ChatProvider,
-    /// Of each person that it serves.
+    /// Per user that it serves.
     pub daily_token_cap: i64,
 }
 
@@ -76,9 +75,8 @@ pub enum Who {
     System,
 }
 
-/// Who answers for a user, by what is configured. Unlike with vectors, one's own comes
-/// before the system's: nothing has to be computed anew when it changes, and a
-/// conversation goes where its user has sent it.
+/// A user's effective provider, by configuration. Unlike for embeddings, the user's own takes precedence over
+/// the system's: a change recomputes nothing, and a conversation goes where its user has sent it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effective {
     /// Switched off by the user.
@@ -107,7 +105,7 @@ impl Effective {
         }
     }
 
-    /// Whose caps hold, also while nobody serves.
+    /// Whose limits apply, even while no provider is effective.
     pub(super) fn would_be(&self, system: &SystemChat) -> Who {
         match self.provider() {
             Some((who, _)) => who,
@@ -117,8 +115,8 @@ impl Effective {
     }
 }
 
-/// Tokens a day. The system's cap holds for whoever the system pays for, and a user may
-/// set a lower one; with an endpoint of their own, it is theirs to set.
+/// Tokens per day. With the system's endpoint, its limit applies, and a user may set a lower one; with an own
+/// endpoint, the user sets the limit.
 pub fn cap(user: &ChatSettings, system: &SystemChat, who: Who) -> i64 {
     match who {
         Who::Own => user.daily_token_cap.unwrap_or(DAILY_TOKEN_CAP),
@@ -129,7 +127,7 @@ pub fn cap(user: &ChatSettings, system: &SystemChat, who: Who) -> i64 {
     }
 }
 
-/// What a user's own key is sealed for.
+/// Binds a user's own key to its row.
 pub fn own_key(user: UserId) -> Bound {
     Bound {
         user_id: user.0,
@@ -137,7 +135,7 @@ pub fn own_key(user: UserId) -> Bound {
     }
 }
 
-/// What the system's key is sealed for.
+/// Binds the system's key to its row.
 pub const SYSTEM_KEY: Bound = Bound {
     user_id: 0,
     column: "system_chat_provider.sealed_key",

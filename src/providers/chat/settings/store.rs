@@ -1,5 +1,4 @@
-//! The statements of chat's settings. What is a user's runs as the app role, what
-//! is the system's as the system role.
+//! The statements of chat settings. A user's settings run as the app role, the system's as the system role.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;

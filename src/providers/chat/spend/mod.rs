@@ -1,7 +1,6 @@
-//! What chat costs a user, by day (UTC). A call reserves as much as it can come to
-//! before it is made and is settled with what it came to, so that calls at once never
-//! pass the cap together. What a killed server had reserved counts no more some
-//! minutes later; that such a call failed is counted then.
+//! The chat tokens of a user by day (UTC). A call reserves its maximum before it starts and is settled with
+//! its actual cost, so that concurrent calls never exceed the limit together. The reservations of a killed
+//! server expire after some minutes; its calls then count as failed.
 
 pub mod store;
 
@@ -12,12 +11,12 @@ use super::{ChatPurpose, ChatRequest, Completion};
 use crate::db::UserId;
 use crate::providers::ProviderError;
 
-/// Days on the page, today's included.
+/// Days on the page, before today.
 pub const SHOWN_DAYS: Duration = Duration::days(29);
-/// Older ones go.
+/// Older days are deleted.
 pub(super) const KEPT_DAYS: Duration = Duration::days(400);
 
-/// Nothing was sent.
+/// The limit is reached; nothing was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the {cap} tokens of today{} are used up, or this call could pass them: wait until tomorrow (UTC), or raise the {}",
@@ -25,31 +24,31 @@ pub(super) const KEPT_DAYS: Duration = Duration::days(400);
 )]
 pub struct CapReached {
     pub cap: i64,
-    /// Of this alone; `None`: of all together.
+    /// The purpose whose share is used up; `None`: the total.
     pub purpose: Option<ChatPurpose>,
 }
 
-/// What a call may come to.
+/// The reservation that a call needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
     pub tokens: i64,
     pub purpose: ChatPurpose,
-    /// Tokens of the user a day, and those of them for this purpose.
+    /// The user's tokens per day, and those for this purpose.
     pub cap: i64,
     pub purpose_cap: i64,
     pub now: OffsetDateTime,
-    /// By then the call is settled, or lost.
+    /// By then the call is settled, or its server was killed.
     pub until: OffsetDateTime,
 }
 
-/// So many tokens are held for a call.
+/// Tokens that are reserved for a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reservation {
     pub id: i64,
     pub day: Date,
 }
 
-/// What a call came to.
+/// The actual cost of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spent {
     pub tokens_in: i64,
@@ -59,8 +58,8 @@ pub struct Spent {
 }
 
 impl Spent {
-    /// A call that failed on its way cost nothing; one that the model may have worked on
-    /// counts with all that it could have come to.
+    /// A call that never reached the model costs nothing; a failed one that the model may have processed
+    /// costs the maximum.
     pub fn of(answer: &Result<Completion, ProviderError>, request: &ChatRequest<'_>) -> Self {
         let (tokens_in, tokens_out) = match answer {
             Ok(completion) => (completion.tokens_in, completion.tokens_out),
@@ -79,7 +78,7 @@ impl Spent {
     }
 }
 
-/// Whatever a server claims, sums stay sums.
+/// Prevents overflow, whatever a server reports.
 const TOKENS_A_CALL_MAX: i64 = 1_000_000_000;
 
 /// One day of one user.
@@ -88,10 +87,10 @@ pub struct DaySpend {
     pub day: Date,
     pub tokens_in: i64,
     pub tokens_out: i64,
-    /// Those that failed too.
+    /// Including failed ones.
     pub calls: i64,
     pub failed_calls: i64,
-    /// Of its tokens, those of each purpose; `None`: of before purposes were told apart.
+    /// The day's tokens by purpose; `None`: from before purposes were recorded.
     pub by_purpose: Vec<(Option<ChatPurpose>, i64)>,
 }
 
@@ -112,8 +111,8 @@ impl DaySpend {
     }
 }
 
-/// Holds what the call may come to, in the caller's transaction, which is to be committed
-/// before the call. Others of the same user and day wait for that.
+/// Reserves the maximum of a call, in the caller's transaction, which must commit before the call. Other
+/// calls of the same user and day wait for it.
 pub async fn reserve(
     conn: &mut PgConnection,
     user: UserId,
@@ -142,19 +141,19 @@ pub async fn reserve(
     Ok(Ok(Reservation { id, day }))
 }
 
-/// Writes down what the call came to, and lets go of what was held for it.
+/// Records the actual cost of a call, and releases its reservation.
 pub async fn settle(
     conn: &mut PgConnection,
     user: UserId,
     reservation: &Reservation,
     spent: Spent,
 ) -> Result<(), sqlx::Error> {
-    // The day first, as in `reserve`: two that lock in other orders could wait for each other.
+    // Locks the day first, as `reserve` does, to avoid a deadlock.
     store::add(conn, user, reservation.day, spent).await?;
     store::delete_reservation(conn, user, reservation.id).await
 }
 
-/// The last [`SHOWN_DAYS`], the oldest first, with the days on which nothing was spent.
+/// The last [`SHOWN_DAYS`], oldest first, including days without calls.
 pub(super) fn every_day(spent: &[DaySpend], today: Date) -> Vec<DaySpend> {
     let days = SHOWN_DAYS.whole_days();
     (0..=days)

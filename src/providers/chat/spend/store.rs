@@ -1,4 +1,4 @@
-//! The statements of what chat costs, as the app role: one user's rows alone.
+//! The statements of chat costs, as the app role: one user's rows only.
 
 use sqlx::PgConnection;
 use time::{Date, OffsetDateTime};
@@ -7,7 +7,8 @@ use super::{DaySpend, Spent, Wish};
 use crate::db::UserId;
 use crate::providers::chat::ChatPurpose;
 
-/// Tokens of the day so far; nobody else reserves or settles until the transaction ends.
+/// The day's tokens so far. Locks the day: other reservations and settlements wait until the transaction
+/// ends.
 pub async fn lock_day(
     conn: &mut PgConnection,
     user: UserId,
@@ -24,7 +25,7 @@ pub async fn lock_day(
     .await
 }
 
-/// Reservations past their time: their server was killed, and the calls failed.
+/// Counts expired reservations as failed calls and deletes them: their server was killed.
 pub async fn count_lost(
     conn: &mut PgConnection,
     user: UserId,
@@ -45,7 +46,7 @@ pub async fn count_lost(
     Ok(())
 }
 
-/// Days that are not kept any more, and reservations of earlier days past their time.
+/// Deletes days that are too old, and expired reservations of any day.
 pub async fn forget_before(
     conn: &mut PgConnection,
     user: UserId,
@@ -64,7 +65,7 @@ pub async fn forget_before(
     Ok(())
 }
 
-/// Tokens that are held for calls of this day.
+/// Tokens that are reserved on this day.
 pub async fn reserved(
     conn: &mut PgConnection,
     user: UserId,
@@ -80,7 +81,7 @@ pub async fn reserved(
     .await
 }
 
-/// Tokens of the day for one purpose: what was spent, and what is held.
+/// The day's tokens for one purpose, spent and reserved.
 pub async fn taken_for(
     conn: &mut PgConnection,
     user: UserId,
@@ -166,7 +167,7 @@ pub async fn add(
     Ok(())
 }
 
-/// Those on which a call was made, the oldest first.
+/// Days with calls, oldest first.
 pub async fn list_days(
     conn: &mut PgConnection,
     user: UserId,

@@ -1,4 +1,4 @@
-//! The operations of documents in the document. A test makes these calls in this order.
+//! The operations of documents in the OpenAPI document. A test makes these calls in this order.
 
 use serde_json::{Map, Value, json};
 

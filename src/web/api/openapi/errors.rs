@@ -1,5 +1,5 @@
-//! The refusals a program can meet: status, when, and the sentences themselves,
-//! taken from where they are made, so that none is told differently here.
+//! The errors that a program can get: status, condition, and the sentences, taken from the code that creates
+//! them, so that they cannot differ.
 
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
@@ -19,7 +19,7 @@ const ERROR_MEDIA_TYPE: &str = "application/problem+json";
 
 pub struct ErrorAnswer {
     pub status: u16,
-    /// Among the document's components.
+    /// The component's name in the document.
     pub name: &'static str,
     pub when: &'static str,
     pub examples: Vec<Problem>,
@@ -57,7 +57,7 @@ impl ErrorAnswer {
     }
 }
 
-/// `origin` is where tokens are made.
+/// `origin` is the server's address, where tokens are made.
 pub fn all(origin: &str) -> Vec<ErrorAnswer> {
     let error = |name, when, examples: Vec<Problem>| ErrorAnswer {
         status: examples
@@ -167,7 +167,7 @@ fn of_memory(error: MemoryError) -> Problem {
     ToolError::from(error).into()
 }
 
-/// What the server says of a field past its limit.
+/// The error for a field beyond its limit.
 fn past_the_limit() -> Problem {
     let query = RawQuery {
         limit: Some(500),

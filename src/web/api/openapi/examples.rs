@@ -1,5 +1,4 @@
-//! One true-to-life call of each tool. A test makes these calls, and compares
-//! what comes back with what is said here.
+//! One realistic call of each tool. A test makes these calls, and compares the results with these answers.
 
 use serde_json::{Value, json};
 
@@ -8,7 +7,7 @@ pub struct Example {
     pub output: Value,
 }
 
-/// Nothing for a tool that has no example yet; a test asks for one.
+/// Empty for a tool without an example; a test requires one.
 pub fn of(tool: &str) -> Example {
     let (input, output) = match tool {
         "memory_search" => (

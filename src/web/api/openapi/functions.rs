@@ -1,4 +1,4 @@
-//! `GET /api/v1/tools` in the document: one path, three forms of the same tools.
+//! `GET /api/v1/tools` in the document: one path, three formats of the same tools.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use super::reference;
 use crate::tools::Definition;
 use crate::web::api::tools::as_openai_takes_it;
 
-/// The tool that stands in the example.
+/// The tool in the example.
 const SHOWN: &str = "memory_get";
 
 pub fn list_tools(tools: &[&Definition]) -> Operation {
@@ -46,7 +46,7 @@ pub fn list_tools(tools: &[&Definition]) -> Operation {
     }
 }
 
-/// What the three forms are made of, by name.
+/// The schemas of the three formats, by name.
 pub fn schemas() -> Map<String, Value> {
     let text = || json!({ "type": "string" });
     let json_schema = || reference("schemas", "JsonSchema");

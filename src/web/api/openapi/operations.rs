@@ -1,5 +1,5 @@
-//! Every operation of the doors for programs, as plain data: the document and
-//! the page are made of these, so they cannot differ.
+//! Every operation for programs, as plain data. Both the OpenAPI document and the page are built from these,
+//! so they cannot differ.
 
 use serde_json::{Map, Value, json};
 
@@ -8,14 +8,14 @@ use crate::accounts::model::EXTERNAL_ID_CHARS_MAX;
 use crate::accounts::{ExternalId, Scope};
 use crate::tools::Definition;
 
-/// What is named may not be there.
+/// Tools that name something which may not exist (404).
 const NAMES_WHAT_MAY_BE_MISSING: [&str; 4] = [
     "memory_describe_theme",
     "memory_entity",
     "memory_graph",
     "memory_files",
 ];
-/// What is there may not go with what is asked for.
+/// Tools whose input may conflict with existing data (409).
 const MEETS_OTHERS: [&str; 4] = [
     "memory_add",
     "memory_correct",
@@ -71,7 +71,7 @@ impl Group {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     Open,
-    /// Any token.
+    /// Any valid token.
     Token,
     Scope(Scope),
 }
@@ -98,7 +98,7 @@ impl Parameter {
 }
 
 pub struct Body {
-    /// Of its schema, among the document's components.
+    /// The component's name of its schema.
     pub name: String,
     pub schema: Value,
     pub is_required: bool,
@@ -109,7 +109,7 @@ pub struct Answer {
     pub status: u16,
     pub description: &'static str,
     pub media_type: &'static str,
-    /// Of its schema, among the document's components; plain text has none.
+    /// The component's name of its schema; `None` for plain text.
     pub name: Option<String>,
     pub schema: Value,
     pub example: Value,
@@ -136,13 +136,13 @@ pub struct Operation {
     pub parameters: Vec<Parameter>,
     pub body: Option<Body>,
     pub answers: Vec<Answer>,
-    /// Statuses, in order.
+    /// Statuses, in ascending order.
     pub errors: Vec<u16>,
     pub(super) links: Map<String, Value>,
 }
 
 impl Operation {
-    /// The schemas this operation brings with it, by name.
+    /// The schemas that this operation adds, by name.
     pub(super) fn schemas(&self) -> Vec<(String, Value)> {
         let answers = self.answers.iter();
         let mut named: Vec<_> = answers
@@ -153,7 +153,7 @@ impl Operation {
     }
 }
 
-/// In the order a person should read them.
+/// In the order in which a person should read them.
 pub fn all(tools: &[&Definition]) -> Vec<Operation> {
     let mut operations: Vec<Operation> = tools.iter().copied().map(tool).collect();
     let functions = functions::list_tools(tools);
@@ -165,7 +165,7 @@ pub fn all(tools: &[&Definition]) -> Vec<Operation> {
     operations
 }
 
-/// Which of an operator's users a call is for.
+/// The header that selects an operator's user.
 pub fn acting_for() -> Parameter {
     Parameter {
         name: ExternalId::HEADER,
@@ -200,7 +200,7 @@ fn tool(tool: &Definition) -> Operation {
         parameters: vec![],
         body: Some(Body {
             name: format!("{name}Request"),
-            // Without a body a tool gets the empty object.
+            // A tool without a body gets the empty object.
             is_required: tool.input_schema.get("required").is_some(),
             schema: with_choices_apart(&tool.input_schema),
             example: example.input,
@@ -218,8 +218,8 @@ fn tool(tool: &Definition) -> Operation {
     }
 }
 
-/// A choice that may be null, as a choice or null: the makers of clients make
-/// one type of it, and several of a `null` among the choices.
+/// Turns a nullable enum into a choice of enum or null: client generators make one type of it, but several of
+/// an enum that contains `null`.
 fn with_choices_apart(schema: &Value) -> Value {
     let mut schema = schema.clone();
     let properties = schema["properties"].as_object_mut();
@@ -238,7 +238,7 @@ fn with_choices_apart(schema: &Value) -> Value {
     schema
 }
 
-/// What can be done next with what a tool answered.
+/// The calls that can follow a tool's answer.
 fn links(tool: &str) -> Map<String, Value> {
     let link = |operation: &str, about: &str, body: Value| json!({ "operationId": operation, "description": about, "requestBody": body });
     let links = match tool {
@@ -284,7 +284,7 @@ fn links(tool: &str) -> Map<String, Value> {
         .collect()
 }
 
-/// What a tool answers, at an address of its own.
+/// A tool's answer at its own path.
 fn summary(of: &Definition) -> Option<Operation> {
     if of.name != crate::web::api::summary::TOOL {
         return None;
@@ -312,7 +312,7 @@ fn summary(of: &Definition) -> Option<Operation> {
     })
 }
 
-/// The same of recall.
+/// Like [`summary`], for recall.
 fn recall(of: &Definition) -> Option<Operation> {
     if of.name != crate::web::api::summary::RECALL_TOOL {
         return None;
@@ -355,7 +355,7 @@ fn prompt() -> Operation {
             json!({ "type": "string" }),
             "You have a long-term memory of this user, through tools.\n- memory_search: when something personal comes up …\n",
         )],
-        // No 503: it answers while the database is away, too.
+        // No 503: it works while the database is unavailable.
         errors: vec![400, 401, 405, 422, 429],
         links: Map::new(),
     }

@@ -1,5 +1,5 @@
-//! The operations of sessions in the document: what an agent hands over, and what it
-//! is told of it. A test makes these calls in this order.
+//! The operations of sessions in the OpenAPI document: what an agent sends, and what it gets back. A test
+//! makes these calls in this order.
 
 use serde_json::{Map, Value, json};
 

@@ -1,15 +1,16 @@
-//! What a revision changed, line by line, with a few lines around each change. What would take long is not compared.
+//! The changes of a revision, line by line, with context around each. Texts that would take long are not
+//! compared.
 
 use std::time::Duration;
 
 use app::view::{DiffLine, DiffView, LineChange};
 use similar::{Algorithm, ChangeTag, TextDiff};
 
-/// Of either text.
+/// Per text.
 const LINES_MAX: usize = 2_000;
 const TIMEOUT: Duration = Duration::from_millis(500);
 const LINES_AROUND: usize = 3;
-/// Of a line; longer ones are cut.
+/// Per line; longer ones are cut.
 const LINE_CHARS_SHOWN: usize = 2_000;
 
 pub fn compare(before: &str, after: &str) -> DiffView {

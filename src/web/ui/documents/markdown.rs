@@ -1,17 +1,18 @@
-//! Markdown into the nodes that a page shows: no HTML (it becomes text), no image (its words and its address), links to
-//! `http`, `https` and `mailto` alone. How much is read, how many nodes come of it and how deep they nest is bounded, so
-//! that no text costs much.
+//! Converts Markdown into a page's nodes: HTML becomes text, an image its text and address, and links may
+//! only use `http`, `https` and `mailto`. The input size, the number of nodes and their depth are bounded, so
+//! that no text is expensive.
 
 use app::view::{Block, DocumentBody, Inline, ListItem};
 use pulldown_cmark::{Event, LinkType, Options, Parser, Tag, TagEnd};
 use url::Url;
 
-/// Of the text; what follows is not rendered.
+/// Maximum bytes of the text; the rest is not rendered.
 const BYTES_MAX: usize = 256 * 1024;
 const NODES_MAX: usize = 5_000;
-/// What is deeper stands as text in what it is in.
+/// Deeper nodes become text of their ancestor.
 const DEPTH_MAX: usize = 16;
-/// Marks of quotes and lists at a line's beginning, past which the parser would take long: nothing is rendered.
+/// Maximum quote and list marks at the start of a line: with more, the parser would be slow, so nothing from
+/// there on is rendered.
 const MARKS_MAX: usize = 64;
 
 pub fn parse(text: &str) -> DocumentBody {
@@ -39,14 +40,14 @@ pub fn parse(text: &str) -> DocumentBody {
     }
 }
 
-/// Whole lines.
+/// The first lines within the limit.
 fn beginning(text: &str) -> &str {
     let at = text.floor_char_boundary(BYTES_MAX);
     let end = text[..at].rfind('\n').map_or(at, |end| end + 1);
     &text[..end]
 }
 
-/// What stands before a line that nests without measure, and whether there is such a line.
+/// The text before the first line with too many nested marks, and whether there is such a line.
 fn before_bomb(text: &str) -> (&str, bool) {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -66,7 +67,7 @@ fn before_bomb(text: &str) -> (&str, bool) {
     (text, false)
 }
 
-/// What is open.
+/// The kind of an open node.
 enum Open {
     Root,
     Heading(u8),
@@ -81,12 +82,12 @@ enum Open {
     Emphasis,
     Strong,
     Struck,
-    /// Where to, and what is written for it where that is nowhere one may go.
+    /// The address, `None` if it is not allowed, and the address as written.
     Link(Option<String>, String),
     Image(String),
 }
 
-/// What is open, and what is in it so far.
+/// An open node and its content so far.
 struct Frame {
     open: Open,
     blocks: Vec<Block>,
@@ -110,7 +111,7 @@ impl Frame {
         }
     }
 
-    /// Words that stand in no paragraph.
+    /// Turns loose text into a block.
     fn settle(&mut self) {
         if !self.inlines.is_empty() {
             let words = std::mem::take(&mut self.inlines);
@@ -123,7 +124,7 @@ impl Frame {
         self.blocks.push(block);
     }
 
-    /// Whether it is another node.
+    /// True if this added a node.
     fn push_text(&mut self, text: &str) -> bool {
         if let Some(Inline::Text(before)) = self.inlines.last_mut() {
             before.push_str(text);
@@ -141,7 +142,7 @@ impl Frame {
 
 struct Nodes {
     stack: Vec<Frame>,
-    /// Open and too deep.
+    /// Open nodes beyond the maximum depth.
     deeper: usize,
     count: usize,
 }
@@ -196,7 +197,7 @@ impl Nodes {
     fn start(&mut self, tag: Tag<'_>) {
         if self.stack.len() > DEPTH_MAX {
             self.deeper += 1;
-            // Words of two blocks do not run together.
+            // Separates the words of two blocks.
             match self.top().inlines.last() {
                 None => {}
                 Some(Inline::Text(text)) if text.ends_with(char::is_whitespace) => {}
@@ -336,7 +337,7 @@ fn plain(inlines: &[Inline]) -> String {
     text
 }
 
-/// As a browser would read it, which passes over tabs and line breaks within `java script:`.
+/// Parsed as browsers do, which ignore tabs and line breaks as in `java script:`.
 fn safe_address(address: &str) -> Option<String> {
     let url = Url::parse(address).ok()?;
     matches!(url.scheme(), "http" | "https" | "mailto").then(|| url.into())

@@ -1,4 +1,4 @@
-//! What Markdown becomes, and what hostile Markdown does not.
+//! The conversion of Markdown, including hostile input.
 
 use std::time::{Duration, Instant};
 

@@ -1,5 +1,5 @@
-//! Documents as pages show them: the tree, and one document with its revisions, what one of them changed, and which
-//! calls found it.
+//! Documents, as pages show them: the tree, and one document with its revisions, the changes of one, and the
+//! calls that found it.
 
 mod diff;
 mod markdown;
@@ -137,7 +137,7 @@ impl Ui {
         }))
     }
 
-    /// The newest first.
+    /// Newest first.
     fn revision_rows(&self, revisions: &[Revision]) -> Vec<RevisionRow> {
         let before = revisions.iter().skip(1).map(Some).chain([None]);
         let rows = revisions
@@ -171,7 +171,7 @@ fn actor(revision: &Revision) -> String {
     }
 }
 
-/// Where it is not an agent's, as a document's mostly is.
+/// Only if it is not an agent's, which is the usual case.
 fn other_word(trust: Trust) -> Option<&'static str> {
     (trust != Trust::Agent).then(|| whose(trust))
 }

@@ -1,5 +1,5 @@
-//! Documents, listed by path, as a tree of folders. It holds a bounded number of rows: a folder that has more than there
-//! is room for is shown closed, as a link to a page of its own.
+//! Documents as a tree of folders. The number of rows is bounded: a folder with more than the remaining room
+//! is shown closed, as a link to its own page.
 
 use app::backend::DOCUMENTS_SHOWN;
 use app::view::{DocumentFolder, DocumentTree};
@@ -8,7 +8,7 @@ use super::Ui;
 use crate::documents::{Document, DocumentPath};
 
 impl Ui {
-    /// `documents` are by path, all in `folder`.
+    /// `documents` are sorted by path, all in `folder`.
     pub(super) fn tree(
         &self,
         documents: &[Document],
@@ -19,12 +19,12 @@ impl Ui {
         self.branch(documents, above, &mut room)
     }
 
-    /// `above`: bytes of the path that lead here.
+    /// `above`: the length in bytes of the parent folder's path.
     fn branch(&self, documents: &[Document], above: usize, room: &mut usize) -> DocumentTree {
         let mut tree = DocumentTree::default();
         let name_of =
             |document: &Document| -> Option<usize> { document.path.as_str()[above..].find('/') };
-        // Of one folder all stand together.
+        // Documents of one folder are adjacent.
         for inside in documents.chunk_by(|one, other| {
             let (end, other_end) = (name_of(one), name_of(other));
             end.is_some()
