@@ -20,8 +20,8 @@ try {
   const adminPage = await admin.newPage();
   await signUp(adminPage, server.url);
   const context = (await signInToDemo()) ?? (await fillByHand(admin, adminPage));
-  await shootForDocs("memory", "/memory", context);
-  await shootForDocs("graph", "/graph", context);
+  await shootForDocs("memory", "/memory", context, 800);
+  await shootForDocs("graph", "/graph?together=0", context, 1087);
   if (!process.argv.includes("--docs")) await shootAll(admin, context);
 } finally {
   await browser.close();
@@ -68,9 +68,9 @@ async function shootAll(admin, context) {
   console.log(`✓ ${RESULTS}`);
 }
 
-async function shootForDocs(name, address, context) {
+async function shootForDocs(name, address, context, height) {
   const page = await context.newPage();
-  await page.setViewportSize({ width: 1280, height: 800 });
+  await page.setViewportSize({ width: 1280, height });
   await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
   await page.goto(server.url + address, { waitUntil: "networkidle" });
   await page.screenshot({ path: path.join(REPO, "docs", `${name}.png`) });

@@ -26,7 +26,7 @@ pub const EVENTS_MAX: usize = 1_000;
 /// Years that a date may have.
 const YEARS: std::ops::RangeInclusive<i32> = 1900..=9999;
 /// Known events of an item's history; events of a newer version are skipped.
-const EVENTS: [&str; 15] = [
+pub const EVENTS: [&str; 15] = [
     "faded",
     "merged",
     "added",

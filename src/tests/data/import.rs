@@ -246,3 +246,22 @@ async fn of_a_key_one_memory_stays_active_and_what_is_here_keeps_it() {
     assert_eq!(emacs["superseded_by"], vim["id"]);
     assert_eq!(of("Vim.", "second_editor")["status"], "active");
 }
+
+#[tokio::test]
+async fn every_event_of_a_history_is_taken_in() {
+    let app = TestApp::start().await;
+    let check: String = sqlx::query_scalar(
+        "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'memory_item_events_event_check'",
+    )
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap();
+    let events: Vec<&str> = check.split('\'').skip(1).step_by(2).collect();
+    assert!(events.len() > 10, "{check}");
+    for event in events {
+        assert!(
+            keepsake::export::read::EVENTS.contains(&event),
+            "{event}: add it to EVENTS in src/export/read.rs"
+        );
+    }
+}

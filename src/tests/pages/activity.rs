@@ -220,3 +220,54 @@ async fn the_calls_of_every_tool_can_be_filtered() {
         );
     }
 }
+
+#[tokio::test]
+async fn calls_stand_by_day_and_those_that_are_alike_are_folded() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.add("green tea").await;
+    app.activity.flush().await.unwrap();
+    app.clock.advance(time::Duration::days(1));
+    for _ in 0..5 {
+        anna.find("tea").await;
+    }
+    anna.call("memory_stats", json!({})).await;
+    for _ in 0..3 {
+        anna.find("tea").await;
+    }
+    let browser = signed_in(&app, &anna).await;
+    let page = look(&app, &browser, "/activity").await;
+    assert_eq!(calls(&page), 10);
+    let (today, yesterday) = (
+        page.find(">Today<").unwrap(),
+        page.find(">Yesterday<").unwrap(),
+    );
+    assert!(today < yesterday && page[yesterday..].contains("added"));
+    // Five are a run, three are not.
+    assert_eq!(page.matches("class=\"run\"").count(), 1);
+    assert!(page.contains("5 times"), "{page}");
+}
+
+#[tokio::test]
+async fn an_agent_is_shown_at_work_for_five_minutes_and_never_by_a_revoked_token() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    anna.add("green tea").await;
+    let is_at_work = async || {
+        let page = look(&app, &browser, "/agents").await;
+        assert!(page.contains("Last used "), "{page}");
+        page.contains("data-now")
+    };
+    assert!(is_at_work().await);
+    app.clock.advance(time::Duration::minutes(6));
+    assert!(!is_at_work().await);
+    anna.find("tea").await;
+    assert!(is_at_work().await);
+    sqlx::query("UPDATE agent_tokens SET revoked_at = $1")
+        .bind(app.embeddings.now())
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert!(!is_at_work().await);
+}

@@ -189,3 +189,97 @@ async fn a_page_says_how_a_memory_is_known_what_it_replaced_and_until_when_it_ho
     let bens = signed_in(&app, &ben).await;
     assert_eq!(bens.get(&format!("/memory/{lisbon}")).await.0, 404);
 }
+
+#[tokio::test]
+async fn a_tag_and_a_date_narrow_the_list_and_each_filter_has_a_link_that_removes_it() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let browser = signed_in(&app, &anna).await;
+    let add = async |who: &TestUser, content: &str, tags: &[&str]| {
+        let input = json!({ "type": "fact", "content": content, "theme": "drinks", "tags": tags });
+        who.call("memory_add", input).await;
+    };
+    add(&anna, "Anna drinks sencha.", &["tea", "green"]).await;
+    add(&ben, "Ben drinks rooibos.", &["tea"]).await;
+    app.clock.advance(time::Duration::days(10));
+    add(&anna, "Anna drinks espresso.", &["coffee"]).await;
+    add(&anna, "Anna drinks matcha.", &["tea"]).await;
+    let list = async |query: &str| {
+        let page = browser.get(&format!("/memory?{query}")).await.1;
+        page.split("id=\"results\"").nth(1).unwrap().to_owned()
+    };
+    for (query, shown) in [
+        ("tag=tea", [true, false, true]),
+        ("tag=tea&q=drinks", [true, false, true]),
+        ("tag=tea&days=7", [false, false, true]),
+        ("days=7&q=drinks", [false, true, true]),
+        ("tag=te", [false, false, false]),
+    ] {
+        let list = list(query).await;
+        let found = ["sencha", "espresso", "matcha"].map(|word| list.contains(word));
+        assert_eq!(found, shown, "{query}");
+        assert!(!list.contains("rooibos"), "{query}");
+    }
+    let (_, page) = browser
+        .get("/memory?q=drinks&theme=drinks&type=fact&tag=tea&status=all&days=7")
+        .await;
+    for without in [
+        "/memory?q=drinks&amp;type=fact&amp;tag=tea&amp;status=all&amp;days=7",
+        "/memory?q=drinks&amp;theme=drinks&amp;tag=tea&amp;status=all&amp;days=7",
+        "/memory?q=drinks&amp;theme=drinks&amp;type=fact&amp;status=all&amp;days=7",
+        "/memory?q=drinks&amp;theme=drinks&amp;type=fact&amp;tag=tea&amp;days=7",
+        "/memory?q=drinks&amp;theme=drinks&amp;type=fact&amp;tag=tea&amp;status=all\"",
+    ] {
+        assert!(page.contains(&format!("href=\"{without}")), "{without}");
+    }
+    assert!(page.contains("(5)"), "as many filters are in use");
+    // In the rows, themes and tags are links.
+    assert!(list("").await.contains("href=\"/memory?tag=coffee\""));
+}
+
+#[tokio::test]
+async fn this_week_counts_what_was_learned_changed_and_expires_of_its_person_alone() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (hers, his) = (signed_in(&app, &anna).await, signed_in(&app, &ben).await);
+    let week = async |browser: &Browser, path: &str| {
+        let page = browser.get(path).await.1;
+        let found = page.split("data-live=\"week\"").nth(1).unwrap();
+        found.split("data-live=").next().unwrap().to_owned()
+    };
+    let city = async |content: &str| {
+        let input =
+            json!({ "type": "fact", "content": content, "theme": "profile", "key": "city" });
+        anna.call("memory_add", input).await;
+    };
+    anna.add("An old one.").await;
+    app.clock.advance(time::Duration::days(8));
+    city("Lives in Lyon.").await;
+    city("Lives in Freiburg.").await;
+    let short = json!({ "type": "fact", "content": "It rains.", "expires_in_days": 3 });
+    anna.call("memory_add", short).await;
+    anna.find("rains").await;
+    app.activity.flush().await.unwrap();
+    ben.add("Ben sails.").await;
+    let told = week(&hers, "/memory").await;
+    assert!(
+        told.contains("3 learned, 1 changed, 0 expired or faded"),
+        "{told}"
+    );
+    let (old, new) = (told.find("Lyon").unwrap(), told.find("Freiburg").unwrap());
+    assert!(old < new && told.contains("Expiring soon") && told.contains("in 3 days"));
+    assert!(
+        told.contains("used once") && !told.contains("An old one."),
+        "{told}"
+    );
+    let told = week(&his, "/memory").await;
+    assert!(
+        told.contains("1 learned, 0 changed") && !told.contains("Lyon"),
+        "{told}"
+    );
+    assert!(!week(&hers, "/memory?q=Lyon").await.contains("This week"));
+    app.clock.advance(time::Duration::days(5));
+    assert_eq!(app.run_job("expire").await, 1);
+    let told = week(&signed_in(&app, &anna).await, "/memory").await;
+    assert!(told.contains("1 expired or faded"), "{told}");
+}
