@@ -18,6 +18,14 @@ pub fn count(n: i64) -> String {
     }
 }
 
+/// "1 day", "30 days"
+pub fn days(n: usize) -> String {
+    match n {
+        1 => "1 day".to_owned(),
+        n => format!("{n} days"),
+    }
+}
+
 /// "1 memory", "1,234 memories"
 pub fn memories(n: i64) -> String {
     match n {

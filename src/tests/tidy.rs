@@ -1,5 +1,6 @@
 //! The invariants of `src/lib.rs` that can be read off the code and the catalogue.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -101,6 +102,56 @@ fn a_memory_has_one_writer() {
                 makes_rows || !files.contains(&name.as_str()),
                 "{name} makes none of {table}"
             );
+        }
+    }
+}
+
+/// Tables that several modules write, each with its modules. Every other table has one.
+const WRITTEN_BY_SEVERAL: [(&str, &[&str]); 9] = [
+    ("activity", &["activity", "memories"]),
+    ("agents", &["accounts", "export"]),
+    ("entities", &["consolidation", "entities", "memories"]),
+    ("entity_names", &["entities", "memories"]),
+    ("memory_embeddings", &["embedding", "memories"]),
+    (
+        "memory_items",
+        &["documents", "export", "memories", "sessions"],
+    ),
+    ("memory_origins", &["consolidation", "export"]),
+    ("memory_themes", &["export", "memories"]),
+    ("users", &["accounts", "activity", "sessions"]),
+];
+
+/// A table is written in one folder of `src`, so that what keeps it true stands together.
+#[tokio::test]
+async fn a_table_is_written_by_one_module() {
+    let app = TestApp::start().await;
+    let tables: Vec<String> =
+        sqlx::query_scalar("SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'")
+            .fetch_all(&mut app.superuser().await)
+            .await
+            .unwrap();
+    let mut writers: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for (name, text) in sources() {
+        let flat = code(&text).split_whitespace().collect::<Vec<_>>().join(" ");
+        for rest in ["INSERT INTO ", "UPDATE ", "DELETE FROM "]
+            .iter()
+            .flat_map(|verb| flat.split(verb).skip(1))
+        {
+            let is_name = |c: char| c == '_' || c.is_ascii_lowercase();
+            let table = rest.split(|c| !is_name(c)).next().unwrap_or_default();
+            if let Some(table) = tables.iter().find(|known| *known == table) {
+                let module = name.split('/').next().unwrap_or(&name);
+                writers.entry(table).or_default().insert(module.to_owned());
+            }
+        }
+    }
+    assert!(writers.len() > 50, "{writers:?}");
+    for (table, modules) in writers {
+        let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
+        match WRITTEN_BY_SEVERAL.iter().find(|(name, _)| *name == table) {
+            Some((_, listed)) => assert_eq!(modules, *listed, "{table}: see WRITTEN_BY_SEVERAL"),
+            None => assert_eq!(modules.len(), 1, "{table} is written by {modules:?}"),
         }
     }
 }

@@ -5,6 +5,7 @@ use leptos::prelude::*;
 
 use super::count;
 use crate::view::DayCalls;
+use crate::words;
 
 const BAR_WIDTH: usize = 8;
 const STEP: usize = 10;
@@ -139,7 +140,7 @@ fn summary_of(days: &[DayCalls]) -> String {
         0 => String::new(),
         n => format!(", {} failed", count(n)),
     };
-    format!("{} in {} days{ended}", calls(all), days.len())
+    format!("{} in {}{ended}", calls(all), words::days(days.len()))
 }
 
 #[cfg(test)]
@@ -177,6 +178,6 @@ mod tests {
     fn the_picture_is_told_in_words() {
         let days = [day(1_200, 0), day(0, 3)];
         assert_eq!(summary_of(&days), "1,203 calls in 2 days, 3 failed");
-        assert_eq!(summary_of(&[day(1, 0)]), "1 call in 1 days");
+        assert_eq!(summary_of(&[day(1, 0)]), "1 call in 1 day");
     }
 }

@@ -55,7 +55,7 @@ fn runs_of(text: &str) -> Vec<(String, bool)> {
     runs
 }
 
-/// "Characters that cannot be seen: U+202E, U+2066"
+/// "Invisible characters: U+202E, U+2066"
 fn names_of(run: &str) -> String {
     const NAMED_MAX: usize = 8;
     let named = run.chars().take(NAMED_MAX);
@@ -80,10 +80,7 @@ mod tests {
         assert_eq!(joined, text);
         let unseen: Vec<_> = runs.iter().map(|(_, unseen)| *unseen).collect();
         assert_eq!(unseen, [false, true, false, true]);
-        assert_eq!(
-            names_of("\u{202e}"),
-            "Characters that cannot be seen: U+202E"
-        );
+        assert_eq!(names_of("\u{202e}"), "Invisible characters: U+202E");
         assert_eq!(without_unseen(text), "ab\u{200d}c\u{200e}");
     }
 }

@@ -406,7 +406,7 @@ mod tests {
         };
         assert_eq!(
             outlook(&page),
-            "Of 480 memories, 12 would be archived on the next night (every day at 04:00). If nobody uses any: 20 within 30 days, 60 within a year."
+            "Of 480 memories, 12 would be archived on the next night (every day at 04:00). If none is used: 20 within 30 days, 60 within a year."
         );
         assert_eq!(outlook(&FadingPage::default()), "No memories yet.");
     }

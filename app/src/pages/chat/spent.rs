@@ -5,6 +5,7 @@ use leptos::prelude::*;
 
 use crate::components::{Bar, Bars, Progress, calls, count};
 use crate::view::{ChatPage, DayTokens, PurposeView};
+use crate::words;
 
 #[component]
 pub fn Spent(page: ChatPage) -> impl IntoView {
@@ -169,10 +170,10 @@ fn summary_of(days: &[DayTokens]) -> String {
         n => format!(", {} failed", count(n)),
     };
     format!(
-        "{} tokens in {} and {} days{failed}",
+        "{} tokens in {} and {}{failed}",
         count(sum(DayTokens::tokens)),
         calls(sum(|day| day.calls)),
-        days.len()
+        words::days(days.len())
     )
 }
 

@@ -271,7 +271,7 @@ mod tests {
     fn a_loss_says_how_to_go_back_and_chance_is_no_change() {
         assert!(
             verdict_of(40, Some(45))
-                .ends_with("To go back, set the model before again and confirm its rebuild.")
+                .ends_with("To go back, set the previous model again and confirm the rebuild.")
         );
         assert!(verdict_of(45, Some(40)).starts_with("Search finds more than before: 90 %"));
         assert!(verdict_of(45, Some(44)).starts_with("Search finds about as much"));

@@ -4,6 +4,7 @@ use leptos::prelude::*;
 
 use crate::components::{Bar, Bars, OUTCOMES, count};
 use crate::view::DayRuns;
+use crate::words;
 
 #[component]
 pub fn Runs(days: Vec<DayRuns>) -> impl IntoView {
@@ -96,8 +97,8 @@ fn summary_of(days: &[DayRuns]) -> String {
     let most = days.iter().max_by_key(|day| total(day));
     let most = most.map(|day| format!("; at most {} per day ({})", count(total(day)), day.day));
     format!(
-        "{runs} in {} days, {} failed{}",
-        days.len(),
+        "{runs} in {}, {} failed{}",
+        words::days(days.len()),
         count(failed),
         most.unwrap_or_default()
     )
@@ -117,11 +118,11 @@ mod tests {
         let days = [day("3 May", 1, 0), day("4 May", 1_200, 3)];
         assert_eq!(
             summary_of(&days),
-            "1,204 runs in 2 days, 3 failed; at most 1,203 a day (4 May)"
+            "1,204 runs in 2 days, 3 failed; at most 1,203 per day (4 May)"
         );
         assert_eq!(
             summary_of(&[day("3 May", 1, 0)]),
-            "1 run in 1 days, 0 failed; at most 1 a day (3 May)"
+            "1 run in 1 day, 0 failed; at most 1 per day (3 May)"
         );
     }
 }
