@@ -64,7 +64,7 @@ class Page:
 
     def is_waiting(self, client):
         page = self.opener.open(self.url + "/agents").read().decode()
-        [agent] = [part for part in page.split("<li id=\"agent-")[1:] if f">{client}</bdi>" in part]
+        [agent] = [part for part in page.split("id=\"agent-fold-")[1:] if f">{client}</bdi>" in part]
         return "Waiting for" in agent
 
 
