@@ -41,7 +41,7 @@ ui: ## Pages in development: a debug server; after a change, Ctrl-C and again
 	@python3 tools/wasm.py
 	cargo run -- serve
 
-bench: build ## Where Keepsake stands: searches, growth, quality, into bench/RESULTS.md (an hour at most; with LOCOMO=file ERRORS=file)
+bench: build ## Where Keepsake stands: searches, growth, quality, into bench/RESULTS.md (45 minutes at most; with LOCOMO=file ERRORS=file)
 	@python3 bench/bench.py
 
 bench-peers: build ## Keepsake beside what one would pick instead, on this machine; hours, and it goes on where it was (ARGS="--minutes 40", "--peers keepsake,sql …", "--fresh")
