@@ -16,6 +16,9 @@ pub use sessions::{said_in, session_from};
 use crate::backend::{PAGE_SIZE, ROWS_MAX};
 use crate::view::{DayFilters, EmbeddingState, MemoryFilters, StatusFilter};
 
+/// A hundred years: what search takes.
+const DAYS_MAX: i64 = 36_500;
+
 /// How far a list is read on; what is no such number is its beginning.
 fn rows_shown(value: &str) -> usize {
     value
@@ -71,7 +74,12 @@ impl MemoryFilters {
                 }
                 "tag" => filters.tag = Some(value.into_owned()).filter(|tag| !tag.is_empty()),
                 "status" => filters.status = StatusFilter::from_slug(&value),
-                "days" => filters.days = value.parse().ok().filter(|days| *days > 0),
+                "days" => {
+                    filters.days = value
+                        .parse()
+                        .ok()
+                        .filter(|days| (1..=DAYS_MAX).contains(days))
+                }
                 "embedding" => filters.embedding = EmbeddingState::from_slug(&value),
                 "agent" => filters.agent = value.parse().ok(),
                 "shown" => filters.shown = rows_shown(&value),

@@ -8,6 +8,7 @@ use time::OffsetDateTime;
 use super::many;
 use crate::embedding::EmbeddingState;
 use crate::input::{Invalid, check_text};
+use crate::memories::model::TAG_CHARS_MAX;
 use crate::memories::{Day, ItemId, ItemType, Period, Status, ThemeSlug};
 
 pub const QUERY_CHARS_MAX: usize = 2_000;
@@ -236,6 +237,7 @@ impl SearchQuery {
 
     pub fn parse(raw: RawQuery<'_>) -> Result<Self, Invalid> {
         check_text("query", raw.query, QUERY_CHARS_MAX)?;
+        check_text("tag", raw.tag.unwrap_or_default(), TAG_CHARS_MAX)?;
         let text = match raw.query.trim() {
             "" | MATCH_ALL => None,
             text => Some(text.to_owned()),
@@ -263,7 +265,7 @@ impl SearchQuery {
                 embedding: raw.embedding,
                 memories_alone: raw.memories_alone,
                 agent: raw.agent,
-                tag: raw.tag.map(str::to_owned),
+                tag: raw.tag.map(|tag| tag.trim().to_owned()),
                 tagged: None,
                 time: raw.time.filter(|time| *time != Period::default()),
                 spread: is_spread,

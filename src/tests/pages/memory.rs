@@ -233,6 +233,25 @@ async fn a_tag_and_a_date_narrow_the_list_and_each_filter_has_a_link_that_remove
         assert!(page.contains(&format!("href=\"{without}")), "{without}");
     }
     assert!(page.contains("(5)"), "as many filters are in use");
+    for (query, told) in [
+        ("tag=%00", "`tag` contains a NUL character"),
+        (
+            &format!("tag={}", "x".repeat(65)),
+            "`tag` has 65 characters; at most 64 are accepted.",
+        ),
+    ] {
+        let (status, page) = browser.get(&format!("/memory?{query}")).await;
+        assert!(status == 422 && page.contains(told), "{status} {told}");
+    }
+    for passed_over in [
+        "days=0",
+        "days=36501",
+        "days=9999999999999999999",
+        "days=x",
+        "status=x",
+    ] {
+        assert!(list(passed_over).await.contains("sencha"), "{passed_over}");
+    }
     // In the rows, themes and tags are links.
     assert!(list("").await.contains("href=\"/memory?tag=coffee\""));
 }

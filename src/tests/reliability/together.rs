@@ -211,8 +211,8 @@ async fn where_a_statement_runs_into_its_timeout_all_are_refused_and_nothing_is_
     assert!(statuses.iter().all(|status| *status == 503), "{statuses:?}");
     lock.rollback().await.unwrap();
     assert_eq!(written(&app).await.len(), 1);
-    let added = at_hurried.add("after").await;
-    assert_eq!(at_hurried.find("after").await, [added]);
+    let added = anna.add("after").await;
+    assert_eq!(anna.find("after").await, [added]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
