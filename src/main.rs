@@ -33,123 +33,123 @@ struct Cli {
 
 const ENVIRONMENT: &str = "Environment:
   KEEPSAKE_LISTEN        address and port to serve on (127.0.0.1:3000)
-  KEEPSAKE_DATA_DIR      where everything is kept (./data)
-  KEEPSAKE_DATABASE_URL  a PostgreSQL of your own, instead of the built-in one
+  KEEPSAKE_DATA_DIR      folder for all data (./data)
+  KEEPSAKE_DATABASE_URL  your own PostgreSQL, instead of the built-in one
   KEEPSAKE_PUBLIC_URL    how browsers and agents reach this server
-  KEEPSAKE_SECRET_KEY    32 bytes in base64 that seal provider keys (made in the data folder)
-  KEEPSAKE_SECRET_KEYS_OLD  older ones, comma-separated, that still open what they sealed
-  KEEPSAKE_LLAMACPP_URL  a llama.cpp server that computes vectors for everybody
-  KEEPSAKE_READER_MB     memory for what searches keep at hand of everybody (512)
-  KEEPSAKE_SIGNUP        who may make an account: first (then closed), open, closed
-  KEEPSAKE_TRUSTED_PROXIES  proxies whose X-Forwarded-For is believed, such as 127.0.0.1,10.0.0.0/8
-                         (none: the address that connects is the client's)
-  KEEPSAKE_SITE_DIR      folder of stylesheet and islands (found beside the program)
+  KEEPSAKE_SECRET_KEY    32 bytes in base64 that encrypt provider keys (default: a file in the data folder)
+  KEEPSAKE_SECRET_KEYS_OLD  previous keys, comma-separated, that still decrypt what they encrypted
+  KEEPSAKE_LLAMACPP_URL  a llama.cpp server that creates embeddings for all users
+  KEEPSAKE_READER_MB     memory for the search indexes of all users, in MB (512)
+  KEEPSAKE_SIGNUP        who may create an account: first (then closed), open, closed
+  KEEPSAKE_TRUSTED_PROXIES  proxies whose X-Forwarded-For is trusted, such as 127.0.0.1,10.0.0.0/8
+                         (none: the connecting address is the client's)
+  KEEPSAKE_SITE_DIR      folder with stylesheet and islands (found beside the program)
   KEEPSAKE_LOG           what to log, such as info or keepsake=debug
-  KEEPSAKE_LOG_FORMAT    text, or json: one object a line
-  KEEPSAKE_METRICS_TOKEN opens /metrics to scrapers that are not on this machine
+  KEEPSAKE_LOG_FORMAT    text, or json: one object per line
+  KEEPSAKE_METRICS_TOKEN allows other machines to read /metrics
   KEEPSAKE_STOP_GRACE_SECONDS
-                         how long new requests are answered after SIGTERM (2)
+                         how long new requests are accepted after SIGTERM (2)
   OTEL_EXPORTER_OTLP_ENDPOINT
-                         an OpenTelemetry collector (http://host:4318) that takes traces
-  KEEPSAKE_TOKEN         for `keepsake mcp`: the token it speaks for
+                         an OpenTelemetry collector for traces (http://host:4318)
+  KEEPSAKE_TOKEN         for `keepsake mcp`: the agent's token
   KEEPSAKE_URL           for `keepsake mcp`: the server (KEEPSAKE_PUBLIC_URL, or KEEPSAKE_LISTEN)";
 
 const BRIDGE: &str = "Environment:
-  KEEPSAKE_TOKEN  a token from the page Agents & tokens; never an argument, which others could read
+  KEEPSAKE_TOKEN  a token from the page Agents & tokens; not an argument, which other users could read
   KEEPSAKE_URL    address of the server, such as https://memory.example.com
-                  (when not set: KEEPSAKE_PUBLIC_URL, or the address of KEEPSAKE_LISTEN)
+                  (default: KEEPSAKE_PUBLIC_URL, or the address of KEEPSAKE_LISTEN)
 
-A client that can speak HTTP needs no bridge: give it the server's address with /mcp at its end, and the
-header `Authorization: Bearer ks_…`.";
+Clients that support MCP over HTTP need no bridge: give them the server's address with /mcp at the end, and
+the header `Authorization: Bearer ks_…`.";
 
 const EVAL: &str = "Examples:
   keepsake eval answers.jsonl
   keepsake eval --email anna@example.com
 
-A data set has a line for each item, {\"id\": \"1\", \"content\": \"Anna drinks green tea.\"}, and for each question,
-{\"question\": \"What does Anna drink?\", \"evidence\": [\"1\"]}; docs/evaluation.md says the rest. Its items go into
-scratch accounts, which are erased at the end, and are found by the same search that agents use.
+A data set has one line per item, {\"id\": \"1\", \"content\": \"Anna drinks green tea.\"}, and one per question,
+{\"question\": \"What does Anna drink?\", \"evidence\": [\"1\"]} (docs/evaluation.md). The items are stored in
+temporary accounts, which are deleted at the end, and searched as agents search.
 
-Of an account, questions are made of what it remembers (and by its chat model, where one is set, at its cost):
-what is found now, and what the last rebuild changed. Nothing of that is written.";
+For an account, questions are made from its own memories (and by its chat model, if there is one, at its cost).
+Measured are what search finds now and what the last rebuild changed. No result is stored.";
 
 const EXPORT: &str = "Example:
   keepsake export --email anna@example.com > memory.jsonl
   keepsake export --email anna@example.com --as-of 2026-03-03 > then.jsonl
 
-Themes, agents, memories with their history, settings and calls, one a line; docs/export.md says what a
-line holds. No password, token, key or vector is in it. The last line counts what was written: a file
-without it was cut off.";
+One record per line: themes, agents, memories with their history, settings and calls (docs/export.md).
+Passwords, tokens, keys and vectors are left out. The last line counts the records: a file without it is
+incomplete.";
 
 const IMPORT: &str = "Example:
   keepsake import --email anna@example.com < memory.jsonl
 
-Takes the file of `keepsake export`, the JSON of mem0's get_all(), or the conversations.json of ChatGPT's
-export (of which what ChatGPT kept as memories, not what was said). Memories keep their dates, status, tags
-and source. What is there already is left as it is: the same file twice changes nothing. A line that cannot
-be taken in is told, and the others go on; then the exit code is 1.";
+Reads the file of `keepsake export`, the JSON of mem0's get_all(), or the conversations.json of ChatGPT's
+export (ChatGPT's memories, not the conversations). Memories keep their dates, status, tags and source.
+Existing records stay unchanged: importing a file twice changes nothing. A line that cannot be imported is
+reported and skipped; then the exit code is 1.";
 
 #[derive(Subcommand)]
 enum Command {
     /// Start the server, and its own PostgreSQL unless KEEPSAKE_DATABASE_URL is set
     Serve {
-        /// Leave the jobs to `keepsake work`
+        /// Run no jobs here; `keepsake work` runs them
         #[arg(long)]
         no_worker: bool,
     },
-    /// Work off jobs beside servers that run with --no-worker, and serve nobody
+    /// Run background jobs only, beside servers that run with --no-worker
     Work,
-    /// Bring the database to this version's schema, and end
+    /// Migrate the database to this version's schema, and exit
     Migrate,
-    /// Compute a user's vectors anew with the settings in force; waits, with a progress bar
+    /// Rebuild a user's embeddings with the current settings; waits, with a progress bar
     Rebuild(Rebuild),
-    /// Score how well search finds: a data set whose answers are known, or an account's own memory
+    /// Measure search quality, with a data set of known answers or an account's own memory
     #[command(after_help = EVAL)]
     Eval(Eval),
-    /// Write all that an account holds to standard output, as JSON Lines
+    /// Export an account to standard output, as JSON Lines
     #[command(after_help = EXPORT)]
     Export(ExportArgs),
-    /// Take in an export from standard input: Keepsake's, mem0's or ChatGPT's
+    /// Import an export of Keepsake, mem0 or ChatGPT from standard input
     #[command(after_help = IMPORT)]
     Import(Account),
-    /// Change the key that seals the providers' keys
+    /// Change the key that encrypts provider keys
     #[command(subcommand)]
     Secret(SecretCommand),
-    /// Pass MCP on from standard input and output to a server, for clients that speak nothing else
+    /// Forward MCP from standard input and output to a server, for clients without HTTP
     #[command(after_help = BRIDGE)]
     Mcp,
-    /// List the background jobs, run one now, show what ran
+    /// List background jobs, run one now, show past runs
     #[command(subcommand)]
     Jobs(JobsCommand),
-    /// Make, list, disable and enable accounts, and set their passwords
+    /// Create, list, disable and enable accounts, and set passwords
     #[command(subcommand)]
     User(UserCommand),
-    /// Make tokens for agents and for operators
+    /// Create tokens for agents and operators
     #[command(subcommand)]
     Token(TokenCommand),
 }
 
-const ROTATE: &str = "While servers run, and none needs a restart where the data folder keeps the key: a new one is made there,
-servers find it by themselves, and the old one is removed at the end. With KEEPSAKE_SECRET_KEY, first start
-every server with the new key there and the old one in KEEPSAKE_SECRET_KEYS_OLD (docs/secure.md).
-Broken off, it is run again and goes on. Backups made before keep needing the old key.";
+const ROTATE: &str = "Servers keep running. If the key is in the data folder, no restart is needed: a new key is created there,
+servers load it, and the old one is removed at the end. With KEEPSAKE_SECRET_KEY, first restart every server
+with the new key there and the old one in KEEPSAKE_SECRET_KEYS_OLD (docs/secure.md). If it is interrupted,
+run it again: it resumes. Backups from before still need the old key.";
 
 #[derive(Subcommand)]
 enum SecretCommand {
-    /// Seal every provider key anew with a new key; waits, with a progress bar
+    /// Encrypt every provider key with a new key; waits, with a progress bar
     #[command(after_help = ROTATE)]
     Rotate,
 }
 
 #[derive(Args)]
 struct Eval {
-    /// A data set in JSON Lines (docs/evaluation.md); - for standard input
+    /// Data set in JSON Lines (docs/evaluation.md); - for standard input
     #[arg(value_name = "FILE", required_unless_present = "email")]
     file: Option<PathBuf>,
-    /// E-mail address of an account whose own memory is measured
+    /// E-mail address of the account to measure
     #[arg(long, conflicts_with = "file")]
     email: Option<String>,
-    /// Leave these out of the ranking, to see what each is worth: speakers, neighbours, time, spread, late, trust
+    /// Rank without these signals, to see their effect: speakers, neighbours, time, spread, late, trust
     #[arg(
         long,
         value_name = "NAMES",
@@ -157,7 +157,7 @@ struct Eval {
         conflicts_with = "email"
     )]
     without: Vec<String>,
-    /// Print the figures as one JSON object
+    /// Print the results as one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -166,7 +166,7 @@ struct Eval {
 struct ExportArgs {
     #[command(flatten)]
     account: Account,
-    /// The memory as it was known then: 2026, 2026-03, 2026-03-03 or a moment
+    /// The memory as known at that time: 2026, 2026-03, 2026-03-03 or an RFC 3339 time
     #[arg(long, value_name = "DATE")]
     as_of: Option<String>,
 }
@@ -182,7 +182,7 @@ struct Account {
 struct Rebuild {
     #[command(flatten)]
     account: Account,
-    /// Then measure what that changed, by questions asked of the old vectors and of the new
+    /// Measure the effect afterwards, with the same questions before and after
     #[arg(long)]
     measure: bool,
 }
@@ -191,32 +191,32 @@ struct Rebuild {
 enum JobsCommand {
     /// List the jobs: name, schedule, waiting, later, running, failed
     List,
-    /// Run a job until nothing of it is due
+    /// Run a job until nothing is due
     Run(JobsRun),
-    /// Show the last 100 runs: end, job, user (0: the server), outcome, done, failed, milliseconds, why
+    /// Show the last 100 runs: end, job, user (0: the server), outcome, done, failed, milliseconds, reason
     Runs,
 }
 
 #[derive(Args)]
 struct JobsRun {
-    /// Name of the job, as `keepsake jobs list` shows it
+    /// Name of the job, from `keepsake jobs list`
     name: String,
-    /// E-mail address of the account [default: all that have work]
+    /// E-mail address of the account [default: all with due work]
     #[arg(long)]
     email: Option<String>,
 }
 
 #[derive(Subcommand)]
 enum UserCommand {
-    /// Make an account; the password is asked for, or read from standard input
+    /// Create an account; asks for the password, or reads it from standard input
     Create(UserCreate),
-    /// List accounts: id, e-mail address (or operator: its id of the user), role, state
+    /// List accounts: id, e-mail address (or operator: external id), role, state
     List,
-    /// Shut somebody out at once: browsers, agents and what is still to be done for them
+    /// Disable an account: sign-ins, agents and background jobs stop at once
     Disable(UserChange),
-    /// Let somebody in again; their agents' tokens work as before
+    /// Enable an account again; its agents' tokens work as before
     Enable(UserChange),
-    /// Set a forgotten password anew; every browser of the account is signed out
+    /// Set a new password; signs the account out of all browsers
     SetPassword(UserPassword),
 }
 
@@ -242,7 +242,7 @@ struct UserCreate {
     /// E-mail address to sign in with
     #[arg(long)]
     email: String,
-    /// Make an admin
+    /// Create an admin
     #[arg(long)]
     admin: bool,
     /// Read the password from standard input (one line)
@@ -252,7 +252,7 @@ struct UserCreate {
 
 #[derive(Subcommand)]
 enum TokenCommand {
-    /// Make a token for an agent or an operator, which is made when missing; prints the token alone
+    /// Create a token for an agent or an operator, creating them if missing; prints only the token
     Create(TokenCreate),
 }
 
@@ -264,18 +264,18 @@ struct TokenCreate {
     /// Name of the agent
     #[arg(long, value_name = "NAME", required_unless_present = "service")]
     agent: Option<String>,
-    /// Name of an operator: makes a service token, which acts for the users that each
-    /// call names in the header Keepsake-User
+    /// Name of an operator: creates a service token, which acts for the user named in each
+    /// call's header Keepsake-User
     #[arg(long, value_name = "NAME", conflicts_with_all = ["email", "agent"])]
     service: Option<String>,
-    /// memory:read, memory:write or sessions:write; may be given more than once [default: all]
+    /// memory:read, memory:write or sessions:write; can be repeated [default: all]
     #[arg(long, value_name = "SCOPE")]
     scope: Vec<String>,
     /// Days until the token expires [default: never]
     #[arg(long, value_name = "N")]
     expires_days: Option<i64>,
-    /// Which tools the agent, or each user of the operator, sees from now on: core (search, add, get, archive,
-    /// list themes), full (correct, confirm, forget, stats and summary too) or single (`memory` alone) [default: as it is; core for a new one]
+    /// Tools for the agent, or for each user of the operator: core (search, add, get, archive, list themes),
+    /// full (all tools) or single (only `memory`) [default: unchanged; core for a new agent]
     #[arg(long, value_name = "core|full|single")]
     profile: Option<String>,
 }
@@ -378,10 +378,10 @@ fn read_password(from_stdin: bool) -> anyhow::Result<String> {
         return Ok(text.trim_end_matches(['\r', '\n']).to_owned());
     }
     if !std::io::stdin().is_terminal() {
-        bail!("there is no terminal to ask for the password at; give --password-stdin");
+        bail!("there is no terminal to ask for the password; use --password-stdin");
     }
     let password = rpassword::prompt_password("Password (10 characters or more): ")?;
-    if password != rpassword::prompt_password("Once more: ")? {
+    if password != rpassword::prompt_password("Repeat the password: ")? {
         bail!("the two passwords differ; nothing was changed");
     }
     Ok(password)
