@@ -47,7 +47,7 @@ struct Failure {
 }
 
 pub async fn run(config: BridgeConfig) -> anyhow::Result<()> {
-    eprintln!("keepsake mcp: passing messages on to {}", config.server);
+    eprintln!("keepsake mcp: forwarding messages to {}", config.server);
     if config.token.is_none() {
         eprintln!("keepsake mcp: {}", no_token(&config));
     }
@@ -123,7 +123,7 @@ impl Bridge {
             .read_timeout(READ_TIMEOUT)
             .user_agent(concat!("keepsake-mcp/", env!("CARGO_PKG_VERSION")))
             .build()
-            .context("no HTTP client could be made; are CA certificates installed?")?;
+            .context("the HTTP client could not be created; are CA certificates installed?")?;
         Ok(Self {
             config,
             client,
@@ -133,7 +133,7 @@ impl Bridge {
 
     /// Forwards one line. A request always gets an answer, even when it fails.
     async fn pass_on(&self, line: Result<String, &'static str>) -> anyhow::Result<()> {
-        let not_json = "This line is not JSON; send one JSON-RPC message a line.";
+        let not_json = "This line is not JSON; send one JSON-RPC message per line.";
         let parsed = line.and_then(|line| match serde_json::from_str(&line) {
             Ok(message) => Ok((line, message)),
             Err(_) => Err(not_json),

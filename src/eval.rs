@@ -54,7 +54,7 @@ pub async fn data_set(
         let trying = evaluation.try_out(&accounts, &data, ingredients, tell);
         let report = tokio::select! {
             report = trying => report,
-            () = jobs::work(runner) => anyhow::bail!("the work ended before its time"),
+            () = jobs::work(runner) => anyhow::bail!("the worker stopped unexpectedly"),
         };
         bar.finish_and_clear();
         anyhow::Ok(report?)

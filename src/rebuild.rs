@@ -49,11 +49,11 @@ async fn start_and_wait(
     let overview = embeddings.overview(user).await?;
     if overview.effective.settings().is_none() {
         bail!(
-            "no embedding provider is in force for this account; set one up in Settings › Embeddings"
+            "no embedding provider is active for this account; set one up in Settings › Embeddings"
         );
     }
     let Saved::Rebuilding { texts } = embeddings.rebuild(user).await? else {
-        println!("There are no memories yet; nothing was to be done.");
+        println!("There are no memories yet; nothing to rebuild.");
         return Ok(false);
     };
     let bar = ProgressBar::new(texts);
@@ -67,7 +67,7 @@ async fn start_and_wait(
     bar.finish_and_clear();
     let ended = embeddings.overview(user).await?;
     if ended.settings.declined.is_some() {
-        bail!("the rebuild was cancelled; the old vectors serve on");
+        bail!("the rebuild was cancelled; search keeps the old embeddings");
     }
     let Texts {
         memories,
@@ -96,7 +96,7 @@ async fn work_off<T>(
     let job = jobs::find(job).context("there is no such job")?;
     let runner = Runner::new(context, stopped).of(&[job], Some(user));
     tokio::select! {
-        () = jobs::work(runner) => bail!("the work ended before its time"),
+        () = jobs::work(runner) => bail!("the worker stopped unexpectedly"),
         ended = until => ended,
     }
 }
@@ -109,7 +109,7 @@ async fn until_rebuilt(embeddings: &Embeddings, user: UserId) -> anyhow::Result<
         };
         if rebuild.counts.are_all_failed() {
             bail!(
-                "none of the memories could be embedded, and the old vectors serve on; Settings › Embeddings says why"
+                "no memory could be embedded; search keeps the old embeddings; Settings › Embeddings shows the reason"
             );
         }
     }
@@ -178,7 +178,7 @@ async fn measure(database: &Database, search: &Search, user: UserId) -> anyhow::
     });
     let Tokens { embedding, chat } = measured.tokens;
     println!(
-        "of {of} questions about these memories, {found} find theirs among the first 10{before}; that took about {embedding} tokens of vectors and {chat} of the chat model"
+        "{found} of {of} questions about these memories found theirs in the top 10{before}; used about {embedding} embedding tokens and {chat} chat tokens"
     );
     Ok(())
 }

@@ -28,17 +28,17 @@ async fn rotate_on(config: &Config, database: &Database) -> anyhow::Result<()> {
         .begin_rotation()
         .await?;
     let Some(_only) = only else {
-        bail!("another rotation is under way on this database; wait until it has ended");
+        bail!("another rotation is running on this database; wait until it ends");
     };
     seal::begin_rotation(key, &config.data_dir)?;
     // Built after the rotation began, so that it has the new key.
     let embeddings = wiring::embeddings(config, &database.db)?;
     let done = reseal_all(&embeddings).await?;
     seal::end_rotation(key, &config.data_dir)
-        .context("every key is sealed anew, but the old one still stands in the file")?;
-    println!("{} sealed anew with the new key", keys(done.resealed));
+        .context("every key is encrypted with the new key, but the old key could not be removed from the file")?;
+    println!("{} encrypted with the new key", keys(done.resealed));
     match key {
-        Some(_) => println!("KEEPSAKE_SECRET_KEYS_OLD is needed no more"),
+        Some(_) => println!("KEEPSAKE_SECRET_KEYS_OLD is no longer needed"),
         None => println!(
             "the old key is removed from {}",
             config.data_dir.join("secret-key").display()
@@ -46,7 +46,7 @@ async fn rotate_on(config: &Config, database: &Database) -> anyhow::Result<()> {
     }
     if done.unreadable > 0 {
         eprintln!(
-            "keepsake: {} could be opened by no key at hand and stayed as they are: name the key they were sealed with in KEEPSAKE_SECRET_KEYS_OLD and run this again, or let those who gave them give them anew",
+            "keepsake: {} could not be decrypted and are unchanged: put the key that encrypted them into KEEPSAKE_SECRET_KEYS_OLD and run this again, or have their owners enter them again",
             keys(done.unreadable)
         );
     }
@@ -73,14 +73,14 @@ async fn reseal_all(embeddings: &Embeddings) -> anyhow::Result<Resealed> {
             return Ok(Resealed { resealed, ..found });
         }
         bar.set_message(format!(
-            " · {} sealed anew, waiting for requests under way",
+            " · {} encrypted, waiting for running requests",
             keys(resealed)
         ));
         tokio::time::sleep(SETTLED_AFTER).await;
     }
     bar.finish_and_clear();
     bail!(
-        "after {PASSES_MAX} passes there were still keys sealed with the old one: do all servers have the new key? Nothing was removed; run this again"
+        "after {PASSES_MAX} passes some keys are still encrypted with the old key: do all servers have the new one? Nothing was removed; run this again"
     )
 }
 

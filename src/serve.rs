@@ -61,10 +61,10 @@ pub async fn work(config: &Config) -> anyhow::Result<()> {
         let search = wiring::search(config, &database.db)?;
         let activity = wiring::activity(&database.db);
         let crew = JobWorkers::start(&search, &activity);
-        tracing::info!("working off jobs");
+        tracing::info!("running background jobs");
         signals.first().await;
         signals.end_at_the_second();
-        tracing::info!("stopping: finishing the jobs under way");
+        tracing::info!("stopping: finishing running jobs");
         crew.stop().await;
         anyhow::Ok(())
     }
@@ -127,7 +127,7 @@ async fn serve_until(
     };
     let mut server = tokio::spawn(web::serve(gate, web::router(state), drained));
     tokio::select! {
-        ended = &mut server => ended.context("the server ended by itself")?,
+        ended = &mut server => ended.context("the server stopped unexpectedly")?,
         stop = signals.first() => {
             let began = Instant::now();
             readiness.drain();
@@ -135,7 +135,7 @@ async fn serve_until(
             if let Some(crew) = &crew {
                 crew.let_go();
             }
-            tracing::info!("stopping: finishing the requests under way");
+            tracing::info!("stopping: finishing running requests");
             // Ctrl-C at a terminal: there is no load balancer to wait for.
             if stop == Stop::Terminate {
                 tokio::time::sleep(config.stop_grace).await;
@@ -143,13 +143,13 @@ async fn serve_until(
             door.close().await;
             drained_send.send(()).ok();
             if tokio::time::timeout_at(began + DRAIN_MAX, &mut server).await.is_err() {
-                tracing::warn!("some requests took longer than {} s and were cut off", DRAIN_MAX.as_secs());
+                tracing::warn!("some requests took longer than {} s and were aborted", DRAIN_MAX.as_secs());
                 server.abort();
             }
         }
     }
     if activity.flush().await.is_err() {
-        tracing::warn!("the last calls could not be recorded: the database cannot be reached");
+        tracing::warn!("the last calls could not be recorded: the database is unreachable");
     }
     recorder.abort();
     if let Some(crew) = crew {
@@ -210,7 +210,7 @@ impl Signals {
     fn end_at_the_second(mut self) {
         tokio::spawn(async move {
             let again = self.first().await;
-            tracing::warn!("asked twice to stop: ending at once");
+            tracing::warn!("second signal: stopping at once");
             std::process::exit(again.exit_code());
         });
     }

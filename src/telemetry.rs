@@ -186,9 +186,9 @@ impl Client {
         let was_failing = self.is_failing.swap(has_failed, Ordering::Relaxed);
         match (was_failing, has_failed) {
             (false, true) => {
-                tracing::warn!("the collector takes no traces; they are dropped until it does");
+                tracing::warn!("the collector accepts no traces; they are dropped until it does");
             }
-            (true, false) => tracing::info!("the collector takes traces again"),
+            (true, false) => tracing::info!("the collector accepts traces again"),
             _ => {}
         }
     }

@@ -36,7 +36,7 @@ async fn write_all(mut export: Export, bar: &ProgressBar) -> anyhow::Result<()> 
     let mut written = 0;
     while let Some(lines) = export.next().await? {
         out.write_all(&lines)
-            .context("standard output does not take any more")?;
+            .context("standard output could not be written")?;
         written += lines.iter().filter(|b| **b == b'\n').count();
         bar.set_position(export.written());
     }
@@ -49,7 +49,7 @@ async fn write_all(mut export: Export, bar: &ProgressBar) -> anyhow::Result<()> 
 pub async fn import(config: &Config, email: &str) -> anyhow::Result<()> {
     let email = Email::parse(email)?;
     if std::io::stdin().is_terminal() {
-        bail!("give the file on standard input: keepsake import --email E < memory.jsonl");
+        bail!("pass the file on standard input: keepsake import --email E < memory.jsonl");
     }
     let database = Database::of_command(config).await?;
     let imported = async {
@@ -75,7 +75,7 @@ pub async fn import(config: &Config, email: &str) -> anyhow::Result<()> {
     println!("{}", said(&outcome));
     match outcome.failed {
         0 => Ok(()),
-        failed => bail!("{failed} were not taken in"),
+        failed => bail!("{failed} were not imported"),
     }
 }
 

@@ -214,7 +214,7 @@ fn find_site(config: &Config) -> PathBuf {
         .flatten()
         .filter(|place| place.join("pkg").is_dir());
     found.next().unwrap_or_else(|| {
-        tracing::warn!("no stylesheet found: run `make build`, or set KEEPSAKE_SITE_DIR to the folder that has pkg/");
+        tracing::warn!("no stylesheet found: run `make build`, or set KEEPSAKE_SITE_DIR to the folder that contains pkg/");
         PathBuf::from("target/site")
     })
 }

@@ -44,7 +44,7 @@ pub(super) async fn ensure(
         return read_password(data_dir, &home.cluster());
     }
     tracing::info!(
-        "Making a database in {}; this is done once.",
+        "Creating the database in {}; this happens once.",
         home.path.display()
     );
     let file = data_dir.join(PASSWORD_FILE);

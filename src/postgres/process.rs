@@ -39,7 +39,7 @@ pub(super) fn clear_stale_lock(lock: &Path, cluster: &Path) -> Result<(), Postgr
         return Ok(());
     }
     tracing::info!(
-        "Removing {}: what it names is not our PostgreSQL.",
+        "Removing {}: the process it names is not our PostgreSQL.",
         lock.display()
     );
     fs::remove_file(lock).map_err(failed_to("remove", lock))
@@ -114,7 +114,7 @@ pub(super) fn end_orphaned_backends(cluster: &Path) {
         if title.starts_with(b"postgres: ") && works_in(&process.path(), cluster) {
             tracing::info!(
                 pid = pid.as_raw_pid(),
-                "Ending a PostgreSQL backend that outlived its postmaster."
+                "Terminating a PostgreSQL backend whose postmaster has stopped."
             );
             signal(pid, Signal::QUIT);
         }

@@ -116,7 +116,7 @@ impl Supervisor {
             }
             let tail = log_tail(&self.site.home.log(), 0);
             let last_line = tail.lines().next_back();
-            tracing::error!(last_line, "PostgreSQL ended unasked; starting it again.");
+            tracing::error!(last_line, "PostgreSQL stopped unexpectedly; restarting it.");
             loop {
                 sleep(pause).await;
                 pause = (pause * 2).min(RESTART_PAUSE_LONGEST);
@@ -177,7 +177,7 @@ impl Supervisor {
         if let Some(pid) = process::running_postmaster(&cluster)? {
             tracing::info!(
                 pid = pid.as_raw_pid(),
-                "Adopting the PostgreSQL that an earlier server left running."
+                "Using the PostgreSQL that an earlier server left running."
             );
             self.postmaster = Some(Postmaster::Adopted { pid });
             return Ok(true);
@@ -236,7 +236,7 @@ impl Postmaster {
         match self {
             Self::Child { child, .. } => {
                 if let Err(error) = child.wait().await {
-                    tracing::error!(%error, "PostgreSQL cannot be waited for.");
+                    tracing::error!(%error, "The PostgreSQL process cannot be watched.");
                 }
             }
             Self::Adopted { pid } => {

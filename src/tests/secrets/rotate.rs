@@ -313,7 +313,7 @@ async fn keys_are_rotated_under_a_running_server_killed_midway_and_run_again() {
     let (asked, said) = tokio::join!(searching, rotation);
     assert!(asked > 50, "only {asked} searches");
     assert!(
-        said.contains("sealed anew") && said.contains("is removed"),
+        said.contains("encrypted with the new key") && said.contains("is removed"),
         "{said}"
     );
     let lines = key_lines(&home);
@@ -398,12 +398,12 @@ async fn a_configured_key_is_rotated_with_the_old_one_named_beside_it() {
     };
     let (without, with) = (run(""), run(&STANDARD.encode(OLD)));
     assert!(
-        without.contains("0 keys sealed anew")
-            && without.contains("2 keys could be opened by no key"),
+        without.contains("0 keys encrypted with the new key")
+            && without.contains("2 keys could not be decrypted"),
         "{without}"
     );
     assert!(
-        with.contains("2 keys sealed anew") && !with.contains("could be opened"),
+        with.contains("2 keys encrypted with the new key") && !with.contains("decrypted"),
         "{with}"
     );
     assert!(!home.folder.path().join("secret-key").exists());
