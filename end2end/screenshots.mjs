@@ -1,14 +1,14 @@
-// Pictures of the pages, filled with the demo memories, into results/; those of the README into docs/.
-// `make pictures` runs it; with --docs only the latter are made.
+// Pictures of all pages with the demo's memories and of a new account, and what each page weighs, into results/;
+// those of the README into docs/. `make pictures` runs it; with --docs only the latter are made.
 
 import { spawnSync } from "node:child_process";
-import { mkdir } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { launch, makeAgent, signUp } from "./browser.mjs";
 import { BINARY, REPO, startServer } from "./server.mjs";
 
 const RESULTS = path.join(REPO, "end2end/results");
-const SIZES = { 1280: 860, 360: 780 };
+const SIZES = { 1280: 860, 768: 1024, 360: 780 };
 const SCHEMES = ["light", "dark"];
 
 const server = await startServer();
@@ -32,40 +32,88 @@ async function shootAll(admin, context) {
   await shoot("login", "/login", await browser.newContext());
   await shoot("docs", "/docs", await browser.newContext());
   await shoot("docs-add", "/docs#memory_add", await browser.newContext());
-  await shoot("memory", "/memory", context);
-  await shoot("search", "/memory?q=coffee%20or%20tea", context);
   const page = await context.newPage();
-  await page.goto(`${server.url}/memory`);
-  const item = await page.locator("[data-row] a").first().getAttribute("href");
+  const first = async (list, link) => {
+    await page.goto(server.url + list);
+    return page.locator(link).first().getAttribute("href");
+  };
+  const item = await first("/memory", "[data-row] a");
+  const pages = {
+    memory: "/memory",
+    search: "/memory?q=coffee%20or%20tea",
+    filtered: "/memory?q=coffee&type=fact&days=365&status=all",
+    day: "/memory?as_of=2026-03-03",
+    item,
+    why: `${item}?q=coffee`,
+    learned: "/learned",
+    dreams: "/dreams",
+    timeline: "/timeline",
+    summary: "/summary",
+    sessions: "/sessions",
+    session: await first("/sessions", "[data-row] a"),
+    entities: "/entities",
+    entity: await first("/entities", "main a[href^='/entities/']"),
+    graph: "/graph",
+    documents: "/documents",
+    document: await first("/documents", "main a[href^='/documents/']"),
+    agents: "/agents",
+    activity: "/activity",
+    data: "/data",
+    account: "/account",
+    embeddings: "/settings/embeddings",
+    chat: "/settings/chat",
+    fading: "/settings/fading",
+    work: "/settings/work",
+  };
   await page.close();
-  await shoot("item", item, context);
-  await shoot(`why`, `${item}?q=coffee`, context);
-  await shoot("agents", "/agents", context);
+  const ofAdmin = { admin: "/admin", jobs: "/admin/jobs", users: "/admin/users" };
+  for (const [name, address] of Object.entries(pages)) await shoot(name, address, context);
+  for (const [name, address] of Object.entries(ofAdmin)) await shoot(name, address, admin);
+  for (const [name, address] of Object.entries(pages)) {
+    if (address === `/${address.split("/")[1]}` || address.startsWith("/settings/")) await shoot(`${name}-empty`, address, admin);
+  }
+  const plain = await browser.newContext({ javaScriptEnabled: false, storageState: await context.storageState() });
+  for (const [name, address] of Object.entries(pages)) await shoot(`${name}-plain`, address, plain);
   await shoot("agents-new", "/agents", context, (page, size) => makeAgent(page, server.url, `new at ${size}`));
   await shoot("agents-connect", "/agents", context, async (page) => {
     await page.locator(".agent > summary").last().click();
     await page.getByText("How to connect").last().click();
     await page.locator("label", { hasText: "OpenAI SDK" }).click();
   });
-  await shoot("activity", "/activity", context);
-  await shoot("sessions-none", "/sessions", context);
-  await shoot("data", "/data", context);
-  await shoot("data-erase", "/data", context, (page) => page.getByText("Delete my account and everything in it").click());
   await shoot("item-manage", item, context, (page) => page.getByText("Manage", { exact: true }).click());
-  await shoot("embeddings", "/settings/embeddings", context);
-  await shoot("chat", "/settings/chat", context);
-  await shoot("admin", "/admin", admin);
-  await shoot("jobs", "/admin/jobs", admin);
-  await shoot("users", "/admin/users", admin, async (page) => {
-    await page.getByLabel("E-mail address (optional)").fill("carl@example.com");
-    await page.getByRole("button", { name: "Create invitation" }).click();
-    await page.locator(".fresh").waitFor();
-  });
-  const plain = await browser.newContext({ javaScriptEnabled: false, storageState: await context.storageState() });
-  for (const [name, address] of [["memory", "/memory"], ["search", "/memory?q=coffee%20or%20tea"], ["item", item], ["agents", "/agents"], ["activity", "/activity"], ["embeddings", "/settings/embeddings"]]) {
-    await shoot(`${name}-plain`, address, plain);
-  }
+  await weigh({ ...pages, login: "/login" }, context);
   console.log(`✓ ${RESULTS}`);
+}
+
+/** What a first visit of each page takes: requests, bytes over the wire, elements, layout shift (0: nothing jumps). */
+async function weigh(pages, context) {
+  const rows = ["| page | requests | kB, compressed | of it HTML | elements | layout shift |", "|---|---|---|---|---|---|"];
+  const state = await context.storageState();
+  for (const [name, address] of Object.entries(pages)) {
+    const fresh = await browser.newContext({ storageState: state, viewport: { width: 1280, height: 860 } });
+    const page = await fresh.newPage();
+    const wire = await fresh.newCDPSession(page);
+    const types = new Map();
+    const bytes = { all: 0, Document: 0, requests: 0 };
+    await wire.send("Network.enable");
+    wire.on("Network.responseReceived", ({ requestId, type }) => types.set(requestId, type));
+    wire.on("Network.loadingFinished", ({ requestId, encodedDataLength }) => {
+      bytes.requests++;
+      bytes.all += encodedDataLength;
+      if (types.get(requestId) === "Document") bytes.Document += encodedDataLength;
+    });
+    await page.addInitScript(() => {
+      window.shift = 0;
+      const add = (list) => list.getEntries().forEach((entry) => (window.shift += entry.value));
+      new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
+    });
+    await page.goto(server.url + address, { waitUntil: "networkidle" });
+    const [elements, shift] = await page.evaluate(() => [document.querySelectorAll("*").length, window.shift]);
+    const kb = (n) => (n / 1000).toFixed(1);
+    rows.push(`| ${name} | ${bytes.requests} | ${kb(bytes.all)} | ${kb(bytes.Document)} | ${elements} | ${shift.toFixed(3)} |`);
+    await fresh.close();
+  }
+  await writeFile(path.join(RESULTS, "pages.md"), `${rows.join("\n")}\n`);
 }
 
 async function shootForDocs(name, address, context, height) {

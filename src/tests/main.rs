@@ -6,6 +6,7 @@
 
 mod api;
 mod chat;
+mod circles;
 mod consolidation;
 mod data;
 mod documents;
