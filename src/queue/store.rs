@@ -31,7 +31,8 @@ pub async fn push(
     Ok(())
 }
 
-/// As the system role: users with a memory for whom the job was last done before its latest round.
+/// As the system role: users with a memory for whom the job was last done before its latest round, or who were there before
+/// it and never had it.
 pub async fn list_users_due(
     conn: &mut PgConnection,
     job: &str,
