@@ -54,6 +54,8 @@ const TRUSTED_FOR: Duration = Duration::from_millis(500);
 const TRUSTED_FOR_WHAT_IS_BEGUN_AGAIN: Duration = Duration::from_secs(60);
 /// After this, a request fails because the database is busy.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
+/// The same for a command that works for minutes ([`Db::patient`]).
+const ACQUIRE_TIMEOUT_OF_COMMANDS: Duration = Duration::from_secs(60);
 
 /// How long one statement may run, including waiting for locks, before PostgreSQL cancels it (DESIGN §11).
 #[derive(Clone, Copy, Debug)]
@@ -325,6 +327,16 @@ impl Db {
     pub fn with_job_timeout(&self) -> Self {
         Self {
             own_timeout: Some(self.job_timeout),
+            ..self.clone()
+        }
+    }
+
+    /// Waits longer for a connection, for a command whose work would be lost; shares the connections.
+    pub fn patient(&self) -> Self {
+        Self {
+            app: self.app.patient(),
+            tokens: self.tokens.patient(),
+            system: self.system.patient(),
             ..self.clone()
         }
     }

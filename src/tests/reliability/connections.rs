@@ -140,3 +140,23 @@ async fn open_transactions(app: &TestApp) -> i64 {
     .await
     .unwrap()
 }
+
+#[tokio::test]
+async fn a_command_waits_for_a_connection_when_a_request_would_fail() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let patient = app.db.patient();
+    let mut held = Vec::new();
+    for _ in 0..app.db.pools()[0].max {
+        held.push(app.db.as_user(anna.id).await.unwrap());
+    }
+    let waited = patient.as_user(anna.id);
+    let refused = async {
+        let refused = app.db.as_user(anna.id).await;
+        held.clear();
+        refused
+    };
+    let (refused, waited) = tokio::join!(refused, waited);
+    assert!(matches!(refused, Err(sqlx::Error::PoolTimedOut)));
+    assert!(waited.is_ok());
+}
