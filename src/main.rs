@@ -285,18 +285,9 @@ fn main() -> ExitCode {
     match run(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("keepsake: {}", sentence_of(&error));
+            eprintln!("keepsake: {}", keepsake::db::in_words(format!("{error:#}")));
             ExitCode::FAILURE
         }
-    }
-}
-
-/// The pool's own error, which any of ours may pass on, does not say what to do.
-fn sentence_of(error: &anyhow::Error) -> String {
-    let whole = format!("{error:#}");
-    match whole.contains(&sqlx::Error::PoolTimedOut.to_string()) {
-        true => "no database connection became free in time: other processes hold all of PostgreSQL's (max_connections), or it is too busy; try again when less runs".to_owned(),
-        false => whole,
     }
 }
 
@@ -487,19 +478,4 @@ async fn create_token(config: &Config, create: TokenCreate) -> anyhow::Result<()
     database.close().await?;
     println!("{}", made?.reveal());
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use keepsake::evaluation::EvaluationError;
-
-    use super::*;
-
-    #[test]
-    fn no_free_connection_is_told_in_words_of_ours() {
-        let error = EvaluationError::Database(sqlx::Error::PoolTimedOut);
-        let said = sentence_of(&error.into());
-        assert!(said.starts_with("no database connection became free"));
-        assert_eq!(sentence_of(&anyhow::anyhow!("x")), "x");
-    }
 }

@@ -252,6 +252,14 @@ pub fn is_statement_timeout(error: &sqlx::Error) -> bool {
     code.as_deref() == Some("57014")
 }
 
+/// What a command says of an error. The pool's own, which many of ours pass on, does not say what to do.
+pub fn in_words(error: String) -> String {
+    match error.contains(&sqlx::Error::PoolTimedOut.to_string()) {
+        true => "no database connection became free in time: other processes hold all of PostgreSQL's (max_connections), or it is too busy; try again when less runs".to_owned(),
+        false => error,
+    }
+}
+
 /// Whether nothing is lent, or not any more ([`Db::lent_to`]).
 pub fn is_not_lent(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(|said| said.code());

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use keepsake::evaluation::EvaluationError;
 use serde_json::json;
 
 use crate::support::{TestApp, until};
@@ -157,6 +158,11 @@ async fn a_command_waits_for_a_connection_when_a_request_would_fail() {
         refused
     };
     let (refused, waited) = tokio::join!(refused, waited);
-    assert!(matches!(refused, Err(sqlx::Error::PoolTimedOut)));
+    let refused = EvaluationError::Database(refused.map(drop).unwrap_err());
+    let told = keepsake::db::in_words(refused.to_string());
+    assert!(
+        told.starts_with("no database connection became free in time"),
+        "{told}"
+    );
     assert!(waited.is_ok());
 }
