@@ -175,6 +175,15 @@ test("every page is accessible and fits a phone", async (t) => {
   await passes("memory, on another day", "/memory?as_of=2026-03-03");
   await passes("fading", "/settings/fading");
   await passes("background work", "/settings/work");
+  await passes("entities", "/entities");
+  await passes("entity that is not there", "/entities/999999999");
+  await passes("graph", "/graph");
+  await passes("documents", "/documents");
+  await passes("document that is not there", "/documents/999999999");
+  await passes("session that is not there", "/sessions/999999999");
+  await passes("your data", "/data");
+  await passes("a receipt that is not there", "/erased/over");
+  await passes("a team link that is over", "/team/over");
   await passes("404", "/nothing-here");
   await passes("login", async () => {
     await context.clearCookies();

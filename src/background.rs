@@ -1,5 +1,7 @@
 //! `keepsake jobs`: lists background jobs and their runs, and runs one job now.
 
+use std::time::Duration;
+
 use anyhow::{Context, bail};
 use keepsake::accounts::Email;
 use keepsake::config::Config;
@@ -10,6 +12,8 @@ use time::format_description::well_known::Rfc3339;
 use tokio::sync::watch;
 
 const RUNS_SHOWN: i64 = 100;
+/// While another process runs the job.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Prints one line per job: name, schedule, waiting, later, running, failed; tab-separated.
 pub async fn list(config: &Config) -> anyhow::Result<()> {
@@ -59,7 +63,7 @@ pub async fn runs(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs a job until none of its work is due, for one account or for all that have work.
+/// Runs a job until none of its work is due, for one account or for all that have work. Waits for runs in other processes.
 pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Result<()> {
     let job = jobs::find(name).with_context(|| {
         let names: Vec<&str> = jobs::JOBS.iter().map(|job| job.name).collect();
@@ -80,7 +84,28 @@ pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Re
         jobs::ask_for(job, &context, user).await?;
         let (_stop, stopped) = watch::channel(false);
         let runner = Runner::new(context, stopped).of(&[job], user);
-        anyhow::Ok(runner.run_due().await?)
+        let (mut ran, mut told) = (runner.run_due().await?, None);
+        loop {
+            let mut conn = database.db.system_connection().await?;
+            let now = wiring::now();
+            let others = queue::store::count_in_progress(&mut conn, name, user, now).await?;
+            drop(conn);
+            if others.runs == 0 {
+                if told.is_some() {
+                    ran.problem = ran.problem.or(others.problem);
+                }
+                return anyhow::Ok(ran);
+            }
+            if told.as_ref() != Some(&others) {
+                eprintln!(
+                    "{name} runs in another process (rows left: {}); waiting for it. Ctrl-C ends the waiting, not the run",
+                    others.size
+                );
+                told = Some(others);
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+            ran.add(runner.run_due().await?);
+        }
     }
     .await;
     database.close().await?;

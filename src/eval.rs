@@ -36,9 +36,10 @@ pub async fn data_set(
     let data = DataSet::read(open(file)?)?;
     let database = Database::of_command(config).await?;
     let tried = async {
-        let accounts = wiring::accounts(config, &database.db);
-        let search = wiring::search(config, &database.db)?;
-        let context = JobContext::new(search.clone(), wiring::activity(&database.db));
+        let db = database.db.patient();
+        let accounts = wiring::accounts(config, &db);
+        let search = wiring::search(config, &db)?;
+        let context = JobContext::new(search.clone(), wiring::activity(&db));
         let (_stop, stopped) = watch::channel(false);
         let embed = jobs::find(queue::EMBED).context("there is no such job")?;
         let runner = Runner::new(context, stopped).of(&[embed], None);
@@ -178,7 +179,7 @@ pub async fn own(config: &Config, email: &str, as_json: bool) -> anyhow::Result<
     let database = Database::of_command(config).await?;
     let measured = async {
         let user = super::find_user(config, &database, &email).await?;
-        let search = wiring::search(config, &database.db)?;
+        let search = wiring::search(config, &database.db.patient())?;
         let evaluation = Evaluation::new(search);
         let bar = bar()?.with_message("asking");
         let tell = |done: usize, of: usize| {

@@ -285,7 +285,7 @@ fn main() -> ExitCode {
     match run(cli.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("keepsake: {error:#}");
+            eprintln!("keepsake: {}", keepsake::db::in_words(format!("{error:#}")));
             ExitCode::FAILURE
         }
     }

@@ -27,7 +27,7 @@ SHAPES = {
     "KEEPSAKE_SIGNUP": r"first|open|closed",
     "KEEPSAKE_LOG_FORMAT": r"text|json",
     "KEEPSAKE_METRICS_TOKEN": r".{16,}",
-    "KEEPSAKE_SECRET_KEY": r"[0-9a-fA-F]{64}|[A-Za-z0-9+/_-]{43}=?",
+    "KEEPSAKE_SECRET_KEY": r"[0-9a-fA-F]{64}|[A-Za-z0-9+/]{43}=",
     "KEEPSAKE_STOP_GRACE_SECONDS": r"\d|1\d|20",
 }
 

@@ -392,6 +392,78 @@ mod tests {
         assert!(with("KEEPSAKE_LLAMACPP_URL", "http://llamacpp:8080").is_ok());
     }
 
+    /// tools/check_env.py refuses nothing that is accepted here, and what is clearly wrong.
+    #[test]
+    fn the_shapes_of_the_check_before_a_build_are_what_is_accepted() {
+        const SAMPLES: [(&str, &[&str], &[&str]); 9] = [
+            (
+                "KEEPSAKE_LISTEN",
+                &["127.0.0.1:3000", "[::1]:80"],
+                &["localhost", "3000", "127.0.0.1"],
+            ),
+            (
+                "KEEPSAKE_DATABASE_URL",
+                &["postgres://u@h/d", "postgresql://h/d"],
+                &["mysql://x"],
+            ),
+            (
+                "KEEPSAKE_PUBLIC_URL",
+                &["https://m.example.com", "http://127.0.0.1:3000"],
+                &["m.example.com"],
+            ),
+            (
+                "KEEPSAKE_LLAMACPP_URL",
+                &["http://llamacpp:8080"],
+                &["llamacpp:8080"],
+            ),
+            (
+                "KEEPSAKE_SIGNUP",
+                &["first", "open", "closed"],
+                &["maybe", "Open"],
+            ),
+            ("KEEPSAKE_LOG_FORMAT", &["text", "json"], &["xml"]),
+            (
+                "KEEPSAKE_METRICS_TOKEN",
+                &["0123456789abcdef"],
+                &["0123456789abcde"],
+            ),
+            (
+                "KEEPSAKE_SECRET_KEY",
+                &[
+                    "0707070707070707070707070707070707070707070707070707070707070707",
+                    "CAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg=",
+                ],
+                &["hunter2", "CAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg"],
+            ),
+            (
+                "KEEPSAKE_STOP_GRACE_SECONDS",
+                &["0", "9", "10", "20"],
+                &["21", "-1", "2.5"],
+            ),
+        ];
+        let script = include_str!("../../tools/check_env.py");
+        let shapes = script.split_once("SHAPES = {").expect("shapes").1;
+        let shapes = shapes.split_once("\n}").expect("their end").0;
+        let mut named = Vec::new();
+        for line in shapes.lines().filter(|line| !line.trim().is_empty()) {
+            let (name, shape) = line.trim().split_once(": r").expect("a name and a shape");
+            let (name, shape) = (name.trim_matches('"'), shape.trim_matches(['"', ',']));
+            let shape = regex::Regex::new(&format!("^(?:{shape})$")).expect("a shape");
+            let sample = SAMPLES.iter().find(|(of, ..)| *of == name);
+            let (name, accepted, refused) = sample.unwrap_or_else(|| panic!("{name}: no sample"));
+            for (value, is_accepted) in accepted
+                .iter()
+                .map(|value| (value, true))
+                .chain(refused.iter().map(|value| (value, false)))
+            {
+                assert_eq!(with(name, value).is_ok(), is_accepted, "{name}: {value}");
+                assert_eq!(shape.is_match(value), is_accepted, "{name}: {value}");
+            }
+            named.push(*name);
+        }
+        assert_eq!(named, SAMPLES.map(|(name, ..)| name));
+    }
+
     #[test]
     fn a_wrong_value_is_named_with_what_would_be_accepted() {
         let error = with("KEEPSAKE_SIGNUP", "maybe")

@@ -16,7 +16,7 @@ use sqlx_core::transaction::TransactionManager;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
-use super::{ACQUIRE_TIMEOUT, PoolUse, store};
+use super::{ACQUIRE_TIMEOUT, ACQUIRE_TIMEOUT_OF_COMMANDS, PoolUse, store};
 
 /// Connections are closed at this age, because PostgreSQL's memory for each grows.
 const AGE_MAX: Duration = Duration::from_secs(30 * 60);
@@ -34,6 +34,8 @@ type Lent = Object<Connector>;
 pub(super) struct Lender {
     name: &'static str,
     pool: Pool<Connector>,
+    /// How long a connection is waited for.
+    patience: Duration,
     tidied: Arc<Mutex<Instant>>,
 }
 
@@ -65,13 +67,21 @@ impl Lender {
         Self {
             name,
             pool: pool.expect("without time limits of its own a pool needs no runtime"),
+            patience: ACQUIRE_TIMEOUT,
             tidied: Arc::new(Mutex::new(Instant::now())),
+        }
+    }
+
+    pub fn patient(&self) -> Self {
+        Self {
+            patience: ACQUIRE_TIMEOUT_OF_COMMANDS,
+            ..self.clone()
         }
     }
 
     async fn lend(&self) -> Result<Lent, sqlx::Error> {
         self.close_unused();
-        match timeout(ACQUIRE_TIMEOUT, self.pool.get()).await {
+        match timeout(self.patience, self.pool.get()).await {
             Ok(Ok(lent)) => Ok(lent),
             Ok(Err(PoolError::Backend(error))) => Err(error),
             Ok(Err(PoolError::Closed)) => Err(sqlx::Error::PoolClosed),

@@ -54,6 +54,8 @@ const TRUSTED_FOR: Duration = Duration::from_millis(500);
 const TRUSTED_FOR_WHAT_IS_BEGUN_AGAIN: Duration = Duration::from_secs(60);
 /// After this, a request fails because the database is busy.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(3);
+/// The same for a command that works for minutes ([`Db::patient`]).
+const ACQUIRE_TIMEOUT_OF_COMMANDS: Duration = Duration::from_secs(60);
 
 /// How long one statement may run, including waiting for locks, before PostgreSQL cancels it (DESIGN §11).
 #[derive(Clone, Copy, Debug)]
@@ -250,6 +252,14 @@ pub fn is_statement_timeout(error: &sqlx::Error) -> bool {
     code.as_deref() == Some("57014")
 }
 
+/// What a command says of an error. The pool's own, which many of ours pass on, does not say what to do.
+pub fn in_words(error: String) -> String {
+    match error.contains(&sqlx::Error::PoolTimedOut.to_string()) {
+        true => "no database connection became free in time: other processes hold all of PostgreSQL's (max_connections), or it is too busy; try again when less runs".to_owned(),
+        false => error,
+    }
+}
+
 /// Whether nothing is lent, or not any more ([`Db::lent_to`]).
 pub fn is_not_lent(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(|said| said.code());
@@ -325,6 +335,16 @@ impl Db {
     pub fn with_job_timeout(&self) -> Self {
         Self {
             own_timeout: Some(self.job_timeout),
+            ..self.clone()
+        }
+    }
+
+    /// Waits longer for a connection, for a command whose work would be lost; shares the connections.
+    pub fn patient(&self) -> Self {
+        Self {
+            app: self.app.patient(),
+            tokens: self.tokens.patient(),
+            system: self.system.patient(),
             ..self.clone()
         }
     }

@@ -324,7 +324,13 @@ pub async fn ensure(
     let normals = [normal.clone()];
     let known = store::list_named(&mut *conn, user, &normals).await?;
     let exact = known.iter().find(|(_, t, _)| *t == entity_type);
-    let fitting = exact.or_else(|| known.iter().find(|(_, t, _)| t.may_be(entity_type)));
+    let fitting = exact
+        .or_else(|| {
+            known
+                .iter()
+                .find(|(_, t, by_person)| *by_person && t.takes(true, entity_type))
+        })
+        .or_else(|| known.iter().find(|(_, t, _)| t.may_be(entity_type)));
     if let Some((id, known_type, _)) = fitting {
         if *known_type == EntityType::Other && entity_type != EntityType::Other {
             store::learn_type(&mut *conn, user, *id, entity_type).await?;

@@ -164,14 +164,14 @@ pub async fn list_of_ids(
     Ok(rows.into_iter().map(Entity::from).collect())
 }
 
-/// Entities with one of these normalized names, most mentioned first.
+/// Entities with one of these normalized names, most mentioned first, and whether a person has set their name or type.
 pub async fn list_named(
     conn: &mut PgConnection,
     user: UserId,
     normals: &[String],
-) -> Result<Vec<(EntityId, EntityType, String)>, sqlx::Error> {
+) -> Result<Vec<(EntityId, EntityType, bool)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT e.id, e.type, n.normal FROM entity_names n JOIN entities e ON e.user_id = $1 AND e.id = n.entity_id
+        r#"SELECT e.id, e.type, e.by_person FROM entity_names n JOIN entities e ON e.user_id = $1 AND e.id = n.entity_id
            WHERE n.user_id = $1 AND n.normal = ANY ($2) ORDER BY n.mentions DESC, n.id"#,
         user.0,
         normals,
@@ -180,7 +180,7 @@ pub async fn list_named(
     .await?;
     let read = rows.into_iter().map(|row| {
         let entity_type = EntityType::from_column(&row.r#type);
-        (EntityId(row.id), entity_type, row.normal)
+        (EntityId(row.id), entity_type, row.by_person)
     });
     Ok(read.collect())
 }

@@ -168,9 +168,10 @@ impl Importer {
             }
             Ok(Record::NotImported) => {}
             Ok(Record::Theme(theme)) => self.take_theme(&theme).await?,
-            Ok(Record::Agent(name)) => {
+            Ok(Record::Agent(name, created_at)) => {
                 let mut tx = self.db.as_user(self.user).await?;
-                self.agent(&mut tx, Some(&name)).await?;
+                let created_at = created_at.map_or(self.now, |at| at.min(self.now));
+                store::ensure_agent(&mut tx, self.user, &name, created_at).await?;
                 tx.commit().await?;
             }
             Ok(Record::Item(item)) => {

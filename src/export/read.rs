@@ -49,7 +49,7 @@ pub const EVENTS: [&str; 15] = [
 pub enum Record {
     Header,
     Theme(ThemeRecord),
-    Agent(AgentName),
+    Agent(AgentName, Option<OffsetDateTime>),
     Item(Box<ItemRecord>),
     Entity(EntityLine, EntityType),
     Relation(Box<RelationLine>),
@@ -138,6 +138,8 @@ struct RawTheme {
 #[derive(Deserialize)]
 struct RawAgent {
     name: String,
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    created_at: Option<OffsetDateTime>,
 }
 
 #[derive(Deserialize)]
@@ -230,7 +232,9 @@ pub fn parse_line(line: &str) -> Result<Record, Invalid> {
         (None, Some("theme")) => parse(line).and_then(theme).map(Record::Theme),
         (None, Some("agent")) => {
             let agent: RawAgent = parse(line)?;
-            AgentName::parse(&agent.name).map(Record::Agent)
+            let created_at = agent.created_at.map(|at| date("created_at", at));
+            let name = AgentName::parse(&agent.name)?;
+            Ok(Record::Agent(name, created_at.transpose()?))
         }
         (None, Some("item")) => parse(line).and_then(item).map(Box::new).map(Record::Item),
         (None, Some("entity")) => {

@@ -400,7 +400,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    fn add(&mut self, run: Self) {
+    pub fn add(&mut self, run: Self) {
         self.done += run.done;
         self.failed += run.failed;
         self.problem = run.problem.or(self.problem.take());

@@ -31,7 +31,8 @@ pub async fn push(
     Ok(())
 }
 
-/// As the system role: users with a memory for whom the job was last done before its latest round.
+/// As the system role: users with a memory for whom the job was last done before its latest round, or who were there before
+/// it and never had it.
 pub async fn list_users_due(
     conn: &mut PgConnection,
     job: &str,
@@ -316,6 +317,38 @@ pub struct JobCounts {
     pub waiting_since: Option<OffsetDateTime>,
     /// When the first of the delayed rows is due.
     pub next_at: Option<OffsetDateTime>,
+}
+
+/// Runs of a job that are in progress, of one user or of all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InProgress {
+    pub runs: i64,
+    /// About how many rows they have left.
+    pub size: i64,
+    /// Why a run that has ended failed.
+    pub problem: Option<String>,
+}
+
+pub async fn count_in_progress(
+    conn: &mut PgConnection,
+    job: &str,
+    only: Option<UserId>,
+    now: OffsetDateTime,
+) -> Result<InProgress, sqlx::Error> {
+    sqlx::query_as!(
+        InProgress,
+        r#"SELECT count(*) FILTER (WHERE is_running) AS "runs!",
+                  coalesce(sum(size) FILTER (WHERE is_running), 0)::bigint AS "size!",
+                  max(problem) FILTER (WHERE NOT is_running) AS problem
+           FROM (SELECT size, problem, coalesce(lease_until BETWEEN $3 AND $4, false) AS is_running
+                 FROM job_queue WHERE job = $1 AND ($2::bigint IS NULL OR user_id = $2)) q"#,
+        job,
+        only.map(|user| user.0),
+        now,
+        now + LEASE,
+    )
+    .fetch_one(conn)
+    .await
 }
 
 /// Omits jobs without a row.

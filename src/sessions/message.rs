@@ -35,6 +35,18 @@ impl SessionName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Programs drop `.` and `..` from an address, so that a session of this name could not be opened.
+    pub(super) fn check_new(&self) -> Result<(), Invalid> {
+        match self.0.as_str() {
+            "." | ".." => Err(Invalid::new(
+                "external_id",
+                "invalid_id",
+                "`external_id` cannot be `.` or `..`, which programs drop from an address; nothing was added: give another id.",
+            )),
+            _ => Ok(()),
+        }
+    }
 }
 
 fn check_external_id(field: &str, text: &str) -> Result<(), Invalid> {

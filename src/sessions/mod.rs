@@ -142,6 +142,7 @@ async fn hold_or_make(
     if let Some(held) = store::hold(conn, user, agent, name).await? {
         return Ok(held);
     }
+    name.check_new()?;
     if !store::has_room_for_session(conn, user).await? {
         return Err(SessionError::Invalid(Invalid::new(
             "external_id",

@@ -11,45 +11,57 @@ use crate::support::TestApp;
 
 /// Whole on every node, since tenants' tables refer to them; as docs/scaling.md has them.
 const REFERENCE: [(&str, &str); 2] = [
-    ("operators", "users refer to them"),
+    ("operators", "the foreign key of `users` refers to it"),
     (
         "users",
-        "an address, and an operator's id, are unique among all users: no part of them could tell",
+        "the e-mail address and the operator's external id are unique over all users, which one shard cannot check",
     ),
 ];
 
 /// On the coordinator alone, and why.
 const LOCAL: [(&str, &str); 16] = [
-    ("_sqlx_migrations", "which migrations were applied"),
-    ("account_tables", "which tables an erasure goes through"),
+    ("_sqlx_migrations", "the list of applied migrations"),
+    (
+        "account_tables",
+        "the list of tables that an erasure deletes from",
+    ),
     (
         "admin_events",
-        "of no one user; goes on when a user is gone",
+        "belongs to no user, and is kept when a user is erased",
     ),
-    ("allowed_endpoints", "an admin's, for everybody"),
+    ("allowed_endpoints", "set by an admin for all users"),
     (
         "erasure_receipts",
-        "outlives its user, and is found by a number of its own",
+        "is kept when its user is erased, and is found by its own id",
     ),
     (
         "invitations",
-        "found by the hash of a link, before there is a user",
+        "found by the hash of the link, before the user exists",
     ),
-    ("service_tokens", "of operators; found by their hash alone"),
-    ("system_chat_provider", "an admin's, for everybody"),
-    ("system_providers", "an admin's, for everybody"),
-    ("job_queue", "claimed over all users in one statement"),
-    ("job_runs", "written beside the queue, read over all users"),
-    ("job_settings", "an admin's, for everybody"),
-    ("system_settings", "an admin's, for everybody"),
+    (
+        "service_tokens",
+        "belongs to an operator, and is found by the token's hash",
+    ),
+    ("system_chat_provider", "set by an admin for all users"),
+    ("system_providers", "set by an admin for all users"),
+    ("job_queue", "one statement claims the rows of all users"),
+    (
+        "job_runs",
+        "written in the queue's transaction, and read for all users together",
+    ),
+    ("job_settings", "set by an admin for all users"),
+    ("system_settings", "set by an admin for all users"),
     (
         "team_invitations",
-        "found by the hash of a link, by whoever has it",
+        "found by the hash of the link, by any user who has it",
     ),
-    ("team_members", "of two users, and found from both sides"),
+    (
+        "team_members",
+        "belongs to two users, and is read by either",
+    ),
     (
         "web_sessions",
-        "found by the hash of a cookie, before the user is known",
+        "found by the hash of the cookie, before the user is known",
     ),
 ];
 

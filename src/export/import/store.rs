@@ -48,7 +48,7 @@ pub async fn ensure_agent(
     conn: &mut PgConnection,
     user: UserId,
     name: &AgentName,
-    now: OffsetDateTime,
+    created_at: OffsetDateTime,
 ) -> Result<Option<i64>, sqlx::Error> {
     let find = sqlx::query_scalar!(
         "SELECT id FROM agents WHERE user_id = $1 AND name = $2",
@@ -65,7 +65,7 @@ pub async fn ensure_agent(
          RETURNING id",
         user.0,
         name.as_str(),
-        now,
+        created_at,
         AGENTS_PER_USER_MAX,
     )
     .fetch_optional(conn)

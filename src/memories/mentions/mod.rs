@@ -72,9 +72,19 @@ impl EntityType {
         Self::parse(text).unwrap_or(Self::Other)
     }
 
-    /// Whether both can be one entity: `Other` is compatible with any type.
+    /// Whether both can be one entity: `Other` fits any type, and texts call the same thing a project, an organization and a
+    /// product.
     pub fn may_be(self, other: Self) -> bool {
-        self == other || self == Self::Other || other == Self::Other
+        let is_thing = |t| matches!(t, Self::Project | Self::Organization | Self::Product);
+        self == other
+            || self == Self::Other
+            || other == Self::Other
+            || is_thing(self) && is_thing(other)
+    }
+
+    /// Whether a name found with type `found` is that of an entity of this type. A type that a person has set stays.
+    pub fn takes(self, is_by_person: bool, found: Self) -> bool {
+        self.may_be(found) || is_by_person && !matches!(found, Self::Date | Self::Email | Self::Url)
     }
 }
 
@@ -233,16 +243,19 @@ fn distinct(named: &[Named]) -> Vec<(&Named, String)> {
         .collect()
 }
 
-/// The best entity with this name: of the same type, then the most mentioned.
+/// The best entity with this name: of the same type, then with a type that a person has set, then the most mentioned.
 fn best<'a>(
     names: &[&'a store::KnownName],
     entity_type: EntityType,
 ) -> Option<&'a store::KnownName> {
-    let fitting = names.iter().filter(|n| n.entity_type.may_be(entity_type));
+    let fitting = names
+        .iter()
+        .filter(|n| n.entity_type.takes(n.is_by_person, entity_type));
     fitting
         .max_by_key(|n| {
             (
                 n.entity_type == entity_type,
+                n.is_by_person,
                 n.mentions,
                 std::cmp::Reverse(n.id),
             )

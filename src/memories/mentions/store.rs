@@ -13,6 +13,8 @@ pub struct KnownName {
     pub entity_id: i64,
     pub normal: String,
     pub entity_type: EntityType,
+    /// A person has set its entity's name or type.
+    pub is_by_person: bool,
     pub mentions: i64,
 }
 
@@ -30,7 +32,8 @@ pub async fn find_names(
 ) -> Result<Option<Known>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT coalesce(s.by_rules, true) AS "by_rules!", coalesce(s.is_full, false) AS "is_full!",
-                  n.id AS "id?", n.entity_id AS "entity_id?", n.normal AS "normal?", n.mentions AS "mentions?", e.type AS "type?"
+                  n.id AS "id?", n.entity_id AS "entity_id?", n.normal AS "normal?", n.mentions AS "mentions?", e.type AS "type?",
+                  e.by_person AS "is_by_person?"
            FROM (SELECT $1::bigint AS user_id) u
            LEFT JOIN entity_settings s ON s.user_id = u.user_id
            LEFT JOIN entity_names n ON n.user_id = $1 AND n.normal = ANY ($2)
@@ -51,6 +54,7 @@ pub async fn find_names(
             entity_id: row.entity_id?,
             normal: row.normal?,
             entity_type: EntityType::from_column(&row.r#type?),
+            is_by_person: row.is_by_person?,
             mentions: row.mentions?,
         })
     });

@@ -1,7 +1,7 @@
 use keepsake::accounts::{AgentName, Scope, TokenWish, ToolProfile};
 use serde_json::{Value, json};
 
-use crate::support::{TestApp, problem};
+use crate::support::{TestApp, TestUser, problem};
 
 #[tokio::test]
 async fn the_five_core_tools_are_listed_with_their_schemas() {
@@ -257,4 +257,81 @@ async fn an_agent_of_one_tool_saves_searches_lists_and_forgets_with_it() {
         403
     );
     reader.call("memory", json!({ "action": "list" })).await;
+}
+
+/// The names of the tools in this list; `None`: of all tools.
+async fn names(app: &TestApp, user: &TestUser, list: Option<ToolProfile>) -> Vec<String> {
+    let Some(profile) = list else {
+        let document = user.get("/api/v1/openapi.json").await;
+        let document: Value = document.json().await.unwrap();
+        let paths = document["paths"].as_object().unwrap().keys();
+        let names = paths.filter_map(|path| path.strip_prefix("/api/v1/tools/"));
+        return names.map(str::to_owned).collect();
+    };
+    let wish = TokenWish {
+        scopes: Scope::ALL.into(),
+        lifetime: None,
+        profile: Some(profile),
+    };
+    let name = AgentName::parse(profile.as_str()).unwrap();
+    let token = app.accounts.create_token_by_name(user.id, &name, &wish);
+    let user = user.with_token(&token.await.unwrap().reveal());
+    let listed: Value = user.get("/api/v1/tools").await.json().await.unwrap();
+    let tools = listed["tools"].as_array().unwrap();
+    let names = tools.iter().map(|tool| tool["name"].as_str().unwrap());
+    names.map(str::to_owned).collect()
+}
+
+/// "Tools: all (2). Core, and forget, list themes."
+#[tokio::test]
+async fn the_page_says_which_tools_are_in_each_list() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let page = std::fs::read_to_string("app/src/components/tool_choice.rs").unwrap();
+    let in_words = |names: &[String]| {
+        let words = names
+            .iter()
+            .map(|name| name.trim_start_matches("memory_").replace('_', " "));
+        words.collect::<Vec<_>>().join(", ")
+    };
+    let core = names(&app, &anna, Some(ToolProfile::Core)).await;
+    let full = names(&app, &anna, Some(ToolProfile::Full)).await;
+    assert_eq!(full[..core.len()], core);
+    let first = in_words(&core[..1]);
+    let of_core = in_words(&core).replacen(&first, &(first[..1].to_uppercase() + &first[1..]), 1);
+    for told in [
+        format!("\"Tools: core ({}). {of_core}.\"", core.len()),
+        format!(
+            "\"Tools: all ({}). Core, and {}.\"",
+            full.len(),
+            in_words(&full[core.len()..])
+        ),
+        format!(
+            "\"Tools: one ({}).",
+            names(&app, &anna, Some(ToolProfile::Single)).await.concat()
+        ),
+    ] {
+        assert!(page.contains(&told), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn what_lists_the_tools_lists_all_of_them() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let all = names(&app, &anna, None).await;
+    assert!(all.len() > 13, "{all:?}");
+    for (file, quote) in [
+        ("app/src/components/call.rs", '"'),
+        ("README.md", '`'),
+        ("docs/tools.md", '`'),
+    ] {
+        let text = std::fs::read_to_string(file).unwrap();
+        for name in &all {
+            assert!(
+                text.contains(&format!("{quote}{name}{quote}")),
+                "{file}: {name}"
+            );
+        }
+    }
 }

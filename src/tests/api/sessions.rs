@@ -8,6 +8,8 @@ use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 use time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::support::{TestApp, TestUser, problem};
 
@@ -671,4 +673,58 @@ async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
 
 async fn read_extraction(user: &TestUser) -> Value {
     read(user, "chat").await["extraction"].clone()
+}
+
+/// Sends the path as it is: HTTP clients drop dots from an address, escaped ones too.
+async fn raw(app: &TestApp, user: &TestUser, (method, path): (&str, &str), body: &Value) -> String {
+    let host = app.base.strip_prefix("http://").unwrap();
+    let mut socket = TcpStream::connect(host).await.unwrap();
+    let body = body.to_string();
+    let request = format!(
+        "{method} /api/v1/sessions/{path} HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {}\r\nconnection: close\r\n\
+         content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+        user.token,
+        body.len()
+    );
+    socket.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    socket.read_to_string(&mut answer).await.unwrap();
+    answer
+}
+
+#[tokio::test]
+async fn a_session_is_not_named_by_dots_which_addresses_lose_and_an_old_one_can_be_reached() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let body = json!({ "messages": [said("1", "user", "hello")] });
+    for name in [".", "..", "%2E", "%2e%2E"] {
+        let refused = raw(&app, &anna, ("POST", &format!("{name}/messages")), &body).await;
+        assert!(refused.starts_with("HTTP/1.1 422"), "{name}: {refused}");
+        assert!(
+            refused.contains("cannot be `.` or `..`"),
+            "{name}: {refused}"
+        );
+    }
+    add(&anna, "...", body["messages"].clone()).await;
+    // As an earlier version wrote it.
+    sqlx::query("UPDATE sessions SET external_id = '..'")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    for (method, path) in [
+        ("POST", "../messages"),
+        ("GET", ".."),
+        ("POST", "../complete"),
+    ] {
+        let body = if path == "../messages" {
+            body.clone()
+        } else {
+            json!({})
+        };
+        let answer = raw(&app, &anna, (method, path), &body).await;
+        assert!(
+            answer.starts_with("HTTP/1.1 200"),
+            "{method} {path}: {answer}"
+        );
+    }
 }

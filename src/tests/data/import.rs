@@ -265,3 +265,33 @@ async fn every_event_of_a_history_is_taken_in() {
         );
     }
 }
+
+#[tokio::test]
+async fn an_agent_keeps_the_date_of_the_file_and_one_that_is_here_its_own() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let here = records(&export(&app, &anna).await, "agent");
+    let agent = |name: &str, date: &str| {
+        format!(r#"{{"record":"agent","name":"{name}","created_at":"{date}"}}"#)
+    };
+    let file = [
+        r#"{"keepsake_export":1}"#.to_owned(),
+        agent("agent", "2024-01-01T10:00:00Z"),
+        agent("old", "2024-01-01T10:00:00Z"),
+        agent("ahead", "2999-01-01T10:00:00Z"),
+        r#"{"record":"agent","name":"undated"}"#.to_owned(),
+    ];
+    assert_eq!(
+        import(&app, &anna, &file.join("\n")).await.failed,
+        1,
+        "no last line"
+    );
+    let agents = records(&export(&app, &anna).await, "agent");
+    assert_eq!(agents[0], here[0]);
+    let dates: Vec<&str> = agents[1..]
+        .iter()
+        .map(|agent| &agent["created_at"].as_str().unwrap()[..4])
+        .collect();
+    let now = app.embeddings.now().year().to_string();
+    assert_eq!(dates, ["2024", &now, &now]);
+}

@@ -211,3 +211,51 @@ async fn names_of_the_user_are_taken_in() {
         id_of(&app, &anna, "me").await
     );
 }
+
+#[tokio::test]
+async fn a_known_name_that_is_found_with_another_type_stays_one_entity_of_its_type() {
+    use EntityType::{Location, Organization, Person, Product, Project};
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let now = app.embeddings.now();
+    let ensure = async |name, entity_type| {
+        let mut tx = app.db.as_writer(anna.id).await.unwrap();
+        let id = keepsake::entities::ensure(&mut tx, anna.id, name, entity_type, now).await;
+        tx.commit().await.unwrap();
+        id.unwrap().unwrap()
+    };
+    let type_of = async |id| {
+        let profile = profile(&app.db, anna.id, id, 5, now).await.unwrap();
+        profile.entity.entity_type
+    };
+    // A project, an organization and a product of one name are one.
+    let atlas = ensure("Atlas", Project).await;
+    for found in [Product, Organization] {
+        assert_eq!(ensure("Atlas", found).await, atlas);
+    }
+    assert_eq!(type_of(atlas).await, Project);
+    // A person and a place are not,
+    let florence = ensure("Florence", Person).await;
+    assert_ne!(ensure("Florence", Location).await, florence);
+    // unless a person has said what it is.
+    let georgia = ensure("Georgia", Person).await;
+    decide::rename(&app.db, anna.id, georgia, "Georgia", Organization, now)
+        .await
+        .unwrap();
+    assert_eq!(ensure("Georgia", Location).await, georgia);
+    // The same where a text names it.
+    anna.add("Anna Lindqvist moved to Bergen.").await;
+    let bergen = id_of(&app, &anna, "Bergen").await;
+    assert_eq!(type_of(bergen).await, Location);
+    decide::rename(&app.db, anna.id, bergen, "Bergen", Product, now)
+        .await
+        .unwrap();
+    anna.add("Quentin Okonkwo lives in Bergen.").await;
+    upkeep(&app).await;
+    let told = told(&anna, "Bergen").await;
+    assert_eq!(
+        (&told["id"], &told["type"], &told["mentions"]),
+        (&bergen.0.into(), &"product".into(), &2.into()),
+        "{told}"
+    );
+}

@@ -1,10 +1,16 @@
 //! Admin › Jobs: how the work stands is seen without a word of it; each button does what it says,
 //! and leaves an admin event.
 
+use std::io::{BufRead, BufReader};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
 use keepsake::queue::{self, SERVER};
 use reqwest::StatusCode;
 
-use crate::support::{Browser, Provider, TestApp, TestUser};
+use super::beside;
+use crate::server::Home;
+use crate::support::{Browser, PATIENCE, Provider, TestApp, TestUser};
 
 const PATH: &str = "/admin/jobs";
 
@@ -300,4 +306,69 @@ async fn for_members_and_strangers_there_is_no_such_page_or_form() {
     assert!(!page.contains("Clean-up"), "{page}");
     let mut conn = app.superuser().await;
     assert_eq!(queue::store::list_paused(&mut conn).await.unwrap(), []);
+}
+
+#[tokio::test]
+async fn a_command_waits_for_a_run_in_another_process_and_says_so() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut conn = app.superuser().await;
+    for (ended, said) in [
+        ("problem = NULL", "embed\t0 done\t0 failed\n"),
+        ("problem = 'the key was rejected', run_at = NULL", ""),
+    ] {
+        let home = Home::new();
+        let mut command = beside(
+            &app,
+            &home,
+            &["jobs", "run", "embed", "--email", &anna.email],
+        );
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let errors = BufReader::new(child.stderr.take().unwrap());
+        let (send, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || errors.lines().try_for_each(|line| send.send(line.unwrap())));
+        let began = Instant::now();
+        let mut lines = Vec::new();
+        while !lines
+            .iter()
+            .any(|line: &String| line.contains("runs in another process (rows left: 7)"))
+        {
+            assert!(began.elapsed() < PATIENCE, "{lines:?}");
+            sqlx::query(
+                "INSERT INTO job_queue (user_id, job, run_at, waiting_since, size, lease, lease_until)
+                 VALUES ($1, 'embed', now(), now(), 7, 1, now() + interval '14 seconds')
+                 ON CONFLICT (user_id, job) DO UPDATE SET size = 7, lease = 1, lease_until = now() + interval '14 seconds'",
+            )
+            .bind(anna.id.0)
+            .execute(&mut conn)
+            .await
+            .unwrap();
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            lines.extend(told.try_iter());
+        }
+        assert_eq!(child.try_wait().unwrap(), None, "it waits");
+        let end =
+            format!("UPDATE job_queue SET lease = NULL, lease_until = NULL, attempts = 1, {ended}");
+        sqlx::query(sqlx::AssertSqlSafe(end))
+            .execute(&mut conn)
+            .await
+            .unwrap();
+        let done = child.wait_with_output().unwrap();
+        lines.extend(told.iter());
+        let waiting = lines.iter().filter(|line| line.contains("waiting for it"));
+        assert_eq!(waiting.count(), 1, "{lines:?}");
+        let failed = lines
+            .iter()
+            .any(|line| line.contains("embed failed: the key was rejected"));
+        assert_eq!(
+            (done.status.success(), failed),
+            (!said.is_empty(), said.is_empty()),
+            "{lines:?}"
+        );
+        assert!(String::from_utf8_lossy(&done.stdout).contains(said));
+    }
 }

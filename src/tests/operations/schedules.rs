@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime, Time};
 
 use super::beside;
+use crate::data::import;
 use crate::server::Home;
 use crate::support::{Browser, TestApp, TestUser};
 
@@ -305,4 +306,30 @@ async fn a_name_that_the_program_does_not_know_counts_as_utc() {
     app.clock.advance(Duration::minutes(5));
     assert_eq!(app.run_job("complete").await, 1);
     assert_eq!(why(&anna, "s").await.as_deref(), Some("nightly"));
+}
+
+#[tokio::test]
+async fn a_new_accounts_first_night_is_the_first_one_after_it_was_created() {
+    let app = TestApp::start().await;
+    go_to(&app, 4, Duration::minutes(10));
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    anna.add("Anna keeps bees.").await;
+    // What is imported has a history from before the account.
+    let old = r#"{"record":"item","type":"fact","content":"Ben bakes.","created_at":"2024-01-01T10:00:00Z",
+                  "events":[{"event":"added","at":"2024-01-01T10:00:00Z"}]}"#;
+    let file = format!("{{\"keepsake_export\":1}}\n{}\n", old.replace('\n', " "));
+    assert_eq!(import(&app, &ben, &file).await.added, 1);
+    let rounds = async || -> Vec<(i64, String)> {
+        for job in ["enrich", "fade", "reflect"] {
+            app.run_job(job).await;
+        }
+        sqlx::query_as("SELECT user_id, job FROM job_rounds WHERE job <> 'reflect' ORDER BY 1, 2")
+            .fetch_all(&mut app.superuser().await)
+            .await
+            .unwrap()
+    };
+    assert_eq!(rounds().await, []);
+    go_to(&app, 4, Duration::ZERO);
+    let each = |user: &TestUser| ["enrich", "fade"].map(|job| (user.id.0, job.to_owned()));
+    assert_eq!(rounds().await, [each(&anna), each(&ben)].concat());
 }

@@ -1,6 +1,7 @@
 use keepsake::config::SignUp;
 use reqwest::StatusCode;
 
+use super::every_route::plain_pages;
 use crate::support::{Browser, PASSWORD, TestApp, problem};
 
 fn location(response: &reqwest::Response) -> &str {
@@ -368,19 +369,8 @@ async fn every_answer_carries_the_security_headers() {
     let anna = app.user("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
-    for path in [
-        "/memory",
-        "/agents",
-        "/account",
-        "/dreams",
-        "/learned",
-        "/timeline",
-        "/settings/fading",
-        "/settings/work",
-        "/nowhere",
-        "/livez",
-        "/api/v1/tools",
-    ] {
+    let others = ["/nowhere", "/livez", "/api/v1/tools"].map(str::to_owned);
+    for path in plain_pages().chain(others) {
         let response = browser
             .client
             .get(format!("{}{path}", app.base))

@@ -11,15 +11,17 @@ use sqlx::AssertSqlSafe;
 use crate::support::{Browser, TestApp, TestUser, problem};
 
 #[derive(Debug)]
-pub(super) struct Route {
+pub struct Route {
     /// The function of the table: who calls.
     pub caller: String,
     pub path: String,
     pub methods: Vec<&'static str>,
+    /// Its GET renders a page.
+    pub is_page: bool,
 }
 
 /// The routes of `src/web/routes.rs`.
-pub(super) fn routes() -> Vec<Route> {
+pub fn routes() -> Vec<Route> {
     let text = std::fs::read_to_string("src/web/routes.rs").unwrap();
     let mut routes = Vec::new();
     for function in text.split("\nfn ").skip(1) {
@@ -44,11 +46,39 @@ pub(super) fn routes() -> Vec<Route> {
                 caller: caller.to_owned(),
                 path: path.to_owned(),
                 methods,
+                is_page: handlers.contains("get(pages::"),
             });
         }
     }
     assert!(routes.len() >= 30, "{routes:?}");
     routes
+}
+
+/// The pages that have no parameter in their path.
+pub fn plain_pages() -> impl Iterator<Item = String> {
+    let pages = routes().into_iter().filter(|r| r.is_page);
+    pages.map(|r| r.path).filter(|path| !path.contains('{'))
+}
+
+impl Route {
+    /// Whether a path, without its query, is of this route. What stands in braces fits anything.
+    fn fits(&self, path: &str) -> bool {
+        let (own, parts) = (self.path.split('/'), path.split('/'));
+        own.clone().count() == parts.clone().count()
+            && own
+                .zip(parts)
+                .all(|(own, part)| own == part || own.starts_with('{') || part.contains('{'))
+    }
+}
+
+/// The paths that stand in a file between these quotes, without their queries.
+fn paths_in(file: &str, quotes: &[char]) -> Vec<String> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let quoted = text.split(quotes).filter(|part| part.starts_with('/'));
+    let paths = quoted.map(|path| path.split(['?', '#']).next().unwrap().to_owned());
+    paths
+        .filter(|path| !path.contains([' ', '\n', '\\']))
+        .collect()
 }
 
 fn up_to_its_bracket(text: &str) -> &str {
@@ -380,4 +410,32 @@ async fn every_answer_of_every_route_carries_the_security_headers() {
     nonces.sort();
     nonces.dedup();
     assert_eq!(nonces.len(), pages, "each page has a nonce of its own");
+}
+
+#[test]
+fn the_browser_sees_every_page_and_each_of_its_paths_is_one() {
+    const NOWHERE: &str = "/nothing-here";
+    let pages: Vec<Route> = routes().into_iter().filter(|r| r.is_page).collect();
+    let seen = paths_in("end2end/pages.spec.mjs", &['"', '`']);
+    for page in &pages {
+        let is_seen = seen.iter().any(|path| page.fits(path));
+        assert!(is_seen, "{} is not in end2end/pages.spec.mjs", page.path);
+    }
+    for path in seen.iter().filter(|path| *path != NOWHERE) {
+        assert!(
+            pages.iter().any(|page| page.fits(path)),
+            "{path} is no page"
+        );
+    }
+}
+
+#[test]
+fn each_form_of_the_hostile_texts_is_posted_to_a_route() {
+    let forms: Vec<Route> = routes()
+        .into_iter()
+        .filter(|r| r.methods.contains(&"post"))
+        .collect();
+    for (path, _) in super::payloads::FORMS {
+        assert!(forms.iter().any(|form| form.fits(path)), "{path}");
+    }
 }

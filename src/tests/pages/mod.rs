@@ -8,7 +8,7 @@ mod docs;
 mod documents;
 mod embeddings;
 mod entities;
-mod every_route;
+pub mod every_route;
 pub mod held_body;
 mod memory;
 mod memory_switch;

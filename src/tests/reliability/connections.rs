@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use keepsake::evaluation::EvaluationError;
 use serde_json::json;
 
 use crate::support::{TestApp, until};
@@ -139,4 +140,29 @@ async fn open_transactions(app: &TestApp) -> i64 {
     .fetch_one(&mut app.superuser().await)
     .await
     .unwrap()
+}
+
+#[tokio::test]
+async fn a_command_waits_for_a_connection_when_a_request_would_fail() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let patient = app.db.patient();
+    let mut held = Vec::new();
+    for _ in 0..app.db.pools()[0].max {
+        held.push(app.db.as_user(anna.id).await.unwrap());
+    }
+    let waited = patient.as_user(anna.id);
+    let refused = async {
+        let refused = app.db.as_user(anna.id).await;
+        held.clear();
+        refused
+    };
+    let (refused, waited) = tokio::join!(refused, waited);
+    let refused = EvaluationError::Database(refused.map(drop).unwrap_err());
+    let told = keepsake::db::in_words(refused.to_string());
+    assert!(
+        told.starts_with("no database connection became free in time"),
+        "{told}"
+    );
+    assert!(waited.is_ok());
 }

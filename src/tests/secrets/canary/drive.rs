@@ -8,6 +8,7 @@ use super::{
     CUSTOMER, EMAIL, KEPT_QUERY, KEY, NEW_PASSWORD, OTHER_KEY, PASSWORD, QUERY, SESSION, TAG, TEXT,
     THEME,
 };
+use crate::pages::every_route::plain_pages;
 
 /// Everything that can be done. Returns an invitation's token, where there are invitations.
 pub(super) async fn drive(all: &Everything, endpoint: &str) -> Option<String> {
@@ -410,21 +411,11 @@ async fn pages(all: &Everything, item: &Value) {
         format!("/pkg/{TEXT}"),
         format!("/api/v1/{TEXT}?{QUERY}"),
         format!("/.well-known/{TEXT}"),
-        "/memory".into(),
-        "/agents".into(),
-        "/activity".into(),
-        "/account".into(),
-        "/dreams".into(),
-        "/learned".into(),
-        "/timeline".into(),
-        "/settings/fading".into(),
-        "/settings/work".into(),
-        "/admin".into(),
-        "/admin/jobs".into(),
-        "/settings/embeddings".into(),
-        "/settings/chat".into(),
         "/data/export".into(),
-    ] {
+    ]
+    .into_iter()
+    .chain(plain_pages())
+    {
         let (status, page) = all.page(&path).await;
         for secret in [KEY, OTHER_KEY, PASSWORD] {
             assert!(!holds(&page, secret), "{secret} at {path} ({status})");
