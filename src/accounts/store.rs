@@ -93,17 +93,14 @@ pub async fn find_credentials(
     conn: &mut PgConnection,
     email: &Email,
 ) -> Result<Option<Credentials>, sqlx::Error> {
-    let row = sqlx::query!(
-        r#"SELECT id, password_hash AS "password_hash!" FROM users
+    sqlx::query_as!(
+        Credentials,
+        r#"SELECT id AS user_id, password_hash AS "password_hash!" FROM users
            WHERE email = $1 AND disabled_at IS NULL"#,
         email.as_str(),
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(row.map(|row| Credentials {
-        user_id: UserId(row.id),
-        password_hash: row.password_hash,
-    }))
+    .await
 }
 
 /// Whether or not it may sign in.

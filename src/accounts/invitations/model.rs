@@ -44,7 +44,7 @@ pub struct OpenInvitation {
 /// A reset link that is still valid.
 #[derive(Clone, Debug)]
 pub struct OpenReset {
-    pub user: UserId,
+    pub user_id: UserId,
     pub email: String,
     pub expires_at: OffsetDateTime,
 }

@@ -194,8 +194,9 @@ pub async fn find_open_reset(
     token_hash: &[u8],
     now: OffsetDateTime,
 ) -> Result<Option<OpenReset>, sqlx::Error> {
-    let row = sqlx::query!(
-        r#"SELECT u.id, u.email AS "email!", i.expires_at
+    sqlx::query_as!(
+        OpenReset,
+        r#"SELECT u.id AS user_id, u.email AS "email!", i.expires_at
            FROM invitations i JOIN users u ON u.id = i.resets
            WHERE i.token_hash = $1
              AND i.used_at IS NULL AND i.revoked_at IS NULL AND i.expires_at > $2"#,
@@ -203,12 +204,7 @@ pub async fn find_open_reset(
         now,
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(row.map(|row| OpenReset {
-        user: UserId(row.id),
-        email: row.email,
-        expires_at: row.expires_at,
-    }))
+    .await
 }
 
 /// The user whose password may be set; `None` if the link was used concurrently, or has ended meanwhile.

@@ -58,12 +58,13 @@ impl Accounts {
         }
         let others = store::count_other_admins(&mut tx, user).await?;
         subject.check(by, action, others)?;
-        match action {
-            AdminAction::Disable => store::set_disabled(&mut tx, user, Some(now), now).await?,
-            AdminAction::Enable => store::set_disabled(&mut tx, user, None, now).await?,
-            AdminAction::Promote => store::set_role(&mut tx, user, Role::Admin, now).await?,
-            _ => store::set_role(&mut tx, user, Role::Member, now).await?,
-        }
+        let (role, disabled) = match action {
+            AdminAction::Disable => (subject.role, true),
+            AdminAction::Enable => (subject.role, false),
+            AdminAction::Promote => (Role::Admin, subject.disabled),
+            _ => (Role::Member, subject.disabled),
+        };
+        store::update(&mut tx, user, role, disabled, now).await?;
         if action == AdminAction::Disable {
             accounts_store::delete_web_sessions_of(&mut tx, user).await?;
         }

@@ -70,33 +70,19 @@ pub async fn count_other_admins(conn: &mut PgConnection, user: UserId) -> Result
     .await
 }
 
-pub async fn set_disabled(
-    conn: &mut PgConnection,
-    user: UserId,
-    at: Option<OffsetDateTime>,
-    now: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE users SET disabled_at = $2, updated_at = $3 WHERE id = $1",
-        user.0,
-        at,
-        now,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
-pub async fn set_role(
+pub async fn update(
     conn: &mut PgConnection,
     user: UserId,
     role: Role,
+    disabled: bool,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "UPDATE users SET role = $2, updated_at = $3 WHERE id = $1",
+        "UPDATE users SET role = $2, disabled_at = CASE WHEN $3 THEN coalesce(disabled_at, $4) END, updated_at = $4
+         WHERE id = $1",
         user.0,
         role.as_str(),
+        disabled,
         now,
     )
     .execute(conn)

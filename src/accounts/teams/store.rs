@@ -187,17 +187,14 @@ pub async fn find_invitation(
     hash: &[u8],
     now: OffsetDateTime,
 ) -> Result<Option<InvitationSender>, sqlx::Error> {
-    let row = sqlx::query!(
+    sqlx::query_as!(
+        InvitationSender,
         r#"SELECT agent AS "agent!", person FROM find_invitation($1, $2)"#,
         hash,
         now
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(row.map(|row| InvitationSender {
-        agent: row.agent,
-        person: row.person,
-    }))
+    .await
 }
 
 pub async fn join(

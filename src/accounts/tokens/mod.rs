@@ -117,7 +117,10 @@ impl Accounts {
             )
             .into());
         }
-        if store::count(conn, holder).await? >= TOKENS_PER_HOLDER_MAX {
+        let token = Token::generate()?;
+        let now = self.clock.now();
+        let expires_at = wish.lifetime.map(|lifetime| now + lifetime);
+        if !store::insert(conn, holder, &token, &wish.scopes, expires_at, now).await? {
             let field = match holder {
                 TokenHolder::Agent(..) => "agent",
                 TokenHolder::Operator(_) => "operator",
@@ -127,10 +130,6 @@ impl Accounts {
             );
             return Err(Invalid::new(field, "too_many", sentence).into());
         }
-        let token = Token::generate()?;
-        let now = self.clock.now();
-        let expires_at = wish.lifetime.map(|lifetime| now + lifetime);
-        store::insert(conn, holder, &token, &wish.scopes, expires_at, now).await?;
         if let Some(profile) = wish.profile {
             store::set_profile(conn, holder, profile).await?;
         }

@@ -11,8 +11,8 @@ use super::model::{
 };
 use super::secret::Token;
 use crate::accounts::model::{
-    AgentId, ExternalId, LentMemory, OperatorId, Scopes, TokenId, TokenRecord, ToolProfile, UserId,
-    Viewer,
+    AgentId, ExternalId, LentMemory, OperatorId, Scopes, TOKENS_PER_HOLDER_MAX, TokenId,
+    TokenRecord, ToolProfile, UserId, Viewer,
 };
 use crate::db::actor::Actor;
 
@@ -228,31 +228,7 @@ pub async fn set_profile(
     Ok(update.execute(conn).await?.rows_affected() == 1)
 }
 
-/// Not revoked.
-pub async fn count(conn: &mut PgConnection, holder: TokenHolder) -> Result<i64, sqlx::Error> {
-    match holder {
-        TokenHolder::Agent(user, agent) => {
-            sqlx::query_scalar!(
-                r#"SELECT count(*) AS "n!" FROM agent_tokens
-                   WHERE user_id = $1 AND agent_id = $2 AND revoked_at IS NULL"#,
-                user.0,
-                agent.0,
-            )
-            .fetch_one(conn)
-            .await
-        }
-        TokenHolder::Operator(operator) => {
-            sqlx::query_scalar!(
-                r#"SELECT count(*) AS "n!" FROM service_tokens
-                   WHERE operator_id = $1 AND revoked_at IS NULL"#,
-                operator.0,
-            )
-            .fetch_one(conn)
-            .await
-        }
-    }
-}
-
+/// Returns false if the holder has as many tokens as it may.
 pub async fn insert(
     conn: &mut PgConnection,
     holder: TokenHolder,
@@ -260,7 +236,7 @@ pub async fn insert(
     scopes: &Scopes,
     expires_at: Option<OffsetDateTime>,
     now: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
+) -> Result<bool, sqlx::Error> {
     let act_as = matches!(holder, TokenHolder::Operator(_)).then_some(ACT_AS);
     let scopes: Vec<String> = act_as
         .into_iter()
@@ -271,7 +247,9 @@ pub async fn insert(
     let insert = match holder {
         TokenHolder::Agent(user, agent) => sqlx::query!(
             "INSERT INTO agent_tokens (user_id, agent_id, token_hash, hint, scopes, created_at, expires_at)
-             VALUES ($1, $2, $3, $4, $5, $6, $7)",
+             SELECT $1, $2, $3, $4, $5, $6, $7
+             WHERE (SELECT count(*) FROM agent_tokens
+                    WHERE user_id = $1 AND agent_id = $2 AND revoked_at IS NULL) < $8",
             user.0,
             agent.0,
             &hash,
@@ -279,20 +257,22 @@ pub async fn insert(
             &scopes,
             now,
             expires_at,
+            TOKENS_PER_HOLDER_MAX,
         ),
         TokenHolder::Operator(operator) => sqlx::query!(
             "INSERT INTO service_tokens (operator_id, token_hash, hint, scopes, created_at, expires_at)
-             VALUES ($1, $2, $3, $4, $5, $6)",
+             SELECT $1, $2, $3, $4, $5, $6
+             WHERE (SELECT count(*) FROM service_tokens WHERE operator_id = $1 AND revoked_at IS NULL) < $7",
             operator.0,
             &hash,
             token.hint(),
             &scopes,
             now,
             expires_at,
+            TOKENS_PER_HOLDER_MAX,
         ),
     };
-    insert.execute(conn).await?;
-    Ok(())
+    Ok(insert.execute(conn).await?.rows_affected() == 1)
 }
 
 struct ListedToken {
