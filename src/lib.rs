@@ -14,7 +14,7 @@
 //! | [`tools`] | what agents can call: one file per tool, one registry for REST and MCP; `guidance.rs` is the text for an agent's prompt |
 //! | [`evaluation`] | measures how well search finds: `trial.rs` runs a data set in scratch accounts, `own.rs` measures a user's own memory, `asked/` measures the effect of a rebuild |
 //! | [`recall`] | adds memories to a prompt automatically: `trivial.rs` decides which messages need no search, `search/relevance.rs` how relevant each candidate is, `section.rs` writes the block (docs/recall.md) |
-//! | [`export`] | exports and imports a person's data, in small steps; `read.rs` parses a line |
+//! | [`export`] | exports and imports a person's data, in small steps; `kinds.rs` lists the kinds of records, for both; `read.rs` parses a line |
 //! | [`erasure`] | permanently deletes one memory, one session, one document, or an account and everything in it, with a receipt |
 //! | [`consolidation`] | turns completed sessions into memories: `transcript.rs` renders, `prompt.rs` asks, `comparison.rs` asks how two statements relate, `facts.rs` parses the answer, `quoted.rs` separates a person's own words from pasted text, `same.rs` detects equal statements by their words, `keep.rs` decides what is new; `named.rs` reads entities and relations, `enrichment/` does so at night; `note.rs` writes the daily note of flushed messages; `episodes/` says what a session was about; `summary/` summarises the memory, `reflection/` a week; `dreaming/` writes what lasts across several sessions, and proposes memories to merge; `lineage/`: what a memory was derived from, and what was derived from it (docs/consolidation.md) |
 //! | [`sessions`] | conversations that agents send, each message once and in order; `ledger/` tracks what must be read for memories, and the results; `turns/` makes messages searchable |
@@ -25,7 +25,7 @@
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches, and counts uses |
 //! | [`embedding`] | THE embedding lifecycle: spaces follow the settings (`spaces.rs`), `reseal/` re-encrypts the provider keys, pending → ready or error (`drain.rs`), a query's vector (`query.rs`) |
 //! | [`providers`] | embedding providers: settings, the endpoint policy, one client per wire format, the builtin model, whose forward pass is the package `src/minilm`; `chat/`: chat models, and their daily limits |
-//! | [`accounts`] | users, passwords, agents, tokens; `access.rs`: what a token allows; `operators/`: service tokens and the users they act for; `people/`: what an admin sees and changes; `invitations/`; `teams/`: who may read an agent's private memory |
+//! | [`accounts`] | users, passwords, agents; `tokens/`: agents' and service tokens, and what they allow; `operators/`: products and the users they act for; `admin_events/`: the log of what admins did; `people/`: what an admin sees and changes; `invitations/`; `teams/`: who may read an agent's private memory |
 //! | [`queue`] | what is due, one row per user and job: pushed in the caller's transaction, claimed with a lease, least work first; `runs/`: past runs |
 //! | [`db`], [`postgres`] | roles, migrations, transactions bound to a user, the acting caller (`actor.rs`), the connection pool · the embedded PostgreSQL |
 //! | [`config`], [`clock`], [`input`], [`metrics`], [`panics`], [`seal`] | the only reader of environment variables · time as a parameter, and schedules in a time zone · errors for invalid input · metrics · what a panic may log · encrypted secrets |

@@ -14,8 +14,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context, bail};
 use clap::{Args, Parser, Subcommand};
+use keepsake::accounts::admin_events::{AdminAction, AdminActor};
 use keepsake::accounts::model::parse_expires_days;
-use keepsake::accounts::people::{Act, By};
 use keepsake::accounts::{AgentName, Email, Password, Role, Scope, TokenWish, UserId};
 use keepsake::bridge;
 use keepsake::config::{BridgeConfig, Config};
@@ -341,10 +341,10 @@ async fn obey(command: Command, config: Config) -> anyhow::Result<()> {
         Command::User(UserCommand::Create(create)) => create_user(&config, create).await,
         Command::User(UserCommand::List) => list_users(&config).await,
         Command::User(UserCommand::Disable(change)) => {
-            change_user(&config, &change.email, Act::Disable).await
+            change_user(&config, &change.email, AdminAction::Disable).await
         }
         Command::User(UserCommand::Enable(change)) => {
-            change_user(&config, &change.email, Act::Enable).await
+            change_user(&config, &change.email, AdminAction::Enable).await
         }
         Command::User(UserCommand::SetPassword(change)) => set_password(&config, change).await,
         Command::Token(TokenCommand::Create(create)) => create_token(&config, create).await,
@@ -411,18 +411,22 @@ async fn list_users(config: &Config) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn change_user(config: &Config, email: &str, act: Act) -> anyhow::Result<()> {
+async fn change_user(config: &Config, email: &str, action: AdminAction) -> anyhow::Result<()> {
     let email = Email::parse(email)?;
     let database = Database::of_command(config).await?;
     let accounts = wiring::accounts(config, &database.db);
     let changed = async {
         let user = accounts.find_person(&email).await?;
         let user = user.with_context(|| format!("there is no account {}", email.as_str()))?;
-        anyhow::Ok(accounts.change_person(By::Command, user, act).await?)
+        anyhow::Ok(
+            accounts
+                .change_person(AdminActor::Command, user, action)
+                .await?,
+        )
     }
     .await;
     database.close().await?;
-    println!("{}\t{}d", changed?, act.as_str());
+    println!("{}\t{}d", changed?, action.as_str());
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use keepsake::accounts::Email;
 use keepsake::config::Config;
-use keepsake::export::{Export, Importer, Outcome, Overview};
+use keepsake::export::{Export, ImportOutcome, Importer};
 use keepsake::memories::Day;
 use keepsake::wiring::{self, Database};
 
@@ -18,8 +18,8 @@ pub async fn export(config: &Config, email: &str, as_of: Option<&str>) -> anyhow
     let database = Database::of_command(config).await?;
     let exported = async {
         let user = super::find_user(config, &database, &email).await?;
-        let Overview { items, calls, .. } = Overview::of(&database.db, user).await?;
-        let bar = ProgressBar::new((items + calls).unsigned_abs());
+        let overview = Export::overview(&database.db, user).await?;
+        let bar = ProgressBar::new((overview.items + overview.calls).unsigned_abs());
         bar.set_style(ProgressStyle::with_template(
             "{wide_bar} {pos} of {len} · {per_sec} · {eta} left",
         )?);
@@ -56,7 +56,7 @@ pub async fn import(config: &Config, email: &str) -> anyhow::Result<()> {
         let user = super::find_user(config, &database, &email).await?;
         let embeddings = wiring::embeddings(config, &database.db)?;
         let bar = bar_of_input()?;
-        let tell = |outcome: Outcome| {
+        let tell = |outcome: ImportOutcome| {
             bar.set_position(outcome.bytes);
             bar.set_message(said(&outcome));
             std::future::ready(())
@@ -93,7 +93,7 @@ fn bar_of_input() -> anyhow::Result<ProgressBar> {
     Ok(bar.with_style(ProgressStyle::with_template(template)?))
 }
 
-fn said(outcome: &Outcome) -> String {
+fn said(outcome: &ImportOutcome) -> String {
     format!(
         "{} added, {} known already, {} failed",
         outcome.added, outcome.known, outcome.failed

@@ -16,16 +16,12 @@ pub const PASSWORD_CHARS_MIN: usize = 10;
 pub const PASSWORD_CHARS_MAX: usize = 256;
 pub const AGENT_NAME_CHARS_MAX: usize = 64;
 pub const AGENTS_PER_USER_MAX: i64 = 200;
-pub const TOKENS_PER_AGENT_MAX: i64 = 50;
+pub const TOKENS_PER_HOLDER_MAX: i64 = 50;
 pub const TOKEN_DAYS_MAX: i64 = 3_650;
 pub const OPERATORS_MAX: i64 = 200;
-pub const TOKENS_PER_OPERATOR_MAX: i64 = 50;
 pub const USERS_PER_OPERATOR_DEFAULT: i32 = 10_000;
 pub const USERS_PER_OPERATOR_MAX: i32 = 10_000_000;
 pub const EXTERNAL_ID_CHARS_MAX: usize = 200;
-
-/// The scope of service tokens only.
-pub const ACT_AS: &str = "act_as";
 
 pub use crate::db::UserId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,13 +45,14 @@ impl Role {
             Self::Member => "member",
         }
     }
+}
 
-    /// The column's check constraint allows no other value.
-    pub fn from_column(role: &str) -> Self {
-        if role == "admin" {
-            Self::Admin
-        } else {
-            Self::Member
+/// From a column, whose check constraint allows no other value.
+impl From<String> for Role {
+    fn from(role: String) -> Self {
+        match role.as_str() {
+            "admin" => Self::Admin,
+            _ => Self::Member,
         }
     }
 }
@@ -71,6 +68,21 @@ pub struct User {
     pub memory_enabled: bool,
     pub time_zone: Zone,
     pub created_at: OffsetDateTime,
+}
+
+/// A user whose password was verified, with the hash it was verified against.
+pub struct VerifiedUser {
+    pub user: UserId,
+    pub(super) password_hash: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SignUpState {
+    /// There is no admin yet. Accounts created from the command line (or by `make demo`) do not count.
+    pub is_first: bool,
+    /// Somebody can sign in.
+    pub has_accounts: bool,
+    pub is_open: bool,
 }
 
 /// An e-mail address, lower case.
@@ -332,11 +344,6 @@ impl FromStr for ToolProfile {
     }
 }
 
-/// From a column; a scope unknown to this version grants nothing.
-pub(super) fn parse_scopes(column: &[String]) -> Scopes {
-    column.iter().filter_map(|s| s.parse().ok()).collect()
-}
-
 /// A token's lifetime: 1 to 3,650 days; `None`: unlimited.
 pub fn parse_expires_days(days: Option<i64>) -> Result<Option<time::Duration>, Invalid> {
     match days {
@@ -392,7 +399,7 @@ pub struct Viewer {
     pub user_id: UserId,
     pub agent_id: Option<AgentId>,
     /// Another user's memory that it may also read.
-    pub lent: Option<Lent>,
+    pub lent: Option<LentMemory>,
 }
 
 impl Viewer {
@@ -417,7 +424,7 @@ impl Viewer {
 /// Memory lent by a team's leader or an operator's pool, as found when the token was looked up. Each transaction that reads it
 /// checks again (`crate::db::Db::lent_to`).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lent {
+pub struct LentMemory {
     pub user_id: UserId,
     /// The leader; `None`: the operator's pool.
     pub leader: Option<AgentId>,
@@ -425,7 +432,7 @@ pub struct Lent {
     pub name: Arc<str>,
 }
 
-impl Lent {
+impl LentMemory {
     /// Display name of an operator's pool.
     pub const POOL: &'static str = "the global pool";
 

@@ -32,15 +32,15 @@ pub enum HashError {
 }
 
 /// Allows two at a time, and rejects when the queue is full.
-pub(super) struct Turnstile {
+pub(super) struct HashingQueue {
     turns: Arc<Semaphore>,
     places: Arc<Semaphore>,
 }
 
 /// A place in the queue. Acquired before any look-up, so that a rejected request costs no query.
-pub(super) struct Place(OwnedSemaphorePermit);
+pub(super) struct QueuePlace(OwnedSemaphorePermit);
 
-impl Turnstile {
+impl HashingQueue {
     pub(super) fn new() -> Self {
         Self {
             turns: Arc::new(Semaphore::new(HASHES_AT_ONCE)),
@@ -53,13 +53,17 @@ impl Turnstile {
         WAITING_MAX - self.places.available_permits()
     }
 
-    pub(super) fn place(&self) -> Result<Place, HashError> {
+    pub(super) fn place(&self) -> Result<QueuePlace, HashError> {
         let place = self.places.clone().try_acquire_owned();
-        place.map(Place).map_err(|_| HashError::Busy)
+        place.map(QueuePlace).map_err(|_| HashError::Busy)
     }
 
     /// A hash in PHC format, with parameters and salt.
-    pub(super) async fn hash(&self, place: Place, password: Password) -> Result<String, HashError> {
+    pub(super) async fn hash(
+        &self,
+        place: QueuePlace,
+        password: Password,
+    ) -> Result<String, HashError> {
         self.pass(place, move || hash_now(password.as_bytes()))
             .await?
     }
@@ -67,7 +71,7 @@ impl Turnstile {
     /// Whether the password matches the hash; without a hash, false after the same time.
     pub(super) async fn verify(
         &self,
-        place: Place,
+        place: QueuePlace,
         password: Password,
         hash: Option<String>,
     ) -> Result<bool, HashError> {
@@ -85,7 +89,7 @@ impl Turnstile {
     /// The permit moves into the work: a client that disconnects does not release it early.
     async fn pass<T: Send + 'static>(
         &self,
-        Place(place): Place,
+        QueuePlace(place): QueuePlace,
         work: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, HashError> {
         let turn = self.turns.clone().acquire_owned().await;
@@ -126,19 +130,19 @@ mod tests {
     async fn two_work_at_once_the_queue_is_bounded_and_hanging_up_frees_no_turn() {
         static RUNNING: AtomicUsize = AtomicUsize::new(0);
         static MOST: AtomicUsize = AtomicUsize::new(0);
-        let turnstile = Arc::new(Turnstile::new());
+        let queue = Arc::new(HashingQueue::new());
         let work = || {
             MOST.fetch_max(RUNNING.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             std::thread::sleep(Duration::from_millis(5));
             RUNNING.fetch_sub(1, Ordering::SeqCst);
         };
         let tries = (0..200_u64).map(|n| {
-            let turnstile = turnstile.clone();
+            let queue = queue.clone();
             async move {
-                let Ok(place) = turnstile.place() else {
+                let Ok(place) = queue.place() else {
                     return false;
                 };
-                let passing = Box::pin(async { turnstile.pass(place, work).await.is_ok() });
+                let passing = Box::pin(async { queue.pass(place, work).await.is_ok() });
                 if n % 2 == 0 {
                     return passing.await;
                 }
@@ -150,6 +154,6 @@ mod tests {
         let admitted = join_all(tries).await.iter().filter(|a| **a).count();
         assert!(admitted < 200, "nobody was turned away");
         assert!(MOST.load(Ordering::SeqCst) <= HASHES_AT_ONCE);
-        assert_eq!(turnstile.places.available_permits(), WAITING_MAX);
+        assert_eq!(queue.places.available_permits(), WAITING_MAX);
     }
 }

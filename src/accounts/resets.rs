@@ -1,21 +1,14 @@
 //! Password resets: by a link from an admin, valid once and for a day, or from the command line. Both end all web sessions of
 //! the account and do not enable a disabled one. The link is stored as an invitation that creates no account.
 
-use time::{Duration, OffsetDateTime};
+use time::Duration;
 
-use super::invitations::{LinkToken, check_room, store};
-use super::people::{About, Act, By};
-use super::{AccountError, Accounts, Password, UserId, people};
+use super::admin_events::{self, AdminAction, AdminActor, AdminSubject};
+use super::invitations::{OpenReset, check_room, store};
+use super::tokens::LinkToken;
+use super::{AccountError, Accounts, Password, UserId, people, store as users};
 
 pub const LIFETIME: Duration = Duration::hours(24);
-
-/// A link that is still valid.
-#[derive(Clone, Debug)]
-pub struct OpenReset {
-    pub user: UserId,
-    pub email: String,
-    pub expires_at: OffsetDateTime,
-}
 
 impl Accounts {
     /// For an account that signs in, disabled or not; replaces its previous link.
@@ -33,8 +26,8 @@ impl Accounts {
         check_room(&mut tx, now).await?;
         let token = LinkToken::generate()?;
         store::insert_reset(&mut tx, &token.hash(), user, admin, now, now + LIFETIME).await?;
-        let by = By::Admin(admin);
-        people::record(&mut tx, by, Act::MakeResetLink, About::User(user), now).await?;
+        let (by, about) = (AdminActor::Admin(admin), AdminSubject::User(user));
+        admin_events::record(&mut tx, by, AdminAction::MakeResetLink, about, now).await?;
         tx.commit().await?;
         Ok((subject.name, token))
     }
@@ -58,9 +51,9 @@ impl Accounts {
         let mut tx = self.db.as_system().await?;
         let used = store::mark_reset_used(&mut tx, &token.hash(), now).await?;
         let user = used.ok_or(AccountError::ResetLinkOver)?;
-        super::store::update_password(&mut tx, user, &hash, now).await?;
-        let by = By::Admin(user);
-        people::record(&mut tx, by, Act::UseResetLink, About::User(user), now).await?;
+        users::update_password(&mut tx, user, &hash, now).await?;
+        let (by, subject) = (AdminActor::Admin(user), AdminSubject::User(user));
+        admin_events::record(&mut tx, by, AdminAction::UseResetLink, subject, now).await?;
         tx.commit().await?;
         Ok(())
     }
@@ -70,10 +63,10 @@ impl Accounts {
         let hash = self.hashing.hash(self.hashing.place()?, password).await?;
         let now = self.clock.now();
         let mut tx = self.db.as_system().await?;
-        super::store::update_password(&mut tx, user, &hash, now).await?;
+        users::update_password(&mut tx, user, &hash, now).await?;
         store::revoke_resets_of(&mut tx, user, now).await?;
-        let about = About::User(user);
-        people::record(&mut tx, By::Command, Act::SetPassword, about, now).await?;
+        let (by, subject) = (AdminActor::Command, AdminSubject::User(user));
+        admin_events::record(&mut tx, by, AdminAction::SetPassword, subject, now).await?;
         tx.commit().await?;
         Ok(())
     }

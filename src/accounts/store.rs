@@ -3,11 +3,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::Verified;
-use super::access::TokenState;
-use super::model::{
-    AgentId, Email, Lent, Role, Scopes, TokenId, ToolProfile, User, UserId, parse_scopes,
-};
+use super::model::{Email, Role, User, UserId, VerifiedUser};
 use crate::clock::Zone;
 
 // System role: no user is known yet.
@@ -55,41 +51,16 @@ pub async fn insert_user(
     Ok(id.map(UserId))
 }
 
-struct UserLookup {
-    id: i64,
-    email: String,
-    role: String,
-    disabled: bool,
-    memory_enabled: bool,
-    time_zone: String,
-    created_at: OffsetDateTime,
-}
-
-impl From<UserLookup> for User {
-    fn from(row: UserLookup) -> Self {
-        Self {
-            id: UserId(row.id),
-            email: row.email,
-            role: Role::from_column(&row.role),
-            disabled: row.disabled,
-            memory_enabled: row.memory_enabled,
-            time_zone: Zone::from_column(&row.time_zone),
-            created_at: row.created_at,
-        }
-    }
-}
-
 /// All users who sign in, oldest first.
 pub async fn list_users(conn: &mut PgConnection) -> Result<Vec<User>, sqlx::Error> {
-    let rows = sqlx::query_as!(
-        UserLookup,
+    sqlx::query_as!(
+        User,
         r#"SELECT id, email AS "email!", role, disabled_at IS NOT NULL AS "disabled!",
                   memory_enabled, time_zone, created_at
            FROM users WHERE operator_id IS NULL ORDER BY id"#,
     )
     .fetch_all(conn)
-    .await?;
-    Ok(rows.into_iter().map(User::from).collect())
+    .await
 }
 
 /// Users who sign in, and operators' users.
@@ -101,16 +72,15 @@ pub async fn count_users(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
 
 /// A user who signs in.
 pub async fn find_user(conn: &mut PgConnection, id: UserId) -> Result<Option<User>, sqlx::Error> {
-    let row = sqlx::query_as!(
-        UserLookup,
+    sqlx::query_as!(
+        User,
         r#"SELECT id, email AS "email!", role, disabled_at IS NOT NULL AS "disabled!",
                   memory_enabled, time_zone, created_at
            FROM users WHERE id = $1 AND operator_id IS NULL"#,
         id.0,
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(row.map(User::from))
+    .await
 }
 
 pub struct Credentials {
@@ -123,17 +93,25 @@ pub async fn find_credentials(
     conn: &mut PgConnection,
     email: &Email,
 ) -> Result<Option<Credentials>, sqlx::Error> {
-    let row = sqlx::query!(
-        r#"SELECT id, password_hash AS "password_hash!" FROM users
+    sqlx::query_as!(
+        Credentials,
+        r#"SELECT id AS user_id, password_hash AS "password_hash!" FROM users
            WHERE email = $1 AND disabled_at IS NULL"#,
         email.as_str(),
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(row.map(|row| Credentials {
-        user_id: UserId(row.id),
-        password_hash: row.password_hash,
-    }))
+    .await
+}
+
+/// Whether or not it may sign in.
+pub async fn find_user_by_email(
+    conn: &mut PgConnection,
+    email: &Email,
+) -> Result<Option<UserId>, sqlx::Error> {
+    let id = sqlx::query_scalar!("SELECT id FROM users WHERE email = $1", email.as_str())
+        .fetch_optional(conn)
+        .await?;
+    Ok(id.map(UserId))
 }
 
 pub async fn find_password_hash(
@@ -167,7 +145,7 @@ pub async fn update_password(
 /// [`update_password`], unless the password has changed since it was verified.
 pub async fn replace_password(
     conn: &mut PgConnection,
-    verified: &Verified,
+    verified: &VerifiedUser,
     password_hash: &str,
     now: OffsetDateTime,
 ) -> Result<bool, sqlx::Error> {
@@ -216,7 +194,7 @@ pub async fn note_sign_in(
 /// Waits for concurrent changes of the account. Returns false if it was disabled or its password changed since it was verified.
 pub async fn note_verified_sign_in(
     conn: &mut PgConnection,
-    verified: &Verified,
+    verified: &VerifiedUser,
     now: OffsetDateTime,
 ) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(
@@ -229,81 +207,6 @@ pub async fn note_verified_sign_in(
     .execute(conn)
     .await?;
     Ok(done.rows_affected() == 1)
-}
-
-/// The data of a token's hash, whatever its state.
-pub struct TokenLookup {
-    pub user_id: UserId,
-    pub agent_id: AgentId,
-    pub token_id: TokenId,
-    pub scopes: Scopes,
-    pub(super) state: TokenState,
-    pub user_disabled: bool,
-    pub user_memory_enabled: bool,
-    pub agent_memory_enabled: bool,
-    pub keeps_queries: bool,
-    pub profile: ToolProfile,
-    pub lent: Option<Lent>,
-}
-
-pub async fn find_token(
-    conn: &mut PgConnection,
-    token_hash: &[u8],
-) -> Result<Option<TokenLookup>, sqlx::Error> {
-    let row = sqlx::query!(
-        r#"SELECT t.user_id, t.agent_id, t.id, t.scopes, t.expires_at, t.last_used_at,
-                  t.revoked_at IS NOT NULL AS "revoked!", u.disabled_at IS NOT NULL AS "disabled!",
-                  u.memory_enabled AS user_memory_enabled, a.memory_enabled AS agent_memory_enabled,
-                  u.activity_queries, a.tool_profile,
-                  l.user_id AS "lender?", l.id AS "leader?", l.name AS "leader_name?"
-           FROM agent_tokens t
-           JOIN users u ON u.id = t.user_id
-           JOIN agents a ON a.user_id = t.user_id AND a.id = t.agent_id
-           LEFT JOIN team_members m ON m.member_user = t.user_id AND m.member_agent = t.agent_id
-           LEFT JOIN agents l ON l.user_id = m.leader_user AND l.id = m.leader_agent
-           WHERE t.token_hash = $1"#,
-        token_hash,
-    )
-    .fetch_optional(conn)
-    .await?;
-    Ok(row.map(|row| TokenLookup {
-        user_id: UserId(row.user_id),
-        agent_id: AgentId(row.agent_id),
-        token_id: TokenId(row.id),
-        scopes: parse_scopes(&row.scopes),
-        state: TokenState {
-            revoked: row.revoked,
-            expires_at: row.expires_at,
-            last_used_at: row.last_used_at,
-        },
-        user_disabled: row.disabled,
-        user_memory_enabled: row.user_memory_enabled,
-        agent_memory_enabled: row.agent_memory_enabled,
-        keeps_queries: row.activity_queries,
-        profile: ToolProfile::from_column(&row.tool_profile),
-        lent: row.lender.zip(row.leader_name).map(|(user, name)| Lent {
-            user_id: UserId(user),
-            leader: row.leader.map(AgentId),
-            name: name.into(),
-        }),
-    }))
-}
-
-pub async fn touch_token(
-    conn: &mut PgConnection,
-    user: UserId,
-    token: TokenId,
-    now: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE agent_tokens SET last_used_at = $3 WHERE user_id = $1 AND id = $2",
-        user.0,
-        token.0,
-        now,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
 }
 
 /// Returns false if a session with this id exists already.

@@ -12,6 +12,12 @@ use time::{OffsetDateTime, Time, UtcOffset, Weekday};
 #[derive(Clone, Debug)]
 pub struct Zone(TimeZone);
 
+impl From<String> for Zone {
+    fn from(column: String) -> Self {
+        Self::from_column(&column)
+    }
+}
+
 impl Zone {
     pub const UTC: &str = "UTC";
 

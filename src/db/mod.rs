@@ -25,6 +25,12 @@ pub use lender::{LentConnection, Lookup, Tx};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct UserId(pub i64);
 
+impl From<i64> for UserId {
+    fn from(id: i64) -> Self {
+        Self(id)
+    }
+}
+
 static MIGRATIONS: Migrator = sqlx::migrate!();
 
 /// PostgreSQL 15.0, as in `server_version_num`.

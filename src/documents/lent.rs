@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Document, DocumentError, DocumentPath, Documents, Whole};
-use crate::accounts::{Lent, Viewer};
+use crate::accounts::{LentMemory, Viewer};
 use crate::db::is_not_lent;
 
 /// Display name of the lent memory that a document is from; `None`: the viewer's own.
@@ -109,7 +109,7 @@ impl Documents {
         }
     }
 
-    fn lent_to<'a>(&self, viewer: &'a Viewer) -> Option<(&'a Lent, Self)> {
+    fn lent_to<'a>(&self, viewer: &'a Viewer) -> Option<(&'a LentMemory, Self)> {
         let lent = viewer.lent.as_ref()?;
         let theirs = Self {
             db: self.db.lent_to(viewer.user_id),
@@ -119,7 +119,7 @@ impl Documents {
     }
 }
 
-fn told(document: Document, lent: &Lent, viewer: &Viewer) -> (Document, MemoryOf) {
+fn told(document: Document, lent: &LentMemory, viewer: &Viewer) -> (Document, MemoryOf) {
     let is_anothers = lent.is_anothers(viewer.user_id);
     let trust = document.trust.read_by_another(is_anothers);
     let document = Document { trust, ..document };

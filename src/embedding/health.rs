@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 use super::system::store;
 pub use super::system::store::OpenVectors;
 use super::{EmbeddingError, Embeddings};
-use crate::accounts::people::Act;
+use crate::accounts::admin_events::AdminAction;
 use crate::providers::ProviderType;
 
 const TROUBLES_SHOWN: i64 = 20;
@@ -84,7 +84,7 @@ impl Embeddings {
         }
         self.0.breakers.close_all();
         let mut tx = self.0.db.as_system().await?;
-        self.record(&mut tx, Act::RetryVectors).await?;
+        self.record(&mut tx, AdminAction::RetryVectors).await?;
         tx.commit().await?;
         Ok(retried)
     }

@@ -9,18 +9,20 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::read::{ItemRecord, attributes, date};
+use super::fields::date;
+use super::lines::ItemLine;
+use super::read::{ItemRecord, item};
 use crate::accounts::AgentName;
 use crate::input::Invalid;
+use crate::memories::ItemType;
 use crate::memories::model::{TAG_CHARS_MAX, TAGS_MAX};
-use crate::memories::{ItemType, NewItem, Period, Status, Trust};
 
 /// The tool with which ChatGPT stores memories: each message to it is a memory.
 const MEMORY_TOOL: &str = "bio";
 
 /// An entry of either kind of document.
 #[derive(Deserialize)]
-struct Entry {
+struct ForeignEntry {
     // mem0
     memory: Option<Value>,
     metadata: Option<Value>,
@@ -29,47 +31,47 @@ struct Entry {
     created_at: Option<Value>,
     updated_at: Option<Value>,
     // ChatGPT
-    mapping: Option<BTreeMap<String, Node>>,
+    mapping: Option<BTreeMap<String, ChatGptNode>>,
 }
 
 #[derive(Deserialize)]
-struct Results {
-    results: Vec<Entry>,
+struct Mem0Results {
+    results: Vec<ForeignEntry>,
 }
 
 #[derive(Deserialize)]
-struct Node {
-    message: Option<Message>,
+struct ChatGptNode {
+    message: Option<ChatGptMessage>,
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct ChatGptMessage {
     recipient: Option<String>,
     create_time: Option<f64>,
-    content: Option<Parts>,
+    content: Option<ChatGptContent>,
 }
 
 #[derive(Deserialize)]
-struct Parts {
+struct ChatGptContent {
     parts: Option<Vec<Value>>,
 }
 
 /// The number of an entry, and its memory or why it cannot be imported.
-pub type Numbered = (u64, Result<ItemRecord, Invalid>);
+pub type NumberedItem = (u64, Result<ItemRecord, Invalid>);
 
 /// The memories of a document, each with the number of its entry, or why it cannot be imported.
 ///
 /// # Errors
 /// [`Invalid`] if the document's format is unknown.
-pub fn parse_document(document: &[u8]) -> Result<Vec<Numbered>, Invalid> {
+pub fn parse_document(document: &[u8]) -> Result<Vec<NumberedItem>, Invalid> {
     let is_list = document.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b'[');
     let entries = if is_list {
-        serde_json::from_slice::<Vec<Entry>>(document)
+        serde_json::from_slice::<Vec<ForeignEntry>>(document)
     } else {
-        serde_json::from_slice::<Results>(document).map(|document| document.results)
+        serde_json::from_slice::<Mem0Results>(document).map(|document| document.results)
     };
     let entries = entries.map_err(|_| unknown_form())?;
-    let is_known = |entry: &Entry| entry.memory.is_some() || entry.mapping.is_some();
+    let is_known = |entry: &ForeignEntry| entry.memory.is_some() || entry.mapping.is_some();
     if !entries.is_empty() && !entries.iter().any(is_known) {
         return Err(unknown_form());
     }
@@ -77,7 +79,7 @@ pub fn parse_document(document: &[u8]) -> Result<Vec<Numbered>, Invalid> {
     for (n, entry) in (1..).zip(entries) {
         match entry.mapping {
             Some(mapping) => {
-                let mut kept: Vec<Message> = mapping
+                let mut kept: Vec<ChatGptMessage> = mapping
                     .into_values()
                     .filter_map(|node| node.message)
                     .filter(|message| message.recipient.as_deref() == Some(MEMORY_TOOL))
@@ -99,11 +101,11 @@ fn unknown_form() -> Invalid {
     )
 }
 
-fn seconds(message: &Message) -> f64 {
+fn seconds(message: &ChatGptMessage) -> f64 {
     message.create_time.unwrap_or_default()
 }
 
-fn of_chatgpt(message: Message) -> Result<ItemRecord, Invalid> {
+fn of_chatgpt(message: ChatGptMessage) -> Result<ItemRecord, Invalid> {
     let created_at = message
         .create_time
         .filter(|seconds| seconds.is_finite() && seconds.abs() < 1e12)
@@ -119,55 +121,39 @@ fn of_chatgpt(message: Message) -> Result<ItemRecord, Invalid> {
             _ => None,
         })
         .collect();
-    let item = NewItem::parse(ItemType::Fact, &texts.join("\n"), None, &[])?;
-    let created_at = created_at.map(|at| date("create_time", at)).transpose()?;
-    Ok(plain("chatgpt", item, created_at))
+    item(ItemLine {
+        created_at: created_at.map(|at| date("create_time", at)).transpose()?,
+        ..fact("chatgpt", texts.join("\n"))
+    })
 }
 
-fn of_mem0(entry: Entry) -> Result<ItemRecord, Invalid> {
-    let Some(Value::String(content)) = &entry.memory else {
+fn of_mem0(entry: ForeignEntry) -> Result<ItemRecord, Invalid> {
+    let Some(Value::String(content)) = entry.memory else {
         return Err(Invalid::new(
             "memory",
             "required",
             "`memory` is missing; it is the text of the memory.",
         ));
     };
-    let item = NewItem::parse(ItemType::Fact, content, None, &tags(entry.categories))?;
-    let created_at = moment("created_at", entry.created_at)?;
     let agent = entry.agent_id.as_ref().and_then(Value::as_str);
+    let agent = agent.filter(|name| AgentName::parse(name).is_ok());
     let metadata = entry.metadata.filter(|metadata| !metadata.is_null());
-    Ok(ItemRecord {
-        attributes: attributes(metadata.map(|metadata| json!({ "mem0": metadata })))?,
-        agent: agent.and_then(|name| AgentName::parse(name).ok()),
+    item(ItemLine {
+        tags: tags(entry.categories),
+        attributes: metadata.map_or(Value::Null, |metadata| json!({ "mem0": metadata })),
+        agent: agent.map(str::to_owned),
+        created_at: moment("created_at", entry.created_at)?,
         updated_at: moment("updated_at", entry.updated_at)?,
-        ..plain("mem0", item, created_at)
+        ..fact("mem0", content)
     })
 }
 
-fn plain(source: &str, item: NewItem, created_at: Option<OffsetDateTime>) -> ItemRecord {
-    ItemRecord {
-        id: None,
-        item,
-        key: None,
-        status: Status::Active,
-        source: source.to_owned(),
-        trust: Trust::Agent,
-        source_context: None,
-        confidence: 100,
-        protected: false,
-        expires_at: None,
-        period: Period::default(),
-        last_verified_at: None,
-        access_count: 0,
-        last_accessed: None,
-        decay_rate: None,
-        attributes: json!({}),
-        superseded_by: None,
-        agent: None,
-        owner: None,
-        created_at,
-        updated_at: None,
-        events: Vec::new(),
+fn fact(source: &str, content: String) -> ItemLine {
+    ItemLine {
+        r#type: ItemType::Fact.as_str().to_owned(),
+        source: Some(source.to_owned()),
+        content,
+        ..ItemLine::default()
     }
 }
 

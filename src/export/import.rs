@@ -12,11 +12,11 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 use tokio::sync::mpsc;
 
-pub use self::outcome::{Outcome, Problem};
-use self::store::Key;
+pub use self::outcome::{ImportOutcome, ImportProblem};
+use self::store::ItemIdentity;
 use super::documents::DocumentLine;
-use super::read::{ItemRecord, Record, ThemeRecord};
-use super::source::{self, Piece};
+use super::read::{ImportRecord, ItemRecord, ThemeRecord};
+use super::source::{self, FilePiece};
 use crate::accounts::AgentName;
 use crate::activity;
 use crate::db::{Db, UserId};
@@ -55,7 +55,7 @@ pub struct Importer {
     embeddings: Embeddings,
     user: UserId,
     now: OffsetDateTime,
-    outcome: Outcome,
+    outcome: ImportOutcome,
     themes: HashMap<String, i64>,
     agents: HashMap<String, Option<i64>>,
     /// From the file's ids to ours; about 40 bytes per item.
@@ -69,10 +69,10 @@ pub struct Importer {
     items_read: i64,
     quota: ItemQuota,
     /// How a file of lines ended; `None` for other formats.
-    ending: Option<Ending>,
+    ending: Option<FileEnding>,
 }
 
-enum Ending {
+enum FileEnding {
     Missing,
     Said { items: i64 },
 }
@@ -84,7 +84,7 @@ impl Importer {
             embeddings: embeddings.clone(),
             user,
             now: embeddings.now(),
-            outcome: Outcome::default(),
+            outcome: ImportOutcome::default(),
             themes: HashMap::new(),
             agents: HashMap::new(),
             ids: HashMap::new(),
@@ -102,9 +102,9 @@ impl Importer {
     pub async fn run<Told: Future<Output = ()>>(
         mut self,
         file: impl BufRead + Send + 'static,
-        mut tell: impl FnMut(Outcome) -> Told,
-    ) -> Result<Outcome, ImportError> {
-        let (send, mut pieces) = mpsc::channel::<Piece>(PIECES_AHEAD);
+        mut tell: impl FnMut(ImportOutcome) -> Told,
+    ) -> Result<ImportOutcome, ImportError> {
+        let (send, mut pieces) = mpsc::channel::<FilePiece>(PIECES_AHEAD);
         let reading = tokio::task::spawn_blocking(move || {
             source::read(file, |piece| send.blocking_send(piece).is_ok())
         });
@@ -126,55 +126,55 @@ impl Importer {
     async fn take(
         &mut self,
         place: String,
-        record: Result<Record, Invalid>,
+        record: Result<ImportRecord, Invalid>,
     ) -> Result<(), ImportError> {
         match record {
-            Ok(Record::Header) => self.ending = Some(Ending::Missing),
-            Ok(Record::End { items }) => self.ending = Some(Ending::Said { items }),
-            Ok(Record::Entity(line, entity_type)) => {
+            Ok(ImportRecord::Header) => self.ending = Some(FileEnding::Missing),
+            Ok(ImportRecord::End { items }) => self.ending = Some(FileEnding::Said { items }),
+            Ok(ImportRecord::Entity(line, entity_type)) => {
                 self.write_batch().await?;
                 self.take_entity(&line, entity_type).await?;
             }
-            Ok(Record::Relation(line)) => {
+            Ok(ImportRecord::Relation(line)) => {
                 self.write_batch().await?;
                 if let Err(invalid) = self.take_relation(&line).await? {
                     self.fail(place, invalid.sentence);
                 }
             }
-            Ok(Record::Document(line)) => {
+            Ok(ImportRecord::Document(line)) => {
                 self.write_batch().await?;
                 let taken = self.take_document(&line).await;
                 self.told(place, taken)?;
             }
-            Ok(Record::Revision(line)) => {
+            Ok(ImportRecord::Revision(line)) => {
                 let taken = self.take_revision(&line).await;
                 self.told(place, taken)?;
             }
-            Ok(Record::Episode(line)) => {
+            Ok(ImportRecord::Episode(line)) => {
                 self.write_batch().await?;
                 if let Err(invalid) = self.take_episode(&line).await? {
                     self.fail(place, invalid.sentence);
                 }
             }
-            Ok(Record::Origins(line)) => {
+            Ok(ImportRecord::Origins(line)) => {
                 self.write_batch().await?;
                 self.take_origins(&line).await?;
             }
-            Ok(Record::Unwanted(line)) => {
+            Ok(ImportRecord::Unwanted(line)) => {
                 self.write_batch().await?;
                 if let Err(invalid) = self.take_unwanted(&line).await? {
                     self.fail(place, invalid.sentence);
                 }
             }
-            Ok(Record::NotImported) => {}
-            Ok(Record::Theme(theme)) => self.take_theme(&theme).await?,
-            Ok(Record::Agent(name, created_at)) => {
+            Ok(ImportRecord::NotImported) => {}
+            Ok(ImportRecord::Theme(theme)) => self.take_theme(&theme).await?,
+            Ok(ImportRecord::Agent(name, created_at)) => {
                 let mut tx = self.db.as_user(self.user).await?;
                 let created_at = created_at.map_or(self.now, |at| at.min(self.now));
                 store::ensure_agent(&mut tx, self.user, &name, created_at).await?;
                 tx.commit().await?;
             }
-            Ok(Record::Item(item)) => {
+            Ok(ImportRecord::Item(item)) => {
                 self.items_read += 1;
                 self.batch.push((place, *item));
             }
@@ -190,16 +190,18 @@ impl Importer {
     fn fail(&mut self, place: String, sentence: String) {
         self.outcome.failed += 1;
         if self.outcome.problems.len() < PROBLEMS_TOLD_MAX {
-            self.outcome.problems.push(Problem { place, sentence });
+            self.outcome
+                .problems
+                .push(ImportProblem { place, sentence });
         }
     }
 
     fn check_ending(&mut self) {
         let sentence = match self.ending {
-            Some(Ending::Missing) => {
+            Some(FileEnding::Missing) => {
                 "It has no last line: it was cut off when it was written. What was in it is taken in; export again and import that, too."
             }
-            Some(Ending::Said { items }) if items > self.items_read => {
+            Some(FileEnding::Said { items }) if items > self.items_read => {
                 "It has fewer memories than its last line says: lines are missing. What was in it is taken in."
             }
             _ => return,
@@ -274,8 +276,8 @@ impl Importer {
         let found = store::find_known(&mut tx, self.user, &rows).await?;
         // An existing or earlier item keeps its key; the other is stored archived, linked to it.
         let mut holders = store::find_holders(&mut tx, self.user, &rows).await?;
-        let mut aside: HashMap<usize, store::Place> = HashMap::new();
-        let mut came_first: HashMap<store::Place, usize> = HashMap::new();
+        let mut aside: HashMap<usize, store::KeyPlace> = HashMap::new();
+        let mut came_first: HashMap<store::KeyPlace, usize> = HashMap::new();
         for at in (0..rows.len()).filter(|at| !found.contains_key(at)) {
             let Some(held) = store::held(&rows[at]) else {
                 continue;
@@ -288,10 +290,10 @@ impl Importer {
             }
         }
         // Duplicates within a batch become one item.
-        let mut first: HashMap<Key, usize> = HashMap::new();
+        let mut first: HashMap<ItemIdentity, usize> = HashMap::new();
         let mut firsts = Vec::new();
         for at in (0..rows.len()).filter(|at| !found.contains_key(at)) {
-            let key = Key::of(&rows[at]);
+            let key = ItemIdentity::of(&rows[at]);
             if first.contains_key(&key) {
                 continue;
             }
@@ -314,16 +316,16 @@ impl Importer {
         }
         let new: Vec<NewSource> = firsts.iter().map(|at| rows[*at].clone()).collect();
         let written = write(&mut tx, self.user, &new, self.now).await?;
-        let made: HashMap<Key, i64> = new
+        let made: HashMap<ItemIdentity, i64> = new
             .iter()
             .zip(&written.ids)
-            .filter_map(|(row, id)| Some((Key::of(row), id.as_ref()?.0)))
+            .filter_map(|(row, id)| Some((ItemIdentity::of(row), id.as_ref()?.0)))
             .collect();
         let mut used = BTreeMap::new();
         let mut ids = Vec::new();
         let mut put_aside = Vec::new();
         for (at, ((_, item), row)) in batch.iter().zip(&rows).enumerate() {
-            let id = match (found.get(&at), made.get(&Key::of(row))) {
+            let id = match (found.get(&at), made.get(&ItemIdentity::of(row))) {
                 (Some(known), _) => *known,
                 (None, Some(id)) => {
                     used.insert(*id, item.uses(self.now));

@@ -6,10 +6,12 @@ mod document;
 mod documents;
 mod entities;
 mod episodes;
+mod fields;
 mod import;
+mod kinds;
+mod lines;
 mod origins;
 pub mod read;
-mod rows;
 mod sessions;
 mod source;
 mod store;
@@ -17,10 +19,12 @@ mod upload;
 mod write;
 
 pub use document::parse_document;
-pub use import::{ImportError, Importer, Outcome, Problem};
+pub use import::{ImportError, ImportOutcome, ImportProblem, Importer};
+pub use kinds::{KINDS, RecordKind};
+pub use lines::ExportOverview;
 pub use source::{DOCUMENT_BYTES_MAX, LINE_BYTES_MAX};
-pub use upload::{Imports, Shown, State, UPLOAD_BYTES_MAX, Upload, UploadError};
-pub use write::{Export, Overview};
+pub use upload::{ImportState, ImportStatus, Imports, UPLOAD_BYTES_MAX, Upload, UploadError};
+pub use write::Export;
 
 /// The version in the first line; a newer one is refused.
 pub const FORM_VERSION: i64 = 1;

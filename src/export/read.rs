@@ -10,6 +10,9 @@ use super::FORM_VERSION;
 use super::documents::{DocumentLine, RevisionLine};
 use super::entities::{EntityLine, RelationLine};
 use super::episodes::EpisodeLine;
+use super::fields::{agent_name, attributes, date, whole_microseconds};
+use super::kinds::{KINDS, RecordKind};
+use super::lines::{EventLine, ItemLine, ThemeLine};
 use super::origins::{OriginsLine, UnwantedLine};
 use crate::accounts::AgentName;
 use crate::input::{Invalid, check_text, required_text};
@@ -20,11 +23,8 @@ use crate::memories::{ItemKey, ItemType, NewItem, Period, Status, ThemeSlug, Tru
 pub const SOURCE_CHARS_MAX: usize = 64;
 pub const DESCRIPTION_CHARS_MAX: usize = 2_000;
 pub const DISPLAY_NAME_CHARS_MAX: usize = 200;
-pub const ATTRIBUTES_BYTES_MAX: usize = 64 * 1024;
 const ACCESS_COUNT_MAX: i64 = 1_000_000_000;
 pub const EVENTS_MAX: usize = 1_000;
-/// Years that a date may have.
-const YEARS: std::ops::RangeInclusive<i32> = 1900..=9999;
 /// Known events of an item's history; events of a newer version are skipped.
 pub const EVENTS: [&str; 15] = [
     "faded",
@@ -46,7 +46,7 @@ pub const EVENTS: [&str; 15] = [
 
 /// The content of one line.
 #[derive(Clone, Debug)]
-pub enum Record {
+pub enum ImportRecord {
     Header,
     Theme(ThemeRecord),
     Agent(AgentName, Option<OffsetDateTime>),
@@ -121,22 +121,13 @@ pub struct EventRecord {
 }
 
 #[derive(Deserialize)]
-struct Kind {
+struct LineHead {
     keepsake_export: Option<i64>,
     record: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct RawTheme {
-    slug: String,
-    display_name: Option<String>,
-    description: Option<String>,
-    #[serde(with = "time::serde::rfc3339")]
-    created_at: OffsetDateTime,
-}
-
-#[derive(Deserialize)]
-struct RawAgent {
+struct AgentStart {
     name: String,
     #[serde(default, with = "time::serde::rfc3339::option")]
     created_at: Option<OffsetDateTime>,
@@ -152,117 +143,64 @@ struct RawCounts {
     items: i64,
 }
 
-#[derive(Deserialize)]
-struct RawItem {
-    id: Option<i64>,
-    r#type: String,
-    theme: Option<String>,
-    key: Option<String>,
-    content: String,
-    #[serde(default)]
-    tags: Vec<String>,
-    status: Option<String>,
-    source: Option<String>,
-    trust: Option<String>,
-    source_context: Option<String>,
-    confidence: Option<i64>,
-    #[serde(default)]
-    protected: bool,
-    #[serde(default, with = "time::serde::rfc3339::option")]
-    expires_at: Option<OffsetDateTime>,
-    #[serde(default, with = "time::serde::rfc3339::option")]
-    valid_from: Option<OffsetDateTime>,
-    #[serde(default, with = "time::serde::rfc3339::option")]
-    valid_until: Option<OffsetDateTime>,
-    #[serde(default, with = "time::serde::rfc3339::option")]
-    last_verified_at: Option<OffsetDateTime>,
-    #[serde(default)]
-    access_count: i64,
-    #[serde(default, with = "time::serde::rfc3339::option")]
-    last_accessed: Option<OffsetDateTime>,
-    decay_rate: Option<f64>,
-    attributes: Option<Value>,
-    superseded_by: Option<i64>,
-    agent: Option<String>,
-    owner: Option<String>,
-    #[serde(default, with = "time::serde::rfc3339::option")]
-    created_at: Option<OffsetDateTime>,
-    #[serde(default, with = "time::serde::rfc3339::option")]
-    updated_at: Option<OffsetDateTime>,
-    #[serde(default)]
-    events: Vec<RawEvent>,
-}
-
-#[derive(Deserialize)]
-struct RawEvent {
-    event: String,
-    agent: Option<String>,
-    #[serde(with = "time::serde::rfc3339")]
-    at: OffsetDateTime,
-}
-
-/// Records that only a human reader needs.
-const PASSED_OVER: [&str; 9] = [
-    "account",
-    "session",
-    "message",
-    "extraction",
-    "call",
-    "embedding_settings",
-    "chat_settings",
-    "chat_spend",
-    "summary",
-];
-
 /// Parses a line.
 ///
 /// # Errors
 /// [`Invalid`] naming the first invalid field, without any content of the line.
-pub fn parse_line(line: &str) -> Result<Record, Invalid> {
-    let kind: Kind = parse(line)?;
-    match (kind.keepsake_export, kind.record.as_deref()) {
-        (Some(FORM_VERSION), _) => Ok(Record::Header),
-        (Some(_), _) => Err(Invalid::new(
-            "keepsake_export",
-            "unknown_version",
-            format!(
-                "`keepsake_export` is another version than {FORM_VERSION}; import it with the Keepsake that made it, or a newer one."
-            ),
-        )),
-        (None, Some("theme")) => parse(line).and_then(theme).map(Record::Theme),
-        (None, Some("agent")) => {
-            let agent: RawAgent = parse(line)?;
-            let created_at = agent.created_at.map(|at| date("created_at", at));
-            let name = AgentName::parse(&agent.name)?;
-            Ok(Record::Agent(name, created_at.transpose()?))
+pub fn parse_line(line: &str) -> Result<ImportRecord, Invalid> {
+    use RecordKind as Kind;
+    let head: LineHead = parse(line)?;
+    match head.keepsake_export {
+        Some(FORM_VERSION) => return Ok(ImportRecord::Header),
+        Some(_) => {
+            return Err(Invalid::new(
+                "keepsake_export",
+                "unknown_version",
+                format!(
+                    "`keepsake_export` is another version than {FORM_VERSION}; import it with the Keepsake that made it, or a newer one."
+                ),
+            ));
         }
-        (None, Some("item")) => parse(line).and_then(item).map(Box::new).map(Record::Item),
-        (None, Some("entity")) => {
-            let (line, entity_type) = parse::<EntityLine>(line)?.checked()?;
-            Ok(Record::Entity(line, entity_type))
-        }
-        (None, Some("relation")) => parse(line).map(Box::new).map(Record::Relation),
-        (None, Some("document")) => parse(line).map(Record::Document),
-        (None, Some("revision")) => parse(line).map(Box::new).map(Record::Revision),
-        (None, Some("episode")) => parse(line).map(Box::new).map(Record::Episode),
-        (None, Some("origins")) => parse::<OriginsLine>(line)?.checked().map(Record::Origins),
-        (None, Some("unwanted")) => parse(line).map(Record::Unwanted),
-        (None, Some(record)) if PASSED_OVER.contains(&record) => Ok(Record::NotImported),
-        (None, Some("end")) => {
-            let end: RawEnd = parse(line)?;
-            Ok(Record::End {
-                items: end.counts.items,
-            })
-        }
-        (None, _) => Err(Invalid::new(
-            "record",
-            "unknown_record",
-            format!(
-                "`record` is not known; it is theme, agent, item, entity, relation, document, revision, episode, origins, unwanted, {} or end.",
-                PASSED_OVER.join(", ")
-            ),
-        )),
+        None => {}
     }
+    let named = |name: &str| KINDS.iter().find(|(_, known, _)| *known == name);
+    let Some((kind, ..)) = head.record.as_deref().and_then(named) else {
+        let names = KINDS.map(|(_, name, _)| name);
+        let sentence = format!("`record` is not known; it is one of {}.", names.join(", "));
+        return Err(Invalid::new("record", "unknown_record", sentence));
+    };
+    Ok(match kind {
+        Kind::Theme => ImportRecord::Theme(theme(parse(line)?)?),
+        Kind::Agent => {
+            let agent: AgentStart = parse(line)?;
+            let created_at = agent.created_at.map(|at| date("created_at", at));
+            ImportRecord::Agent(AgentName::parse(&agent.name)?, created_at.transpose()?)
+        }
+        Kind::Item => ImportRecord::Item(Box::new(item(parse(line)?)?)),
+        Kind::Entity => {
+            let (line, entity_type) = parse::<EntityLine>(line)?.checked()?;
+            ImportRecord::Entity(line, entity_type)
+        }
+        Kind::Relation => ImportRecord::Relation(parse(line)?),
+        Kind::Document => ImportRecord::Document(parse(line)?),
+        Kind::Revision => ImportRecord::Revision(parse(line)?),
+        Kind::Episode => ImportRecord::Episode(parse(line)?),
+        Kind::Origins => ImportRecord::Origins(parse::<OriginsLine>(line)?.checked()?),
+        Kind::Unwanted => ImportRecord::Unwanted(parse(line)?),
+        Kind::End => ImportRecord::End {
+            items: parse::<RawEnd>(line)?.counts.items,
+        },
+        // For a human reader.
+        Kind::Account
+        | Kind::EmbeddingSettings
+        | Kind::ChatSettings
+        | Kind::ChatSpend
+        | Kind::Summary
+        | Kind::Session
+        | Kind::Message
+        | Kind::Extraction
+        | Kind::Call => ImportRecord::NotImported,
+    })
 }
 
 fn parse<T: DeserializeOwned>(line: &str) -> Result<T, Invalid> {
@@ -291,7 +229,7 @@ fn parse<T: DeserializeOwned>(line: &str) -> Result<T, Invalid> {
     })
 }
 
-fn theme(raw: RawTheme) -> Result<ThemeRecord, Invalid> {
+fn theme(raw: ThemeLine) -> Result<ThemeRecord, Invalid> {
     let slug = ThemeSlug::parse(&raw.slug)?;
     let display_name = raw.display_name.unwrap_or_default();
     check_text("display_name", &display_name, DISPLAY_NAME_CHARS_MAX)?;
@@ -308,7 +246,7 @@ fn theme(raw: RawTheme) -> Result<ThemeRecord, Invalid> {
     })
 }
 
-fn item(raw: RawItem) -> Result<ItemRecord, Invalid> {
+pub(super) fn item(raw: ItemLine) -> Result<ItemRecord, Invalid> {
     let item_type = ItemType::parse_memory("type", &raw.r#type)?;
     let status = match raw.status.as_deref() {
         None | Some("active") => Status::Active,
@@ -344,8 +282,8 @@ fn item(raw: RawItem) -> Result<ItemRecord, Invalid> {
         decay_rate: raw.decay_rate.map(fading::check_rate).transpose()?,
         attributes: attributes(raw.attributes)?,
         superseded_by: raw.superseded_by,
-        agent: raw.agent.as_deref().map(AgentName::parse).transpose()?,
-        owner: raw.owner.as_deref().map(AgentName::parse).transpose()?,
+        agent: agent_name(raw.agent.as_deref())?,
+        owner: agent_name(raw.owner.as_deref())?,
         created_at: date("created_at", raw.created_at)?,
         updated_at: date("updated_at", raw.updated_at)?,
         events: events(raw.events)?,
@@ -379,38 +317,7 @@ fn trust(given: Option<&str>, source: &str) -> Result<Trust, Invalid> {
     })
 }
 
-/// A JSON object that PostgreSQL can store.
-pub(super) fn attributes(value: Option<Value>) -> Result<Value, Invalid> {
-    let value = match value {
-        None | Some(Value::Null) => Value::Object(serde_json::Map::new()),
-        Some(value) => value,
-    };
-    let text = value.to_string();
-    let is_kept = value.is_object() && text.len() <= ATTRIBUTES_BYTES_MAX && !has_nul(&value);
-    if is_kept {
-        return Ok(value);
-    }
-    Err(Invalid::new(
-        "attributes",
-        "invalid_attributes",
-        format!(
-            "`attributes` must be an object of at most {ATTRIBUTES_BYTES_MAX} bytes, without the character U+0000."
-        ),
-    ))
-}
-
-fn has_nul(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.contains('\0'),
-        Value::Array(values) => values.iter().any(has_nul),
-        Value::Object(fields) => fields
-            .iter()
-            .any(|(name, value)| name.contains('\0') || has_nul(value)),
-        _ => false,
-    }
-}
-
-fn events(raw: Vec<RawEvent>) -> Result<Vec<EventRecord>, Invalid> {
+fn events(raw: Vec<EventLine>) -> Result<Vec<EventRecord>, Invalid> {
     if raw.len() > EVENTS_MAX {
         return Err(Invalid::new(
             "events",
@@ -428,33 +335,11 @@ fn events(raw: Vec<RawEvent>) -> Result<Vec<EventRecord>, Invalid> {
         };
         events.push(EventRecord {
             event,
-            agent: one.agent.as_deref().map(AgentName::parse).transpose()?,
+            agent: agent_name(one.agent.as_deref())?,
             at: date("events", one.at)?,
         });
     }
     Ok(events)
-}
-
-/// As PostgreSQL stores them, so that a second import compares equal.
-fn whole_microseconds(at: OffsetDateTime) -> OffsetDateTime {
-    at.replace_microsecond(at.microsecond()).unwrap_or(at)
-}
-
-/// A valid date, in whole microseconds.
-pub(super) fn date(field: &'static str, at: OffsetDateTime) -> Result<OffsetDateTime, Invalid> {
-    let whole = whole_microseconds(at);
-    if YEARS.contains(&whole.to_offset(time::UtcOffset::UTC).year()) {
-        return Ok(whole);
-    }
-    Err(Invalid::new(
-        field,
-        "out_of_range",
-        format!(
-            "`{field}` is out of range; years {} to {} are accepted.",
-            YEARS.start(),
-            YEARS.end()
-        ),
-    ))
 }
 
 #[cfg(test)]
@@ -465,7 +350,7 @@ mod tests {
 
     #[test]
     fn a_line_with_the_least_it_needs_is_an_item() {
-        let Ok(Record::Item(item)) = parse_line(ITEM) else {
+        let Ok(ImportRecord::Item(item)) = parse_line(ITEM) else {
             panic!("{:?}", parse_line(ITEM));
         };
         assert_eq!(item.item.theme().as_str(), "general");

@@ -5,7 +5,7 @@
 use std::io::{self, BufRead, Read};
 
 use super::document::parse_document;
-use super::read::{Record, parse_line};
+use super::read::{ImportRecord, parse_line};
 use crate::input::Invalid;
 
 /// Twice the length of the longest possible item.
@@ -17,16 +17,19 @@ const BEGINNING: &[u8] = b"{\"keepsake_export\"";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One piece of an import.
-pub(super) struct Piece {
+pub(super) struct FilePiece {
     /// Such as "Line 3" or "Entry 5".
     pub place: String,
     /// Bytes read so far.
     pub bytes: u64,
-    pub record: Result<Record, Invalid>,
+    pub record: Result<ImportRecord, Invalid>,
 }
 
 /// Passes on each piece until `each` returns false.
-pub(super) fn read(mut source: impl BufRead, each: impl FnMut(Piece) -> bool) -> io::Result<()> {
+pub(super) fn read(
+    mut source: impl BufRead,
+    each: impl FnMut(FilePiece) -> bool,
+) -> io::Result<()> {
     let mut head = Vec::new();
     let looked_at = (BYTE_ORDER_MARK.len() + BEGINNING.len()) as u64;
     source.by_ref().take(looked_at).read_to_end(&mut head)?;
@@ -39,7 +42,7 @@ pub(super) fn read(mut source: impl BufRead, each: impl FnMut(Piece) -> bool) ->
     }
 }
 
-fn read_lines(mut source: impl BufRead, mut each: impl FnMut(Piece) -> bool) -> io::Result<()> {
+fn read_lines(mut source: impl BufRead, mut each: impl FnMut(FilePiece) -> bool) -> io::Result<()> {
     let (mut bytes, mut line) = (0, Vec::new());
     for number in 1u64.. {
         line.clear();
@@ -66,7 +69,7 @@ fn read_lines(mut source: impl BufRead, mut each: impl FnMut(Piece) -> bool) -> 
             Ok(text) => parse_line(text),
         };
         let place = format!("Line {number}");
-        let piece = Piece {
+        let piece = FilePiece {
             place,
             bytes,
             record,
@@ -95,7 +98,7 @@ fn skip_line(source: &mut impl BufRead) -> io::Result<u64> {
     }
 }
 
-fn read_document(source: impl Read, mut each: impl FnMut(Piece) -> bool) -> io::Result<()> {
+fn read_document(source: impl Read, mut each: impl FnMut(FilePiece) -> bool) -> io::Result<()> {
     let mut document = Vec::new();
     source
         .take(DOCUMENT_BYTES_MAX + 1)
@@ -119,7 +122,7 @@ fn read_document(source: impl Read, mut each: impl FnMut(Piece) -> bool) -> io::
         document => parse_document(document),
     };
     drop(document);
-    let whole = |record| Piece {
+    let whole = |record| FilePiece {
         place: "The file".to_owned(),
         bytes,
         record,
@@ -128,9 +131,9 @@ fn read_document(source: impl Read, mut each: impl FnMut(Piece) -> bool) -> io::
         Err(invalid) => drop(each(whole(Err(invalid)))),
         Ok(entries) => {
             for (number, item) in entries {
-                let record = item.map(Box::new).map(Record::Item);
+                let record = item.map(Box::new).map(ImportRecord::Item);
                 let place = format!("Entry {number}");
-                let piece = Piece {
+                let piece = FilePiece {
                     place,
                     bytes,
                     record,

@@ -3,28 +3,20 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::rows;
-use super::write::Overview;
+use super::lines::{
+    AccountLine, AgentLine, CallLine, ChatSettingsLine, ChatSpendLine, EmbeddingSettingsLine,
+    EventLine, ExportBounds, ExportOverview, ItemLine, SummaryLine, ThemeLine,
+};
 use crate::db::UserId;
 use crate::memories::day;
 
-/// The newest ids at the start, and the day whose state is exported; `None`: now.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Last {
-    pub as_of: Option<OffsetDateTime>,
-    pub item: i64,
-    pub document: i64,
-    pub session: i64,
-    pub call: i64,
-}
-
-pub async fn find_last(
+pub async fn find_bounds(
     conn: &mut PgConnection,
     user: UserId,
     as_of: Option<OffsetDateTime>,
-) -> Result<Last, sqlx::Error> {
+) -> Result<ExportBounds, sqlx::Error> {
     sqlx::query_as!(
-        Last,
+        ExportBounds,
         r#"SELECT $2::timestamptz AS as_of, coalesce((SELECT max(id) FROM memory_items WHERE user_id = $1), 0) AS "item!",
                   coalesce((SELECT max(id) FROM documents WHERE user_id = $1), 0) AS "document!",
                   coalesce((SELECT max(id) FROM sessions WHERE user_id = $1), 0) AS "session!",
@@ -37,9 +29,9 @@ pub async fn find_last(
 }
 
 /// Lengths come from the rows' headers: no text is read.
-pub async fn weigh(conn: &mut PgConnection, user: UserId) -> Result<Overview, sqlx::Error> {
+pub async fn weigh(conn: &mut PgConnection, user: UserId) -> Result<ExportOverview, sqlx::Error> {
     sqlx::query_as!(
-        Overview,
+        ExportOverview,
         r#"SELECT i.items AS "items!", c.calls AS "calls!", 
                   (i.bytes + 650 * i.items + d.bytes + m.bytes + 260 * m.messages + 180 * c.calls) AS "bytes!"
            FROM (SELECT count(*) AS items, coalesce(sum(octet_length(content)), 0)::bigint AS bytes
@@ -59,9 +51,9 @@ pub async fn weigh(conn: &mut PgConnection, user: UserId) -> Result<Overview, sq
 pub async fn find_account(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Option<rows::Account>, sqlx::Error> {
+) -> Result<Option<AccountLine>, sqlx::Error> {
     sqlx::query_as!(
-        rows::Account,
+        AccountLine,
         "SELECT time_zone FROM users WHERE id = $1",
         user.0
     )
@@ -72,9 +64,9 @@ pub async fn find_account(
 pub async fn list_agents(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Vec<rows::Agent>, sqlx::Error> {
+) -> Result<Vec<AgentLine>, sqlx::Error> {
     sqlx::query_as!(
-        rows::Agent,
+        AgentLine,
         "SELECT name, memory_enabled, tool_profile, settings, created_at FROM agents WHERE user_id = $1 ORDER BY id",
         user.0
     )
@@ -86,9 +78,9 @@ pub async fn list_agents(
 pub async fn find_embedding_settings(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Option<rows::EmbeddingSettings>, sqlx::Error> {
+) -> Result<Option<EmbeddingSettingsLine>, sqlx::Error> {
     sqlx::query_as!(
-        rows::EmbeddingSettings,
+        EmbeddingSettingsLine,
         "SELECT enabled, own_enabled, provider_type, endpoint, model, dimensions, query_prefix,
                 document_prefix, batch_size, concurrency, pause_ms
          FROM embedding_settings WHERE user_id = $1",
@@ -102,9 +94,9 @@ pub async fn find_embedding_settings(
 pub async fn find_chat_settings(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Option<rows::ChatSettings>, sqlx::Error> {
+) -> Result<Option<ChatSettingsLine>, sqlx::Error> {
     sqlx::query_as!(
-        rows::ChatSettings,
+        ChatSettingsLine,
         "SELECT enabled, own_enabled, provider_type, endpoint, model, daily_token_cap, purposes
          FROM chat_settings WHERE user_id = $1",
         user.0
@@ -117,9 +109,9 @@ pub async fn find_chat_settings(
 pub async fn find_summary(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Option<rows::Summary>, sqlx::Error> {
+) -> Result<Option<SummaryLine>, sqlx::Error> {
     sqlx::query_as!(
-        rows::Summary,
+        SummaryLine,
         r#"SELECT body AS "text!", made_at AS "made_at!", model, facts_total AS items_total,
                   ARRAY(SELECT item_id FROM memory_summary_items WHERE user_id = $1 ORDER BY item_id) AS "items!"
            FROM memory_summaries WHERE user_id = $1 AND body IS NOT NULL"#,
@@ -133,9 +125,9 @@ pub async fn find_summary(
 pub async fn list_chat_spend(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Vec<rows::ChatSpend>, sqlx::Error> {
+) -> Result<Vec<ChatSpendLine>, sqlx::Error> {
     sqlx::query_as!(
-        rows::ChatSpend,
+        ChatSpendLine,
         r#"SELECT to_char(day, 'YYYY-MM-DD') AS "day!", tokens_in, tokens_out, (SELECT coalesce(jsonb_object_agg(p.purpose, p.tokens), '{}')
                              FROM chat_spend_purposes p WHERE p.user_id = $1 AND p.day = s.day) AS "by_purpose!", calls,
                   failed_calls
@@ -150,31 +142,31 @@ pub async fn list_themes(
     conn: &mut PgConnection,
     user: UserId,
     after: i64,
-    last: &Last,
+    bounds: &ExportBounds,
     limit: i64,
-) -> Result<Vec<rows::Theme>, sqlx::Error> {
+) -> Result<Vec<ThemeLine>, sqlx::Error> {
     sqlx::query_as!(
-        rows::Theme,
+        ThemeLine,
         "SELECT id, slug, display_name, description, created_at, updated_at
          FROM memory_themes WHERE user_id = $1 AND id > $2 AND ($4::timestamptz IS NULL OR created_at <= $4)
          ORDER BY id LIMIT $3",
         user.0,
         after,
         limit,
-        last.as_of,
+        bounds.as_of,
     )
     .fetch_all(conn)
     .await
 }
 
-/// Ordered by id, without events. Turns are left out (they have no theme): their sessions are exported.
+/// Ordered by id, with their events. Turns are left out (they have no theme): their sessions are exported.
 pub async fn list_items(
     conn: &mut PgConnection,
     user: UserId,
     after: i64,
-    last: &Last,
+    bounds: &ExportBounds,
     limit: i64,
-) -> Result<Vec<rows::Item>, sqlx::Error> {
+) -> Result<Vec<ItemLine>, sqlx::Error> {
     let found = sqlx::query!(
         r#"SELECT i.id, i.type AS item_type, t.slug AS theme, i.key, i.content, i.tags, i.status, i.source,
                   i.trust, i.source_context, i.confidence, i.protected, i.expires_at,
@@ -190,26 +182,26 @@ pub async fn list_items(
            ORDER BY i.id LIMIT $4"#,
         user.0,
         after,
-        last.item,
+        bounds.item,
         limit,
-        last.as_of,
+        bounds.as_of,
     )
     .fetch_all(&mut *conn)
     .await?;
-    let mut items: Vec<rows::Item> = found
+    let mut items: Vec<ItemLine> = found
         .into_iter()
-        .map(|row| rows::Item {
-            id: row.id,
+        .map(|row| ItemLine {
+            id: Some(row.id),
             r#type: row.item_type,
-            theme: row.theme,
+            theme: Some(row.theme),
             key: row.key,
             content: row.content,
             tags: row.tags,
-            status: row.status,
-            source: row.source,
-            trust: row.trust,
+            status: Some(row.status),
+            source: Some(row.source),
+            trust: Some(row.trust),
             source_context: row.source_context,
-            confidence: row.confidence,
+            confidence: Some(row.confidence.into()),
             protected: row.protected,
             expires_at: row.expires_at,
             valid_from: row.valid_from,
@@ -222,64 +214,53 @@ pub async fn list_items(
             superseded_by: row.superseded_by,
             agent: row.agent,
             owner: row.owner,
-            created_at: row.created_at,
-            updated_at: row.updated_at,
+            created_at: Some(row.created_at),
+            updated_at: Some(row.updated_at),
             events: Vec::new(),
         })
         .collect();
-    if let Some(as_of) = last.as_of {
-        let ids: Vec<i64> = items.iter().map(|item| item.id).collect();
+    let ids: Vec<i64> = items.iter().filter_map(|item| item.id).collect();
+    if let Some(as_of) = bounds.as_of {
         let mut then = day::then(conn, user, &ids, as_of).await?;
         for item in &mut items {
-            if let Some(then) = then.remove(&item.id) {
+            if let Some(then) = item.id.and_then(|id| then.remove(&id)) {
                 item.as_then(then);
             }
         }
     }
-    Ok(items)
-}
-
-/// The events of these items, each with the item's id.
-pub async fn list_events(
-    conn: &mut PgConnection,
-    user: UserId,
-    items: &[i64],
-    last: &Last,
-) -> Result<Vec<(i64, rows::Event)>, sqlx::Error> {
-    let found = sqlx::query!(
+    let events = sqlx::query!(
         r#"SELECT e.item_id, e.event, a.name AS "agent?", e.at
            FROM memory_item_events e
            LEFT JOIN agents a ON a.user_id = e.user_id AND a.id = e.agent_id
            WHERE e.user_id = $1 AND e.item_id = ANY ($2) AND ($3::timestamptz IS NULL OR e.at <= $3)
            ORDER BY e.item_id, e.id"#,
         user.0,
-        items,
-        last.as_of,
+        &ids,
+        bounds.as_of,
     )
     .fetch_all(conn)
     .await?;
-    Ok(found
-        .into_iter()
-        .map(|row| {
-            let event = rows::Event {
+    for row in events {
+        if let Ok(at) = ids.binary_search(&row.item_id) {
+            items[at].events.push(EventLine {
                 event: row.event,
                 agent: row.agent,
                 at: row.at,
-            };
-            (row.item_id, event)
-        })
-        .collect())
+            });
+        }
+    }
+    Ok(items)
 }
 
 pub async fn list_calls(
     conn: &mut PgConnection,
     user: UserId,
     after: i64,
-    last: &Last,
+    bounds: &ExportBounds,
     limit: i64,
-) -> Result<Vec<rows::Call>, sqlx::Error> {
+) -> Result<Vec<CallLine>, sqlx::Error> {
     sqlx::query_as!(
-        rows::Call,
+        CallLine,
         r#"SELECT c.id, c.at, a.name AS "agent?", c.tool, c.outcome, c.duration_us, c.item_ids, c.query
            FROM activity c
            LEFT JOIN agents a ON a.user_id = c.user_id AND a.id = c.agent_id
@@ -287,12 +268,10 @@ pub async fn list_calls(
            ORDER BY c.id LIMIT $4"#,
         user.0,
         after,
-        last.call,
+        bounds.call,
         limit,
-        last.as_of,
+        bounds.as_of,
     )
     .fetch_all(conn)
     .await
 }
-
-// Import.

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use time::{Duration, OffsetDateTime};
 use tokio::io::AsyncWriteExt;
 
-use super::{Importer, Outcome, Problem};
+use super::{ImportOutcome, Importer};
 use crate::db::{Db, UserId};
 use crate::embedding::Embeddings;
 use crate::input::sentence;
@@ -53,7 +53,7 @@ pub enum UploadError {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum ImportState {
     Running,
     Done,
     Failed,
@@ -63,10 +63,10 @@ pub enum State {
 
 /// An import, as the page shows it.
 #[derive(Clone, Debug)]
-pub struct Shown {
-    pub state: State,
+pub struct ImportStatus {
+    pub state: ImportState,
     pub bytes_total: u64,
-    pub outcome: Outcome,
+    pub outcome: ImportOutcome,
     /// Why it stopped.
     pub error: Option<String>,
     pub started_at: OffsetDateTime,
@@ -104,9 +104,9 @@ impl Imports {
         if declared_bytes.is_some_and(|bytes| bytes > UPLOAD_BYTES_MAX + FORM_BYTES_MAX) {
             return Err(UploadError::TooLarge);
         }
-        let slot = Slot::take(&self.uploading, user)?;
+        let slot = UploadPermit::take(&self.uploading, user)?;
         let last = self.last(user).await?;
-        if last.is_some_and(|last| last.state == State::Running) {
+        if last.is_some_and(|last| last.state == ImportState::Running) {
             return Err(UploadError::UnderWay);
         }
         let file = std::fs::create_dir_all(&self.folder)
@@ -130,7 +130,7 @@ impl Imports {
         } = upload;
         let mut file = file.into_std().await;
         file.rewind().map_err(UploadError::File)?;
-        let turn = Turn::take(&self.under_way).ok_or(UploadError::TooMany)?;
+        let turn = ImportPermit::take(&self.under_way).ok_or(UploadError::TooMany)?;
         let now = self.embeddings.now();
         let mut tx = self.db.as_user(user).await?;
         store::end_silent(&mut tx, user, now, now - SILENT_AFTER).await?;
@@ -146,7 +146,7 @@ impl Imports {
     }
 
     async fn run(&self, user: UserId, id: i64, file: File) {
-        let tell = |outcome: Outcome| {
+        let tell = |outcome: ImportOutcome| {
             let imports = self.clone();
             async move {
                 imports.note(user, id, &outcome, false).await;
@@ -164,7 +164,7 @@ impl Imports {
     }
 
     /// If the row cannot be updated, the next batch does it, or the import is shown as interrupted.
-    async fn note(&self, user: UserId, id: i64, outcome: &Outcome, is_done: bool) {
+    async fn note(&self, user: UserId, id: i64, outcome: &ImportOutcome, is_done: bool) {
         let note = async {
             let mut tx = self.db.as_user(user).await?;
             let now = self.embeddings.now();
@@ -184,32 +184,27 @@ impl Imports {
     }
 
     /// The user's latest import.
-    pub async fn last(&self, user: UserId) -> Result<Option<Shown>, sqlx::Error> {
+    pub async fn last(&self, user: UserId) -> Result<Option<ImportStatus>, sqlx::Error> {
         let mut tx = self.db.as_user(user).await?;
         let found = store::find_last(&mut tx, user).await?;
         tx.commit().await?;
         let silent_since = self.embeddings.now() - SILENT_AFTER;
         Ok(found.map(|row| {
             let state = match row.state.as_str() {
-                "running" if row.updated_at < silent_since => State::Interrupted,
-                "running" => State::Running,
-                "done" => State::Done,
-                _ => State::Failed,
+                "running" if row.updated_at < silent_since => ImportState::Interrupted,
+                "running" => ImportState::Running,
+                "done" => ImportState::Done,
+                _ => ImportState::Failed,
             };
-            let problem = |told: &serde_json::Value| Problem {
-                place: told["place"].as_str().unwrap_or_default().to_owned(),
-                sentence: told["sentence"].as_str().unwrap_or_default().to_owned(),
-            };
-            let problems = row.problems.as_array().map(Vec::as_slice);
-            Shown {
+            ImportStatus {
                 state,
                 bytes_total: row.bytes_total as u64,
-                outcome: Outcome {
+                outcome: ImportOutcome {
                     bytes: row.bytes_done as u64,
                     added: row.added as u64,
                     known: row.known as u64,
                     failed: row.failed as u64,
-                    problems: problems.unwrap_or_default().iter().map(problem).collect(),
+                    problems: serde_json::from_value(row.problems).unwrap_or_default(),
                 },
                 error: row.error,
                 started_at: row.started_at,
@@ -219,9 +214,9 @@ impl Imports {
 }
 
 /// A permit for one running import; released on drop.
-struct Turn(Arc<AtomicUsize>);
+struct ImportPermit(Arc<AtomicUsize>);
 
-impl Turn {
+impl ImportPermit {
     fn take(under_way: &Arc<AtomicUsize>) -> Option<Self> {
         let one_more = |n: usize| (n < IMPORTS_AT_ONCE).then_some(n + 1);
         under_way
@@ -231,7 +226,7 @@ impl Turn {
     }
 }
 
-impl Drop for Turn {
+impl Drop for ImportPermit {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::SeqCst);
     }
@@ -242,7 +237,7 @@ pub struct Upload {
     user: UserId,
     file: tokio::fs::File,
     bytes: u64,
-    slot: Slot,
+    slot: UploadPermit,
 }
 
 impl Upload {
@@ -271,12 +266,12 @@ impl Upload {
 }
 
 /// A permit for the user's only upload; released on drop.
-struct Slot {
+struct UploadPermit {
     uploading: Arc<Mutex<HashSet<UserId>>>,
     user: UserId,
 }
 
-impl Slot {
+impl UploadPermit {
     fn take(uploading: &Arc<Mutex<HashSet<UserId>>>, user: UserId) -> Result<Self, UploadError> {
         let mut users = uploading.lock().unwrap_or_else(PoisonError::into_inner);
         if users.contains(&user) {
@@ -291,7 +286,7 @@ impl Slot {
     }
 }
 
-impl Drop for Slot {
+impl Drop for UploadPermit {
     fn drop(&mut self) {
         let mut users = self
             .uploading

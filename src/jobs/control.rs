@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::{Job, Work, sweep};
-use crate::accounts::people::{self, About, Act, By};
+use crate::accounts::admin_events::{self, AdminAction, AdminActor, AdminSubject};
 use crate::clock::Schedule;
 use crate::db::Db;
 use crate::queue::{self, SERVER, store};
@@ -37,7 +37,13 @@ pub async fn run_now(
         }
     };
     queue::push_now(&mut tx, SERVER, pushed.name, now).await?;
-    record(&mut tx, Act::RunJob, About::Job(job.name), now).await?;
+    record(
+        &mut tx,
+        AdminAction::RunJob,
+        AdminSubject::Job(job.name),
+        now,
+    )
+    .await?;
     tx.commit().await?;
     Ok(Some(users))
 }
@@ -48,7 +54,13 @@ pub async fn pause(db: &Db, job: &'static Job, now: OffsetDateTime) -> Result<bo
     let mut tx = db.as_system().await?;
     let is_changed = store::pause(&mut tx, job.name, now).await?;
     if is_changed {
-        record(&mut tx, Act::PauseJob, About::Job(job.name), now).await?;
+        record(
+            &mut tx,
+            AdminAction::PauseJob,
+            AdminSubject::Job(job.name),
+            now,
+        )
+        .await?;
     }
     tx.commit().await?;
     Ok(is_changed)
@@ -59,7 +71,13 @@ pub async fn resume(db: &Db, job: &'static Job, now: OffsetDateTime) -> Result<b
     let mut tx = db.as_system().await?;
     let is_changed = store::resume(&mut tx, job.name).await?;
     if is_changed {
-        record(&mut tx, Act::ResumeJob, About::Job(job.name), now).await?;
+        record(
+            &mut tx,
+            AdminAction::ResumeJob,
+            AdminSubject::Job(job.name),
+            now,
+        )
+        .await?;
     }
     tx.commit().await?;
     Ok(is_changed)
@@ -76,7 +94,13 @@ pub async fn set_schedule(
     let mut tx = db.as_system().await?;
     let is_changed = store::set_schedule(&mut tx, job.name, schedule).await?;
     if is_changed {
-        record(&mut tx, Act::ScheduleJob, About::Job(job.name), now).await?;
+        record(
+            &mut tx,
+            AdminAction::ScheduleJob,
+            AdminSubject::Job(job.name),
+            now,
+        )
+        .await?;
     }
     tx.commit().await?;
     Ok(is_changed)
@@ -91,7 +115,13 @@ pub async fn unset_schedule(
     let mut tx = db.as_system().await?;
     let is_changed = store::unset_schedule(&mut tx, job.name).await?;
     if is_changed {
-        record(&mut tx, Act::UnscheduleJob, About::Job(job.name), now).await?;
+        record(
+            &mut tx,
+            AdminAction::UnscheduleJob,
+            AdminSubject::Job(job.name),
+            now,
+        )
+        .await?;
     }
     tx.commit().await?;
     Ok(is_changed)
@@ -106,8 +136,8 @@ pub async fn retry_failed(
     let mut tx = db.as_system().await?;
     let retried = store::retry_failed(&mut tx, job.map(|job| job.name), now).await?;
     if retried > 0 {
-        let about = job.map_or(About::Nobody, |job| About::Job(job.name));
-        record(&mut tx, Act::RetryJob, about, now).await?;
+        let subject = job.map_or(AdminSubject::Nobody, |job| AdminSubject::Job(job.name));
+        record(&mut tx, AdminAction::RetryJob, subject, now).await?;
     }
     tx.commit().await?;
     Ok(retried)
@@ -115,9 +145,9 @@ pub async fn retry_failed(
 
 async fn record(
     conn: &mut PgConnection,
-    act: Act,
-    about: About,
+    action: AdminAction,
+    subject: AdminSubject,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    people::record(conn, By::current(), act, about, now).await
+    admin_events::record(conn, AdminActor::current(), action, subject, now).await
 }

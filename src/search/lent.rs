@@ -11,7 +11,7 @@ use super::candidate::Signals;
 use super::query::{Filters, SearchQuery};
 use super::reader::Need;
 use super::{Hit, Search};
-use crate::accounts::{Lent, Viewer};
+use crate::accounts::{LentMemory, Viewer};
 use crate::db::{Db, Tx, is_not_lent};
 use crate::embedding::QueryVector;
 use crate::embedding::model::{Space, TokenSigns};
@@ -19,7 +19,7 @@ use crate::memories::speakers;
 
 /// What the arms found in the lent memory.
 pub struct LentFound {
-    lent: Lent,
+    lent: LentMemory,
     db: Db,
     ids: HashSet<i64>,
     /// Its embeddings are from another model than the query's.
@@ -31,7 +31,7 @@ impl LentFound {
         self.ids.contains(&id)
     }
 
-    pub fn lent(&self) -> &Lent {
+    pub fn lent(&self) -> &LentMemory {
         &self.lent
     }
 

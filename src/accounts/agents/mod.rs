@@ -1,4 +1,4 @@
-//! A user's agents and their tokens: creating, listing, switching off and revoking. Never another user's.
+//! A user's agents: creating, listing and switching off. Never another user's.
 
 pub(super) mod settings;
 mod store;
@@ -7,10 +7,10 @@ pub(super) use store::exists;
 pub(crate) use store::list_names;
 
 use super::model::{
-    AGENTS_PER_USER_MAX, Agent, AgentId, AgentName, TOKENS_PER_AGENT_MAX, TokenId, TokenRecord,
-    ToolProfile, UserId,
+    AGENTS_PER_USER_MAX, Agent, AgentId, AgentName, TokenRecord, ToolProfile, UserId,
 };
-use super::{AccountError, Accounts, TokenWish, check_scopes, token::Token};
+use super::tokens::{self, Token, TokenHolder, TokenWish};
+use super::{AccountError, Accounts};
 use crate::input::Invalid;
 use settings::AgentSettings;
 
@@ -21,19 +21,13 @@ impl Accounts {
     ) -> Result<Vec<(Agent, Vec<TokenRecord>)>, AccountError> {
         let mut tx = self.db.as_user(user).await?;
         let agents = store::list_agents(&mut tx, user).await?;
-        let tokens = store::list_tokens(&mut tx, user).await?;
+        let mut tokens = tokens::store::list(&mut tx, Some(user)).await?;
         tx.commit().await?;
-        let tokens_of = |agent: &Agent| {
-            tokens
-                .iter()
-                .filter(|(agent_id, _)| *agent_id == agent.id)
-                .map(|(_, token)| token.clone())
-                .collect::<Vec<_>>()
-        };
-        Ok(agents
-            .into_iter()
-            .map(|agent| (agent.clone(), tokens_of(&agent)))
-            .collect())
+        let with_tokens = agents.into_iter().map(|agent| {
+            let held = tokens.remove(&TokenHolder::Agent(user, agent.id));
+            (agent, held.unwrap_or_default())
+        });
+        Ok(with_tokens.collect())
     }
 
     /// Creates an agent and its first token, which is shown only this once.
@@ -62,25 +56,11 @@ impl Accounts {
                     "You have an agent of this name already; choose another name, or give that one a further token.",
                 )
             })?;
-        let token = self.insert_token(&mut tx, user, agent, wish).await?;
+        let token = self
+            .insert_token(&mut tx, TokenHolder::Agent(user, agent), wish)
+            .await?;
         tx.commit().await?;
         Ok(token)
-    }
-
-    /// Creates another token for an agent. Also returns the agent's name.
-    pub async fn create_token(
-        &self,
-        user: UserId,
-        agent: AgentId,
-        wish: &TokenWish,
-    ) -> Result<(String, Token), AccountError> {
-        let mut tx = self.db.as_user(user).await?;
-        let name = store::find_agent_name(&mut tx, user, agent)
-            .await?
-            .ok_or(AccountError::NotFound)?;
-        let token = self.insert_token(&mut tx, user, agent, wish).await?;
-        tx.commit().await?;
-        Ok((name, token))
     }
 
     /// Creates a token for the agent with this name, creating that if needed (`keepsake token create`).
@@ -97,40 +77,10 @@ impl Accounts {
                 .await?
                 .ok_or(AccountError::NotFound)?,
         };
-        let token = self.insert_token(&mut tx, user, agent, wish).await?;
+        let token = self
+            .insert_token(&mut tx, TokenHolder::Agent(user, agent), wish)
+            .await?;
         tx.commit().await?;
-        Ok(token)
-    }
-
-    async fn insert_token(
-        &self,
-        conn: &mut sqlx::PgConnection,
-        user: UserId,
-        agent: AgentId,
-        wish: &TokenWish,
-    ) -> Result<Token, AccountError> {
-        check_scopes(&wish.scopes)?;
-        if store::count_tokens(conn, user, agent).await? >= TOKENS_PER_AGENT_MAX {
-            return Err(Invalid::new(
-                "agent",
-                "too_many",
-                format!("This agent has {TOKENS_PER_AGENT_MAX} tokens, which is the most; revoke one first."),
-            )
-            .into());
-        }
-        let token = Token::generate()?;
-        let now = self.clock.now();
-        let row = store::NewTokenRow {
-            agent_id: agent,
-            token_hash: &token.hash(),
-            hint: token.hint(),
-            scopes: &wish.scopes,
-            expires_at: wish.lifetime.map(|lifetime| now + lifetime),
-        };
-        store::insert_token(conn, user, row, now).await?;
-        if let Some(profile) = wish.profile {
-            store::set_profile(conn, user, agent, profile).await?;
-        }
         Ok(token)
     }
 
@@ -142,7 +92,8 @@ impl Accounts {
         profile: ToolProfile,
     ) -> Result<(), AccountError> {
         let mut tx = self.db.as_user(user).await?;
-        if !store::set_profile(&mut tx, user, agent, profile).await? {
+        let holder = TokenHolder::Agent(user, agent);
+        if !tokens::store::set_profile(&mut tx, holder, profile).await? {
             return Err(AccountError::NotFound);
         }
         tx.commit().await?;
@@ -167,21 +118,6 @@ impl Accounts {
         let document = serde_json::to_value(settings).unwrap_or_default();
         let mut tx = self.db.as_user(user).await?;
         if !store::set_settings(&mut tx, user, agent, &document).await? {
-            return Err(AccountError::NotFound);
-        }
-        tx.commit().await?;
-        Ok(())
-    }
-
-    /// Takes effect at the next request.
-    pub async fn revoke_token(
-        &self,
-        user: UserId,
-        agent: AgentId,
-        token: TokenId,
-    ) -> Result<(), AccountError> {
-        let mut tx = self.db.as_user(user).await?;
-        if !store::revoke_token(&mut tx, user, agent, token, self.clock.now()).await? {
             return Err(AccountError::NotFound);
         }
         tx.commit().await?;

@@ -3,9 +3,8 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Invitation, InvitationId, OpenInvitation};
+use super::model::{Invitation, InvitationId, OpenInvitation, OpenReset};
 use crate::accounts::model::{Email, Role, UserId};
-use crate::accounts::resets::OpenReset;
 
 /// More than the limit on valid ones, to include those that ended recently.
 const LISTED_MAX: i64 = 300;
@@ -46,7 +45,8 @@ pub async fn insert(
 
 /// Newest first.
 pub async fn list(conn: &mut PgConnection) -> Result<Vec<Invitation>, sqlx::Error> {
-    let rows = sqlx::query!(
+    sqlx::query_as!(
+        Invitation,
         r#"SELECT i.id, i.email, coalesce(i.role, 'member') AS "role!", i.created_at, i.expires_at,
                   i.revoked_at, a.email AS "invited_by?", u.email AS "used_by?", r.email AS "resets?"
            FROM invitations i
@@ -57,21 +57,7 @@ pub async fn list(conn: &mut PgConnection) -> Result<Vec<Invitation>, sqlx::Erro
         LISTED_MAX,
     )
     .fetch_all(conn)
-    .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| Invitation {
-            id: InvitationId(row.id),
-            email: row.email,
-            role: Role::from_column(&row.role),
-            resets: row.resets,
-            invited_by: row.invited_by,
-            created_at: row.created_at,
-            expires_at: row.expires_at,
-            revoked_at: row.revoked_at,
-            used_by: row.used_by,
-        })
-        .collect())
+    .await
 }
 
 pub async fn find_open(
@@ -93,7 +79,7 @@ pub async fn find_open(
             .email
             .as_deref()
             .and_then(|email| Email::parse(email).ok()),
-        role: Role::from_column(&row.role),
+        role: row.role.into(),
         expires_at: row.expires_at,
     }))
 }
@@ -208,8 +194,9 @@ pub async fn find_open_reset(
     token_hash: &[u8],
     now: OffsetDateTime,
 ) -> Result<Option<OpenReset>, sqlx::Error> {
-    let row = sqlx::query!(
-        r#"SELECT u.id, u.email AS "email!", i.expires_at
+    sqlx::query_as!(
+        OpenReset,
+        r#"SELECT u.id AS user_id, u.email AS "email!", i.expires_at
            FROM invitations i JOIN users u ON u.id = i.resets
            WHERE i.token_hash = $1
              AND i.used_at IS NULL AND i.revoked_at IS NULL AND i.expires_at > $2"#,
@@ -217,12 +204,7 @@ pub async fn find_open_reset(
         now,
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(row.map(|row| OpenReset {
-        user: UserId(row.id),
-        email: row.email,
-        expires_at: row.expires_at,
-    }))
+    .await
 }
 
 /// The user whose password may be set; `None` if the link was used concurrently, or has ended meanwhile.

@@ -1,68 +1,45 @@
 //! Operators: products that store memory for users of their own, named by the operator's ids. An operator can never reach an
 //! account that signs in, and its users, created by their first tool call, never another operator's.
 
-pub mod store;
+mod model;
+mod store;
+
+pub use model::{OperatedUser, Operator, TooManyUsers};
 
 use sqlx::PgConnection;
-use time::OffsetDateTime;
 
-use super::access::NewUser;
-use super::model::{
-    AgentName, ExternalId, OPERATORS_MAX, OperatorId, TOKENS_PER_OPERATOR_MAX, TokenId,
-    TokenRecord, UsersMax, Viewer,
-};
-use super::people::{self, About, Act, By};
-use super::{AccountError, Accounts, TokenWish, check_scopes, token::Token};
+use super::admin_events::{self, AdminAction, AdminActor, AdminSubject};
+use super::model::{AgentName, ExternalId, OPERATORS_MAX, OperatorId, UsersMax, Viewer};
+use super::tokens::{self, NewUser, Token, TokenHolder, TokenWish};
+use super::{AccountError, Accounts};
 use crate::input::Invalid;
-
-/// An operator on the admin page.
-#[derive(Clone, Debug)]
-pub struct Operator {
-    pub id: OperatorId,
-    pub name: String,
-    pub users: i32,
-    pub users_max: i32,
-    /// The operator's id of the user whose memory is the pool of all its other users.
-    pub pool: Option<String>,
-    pub created_at: OffsetDateTime,
-    /// Newest first.
-    pub tokens: Vec<TokenRecord>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "this operator has {users_max} users, which is the most it may; this user is not among them. An admin can raise that on the page Admin"
-)]
-pub struct TooManyUsers {
-    pub users_max: i32,
-}
-
-/// An operator's user, as listed by the command line.
-#[derive(Clone, Debug)]
-pub struct OperatedUser {
-    pub id: super::UserId,
-    pub operator: String,
-    pub external_id: String,
-    pub disabled: bool,
-}
 
 impl Accounts {
     /// Newest first.
     pub async fn list_operators(&self) -> Result<Vec<Operator>, AccountError> {
         let mut tx = self.db.as_system().await?;
         let mut operators = store::list_operators(&mut tx).await?;
-        for (operator, token) in store::list_tokens(&mut tx).await? {
-            if let Some(owner) = operators.iter_mut().find(|o| o.id == operator) {
-                owner.tokens.push(token);
-            }
-        }
+        let mut tokens = tokens::store::list(&mut tx, None).await?;
         tx.commit().await?;
+        for operator in &mut operators {
+            let held = tokens.remove(&TokenHolder::Operator(operator.id));
+            operator.tokens = held.unwrap_or_default();
+        }
         Ok(operators)
     }
 
     /// Oldest first.
     pub async fn list_operated_users(&self) -> Result<Vec<OperatedUser>, AccountError> {
         Ok(store::list_users(&mut *self.db.system_connection().await?).await?)
+    }
+
+    pub async fn find_operated_user(
+        &self,
+        operator: OperatorId,
+        external: &ExternalId,
+    ) -> Result<Option<OperatedUser>, AccountError> {
+        let mut conn = self.db.system_connection().await?;
+        Ok(store::find_user_by_external_id(&mut conn, operator, external).await?)
     }
 
     /// Creates an operator and its first token, which is shown only this once.
@@ -81,7 +58,9 @@ impl Accounts {
                 "There is an operator of this name already; choose another name, or give that one a further token.",
             )
         })?;
-        let token = self.insert_service_token(&mut tx, operator, wish).await?;
+        let token = self
+            .insert_token(&mut tx, TokenHolder::Operator(operator), wish)
+            .await?;
         tx.commit().await?;
         Ok(token)
     }
@@ -101,41 +80,11 @@ impl Accounts {
                 .await?
                 .ok_or(AccountError::NotFound)?,
         };
-        let token = self.insert_service_token(&mut tx, operator, wish).await?;
-        tx.commit().await?;
-        Ok(token)
-    }
-
-    /// Creates another token for an operator. Also returns the operator's name.
-    pub async fn create_service_token(
-        &self,
-        operator: OperatorId,
-        wish: &TokenWish,
-    ) -> Result<(String, Token), AccountError> {
-        let mut tx = self.db.as_system().await?;
-        let name = store::find_operator_name(&mut tx, operator)
-            .await?
-            .ok_or(AccountError::NotFound)?;
-        let token = self.insert_service_token(&mut tx, operator, wish).await?;
-        tx.commit().await?;
-        Ok((name, token))
-    }
-
-    /// Takes effect at the next request.
-    pub async fn revoke_service_token(
-        &self,
-        operator: OperatorId,
-        token: TokenId,
-    ) -> Result<(), AccountError> {
-        let mut tx = self.db.as_system().await?;
-        let now = self.clock.now();
-        if !store::revoke_token(&mut tx, operator, token, now).await? {
-            return Err(AccountError::NotFound);
-        }
-        self.record(&mut tx, Act::RevokeServiceToken, operator)
+        let token = self
+            .insert_token(&mut tx, TokenHolder::Operator(operator), wish)
             .await?;
         tx.commit().await?;
-        Ok(())
+        Ok(token)
     }
 
     /// A lower limit keeps existing users. The user of the pool need not exist yet.
@@ -149,7 +98,8 @@ impl Accounts {
         if !store::update(&mut tx, operator, users_max, pool).await? {
             return Err(AccountError::NotFound);
         }
-        self.record(&mut tx, Act::ChangeOperator, operator).await?;
+        self.record(&mut tx, AdminAction::ChangeOperator, operator)
+            .await?;
         tx.commit().await?;
         Ok(())
     }
@@ -198,7 +148,8 @@ impl Accounts {
         }
         let made = store::insert_operator(conn, name, users_max, self.clock.now()).await?;
         if let Some(operator) = made {
-            self.record(conn, Act::MakeOperator, operator).await?;
+            self.record(conn, AdminAction::MakeOperator, operator)
+                .await?;
         }
         Ok(made)
     }
@@ -206,36 +157,10 @@ impl Accounts {
     async fn record(
         &self,
         conn: &mut PgConnection,
-        act: Act,
+        action: AdminAction,
         operator: OperatorId,
     ) -> Result<(), sqlx::Error> {
-        let (about, now) = (About::Operator(operator), self.clock.now());
-        people::record(conn, By::current(), act, about, now).await
-    }
-
-    async fn insert_service_token(
-        &self,
-        conn: &mut PgConnection,
-        operator: OperatorId,
-        wish: &TokenWish,
-    ) -> Result<Token, AccountError> {
-        check_scopes(&wish.scopes)?;
-        if store::count_tokens(conn, operator).await? >= TOKENS_PER_OPERATOR_MAX {
-            return Err(Invalid::new(
-                "operator",
-                "too_many",
-                format!("This operator has {TOKENS_PER_OPERATOR_MAX} tokens, which is the most; revoke one first."),
-            )
-            .into());
-        }
-        let token = Token::generate()?;
-        let now = self.clock.now();
-        let expires_at = wish.lifetime.map(|lifetime| now + lifetime);
-        store::insert_token(conn, operator, &token, &wish.scopes, expires_at, now).await?;
-        if let Some(profile) = wish.profile {
-            store::set_profile(conn, operator, profile).await?;
-        }
-        self.record(conn, Act::MakeServiceToken, operator).await?;
-        Ok(token)
+        let (by, subject) = (AdminActor::current(), AdminSubject::Operator(operator));
+        admin_events::record(conn, by, action, subject, self.clock.now()).await
     }
 }

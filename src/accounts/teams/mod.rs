@@ -2,12 +2,16 @@
 //! others join by a link that their user accepts. Either side can end it at once. Lent memory is read in `crate::search`,
 //! `crate::documents` and `crate::tools`, through `crate::db::Db::lent_to`.
 
+mod model;
 mod store;
 
-use time::{Duration, OffsetDateTime};
+pub use model::{InvitationSender, Membership, MembershipId, Teams};
 
-use super::invitations::LinkToken;
+use model::JoinResult;
+use time::Duration;
+
 use super::model::{AgentId, UserId};
+use super::tokens::LinkToken;
 use super::{AccountError, Accounts};
 use crate::input::Invalid;
 
@@ -17,53 +21,6 @@ pub const MEMBERS_MAX: i64 = 50;
 const INVITATIONS_MAX: i64 = 20;
 /// Lifetime of a link.
 pub const INVITED_FOR: Duration = Duration::days(7);
-
-/// A team membership: a leader and one of its members.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MembershipId(pub i64);
-
-/// A membership as seen from one side.
-#[derive(Clone, Debug)]
-pub struct Tie {
-    pub id: MembershipId,
-    /// Whether `agent` is the leader; otherwise it is the member.
-    pub leads: bool,
-    /// The user's own agent.
-    pub agent: AgentId,
-    /// The other agent's name.
-    pub other: String,
-    /// The other agent's user, if it is somebody else.
-    pub person: Option<String>,
-    pub since: OffsetDateTime,
-}
-
-/// The team data of the agents page.
-#[derive(Clone, Debug, Default)]
-pub struct Teams {
-    pub ties: Vec<Tie>,
-    /// Number of valid links per leader.
-    pub invitations: Vec<(AgentId, i64)>,
-    /// Number of memories that each agent owns, which is what it would lend.
-    pub own: Vec<(AgentId, i64)>,
-}
-
-/// The sender of an invitation.
-#[derive(Clone, Debug)]
-pub struct OpenInvitation {
-    pub agent: String,
-    pub person: Option<String>,
-}
-
-/// The result of joining.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Joined {
-    Yes,
-    NoAgent,
-    IsLeader,
-    Full,
-    IsInATeam,
-    Unknown,
-}
 
 fn refused(field: &'static str, code: &'static str, sentence: impl Into<String>) -> AccountError {
     Invalid::new(field, code, sentence).into()
@@ -83,7 +40,7 @@ impl Accounts {
     pub async fn teams(&self, user: UserId) -> Result<Teams, AccountError> {
         let mut tx = self.db.as_user(user).await?;
         let teams = Teams {
-            ties: store::list(&mut tx).await?,
+            memberships: store::list(&mut tx).await?,
             invitations: store::count_invitations(&mut tx, user, self.clock.now()).await?,
             own: store::count_own(&mut tx, user).await?,
         };
@@ -172,7 +129,7 @@ impl Accounts {
         &self,
         user: UserId,
         token: &LinkToken,
-    ) -> Result<Option<OpenInvitation>, AccountError> {
+    ) -> Result<Option<InvitationSender>, AccountError> {
         let mut tx = self.db.as_user(user).await?;
         let found = store::find_invitation(&mut tx, &token.hash(), self.clock.now()).await?;
         tx.commit().await?;
@@ -192,23 +149,23 @@ impl Accounts {
         let mut tx = self.db.as_user(user).await?;
         let now = self.clock.now();
         match store::join(&mut tx, &token.hash(), agent, MEMBERS_MAX, now).await? {
-            Joined::Yes => {
+            JoinResult::Yes => {
                 tx.commit().await?;
                 Ok(())
             }
-            Joined::NoAgent => Err(refused(
+            JoinResult::NoAgent => Err(refused(
                 "member",
                 "not_found",
                 "`member` is no agent of yours; choose one of the list.",
             )),
-            Joined::IsLeader => Err(refused(
+            JoinResult::IsLeader => Err(refused(
                 "member",
                 "leader",
                 "An agent does not join its own team; choose another.",
             )),
-            Joined::Full => Err(full()),
-            Joined::IsInATeam => Err(is_in_a_team()),
-            Joined::Unknown => Err(AccountError::InvitationOver),
+            JoinResult::Full => Err(full()),
+            JoinResult::IsInATeam => Err(is_in_a_team()),
+            JoinResult::Unknown => Err(AccountError::InvitationOver),
         }
     }
 
@@ -217,10 +174,10 @@ impl Accounts {
         &self,
         user: UserId,
         agent: AgentId,
-        tie: MembershipId,
+        membership: MembershipId,
     ) -> Result<(), AccountError> {
         let mut tx = self.db.as_user(user).await?;
-        if !store::delete(&mut tx, user, agent, tie).await? {
+        if !store::delete(&mut tx, user, agent, membership).await? {
             return Err(AccountError::NotFound);
         }
         tx.commit().await?;

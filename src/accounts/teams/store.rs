@@ -4,18 +4,18 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Joined, MembershipId, OpenInvitation, Tie};
+use super::model::{InvitationSender, JoinResult, Membership, MembershipId};
 use crate::accounts::model::{AgentId, UserId};
 
 /// All memberships of the user's agents, oldest first; one between two of the user's own agents appears from both sides.
-pub async fn list(conn: &mut PgConnection) -> Result<Vec<Tie>, sqlx::Error> {
+pub async fn list(conn: &mut PgConnection) -> Result<Vec<Membership>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT id AS "id!", leads AS "leads!", agent_id AS "agent_id!", other_agent AS "other_agent!",
                   person, since AS "since!" FROM my_teams()"#
     )
     .fetch_all(conn)
     .await?;
-    let ties = rows.into_iter().map(|row| Tie {
+    let memberships = rows.into_iter().map(|row| Membership {
         id: MembershipId(row.id),
         leads: row.leads,
         agent: AgentId(row.agent_id),
@@ -23,7 +23,7 @@ pub async fn list(conn: &mut PgConnection) -> Result<Vec<Tie>, sqlx::Error> {
         person: row.person,
         since: row.since,
     });
-    Ok(ties.collect())
+    Ok(memberships.collect())
 }
 
 /// Locks the leader until the transaction ends, and makes it own what it learns, because a team reads only what it owns.
@@ -87,14 +87,14 @@ pub async fn delete(
     conn: &mut PgConnection,
     user: UserId,
     agent: AgentId,
-    tie: MembershipId,
+    membership: MembershipId,
 ) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(
         "DELETE FROM team_members
          WHERE id = $3 AND (leader_user = $1 AND leader_agent = $2 OR member_user = $1 AND member_agent = $2)",
         user.0,
         agent.0,
-        tie.0,
+        membership.0,
     )
     .execute(conn)
     .await?;
@@ -186,18 +186,15 @@ pub async fn find_invitation(
     conn: &mut PgConnection,
     hash: &[u8],
     now: OffsetDateTime,
-) -> Result<Option<OpenInvitation>, sqlx::Error> {
-    let row = sqlx::query!(
+) -> Result<Option<InvitationSender>, sqlx::Error> {
+    sqlx::query_as!(
+        InvitationSender,
         r#"SELECT agent AS "agent!", person FROM find_invitation($1, $2)"#,
         hash,
         now
     )
     .fetch_optional(conn)
-    .await?;
-    Ok(row.map(|row| OpenInvitation {
-        agent: row.agent,
-        person: row.person,
-    }))
+    .await
 }
 
 pub async fn join(
@@ -206,7 +203,7 @@ pub async fn join(
     agent: AgentId,
     members_max: i64,
     now: OffsetDateTime,
-) -> Result<Joined, sqlx::Error> {
+) -> Result<JoinResult, sqlx::Error> {
     let said = sqlx::query_scalar!(
         r#"SELECT join_team($1, $2, $3, $4) AS "said!""#,
         hash,
@@ -217,12 +214,12 @@ pub async fn join(
     .fetch_one(conn)
     .await?;
     Ok(match said.as_str() {
-        "joined" => Joined::Yes,
-        "no_agent" => Joined::NoAgent,
-        "leader" => Joined::IsLeader,
-        "full" => Joined::Full,
-        "in_a_team" => Joined::IsInATeam,
-        _ => Joined::Unknown,
+        "joined" => JoinResult::Yes,
+        "no_agent" => JoinResult::NoAgent,
+        "leader" => JoinResult::IsLeader,
+        "full" => JoinResult::Full,
+        "in_a_team" => JoinResult::IsInATeam,
+        _ => JoinResult::Unknown,
     })
 }
 

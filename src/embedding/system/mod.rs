@@ -10,7 +10,7 @@ use time::OffsetDateTime;
 use super::keys::KeyBounds;
 use super::model::Texts;
 use super::{EmbeddingError, Embeddings};
-use crate::accounts::people::{self, About, Act, By};
+use crate::accounts::admin_events::{self, AdminAction, AdminActor, AdminSubject};
 use crate::providers::settings::{
     self, EndpointForm, EndpointWish, ProviderSettings, SYSTEM_KEY, SystemSettings,
     parse_allowed_endpoint,
@@ -141,7 +141,7 @@ impl Embeddings {
         if is_kept {
             if let (Some(wanted), Some(id)) = (&wanted, kept.and_then(|k| k.system_provider_id)) {
                 settings::store::update_system_provider(&mut tx, id, wanted).await?;
-                self.record(&mut tx, Act::SetProvider).await?;
+                self.record(&mut tx, AdminAction::SetProvider).await?;
             }
             tx.commit().await?;
             self.forget_system_settings();
@@ -159,11 +159,11 @@ impl Embeddings {
         if let Some(wanted) = &wanted {
             settings::store::insert_system_provider(&mut tx, wanted, now).await?;
         }
-        let act = match &wanted {
-            Some(_) => Act::SetProvider,
-            None => Act::RemoveProvider,
+        let action = match &wanted {
+            Some(_) => AdminAction::SetProvider,
+            None => AdminAction::RemoveProvider,
         };
-        self.record(&mut tx, act).await?;
+        self.record(&mut tx, action).await?;
         tx.commit().await?;
         self.forget_system_settings();
         self.sweep().await?;
@@ -194,11 +194,11 @@ impl Embeddings {
     pub async fn set_builtin(&self, enabled: bool) -> Result<(), EmbeddingError> {
         let mut tx = self.0.db.as_system().await?;
         settings::store::set_builtin_enabled(&mut tx, enabled, self.0.clock.now()).await?;
-        let act = match enabled {
-            true => Act::BuiltinOn,
-            false => Act::BuiltinOff,
+        let action = match enabled {
+            true => AdminAction::BuiltinOn,
+            false => AdminAction::BuiltinOff,
         };
-        self.record(&mut tx, act).await?;
+        self.record(&mut tx, action).await?;
         tx.commit().await?;
         self.forget_system_settings();
         self.sweep().await?;
@@ -209,11 +209,11 @@ impl Embeddings {
     pub async fn set_late_interaction(&self, enabled: bool) -> Result<(), EmbeddingError> {
         let mut tx = self.0.db.as_system().await?;
         settings::store::set_late_interaction(&mut tx, enabled, self.0.clock.now()).await?;
-        let act = match enabled {
-            true => Act::LateOn,
-            false => Act::LateOff,
+        let action = match enabled {
+            true => AdminAction::LateOn,
+            false => AdminAction::LateOff,
         };
-        self.record(&mut tx, act).await?;
+        self.record(&mut tx, action).await?;
         tx.commit().await?;
         self.forget_system_settings();
         self.sweep().await?;
@@ -224,7 +224,7 @@ impl Embeddings {
         let (host, port) = parse_allowed_endpoint(endpoint)?;
         let mut tx = self.0.db.as_system().await?;
         settings::store::allow_endpoint(&mut tx, &host, port, self.0.clock.now()).await?;
-        self.record(&mut tx, Act::AllowEndpoint).await?;
+        self.record(&mut tx, AdminAction::AllowEndpoint).await?;
         Ok(tx.commit().await?)
     }
 
@@ -232,16 +232,17 @@ impl Embeddings {
         let (host, port) = parse_allowed_endpoint(endpoint)?;
         let mut tx = self.0.db.as_system().await?;
         settings::store::disallow_endpoint(&mut tx, &host, port).await?;
-        self.record(&mut tx, Act::DisallowEndpoint).await?;
+        self.record(&mut tx, AdminAction::DisallowEndpoint).await?;
         Ok(tx.commit().await?)
     }
 
     pub(super) async fn record(
         &self,
         conn: &mut PgConnection,
-        act: Act,
+        action: AdminAction,
     ) -> Result<(), sqlx::Error> {
-        people::record(conn, By::current(), act, About::Nobody, self.0.clock.now()).await
+        let (by, subject) = (AdminActor::current(), AdminSubject::Nobody);
+        admin_events::record(conn, by, action, subject, self.0.clock.now()).await
     }
 
     /// At startup: applies `KEEPSAKE_LLAMACPP_URL` if nothing must be rebuilt. Otherwise the admin page offers it.

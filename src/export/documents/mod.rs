@@ -6,10 +6,10 @@ pub(super) mod store;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
+use super::fields::{agent_name, trust};
 use crate::accounts::AgentName;
 use crate::documents::{DocumentPath, TakenDocument, TakenRevision, check_content};
 use crate::input::Invalid;
-use crate::memories::Trust;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DocumentLine {
@@ -56,8 +56,7 @@ impl DocumentLine {
             path: DocumentPath::parse("path", &self.path)?,
             created_at: self.created_at,
         };
-        let owner = self.owner.as_deref().map(AgentName::parse).transpose()?;
-        Ok((document, owner))
+        Ok((document, agent_name(self.owner.as_deref())?))
     }
 }
 
@@ -72,10 +71,7 @@ impl RevisionLine {
             let sentence = format!("`event` is none of {}.", EVENTS.join(", "));
             Invalid::new("event", "invalid", sentence)
         })?;
-        let trust = Trust::parse(&self.trust).ok_or_else(|| {
-            let sentence = "`trust` is user, agent, tool or external.";
-            Invalid::new("trust", "invalid", sentence)
-        })?;
+        let trust = trust(&self.trust)?;
         if let Some(content) = &self.content {
             check_content("content", content)?;
         }
@@ -87,7 +83,6 @@ impl RevisionLine {
             trust,
             at: self.at,
         };
-        let agent = self.agent.as_deref().map(AgentName::parse).transpose()?;
-        Ok((revision, agent))
+        Ok((revision, agent_name(self.agent.as_deref())?))
     }
 }

@@ -4,14 +4,14 @@ use sqlx::PgConnection;
 
 use super::{DocumentLine, RevisionLine};
 use crate::db::UserId;
-use crate::export::store::Last;
+use crate::export::lines::ExportBounds;
 
 /// Ordered by id.
 pub async fn list_documents(
     conn: &mut PgConnection,
     user: UserId,
     after: i64,
-    last: &Last,
+    bounds: &ExportBounds,
     limit: i64,
 ) -> Result<Vec<DocumentLine>, sqlx::Error> {
     sqlx::query_as!(
@@ -24,9 +24,9 @@ pub async fn list_documents(
            WHERE d.user_id = $1 AND d.id > $2 AND d.id <= $3 AND ($5 IS NULL OR d.created_at <= $5) ORDER BY d.id LIMIT $4"#,
         user.0,
         after,
-        last.document,
+        bounds.document,
         limit,
-        last.as_of,
+        bounds.as_of,
     )
     .fetch_all(conn)
     .await
@@ -37,7 +37,7 @@ pub async fn list_revisions(
     conn: &mut PgConnection,
     user: UserId,
     (document, revision): (i64, i32),
-    last: &Last,
+    bounds: &ExportBounds,
     limit: i64,
 ) -> Result<Vec<RevisionLine>, sqlx::Error> {
     sqlx::query_as!(
@@ -50,9 +50,9 @@ pub async fn list_revisions(
         user.0,
         document,
         revision,
-        last.document,
+        bounds.document,
         limit,
-        last.as_of,
+        bounds.as_of,
     )
     .fetch_all(conn)
     .await

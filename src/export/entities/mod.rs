@@ -6,12 +6,13 @@ pub(super) mod store;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
+use super::fields::{agent_name, trust};
 use crate::accounts::AgentName;
 use crate::entities::relations::{Stated, Target, VALUE_CHARS_MAX};
 use crate::entities::{EntityId, Evidence, Predicate, Taken, parse_name};
 use crate::input::Invalid;
 use crate::memories::mentions::EntityType;
-use crate::memories::{ItemId, Period, Trust};
+use crate::memories::{ItemId, Period};
 
 /// Maximum names of an entity that are imported.
 const NAMES_MAX: usize = 100;
@@ -92,9 +93,7 @@ impl EntityLine {
         self.names.truncate(NAMES_MAX);
         Ok((self, entity_type))
     }
-}
 
-impl EntityLine {
     pub fn as_taken(&self, entity_type: EntityType) -> Taken<'_> {
         Taken {
             name: &self.name,
@@ -129,11 +128,7 @@ impl RelationLine {
         }
         let predicate = Predicate::parse(&self.predicate)
             .ok_or_else(|| invalid("predicate", "`predicate` is none that is known."))?;
-        let trust_of = |text: &str| {
-            Trust::parse(text)
-                .ok_or_else(|| invalid("trust", "`trust` is user, agent, tool or external."))
-        };
-        let trust = trust_of(&self.trust)?;
+        let stated_trust = trust(&self.trust)?;
         let period = Period::new(self.valid_from, self.valid_until)?;
         let object = match (self.object, &self.value) {
             (Some(id), None) => entity(id).map(Target::Entity),
@@ -156,7 +151,7 @@ impl RelationLine {
             item: None,
             session: None,
             position: None,
-            trust,
+            trust: stated_trust,
             at: self.stated_at,
         }];
         let sources = self.sources.iter().take(SOURCES_MAX);
@@ -168,7 +163,7 @@ impl RelationLine {
                         .as_ref()
                         .map(|s| s.chars().take(SENTENCE_CHARS_MAX).collect()),
                     item: source.item.and_then(&item).map(ItemId),
-                    trust: trust_of(&source.trust)?,
+                    trust: trust(&source.trust)?,
                     at: source.at,
                     ..evidence[0].clone()
                 })
@@ -187,7 +182,6 @@ impl RelationLine {
             confidence: self.confidence.clamp(0, 100),
             evidence,
         });
-        let owner = self.owner.as_deref().map(AgentName::parse).transpose()?;
-        Ok((each.collect(), owner))
+        Ok((each.collect(), agent_name(self.owner.as_deref())?))
     }
 }

@@ -5,17 +5,18 @@ use sqlx::PgConnection;
 
 use super::{EntityLine, RelationLine};
 use crate::db::UserId;
-use crate::export::store::Last;
+use crate::export::lines::ExportBounds;
 
 /// Entities that are not merged into others, ordered by id.
 pub async fn list_entities(
     conn: &mut PgConnection,
     user: UserId,
     after: i64,
-    last: &Last,
+    bounds: &ExportBounds,
     limit: i64,
 ) -> Result<Vec<EntityLine>, sqlx::Error> {
-    let rows = sqlx::query!(
+    sqlx::query_as!(
+        EntityLine,
         r#"SELECT e.id, e.name, e.type, e.is_user, e.protected, CASE WHEN $4::timestamptz IS NULL THEN e.summary END AS summary,
                   ARRAY(SELECT n.name FROM entity_names n WHERE n.user_id = $1 AND n.entity_id = e.id
                           AND ($4 IS NULL OR n.first_seen <= $4) ORDER BY n.id) AS "names!"
@@ -26,20 +27,10 @@ pub async fn list_entities(
         user.0,
         after,
         limit,
-        last.as_of,
+        bounds.as_of,
     )
     .fetch_all(conn)
-    .await?;
-    let read = rows.into_iter().map(|row| EntityLine {
-        id: row.id,
-        name: row.name,
-        r#type: row.r#type,
-        is_user: row.is_user,
-        protected: row.protected,
-        summary: row.summary,
-        names: row.names,
-    });
-    Ok(read.collect())
+    .await
 }
 
 /// Ordered by id, each with its sources.
@@ -47,7 +38,7 @@ pub async fn list_relations(
     conn: &mut PgConnection,
     user: UserId,
     after: i64,
-    last: &Last,
+    bounds: &ExportBounds,
     limit: i64,
 ) -> Result<Vec<RelationLine>, sqlx::Error> {
     let rows = sqlx::query!(
@@ -68,7 +59,7 @@ pub async fn list_relations(
         user.0,
         after,
         limit,
-        last.as_of,
+        bounds.as_of,
     )
     .fetch_all(conn)
     .await?;

@@ -6,13 +6,12 @@ pub(super) mod store;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::read::date;
+use super::fields::{agent_name, date, trust};
 use crate::accounts::AgentName;
 use crate::consolidation::episodes::{
     ABSTRACT_CHARS_MAX, MadeBy, SUMMARY_CHARS_MAX, TOPICS_MAX, Taken,
 };
 use crate::input::{Invalid, required_text};
-use crate::memories::Trust;
 
 const TOPIC_CHARS_MAX: usize = 200;
 
@@ -59,12 +58,6 @@ impl EpisodeLine {
                 "`made_by` is extract, model or agent.".to_owned(),
             )
         })?;
-        let trust = Trust::parse(&self.trust).ok_or_else(|| {
-            refused(
-                "trust",
-                "`trust` is user, agent, tool or external.".to_owned(),
-            )
-        })?;
         if self.topics.len() > TOPICS_MAX {
             let sentence = format!("`topics` has at most {TOPICS_MAX} entries.");
             return Err(refused("topics", sentence));
@@ -77,7 +70,7 @@ impl EpisodeLine {
             short: required_text("abstract", &self.short, ABSTRACT_CHARS_MAX)?,
             topics: &self.topics,
             made_by,
-            trust,
+            trust: trust(&self.trust)?,
             began_at: date("began_at", self.began_at)?,
             ended_at: date("ended_at", self.ended_at)?,
             expires_at: self
@@ -89,8 +82,7 @@ impl EpisodeLine {
                 .map(|at| date("promoted_at", at))
                 .transpose()?,
         };
-        let agent = self.agent.as_deref().map(AgentName::parse).transpose()?;
-        let owner = self.owner.as_deref().map(AgentName::parse).transpose()?;
-        Ok((taken, agent, owner))
+        let agent = agent_name(self.agent.as_deref())?;
+        Ok((taken, agent, agent_name(self.owner.as_deref())?))
     }
 }

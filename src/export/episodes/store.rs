@@ -4,14 +4,14 @@ use sqlx::PgConnection;
 
 use super::EpisodeLine;
 use crate::db::UserId;
-use crate::export::store::Last;
+use crate::export::lines::ExportBounds;
 
 /// Ordered by id.
 pub async fn list(
     conn: &mut PgConnection,
     user: UserId,
     after: i64,
-    last: &Last,
+    bounds: &ExportBounds,
     limit: i64,
 ) -> Result<Vec<EpisodeLine>, sqlx::Error> {
     sqlx::query_as!(
@@ -25,9 +25,9 @@ pub async fn list(
            ORDER BY e.source_id LIMIT $4"#,
         user.0,
         after,
-        last.item,
+        bounds.item,
         limit,
-        last.as_of,
+        bounds.as_of,
     )
     .fetch_all(conn)
     .await

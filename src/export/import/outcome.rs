@@ -1,8 +1,10 @@
 //! The outcome of an import, and the problems of its file.
 
+use serde::{Deserialize, Serialize};
+
 /// A piece of the file that was not imported.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ImportProblem {
     /// Such as "Line 3".
     pub place: String,
     pub sentence: String,
@@ -10,7 +12,7 @@ pub struct Problem {
 
 /// The outcome of an import so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
+pub struct ImportOutcome {
     /// Bytes of the file read so far.
     pub bytes: u64,
     pub added: u64,
@@ -18,5 +20,5 @@ pub struct Outcome {
     pub known: u64,
     pub failed: u64,
     /// The first problems.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<ImportProblem>,
 }

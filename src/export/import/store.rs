@@ -74,7 +74,7 @@ pub async fn ensure_agent(
 
 /// Identifies equal items: archived ones also by date.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Key {
+pub struct ItemIdentity {
     theme_id: Option<i64>,
     owner: Option<i64>,
     content_hash: String,
@@ -82,7 +82,7 @@ pub struct Key {
     archived_of: Option<OffsetDateTime>,
 }
 
-impl Key {
+impl ItemIdentity {
     pub fn of(row: &NewSource<'_>) -> Self {
         let is_archived = row.status == Status::Archived.as_str();
         Self {
@@ -128,10 +128,10 @@ pub fn source_of(
 }
 
 /// Theme, owner (`None`: shared) and key: at most one active item each.
-pub type Place = (i64, Option<i64>, String);
+pub type KeyPlace = (i64, Option<i64>, String);
 
 /// The place that an active item with a key takes.
-pub fn held(row: &NewSource<'_>) -> Option<Place> {
+pub fn held(row: &NewSource<'_>) -> Option<KeyPlace> {
     let key = row.key.filter(|_| row.status == Status::Active.as_str());
     Some((row.theme_id?, row.owner.agent(), key?.to_owned()))
 }
@@ -188,7 +188,7 @@ pub async fn find_holders(
     conn: &mut PgConnection,
     user: UserId,
     rows: &[NewSource<'_>],
-) -> Result<HashMap<Place, i64>, sqlx::Error> {
+) -> Result<HashMap<KeyPlace, i64>, sqlx::Error> {
     let (themes, keys): (Vec<i64>, Vec<String>) = rows
         .iter()
         .filter_map(|row| Some((row.theme_id?, row.key?.to_owned())))

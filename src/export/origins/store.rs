@@ -4,14 +4,14 @@ use sqlx::PgConnection;
 
 use super::OriginsLine;
 use crate::db::UserId;
-use crate::export::store::Last;
+use crate::export::lines::ExportBounds;
 
 /// Ordered by item.
 pub async fn list(
     conn: &mut PgConnection,
     user: UserId,
     after: i64,
-    last: &Last,
+    bounds: &ExportBounds,
     limit: i64,
 ) -> Result<Vec<OriginsLine>, sqlx::Error> {
     sqlx::query_as!(
@@ -23,9 +23,9 @@ pub async fn list(
            GROUP BY item_id ORDER BY item_id LIMIT $4"#,
         user.0,
         after,
-        last.item,
+        bounds.item,
         limit,
-        last.as_of,
+        bounds.as_of,
     )
     .fetch_all(conn)
     .await

@@ -1,15 +1,13 @@
 //! Sessions, their messages and their ledger, as lines of an export.
 
-mod store;
-
-pub(super) use store::{list_extractions, list_messages, list_sessions};
+pub(super) mod store;
 
 use serde::Serialize;
 use serde_json::Value;
 use time::OffsetDateTime;
 
 #[derive(Serialize)]
-pub struct Session {
+pub struct SessionLine {
     pub id: i64,
     pub external_id: String,
     pub agent: String,
@@ -24,7 +22,7 @@ pub struct Session {
 }
 
 #[derive(Serialize)]
-pub struct Message {
+pub struct MessageLine {
     /// The `id` of its session.
     pub session: i64,
     pub position: i32,
@@ -40,7 +38,7 @@ pub struct Message {
 }
 
 #[derive(Serialize)]
-pub struct Extraction {
+pub struct ExtractionLine {
     #[serde(skip)]
     pub id: i64,
     /// The `id` of its session.

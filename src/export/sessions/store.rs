@@ -1,22 +1,22 @@
 //! The statements that read sessions for an export, as the app role in a transaction that has set the user.
-//! They read nothing past `last`, which came after the export began.
+//! They read nothing past the bounds, which came after the export began.
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Extraction, Message, Session};
+use super::{ExtractionLine, MessageLine, SessionLine};
 use crate::db::UserId;
-use crate::export::store::Last;
+use crate::export::lines::ExportBounds;
 
 pub async fn list_sessions(
     conn: &mut PgConnection,
     user: UserId,
     after: i64,
-    last: &Last,
+    bounds: &ExportBounds,
     limit: i64,
-) -> Result<Vec<Session>, sqlx::Error> {
+) -> Result<Vec<SessionLine>, sqlx::Error> {
     sqlx::query_as!(
-        Session,
+        SessionLine,
         r#"SELECT s.id, s.external_id, a.name AS agent, CASE WHEN s.completed_at > $5 THEN 'open' ELSE s.state END AS "state!",
                 s.created_at, least(s.last_message_at, $5::timestamptz) AS "last_message_at!",
                 CASE WHEN s.completed_at > $5 THEN NULL ELSE s.completed_at END AS completed_at,
@@ -26,9 +26,9 @@ pub async fn list_sessions(
          ORDER BY s.id LIMIT $4"#,
         user.0,
         after,
-        last.session,
+        bounds.session,
         limit,
-        last.as_of,
+        bounds.as_of,
     )
     .fetch_all(conn)
     .await
@@ -39,11 +39,11 @@ pub async fn list_messages(
     conn: &mut PgConnection,
     user: UserId,
     after: (i64, i32),
-    last: (i64, OffsetDateTime),
+    bounds: (i64, OffsetDateTime),
     limit: i64,
-) -> Result<Vec<Message>, sqlx::Error> {
+) -> Result<Vec<MessageLine>, sqlx::Error> {
     sqlx::query_as!(
-        Message,
+        MessageLine,
         "SELECT session_id AS session, position, external_id AS id, role, content, tool_calls, tool_call_id,
                 sent_at, created_at
          FROM session_messages
@@ -52,8 +52,8 @@ pub async fn list_messages(
         user.0,
         after.0,
         after.1,
-        last.0,
-        last.1,
+        bounds.0,
+        bounds.1,
         limit,
     )
     .fetch_all(conn)
@@ -64,11 +64,11 @@ pub async fn list_extractions(
     conn: &mut PgConnection,
     user: UserId,
     after: i64,
-    last: &Last,
+    bounds: &ExportBounds,
     limit: i64,
-) -> Result<Vec<Extraction>, sqlx::Error> {
+) -> Result<Vec<ExtractionLine>, sqlx::Error> {
     sqlx::query_as!(
-        Extraction,
+        ExtractionLine,
         "SELECT id, session_id AS session, first_position, last_position, outcome, reason, stored_count,
                 merged_count, superseded_count, malformed_count, skipped_chars, is_fallback, attempts, model,
                 tokens_in, tokens_out, duration_ms, created_at, ended_at
@@ -78,9 +78,9 @@ pub async fn list_extractions(
          ORDER BY id LIMIT $4",
         user.0,
         after,
-        last.session,
+        bounds.session,
         limit,
-        last.as_of,
+        bounds.as_of,
     )
     .fetch_all(conn)
     .await

@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use crate::db::UserId;
-use crate::export::Outcome;
+use crate::export::ImportOutcome;
 
 /// `None` while another import of the user runs.
 pub async fn insert(
@@ -52,15 +52,10 @@ pub async fn update(
     conn: &mut PgConnection,
     user: UserId,
     id: i64,
-    outcome: &Outcome,
+    outcome: &ImportOutcome,
     is_done: bool,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    let problems: Vec<Value> = outcome
-        .problems
-        .iter()
-        .map(|problem| json!({ "place": problem.place, "sentence": problem.sentence }))
-        .collect();
     sqlx::query!(
         "UPDATE data_imports
          SET bytes_done = $3, added = $4, known = $5, failed = $6, problems = $7, updated_at = $8,
@@ -72,7 +67,7 @@ pub async fn update(
         outcome.added as i64,
         outcome.known as i64,
         outcome.failed as i64,
-        Value::from(problems),
+        json!(outcome.problems),
         now,
         is_done,
     )

@@ -145,11 +145,11 @@ pub async fn add_unwanted(
 ///
 /// # Errors
 /// Database errors only.
-pub async fn list_unwanted(db: &Db, user: UserId) -> Result<Vec<Unwanted>, sqlx::Error> {
-    let mut tx = db.as_user(user).await?;
-    let lines = store::list_unwanted(&mut tx, user, UNWANTED_MAX).await?;
-    tx.commit().await?;
-    Ok(lines)
+pub async fn list_unwanted(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Vec<Unwanted>, sqlx::Error> {
+    store::list_unwanted(conn, user, UNWANTED_MAX).await
 }
 
 /// Removes an example. Returns false if there is no such line.

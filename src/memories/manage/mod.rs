@@ -13,7 +13,7 @@ use super::model::{Item, ItemId, Status};
 use super::store::{archive_items, find_item, find_to_read, list_events};
 use super::{ARCHIVED, CONFIRMED, EXPIRED, MemoryError, OWNED, RESTORED, SHARED, UNCONFIRMED};
 use crate::accounts::UserId;
-use crate::accounts::people::{self, About, Act, By};
+use crate::accounts::admin_events::{self, AdminAction, AdminActor, AdminSubject};
 use crate::activity::Call;
 use crate::clock::SharedClock;
 use crate::db::{Db, note_changes};
@@ -266,11 +266,12 @@ pub async fn set_browser_read_only(
     let now = clock.now();
     let mut tx = db.as_system().await?;
     if settings::set_browser_read_only(&mut tx, read_only, now).await? {
-        let act = match read_only {
-            true => Act::CloseBrowser,
-            false => Act::OpenBrowser,
+        let action = match read_only {
+            true => AdminAction::CloseBrowser,
+            false => AdminAction::OpenBrowser,
         };
-        people::record(&mut tx, By::current(), act, About::Nobody, now).await?;
+        let (by, subject) = (AdminActor::current(), AdminSubject::Nobody);
+        admin_events::record(&mut tx, by, action, subject, now).await?;
     }
     tx.commit().await
 }

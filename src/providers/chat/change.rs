@@ -9,7 +9,7 @@ use super::settings::{
 };
 use super::spend::{self, DaySpend, SHOWN_DAYS};
 use super::{Allowances, Chat, ChatEndpoint, ChatError, ChatReport};
-use crate::accounts::people::{self, About, Act, By};
+use crate::accounts::admin_events::{self, AdminAction, AdminActor, AdminSubject};
 use crate::db::UserId;
 use crate::providers::settings::KeyWish;
 use crate::providers::{EndpointUrl, Reach, SecretKey};
@@ -155,13 +155,14 @@ impl Chat {
             daily_token_cap,
         };
         let now = self.0.clock.now();
-        let act = match wanted.provider.endpoint.is_empty() {
-            true => Act::RemoveChat,
-            false => Act::SetChat,
+        let action = match wanted.provider.endpoint.is_empty() {
+            true => AdminAction::RemoveChat,
+            false => AdminAction::SetChat,
         };
         let mut tx = self.0.db.as_system().await?;
         settings::store::save_system(&mut tx, &wanted, now).await?;
-        people::record(&mut tx, By::current(), act, About::Nobody, now).await?;
+        let (by, subject) = (AdminActor::current(), AdminSubject::Nobody);
+        admin_events::record(&mut tx, by, action, subject, now).await?;
         Ok(tx.commit().await?)
     }
 

@@ -1,4 +1,4 @@
-use keepsake::accounts::{Scope, Token};
+use keepsake::accounts::{Scope, Token, TokenHolder};
 use keepsake::tools::guidance::THEMES_SHOWN_MAX;
 use reqwest::Client;
 use serde_json::json;
@@ -275,7 +275,7 @@ async fn a_token_that_opens_nothing_is_told_nothing() {
         .pop()
         .unwrap();
     app.accounts
-        .revoke_token(anna.id, agent.id, tokens[0].id)
+        .revoke_token(TokenHolder::Agent(anna.id, agent.id), tokens[0].id)
         .await
         .unwrap();
     assert_eq!(

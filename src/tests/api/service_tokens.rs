@@ -1,4 +1,4 @@
-use keepsake::accounts::{AgentName, Scope, TokenWish, UsersMax};
+use keepsake::accounts::{AgentName, Scope, TokenHolder, TokenWish, UsersMax};
 use keepsake::tools::guidance;
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
@@ -414,7 +414,7 @@ async fn a_revoked_or_expired_service_token_and_a_disabled_user_open_nothing() {
     assert_eq!((operator.users, operator.tokens.len()), (2, 2));
     // Newest first: the spare one.
     app.accounts
-        .revoke_service_token(operator.id, operator.tokens[0].id)
+        .revoke_token(TokenHolder::Operator(operator.id), operator.tokens[0].id)
         .await
         .unwrap();
     assert_eq!(
@@ -434,7 +434,7 @@ async fn a_revoked_or_expired_service_token_and_a_disabled_user_open_nothing() {
     };
     let (_, brief) = app
         .accounts
-        .create_service_token(operator.id, &wish)
+        .create_token(TokenHolder::Operator(operator.id), &wish)
         .await
         .unwrap();
     let brief = Operator {

@@ -1,4 +1,4 @@
-use keepsake::accounts::{AgentId, Scope, Token, TokenId};
+use keepsake::accounts::{AgentId, Scope, Token, TokenHolder, TokenId};
 use reqwest::Client;
 use sqlx::Row;
 use time::Duration;
@@ -82,13 +82,13 @@ async fn revocation_is_effective_at_once_and_only_by_its_owner() {
     let (agent, token) = (AgentId(row.get(0)), TokenId(row.get(1)));
     assert!(
         app.accounts
-            .revoke_token(ben.id, agent, token)
+            .revoke_token(TokenHolder::Agent(ben.id, agent), token)
             .await
             .is_err()
     );
     assert_eq!(code_for(&app, Some(&authorization)).await.0, 200);
     app.accounts
-        .revoke_token(anna.id, agent, token)
+        .revoke_token(TokenHolder::Agent(anna.id, agent), token)
         .await
         .unwrap();
     assert_eq!(

@@ -7,7 +7,7 @@ mod import;
 mod pages;
 mod uploads;
 
-use keepsake::export::{Export, Importer, Outcome};
+use keepsake::export::{Export, ImportOutcome, Importer};
 use serde_json::Value;
 
 use crate::support::{TestApp, TestUser};
@@ -30,7 +30,7 @@ pub fn records(file: &str, record: &str) -> Vec<Value> {
         .collect()
 }
 
-pub async fn import(app: &TestApp, user: &TestUser, file: &str) -> Outcome {
+pub async fn import(app: &TestApp, user: &TestUser, file: &str) -> ImportOutcome {
     let file = std::io::Cursor::new(file.as_bytes().to_vec());
     let importer = Importer::new(&app.db, &app.embeddings, user.id);
     importer

@@ -1,4 +1,4 @@
-use keepsake::accounts::people::{Act, By};
+use keepsake::accounts::admin_events::{AdminAction, AdminActor};
 use reqwest::StatusCode;
 use serde_json::json;
 use time::Duration;
@@ -307,7 +307,7 @@ async fn who_is_shut_out_decides_nothing_and_agents_have_no_such_tools() {
     assert!(answer.url().path() == "/login" || answer.status() == StatusCode::SEE_OTHER);
     let disabled = app
         .accounts
-        .change_person(By::Command, anna.id, Act::Disable);
+        .change_person(AdminActor::Command, anna.id, AdminAction::Disable);
     disabled.await.unwrap();
     let answer = browser
         .post(&format!("/memory/{id}"), &[("action", "archive")])

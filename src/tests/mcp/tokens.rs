@@ -1,4 +1,4 @@
-use keepsake::accounts::{AgentId, Scope, Token, TokenId};
+use keepsake::accounts::{AgentId, Scope, Token, TokenHolder, TokenId};
 use keepsake::tools::guidance;
 use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
@@ -86,7 +86,7 @@ async fn revoke_all(app: &TestApp, user: &TestUser) {
     for row in rows {
         let (agent, token) = (AgentId(row.get(0)), TokenId(row.get(1)));
         app.accounts
-            .revoke_token(user.id, agent, token)
+            .revoke_token(TokenHolder::Agent(user.id, agent), token)
             .await
             .unwrap();
     }

@@ -1,8 +1,8 @@
 //! A request's body can come long after its head. What the caller was allowed when the head
 //! came does not count: rights are read again in the transaction that acts.
 
-use keepsake::accounts::people::{Act, By};
-use keepsake::accounts::{AgentId, TokenId};
+use keepsake::accounts::admin_events::{AdminAction, AdminActor};
+use keepsake::accounts::{AgentId, TokenHolder, TokenId};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -147,8 +147,11 @@ async fn a_held_form_of_an_admin_who_was_demoted_changes_nothing() {
         let path = filled.url(&route).replace(&app.base, "");
         let held = held_form(app, &cookie, &path, fields_of(&route.path)).await;
         held_count += 1;
-        let change = |act| app.accounts.change_person(By::Command, filled.anna.id, act);
-        change(Act::Demote).await.unwrap();
+        let change = |act| {
+            app.accounts
+                .change_person(AdminActor::Command, filled.anna.id, act)
+        };
+        change(AdminAction::Demote).await.unwrap();
         let before = filled.fingerprint().await;
         let (status, said) = held.finish().await;
         assert_eq!(status, 403, "{}: {said}", route.path);
@@ -158,7 +161,7 @@ async fn a_held_form_of_an_admin_who_was_demoted_changes_nothing() {
             route.path
         );
         assert_eq!(filled.fingerprint().await, before, "{}", route.path);
-        change(Act::Promote).await.unwrap();
+        change(AdminAction::Promote).await.unwrap();
     }
     assert!(held_count >= 8, "{held_count}");
 }
@@ -181,13 +184,16 @@ async fn a_held_form_of_somebody_who_was_disabled_changes_nothing() {
         let path = filled.url(&route).replace(&app.base, "");
         let held = held_form(app, &cookie, &path, fields_of(&route.path)).await;
         held_count += 1;
-        let change = |act| app.accounts.change_person(By::Command, filled.anna.id, act);
-        change(Act::Disable).await.unwrap();
+        let change = |act| {
+            app.accounts
+                .change_person(AdminActor::Command, filled.anna.id, act)
+        };
+        change(AdminAction::Disable).await.unwrap();
         let before = filled.fingerprint().await;
         let (status, said) = held.finish().await;
         assert_eq!(status, 401, "{}: {said}", route.path);
         assert_eq!(filled.fingerprint().await, before, "{}", route.path);
-        change(Act::Enable).await.unwrap();
+        change(AdminAction::Enable).await.unwrap();
         let again = "INSERT INTO web_sessions SELECT * FROM kept ON CONFLICT DO NOTHING";
         sqlx::raw_sql(again).execute(&mut conn).await.unwrap();
     }
@@ -251,7 +257,7 @@ async fn a_held_call_of_a_token_that_ended_meanwhile_writes_nothing() {
                 .token(anna.id, end, &keepsake::accounts::Scope::ALL, lifetime)
                 .await;
             let held = held_call(&app, &token, None, path, &body).await;
-            let command = By::Command;
+            let command = AdminActor::Command;
             match end {
                 "revoke" => {
                     let (agent, token): (i64, i64) = sqlx::query_as(
@@ -262,7 +268,7 @@ async fn a_held_call_of_a_token_that_ended_meanwhile_writes_nothing() {
                     .unwrap();
                     let (agent, token) = (AgentId(agent), TokenId(token));
                     app.accounts
-                        .revoke_token(anna.id, agent, token)
+                        .revoke_token(TokenHolder::Agent(anna.id, agent), token)
                         .await
                         .unwrap();
                 }
@@ -273,7 +279,9 @@ async fn a_held_call_of_a_token_that_ended_meanwhile_writes_nothing() {
                     .await
                     .unwrap(),
                 _ => {
-                    let disabled = app.accounts.change_person(command, anna.id, Act::Disable);
+                    let disabled =
+                        app.accounts
+                            .change_person(command, anna.id, AdminAction::Disable);
                     disabled.await.unwrap();
                 }
             }
@@ -287,7 +295,9 @@ async fn a_held_call_of_a_token_that_ended_meanwhile_writes_nothing() {
                 .switch_user_memory(anna.id, true)
                 .await
                 .unwrap();
-            let enabled = app.accounts.change_person(command, anna.id, Act::Enable);
+            let enabled = app
+                .accounts
+                .change_person(command, anna.id, AdminAction::Enable);
             enabled.await.unwrap();
         }
     }
@@ -304,7 +314,7 @@ async fn a_held_call_of_a_revoked_service_token_writes_nothing_and_makes_no_user
         let operators = app.accounts.list_operators().await.unwrap();
         let (operator, newest) = (operators[0].id, operators[0].tokens[0].id);
         app.accounts
-            .revoke_service_token(operator, newest)
+            .revoke_token(TokenHolder::Operator(operator), newest)
             .await
             .unwrap();
         let (status, said) = held.finish().await;

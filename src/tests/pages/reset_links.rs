@@ -1,5 +1,5 @@
 use keepsake::accounts::Password;
-use keepsake::accounts::people::{Act, By};
+use keepsake::accounts::admin_events::{AdminAction, AdminActor};
 use reqwest::StatusCode;
 
 use crate::support::{Browser, PASSWORD, TestApp, TestUser};
@@ -136,8 +136,8 @@ async fn a_reset_link_that_is_over_reads_the_same_whatever_the_reason() {
 async fn a_new_password_enables_nobody_and_a_demoted_admins_links_end() {
     let place = Place::start().await;
     let app = &place.app;
-    let change = |user, act| app.accounts.change_person(By::Command, user, act);
-    change(place.ben.id, Act::Disable).await.unwrap();
+    let change = |user, act| app.accounts.change_person(AdminActor::Command, user, act);
+    change(place.ben.id, AdminAction::Disable).await.unwrap();
     let link = place.make_link().await;
     assert_eq!(use_link(app, &link, NEW).await.0, StatusCode::OK);
     assert_eq!(
@@ -148,7 +148,7 @@ async fn a_new_password_enables_nobody_and_a_demoted_admins_links_end() {
     let link = place.make_link().await;
     let zoe = app.user("zoe").await;
     app.make_admin(&zoe).await;
-    change(place.anna.id, Act::Demote).await.unwrap();
+    change(place.anna.id, AdminAction::Demote).await.unwrap();
     assert_eq!(app.browser().get(&link).await.0, 404);
 }
 

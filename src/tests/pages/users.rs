@@ -1,4 +1,4 @@
-use keepsake::accounts::people::{Act, By};
+use keepsake::accounts::admin_events::{AdminAction, AdminActor};
 use keepsake::accounts::{Email, Scope};
 use keepsake::config::SignUp;
 use keepsake::embedding::Drained;
@@ -132,7 +132,7 @@ async fn a_drain_under_way_stops_when_its_user_is_disabled() {
         provider.until_called().await;
         let change = app
             .accounts
-            .change_person(By::Command, ben.id, Act::Disable);
+            .change_person(AdminActor::Command, ben.id, AdminAction::Disable);
         change.await.unwrap();
         drop(held);
     };
@@ -193,8 +193,11 @@ async fn nobody_shuts_out_themself_or_the_last_admin() {
         let (status, page) = change(&browser, anna.id.0, action).await;
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
         assert!(page.contains("another admin can do it"), "{action}");
-        let act = Act::parse(action).unwrap();
-        let last = app.accounts.change_person(By::Command, anna.id, act).await;
+        let act = AdminAction::parse(action).unwrap();
+        let last = app
+            .accounts
+            .change_person(AdminActor::Command, anna.id, act)
+            .await;
         assert!(
             last.unwrap_err().to_string().contains("only admin"),
             "{action}"
@@ -236,7 +239,7 @@ async fn roles_change_at_the_next_request_and_each_change_is_recorded_once() {
     let email = Email::parse("ben@example.com").unwrap();
     let found = app.accounts.find_person(&email).await.unwrap().unwrap();
     app.accounts
-        .change_person(By::Command, found, Act::Disable)
+        .change_person(AdminActor::Command, found, AdminAction::Disable)
         .await
         .unwrap();
     let events = app.accounts.list_admin_events().await.unwrap();

@@ -603,7 +603,7 @@ async fn a_transaction_that_reads_what_is_lent_writes_nothing_and_begins_for_mem
         assert!(keepsake::db::is_not_lent(&entered.err().unwrap()));
         // What was found while they were a member is read no more afterwards.
         let viewer = keepsake::accounts::Viewer {
-            lent: Some(keepsake::accounts::Lent {
+            lent: Some(keepsake::accounts::LentMemory {
                 user_id: anna.id,
                 leader: Some(agent_id(app, anna, "lead").await),
                 name: "lead".into(),

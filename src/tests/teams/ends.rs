@@ -1,7 +1,7 @@
 //! However it ends, it ends at once.
 
 use keepsake::accounts::MemoryScope;
-use keepsake::accounts::people::{Act, By};
+use keepsake::accounts::admin_events::{AdminAction, AdminActor};
 use serde_json::json;
 
 use super::{Scene, agent_id, hits};
@@ -44,12 +44,12 @@ async fn a_leader_that_is_off_disabled_or_erased_lends_nothing() {
         accounts.switch_user_memory(anna.id, on).await.unwrap();
         assert_eq!(hits(&scene.ben, "boat").await.len(), if on { 2 } else { 1 });
     }
-    for act in [Act::Disable, Act::Enable] {
+    for act in [AdminAction::Disable, AdminAction::Enable] {
         accounts
-            .change_person(By::Command, anna.id, act)
+            .change_person(AdminActor::Command, anna.id, act)
             .await
             .unwrap();
-        let expected = if act == Act::Enable { 2 } else { 1 };
+        let expected = if act == AdminAction::Enable { 2 } else { 1 };
         assert_eq!(hits(&scene.ben, "boat").await.len(), expected);
     }
     let browser = app.browser();

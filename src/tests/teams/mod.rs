@@ -50,7 +50,7 @@ pub async fn join(
         .unwrap();
     let teams = app.accounts.teams(member.id).await.unwrap();
     let tie = teams
-        .ties
+        .memberships
         .iter()
         .find(|tie| !tie.leads && tie.agent == mine);
     tie.unwrap().id

@@ -88,7 +88,7 @@ async fn an_invitation_is_handed_on_accepted_once_and_taken_back() {
     assert_eq!(bens.get(&third).await.0, 404);
     assert_eq!(bens.post(&third, &[("member", &crew)]).await.status(), 404);
 
-    let tie = app.accounts.teams(ben.id).await.unwrap().ties[0]
+    let tie = app.accounts.teams(ben.id).await.unwrap().memberships[0]
         .id
         .0
         .to_string();

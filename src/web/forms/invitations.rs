@@ -8,8 +8,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use tower_sessions::Session;
 
 use super::{Form, again, remember};
-use crate::accounts::invitations::LinkToken;
-use crate::accounts::{AccountError, Password};
+use crate::accounts::{AccountError, LinkToken, Password};
 use crate::web::AppState;
 use crate::web::auth::Visitor;
 use crate::web::client::ClientAddress;

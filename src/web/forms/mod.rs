@@ -37,7 +37,8 @@ use super::pages::after_form;
 use super::{AppState, session};
 use crate::accounts::model::{parse_expires_days, parse_time_zone};
 use crate::accounts::{
-    AccountError, AgentId, AgentName, Email, Password, Scopes, Token, TokenId, TokenWish, UserId,
+    AccountError, AgentId, AgentName, Email, Password, Scopes, Token, TokenHolder, TokenId,
+    TokenWish, UserId,
 };
 use crate::db::actor;
 use crate::input::Invalid;
@@ -286,11 +287,9 @@ pub async fn create_token(
     // The page shows the error beside its agent.
     form.0.push(("agent".to_owned(), agent.clone()));
     let attempt = async {
-        let agent = AgentId(parse_id(&agent)?);
-        Ok(state
-            .accounts
-            .create_token(signed_in.0.id, agent, &form.token_wish()?)
-            .await?)
+        let holder = TokenHolder::Agent(signed_in.0.id, AgentId(parse_id(&agent)?));
+        let wish = form.token_wish()?;
+        Ok(state.accounts.create_token(holder, &wish).await?)
     };
     let attempt = attempt.await;
     show_token(state, signed_in, "token", form, attempt).await
@@ -338,13 +337,9 @@ pub async fn revoke_token(
     Path((agent, token)): Path<(String, String)>,
 ) -> Response {
     let attempt = async {
-        let (agent, token) = (AgentId(parse_id(&agent)?), TokenId(parse_id(&token)?));
-        Ok::<_, Problem>(
-            state
-                .accounts
-                .revoke_token(signed_in.0.id, agent, token)
-                .await?,
-        )
+        let holder = TokenHolder::Agent(signed_in.0.id, AgentId(parse_id(&agent)?));
+        let token = TokenId(parse_id(&token)?);
+        Ok::<_, Problem>(state.accounts.revoke_token(holder, token).await?)
     };
     match attempt.await {
         Ok(()) => Redirect::to("/agents").into_response(),

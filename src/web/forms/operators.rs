@@ -7,7 +7,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::{Form, Outcome, parse_id, respond, with_token};
-use crate::accounts::{AgentName, ExternalId, OperatorId, TokenId, UsersMax};
+use crate::accounts::{AgentName, ExternalId, OperatorId, TokenHolder, TokenId, UsersMax};
 use crate::input::Invalid;
 use crate::web::AppState;
 use crate::web::auth::{Admin, SignedIn, Visitor};
@@ -40,9 +40,9 @@ pub async fn create_token(
 ) -> Response {
     let form = form_of(&body, &operator);
     let attempt = async {
-        let operator = OperatorId(parse_id(&operator)?);
+        let holder = TokenHolder::Operator(OperatorId(parse_id(&operator)?));
         let wish = form.token_wish()?;
-        Ok(state.accounts.create_service_token(operator, &wish).await?)
+        Ok(state.accounts.create_token(holder, &wish).await?)
     };
     let (status, outcome) = with_token("service_token", &form, attempt.await);
     page(&state, signed_in, status, outcome).await
@@ -75,9 +75,9 @@ pub async fn revoke_token(
     Path((operator, token)): Path<(String, String)>,
 ) -> Response {
     let attempt = async {
-        let (operator, token) = (OperatorId(parse_id(&operator)?), TokenId(parse_id(&token)?));
-        let accounts = &state.accounts;
-        accounts.revoke_service_token(operator, token).await?;
+        let holder = TokenHolder::Operator(OperatorId(parse_id(&operator)?));
+        let token = TokenId(parse_id(&token)?);
+        state.accounts.revoke_token(holder, token).await?;
         Ok(Outcome::Redirect)
     };
     let (outcome, form) = (attempt.await, Form(Vec::new()));

@@ -6,9 +6,8 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 
 use super::{Form, again, agents_page, failed, parse_id, unknown_action};
-use crate::accounts::invitations::LinkToken;
 use crate::accounts::teams::MembershipId;
-use crate::accounts::{AccountError, AgentId};
+use crate::accounts::{AccountError, AgentId, LinkToken};
 use crate::web::AppState;
 use crate::web::auth::{SignedIn, Visitor};
 use crate::web::error::Problem;

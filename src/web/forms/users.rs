@@ -7,8 +7,8 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::{Form, Outcome, done, failed, parse_id, respond, unknown_action};
+use crate::accounts::admin_events::{AdminAction, AdminActor};
 use crate::accounts::invitations::InvitationId;
-use crate::accounts::people::{Act, By};
 use crate::accounts::{Email, Role, UserId};
 use crate::input::Invalid;
 use crate::web::AppState;
@@ -111,23 +111,25 @@ pub async fn change(
     let form = Form::parse(&body);
     let attempt = async {
         let user = UserId(parse_id(&user)?);
-        let act = Act::parse(form.get("action")).ok_or_else(unknown_action)?;
-        let by = By::Admin(signed_in.0.id);
-        let name = state.accounts.change_person(by, user, act).await?;
+        let action = AdminAction::parse(form.get("action")).ok_or_else(unknown_action)?;
+        let by = AdminActor::Admin(signed_in.0.id);
+        let name = state.accounts.change_person(by, user, action).await?;
         state.search.reader().forget(user);
-        Ok(done("people", format!("{name} {}", became(act))))
+        Ok(done("people", format!("{name} {}", became(action))))
     };
     let outcome = attempt.await;
     respond(&state, signed_in, PATH, "people", &form, outcome).await
 }
 
-fn became(act: Act) -> &'static str {
-    match act {
-        Act::Disable => {
+fn became(action: AdminAction) -> &'static str {
+    match action {
+        AdminAction::Disable => {
             "was disabled: every browser is signed out, and their tokens no longer work."
         }
-        Act::Enable => "was enabled: they can sign in, and their agents' tokens work again.",
-        Act::Promote => "is now an admin.",
+        AdminAction::Enable => {
+            "was enabled: they can sign in, and their agents' tokens work again."
+        }
+        AdminAction::Promote => "is now an admin.",
         _ => "is no longer an admin.",
     }
 }

@@ -5,10 +5,9 @@ use std::collections::{HashMap, HashSet};
 use app::view::{AgentSetting, JoinPage, TeamMate, TeamView};
 
 use super::Ui;
-use crate::accounts::invitations::LinkToken;
 use crate::accounts::model::{Agent, TokenRecord};
-use crate::accounts::teams::{Teams, Tie};
-use crate::accounts::{AccountError, AgentId, AgentSettings, MemoryScope, UserId};
+use crate::accounts::teams::{Membership, Teams};
+use crate::accounts::{AccountError, AgentId, AgentSettings, LinkToken, MemoryScope, UserId};
 
 impl Ui {
     /// By agent.
@@ -18,12 +17,12 @@ impl Ui {
         agents: &[(Agent, Vec<TokenRecord>)],
     ) -> HashMap<i64, TeamView> {
         let members: HashSet<i64> = teams
-            .ties
+            .memberships
             .iter()
             .filter(|tie| !tie.leads)
             .map(|tie| tie.agent.0)
             .collect();
-        let mate = |tie: &Tie| TeamMate {
+        let mate = |tie: &Membership| TeamMate {
             id: tie.id.0,
             agent: tie.other.clone(),
             person: tie.person.clone(),
@@ -34,7 +33,7 @@ impl Ui {
             found.map_or(0, |(_, n)| *n)
         };
         let view = |agent: &Agent| {
-            let ties = || teams.ties.iter().filter(|tie| tie.agent == agent.id);
+            let ties = || teams.memberships.iter().filter(|tie| tie.agent == agent.id);
             let could_join = agents.iter().map(|(other, _)| other);
             let could_join = could_join
                 .filter(|other| other.id != agent.id && !members.contains(&other.id.0))

@@ -10,7 +10,7 @@ use app::view::{
 use super::{Ui, database};
 use crate::accounts::Viewer;
 use crate::erasure::{self, Kind, Receipt, Rows};
-use crate::export::{Overview, Shown, State, UPLOAD_BYTES_MAX};
+use crate::export::{self, Export, ImportStatus, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
 
 /// The names of a receipt's rows for people, in display order.
@@ -75,7 +75,7 @@ impl Ui {
         let user = viewer.user_id;
         // Both count everything the user has, which may take long.
         let db = self.state.db.with_job_timeout();
-        let overview = Overview::of(&db, user).await.map_err(database)?;
+        let overview = Export::overview(&db, user).await.map_err(database)?;
         let last = self.state.imports.last(user).await.map_err(database)?;
         let rows = erasure::weigh_account(&db, user).await;
         let receipts = erasure::list_receipts(&self.state.db, user).await;
@@ -91,15 +91,15 @@ impl Ui {
         })
     }
 
-    pub(super) fn import_view(&self, import: Shown) -> ImportProgress {
+    pub(super) fn import_view(&self, import: ImportStatus) -> ImportProgress {
         let outcome = import.outcome;
         let problems = outcome.problems.into_iter();
         ImportProgress {
             state: match import.state {
-                State::Running => ImportState::Running,
-                State::Done => ImportState::Done,
-                State::Failed => ImportState::Failed,
-                State::Interrupted => ImportState::Interrupted,
+                export::ImportState::Running => ImportState::Running,
+                export::ImportState::Done => ImportState::Done,
+                export::ImportState::Failed => ImportState::Failed,
+                export::ImportState::Interrupted => ImportState::Interrupted,
             },
             bytes_done: outcome.bytes as i64,
             bytes_total: import.bytes_total as i64,

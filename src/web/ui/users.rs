@@ -6,9 +6,10 @@ use app::view::{
 };
 
 use super::Ui;
-use crate::accounts::invitations::{Invitation, LinkToken};
-use crate::accounts::people::{AdminEvent, Person};
-use crate::accounts::{AccountError, ExternalId, OperatorId, Role, UserId};
+use crate::accounts::admin_events::AdminEvent;
+use crate::accounts::invitations::Invitation;
+use crate::accounts::people::Person;
+use crate::accounts::{AccountError, ExternalId, LinkToken, OperatorId, Role, UserId};
 use crate::jobs;
 
 impl Ui {

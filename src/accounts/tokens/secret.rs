@@ -1,5 +1,6 @@
-//! An agent's token: `ks_`, 32 random bytes and a checksum, in lower-case hex. It is shown once; its SHA-256 is stored. The
-//! checksum tells a mistyped or truncated token from a revoked one without a query.
+//! Secrets that are shown once and stored as their SHA-256: tokens of agents and operators (`ks_`, 32 random bytes and a
+//! checksum, in lower-case hex), and those of links (32 random bytes). The checksum tells a mistyped or truncated token from
+//! a revoked one without a query.
 
 use std::fmt;
 
@@ -20,9 +21,7 @@ impl Token {
     /// # Errors
     /// If the operating system provides no randomness.
     pub fn generate() -> Result<Self, rand::rand_core::OsError> {
-        let mut random = [0_u8; RANDOM_BYTES];
-        OsRng.try_fill_bytes(&mut random)?;
-        let body = hex(&random);
+        let body = random_hex()?;
         let checksum = checksum(&body);
         Ok(Self(format!("{PREFIX}{body}{checksum}")))
     }
@@ -31,10 +30,7 @@ impl Token {
     pub fn parse(text: &str) -> Option<Self> {
         let rest = text.strip_prefix(PREFIX)?;
         let (body, sum) = rest.split_at_checked(RANDOM_BYTES * 2)?;
-        let is_hex = body
-            .bytes()
-            .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        (is_hex && sum == checksum(body)).then(|| Self(text.to_owned()))
+        (is_hex(body) && sum == checksum(body)).then(|| Self(text.to_owned()))
     }
 
     /// Whether a text looks like a token, complete or not.
@@ -63,11 +59,52 @@ impl fmt::Debug for Token {
     }
 }
 
+/// The secret of a link, such as an invitation's.
+#[derive(Clone, PartialEq, Eq)]
+pub struct LinkToken(String);
+
+impl LinkToken {
+    pub(in crate::accounts) fn generate() -> Result<Self, rand::rand_core::OsError> {
+        Ok(Self(random_hex()?))
+    }
+
+    /// `None` if it cannot be one of this server.
+    pub fn parse(text: &str) -> Option<Self> {
+        (is_hex(text) && text.len() == RANDOM_BYTES * 2).then(|| Self(text.to_owned()))
+    }
+
+    pub(in crate::accounts) fn hash(&self) -> [u8; 32] {
+        Sha256::digest(self.0.as_bytes()).into()
+    }
+
+    /// The token itself, for the only response that shows it.
+    pub fn reveal(self) -> String {
+        self.0
+    }
+}
+
+impl fmt::Debug for LinkToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LinkToken(…)")
+    }
+}
+
+fn random_hex() -> Result<String, rand::rand_core::OsError> {
+    let mut random = [0_u8; RANDOM_BYTES];
+    OsRng.try_fill_bytes(&mut random)?;
+    Ok(hex(&random))
+}
+
+fn is_hex(text: &str) -> bool {
+    text.bytes()
+        .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+}
+
 fn checksum(body: &str) -> String {
     hex(&Sha256::digest(body.as_bytes())[..CHECKSUM_BYTES])
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 

@@ -1,32 +1,59 @@
-//! The lines of an export for records that have no file of their own.
+//! The lines of an export for records that have no file of their own, and what belongs to an export.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use time::OffsetDateTime;
 
 use crate::memories::day::PastState;
 
+/// What there is to export.
+#[derive(Clone, Copy, Debug)]
+pub struct ExportOverview {
+    pub items: i64,
+    pub calls: i64,
+    /// Estimated size of the file.
+    pub bytes: i64,
+}
+
+/// The newest ids at the start, and the day whose state is exported; `None`: now.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ExportBounds {
+    pub as_of: Option<OffsetDateTime>,
+    pub item: i64,
+    pub document: i64,
+    pub session: i64,
+    pub call: i64,
+}
+
+/// The last line.
 #[derive(Serialize)]
-pub struct Theme {
+pub struct EndLine<'a> {
+    pub counts: &'a BTreeMap<&'static str, usize>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub struct ThemeLine {
     #[serde(skip)]
     pub id: i64,
     pub slug: String,
-    pub display_name: String,
-    pub description: String,
+    pub display_name: Option<String>,
+    pub description: Option<String>,
     #[serde(with = "time::serde::rfc3339")]
     pub created_at: OffsetDateTime,
-    #[serde(with = "time::serde::rfc3339")]
-    pub updated_at: OffsetDateTime,
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    pub updated_at: Option<OffsetDateTime>,
 }
 
 #[derive(Serialize)]
-pub struct Account {
+pub struct AccountLine {
     pub time_zone: String,
 }
 
 /// Tokens exist only as hashes, which are not exported.
 #[derive(Serialize)]
-pub struct Agent {
+pub struct AgentLine {
     pub name: String,
     pub memory_enabled: bool,
     pub tool_profile: String,
@@ -37,7 +64,7 @@ pub struct Agent {
 
 /// Without the endpoint's API key.
 #[derive(Serialize)]
-pub struct ChatSettings {
+pub struct ChatSettingsLine {
     pub enabled: bool,
     pub own_enabled: bool,
     pub provider_type: String,
@@ -48,7 +75,7 @@ pub struct ChatSettings {
 }
 
 #[derive(Serialize)]
-pub struct ChatSpend {
+pub struct ChatSpendLine {
     /// In ISO 8601.
     pub day: String,
     pub tokens_in: i64,
@@ -60,7 +87,7 @@ pub struct ChatSpend {
 }
 
 #[derive(Serialize)]
-pub struct Summary {
+pub struct SummaryLine {
     pub text: String,
     #[serde(with = "time::serde::rfc3339")]
     pub made_at: OffsetDateTime,
@@ -71,7 +98,7 @@ pub struct Summary {
 }
 
 #[derive(Serialize)]
-pub struct EmbeddingSettings {
+pub struct EmbeddingSettingsLine {
     pub enabled: bool,
     pub own_enabled: bool,
     pub provider_type: String,
@@ -85,68 +112,74 @@ pub struct EmbeddingSettings {
     pub pause_ms: i32,
 }
 
-#[derive(Serialize)]
-pub struct Item {
-    pub id: i64,
+/// An import needs `type` and `content` only.
+#[derive(Default, Serialize, Deserialize)]
+pub struct ItemLine {
+    pub id: Option<i64>,
     pub r#type: String,
-    pub theme: String,
+    pub theme: Option<String>,
     pub key: Option<String>,
     pub content: String,
+    #[serde(default)]
     pub tags: Vec<String>,
-    pub status: String,
-    pub source: String,
-    pub trust: String,
+    pub status: Option<String>,
+    pub source: Option<String>,
+    pub trust: Option<String>,
     pub source_context: Option<String>,
-    pub confidence: i16,
+    pub confidence: Option<i64>,
+    #[serde(default)]
     pub protected: bool,
-    #[serde(with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "time::serde::rfc3339::option")]
     pub expires_at: Option<OffsetDateTime>,
-    #[serde(with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "time::serde::rfc3339::option")]
     pub valid_from: Option<OffsetDateTime>,
-    #[serde(with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "time::serde::rfc3339::option")]
     pub valid_until: Option<OffsetDateTime>,
-    #[serde(with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "time::serde::rfc3339::option")]
     pub last_verified_at: Option<OffsetDateTime>,
+    #[serde(default)]
     pub access_count: i64,
-    #[serde(with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "time::serde::rfc3339::option")]
     pub last_accessed: Option<OffsetDateTime>,
     /// Decay per day; null: the default of its type.
     pub decay_rate: Option<f64>,
+    #[serde(default)]
     pub attributes: Value,
     pub superseded_by: Option<i64>,
     pub agent: Option<String>,
     /// The agent that owns it; null: it is shared.
     pub owner: Option<String>,
-    #[serde(with = "time::serde::rfc3339")]
-    pub created_at: OffsetDateTime,
-    #[serde(with = "time::serde::rfc3339")]
-    pub updated_at: OffsetDateTime,
-    pub events: Vec<Event>,
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    pub created_at: Option<OffsetDateTime>,
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    pub updated_at: Option<OffsetDateTime>,
+    #[serde(default)]
+    pub events: Vec<EventLine>,
 }
 
-impl Item {
+impl ItemLine {
     /// Replaces the values that had others then. Past use counts are not stored.
     pub fn as_then(&mut self, then: PastState) {
-        self.status = then.status().as_str().to_owned();
+        self.status = Some(then.status().as_str().to_owned());
         let was = then.state;
         self.key = self.key.take().filter(|_| then.has_key);
         self.tags = was.tags;
-        self.trust = was.trust.as_str().to_owned();
-        self.confidence = was.confidence;
+        self.trust = Some(was.trust.as_str().to_owned());
+        self.confidence = Some(was.confidence.into());
         self.protected = was.protected;
         self.expires_at = was.expires_at;
         self.valid_from = was.period.from;
         self.valid_until = was.period.until;
         self.last_verified_at = was.last_verified_at;
         self.superseded_by = was.superseded_by.map(|id| id.0);
-        self.updated_at = then.updated_at;
+        self.updated_at = Some(then.updated_at);
         self.access_count = 0;
         self.last_accessed = None;
     }
 }
 
-#[derive(Serialize)]
-pub struct Event {
+#[derive(Serialize, Deserialize)]
+pub struct EventLine {
     pub event: String,
     pub agent: Option<String>,
     #[serde(with = "time::serde::rfc3339")]
@@ -154,7 +187,7 @@ pub struct Event {
 }
 
 #[derive(Serialize)]
-pub struct Call {
+pub struct CallLine {
     #[serde(skip)]
     pub id: i64,
     #[serde(with = "time::serde::rfc3339")]

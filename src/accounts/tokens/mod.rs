@@ -1,0 +1,161 @@
+//! Tokens, from creation to expiry or revocation: an agent's token acts for its user, a service token for the operator's user
+//! that the call names. Each call asks the database, so that revoking and disabling take effect at once.
+
+mod model;
+mod secret;
+pub(super) mod store;
+
+pub use model::{
+    ActingFor, AgentAccess, MemoryOff, NewUser, TokenHolder, TokenOwner, TokenRefusal, TokenWish,
+};
+pub use secret::{LinkToken, Token};
+
+use sqlx::PgConnection;
+
+use super::admin_events::{self, AdminAction, AdminActor, AdminSubject};
+use super::model::{ExternalId, TOKENS_PER_HOLDER_MAX, TokenId};
+use super::{AccountError, Accounts};
+use crate::db::Tx;
+use crate::input::Invalid;
+
+type Opened<E = AccountError> = Result<Result<AgentAccess, TokenRefusal>, E>;
+
+impl Accounts {
+    /// Authenticates a token; `act_as` is the user of a service token.
+    pub async fn open(&self, token: &Token, act_as: Option<&ExternalId>) -> Opened {
+        let mut conn = self.db.look_up().await?;
+        let opened = self.open_on(&mut conn, token, act_as).await;
+        if let Err(error) = &opened
+            && let Some(mut other) = conn.another_after(error).await?
+        {
+            return Ok(self.open_on(&mut other, token, act_as).await?);
+        }
+        Ok(opened?)
+    }
+
+    async fn open_on(
+        &self,
+        conn: &mut PgConnection,
+        token: &Token,
+        act_as: Option<&ExternalId>,
+    ) -> Opened<sqlx::Error> {
+        let now = self.clock.now();
+        let hash = token.hash();
+        let (found, refusal_of_other_kind) = match act_as {
+            None => (
+                store::find_agent_token(conn, &hash).await?,
+                TokenRefusal::UserNeeded,
+            ),
+            Some(user) => (
+                store::find_service_token(conn, &hash, user).await?,
+                TokenRefusal::UserNotAllowed,
+            ),
+        };
+        let Some(found) = found else {
+            let other = store::find_state(conn, &hash).await?;
+            return Ok(Err(other.map_or(TokenRefusal::Unknown, |state| {
+                state.refusal(now).unwrap_or(refusal_of_other_kind)
+            })));
+        };
+        if let Some(refusal) = found.state.refusal(now) {
+            return Ok(Err(refusal));
+        }
+        let owner = found.access.token_owner;
+        // A service token is used even if this one of its users is disabled.
+        let is_used = !found.user_disabled || matches!(owner, TokenOwner::Operator(_));
+        if is_used && found.state.is_use_worth_noting(now) {
+            store::touch(conn, owner, found.id, now).await?;
+        }
+        Ok(match found.user_disabled {
+            true => Err(TokenRefusal::UserDisabled),
+            false => Ok(found.access),
+        })
+    }
+
+    /// Creates another token, which is shown only this once. Also returns its holder's name.
+    pub async fn create_token(
+        &self,
+        holder: TokenHolder,
+        wish: &TokenWish,
+    ) -> Result<(String, Token), AccountError> {
+        let mut tx = self.as_holder(holder).await?;
+        let name = store::find_holder_name(&mut tx, holder).await?;
+        let name = name.ok_or(AccountError::NotFound)?;
+        let token = self.insert_token(&mut tx, holder, wish).await?;
+        tx.commit().await?;
+        Ok((name, token))
+    }
+
+    /// Takes effect at the next request.
+    pub async fn revoke_token(
+        &self,
+        holder: TokenHolder,
+        token: TokenId,
+    ) -> Result<(), AccountError> {
+        let mut tx = self.as_holder(holder).await?;
+        if !store::revoke(&mut tx, holder, token, self.clock.now()).await? {
+            return Err(AccountError::NotFound);
+        }
+        let action = AdminAction::RevokeServiceToken;
+        self.record_of_service_token(&mut tx, action, holder)
+            .await?;
+        tx.commit().await?;
+        Ok(())
+    }
+
+    pub(super) async fn insert_token(
+        &self,
+        conn: &mut PgConnection,
+        holder: TokenHolder,
+        wish: &TokenWish,
+    ) -> Result<Token, AccountError> {
+        if wish.scopes.is_empty() {
+            return Err(Invalid::new(
+                "scope",
+                "required",
+                "Choose at least one scope: memory:read, memory:write or sessions:write.",
+            )
+            .into());
+        }
+        let token = Token::generate()?;
+        let now = self.clock.now();
+        let expires_at = wish.lifetime.map(|lifetime| now + lifetime);
+        if !store::insert(conn, holder, &token, &wish.scopes, expires_at, now).await? {
+            let field = match holder {
+                TokenHolder::Agent(..) => "agent",
+                TokenHolder::Operator(_) => "operator",
+            };
+            let sentence = format!(
+                "This {field} has {TOKENS_PER_HOLDER_MAX} tokens, which is the most; revoke one first."
+            );
+            return Err(Invalid::new(field, "too_many", sentence).into());
+        }
+        if let Some(profile) = wish.profile {
+            store::set_profile(conn, holder, profile).await?;
+        }
+        self.record_of_service_token(conn, AdminAction::MakeServiceToken, holder)
+            .await?;
+        Ok(token)
+    }
+
+    /// A user's own agents are no concern of the admins.
+    async fn record_of_service_token(
+        &self,
+        conn: &mut PgConnection,
+        action: AdminAction,
+        holder: TokenHolder,
+    ) -> Result<(), sqlx::Error> {
+        let TokenHolder::Operator(operator) = holder else {
+            return Ok(());
+        };
+        let (by, subject) = (AdminActor::current(), AdminSubject::Operator(operator));
+        admin_events::record(conn, by, action, subject, self.clock.now()).await
+    }
+
+    async fn as_holder(&self, holder: TokenHolder) -> Result<Tx, sqlx::Error> {
+        match holder {
+            TokenHolder::Agent(user, _) => self.db.as_user(user).await,
+            TokenHolder::Operator(_) => self.db.as_system().await,
+        }
+    }
+}
