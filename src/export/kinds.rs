@@ -61,10 +61,10 @@ mod tests {
             .filter_map(|line| line.strip_prefix("| `")?.split_once("` |"));
         let described: Vec<&str> = rows.map(|(name, _)| name).collect();
         assert_eq!(described, KINDS.map(|(_, name, _)| name));
-        let (_, counts) = document.split_once("| `end` | `counts`: ").unwrap();
+        let counts = document.lines().find(|line| line.starts_with("| `end` |"));
         for counted in KINDS.iter().filter_map(|(_, _, counted)| *counted) {
-            let line = counts.lines().next().unwrap();
-            assert!(line.contains(&format!("`{counted}`")), "{counted}");
+            let is_described = counts.is_some_and(|line| line.contains(&format!("`{counted}`")));
+            assert!(is_described, "{counted}");
         }
     }
 }

@@ -8,7 +8,7 @@ pub use model::{OperatedUser, Operator, TooManyUsers};
 
 use sqlx::PgConnection;
 
-use super::admin_events::{self, AdminAction, AdminActor, AdminSubject};
+use super::admin_events::AdminAction;
 use super::model::{AgentName, ExternalId, OPERATORS_MAX, OperatorId, UsersMax, Viewer};
 use super::tokens::{self, NewUser, Token, TokenHolder, TokenWish};
 use super::{AccountError, Accounts};
@@ -98,8 +98,12 @@ impl Accounts {
         if !store::update(&mut tx, operator, users_max, pool).await? {
             return Err(AccountError::NotFound);
         }
-        self.record(&mut tx, AdminAction::ChangeOperator, operator)
-            .await?;
+        self.record_of_holder(
+            &mut tx,
+            AdminAction::ChangeOperator,
+            TokenHolder::Operator(operator),
+        )
+        .await?;
         tx.commit().await?;
         Ok(())
     }
@@ -148,19 +152,13 @@ impl Accounts {
         }
         let made = store::insert_operator(conn, name, users_max, self.clock.now()).await?;
         if let Some(operator) = made {
-            self.record(conn, AdminAction::MakeOperator, operator)
-                .await?;
+            self.record_of_holder(
+                conn,
+                AdminAction::MakeOperator,
+                TokenHolder::Operator(operator),
+            )
+            .await?;
         }
         Ok(made)
-    }
-
-    async fn record(
-        &self,
-        conn: &mut PgConnection,
-        action: AdminAction,
-        operator: OperatorId,
-    ) -> Result<(), sqlx::Error> {
-        let (by, subject) = (AdminActor::current(), AdminSubject::Operator(operator));
-        admin_events::record(conn, by, action, subject, self.clock.now()).await
     }
 }

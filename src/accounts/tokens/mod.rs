@@ -97,8 +97,7 @@ impl Accounts {
             return Err(AccountError::NotFound);
         }
         let action = AdminAction::RevokeServiceToken;
-        self.record_of_service_token(&mut tx, action, holder)
-            .await?;
+        self.record_of_holder(&mut tx, action, holder).await?;
         tx.commit().await?;
         Ok(())
     }
@@ -133,13 +132,13 @@ impl Accounts {
         if let Some(profile) = wish.profile {
             store::set_profile(conn, holder, profile).await?;
         }
-        self.record_of_service_token(conn, AdminAction::MakeServiceToken, holder)
+        self.record_of_holder(conn, AdminAction::MakeServiceToken, holder)
             .await?;
         Ok(token)
     }
 
-    /// A user's own agents are no concern of the admins.
-    async fn record_of_service_token(
+    /// Records an admin action on an operator; what users do with their own agents is not recorded.
+    pub(super) async fn record_of_holder(
         &self,
         conn: &mut PgConnection,
         action: AdminAction,
