@@ -146,7 +146,7 @@ pub async fn call(
         true => documents::BODY_BYTES_MAX,
         false => BODY_BYTES_MAX,
     };
-    let input = read_body_to(body, most).await?;
+    let input = read_body(body, most).await?;
     check_content_type(&parts.headers, &input)?;
     let input: &[u8] = if input.is_empty() { b"{}" } else { &input };
     Ok(Json(
@@ -185,12 +185,8 @@ pub(super) fn body_too_large(bytes_max: usize) -> Problem {
     )
 }
 
-pub async fn read_body(body: Body) -> Result<Vec<u8>, Problem> {
-    read_body_to(body, BODY_BYTES_MAX).await
-}
-
 /// Reads a body of at most `bytes_max` bytes.
-pub async fn read_body_to(body: Body, bytes_max: usize) -> Result<Vec<u8>, Problem> {
+pub async fn read_body(body: Body, bytes_max: usize) -> Result<Vec<u8>, Problem> {
     let mut stream = body.into_data_stream();
     let mut read = Vec::new();
     while let Some(chunk) = stream.next().await {

@@ -36,17 +36,13 @@ fn operation(operation: &Operation, public_url: &str) -> DocsOperation {
     let answer = operation.answers.first();
     let mut inputs = Vec::new();
     for parameter in &operation.parameters {
-        let (kind, limits) = (
-            kind_of(&parameter.schema),
-            limits_of(&parameter.schema, false),
-        );
         inputs.push(DocsField {
             name: match parameter.place {
                 "path" => parameter.name.clone(),
                 _ => format!("?{}", parameter.name),
             },
-            kind,
-            limits,
+            kind: kind_of(&parameter.schema),
+            limits: limits_of(&parameter.schema, false),
             meaning: parameter.description.clone(),
         });
     }

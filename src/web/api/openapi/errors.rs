@@ -64,17 +64,15 @@ impl ErrorAnswer {
 
     /// Its name, its meaning, and whether each of these answers has it.
     fn header(&self) -> Option<(&'static str, &'static str, bool)> {
-        let waits = |problem: &Problem| problem.retry_after_s().is_some();
-        match self.status {
-            401 => Some(("WWW-Authenticate", "Which scheme is taken: Bearer.", true)),
-            405 => Some(("Allow", "The methods that this path takes.", true)),
-            _ if self.examples.iter().any(waits) => Some((
-                "Retry-After",
-                "Seconds after which to try again.",
-                self.examples.iter().all(waits),
-            )),
-            _ => None,
-        }
+        let waits = self.examples.iter().filter(|p| p.retry_after_s().is_some());
+        let (waits, all) = (waits.count(), self.examples.len());
+        let (name, about) = match self.status {
+            401 => ("WWW-Authenticate", "Which scheme is taken: Bearer."),
+            405 => ("Allow", "The methods that this path takes."),
+            _ if waits > 0 => ("Retry-After", "Seconds after which to try again."),
+            _ => return None,
+        };
+        Some((name, about, waits == 0 || waits == all))
     }
 }
 

@@ -43,9 +43,6 @@ pub const GROUPS: [(&str, &str); 5] = [
     (FOR_PROBES, "Is it there, and can it serve? Nobody has to sign in for these."),
 ];
 
-/// The tool in the example of the list.
-const LISTED: &str = "memory_get";
-
 /// In the order in which a person should read them.
 pub fn all(tools: &[&Definition]) -> Vec<Operation> {
     let mut operations: Vec<Operation> = tools.iter().copied().map(tool).collect();
@@ -65,9 +62,7 @@ pub fn all(tools: &[&Definition]) -> Vec<Operation> {
 /// The header that selects an operator's user.
 pub fn acting_for() -> Parameter {
     let schema = json!({
-        "type": "string",
-        "minLength": 1,
-        "maxLength": EXTERNAL_ID_CHARS_MAX,
+        "type": "string", "minLength": 1, "maxLength": EXTERNAL_ID_CHARS_MAX,
         "description": "For service tokens alone: the operator's own name for the user that the call acts for, who is made by the first tool that runs for them.",
         "examples": ["customer-7"],
     });
@@ -268,7 +263,10 @@ fn recall(of: &Definition) -> Operation {
 fn list_tools(tools: &[&Definition]) -> Operation {
     let (path, group) = ("/api/v1/tools", FOR_AGENTS);
     let schema = tool_list_schemas()["ToolList"].take();
-    let listed = tools.iter().copied().filter(|tool| tool.name == LISTED);
+    let listed = tools
+        .iter()
+        .copied()
+        .filter(|tool| tool.name == "memory_get");
     let mut operation = Operation::new("list_tools", "GET", path, group, Access::Token)
         .about(
             "The tools as functions for a model.",
