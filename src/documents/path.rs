@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::input::Invalid;
@@ -20,9 +21,10 @@ const SLASHES: [char; 10] = [
     '\u{29F9}', '\u{FE68}',
 ];
 
-/// A normalized path: `memory/2026-03-23.md`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DocumentPath(String);
+/// Of the document: names of folders and of a file, joined by slashes, which stand as they are. memory_files knows it as /memories/{path}.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
+#[schemars(example = "MEMORY.md")]
+pub struct DocumentPath(#[schemars(length(min = 1, max = PATH_CHARS_MAX))] String);
 
 impl fmt::Display for DocumentPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

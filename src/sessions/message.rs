@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
@@ -22,9 +23,10 @@ pub const TOOL_ARGUMENTS_CHARS_MAX: usize = 100_000;
 /// Years that a message's date may have.
 const YEARS: std::ops::RangeInclusive<i32> = 1900..=9999;
 
-/// An agent's name for a session, compared exactly. Two agents may use the same name for different sessions.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SessionName(String);
+/// Your own id of the session, compared exactly. Each agent has its own: another agent's session of the same id is another session.
+#[derive(Clone, Debug, PartialEq, Eq, JsonSchema)]
+#[schemars(example = "chat-7")]
+pub struct SessionName(#[schemars(length(min = 1, max = EXTERNAL_ID_CHARS_MAX))] String);
 
 impl SessionName {
     pub fn parse(text: &str) -> Result<Self, Invalid> {
@@ -63,7 +65,8 @@ fn check_external_id(field: &str, text: &str) -> Result<(), Invalid> {
     ))
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Role {
     User,
     Assistant,
@@ -99,7 +102,7 @@ impl Role {
 }
 
 /// A tool call, as an assistant made it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolCall {
     /// The id that the tool's message refers to.
     pub id: Option<String>,

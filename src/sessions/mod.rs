@@ -15,8 +15,8 @@ use time::{Duration, OffsetDateTime};
 
 pub use message::{NewMessages, RawMessage, Role, SessionName, ToolCall};
 pub use model::{
-    Added, Extraction, ExtractionId, Filter, Flushed, Message, Outcome, Session, SessionId, State,
-    Why,
+    Added, Counts, Extraction, ExtractionId, Filter, Flushed, Message, Outcome, Session, SessionId,
+    State, Why,
 };
 
 use crate::accounts::{self, AgentId};

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use time::OffsetDateTime;
 
 use super::message::{Role, ToolCall};
@@ -33,7 +35,8 @@ pub struct Flushed {
     pub up_to: i32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum State {
     Open,
     Completed,
@@ -56,16 +59,13 @@ impl State {
     }
 }
 
-/// Why a session was completed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// asked: by the agent; another: it went on in another session; still: nothing was said for a while; nightly: the night came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Why {
-    /// The agent completed it.
     Asked,
-    /// The same agent continued in another session.
     Another,
-    /// It was idle.
     Still,
-    /// At night.
     Nightly,
 }
 
@@ -128,12 +128,12 @@ pub struct Message {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ExtractionId(pub i64);
 
-/// How the reading of a stretch ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How the reading of a stretch ended; nothing: nothing was worth storing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Outcome {
     Pending,
     Stored,
-    /// Nothing was worth storing.
     Nothing,
     Failed,
     Skipped,
@@ -169,17 +169,31 @@ impl Outcome {
 }
 
 /// The results of a reading, as stored in its row of the ledger.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
+    /// Memories that were stored.
+    #[schemars(range(min = 0))]
     pub stored: i32,
+    /// Memories that were there already.
+    #[schemars(range(min = 0))]
     pub merged: i32,
+    /// Memories that others took the place of.
+    #[schemars(range(min = 0))]
     pub superseded: i32,
-    /// Parts of the model's answer that could not be parsed.
+    /// Parts of the model's answer that could not be read.
+    #[schemars(range(min = 0))]
     pub malformed: i32,
-    /// Characters dropped from the middle of a very long transcript.
+    /// Characters of the middle of a very long session that were not read.
+    #[schemars(range(min = 0))]
     pub skipped_chars: i64,
+    /// Tokens that were sent to the model.
+    #[schemars(range(min = 0))]
     pub tokens_in: i64,
+    /// Tokens that it answered.
+    #[schemars(range(min = 0))]
     pub tokens_out: i64,
+    /// Milliseconds that it took.
+    #[schemars(range(min = 0))]
     pub duration_ms: i64,
 }
 

@@ -50,6 +50,7 @@ use crate::metrics;
 use crate::search::Search;
 pub use error::ToolError;
 pub use input::{NOT_AN_OBJECT, parse_for};
+pub use values::ToolTrust;
 
 /// What every tool may use.
 #[derive(Clone)]
@@ -142,7 +143,8 @@ trait AnyTool: Send + Sync {
 }
 
 /// The definition of a tool, as it is listed.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(rename = "Tool")]
 pub struct Definition {
     pub name: &'static str,
     #[serde(skip)]
@@ -157,9 +159,16 @@ pub struct Definition {
     /// See [`Tool::FOR_SCRIPTS`].
     #[serde(skip)]
     pub for_scripts: &'static [&'static str],
+    #[schemars(with = "InlinedSchema")]
     pub input_schema: Value,
+    #[schemars(with = "InlinedSchema")]
     pub output_schema: Value,
 }
+
+/// A JSON Schema (2020-12) of an object, without references.
+#[derive(JsonSchema)]
+#[schemars(rename = "JsonSchema")]
+pub struct InlinedSchema(pub serde_json::Map<String, Value>);
 
 /// Parts of a schema that models do not need: they cannot count characters, and the server's error names an
 /// exceeded limit.
@@ -429,7 +438,7 @@ fn register<T: Tool>(profile: impl Into<Option<ToolProfile>>) -> Box<dyn AnyTool
 }
 
 /// Without `$schema` and references, which not every client supports.
-fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Value {
+pub fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Value {
     let settings = settings.with(|s| {
         s.inline_subschemas = true;
         s.meta_schema = None;
@@ -441,7 +450,9 @@ fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Value {
     if let Some(object) = schema.as_object_mut() {
         object.remove("title");
         // OpenAI rejects an object schema without `properties`, even if it has none.
-        object.entry("properties").or_insert(json!({}));
+        if object.get("type").is_some_and(|kind| kind == "object") {
+            object.entry("properties").or_insert(json!({}));
+        }
     }
     schema
 }

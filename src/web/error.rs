@@ -8,6 +8,8 @@
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::accounts::{AccountError, TokenRefusal};
@@ -45,6 +47,33 @@ pub struct Problem {
     pub current: Option<Box<Value>>,
 }
 
+/// What was wrong, and what would be accepted (RFC 9457).
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Problem")]
+pub struct ProblemDocument<'a> {
+    /// Always about:blank: `code` says more.
+    #[serde(rename = "type")]
+    #[schemars(extend("format" = "uri-reference"))]
+    kind: &'static str,
+    /// The status in words.
+    title: &'static str,
+    #[schemars(range(min = 400, max = 599))]
+    status: u16,
+    /// Stable; programs may rely on it.
+    #[schemars(regex(pattern = "^[a-z_]+$"))]
+    code: &'static str,
+    /// One sentence for whoever reads it.
+    detail: &'a str,
+    /// The field or parameter that was not accepted, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    field: Option<&'a str>,
+    /// What is there now, where that is not what the call expected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Value")]
+    current: Option<&'a Value>,
+}
+
 /// Retry delay while the server is busy or cannot reach its database.
 pub const RETRY_AFTER_S: u64 = 2;
 
@@ -73,22 +102,16 @@ impl Problem {
         self.wait_s.or(is_passing.then_some(RETRY_AFTER_S))
     }
 
-    /// As in RFC 9457, with `code` and `field` in addition.
     pub fn document(&self) -> Value {
-        let mut document = json!({
-            "type": "about:blank",
-            "title": self.status.canonical_reason().unwrap_or("Error"),
-            "status": self.status.as_u16(),
-            "code": self.code,
-            "detail": self.detail,
-        });
-        if let Some(field) = &self.field {
-            document["field"] = field.as_str().into();
-        }
-        if let Some(current) = &self.current {
-            document["current"] = (**current).clone();
-        }
-        document
+        json!(ProblemDocument {
+            kind: "about:blank",
+            title: self.status.canonical_reason().unwrap_or("Error"),
+            status: self.status.as_u16(),
+            code: self.code,
+            detail: &self.detail,
+            field: self.field.as_deref(),
+            current: self.current.as_deref(),
+        })
     }
 }
 

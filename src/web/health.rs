@@ -10,6 +10,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::AppState;
@@ -72,26 +73,46 @@ impl Readiness {
 }
 
 /// Each part's state. Parts that serving does not need only cause warnings.
-#[derive(Serialize)]
-struct Report {
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Readiness")]
+pub struct ReadinessReport {
+    /// No part is in `not_ready`.
     ready: bool,
+    /// There are warnings.
     degraded: bool,
+    /// draining: it is about to stop.
+    #[schemars(extend("enum" = ["ready", "draining"]))]
     server: &'static str,
+    /// unavailable: it did not answer in time.
+    #[schemars(extend("enum" = ["ready", "unavailable"]))]
     database: &'static str,
+    /// ahead: of a newer version.
+    #[schemars(extend("enum" = ["ready", "missing", "behind", "ahead", UNKNOWN]))]
     schema: &'static str,
+    /// unknown while the database is away
+    #[schemars(extend("enum" = ["ready", "missing", UNKNOWN]))]
     vector_extension: &'static str,
+    /// Who works off jobs.
+    #[schemars(extend("enum" = ["here", "elsewhere", "starting", "silent", "none", UNKNOWN]))]
     worker: &'static str,
+    /// unknown while the database is away
+    #[schemars(extend("enum" = ["loaded", "present", "missing", "off", UNKNOWN]))]
     builtin_model: &'static str,
+    /// unknown while the database is away
+    #[schemars(extend("enum" = ["ready", "failing", "none", UNKNOWN]))]
     system_provider: &'static str,
+    /// Of the data folder.
+    #[schemars(extend("enum" = ["ready", "low", UNKNOWN]))]
     disk: &'static str,
     /// The parts that keep it from serving.
     not_ready: Vec<&'static str>,
+    /// What works, but not as well as it could.
     warnings: Vec<&'static str>,
 }
 
 const UNKNOWN: &str = "unknown";
 
-impl Report {
+impl ReadinessReport {
     fn of(readiness: &Readiness) -> Self {
         let is_draining = readiness.is_draining();
         Self {
@@ -221,10 +242,10 @@ pub async fn livez() -> &'static str {
 }
 
 pub async fn readyz(State(state): State<AppState>) -> impl IntoResponse {
-    let mut report = Report::of(&state.readiness);
+    let mut report = ReadinessReport::of(&state.readiness);
     let asked = tokio::time::timeout(ASK_TIMEOUT, report.ask_database(&state)).await;
     if !matches!(asked, Ok(Ok(()))) {
-        report = Report::of(&state.readiness);
+        report = ReadinessReport::of(&state.readiness);
     }
     report.look_at_disk(&state.readiness).await;
     report.judge();

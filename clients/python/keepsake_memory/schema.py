@@ -264,7 +264,7 @@ class FlushResponse(TypedDict):
     items: list[FlushResponseItem]
     message_count: int
     note: str | None
-    outcome: str | None
+    outcome: Literal['pending', 'stored', 'nothing', 'failed', 'skipped'] | None
     reason: str | None
     state: Literal['done', 'reading']
 
@@ -307,6 +307,7 @@ class Session(TypedDict):
 
 class Problem(TypedDict):
     code: str
+    current: NotRequired[Any]
     detail: str
     field: NotRequired[str]
     status: int

@@ -64,11 +64,8 @@ export interface components {
              * @description As relevant as asked for, told before or not.
              */
             match_count: number;
-            /**
-             * @description Why the section is empty: off (for this agent), trivial (the message says too little), nothing_relevant, told (in this session) or budget; null otherwise.
-             * @enum {string|null}
-             */
-            reason: "off" | "trivial" | "nothing_relevant" | "told" | "budget" | null;
+            /** @description Why the section is empty: off (for this agent), trivial (the message says too little), nothing_relevant, told (in this session) or budget; null otherwise. */
+            reason: ("off" | "trivial" | "nothing_relevant" | "told" | "budget") | null;
             /** @description As asked for. */
             role: string;
             /** @description To put before the user's message, as it is: data between tags; empty where nothing qualifies. */
@@ -416,7 +413,10 @@ export interface components {
             summary: string | null;
         };
         SessionMessagesRequest: {
-            /** @description Of the model's context; the answer advises a flush from 0.85 on. */
+            /**
+             * Format: double
+             * @description Of the model's context; the answer advises a flush from 0.85 on.
+             */
             context_used?: number | null;
             /** @description In the order in which they were said. */
             messages: {
@@ -451,16 +451,29 @@ export interface components {
             }[];
         };
         SessionMessagesResponse: {
-            /** @description Kept now. */
+            /**
+             * Format: uint
+             * @description Kept now.
+             */
             accepted: number;
-            /** @description Kept before, and left as they were. */
+            /**
+             * Format: uint
+             * @description Kept before, and left as they were.
+             */
             duplicates: number;
             /** @description More than 50 messages since the last flush, or a context_used of 0.85 and more: flush before the context is compacted. */
             flush_advised: boolean;
         };
         FlushRequest: {
+            /**
+             * Format: double
+             * @description Of the model's context.
+             */
             context_used?: number | null;
-            /** @description Messages, as you count them. */
+            /**
+             * Format: int64
+             * @description Messages, as you count them.
+             */
             message_count?: number | null;
             /** @description Why; "compaction" where nothing is said. */
             reason?: string | null;
@@ -474,19 +487,26 @@ export interface components {
             items: {
                 /** @description Its beginning. */
                 content: string;
+                /** Format: int64 */
                 id: number;
                 theme: string;
                 type: string;
             }[];
-            /** @description Messages of the session that are here. */
+            /**
+             * Format: int32
+             * @description Messages of the session that are here.
+             */
             message_count: number;
             /** @description The document that what was kept was noted in. */
             note: string | null;
-            /** @description stored, nothing, failed or skipped; null while it is read. */
-            outcome: string | null;
+            /** @description Null while it is read. */
+            outcome: ("pending" | "stored" | "nothing" | "failed" | "skipped") | null;
             /** @description Why it failed or was skipped. */
             reason: string | null;
-            /** @enum {string} */
+            /**
+             * @description reading: it goes on by itself.
+             * @enum {string}
+             */
             state: "done" | "reading";
         };
         SessionCompletedRequest: {
@@ -506,9 +526,15 @@ export interface components {
             external_id: string;
             /** @description Of what was said up to the last completion. */
             extraction: {
-                /** @description How often it was begun; what was skipped does not count. */
+                /**
+                 * Format: int32
+                 * @description How often it was begun; what was skipped does not count.
+                 */
                 attempts: number;
-                /** @description Milliseconds that it took. */
+                /**
+                 * Format: int64
+                 * @description Milliseconds that it took.
+                 */
                 duration_ms: number;
                 /**
                  * Format: date-time
@@ -517,13 +543,25 @@ export interface components {
                 ended_at: string | null;
                 /** @description No model was there: explicit statements alone were kept. */
                 fallback: boolean;
-                /** @description Of the messages that it is about. */
+                /**
+                 * Format: int32
+                 * @description Of the messages that it is about.
+                 */
                 first_position: number | null;
-                /** @description Of the messages that it is about. */
+                /**
+                 * Format: int32
+                 * @description Of the messages that it is about.
+                 */
                 last_position: number | null;
-                /** @description Parts of the model's answer that could not be read. */
+                /**
+                 * Format: int32
+                 * @description Parts of the model's answer that could not be read.
+                 */
                 malformed: number;
-                /** @description Memories that were there already. */
+                /**
+                 * Format: int32
+                 * @description Memories that were there already.
+                 */
                 merged: number;
                 /** @description Which model read it. */
                 model: string | null;
@@ -536,22 +574,43 @@ export interface components {
                 outcome: ("pending" | "stored" | "nothing" | "failed" | "skipped") | null;
                 /** @description Why it failed or was skipped. */
                 reason: string | null;
-                /** @description Characters of the middle of a very long session that were not read. */
+                /**
+                 * Format: int64
+                 * @description Characters of the middle of a very long session that were not read.
+                 */
                 skipped_chars: number;
-                /** @description Memories that were stored. */
+                /**
+                 * Format: int32
+                 * @description Memories that were stored.
+                 */
                 stored: number;
-                /** @description Memories that others took the place of. */
+                /**
+                 * Format: int32
+                 * @description Memories that others took the place of.
+                 */
                 superseded: number;
-                /** @description Tokens that were sent to the model. */
+                /**
+                 * Format: int64
+                 * @description Tokens that were sent to the model.
+                 */
                 tokens_in: number;
-                /** @description Tokens that it answered. */
+                /**
+                 * Format: int64
+                 * @description Tokens that it answered.
+                 */
                 tokens_out: number;
             };
             /** Format: date-time */
             last_message_at: string;
-            /** @description All of its messages. */
+            /**
+             * Format: int32
+             * @description All of its messages.
+             */
             message_count: number;
-            /** @description Those since the last completion. */
+            /**
+             * Format: int32
+             * @description Those since the last completion.
+             */
             new_count: number;
             /** @enum {string} */
             state: "open" | "completed";
@@ -560,10 +619,13 @@ export interface components {
         Problem: {
             /** @description Stable; programs may rely on it. */
             code: string;
+            /** @description What is there now, where that is not what the call expected. */
+            current?: unknown;
             /** @description One sentence for whoever reads it. */
             detail: string;
             /** @description The field or parameter that was not accepted, where there is one. */
             field?: string;
+            /** Format: uint16 */
             status: number;
             /** @description The status in words. */
             title: string;

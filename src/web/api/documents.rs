@@ -2,21 +2,22 @@
 //! under the tool `memory_files`, which does the same over MCP.
 
 use axum::Json;
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, Request, State};
 use axum::http::StatusCode;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use time::OffsetDateTime;
 
-use super::tools::{check_content_type, read_body_to};
+use super::{InPath, Moment, caller, check_access, read_json, text_of};
 use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
 use crate::activity::Call;
 use crate::documents::{
-    By, Document, DocumentError, DocumentPath, Documents, Expected, MemoryOf, Whole,
+    By, CONTENT_BYTES_MAX, Document, DocumentError, DocumentPath, Documents, Expected, MemoryOf,
+    PATH_CHARS_MAX, Whole,
 };
 use crate::input::Invalid;
-use crate::tools::{ToolError, parse_for};
+use crate::tools::{ToolError, ToolTrust};
 use crate::web::AppState;
 use crate::web::error::Problem;
 
@@ -25,60 +26,72 @@ pub const TOOL: &str = "memory_files";
 /// A document of 1 MiB as JSON, where a character may take six bytes.
 pub const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
 
-type Named = Result<Path<String>, PathRejection>;
-
-#[derive(Deserialize)]
-pub struct ListParams {
+#[derive(Deserialize, JsonSchema)]
+pub struct FolderQuery {
+    /// Only what is in it, and below.
+    #[schemars(with = "String", length(min = 1, max = PATH_CHARS_MAX), example = &"memory")]
     folder: Option<String>,
 }
 
-#[derive(Deserialize)]
-pub struct ReadParams {
+#[derive(Deserialize, JsonSchema)]
+pub struct RevisionQuery {
+    /// As it was then; the newest when left out.
+    #[schemars(with = "i32", range(min = 1, max = i32::MAX), example = 1)]
     revision: Option<i32>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct PutIn {
+pub struct DocumentRequest {
+    /// Of 1 MiB at most.
+    #[schemars(length(max = CONTENT_BYTES_MAX))]
     content: String,
-    /// That was read; 0: there is none yet.
+    /// The one that was read; 0: there is no such document.
+    #[schemars(range(min = 0, max = i32::MAX))]
     revision: Option<i32>,
 }
 
-#[derive(Serialize)]
-pub struct DocumentOut {
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Document")]
+pub struct DocumentAnswer {
     id: i64,
     path: String,
+    /// 1, 2, … each change is one.
+    #[schemars(range(min = 0))]
     revision: i32,
+    /// Of its text.
+    #[schemars(range(min = 0))]
     bytes: i32,
-    trust: &'static str,
-    #[serde(with = "time::serde::rfc3339")]
-    created_at: OffsetDateTime,
-    #[serde(with = "time::serde::rfc3339")]
-    updated_at: OffsetDateTime,
-    /// Who lends it; left out of one's own.
+    /// Whose word it is.
+    trust: ToolTrust,
+    created_at: Moment,
+    updated_at: Moment,
+    /// The leader of the agent's team, or the global pool, that lends it: it is read and not changed. Left out: it is the user's own.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     memory_of: Option<String>,
 }
 
-#[derive(Serialize)]
-pub struct WholeOut {
+#[derive(Serialize, JsonSchema)]
+pub struct WholeDocument {
     #[serde(flatten)]
-    document: DocumentOut,
+    document: DocumentAnswer,
     content: String,
 }
 
-#[derive(Serialize)]
-pub struct ListOut {
-    documents: Vec<DocumentOut>,
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Documents")]
+pub struct DocumentList {
+    documents: Vec<DocumentAnswer>,
 }
 
-#[derive(Serialize)]
-pub struct ArchivedOut {
+#[derive(Serialize, JsonSchema)]
+pub struct ArchivedDocuments {
+    /// How many.
     archived: usize,
 }
 
-impl DocumentOut {
+impl DocumentAnswer {
     fn lent((document, memory_of): (Document, MemoryOf)) -> Self {
         Self {
             memory_of: memory_of.map(|name| name.to_string()),
@@ -92,18 +105,18 @@ impl DocumentOut {
             path: document.path.as_str().to_owned(),
             revision: document.revision,
             bytes: document.bytes,
-            trust: document.trust.as_str(),
-            created_at: document.created_at,
-            updated_at: document.updated_at,
+            trust: document.trust.into(),
+            created_at: Moment(document.created_at),
+            updated_at: Moment(document.updated_at),
             memory_of: None,
         }
     }
 }
 
-impl WholeOut {
+impl WholeDocument {
     fn of((whole, memory_of): (Whole, MemoryOf)) -> Self {
         Self {
-            document: DocumentOut::lent((whole.document, memory_of)),
+            document: DocumentAnswer::lent((whole.document, memory_of)),
             content: whole.content,
         }
     }
@@ -112,8 +125,8 @@ impl WholeOut {
 pub async fn list(
     access: AgentAccess,
     State(state): State<AppState>,
-    params: Result<Query<ListParams>, QueryRejection>,
-) -> Result<Json<ListOut>, Problem> {
+    params: Result<Query<FolderQuery>, QueryRejection>,
+) -> Result<Json<DocumentList>, Problem> {
     check_access(&access, Scope::MemoryRead)?;
     let Query(params) = params.map_err(|_| once("folder"))?;
     let folder = params
@@ -127,17 +140,17 @@ pub async fn list(
         }
         ActingFor::NewUser(_) => Vec::new(),
     };
-    Ok(Json(ListOut {
-        documents: documents.into_iter().map(DocumentOut::lent).collect(),
+    Ok(Json(DocumentList {
+        documents: documents.into_iter().map(DocumentAnswer::lent).collect(),
     }))
 }
 
 pub async fn show(
     access: AgentAccess,
     State(state): State<AppState>,
-    path: Named,
-    params: Result<Query<ReadParams>, QueryRejection>,
-) -> Result<Json<WholeOut>, Problem> {
+    path: InPath,
+    params: Result<Query<RevisionQuery>, QueryRejection>,
+) -> Result<Json<WholeDocument>, Problem> {
     check_access(&access, Scope::MemoryRead)?;
     let path = parse_path(path)?;
     let Query(params) = params.map_err(|_| once("revision"))?;
@@ -163,34 +176,24 @@ pub async fn show(
         call.read_lent(vec![whole.document.id]);
     }
     let whole = told(call, read, |(whole, _)| vec![whole.document.id])?;
-    Ok(Json(WholeOut::of(whole)))
+    Ok(Json(WholeDocument::of(whole)))
 }
 
 pub async fn put(
     access: AgentAccess,
     State(state): State<AppState>,
-    path: Named,
+    path: InPath,
     request: Request,
-) -> Result<(StatusCode, Json<DocumentOut>), Problem> {
+) -> Result<(StatusCode, Json<DocumentAnswer>), Problem> {
     check_access(&access, Scope::MemoryWrite)?;
     let path = parse_path(path)?;
-    let (parts, body) = request.into_parts();
-    let body = read_body_to(body, BODY_BYTES_MAX).await?;
-    check_content_type(&parts.headers, &body)?;
-    let sent: PutIn = parse_for("what is sent here", &body)?;
+    let sent: DocumentRequest = read_json(request, BODY_BYTES_MAX, b"").await?;
     let expected = match sent.revision {
         None => Expected::Any,
         Some(0) => Expected::None,
         Some(revision) => Expected::Revision(revision),
     };
-    let viewer = match access.acting_for {
-        ActingFor::User(viewer) => viewer,
-        // As for tools: only a call that passed all checks creates a user.
-        ActingFor::NewUser(user) => {
-            let made = state.accounts.make_user(&user).await?;
-            made.map_err(ToolError::from)?
-        }
-    };
+    let viewer = caller(access, &state).await?;
     let call = state.activity.begin(&viewer, TOOL);
     let (documents, by) = (documents(&state), By::agent(&call));
     let put = documents.put(viewer.user_id, by, &path, &sent.content, expected);
@@ -203,14 +206,14 @@ pub async fn put(
         1 => StatusCode::CREATED,
         _ => StatusCode::OK,
     };
-    Ok((status, Json(DocumentOut::of(document))))
+    Ok((status, Json(DocumentAnswer::of(document))))
 }
 
 pub async fn delete(
     access: AgentAccess,
     State(state): State<AppState>,
-    path: Named,
-) -> Result<Json<ArchivedOut>, Problem> {
+    path: InPath,
+) -> Result<Json<ArchivedDocuments>, Problem> {
     check_access(&access, Scope::MemoryWrite)?;
     let path = parse_path(path)?;
     let viewer = known(access)?;
@@ -221,22 +224,22 @@ pub async fn delete(
         archived => archived,
     };
     let archived = told(call, archived, |_| Vec::new())?;
-    Ok(Json(ArchivedOut { archived }))
+    Ok(Json(ArchivedDocuments { archived }))
 }
 
 pub async fn clear(
     access: AgentAccess,
     State(state): State<AppState>,
-) -> Result<Json<ArchivedOut>, Problem> {
+) -> Result<Json<ArchivedDocuments>, Problem> {
     check_access(&access, Scope::MemoryWrite)?;
     let ActingFor::User(viewer) = access.acting_for else {
-        return Ok(Json(ArchivedOut { archived: 0 }));
+        return Ok(Json(ArchivedDocuments { archived: 0 }));
     };
     let call = state.activity.begin(&viewer, TOOL);
     let (documents, by) = (documents(&state), By::agent(&call));
     let archived = documents.clear(viewer.user_id, by).await;
     let archived = told(call, archived, |_| Vec::new())?;
-    Ok(Json(ArchivedOut { archived }))
+    Ok(Json(ArchivedDocuments { archived }))
 }
 
 fn documents(state: &AppState) -> Documents {
@@ -274,20 +277,8 @@ fn told<T>(
     }
 }
 
-fn check_access(access: &AgentAccess, scope: Scope) -> Result<(), ToolError> {
-    if let Some(of) = access.memory_off {
-        return Err(ToolError::MemoryOff(of));
-    }
-    if !access.scopes.contains(&scope) {
-        return Err(ToolError::MissingScope(scope));
-    }
-    Ok(())
-}
-
-fn parse_path(path: Named) -> Result<DocumentPath, Invalid> {
-    // A path that is not valid Unicode is as invalid as an empty one.
-    let path = path.map_or_else(|_| String::new(), |Path(path)| path);
-    DocumentPath::parse("path", &path)
+fn parse_path(path: InPath) -> Result<DocumentPath, Invalid> {
+    DocumentPath::parse("path", &text_of(path))
 }
 
 /// The caller, for requests that create nothing: a user who does not exist yet has no documents.

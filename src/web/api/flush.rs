@@ -6,12 +6,14 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::{Request, State};
 use axum::http::StatusCode;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use tokio::time::{Instant, sleep};
 
-use super::sessions::{Named, known, share};
-use super::tools::{check_content_type, read_body};
+use super::sessions::{known, share};
+use super::tools::BODY_BYTES_MAX;
+use super::{InPath, read_json};
 use crate::accounts::AgentAccess;
 use crate::consolidation::episodes;
 use crate::consolidation::note::note_of;
@@ -19,8 +21,7 @@ use crate::input::{Invalid, required_text};
 use crate::memories;
 use crate::sessions::message::MESSAGES_A_SESSION_MAX;
 use crate::sessions::model::Flushed;
-use crate::sessions::{self, Address, SessionError, ledger};
-use crate::tools::parse_for;
+use crate::sessions::{self, Address, Outcome, SessionError, ledger};
 use crate::web::AppState;
 use crate::web::calls::CallSlot;
 use crate::web::error::Problem;
@@ -33,39 +34,44 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 /// Maximum items in the answer.
 const ITEMS_TOLD: i64 = 100;
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct FlushIn {
-    /// Why: "compaction" where nothing else is said.
+pub struct FlushRequest {
+    /// Why; "compaction" where nothing is said.
+    #[schemars(length(max = REASON_CHARS_MAX))]
     reason: Option<String>,
-    /// Messages of the session, as the agent counts them.
+    /// Messages, as you count them.
+    #[schemars(range(min = 0, max = MESSAGES_A_SESSION_MAX))]
     message_count: Option<i64>,
-    /// Of the model's context, 0 to 1.
+    /// Of the model's context.
+    #[schemars(range(min = 0, max = 1))]
     context_used: Option<f64>,
-    /// Answer when all is read; otherwise at once.
+    /// false: answer at once with 202.
     wait: Option<bool>,
 }
 
-#[derive(Serialize)]
-pub struct FlushOut {
-    /// done, or reading: it goes on by itself.
+#[derive(Serialize, JsonSchema)]
+pub struct FlushResponse {
+    /// reading: it goes on by itself.
+    #[schemars(extend("enum" = ["done", "reading"]))]
     state: &'static str,
     /// Messages of the session that are here.
+    #[schemars(range(min = 0))]
     message_count: i32,
-    /// stored, nothing, failed or skipped; null while it is read.
-    outcome: Option<&'static str>,
+    /// Null while it is read.
+    outcome: Option<Outcome>,
     /// Why it failed or was skipped.
     reason: Option<String>,
     /// What came of the session so far, the newest first.
-    items: Vec<ItemOut>,
+    items: Vec<FlushedItem>,
     /// What its newest stretch was about.
     episode: Option<String>,
     /// The document that what was kept was noted in.
     note: Option<String>,
 }
 
-#[derive(Serialize)]
-struct ItemOut {
+#[derive(Serialize, JsonSchema)]
+struct FlushedItem {
     id: i64,
     #[serde(rename = "type")]
     item_type: &'static str,
@@ -77,19 +83,12 @@ struct ItemOut {
 pub async fn flush(
     access: AgentAccess,
     State(state): State<AppState>,
-    name: Named,
+    name: InPath,
     request: Request,
-) -> Result<(StatusCode, Json<FlushOut>), Problem> {
+) -> Result<(StatusCode, Json<FlushResponse>), Problem> {
     let address = known(access, name)?;
-    let (parts, body) = request.into_parts();
-    let body = read_body(body).await?;
-    let sent: FlushIn = match body.is_empty() {
-        true => FlushIn::default(),
-        false => {
-            check_content_type(&parts.headers, &body)?;
-            parse_for("what is sent here", &body)?
-        }
-    };
+    let slot = request.extensions().get::<CallSlot>().cloned();
+    let sent: FlushRequest = read_json(request, BODY_BYTES_MAX, b"{}").await?;
     let reason = sent.reason.as_deref().unwrap_or("compaction");
     let reason = required_text("reason", reason, REASON_CHARS_MAX)?;
     share("context_used", sent.context_used)?;
@@ -103,7 +102,7 @@ pub async fn flush(
         return Ok((StatusCode::ACCEPTED, Json(reading(flushed))));
     }
     // Let the caller's other calls run meanwhile: a model may be slow.
-    if let Some(slot) = parts.extensions.get::<CallSlot>() {
+    if let Some(slot) = slot {
         slot.wait();
     }
     let until = Instant::now() + WAIT_MAX;
@@ -123,8 +122,8 @@ pub async fn flush(
     }
 }
 
-fn reading(flushed: Flushed) -> FlushOut {
-    FlushOut {
+fn reading(flushed: Flushed) -> FlushResponse {
+    FlushResponse {
         state: "reading",
         message_count: flushed.up_to,
         outcome: None,
@@ -141,7 +140,7 @@ async fn told(
     address: &Address,
     flushed: Flushed,
     noted_at: Option<OffsetDateTime>,
-) -> Result<FlushOut, Problem> {
+) -> Result<FlushResponse, Problem> {
     let (db, user) = (&state.db, address.user);
     let session = sessions::find(db, address).await?;
     if session.id != flushed.session {
@@ -150,15 +149,15 @@ async fn told(
     let newest = session.extraction;
     let (items, _) = memories::of_session(db, user, session.id.0, ITEMS_TOLD).await?;
     let told = episodes::of_sessions(db, user, &[session.id.0]).await?;
-    let items = items.into_iter().map(|item| ItemOut {
+    let items = items.into_iter().map(|item| FlushedItem {
         id: item.id.0,
         item_type: item.item_type.as_str(),
         theme: item.theme,
         content: item.beginning,
     });
-    Ok(FlushOut {
+    Ok(FlushResponse {
         state: "done",
-        outcome: newest.as_ref().map(|row| row.outcome.as_str()),
+        outcome: newest.as_ref().map(|row| row.outcome),
         reason: newest.and_then(|row| row.reason),
         items: items.collect(),
         episode: told.into_iter().next_back().map(|episode| episode.summary),

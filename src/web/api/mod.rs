@@ -1,4 +1,4 @@
-//! The endpoints for programs.
+//! The endpoints for programs, and what several of them do in the same way.
 
 pub mod documents;
 pub mod flush;
@@ -7,3 +7,65 @@ pub mod prompt;
 pub mod sessions;
 pub mod summary;
 pub mod tools;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, Request};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use time::OffsetDateTime;
+
+use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
+use crate::tools::{ToolError, parse_for};
+use crate::web::AppState;
+use crate::web::error::Problem;
+
+type InPath = Result<Path<String>, PathRejection>;
+
+// A point in time of an answer, as RFC 3339 writes it; its schema has no description, so that the field's stands.
+#[derive(Serialize, JsonSchema)]
+struct Moment(
+    #[serde(with = "time::serde::rfc3339")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    OffsetDateTime,
+);
+
+/// What is not valid Unicode is as invalid as an empty text.
+fn text_of(path: InPath) -> String {
+    path.map_or_else(|_| String::new(), |Path(text)| text)
+}
+
+/// The same checks and messages as for a tool.
+fn check_access(access: &AgentAccess, scope: Scope) -> Result<(), ToolError> {
+    if let Some(of) = access.memory_off {
+        return Err(ToolError::MemoryOff(of));
+    }
+    if !access.scopes.contains(&scope) {
+        return Err(ToolError::MissingScope(scope));
+    }
+    Ok(())
+}
+
+/// The caller, who is created if need be. As for tools, only a call that passed all checks creates a user.
+async fn caller(access: AgentAccess, state: &AppState) -> Result<Viewer, Problem> {
+    match access.acting_for {
+        ActingFor::User(viewer) => Ok(viewer),
+        ActingFor::NewUser(user) => {
+            let made = state.accounts.make_user(&user).await?;
+            Ok(made.map_err(ToolError::from)?)
+        }
+    }
+}
+
+/// Parses a JSON body of at most `bytes_max` bytes; `empty` replaces an empty one.
+async fn read_json<T: DeserializeOwned>(
+    request: Request,
+    bytes_max: usize,
+    empty: &[u8],
+) -> Result<T, Problem> {
+    let (parts, body) = request.into_parts();
+    let body = tools::read_body(body, bytes_max).await?;
+    tools::check_content_type(&parts.headers, &body)?;
+    let body = if body.is_empty() { empty } else { &body };
+    Ok(parse_for("what is sent here", body)?)
+}

@@ -1,27 +1,28 @@
-//! `GET /api/v1/openapi.json`: every path that a program can call, in OpenAPI 3.1, built once. The tools come
-//! from the registry, since utoipa would require a second definition of each. The page `/docs` shows the same
-//! [`Operation`]s. The document must match the server: a snapshot test guards it, and schemathesis tests the
-//! server against it.
+//! `GET /api/v1/openapi.json`: every path that a program can call, in OpenAPI 3.1, built once. Schemas come from the
+//! types with which the handlers parse and answer. utoipa and aide would require a second definition of each tool, as
+//! they know one operation a route. The page `/docs` shows the same [`Operation`]s. The document must match the
+//! server: a snapshot test guards it, and schemathesis tests the server against it.
 
-mod documents;
 mod errors;
-mod examples;
-mod functions;
+mod operation;
 mod operations;
-mod sessions;
 
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 use std::sync::Arc;
 
 use crate::config::PublicUrl;
-use crate::tools::Registry;
+use crate::tools::{Registry, schema_of};
+use crate::web::error::ProblemDocument;
 
 pub use errors::ErrorAnswer;
-pub use operations::{Access, Group, Operation};
+pub use operation::{Access, Operation};
+use operation::{Parameter, SuccessAnswer};
+pub use operations::GROUPS;
 
 const TITLE: &str = "Keepsake";
 const ABOUT: &str = "A long-term memory server for AI agents. Agents keep what they learn about a user and find it \
@@ -60,8 +61,9 @@ pub async fn document(State(published): State<Arc<Published>>) -> impl IntoRespo
 
 fn document_of(operations: &[Operation], errors: &[ErrorAnswer], server: &str) -> Value {
     let mut paths = Map::new();
-    let mut schemas = Map::from_iter([("Problem".to_owned(), errors::schema())]);
-    schemas.extend(functions::schemas());
+    let problem = schema_of::<ProblemDocument>(SchemaSettings::draft2020_12().for_serialize());
+    let mut schemas = Map::from_iter([("Problem".to_owned(), problem)]);
+    schemas.extend(operations::tool_list_schemas());
     for operation in operations {
         schemas.extend(operation.schemas());
         let path = paths.entry(&operation.path).or_insert_with(|| json!({}));
@@ -80,7 +82,7 @@ fn document_of(operations: &[Operation], errors: &[ErrorAnswer], server: &str) -
         },
         "servers": [{ "url": server }],
         "externalDocs": { "url": format!("{server}/docs"), "description": "The same, to read" },
-        "tags": Group::ALL.map(|group| json!({ "name": group.name(), "description": group.about() })),
+        "tags": GROUPS.map(|(name, about)| json!({ "name": name, "description": about })),
         "security": [{ "token": [] }],
         "paths": paths,
         "components": {
@@ -97,16 +99,12 @@ fn document_of(operations: &[Operation], errors: &[ErrorAnswer], server: &str) -
 fn operation_object(operation: &Operation, errors: &[ErrorAnswer]) -> Value {
     let mut object = json!({
         "operationId": operation.id,
-        "tags": [operation.group.name()],
+        "tags": [operation.group],
         "summary": operation.summary,
         "description": operation.description,
         "responses": responses(operation, errors),
     });
-    let mut parameters: Vec<Value> = operation
-        .parameters
-        .iter()
-        .map(operations::Parameter::object)
-        .collect();
+    let mut parameters: Vec<Value> = operation.parameters.iter().map(Parameter::object).collect();
     match operation.access {
         Access::Open => object["security"] = json!([]),
         Access::Token => {}
@@ -121,7 +119,8 @@ fn operation_object(operation: &Operation, errors: &[ErrorAnswer]) -> Value {
     if let Some(body) = &operation.body {
         let example = json!({ "summary": operation.summary, "value": body.example });
         object["requestBody"] = json!({
-            "required": body.is_required,
+            // Without a body, the empty object is taken.
+            "required": body.schema.get("required").is_some(),
             "content": {
                 "application/json": {
                     "schema": reference("schemas", &body.name),
@@ -138,7 +137,7 @@ fn responses(operation: &Operation, errors: &[ErrorAnswer]) -> Value {
     for answer in &operation.answers {
         let mut object = json!({
             "description": answer.description,
-            "content": { answer.media_type: answer.content() },
+            "content": { answer.media_type: content(answer) },
         });
         if !operation.links.is_empty() {
             object["links"] = operation.links.clone().into();
@@ -152,6 +151,14 @@ fn responses(operation: &Operation, errors: &[ErrorAnswer]) -> Value {
         }
     }
     responses.into()
+}
+
+fn content(answer: &SuccessAnswer) -> Value {
+    let schema = match &answer.name {
+        Some(name) => reference("schemas", name),
+        None => answer.schema.clone(),
+    };
+    json!({ "schema": schema, "examples": { "example": { "value": answer.example } } })
 }
 
 fn reference(kind: &str, name: &str) -> Value {

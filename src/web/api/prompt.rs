@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::StatusCode;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::accounts::AgentAccess;
@@ -13,16 +14,24 @@ use crate::input::Invalid;
 use crate::tools::{Registry, ToolError, guidance};
 use crate::web::error::Problem;
 
-#[derive(Deserialize)]
-pub struct Params {
-    with: Option<String>,
+#[derive(Deserialize, JsonSchema)]
+pub struct PromptQuery {
+    /// What is to follow the lines.
+    #[schemars(with = "PromptAddition", example = &"memory_file")]
+    with: Option<PromptAddition>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum PromptAddition {
+    MemoryFile,
 }
 
 /// Plain text of at most 2 KiB; `with=memory_file` appends the content of `MEMORY.md` as data.
 pub async fn show(
     access: Result<AgentAccess, Problem>,
     State(registry): State<Arc<Registry>>,
-    params: Result<Query<Params>, QueryRejection>,
+    params: Result<Query<PromptQuery>, QueryRejection>,
 ) -> Result<String, Problem> {
     let access = match access {
         Ok(access) => access,
@@ -32,18 +41,12 @@ pub async fn show(
         }
         Err(problem) => return Err(problem),
     };
-    let unknown = || {
+    let Query(params) = params.map_err(|_| {
         let sentence = "`with` is not known; give memory_file once, or leave it out.";
         Invalid::new("with", "invalid_with", sentence)
-    };
-    let Query(params) = params.map_err(|_| unknown())?;
-    let with_file = match params.with.as_deref() {
-        None => false,
-        Some("memory_file") => true,
-        Some(_) => return Err(unknown().into()),
-    };
+    })?;
     let guidance = registry.guidance(&access).await;
-    if !with_file {
+    if params.with.is_none() {
         return Ok(guidance);
     }
     // Without the database, returns the guidance only.

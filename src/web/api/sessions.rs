@@ -2,23 +2,29 @@
 //! It reaches only its own sessions: those of another agent, even of the same user, do not exist for it.
 
 use axum::Json;
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, Request, State};
 use axum::http::StatusCode;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-use super::tools::{check_content_type, read_body};
+use super::tools::BODY_BYTES_MAX;
+use super::{InPath, Moment, caller, check_access, read_json, text_of};
 use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
 use crate::consolidation::episodes::{self, SUMMARY_CHARS_MAX};
 use crate::input::{Invalid, required_text};
-use crate::sessions::{
-    self, Address, Extraction, Message, NewMessages, PAGE_DEFAULT, PAGE_MAX, RawMessage, Session,
-    SessionError, SessionName, ToolCall,
+use crate::sessions::message::{
+    EXTERNAL_ID_CHARS_MAX, MESSAGE_CHARS_MAX, MESSAGES_A_REQUEST_MAX, TOOL_ARGUMENTS_CHARS_MAX,
+    TOOL_CALLS_A_MESSAGE_MAX, TOOL_NAME_CHARS_MAX,
 };
-use crate::tools::{ToolError, parse_for};
+use crate::sessions::{
+    self, Address, Counts, Extraction, Message, NewMessages, Outcome, PAGE_DEFAULT, PAGE_MAX,
+    RawMessage, Role, Session, SessionError, SessionName, State as SessionState, ToolCall, Why,
+};
+use crate::tools::ToolError;
 use crate::web::AppState;
 use crate::web::error::Problem;
 
@@ -26,45 +32,66 @@ use crate::web::error::Problem;
 const FLUSH_MESSAGES: i32 = 50;
 const FLUSH_CONTEXT_USED: f64 = 0.85;
 
-pub(super) type Named = Result<Path<String>, PathRejection>;
-
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct MessagesIn {
-    messages: Vec<MessageIn>,
-    /// Of the model's context, 0 to 1.
+pub struct SessionMessagesRequest {
+    /// In the order in which they were said.
+    #[schemars(length(min = 1, max = MESSAGES_A_REQUEST_MAX))]
+    messages: Vec<SentMessage>,
+    /// Of the model's context; the answer advises a flush from 0.85 on.
+    #[schemars(range(min = 0, max = 1))]
     context_used: Option<f64>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct MessageIn {
+struct SentMessage {
+    /// Your own id of the message, by which it is kept once.
+    #[schemars(length(min = 1, max = EXTERNAL_ID_CHARS_MAX))]
     id: String,
+    /// Who said it.
+    #[schemars(with = "Role")]
     role: String,
+    /// What was said; an assistant that only calls tools says nothing.
+    #[schemars(length(max = MESSAGE_CHARS_MAX))]
     content: Option<String>,
-    tool_calls: Option<Vec<ToolCallIn>>,
+    /// An assistant's calls.
+    #[schemars(length(max = TOOL_CALLS_A_MESSAGE_MAX))]
+    tool_calls: Option<Vec<SentToolCall>>,
+    /// Of a tool's message: the call that it answers.
+    #[schemars(length(min = 1, max = EXTERNAL_ID_CHARS_MAX))]
     tool_call_id: Option<String>,
+    /// When it was said, if that was not now.
+    #[schemars(extend("format" = "date-time"))]
     created_at: Option<String>,
 }
 
-/// As OpenAI has it, with a `function` and a `type`, or plain.
-#[derive(Deserialize)]
-struct ToolCallIn {
+/// As OpenAI has it, or plain, with name and arguments beside the id.
+#[derive(Deserialize, JsonSchema)]
+struct SentToolCall {
+    #[schemars(length(min = 1, max = EXTERNAL_ID_CHARS_MAX))]
     id: Option<String>,
+    #[schemars(length(max = TOOL_NAME_CHARS_MAX))]
     name: Option<String>,
-    arguments: Option<Value>,
-    function: Option<FunctionIn>,
+    arguments: Option<SentArguments>,
+    function: Option<SentFunction>,
 }
 
-#[derive(Deserialize)]
-struct FunctionIn {
+#[derive(Deserialize, JsonSchema)]
+struct SentFunction {
+    #[schemars(length(max = TOOL_NAME_CHARS_MAX))]
     name: Option<String>,
-    arguments: Option<Value>,
+    arguments: Option<SentArguments>,
 }
 
-impl ToolCallIn {
+/// JSON, as a text or as it is.
+#[derive(Deserialize, JsonSchema)]
+#[schemars(extend("type" = ["string", "object"], "maxLength" = TOOL_ARGUMENTS_CHARS_MAX))]
+struct SentArguments(Value);
+
+impl SentToolCall {
     fn into_call(self) -> ToolCall {
-        let function = self.function.unwrap_or(FunctionIn {
+        let function = self.function.unwrap_or(SentFunction {
             name: self.name,
             arguments: self.arguments,
         });
@@ -72,15 +99,15 @@ impl ToolCallIn {
             id: self.id,
             name: function.name.unwrap_or_default(),
             arguments: match function.arguments {
-                None | Some(Value::Null) => String::new(),
-                Some(Value::String(text)) => text,
-                Some(other) => other.to_string(),
+                None => String::new(),
+                Some(SentArguments(Value::String(text))) => text,
+                Some(SentArguments(other)) => other.to_string(),
             },
         }
     }
 }
 
-impl MessageIn {
+impl SentMessage {
     fn into_raw(self, at: usize) -> Result<RawMessage, Invalid> {
         let created_at = self.created_at.map(|text| moment(at, &text)).transpose()?;
         let calls = self.tool_calls.unwrap_or_default().into_iter();
@@ -88,7 +115,7 @@ impl MessageIn {
             id: self.id,
             role: self.role,
             content: self.content,
-            tool_calls: calls.map(ToolCallIn::into_call).collect(),
+            tool_calls: calls.map(SentToolCall::into_call).collect(),
             tool_call_id: self.tool_call_id,
             created_at,
         })
@@ -104,48 +131,40 @@ fn moment(at: usize, text: &str) -> Result<OffsetDateTime, Invalid> {
     })
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct CompletedIn {
-    /// What it was about, in the agent's own words.
+pub struct SessionCompletedRequest {
+    /// What it was about, in your own words, such as what you keep of it when you compact your context.
+    #[schemars(length(max = SUMMARY_CHARS_MAX))]
     summary: Option<String>,
 }
 
-#[derive(Serialize)]
-pub struct AddedOut {
+#[derive(Serialize, JsonSchema)]
+pub struct SessionMessagesResponse {
+    /// Kept now.
     accepted: usize,
+    /// Kept before, and left as they were.
     duplicates: usize,
-    /// What was said is much, or the context nearly full: flush before it is compacted.
+    /// More than 50 messages since the last flush, or a context_used of 0.85 and more: flush before the context is compacted.
     flush_advised: bool,
 }
 
 pub async fn add(
     access: AgentAccess,
     State(state): State<AppState>,
-    name: Named,
+    name: InPath,
     request: Request,
-) -> Result<Json<AddedOut>, Problem> {
-    check_access(&access)?;
-    let name = parse_name(name)?;
-    let (parts, body) = request.into_parts();
-    let body = read_body(body).await?;
-    check_content_type(&parts.headers, &body)?;
-    let sent: MessagesIn = parse_for("what is sent here", &body)?;
+) -> Result<Json<SessionMessagesResponse>, Problem> {
+    check_access(&access, Scope::SessionsWrite)?;
+    let name = SessionName::parse(&text_of(name))?;
+    let sent: SessionMessagesRequest = read_json(request, BODY_BYTES_MAX, b"").await?;
     let used = share("context_used", sent.context_used)?.unwrap_or(0.0);
     let raw = sent.messages.into_iter().enumerate();
     let raw = raw.map(|(at, message)| message.into_raw(at));
     let messages = NewMessages::parse(raw.collect::<Result<_, _>>()?)?;
-    let viewer = match access.acting_for {
-        ActingFor::User(viewer) => viewer,
-        // As for tools: only a call that passed all checks creates a user.
-        ActingFor::NewUser(user) => {
-            let made = state.accounts.make_user(&user).await?;
-            made.map_err(ToolError::from)?
-        }
-    };
-    let address = address(viewer, name)?;
+    let address = address(caller(access, &state).await?, name)?;
     let added = sessions::add(&state.db, &address, &messages, state.clock.now()).await?;
-    Ok(Json(AddedOut {
+    Ok(Json(SessionMessagesResponse {
         accepted: added.accepted,
         duplicates: added.duplicates,
         flush_advised: added.unflushed > FLUSH_MESSAGES || used >= FLUSH_CONTEXT_USED,
@@ -155,20 +174,11 @@ pub async fn add(
 pub async fn complete(
     access: AgentAccess,
     State(state): State<AppState>,
-    name: Named,
+    name: InPath,
     request: Request,
-) -> Result<Json<SessionOut>, Problem> {
+) -> Result<Json<SessionAnswer>, Problem> {
     let address = known(access, name)?;
-    let (parts, body) = request.into_parts();
-    let body = read_body(body).await?;
-    // The body may be empty.
-    let sent: CompletedIn = match body.is_empty() {
-        true => CompletedIn::default(),
-        false => {
-            check_content_type(&parts.headers, &body)?;
-            parse_for("what is sent here", &body)?
-        }
-    };
+    let sent: SessionCompletedRequest = read_json(request, BODY_BYTES_MAX, b"{}").await?;
     let summary = sent
         .summary
         .as_deref()
@@ -185,7 +195,7 @@ pub async fn complete(
         let told = episodes::retell(db, &state.embeddings, user, session.id, summary).await;
         told.map_err(ToolError::from)?;
     }
-    Ok(Json(SessionOut::of(session)))
+    Ok(Json(session.into()))
 }
 
 pub(super) fn share(field: &'static str, number: Option<f64>) -> Result<Option<f64>, Invalid> {
@@ -201,34 +211,38 @@ pub(super) fn share(field: &'static str, number: Option<f64>) -> Result<Option<f
 pub async fn show(
     access: AgentAccess,
     State(state): State<AppState>,
-    name: Named,
-) -> Result<Json<SessionOut>, Problem> {
+    name: InPath,
+) -> Result<Json<SessionAnswer>, Problem> {
     let address = known(access, name)?;
     let session = sessions::find(&state.db, &address).await?;
-    Ok(Json(SessionOut::of(session)))
+    Ok(Json(session.into()))
 }
 
-#[derive(Deserialize)]
-pub struct PageParams {
+#[derive(Deserialize, JsonSchema)]
+pub struct MessagesQuery {
+    /// The position before the first message to give.
+    #[schemars(with = "i32", range(min = 0, max = i32::MAX), extend("default" = 0), example = 0)]
     after: Option<String>,
+    /// Messages to give at most; fewer come where they are long.
+    #[schemars(with = "i32", range(min = 1, max = PAGE_MAX), extend("default" = PAGE_DEFAULT), example = 100)]
     limit: Option<String>,
 }
 
 pub async fn messages(
     access: AgentAccess,
     State(state): State<AppState>,
-    name: Named,
-    params: Result<Query<PageParams>, QueryRejection>,
-) -> Result<Json<MessagesOut>, Problem> {
+    name: InPath,
+    params: Result<Query<MessagesQuery>, QueryRejection>,
+) -> Result<Json<SessionMessages>, Problem> {
     let address = known(access, name)?;
     let Query(params) = params.map_err(|_| out_of_range("limit", 1, PAGE_MAX))?;
     let after = number("after", params.after, 0, i64::from(i32::MAX))?.unwrap_or(0);
     let limit = number("limit", params.limit, 1, PAGE_MAX)?.unwrap_or(PAGE_DEFAULT);
     let (messages, has_more) = sessions::messages(&state.db, &address, after as i32, limit).await?;
     let last = messages.last().map(|message| message.position);
-    Ok(Json(MessagesOut {
+    Ok(Json(SessionMessages {
         next_after: last.filter(|_| has_more),
-        messages: messages.into_iter().map(MessageOut::of).collect(),
+        messages: messages.into_iter().map(Into::into).collect(),
     }))
 }
 
@@ -252,27 +266,10 @@ fn out_of_range(field: &'static str, least: i64, most: i64) -> Invalid {
     Invalid::new(field, "out_of_range", sentence)
 }
 
-/// The same checks and messages as for a tool that writes.
-fn check_access(access: &AgentAccess) -> Result<(), ToolError> {
-    if let Some(of) = access.memory_off {
-        return Err(ToolError::MemoryOff(of));
-    }
-    if !access.scopes.contains(&Scope::SessionsWrite) {
-        return Err(ToolError::MissingScope(Scope::SessionsWrite));
-    }
-    Ok(())
-}
-
-fn parse_name(name: Named) -> Result<SessionName, Invalid> {
-    // A name that is not valid Unicode is as invalid as an empty one.
-    let name = name.map_or_else(|_| String::new(), |Path(name)| name);
-    SessionName::parse(&name)
-}
-
 /// The session, for requests that create nothing: a user who does not exist yet has no sessions.
-pub(super) fn known(access: AgentAccess, name: Named) -> Result<Address, Problem> {
-    check_access(&access)?;
-    let name = parse_name(name)?;
+pub(super) fn known(access: AgentAccess, name: InPath) -> Result<Address, Problem> {
+    check_access(&access, Scope::SessionsWrite)?;
+    let name = SessionName::parse(&text_of(name))?;
     match access.acting_for {
         ActingFor::User(viewer) => address(viewer, name),
         ActingFor::NewUser(_) => Err(SessionError::NotFound.into()),
@@ -294,123 +291,120 @@ fn address(viewer: Viewer, name: SessionName) -> Result<Address, Problem> {
     })
 }
 
-#[derive(Serialize)]
-pub struct SessionOut {
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Session")]
+pub struct SessionAnswer {
     external_id: String,
-    state: &'static str,
+    state: SessionState,
+    /// All of its messages.
+    #[schemars(range(min = 0))]
     message_count: i32,
-    /// Not in the ledger yet: they will be with the next completion.
+    /// Those since the last completion.
+    #[schemars(range(min = 0))]
     new_count: i32,
-    #[serde(with = "time::serde::rfc3339")]
-    created_at: OffsetDateTime,
-    #[serde(with = "time::serde::rfc3339")]
-    last_message_at: OffsetDateTime,
-    #[serde(with = "time::serde::rfc3339::option")]
-    completed_at: Option<OffsetDateTime>,
-    completed_why: Option<&'static str>,
-    extraction: ExtractionOut,
+    created_at: Moment,
+    last_message_at: Moment,
+    /// Null while it is open.
+    completed_at: Option<Moment>,
+    completed_why: Option<Why>,
+    extraction: ExtractionAnswer,
 }
 
-/// Nothing in it, but null, before the first completion.
-#[derive(Default, Serialize)]
-pub struct ExtractionOut {
-    outcome: Option<&'static str>,
+/// Of what was said up to the last completion.
+#[derive(Default, Serialize, JsonSchema)]
+struct ExtractionAnswer {
+    /// Null before the first completion; pending until it was read.
+    outcome: Option<Outcome>,
+    /// Why it failed or was skipped.
     reason: Option<String>,
+    /// Of the messages that it is about.
     first_position: Option<i32>,
+    /// Of the messages that it is about.
     last_position: Option<i32>,
-    stored: i32,
-    merged: i32,
-    superseded: i32,
-    malformed: i32,
-    skipped_chars: i64,
+    #[serde(flatten)]
+    counts: Counts,
+    /// No model was there: explicit statements alone were kept.
     fallback: bool,
+    /// How often it was begun; what was skipped does not count.
+    #[schemars(range(min = 0))]
     attempts: i32,
-    #[serde(with = "time::serde::rfc3339::option")]
-    next_try_at: Option<OffsetDateTime>,
+    /// When it is tried again.
+    next_try_at: Option<Moment>,
+    /// Which model read it.
     model: Option<String>,
-    tokens_in: i64,
-    tokens_out: i64,
-    duration_ms: i64,
-    #[serde(with = "time::serde::rfc3339::option")]
-    ended_at: Option<OffsetDateTime>,
+    /// When the last attempt ended.
+    ended_at: Option<Moment>,
 }
 
-impl SessionOut {
-    fn of(session: Session) -> Self {
+impl From<Session> for SessionAnswer {
+    fn from(session: Session) -> Self {
         let completed = session.completed;
         Self {
             external_id: session.external_id,
-            state: session.state.as_str(),
+            state: session.state,
             message_count: session.message_count,
             new_count: session.message_count - session.ledger_position,
-            created_at: session.created_at,
-            last_message_at: session.last_message_at,
-            completed_at: completed.map(|(at, _)| at),
-            completed_why: completed.map(|(_, why)| why.as_str()),
-            extraction: session
-                .extraction
-                .map(ExtractionOut::of)
-                .unwrap_or_default(),
+            created_at: Moment(session.created_at),
+            last_message_at: Moment(session.last_message_at),
+            completed_at: completed.map(|(at, _)| Moment(at)),
+            completed_why: completed.map(|(_, why)| why),
+            extraction: session.extraction.map(Into::into).unwrap_or_default(),
         }
     }
 }
 
-impl ExtractionOut {
-    fn of(row: Extraction) -> Self {
+impl From<Extraction> for ExtractionAnswer {
+    fn from(row: Extraction) -> Self {
         Self {
-            outcome: Some(row.outcome.as_str()),
+            outcome: Some(row.outcome),
             reason: row.reason,
             first_position: Some(row.first_position),
             last_position: Some(row.last_position),
-            stored: row.counts.stored,
-            merged: row.counts.merged,
-            superseded: row.counts.superseded,
-            malformed: row.counts.malformed,
-            skipped_chars: row.counts.skipped_chars,
+            counts: row.counts,
             fallback: row.is_fallback,
             attempts: row.attempts,
-            next_try_at: row.next_try_at,
+            next_try_at: row.next_try_at.map(Moment),
             model: row.model,
-            tokens_in: row.counts.tokens_in,
-            tokens_out: row.counts.tokens_out,
-            duration_ms: row.counts.duration_ms,
-            ended_at: row.ended_at,
+            ended_at: row.ended_at.map(Moment),
         }
     }
 }
 
-#[derive(Serialize)]
-pub struct MessagesOut {
-    messages: Vec<MessageOut>,
-    /// `after` of the next page; null when this was the last.
+#[derive(Serialize, JsonSchema)]
+pub struct SessionMessages {
+    messages: Vec<SessionMessage>,
+    /// `after` of the next page; null where there is none.
     next_after: Option<i32>,
 }
 
-#[derive(Serialize)]
-pub struct MessageOut {
+#[derive(Serialize, JsonSchema)]
+struct SessionMessage {
+    /// 1, 2, … in the order of arrival.
+    #[schemars(range(min = 1))]
     position: i32,
+    /// The sender's.
     id: String,
-    role: &'static str,
+    role: Role,
     content: String,
     tool_calls: Vec<ToolCall>,
     tool_call_id: Option<String>,
-    #[serde(with = "time::serde::rfc3339::option")]
-    created_at: Option<OffsetDateTime>,
-    #[serde(with = "time::serde::rfc3339")]
-    received_at: OffsetDateTime,
+    /// As the sender said.
+    created_at: Option<Moment>,
+    /// When it came in.
+    received_at: Moment,
 }
 
-impl MessageOut {
-    fn of(message: Message) -> Self {
+impl From<Message> for SessionMessage {
+    fn from(message: Message) -> Self {
         Self {
             position: message.position,
             id: message.external_id,
-            role: message.role.as_str(),
+            role: message.role,
             content: message.content,
             tool_calls: message.tool_calls,
             tool_call_id: message.tool_call_id,
-            created_at: message.sent_at,
-            received_at: message.created_at,
+            created_at: message.sent_at.map(Moment),
+            received_at: Moment(message.created_at),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, Request, State};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -21,29 +22,31 @@ pub const RECALL_TOOL: &str = "memory_recall";
 
 const HEADING: &str = "## What I remember about the user";
 
-#[derive(Deserialize)]
-pub struct Params {
-    format: Option<String>,
+#[derive(Deserialize, JsonSchema)]
+pub struct SummaryQuery {
+    /// As a message for a prompt.
+    #[schemars(with = "SummaryFormat", example = &"message")]
+    format: Option<SummaryFormat>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+enum SummaryFormat {
+    Message,
 }
 
 /// The tool's answer; with `format=message` also as a message for a prompt (Navi's).
 pub async fn show(
     access: AgentAccess,
     State(registry): State<Arc<Registry>>,
-    params: Result<Query<Params>, QueryRejection>,
+    params: Result<Query<SummaryQuery>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
-    let unknown = || {
+    let Query(params) = params.map_err(|_| {
         let sentence = "`format` is not known; give message once, or leave it out.";
         Invalid::new("format", "invalid_format", sentence)
-    };
-    let Query(params) = params.map_err(|_| unknown())?;
-    let is_message = match params.format.as_deref() {
-        None => false,
-        Some("message") => true,
-        Some(_) => return Err(unknown().into()),
-    };
+    })?;
     let mut told = registry.call(Door::Rest, &access, TOOL, b"{}").await?;
-    if is_message {
+    if params.format.is_some() {
         let message = told["summary"]
             .as_str()
             .map(|text| json!({ "role": "system", "content": format!("{HEADING}\n\n{text}") }));

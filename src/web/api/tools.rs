@@ -5,16 +5,18 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::body::Body;
-use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path, Query, Request, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use futures_util::StreamExt;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::documents;
+use super::{InPath, documents, text_of};
 use crate::accounts::AgentAccess;
-use crate::tools::{Definition, Door, Registry};
+use crate::input::Invalid;
+use crate::tools::{Definition, Door, InlinedSchema, Registry};
 use crate::web::error::Problem;
 
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -23,73 +25,128 @@ pub const BODY_BYTES_MAX: usize = 1024 * 1024;
 const DISCARDED_BYTES_MAX: usize = 32 * 1024 * 1024;
 const DISCARD_TIME_MAX: Duration = Duration::from_secs(5);
 
-#[derive(Deserialize)]
-pub struct ListParams {
-    format: Option<String>,
+#[derive(Deserialize, JsonSchema)]
+pub struct ToolFormatQuery {
+    /// For whom the list is.
+    #[serde(default)]
+    #[schemars(example = &"openai")]
+    format: ToolFormat,
+}
+
+#[derive(Default, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum ToolFormat {
+    OpenAi,
+    Anthropic,
+    #[default]
+    Json,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ToolList {
+    Json(Tools),
+    OpenAi(OpenAiTools),
+    Anthropic(AnthropicTools),
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct Tools {
+    /// In the order an agent should read them.
+    #[schemars(length(min = 1))]
+    tools: Vec<Definition>,
+}
+
+/// `tools` of OpenAI's chat completions.
+#[derive(Serialize, JsonSchema)]
+pub struct OpenAiTools(#[schemars(length(min = 1))] Vec<OpenAiTool>);
+
+#[derive(Serialize, JsonSchema)]
+pub struct OpenAiTool {
+    #[serde(rename = "type")]
+    #[schemars(extend("const" = "function"))]
+    kind: &'static str,
+    function: OpenAiFunction,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct OpenAiFunction {
+    name: &'static str,
+    description: &'static str,
+    #[schemars(with = "InlinedSchema")]
+    parameters: Value,
+}
+
+/// `tools` of Anthropic's messages.
+#[derive(Serialize, JsonSchema)]
+pub struct AnthropicTools(#[schemars(length(min = 1))] Vec<AnthropicTool>);
+
+#[derive(Serialize, JsonSchema)]
+struct AnthropicTool {
+    name: &'static str,
+    description: &'static str,
+    #[schemars(with = "InlinedSchema")]
+    input_schema: Value,
 }
 
 pub async fn list(
     access: AgentAccess,
     State(registry): State<Arc<Registry>>,
-    params: Result<Query<ListParams>, QueryRejection>,
-) -> Result<Json<Value>, Problem> {
-    let Query(params) = params.map_err(|_| invalid_format())?;
+    params: Result<Query<ToolFormatQuery>, QueryRejection>,
+) -> Result<Json<ToolList>, Problem> {
+    let Query(params) = params.map_err(|_| {
+        let sentence =
+            "`format` is not known; give openai, anthropic or json once, or leave it out.";
+        Invalid::new("format", "invalid_format", sentence)
+    })?;
     let tools = registry.listed(access.profile);
-    match params.format.as_deref() {
-        None | Some("json") => {
-            let tools: Vec<_> = tools.collect();
-            Ok(Json(json!({ "tools": tools })))
+    Ok(Json(match params.format {
+        ToolFormat::Json => ToolList::Json(Tools {
+            tools: tools.cloned().collect(),
+        }),
+        ToolFormat::OpenAi => ToolList::OpenAi(OpenAiTools(tools.map(Into::into).collect())),
+        ToolFormat::Anthropic => {
+            ToolList::Anthropic(AnthropicTools(tools.map(Into::into).collect()))
         }
-        Some("openai") => Ok(Json(tools.map(as_openai_takes_it).collect())),
-        Some("anthropic") => Ok(Json(tools.map(as_anthropic_takes_it).collect())),
-        Some(_) => Err(invalid_format()),
+    }))
+}
+
+impl From<&Definition> for OpenAiTool {
+    fn from(tool: &Definition) -> Self {
+        Self {
+            kind: "function",
+            function: OpenAiFunction {
+                name: tool.name,
+                description: tool.description,
+                parameters: tool.parameters(),
+            },
+        }
     }
 }
 
-/// An entry of `tools` in OpenAI's chat completions API.
-pub(super) fn as_openai_takes_it(tool: &Definition) -> Value {
-    let function = json!({
-        "name": tool.name,
-        "description": tool.description,
-        "parameters": tool.parameters(),
-    });
-    json!({ "type": "function", "function": function })
-}
-
-/// An entry of `tools` in Anthropic's messages API.
-fn as_anthropic_takes_it(tool: &Definition) -> Value {
-    json!({
-        "name": tool.name,
-        "description": tool.description,
-        "input_schema": tool.parameters(),
-    })
-}
-
-fn invalid_format() -> Problem {
-    Problem {
-        field: Some("format".to_owned()),
-        ..Problem::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "invalid_format",
-            "`format` is not known; give openai, anthropic or json once, or leave it out.",
-        )
+impl From<&Definition> for AnthropicTool {
+    fn from(tool: &Definition) -> Self {
+        Self {
+            name: tool.name,
+            description: tool.description,
+            input_schema: tool.parameters(),
+        }
     }
 }
 
 pub async fn call(
     access: AgentAccess,
     State(registry): State<Arc<Registry>>,
-    name: Result<Path<String>, PathRejection>,
+    name: InPath,
     request: Request,
 ) -> Result<Json<Value>, Problem> {
-    // A name that is not valid Unicode is as unknown as an empty one.
-    let name = name.map_or_else(|_| String::new(), |Path(name)| name);
+    let name = text_of(name);
     let (parts, body) = request.into_parts();
     let most = match name == documents::TOOL {
         true => documents::BODY_BYTES_MAX,
         false => BODY_BYTES_MAX,
     };
-    let input = read_body_to(body, most).await?;
+    let input = read_body(body, most).await?;
     check_content_type(&parts.headers, &input)?;
     let input: &[u8] = if input.is_empty() { b"{}" } else { &input };
     Ok(Json(
@@ -128,12 +185,8 @@ pub(super) fn body_too_large(bytes_max: usize) -> Problem {
     )
 }
 
-pub async fn read_body(body: Body) -> Result<Vec<u8>, Problem> {
-    read_body_to(body, BODY_BYTES_MAX).await
-}
-
 /// Reads a body of at most `bytes_max` bytes.
-pub async fn read_body_to(body: Body, bytes_max: usize) -> Result<Vec<u8>, Problem> {
+pub async fn read_body(body: Body, bytes_max: usize) -> Result<Vec<u8>, Problem> {
     let mut stream = body.into_data_stream();
     let mut read = Vec::new();
     while let Some(chunk) = stream.next().await {

@@ -78,7 +78,7 @@ impl Door {
     async fn admit(&self, parts: &mut Parts, body: Body) -> Result<Message, Refusal> {
         let caller = self.caller(parts).await?;
         parts.extensions.insert(caller);
-        let body = read_body(body).await?;
+        let body = read_body(body, BODY_BYTES_MAX).await?;
         check_content_type(&parts.headers, &body)?;
         Message::parse(&body)
     }

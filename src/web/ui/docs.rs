@@ -3,14 +3,14 @@
 use app::view::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
 use serde_json::Value;
 
-use crate::web::api::openapi::{Access, Group, Operation, Published};
+use crate::web::api::openapi::{Access, GROUPS, Operation, Published};
 
 pub fn page(published: &Published, public_url: &str) -> DocsPage {
-    let group = |group: Group| {
-        let operations = published.operations.iter().filter(|o| o.group == group);
+    let group = |(name, about): (&str, &str)| {
+        let operations = published.operations.iter().filter(|o| o.group == name);
         DocsGroup {
-            title: group.name().to_owned(),
-            about: group.about().to_owned(),
+            title: name.to_owned(),
+            about: about.to_owned(),
             operations: operations.map(|o| operation(o, public_url)).collect(),
         }
     };
@@ -27,7 +27,7 @@ pub fn page(published: &Published, public_url: &str) -> DocsPage {
     DocsPage {
         public_url: public_url.to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        groups: Group::ALL.map(group).into(),
+        groups: GROUPS.map(group).into(),
         errors: errors.collect(),
     }
 }
@@ -36,18 +36,14 @@ fn operation(operation: &Operation, public_url: &str) -> DocsOperation {
     let answer = operation.answers.first();
     let mut inputs = Vec::new();
     for parameter in &operation.parameters {
-        let (kind, limits) = (
-            kind_of(&parameter.schema),
-            limits_of(&parameter.schema, false),
-        );
         inputs.push(DocsField {
             name: match parameter.place {
-                "path" => parameter.name.to_owned(),
+                "path" => parameter.name.clone(),
                 _ => format!("?{}", parameter.name),
             },
-            kind,
-            limits,
-            meaning: parameter.description.to_owned(),
+            kind: kind_of(&parameter.schema),
+            limits: limits_of(&parameter.schema, false),
+            meaning: parameter.description.clone(),
         });
     }
     if let Some(body) = &operation.body {
@@ -74,7 +70,7 @@ fn operation(operation: &Operation, public_url: &str) -> DocsOperation {
         answer_kind: answer.map_or(String::new(), |a| format!("{}, {}", a.status, a.media_type)),
         answer: answer.map_or(String::new(), |a| shown(&a.example)),
         outputs,
-        errors: operation.errors.clone(),
+        errors: operation.errors.iter().copied().collect(),
     }
 }
 
@@ -91,12 +87,15 @@ fn curl(operation: &Operation, public_url: &str) -> String {
         .parameters
         .iter()
         .filter(|parameter| parameter.place == "query")
-        .map(|parameter| format!("{}={}", parameter.name, parameter.example))
+        .map(|parameter| format!("{}={}", parameter.name, shown(&parameter.example)))
         .collect::<Vec<_>>()
         .join("&");
     let in_path = operation.parameters.iter().filter(|p| p.place == "path");
     let path = in_path.fold(operation.path.clone(), |path, parameter| {
-        path.replace(&format!("{{{}}}", parameter.name), parameter.example)
+        path.replace(
+            &format!("{{{}}}", parameter.name),
+            &shown(&parameter.example),
+        )
     });
     let url = match query.as_str() {
         "" => format!("{public_url}{path}"),

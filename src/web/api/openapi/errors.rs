@@ -23,10 +23,18 @@ pub struct ErrorAnswer {
     pub name: &'static str,
     pub when: &'static str,
     pub examples: Vec<Problem>,
-    header: Option<(&'static str, &'static str)>,
 }
 
 impl ErrorAnswer {
+    fn new(name: &'static str, when: &'static str, examples: Vec<Problem>) -> Self {
+        Self {
+            status: examples.first().map_or(0, |p| p.status.as_u16()),
+            name,
+            when,
+            examples,
+        }
+    }
+
     pub fn title(&self) -> &'static str {
         let problem = self.examples.first();
         problem
@@ -36,10 +44,8 @@ impl ErrorAnswer {
 
     pub(super) fn response(&self) -> Value {
         let examples = self.examples.iter().map(|problem| {
-            (
-                problem.code.to_owned(),
-                json!({ "value": problem.document() }),
-            )
+            let example = json!({ "value": problem.document() });
+            (problem.code.to_owned(), example)
         });
         let mut response = json!({
             "description": self.when,
@@ -50,35 +56,35 @@ impl ErrorAnswer {
                 },
             },
         });
-        if let Some((name, about)) = self.header {
-            response["headers"] = json!({ name: { "description": about, "required": true, "schema": { "type": "string" } } });
+        if let Some((name, about, is_required)) = self.header() {
+            response["headers"] = json!({ name: { "description": about, "required": is_required, "schema": { "type": "string" } } });
         }
         response
+    }
+
+    /// Its name, its meaning, and whether each of these answers has it.
+    fn header(&self) -> Option<(&'static str, &'static str, bool)> {
+        let waits = self.examples.iter().filter(|p| p.retry_after_s().is_some());
+        let (waits, all) = (waits.count(), self.examples.len());
+        let (name, about) = match self.status {
+            401 => ("WWW-Authenticate", "Which scheme is taken: Bearer."),
+            405 => ("Allow", "The methods that this path takes."),
+            _ if waits > 0 => ("Retry-After", "Seconds after which to try again."),
+            _ => return None,
+        };
+        Some((name, about, waits == 0 || waits == all))
     }
 }
 
 /// `origin` is the server's address, where tokens are made.
 pub fn all(origin: &str) -> Vec<ErrorAnswer> {
-    let error = |name, when, examples: Vec<Problem>| ErrorAnswer {
-        status: examples
-            .first()
-            .map_or(0, |problem| problem.status.as_u16()),
-        name,
-        when,
-        examples,
-        header: None,
-    };
-    let with = |header, error: ErrorAnswer| ErrorAnswer {
-        header: Some(header),
-        ..error
-    };
     let unavailable = Problem::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "database_unavailable",
         DATABASE_SENTENCE,
     );
     vec![
-        error(
+        ErrorAnswer::new(
             "BadRequest",
             "The body is no JSON object, a service token does not say for whom it acts, or a token stands in the address.",
             vec![
@@ -87,18 +93,15 @@ pub fn all(origin: &str) -> Vec<ErrorAnswer> {
                 TokenRefusal::UserNotAllowed.into(),
             ],
         ),
-        with(
-            ("WWW-Authenticate", "Which scheme is taken: Bearer."),
-            error(
-                "Unauthorized",
-                "The token is missing, mistyped, unknown, expired or revoked.",
-                vec![
-                    refused(TokenRefusal::Unknown, origin),
-                    refused(TokenRefusal::Revoked, origin),
-                ],
-            ),
+        ErrorAnswer::new(
+            "Unauthorized",
+            "The token is missing, mistyped, unknown, expired or revoked.",
+            vec![
+                refused(TokenRefusal::Unknown, origin),
+                refused(TokenRefusal::Revoked, origin),
+            ],
         ),
-        error(
+        ErrorAnswer::new(
             "Forbidden",
             "The token is not for this, memory is switched off, or the operator has as many users as it may.",
             vec![
@@ -107,12 +110,12 @@ pub fn all(origin: &str) -> Vec<ErrorAnswer> {
                 ToolError::TooManyUsers(TooManyUsers { users_max: 10_000 }).into(),
             ],
         ),
-        error(
+        ErrorAnswer::new(
             "NotFound",
             "There is no such item in this user's memory, or no such session of this agent.",
             vec![ToolError::NoSuchItem { item_id: 42 }.into()],
         ),
-        error(
+        ErrorAnswer::new(
             "Conflict",
             "What is asked for does not go with what is there: the item is archived or has expired, the item of the key is confirmed, or several items have the key.",
             vec![
@@ -124,41 +127,35 @@ pub fn all(origin: &str) -> Vec<ErrorAnswer> {
                 of_memory(MemoryError::KeyInThemes { count: 2 }),
             ],
         ),
-        with(
-            ("Allow", "The methods that this path takes."),
-            error(
-                "MethodNotAllowed",
-                "The path does not take this method.",
-                vec![wrong_method()],
-            ),
+        ErrorAnswer::new(
+            "MethodNotAllowed",
+            "The path does not take this method.",
+            vec![wrong_method()],
         ),
-        error(
+        ErrorAnswer::new(
             "PayloadTooLarge",
             "The body is over 1 MiB.",
             vec![body_too_large(BODY_BYTES_MAX)],
         ),
-        error(
+        ErrorAnswer::new(
             "UnsupportedMediaType",
             "The body is not sent as JSON.",
             vec![not_json_type()],
         ),
-        error(
+        ErrorAnswer::new(
             "UnprocessableContent",
             "A field or a parameter is not what is accepted; `field` names it.",
             vec![past_the_limit()],
         ),
-        error(
+        ErrorAnswer::new(
             "TooManyRequests",
             "More calls of this user or operator are under way than may be, or more is waiting for its vectors than this server takes on.",
             vec![too_many_calls(), EmbeddingError::TooManyPending.into()],
         ),
-        with(
-            ("Retry-After", "Seconds after which to try again."),
-            error(
-                "ServiceUnavailable",
-                "The database cannot be reached, or took too long; nothing was changed.",
-                vec![unavailable, database_timeout()],
-            ),
+        ErrorAnswer::new(
+            "ServiceUnavailable",
+            "The database cannot be reached, or took too long; nothing was changed.",
+            vec![unavailable, database_timeout()],
         ),
     ]
 }
@@ -177,20 +174,4 @@ fn past_the_limit() -> Problem {
         Err(invalid) => invalid.into(),
         Ok(_) => unreachable!("no search gives 500 results"),
     }
-}
-
-pub(super) fn schema() -> Value {
-    json!({
-        "type": "object",
-        "description": "What was wrong, and what would be accepted (RFC 9457).",
-        "required": ["type", "title", "status", "code", "detail"],
-        "properties": {
-            "type": { "type": "string", "format": "uri-reference", "description": "Always about:blank: `code` says more." },
-            "title": { "type": "string", "description": "The status in words." },
-            "status": { "type": "integer", "minimum": 400, "maximum": 599 },
-            "code": { "type": "string", "pattern": "^[a-z_]+$", "description": "Stable; programs may rely on it." },
-            "detail": { "type": "string", "description": "One sentence for whoever reads it." },
-            "field": { "type": "string", "description": "The field or parameter that was not accepted, where there is one." },
-        },
-    })
 }

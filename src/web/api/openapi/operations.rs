@@ -1,484 +1,355 @@
-//! Every operation for programs, as plain data. Both the OpenAPI document and the page are built from these,
-//! so they cannot differ.
+//! Every operation for programs. Both the OpenAPI document and the page are built from these, so they cannot differ.
 
+use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::{documents, examples, functions, sessions};
+use super::operation::{Access, Operation, Parameter};
 use crate::accounts::model::EXTERNAL_ID_CHARS_MAX;
 use crate::accounts::{ExternalId, Scope};
+use crate::documents::DocumentPath;
+use crate::sessions::SessionName;
 use crate::tools::Definition;
+use crate::web::api::documents::{
+    ArchivedDocuments, DocumentAnswer, DocumentList, DocumentRequest, FolderQuery, RevisionQuery,
+    WholeDocument,
+};
+use crate::web::api::flush::{FlushRequest, FlushResponse};
+use crate::web::api::prompt::PromptQuery;
+use crate::web::api::sessions::{
+    MessagesQuery, SessionAnswer, SessionCompletedRequest, SessionMessages, SessionMessagesRequest,
+    SessionMessagesResponse,
+};
+use crate::web::api::summary::{self, SummaryQuery};
+use crate::web::api::tools::{OpenAiTool, ToolFormatQuery, ToolList};
+use crate::web::health::ReadinessReport;
 
-/// Tools that name something which may not exist (404).
-const NAMES_WHAT_MAY_BE_MISSING: [&str; 4] = [
-    "memory_describe_theme",
-    "memory_entity",
-    "memory_graph",
-    "memory_files",
+const DOCUMENTS: &str = "/api/v1/documents";
+const DOCUMENT: &str = "/api/v1/documents/{path}";
+const SESSION: &str = "/api/v1/sessions/{external_id}";
+
+const OF_TOOLS: &str = "Tools";
+const OF_DOCUMENTS: &str = "Documents";
+const OF_SESSIONS: &str = "Sessions";
+const FOR_AGENTS: &str = "For building agents";
+const FOR_PROBES: &str = "For looking after the server";
+
+/// The groups of operations, and what each is for.
+#[rustfmt::skip]
+pub const GROUPS: [(&str, &str); 5] = [
+    (OF_TOOLS, "What an agent calls to remember and to look up."),
+    (OF_DOCUMENTS, "Text files that agents keep, such as MEMORY.md; each change is a revision, and search finds what is in Markdown."),
+    (OF_SESSIONS, "What an agent hands over of its conversations, to be read for memories when they have ended."),
+    (FOR_AGENTS, "What an agent needs before it calls a tool: the functions to offer its model, and what to tell it."),
+    (FOR_PROBES, "Is it there, and can it serve? Nobody has to sign in for these."),
 ];
-/// Tools whose input may conflict with existing data (409).
-const MEETS_OTHERS: [&str; 4] = [
-    "memory_add",
-    "memory_correct",
-    "memory_confirm",
-    "memory_files",
-];
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Group {
-    Tools,
-    Sessions,
-    Documents,
-    Agents,
-    Probes,
-}
-
-impl Group {
-    pub const ALL: [Self; 5] = [
-        Self::Tools,
-        Self::Documents,
-        Self::Sessions,
-        Self::Agents,
-        Self::Probes,
-    ];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Tools => "Tools",
-            Self::Documents => "Documents",
-            Self::Sessions => "Sessions",
-            Self::Agents => "For building agents",
-            Self::Probes => "For looking after the server",
-        }
-    }
-
-    pub fn about(self) -> &'static str {
-        match self {
-            Self::Tools => "What an agent calls to remember and to look up.",
-            Self::Sessions => {
-                "What an agent hands over of its conversations, to be read for memories when they have ended."
-            }
-            Self::Documents => {
-                "Text files that agents keep, such as MEMORY.md; each change is a revision, and search finds what is in Markdown."
-            }
-            Self::Agents => {
-                "What an agent needs before it calls a tool: the functions to offer its model, and what to tell it."
-            }
-            Self::Probes => "Is it there, and can it serve? Nobody has to sign in for these.",
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    Open,
-    /// Any valid token.
-    Token,
-    Scope(Scope),
-}
-
-pub struct Parameter {
-    pub name: &'static str,
-    pub place: &'static str,
-    pub description: &'static str,
-    pub schema: Value,
-    pub example: &'static str,
-}
-
-impl Parameter {
-    pub(super) fn object(&self) -> Value {
-        json!({
-            "name": self.name,
-            "in": self.place,
-            "required": self.place == "path",
-            "description": self.description,
-            "schema": self.schema,
-            "example": self.example,
-        })
-    }
-}
-
-pub struct Body {
-    /// The component's name of its schema.
-    pub name: String,
-    pub schema: Value,
-    pub is_required: bool,
-    pub example: Value,
-}
-
-pub struct Answer {
-    pub status: u16,
-    pub description: &'static str,
-    pub media_type: &'static str,
-    /// The component's name of its schema; `None` for plain text.
-    pub name: Option<String>,
-    pub schema: Value,
-    pub example: Value,
-}
-
-impl Answer {
-    pub(super) fn content(&self) -> Value {
-        let schema = match &self.name {
-            Some(name) => super::reference("schemas", name),
-            None => self.schema.clone(),
-        };
-        json!({ "schema": schema, "examples": { "example": { "value": self.example } } })
-    }
-}
-
-pub struct Operation {
-    pub id: &'static str,
-    pub method: &'static str,
-    pub path: String,
-    pub group: Group,
-    pub summary: String,
-    pub description: String,
-    pub access: Access,
-    pub parameters: Vec<Parameter>,
-    pub body: Option<Body>,
-    pub answers: Vec<Answer>,
-    /// Statuses, in ascending order.
-    pub errors: Vec<u16>,
-    pub(super) links: Map<String, Value>,
-}
-
-impl Operation {
-    /// The schemas that this operation adds, by name.
-    pub(super) fn schemas(&self) -> Vec<(String, Value)> {
-        let answers = self.answers.iter();
-        let mut named: Vec<_> = answers
-            .filter_map(|a| Some((a.name.clone()?, a.schema.clone())))
-            .collect();
-        named.extend(self.body.iter().map(|b| (b.name.clone(), b.schema.clone())));
-        named
-    }
-}
 
 /// In the order in which a person should read them.
 pub fn all(tools: &[&Definition]) -> Vec<Operation> {
     let mut operations: Vec<Operation> = tools.iter().copied().map(tool).collect();
-    let functions = functions::list_tools(tools);
-    operations.extend(documents::all());
-    operations.extend(sessions::all());
-    operations.extend(tools.iter().copied().filter_map(summary));
-    operations.extend(tools.iter().copied().filter_map(recall));
-    operations.extend([functions, prompt(), openapi(), livez(), readyz()]);
+    operations.extend(documents());
+    operations.extend(sessions());
+    for &definition in tools {
+        match definition.name {
+            summary::TOOL => operations.push(summary(definition)),
+            summary::RECALL_TOOL => operations.push(recall(definition)),
+            _ => {}
+        }
+    }
+    operations.extend([list_tools(tools), prompt(), openapi(), livez(), readyz()]);
     operations
 }
 
 /// The header that selects an operator's user.
 pub fn acting_for() -> Parameter {
-    Parameter {
-        name: ExternalId::HEADER,
-        place: "header",
-        description: "For service tokens alone: the operator's own name for the user that the call acts for, who is made by the first tool that runs for them.",
-        schema: json!({ "type": "string", "minLength": 1, "maxLength": EXTERNAL_ID_CHARS_MAX }),
-        example: "customer-7",
-    }
+    let schema = json!({
+        "type": "string", "minLength": 1, "maxLength": EXTERNAL_ID_CHARS_MAX,
+        "description": "For service tokens alone: the operator's own name for the user that the call acts for, who is made by the first tool that runs for them.",
+        "examples": ["customer-7"],
+    });
+    Parameter::new(ExternalId::HEADER, "header", schema)
 }
 
 fn tool(tool: &Definition) -> Operation {
-    let example = examples::of(tool.name);
     let name = pascal_case(tool.name);
     let first_sentence = tool.description.split_inclusive(". ").next();
-    let mut errors = vec![400, 401, 403, 405, 413, 415, 422, 429, 503];
-    let names_an_item = tool.input_schema["properties"].get("item_id").is_some();
-    if names_an_item || NAMES_WHAT_MAY_BE_MISSING.contains(&tool.name) {
-        errors.push(404);
+    let mut operation = Operation::new(
+        tool.name,
+        "POST",
+        format!("/api/v1/tools/{}", tool.name),
+        OF_TOOLS,
+        Access::Scope(tool.scope),
+    )
+    .about(first_sentence.unwrap_or_default().trim(), tool.description)
+    .takes_schema(format!("{name}Request"), tool.input_schema.clone())
+    .answers_schema(
+        200,
+        "Done. More fields may be added in later versions.",
+        format!("{name}Response"),
+        tool.output_schema.clone(),
+    );
+    operation = operation.fails(match tool.name {
+        // It names what may not exist, and its input may conflict with what does.
+        "memory_correct" | "memory_confirm" | "memory_files" => &[404, 409],
+        "memory_add" => &[409],
+        "memory_describe_theme" | "memory_entity" | "memory_graph" => &[404],
+        _ if tool.input_schema["properties"].get("item_id").is_some() => &[404],
+        _ => &[],
+    });
+    if let Value::Object(links) = links(tool.name) {
+        operation.links = links;
     }
-    if MEETS_OTHERS.contains(&tool.name) {
-        errors.push(409);
-    }
-    errors.sort_unstable();
-    Operation {
-        id: tool.name,
-        method: "POST",
-        path: format!("/api/v1/tools/{}", tool.name),
-        group: Group::Tools,
-        summary: first_sentence.unwrap_or_default().trim().to_owned(),
-        description: tool.description.to_owned(),
-        access: Access::Scope(tool.scope),
-        parameters: vec![],
-        body: Some(Body {
-            name: format!("{name}Request"),
-            // A tool without a body gets the empty object.
-            is_required: tool.input_schema.get("required").is_some(),
-            schema: with_choices_apart(&tool.input_schema),
-            example: example.input,
-        }),
-        answers: vec![Answer {
-            status: 200,
-            description: "Done. More fields may be added in later versions.",
-            media_type: "application/json",
-            name: Some(format!("{name}Response")),
-            schema: tool.output_schema.clone(),
-            example: example.output,
-        }],
-        errors,
-        links: links(tool.name),
-    }
-}
-
-/// Turns a nullable enum into a choice of enum or null: client generators make one type of it, but several of
-/// an enum that contains `null`.
-fn with_choices_apart(schema: &Value) -> Value {
-    let mut schema = schema.clone();
-    let properties = schema["properties"].as_object_mut();
-    for property in properties.into_iter().flat_map(|p| p.values_mut()) {
-        let Some(choices) = property["enum"].as_array().cloned() else {
-            continue;
-        };
-        if choices.contains(&Value::Null) {
-            let texts: Vec<Value> = choices.into_iter().filter(|c| !c.is_null()).collect();
-            let choice = json!({ "type": "string", "enum": texts });
-            let description = property["description"].take();
-            *property =
-                json!({ "description": description, "anyOf": [choice, { "type": "null" }] });
-        }
-    }
-    schema
+    operation
 }
 
 /// The calls that can follow a tool's answer.
-fn links(tool: &str) -> Map<String, Value> {
-    let link = |operation: &str, about: &str, body: Value| json!({ "operationId": operation, "description": about, "requestBody": body });
-    let links = match tool {
-        "memory_add" => vec![
-            (
-                "GetAddedItem",
-                link(
-                    "memory_get",
-                    "Read what was added.",
-                    json!({ "item_id": "$response.body#/id" }),
-                ),
-            ),
-            (
-                "ArchiveAddedItem",
-                link(
-                    "memory_archive",
-                    "Archive what was added.",
-                    json!({ "item_id": "$response.body#/id" }),
-                ),
-            ),
-        ],
-        "memory_search" => vec![(
-            "GetBestResult",
-            link(
-                "memory_get",
-                "Read the best result whole.",
-                json!({ "item_id": "$response.body#/results/0/id" }),
-            ),
-        )],
-        "memory_list_themes" => vec![(
-            "SearchInTheme",
-            link(
-                "memory_search",
-                "Search in the fullest theme.",
-                json!({ "theme": "$response.body#/themes/0/slug" }),
-            ),
-        )],
-        _ => vec![],
+fn links(tool: &str) -> Value {
+    let mut links = json!({
+        "memory_add": {
+            "GetAddedItem": { "operationId": "memory_get", "description": "Read what was added.", "requestBody": { "item_id": "$response.body#/id" } },
+            "ArchiveAddedItem": { "operationId": "memory_archive", "description": "Archive what was added.", "requestBody": { "item_id": "$response.body#/id" } },
+        },
+        "memory_search": {
+            "GetBestResult": { "operationId": "memory_get", "description": "Read the best result whole.", "requestBody": { "item_id": "$response.body#/results/0/id" } },
+        },
+        "memory_list_themes": {
+            "SearchInTheme": { "operationId": "memory_search", "description": "Search in the fullest theme.", "requestBody": { "theme": "$response.body#/themes/0/slug" } },
+        },
+    });
+    links[tool].take()
+}
+
+/// A test makes these calls in this order.
+fn documents() -> [Operation; 5] {
+    let operation = |id, method, path, scope| {
+        let access = Access::Scope(scope);
+        let operation = Operation::new(id, method, path, OF_DOCUMENTS, access);
+        match path {
+            DOCUMENT => operation.in_path::<DocumentPath>("path").fails(&[404]),
+            _ => operation,
+        }
     };
-    links
-        .into_iter()
-        .map(|(name, link)| (name.to_owned(), link))
-        .collect()
+    [
+        operation("document_put", "PUT", DOCUMENT, Scope::MemoryWrite)
+            .about(
+                "Write a document.",
+                "A new one, or another text of one that is there; what it said before stays as a revision. With `revision` it is \
+                written only where the document is at it still: otherwise the answer is 409, and `current` in it has what is there now. \
+                Of a document whose path ends in .md each part is found by memory_search; others are kept. \
+                `_system/` is the server's own.",
+            )
+            .takes::<DocumentRequest>()
+            .answers::<DocumentAnswer>(201, "It is new.")
+            .answers::<DocumentAnswer>(200, "It says this now.")
+            .fails(&[409]),
+        operation("document_get", "GET", DOCUMENT, Scope::MemoryRead)
+            .about(
+                "Read a document.",
+                "What it says, and its revision, by which it can be changed without undoing what others wrote meanwhile.",
+            )
+            .in_query::<RevisionQuery>()
+            .answers::<WholeDocument>(200, "The document."),
+        operation("document_list", "GET", DOCUMENTS, Scope::MemoryRead)
+            .about("List documents.", "All of a memory, by path, without their texts.")
+            .in_query::<FolderQuery>()
+            .answers::<DocumentList>(200, "The documents."),
+        operation("document_delete", "DELETE", DOCUMENT, Scope::MemoryWrite)
+            .about(
+                "Delete a document.",
+                "Or all in a folder. It is archived: search finds it no more, and its person may restore it, or delete it permanently.",
+            )
+            .answers::<ArchivedDocuments>(200, "They are archived.")
+            .fails(&[409]),
+        operation("document_clear", "DELETE", DOCUMENTS, Scope::MemoryWrite)
+            .about("Delete all documents.", "All but the server's own are archived.")
+            .answers::<ArchivedDocuments>(200, "They are archived."),
+    ]
+}
+
+/// A test makes these calls in this order.
+fn sessions() -> [Operation; 5] {
+    let operation = |id, method, below: &str| {
+        let access = Access::Scope(Scope::SessionsWrite);
+        let path = format!("{SESSION}{below}");
+        Operation::new(id, method, path, OF_SESSIONS, access).in_path::<SessionName>("external_id")
+    };
+    [
+        operation("session_add_messages", "POST", "/messages")
+            .about(
+                "Hand over what was said.",
+                "Appends messages to a session, which is made by its first. Send them as they happen, one or many \
+                at once, in their order. A message whose id is known in the session is a duplicate and changes nothing, even if it \
+                says something else now: what was sent without an answer is simply sent again. All of a request is kept \
+                or nothing. Messages that come after the completion open the session again, and only they are read for memories then. \
+                A session that the agent has left for another, and that has been still for 2 minutes, is completed by this.",
+            )
+            .takes::<SessionMessagesRequest>()
+            .answers::<SessionMessagesResponse>(200, "They are kept. More fields may be added in later versions."),
+        operation("session_complete", "POST", "/complete")
+            .about(
+                "Say that a session has ended.",
+                "What was said since the last completion is then read for memories, some time later; \
+                saying it twice changes nothing. What it was about becomes an episode, which memory_search finds: in the words of `summary`, \
+                else of the chat model, else in the most telling sentences. Nobody has to say it: a session that has been still for 30 minutes is completed by itself, \
+                and each night after 3:00 UTC one of the day before at its first pause.",
+            )
+            .takes::<SessionCompletedRequest>()
+            .answers::<SessionAnswer>(200, "It is complete.")
+            .fails(&[404]),
+        operation("session_flush", "POST", "/flush")
+            .about(
+                "Keep what is new of a session before its context is compacted.",
+                "What was said since the last reading is read now, with what was decided and what is to be done (memories of type other that \
+                expire), and noted in the document memory/<day>.md. The answer comes when that is done, at most 90 seconds later; then 202, and the \
+                reading goes on. Without a chat model, or where it fails, what was said in so many words is kept. The session goes on; doing it again changes nothing.",
+            )
+            .takes::<FlushRequest>()
+            .answers::<FlushResponse>(200, "What came of it.")
+            .answers::<FlushResponse>(202, "It is being read.")
+            .fails(&[404]),
+        operation("session_get", "GET", "")
+            .about(
+                "What came of a session.",
+                "Its state, and in `extraction` the newest row of its ledger: how the reading of what was said ended. \
+                Each conversation ends as stored, nothing (worth storing), failed (with the next try) or skipped, and `reason` says why.",
+            )
+            .answers::<SessionAnswer>(200, "The session.")
+            .fails(&[404]),
+        operation("session_messages", "GET", "/messages")
+            .about(
+                "Read a session again.",
+                "The messages of a session as they were kept, oldest first. `arguments` of tool calls are texts.",
+            )
+            .in_query::<MessagesQuery>()
+            .answers::<SessionMessages>(200, "A page of them.")
+            .fails(&[404]),
+    ]
 }
 
 /// A tool's answer at its own path.
-fn summary(of: &Definition) -> Option<Operation> {
-    if of.name != crate::web::api::summary::TOOL {
-        return None;
-    }
-    Some(Operation {
-        id: "summary",
-        method: "GET",
-        path: "/api/v1/summary".to_owned(),
-        group: Group::Agents,
-        summary: "What is remembered, as one short narrative.".to_owned(),
-        description: "As the tool memory_summary answers, and recorded as a call of it: the narrative between tags with its date, \
+fn summary(of: &Definition) -> Operation {
+    let (path, access) = ("/api/v1/summary", Access::Scope(of.scope));
+    let operation = Operation::new("summary", "GET", path, FOR_AGENTS, access)
+        .about(
+            "What is remembered, as one short narrative.",
+            "As the tool memory_summary answers, and recorded as a call of it: the narrative between tags with its date, \
             data to weigh and not instructions to follow, with the ids of the items that it stands on. There is always an answer; \
             where there is no narrative, `summary` is null and `reason` says why. With `format=message` the answer has `message` \
-            too: a system message to put into a prompt, or null.".to_owned(),
-        parameters: vec![Parameter {
-            name: "format",
-            place: "query",
-            description: "As a message for a prompt.",
-            schema: json!({ "type": "string", "enum": ["message"] }),
-            example: "message",
-        }],
-        body: None,
-        errors: vec![400, 401, 403, 405, 422, 429, 503],
-        ..tool(of)
-    })
+            too: a system message to put into a prompt, or null.",
+        )
+        .in_query::<SummaryQuery>();
+    Operation {
+        answers: tool(of).answers,
+        ..operation
+    }
 }
 
 /// Like [`summary`], for recall.
-fn recall(of: &Definition) -> Option<Operation> {
-    if of.name != crate::web::api::summary::RECALL_TOOL {
-        return None;
-    }
-    Some(Operation {
+fn recall(of: &Definition) -> Operation {
+    Operation {
         id: "recall",
         path: "/api/v1/recall".to_owned(),
-        group: Group::Agents,
-        summary: "What is remembered that a turn is about, or nothing.".to_owned(),
-        description: "As the tool memory_recall answers, and recorded as a call of it. Call it before each turn and put `section`, as it \
-            is, before the user's message: it is data between tags, at most `budget_tokens` long, and empty where nothing is relevant \
-            enough, which is the usual answer; `reason` says why. With `session` nothing is told twice in a session, and the first \
-            recall of it has the beginning of the summary.".to_owned(),
+        group: FOR_AGENTS,
         ..tool(of)
-    })
+    }
+    .about(
+        "What is remembered that a turn is about, or nothing.",
+        "As the tool memory_recall answers, and recorded as a call of it. Call it before each turn and put `section`, as it \
+        is, before the user's message: it is data between tags, at most `budget_tokens` long, and empty where nothing is relevant \
+        enough, which is the usual answer; `reason` says why. With `session` nothing is told twice in a session, and the first \
+        recall of it has the beginning of the summary.",
+    )
+}
+
+fn list_tools(tools: &[&Definition]) -> Operation {
+    let (path, group) = ("/api/v1/tools", FOR_AGENTS);
+    let schema = tool_list_schemas()["ToolList"].take();
+    let listed = tools
+        .iter()
+        .copied()
+        .filter(|tool| tool.name == "memory_get");
+    let mut operation = Operation::new("list_tools", "GET", path, group, Access::Token)
+        .about(
+            "The tools as functions for a model.",
+            "The tools of the agent's profile (single, core or full, chosen on the page Agents & tokens), each with its name, its description and its JSON Schema. With format openai or anthropic the \
+            answer is the very list that those APIs take as `tools`; with json each tool comes with the schema of its \
+            answer, too.",
+        )
+        .in_query::<ToolFormatQuery>()
+        .answers_schema(200, "The tools, in the form asked for.", "ToolList".to_owned(), schema)
+        .fails(&[503]);
+    operation.answers[0].example = json!(listed.map(OpenAiTool::from).collect::<Vec<_>>());
+    operation
+}
+
+/// The schemas of the list of tools, by name. They refer to one another, as they have parts in common.
+pub(super) fn tool_list_schemas() -> Map<String, Value> {
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let settings = settings.with(|s| s.definitions_path = "/components/schemas".into());
+    let mut generator = settings.into_generator();
+    generator.subschema_for::<ToolList>();
+    generator.take_definitions(true)
 }
 
 fn prompt() -> Operation {
-    Operation {
-        id: "prompt",
-        method: "GET",
-        path: "/api/v1/prompt".to_owned(),
-        group: Group::Agents,
-        summary: "What to tell a model about its memory.".to_owned(),
-        description: "A few lines for an agent's system prompt: when to search, read, add and archive, and the ten fullest \
+    let (path, group) = ("/api/v1/prompt", FOR_AGENTS);
+    // No 503: it works while the database is unavailable.
+    Operation::new("prompt", "GET", path, group, Access::Token)
+        .about(
+            "What to tell a model about its memory.",
+            "A few lines for an agent's system prompt: when to search, read, add and archive, and the ten fullest \
             themes with their counts, for a token with memory:read. Never what is remembered. At most 2 KB, and there is always an answer: while memory \
             is switched off or cannot be reached, it says so. With `with=memory_file` the beginning of the document MEMORY.md follows \
-            between tags, as data: its first 200 lines or some 2,000 tokens.".to_owned(),
-        access: Access::Token,
-        parameters: vec![Parameter {
-            name: "with",
-            place: "query",
-            description: "What is to follow the lines.",
-            schema: json!({ "type": "string", "enum": ["memory_file"] }),
-            example: "memory_file",
-        }],
-        body: None,
-        answers: vec![text_answer(
+            between tags, as data: its first 200 lines or some 2,000 tokens.",
+        )
+        .in_query::<PromptQuery>()
+        .answers_with(
+            "text/plain",
             "The lines, to be put into the prompt as they are.",
             json!({ "type": "string" }),
-            "You have a long-term memory of this user, through tools.\n- memory_search: when something personal comes up …\n",
-        )],
-        // No 503: it works while the database is unavailable.
-        errors: vec![400, 401, 405, 422, 429],
-        links: Map::new(),
-    }
+            "You have a long-term memory of this user, through tools.\n- memory_search: when something personal comes up …\n".into(),
+        )
 }
 
 fn openapi() -> Operation {
-    Operation {
-        id: "openapi",
-        method: "GET",
-        path: "/api/v1/openapi.json".to_owned(),
-        group: Group::Agents,
-        summary: "This description, for programs.".to_owned(),
-        description: "Every operation, schema and error in OpenAPI 3.1, to make clients of."
-            .to_owned(),
-        access: Access::Open,
-        parameters: vec![],
-        body: None,
-        answers: vec![Answer {
-            status: 200,
-            description: "The document.",
-            media_type: "application/json",
-            name: None,
-            schema: json!({
+    let (path, group) = ("/api/v1/openapi.json", FOR_AGENTS);
+    Operation::new("openapi", "GET", path, group, Access::Open)
+        .about(
+            "This description, for programs.",
+            "Every operation, schema and error in OpenAPI 3.1, to make clients of.",
+        )
+        .answers_with("application/json", "The document.",
+            json!({
                 "type": "object",
                 "required": ["openapi", "info", "paths", "components"],
                 "properties": { "openapi": { "type": "string", "const": "3.1.0" } },
             }),
-            example: json!({ "openapi": "3.1.0", "info": { "title": super::TITLE, "version": env!("CARGO_PKG_VERSION") }, "paths": {}, "components": {} }),
-        }],
-        errors: vec![400, 405],
-        links: Map::new(),
-    }
+            json!({ "openapi": "3.1.0", "info": { "title": super::TITLE, "version": env!("CARGO_PKG_VERSION") }, "paths": {}, "components": {} }),
+        )
+        .fails(&[400])
 }
 
 fn livez() -> Operation {
-    Operation {
-        id: "livez",
-        method: "GET",
-        path: "/livez".to_owned(),
-        group: Group::Probes,
-        summary: "Does the process answer?".to_owned(),
-        description: "Says ok without asking the database.".to_owned(),
-        access: Access::Open,
-        parameters: vec![],
-        body: None,
-        answers: vec![text_answer(
+    Operation::new("livez", "GET", "/livez", FOR_PROBES, Access::Open)
+        .about(
+            "Does the process answer?",
+            "Says ok without asking the database.",
+        )
+        .answers_with(
+            "text/plain",
             "It does.",
             json!({ "type": "string", "const": "ok\n" }),
-            "ok\n",
-        )],
-        errors: vec![405],
-        links: Map::new(),
-    }
+            "ok\n".into(),
+        )
 }
 
 fn readyz() -> Operation {
-    let state = |states: &[&str], description: &str| json!({ "type": "string", "enum": states, "description": description });
-    let unasked = "unknown while the database is away";
-    let schema = json!({
-        "type": "object",
-        "required": ["ready", "degraded", "server", "database", "not_ready", "warnings"],
-        "properties": {
-            "ready": { "type": "boolean", "description": "No part is in `not_ready`." },
-            "degraded": { "type": "boolean", "description": "There are warnings." },
-            "server": state(&["ready", "draining"], "draining: it is about to stop."),
-            "database": state(&["ready", "unavailable"], "unavailable: it did not answer in time."),
-            "schema": state(&["ready", "missing", "behind", "ahead", "unknown"], "ahead: of a newer version."),
-            "vector_extension": state(&["ready", "missing", "unknown"], unasked),
-            "worker": state(&["here", "elsewhere", "starting", "silent", "none", "unknown"], "Who works off jobs."),
-            "builtin_model": state(&["loaded", "present", "missing", "off", "unknown"], unasked),
-            "system_provider": state(&["ready", "failing", "none", "unknown"], unasked),
-            "disk": state(&["ready", "low", "unknown"], "Of the data folder."),
-            "not_ready": { "type": "array", "items": { "type": "string" }, "description": "The parts that keep it from serving." },
-            "warnings": { "type": "array", "items": { "type": "string" }, "description": "What works, but not as well as it could." },
-        },
-    });
-    let answer = |status, description, is_ready: bool| Answer {
-        status,
-        description,
-        media_type: "application/json",
-        name: Some("Readiness".to_owned()),
-        schema: schema.clone(),
-        example: json!({
-            "ready": is_ready,
-            "degraded": false,
-            "server": "ready",
-            "database": if is_ready { "ready" } else { "unavailable" },
-            "schema": if is_ready { "ready" } else { "unknown" },
-            "vector_extension": if is_ready { "ready" } else { "unknown" },
-            "worker": if is_ready { "here" } else { "unknown" },
-            "builtin_model": if is_ready { "loaded" } else { "unknown" },
-            "system_provider": if is_ready { "none" } else { "unknown" },
-            "disk": "ready",
-            "not_ready": if is_ready { json!([]) } else { json!(["database"]) },
-            "warnings": [],
-        }),
-    };
-    Operation {
-        id: "readyz",
-        method: "GET",
-        path: "/readyz".to_owned(),
-        group: Group::Probes,
-        summary: "Can it serve?".to_owned(),
-        description: "200 while requests should be sent here, 503 while the database is away or the server is stopping."
-            .to_owned(),
-        access: Access::Open,
-        parameters: vec![],
-        body: None,
-        answers: vec![answer(200, "It can.", true), answer(503, "It cannot now.", false)],
-        errors: vec![405],
-        links: Map::new(),
-    }
-}
-
-fn text_answer(description: &'static str, schema: Value, example: &str) -> Answer {
-    Answer {
-        status: 200,
-        description,
-        media_type: "text/plain",
-        name: None,
-        schema,
-        example: example.into(),
-    }
+    Operation::new("readyz", "GET", "/readyz", FOR_PROBES, Access::Open)
+        .about(
+            "Can it serve?",
+            "200 while requests should be sent here, 503 while the database is away or the server is stopping.",
+        )
+        .answers::<ReadinessReport>(200, "It can.")
+        .answers::<ReadinessReport>(503, "It cannot now.")
 }
 
 /// `memory_add` → `MemoryAdd`
