@@ -2,12 +2,13 @@
 //! document is not found. In a read-only browser nothing can be restored, but an admin cannot disable
 //! permanent deletion.
 
-use axum::extract::{Path, RawForm, State};
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use serde::Deserialize;
 
 use super::data::to_receipt;
-use super::{Form, Outcome, respond, unknown_action};
+use super::{Field, Outcome, Posted, respond, respond_or_not_found};
 use crate::db::actor;
 use crate::documents::{By, DocumentError, Documents};
 use crate::erasure::{self, ErasureError};
@@ -21,53 +22,47 @@ use crate::web::pages::not_found_for;
 const FORM: &str = "document";
 const ERASE_FORM: &str = "document_erase";
 
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum DocumentForm {
+    Restore,
+    RestoreRevision { revision: Field<i32> },
+}
+
 pub async fn decide(
     State(state): State<AppState>,
     signed_in: SignedIn,
     Path(document): Path<String>,
-    body: RawForm,
+    Posted(fields, form): Posted<DocumentForm>,
 ) -> Response {
     let Ok(document) = document.parse::<i64>() else {
         return not_found_for(&state, signed_in).await;
     };
-    let form = Form::parse(&body);
     actor::require_open_browser();
-    match obey(&state, &signed_in, document, &form).await {
-        Err(problem) if problem.status == StatusCode::NOT_FOUND => {
-            not_found_for(&state, signed_in).await
-        }
-        outcome => respond(&state, signed_in, &path_of(document), FORM, &form, outcome).await,
-    }
+    let documents = Documents::new(state.db.clone(), state.embeddings.clone());
+    let (user, by) = (signed_in.0.id, By::person());
+    let attempt = async {
+        let restored = match form {
+            Ok(DocumentForm::Restore) => documents.restore(user, by, document).await,
+            Ok(DocumentForm::RestoreRevision { revision }) => {
+                let restored = documents.restore_revision(user, by, document, *revision);
+                restored.await
+            }
+            Err(unknown) => {
+                let there = documents.read_revision(user, document, None).await;
+                there.map_err(problem)?;
+                return Err(unknown);
+            }
+        };
+        restored.map_err(problem)?;
+        Ok(Outcome::Redirect)
+    };
+    let (path, outcome) = (path_of(document), attempt.await);
+    respond_or_not_found(&state, signed_in, &path, FORM, &fields, outcome).await
 }
 
 fn path_of(document: i64) -> String {
     format!("/documents/{document}")
-}
-
-async fn obey(
-    state: &AppState,
-    signed_in: &SignedIn,
-    document: i64,
-    form: &Form,
-) -> Result<Outcome, Problem> {
-    let documents = Documents::new(state.db.clone(), state.embeddings.clone());
-    let (user, by) = (signed_in.0.id, By::person());
-    let restored = match form.get("action") {
-        "restore" => documents.restore(user, by, document).await,
-        "restore_revision" => {
-            // No document has the revision 0.
-            let revision = form.get("revision").parse().unwrap_or(0);
-            let restored = documents.restore_revision(user, by, document, revision);
-            restored.await
-        }
-        _ => {
-            let there = documents.read_revision(user, document, None).await;
-            there.map_err(problem)?;
-            return Err(unknown_action());
-        }
-    };
-    restored.map_err(problem)?;
-    Ok(Outcome::Redirect)
 }
 
 fn problem(error: DocumentError) -> Problem {
@@ -90,18 +85,22 @@ fn problem(error: DocumentError) -> Problem {
     }
 }
 
+#[derive(Deserialize)]
+pub struct EraseDocumentForm {
+    confirm: Field,
+}
+
 pub async fn erase(
     State(state): State<AppState>,
     signed_in: SignedIn,
     Path(document): Path<String>,
-    body: RawForm,
+    Posted(fields, form): Posted<EraseDocumentForm>,
 ) -> Response {
     let Ok(document) = document.parse::<i64>() else {
         return not_found_for(&state, signed_in).await;
     };
-    let form = Form::parse(&body);
     let (user, now) = (signed_in.0.id, state.clock.now());
-    if form.get("confirm") != "1" {
+    if !form.is_ok_and(|form| form.confirm.is_checked()) {
         let documents = Documents::new(state.db.clone(), state.embeddings.clone());
         let problem = match documents.read_revision(user, document, None).await {
             Ok(_) => unconfirmed(),
@@ -109,7 +108,7 @@ pub async fn erase(
             Err(error) => problem(error),
         };
         let path = path_of(document);
-        return respond(&state, signed_in, &path, ERASE_FORM, &form, Err(problem)).await;
+        return respond(&state, signed_in, &path, ERASE_FORM, &fields, Err(problem)).await;
     }
     // Deletes all revisions in one statement, which may take long.
     let db = state.db.with_job_timeout();
@@ -120,7 +119,7 @@ pub async fn erase(
         }
         Err(ErasureError::Database(error)) => {
             let (path, problem) = (path_of(document), Problem::from(error));
-            respond(&state, signed_in, &path, ERASE_FORM, &form, Err(problem)).await
+            respond(&state, signed_in, &path, ERASE_FORM, &fields, Err(problem)).await
         }
         Err(_) => not_found_for(&state, signed_in).await,
     }

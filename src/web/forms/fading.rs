@@ -1,11 +1,14 @@
 //! The forms of Settings › Fading: the switch, the decay rates, and keeping and restoring single memories (an
 //! admin can make these read-only).
 
-use axum::extract::{RawForm, State};
+use std::collections::BTreeMap;
+
+use axum::extract::State;
 use axum::response::Response;
+use serde::Deserialize;
 
 use super::manage::memory_problem;
-use super::{Form, Outcome, done, respond, unknown_action};
+use super::{Field, Outcome, Posted, done, respond};
 use crate::db::actor;
 use crate::memories::fading::{self, FadingSettings};
 use crate::memories::manage::Restored;
@@ -18,35 +21,54 @@ const PATH: &str = "/settings/fading";
 const FORM: &str = "fading";
 const SETTINGS_FORM: &str = "fading_settings";
 
-pub async fn change(State(state): State<AppState>, signed_in: SignedIn, body: RawForm) -> Response {
-    let form = Form::parse(&body);
-    let name = match form.get("action") {
-        "save" => SETTINGS_FORM,
-        _ => FORM,
-    };
-    let outcome = obey(&state, &signed_in, &form).await;
-    respond(&state, signed_in, PATH, name, &form, outcome).await
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum FadingForm {
+    On,
+    Off,
+    /// The threshold, and the half-life of each type of memory.
+    Save(BTreeMap<String, String>),
+    Keep {
+        item: Field<i64>,
+    },
+    Restore {
+        item: Field<i64>,
+    },
+    RestoreAll,
 }
 
-async fn obey(state: &AppState, signed_in: &SignedIn, form: &Form) -> Result<Outcome, Problem> {
+pub async fn change(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    Posted(fields, form): Posted<FadingForm>,
+) -> Response {
+    let name = match form {
+        Ok(FadingForm::Save(_)) => SETTINGS_FORM,
+        _ => FORM,
+    };
+    let outcome = obey(&state, &signed_in, form).await;
+    respond(&state, signed_in, PATH, name, &fields, outcome).await
+}
+
+async fn obey(
+    state: &AppState,
+    signed_in: &SignedIn,
+    form: Result<FadingForm, Problem>,
+) -> Result<Outcome, Problem> {
     let (db, user) = (&state.db, signed_in.0.id);
-    let sentence = match form.get("action") {
-        action @ ("on" | "off") => {
-            let is_on = action == "on";
-            let settings = fading::settings(db, user).await?;
-            fading::save(db, user, &FadingSettings { is_on, ..settings }).await?;
-            return Ok(Outcome::Redirect);
-        }
-        "save" => {
+    let sentence = match form? {
+        FadingForm::On => return switch(state, signed_in, true).await,
+        FadingForm::Off => return switch(state, signed_in, false).await,
+        FadingForm::Save(fields) => {
             let is_on = fading::settings(db, user).await?.is_on;
-            let days = |name: &str| form.get(name);
-            let settings = FadingSettings::parse(is_on, form.get("threshold"), days)?;
+            let text = |name: &str| fields.get(name).map_or("", String::as_str);
+            let settings = FadingSettings::parse(is_on, text("threshold"), text)?;
             fading::save(db, user, &settings).await?;
-            return Ok(done(FORM, "Saved."));
+            "Saved.".to_owned()
         }
-        "keep" => {
+        FadingForm::Keep { item } => {
             actor::require_open_browser();
-            let item = item_of(form);
+            let item = ItemId(*item);
             let call = state
                 .activity
                 .begin(&signed_in.viewer(), "memory_half_life");
@@ -55,9 +77,9 @@ async fn obey(state: &AppState, signed_in: &SignedIn, form: &Form) -> Result<Out
             kept.map_err(memory_problem)?;
             format!("Memory {item} never fades.")
         }
-        "restore" => {
+        FadingForm::Restore { item } => {
             actor::require_open_browser();
-            let item = item_of(form);
+            let item = ItemId(*item);
             match restore(state, signed_in, item).await? {
                 true => format!("Memory {item} is active again."),
                 false => format!(
@@ -65,7 +87,7 @@ async fn obey(state: &AppState, signed_in: &SignedIn, form: &Form) -> Result<Out
                 ),
             }
         }
-        "restore_all" => {
+        FadingForm::RestoreAll => {
             actor::require_open_browser();
             let (mut restored, mut replaced) = (0, 0);
             for item in fading::list_faded(db, user).await? {
@@ -76,13 +98,15 @@ async fn obey(state: &AppState, signed_in: &SignedIn, form: &Form) -> Result<Out
             }
             told(restored, replaced)
         }
-        _ => return Err(unknown_action()),
     };
     Ok(done(FORM, sentence))
 }
 
-fn item_of(form: &Form) -> ItemId {
-    ItemId(form.get("item").parse().unwrap_or(0))
+async fn switch(state: &AppState, signed_in: &SignedIn, is_on: bool) -> Result<Outcome, Problem> {
+    let (db, user) = (&state.db, signed_in.0.id);
+    let settings = fading::settings(db, user).await?;
+    fading::save(db, user, &FadingSettings { is_on, ..settings }).await?;
+    Ok(Outcome::Redirect)
 }
 
 /// False if another item is active in its place.

@@ -2,12 +2,14 @@
 //! one, and a password, which create the account and sign in. A password reset: a new password.
 
 use app::view::FormState;
-use axum::extract::{Path, RawForm, State};
+use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
+use serde::Deserialize;
 use tower_sessions::Session;
 
-use super::{Form, again, remember};
+use super::sign_in::remember;
+use super::{Field, Posted, again};
 use crate::accounts::invitations::LinkToken;
 use crate::accounts::{AccountError, Password};
 use crate::web::AppState;
@@ -16,22 +18,28 @@ use crate::web::client::ClientAddress;
 use crate::web::error::Problem;
 use crate::web::pages::after_form;
 
+#[derive(Deserialize)]
+pub struct InvitedForm {
+    email: Field,
+    password: Field,
+}
+
 pub async fn accept(
     State(state): State<AppState>,
     ClientAddress(address): ClientAddress,
     session: Session,
     Path(token): Path<String>,
-    body: RawForm,
+    Posted(fields, form): Posted<InvitedForm>,
 ) -> Response {
-    let form = Form::parse(&body);
     let token = LinkToken::parse(&token);
     let attempt = async {
+        let form = form?;
         let token = token.as_ref().ok_or(AccountError::InvitationOver)?;
         let tries_at = token.clone().reveal();
         state.throttles.admit_sign_in(&tries_at, address).await?;
-        let password = Password::parse_new("password", form.get("password"))?;
+        let password = Password::parse_new("password", &form.password)?;
         let accounts = &state.accounts;
-        let made = accounts.accept_invitation(token, form.get("email"), password);
+        let made = accounts.accept_invitation(token, &form.email, password);
         let user = made.await?;
         remember(&session, user).await?;
         Ok::<_, Problem>(())
@@ -45,22 +53,27 @@ pub async fn accept(
         None => "/invitation/unknown".to_owned(),
     };
     let visitor = Visitor::Stranger;
-    again(&path, "invitation", &state, visitor, &form, problem).await
+    again(&path, "invitation", &state, visitor, &fields, problem).await
+}
+
+#[derive(Deserialize)]
+pub struct NewPasswordForm {
+    password: Field,
 }
 
 pub async fn set_password(
     State(state): State<AppState>,
     ClientAddress(address): ClientAddress,
     Path(token): Path<String>,
-    body: RawForm,
+    Posted(fields, form): Posted<NewPasswordForm>,
 ) -> Response {
-    let form = Form::parse(&body);
     let token = LinkToken::parse(&token);
     let attempt = async {
+        let form = form?;
         let token = token.as_ref().ok_or(AccountError::ResetLinkOver)?;
         let tries_at = token.clone().reveal();
         state.throttles.admit_sign_in(&tries_at, address).await?;
-        let password = Password::parse_new("password", form.get("password"))?;
+        let password = Password::parse_new("password", &form.password)?;
         state.accounts.use_reset_link(token, password).await?;
         Ok::<_, Problem>(())
     };
@@ -80,5 +93,5 @@ pub async fn set_password(
         Some(token) => format!("/reset/{}", token.reveal()),
         None => "/reset/unknown".to_owned(),
     };
-    again(&path, "reset", &state, visitor, &form, problem).await
+    again(&path, "reset", &state, visitor, &fields, problem).await
 }

@@ -1,51 +1,69 @@
 //! The admin page's forms for operators: create one, change its limit, add and revoke service tokens. Members
 //! get a 404.
 
-use app::view::FormState;
-use axum::extract::{Path, RawForm, State};
-use axum::http::StatusCode;
+use axum::extract::{Path, State};
 use axum::response::Response;
+use serde::Deserialize;
 
-use super::{Form, Outcome, parse_id, respond, with_token};
+use super::{Field, Form, Outcome, Posted, TokenFields, new_token, parse_id, respond};
 use crate::accounts::{AgentName, ExternalId, OperatorId, TokenId, UsersMax};
 use crate::input::Invalid;
 use crate::web::AppState;
-use crate::web::auth::{Admin, SignedIn, Visitor};
-use crate::web::pages::after_form;
+use crate::web::auth::Admin;
 
 const PATH: &str = "/admin";
+const FORM: &str = "operator";
+const TOKEN_FORM: &str = "service_token";
+const LIMIT_FORM: &str = "users_max";
+const REVOKE_FORM: &str = "service_revoke";
+
+#[derive(Deserialize)]
+pub struct NewOperatorForm {
+    name: Field,
+    users_max: Field,
+    #[serde(flatten)]
+    token: TokenFields,
+}
 
 pub async fn create(
     State(state): State<AppState>,
     Admin(signed_in): Admin,
-    body: RawForm,
+    Posted(fields, form): Posted<NewOperatorForm>,
 ) -> Response {
-    let form = Form::parse(&body);
     let attempt = async {
-        let name = AgentName::parse(form.get("name"))?;
-        let users_max = UsersMax::parse(form.get("users_max"))?;
-        let wish = form.token_wish()?;
+        let form = form?;
+        let name = AgentName::parse(&form.name)?;
+        let users_max = UsersMax::parse(&form.users_max)?;
+        let wish = form.token.wish()?;
         let token = state.accounts.create_operator(&name, users_max, &wish);
-        Ok((name.as_str().to_owned(), token.await?))
+        Ok(new_token(FORM, name.as_str().to_owned(), token.await?))
     };
-    let (status, outcome) = with_token("operator", &form, attempt.await);
-    page(&state, signed_in, status, outcome).await
+    let outcome = attempt.await;
+    respond(&state, signed_in, PATH, FORM, &fields, outcome).await
 }
 
 pub async fn create_token(
     State(state): State<AppState>,
     Admin(signed_in): Admin,
     Path(operator): Path<String>,
-    body: RawForm,
+    Posted(mut fields, form): Posted<TokenFields>,
 ) -> Response {
-    let form = form_of(&body, &operator);
+    // The page shows the error beside its operator.
+    fields.add("operator", &operator);
     let attempt = async {
         let operator = OperatorId(parse_id(&operator)?);
-        let wish = form.token_wish()?;
-        Ok(state.accounts.create_service_token(operator, &wish).await?)
+        let wish = form?.wish()?;
+        let (name, token) = state.accounts.create_service_token(operator, &wish).await?;
+        Ok(new_token(TOKEN_FORM, name, token))
     };
-    let (status, outcome) = with_token("service_token", &form, attempt.await);
-    page(&state, signed_in, status, outcome).await
+    let outcome = attempt.await;
+    respond(&state, signed_in, PATH, TOKEN_FORM, &fields, outcome).await
+}
+
+#[derive(Deserialize)]
+pub struct OperatorForm {
+    users_max: Field,
+    pool: Field,
 }
 
 /// Changes the limit, and sets or removes the pool.
@@ -53,20 +71,20 @@ pub async fn change(
     State(state): State<AppState>,
     Admin(signed_in): Admin,
     Path(operator): Path<String>,
-    body: RawForm,
+    Posted(mut fields, form): Posted<OperatorForm>,
 ) -> Response {
-    let form = form_of(&body, &operator);
+    fields.add("operator", &operator);
     let attempt = async {
-        let operator = OperatorId(parse_id(&operator)?);
-        let users_max = UsersMax::parse(form.get("users_max"))?;
-        let pool = parse_pool(form.get("pool"))?;
+        let (form, operator) = (form?, OperatorId(parse_id(&operator)?));
+        let users_max = UsersMax::parse(&form.users_max)?;
+        let pool = parse_pool(&form.pool)?;
         let accounts = &state.accounts;
         let changed = accounts.change_operator(operator, users_max, pool.as_ref());
         changed.await?;
         Ok(Outcome::Redirect)
     };
     let outcome = attempt.await;
-    respond(&state, signed_in, PATH, "users_max", &form, outcome).await
+    respond(&state, signed_in, PATH, LIMIT_FORM, &fields, outcome).await
 }
 
 pub async fn revoke_token(
@@ -80,8 +98,8 @@ pub async fn revoke_token(
         accounts.revoke_service_token(operator, token).await?;
         Ok(Outcome::Redirect)
     };
-    let (outcome, form) = (attempt.await, Form(Vec::new()));
-    respond(&state, signed_in, PATH, "service_revoke", &form, outcome).await
+    let (outcome, fields) = (attempt.await, Form::default());
+    respond(&state, signed_in, PATH, REVOKE_FORM, &fields, outcome).await
 }
 
 /// Blank: none.
@@ -94,20 +112,4 @@ fn parse_pool(text: &str) -> Result<Option<ExternalId>, Invalid> {
         Invalid::new("pool", invalid.code, sentence)
     });
     parsed.map(Some)
-}
-
-/// The page shows an error beside its operator.
-fn form_of(body: &RawForm, operator: &str) -> Form {
-    let mut form = Form::parse(body);
-    form.0.push(("operator".to_owned(), operator.to_owned()));
-    form
-}
-
-async fn page(
-    state: &AppState,
-    signed_in: SignedIn,
-    status: StatusCode,
-    outcome: FormState,
-) -> Response {
-    after_form(state, Visitor::SignedIn(signed_in), PATH, outcome, status).await
 }

@@ -1,11 +1,11 @@
 //! The forms of teams: add, invite or remove a member, accept an invitation, leave a team.
 
 use app::view::FormState;
-use axum::extract::{Path, RawForm, State};
-use axum::http::StatusCode;
+use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
+use serde::Deserialize;
 
-use super::{Form, again, agents_page, failed, parse_id, unknown_action};
+use super::{Field, Outcome, Posted, again, parse_id, respond};
 use crate::accounts::invitations::LinkToken;
 use crate::accounts::teams::MembershipId;
 use crate::accounts::{AccountError, AgentId};
@@ -15,57 +15,66 @@ use crate::web::error::Problem;
 
 const FORM: &str = "team";
 
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum TeamForm {
+    Add { member: Field },
+    Invite,
+    TakeBack,
+    Leave { tie: Field },
+}
+
 /// For one agent of the person, as the leader or as a member.
 pub async fn change(
     State(state): State<AppState>,
     signed_in: SignedIn,
     Path(agent): Path<String>,
-    body: RawForm,
+    Posted(mut fields, form): Posted<TeamForm>,
 ) -> Response {
-    let mut form = Form::parse(&body);
-    form.0.push(("agent".to_owned(), agent.clone()));
+    fields.add("agent", &agent);
     let attempt = async {
         let (user, leader) = (signed_in.0.id, AgentId(parse_id(&agent)?));
         let accounts = &state.accounts;
-        let told = |done: Option<&str>, new_link| FormState {
-            form: FORM.to_owned(),
-            done: done.map(str::to_owned),
-            new_link,
-            values: [("agent".to_owned(), agent.clone())].into(),
-            ..FormState::default()
-        };
-        match form.get("action") {
-            "add" => {
-                let member = AgentId(parse_id(form.get("member"))?);
+        let mut new_link = None;
+        let done = match form? {
+            TeamForm::Add { member } => {
+                let member = AgentId(parse_id(&member)?);
                 accounts.add_to_team(user, leader, member).await?;
-                Ok::<_, Problem>(told(Some("It joins the team with its next call."), None))
+                Some("It joins the team with its next call.")
             }
-            "invite" => {
+            TeamForm::Invite => {
                 let token = accounts.invite_to_team(user, leader).await?;
                 let (origin, token) = (state.public_url.origin(), token.reveal());
                 // The only response that ever contains the link.
-                Ok(told(None, Some(format!("{origin}/team/{token}"))))
+                new_link = Some(format!("{origin}/team/{token}"));
+                None
             }
-            "take_back" => {
+            TeamForm::TakeBack => {
                 accounts.take_invitations_back(user, leader).await?;
-                Ok(told(Some("The open invitations were revoked."), None))
+                Some("The open invitations were revoked.")
             }
-            "leave" => {
-                let tie = MembershipId(parse_id(form.get("tie"))?);
+            TeamForm::Leave { tie } => {
+                let tie = MembershipId(parse_id(&tie)?);
                 accounts.leave_team(user, leader, tie).await?;
-                Ok(told(
-                    Some("Ended: nothing more is read through this."),
-                    None,
-                ))
+                Some("Ended: nothing more is read through this.")
             }
-            _ => Err(unknown_action()),
-        }
+        };
+        let page = FormState {
+            form: FORM.to_owned(),
+            done: done.map(str::to_owned),
+            new_link,
+            values: [("agent".to_owned(), agent)].into(),
+            ..FormState::default()
+        };
+        Ok(Outcome::from(page))
     };
-    let (status, outcome) = match attempt.await {
-        Ok(page) => (StatusCode::OK, page),
-        Err(problem) => failed(FORM, &form, problem),
-    };
-    agents_page(&state, signed_in, status, outcome).await
+    let outcome = attempt.await;
+    respond(&state, signed_in, "/agents", FORM, &fields, outcome).await
+}
+
+#[derive(Deserialize)]
+pub struct JoinForm {
+    member: Field,
 }
 
 /// An invited person has chosen the agent that joins.
@@ -73,13 +82,12 @@ pub async fn join(
     State(state): State<AppState>,
     signed_in: SignedIn,
     Path(token): Path<String>,
-    body: RawForm,
+    Posted(fields, form): Posted<JoinForm>,
 ) -> Response {
-    let form = Form::parse(&body);
     let token = LinkToken::parse(&token);
     let attempt = async {
         let token = token.as_ref().ok_or(AccountError::InvitationOver)?;
-        let member = AgentId(parse_id(form.get("member"))?);
+        let member = AgentId(parse_id(&form?.member)?);
         let accounts = &state.accounts;
         accounts.join_team(signed_in.0.id, token, member).await?;
         Ok::<_, Problem>(member)
@@ -93,5 +101,5 @@ pub async fn join(
         None => "/team/unknown".to_owned(),
     };
     let visitor = Visitor::SignedIn(signed_in);
-    again(&path, "join", &state, visitor, &form, problem).await
+    again(&path, "join", &state, visitor, &fields, problem).await
 }

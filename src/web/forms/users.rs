@@ -2,52 +2,55 @@
 //! who may sign in and who is an admin. Members get a 404.
 
 use app::view::FormState;
-use axum::extract::{Path, RawForm, State};
-use axum::http::StatusCode;
+use axum::extract::{Path, State};
 use axum::response::Response;
+use serde::Deserialize;
 
-use super::{Form, Outcome, done, failed, parse_id, respond, unknown_action};
+use super::{Field, Form, Outcome, Posted, done, parse_id, respond};
 use crate::accounts::invitations::InvitationId;
 use crate::accounts::people::{Act, By};
 use crate::accounts::{Email, Role, UserId};
 use crate::input::Invalid;
 use crate::web::AppState;
-use crate::web::auth::{Admin, Visitor};
-use crate::web::error::Problem;
-use crate::web::pages::after_form;
+use crate::web::auth::Admin;
 
 const PATH: &str = "/admin/users";
+
+const INVITATION_FORM: &str = "invitation";
+const RESET_FORM: &str = "reset_link";
+const PEOPLE_FORM: &str = "people";
+
+#[derive(Deserialize)]
+pub struct InviteForm {
+    email: Field,
+    role: Field,
+}
 
 /// The only response that ever contains the link, so it cannot be a redirect.
 pub async fn invite(
     State(state): State<AppState>,
     Admin(signed_in): Admin,
-    body: RawForm,
+    Posted(fields, form): Posted<InviteForm>,
 ) -> Response {
-    let form = Form::parse(&body);
     let attempt = async {
-        let email = match form.get("email").trim() {
+        let form = form?;
+        let email = match form.email.trim() {
             "" => None,
             text => Some(Email::parse(text)?),
         };
-        let role = parse_role(form.get("role"))?;
+        let role = parse_role(&form.role)?;
         let admin = signed_in.0.id;
         let token = state.accounts.invite(admin, email.as_ref(), role).await?;
-        Ok::<_, Problem>(FormState {
-            form: "invitation".to_owned(),
-            new_link: Some(format!(
-                "{}/invitation/{}",
-                state.public_url.origin(),
-                token.reveal()
-            )),
+        let (origin, token) = (state.public_url.origin(), token.reveal());
+        let page = FormState {
+            form: INVITATION_FORM.to_owned(),
+            new_link: Some(format!("{origin}/invitation/{token}")),
             ..FormState::default()
-        })
+        };
+        Ok(Outcome::from(page))
     };
-    let (status, outcome) = match attempt.await {
-        Ok(page) => (StatusCode::OK, page),
-        Err(problem) => failed("invitation", &form, problem),
-    };
-    after_form(&state, Visitor::SignedIn(signed_in), PATH, outcome, status).await
+    let outcome = attempt.await;
+    respond(&state, signed_in, PATH, INVITATION_FORM, &fields, outcome).await
 }
 
 /// Like an invitation: the only response that ever contains the link.
@@ -60,19 +63,17 @@ pub async fn make_reset_link(
         let user = UserId(parse_id(&user)?);
         let admin = signed_in.0.id;
         let (name, token) = state.accounts.make_reset_link(admin, user).await?;
-        let origin = state.public_url.origin();
-        Ok::<_, Problem>(FormState {
-            form: "reset_link".to_owned(),
-            new_link: Some(format!("{origin}/reset/{}", token.reveal())),
+        let (origin, token) = (state.public_url.origin(), token.reveal());
+        let page = FormState {
+            form: RESET_FORM.to_owned(),
+            new_link: Some(format!("{origin}/reset/{token}")),
             values: [("email".to_owned(), name)].into(),
             ..FormState::default()
-        })
+        };
+        Ok(Outcome::from(page))
     };
-    let (status, outcome) = match attempt.await {
-        Ok(page) => (StatusCode::OK, page),
-        Err(problem) => failed("people", &Form(Vec::new()), problem),
-    };
-    after_form(&state, Visitor::SignedIn(signed_in), PATH, outcome, status).await
+    let (outcome, fields) = (attempt.await, Form::default());
+    respond(&state, signed_in, PATH, PEOPLE_FORM, &fields, outcome).await
 }
 
 fn parse_role(text: &str) -> Result<Role, Invalid> {
@@ -98,36 +99,44 @@ pub async fn revoke_invitation(
         state.accounts.revoke_invitation(admin, id).await?;
         Ok(Outcome::Redirect)
     };
-    let (outcome, form) = (attempt.await, Form(Vec::new()));
-    respond(&state, signed_in, PATH, "people", &form, outcome).await
+    let (outcome, fields) = (attempt.await, Form::default());
+    respond(&state, signed_in, PATH, PEOPLE_FORM, &fields, outcome).await
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum PersonForm {
+    Disable,
+    Enable,
+    Promote,
+    Demote,
 }
 
 pub async fn change(
     State(state): State<AppState>,
     Admin(signed_in): Admin,
     Path(user): Path<String>,
-    body: RawForm,
+    Posted(fields, form): Posted<PersonForm>,
 ) -> Response {
-    let form = Form::parse(&body);
     let attempt = async {
         let user = UserId(parse_id(&user)?);
-        let act = Act::parse(form.get("action")).ok_or_else(unknown_action)?;
+        let (act, became) = match form? {
+            PersonForm::Disable => (
+                Act::Disable,
+                "was disabled: every browser is signed out, and their tokens no longer work.",
+            ),
+            PersonForm::Enable => (
+                Act::Enable,
+                "was enabled: they can sign in, and their agents' tokens work again.",
+            ),
+            PersonForm::Promote => (Act::Promote, "is now an admin."),
+            PersonForm::Demote => (Act::Demote, "is no longer an admin."),
+        };
         let by = By::Admin(signed_in.0.id);
         let name = state.accounts.change_person(by, user, act).await?;
         state.search.reader().forget(user);
-        Ok(done("people", format!("{name} {}", became(act))))
+        Ok(done(PEOPLE_FORM, format!("{name} {became}")))
     };
     let outcome = attempt.await;
-    respond(&state, signed_in, PATH, "people", &form, outcome).await
-}
-
-fn became(act: Act) -> &'static str {
-    match act {
-        Act::Disable => {
-            "was disabled: every browser is signed out, and their tokens no longer work."
-        }
-        Act::Enable => "was enabled: they can sign in, and their agents' tokens work again.",
-        Act::Promote => "is now an admin.",
-        _ => "is no longer an admin.",
-    }
+    respond(&state, signed_in, PATH, PEOPLE_FORM, &fields, outcome).await
 }
