@@ -35,18 +35,18 @@ pub enum Workers {
 
 /// The state of this process, for monitoring.
 #[derive(Clone, Default)]
-pub struct Readiness(Arc<Standing>);
+pub struct Readiness(Arc<ReadinessState>);
 
 #[derive(Default)]
-struct Standing {
+struct ReadinessState {
     /// Changes once, from serving to draining.
     draining: AtomicBool,
-    about: About,
+    about: ProcessInfo,
 }
 
 /// What a process knows from its start.
 #[derive(Default)]
-pub struct About {
+pub struct ProcessInfo {
     /// `None`: no workers are expected.
     pub workers: Option<Workers>,
     /// Its disk is checked for free space.
@@ -54,8 +54,8 @@ pub struct About {
 }
 
 impl Readiness {
-    pub fn new(about: About) -> Self {
-        Self(Arc::new(Standing {
+    pub fn new(about: ProcessInfo) -> Self {
+        Self(Arc::new(ReadinessState {
             draining: AtomicBool::new(false),
             about,
         }))
@@ -73,7 +73,7 @@ impl Readiness {
 
 /// Each part's state. Parts that serving does not need only cause warnings.
 #[derive(Serialize)]
-struct Report {
+struct ReadinessReport {
     ready: bool,
     degraded: bool,
     server: &'static str,
@@ -91,7 +91,7 @@ struct Report {
 
 const UNKNOWN: &str = "unknown";
 
-impl Report {
+impl ReadinessReport {
     fn of(readiness: &Readiness) -> Self {
         let is_draining = readiness.is_draining();
         Self {
@@ -221,10 +221,10 @@ pub async fn livez() -> &'static str {
 }
 
 pub async fn readyz(State(state): State<AppState>) -> impl IntoResponse {
-    let mut report = Report::of(&state.readiness);
+    let mut report = ReadinessReport::of(&state.readiness);
     let asked = tokio::time::timeout(ASK_TIMEOUT, report.ask_database(&state)).await;
     if !matches!(asked, Ok(Ok(()))) {
-        report = Report::of(&state.readiness);
+        report = ReadinessReport::of(&state.readiness);
     }
     report.look_at_disk(&state.readiness).await;
     report.judge();

@@ -1,12 +1,9 @@
 //! The forms of the activity page: whether search queries are stored, and deleting those that were.
 
-use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::{Posted, done, respond};
-use crate::web::AppState;
-use crate::web::auth::SignedIn;
+use super::{Posted, done};
 
 const FORM: &str = "queries";
 
@@ -18,14 +15,9 @@ pub enum QueriesForm {
     Forget,
 }
 
-pub async fn queries(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Posted(fields, form): Posted<QueriesForm>,
-) -> Response {
-    let user = signed_in.0.id;
+pub async fn queries(Posted(posted, form): Posted<QueriesForm>) -> Response {
     let attempt = async {
-        let activity = &state.activity;
+        let (activity, user) = (&posted.state.activity, posted.user());
         let sentence = match form? {
             QueriesForm::Keep => {
                 activity.keep_queries(user, true).await?;
@@ -42,6 +34,5 @@ pub async fn queries(
         };
         Ok(done(FORM, sentence))
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, "/activity", FORM, &fields, outcome).await
+    posted.respond("/activity", FORM, attempt.await).await
 }

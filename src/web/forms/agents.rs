@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::account::MemorySwitchForm;
-use super::{Field, Form, Outcome, Posted, TokenFields, new_token, parse_id};
+use super::{ActionForm, Field, Form, Outcome, Posted, TokenFields, new_token, parse_id};
 use super::{respond, unknown_action};
 use crate::accounts::{AGENT_SETTINGS, AgentId, AgentName, AgentSettings, TokenId};
 use crate::input::Invalid;
@@ -17,12 +17,6 @@ use crate::web::AppState;
 use crate::web::auth::SignedIn;
 
 const PATH: &str = "/agents";
-const AGENT_FORM: &str = "agent";
-const TOKEN_FORM: &str = "token";
-const REVOKE_FORM: &str = "revoke";
-const MEMORY_FORM: &str = "memory";
-const TOOLS_FORM: &str = "tools";
-const SETTINGS_FORM: &str = "settings";
 
 #[derive(Deserialize)]
 pub struct NewAgentForm {
@@ -31,38 +25,26 @@ pub struct NewAgentForm {
     token: TokenFields,
 }
 
-pub async fn create(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Posted(fields, form): Posted<NewAgentForm>,
-) -> Response {
+pub async fn create(Posted(posted, form): Posted<NewAgentForm>) -> Response {
     let attempt = async {
-        let form = form?;
+        let (accounts, form) = (&posted.state.accounts, form?);
         let name = AgentName::parse(&form.name)?;
-        let (accounts, wish) = (&state.accounts, form.token.wish()?);
-        let token = accounts.create_agent(signed_in.0.id, &name, &wish).await?;
-        Ok(new_token(AGENT_FORM, name.as_str().to_owned(), token))
+        let wish = form.token.wish()?;
+        let token = accounts.create_agent(posted.user(), &name, &wish).await?;
+        Ok(new_token("agent", name.as_str().to_owned(), token))
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, PATH, AGENT_FORM, &fields, outcome).await
+    posted.respond(PATH, "agent", attempt.await).await
 }
 
-pub async fn create_token(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(agent): Path<String>,
-    Posted(mut fields, form): Posted<TokenFields>,
-) -> Response {
-    // The page shows the error beside its agent.
-    fields.add("agent", &agent);
+pub async fn create_token(Posted(mut posted, form): Posted<TokenFields>) -> Response {
+    posted.show_id("agent");
     let attempt = async {
-        let (user, agent) = (signed_in.0.id, AgentId(parse_id(&agent)?));
-        let wish = form?.wish()?;
-        let (name, token) = state.accounts.create_token(user, agent, &wish).await?;
-        Ok(new_token(TOKEN_FORM, name, token))
+        let (user, agent, wish) = (posted.user(), AgentId(posted.id()?), form?.wish()?);
+        let accounts = &posted.state.accounts;
+        let (name, token) = accounts.create_token(user, agent, &wish).await?;
+        Ok(new_token("token", name, token))
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, PATH, TOKEN_FORM, &fields, outcome).await
+    posted.respond(PATH, "token", attempt.await).await
 }
 
 pub async fn revoke_token(
@@ -77,66 +59,44 @@ pub async fn revoke_token(
         Ok(Outcome::Redirect)
     };
     let (outcome, fields) = (attempt.await, Form::default());
-    respond(&state, signed_in, PATH, REVOKE_FORM, &fields, outcome).await
+    respond(&state, signed_in, PATH, "revoke", &fields, outcome).await
 }
 
-pub async fn switch_memory(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(agent): Path<String>,
-    Posted(fields, form): Posted<MemorySwitchForm>,
-) -> Response {
+pub async fn switch_memory(Posted(posted, form): Posted<MemorySwitchForm>) -> Response {
     let attempt = async {
-        let (user, agent) = (signed_in.0.id, AgentId(parse_id(&agent)?));
+        let (user, agent) = (posted.user(), AgentId(posted.id()?));
         let on = matches!(form?, MemorySwitchForm::On);
-        state.accounts.switch_agent_memory(user, agent, on).await?;
+        let accounts = &posted.state.accounts;
+        accounts.switch_agent_memory(user, agent, on).await?;
         Ok(Outcome::Redirect)
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, PATH, MEMORY_FORM, &fields, outcome).await
+    posted.respond(PATH, "memory", attempt.await).await
 }
 
 /// The action is a tool profile.
-#[derive(Deserialize)]
-pub struct ToolsForm {
-    action: Field,
-}
-
-pub async fn choose_tools(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(agent): Path<String>,
-    Posted(fields, form): Posted<ToolsForm>,
-) -> Response {
+pub async fn choose_tools(Posted(posted, form): Posted<ActionForm>) -> Response {
     let attempt = async {
-        let (user, agent) = (signed_in.0.id, AgentId(parse_id(&agent)?));
+        let (user, agent) = (posted.user(), AgentId(posted.id()?));
         let profile = form?.action.parse().map_err(|_| unknown_action())?;
-        let accounts = &state.accounts;
+        let accounts = &posted.state.accounts;
         accounts.choose_agent_tools(user, agent, profile).await?;
         Ok(Outcome::Redirect)
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, PATH, TOOLS_FORM, &fields, outcome).await
+    posted.respond(PATH, "tools", attempt.await).await
 }
 
+/// All settings: by name, where an empty one means the default, or as one JSON document.
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum AgentSettingsForm {
-    /// By name; an empty one means the default.
     Save(BTreeMap<String, String>),
-    /// All in one JSON document.
     Document { document: Field },
 }
 
-pub async fn change_settings(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(agent): Path<String>,
-    Posted(mut fields, form): Posted<AgentSettingsForm>,
-) -> Response {
-    fields.add("agent", &agent);
+pub async fn change_settings(Posted(mut posted, form): Posted<AgentSettingsForm>) -> Response {
+    posted.show_id("agent");
     let attempt = async {
-        let (user, agent) = (signed_in.0.id, AgentId(parse_id(&agent)?));
+        let (user, agent) = (posted.user(), AgentId(posted.id()?));
         let document = match form? {
             AgentSettingsForm::Save(settings) => document_of(&settings),
             AgentSettingsForm::Document { document } => {
@@ -147,12 +107,11 @@ pub async fn change_settings(
             }
         };
         let settings = AgentSettings::parse(&document)?;
-        let accounts = &state.accounts;
+        let accounts = &posted.state.accounts;
         accounts.set_agent_settings(user, agent, &settings).await?;
         Ok(Outcome::Redirect)
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, PATH, SETTINGS_FORM, &fields, outcome).await
+    posted.respond(PATH, "settings", attempt.await).await
 }
 
 /// Anything but a number, on and off stays text, and is refused by the validation.

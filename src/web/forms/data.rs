@@ -9,7 +9,7 @@ use serde::Deserialize;
 use tower_sessions::Session;
 
 use super::manage::{FORM as MANAGE_FORM, memory_problem, path_of};
-use super::{Field, Form, Outcome, Posted, respond};
+use super::{Field, Form, Outcome, Posted, Submission, respond};
 use crate::accounts::{Email, Password, UserId};
 use crate::erasure::{self, ErasureError, ReceiptId};
 use crate::export::{Upload, UploadError};
@@ -97,12 +97,8 @@ pub enum DeleteItemForm {
 
 /// Deletes one memory permanently after its undo period, or undoes that. Another user's memory is not found.
 /// An admin cannot disable this.
-pub async fn delete_item(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Posted(fields, form): Posted<DeleteItemForm>,
-) -> Response {
-    let (db, clock, user) = (&state.db, &state.clock, signed_in.0.id);
+pub async fn delete_item(Posted(posted, form): Posted<DeleteItemForm>) -> Response {
+    let (db, clock, user) = (&posted.state.db, &posted.state.clock, posted.user());
     let attempt = async {
         let (item, done) = match form? {
             DeleteItemForm::Delete { item } => {
@@ -126,7 +122,7 @@ pub async fn delete_item(
         Ok((item, outcome)) => (path_of(item), MANAGE_FORM, outcome),
         Err(problem) => (PATH.to_owned(), "delete", Err(problem)),
     };
-    respond(&state, signed_in, &path, name, &fields, outcome).await
+    posted.respond(&path, name, outcome).await
 }
 
 fn no_such_item() -> Problem {
@@ -156,20 +152,15 @@ pub struct EraseAccountForm {
 }
 
 pub async fn erase_account(
-    State(state): State<AppState>,
     ClientAddress(address): ClientAddress,
-    signed_in: SignedIn,
     session: Session,
-    Posted(fields, form): Posted<EraseAccountForm>,
+    Posted(posted, form): Posted<EraseAccountForm>,
 ) -> Response {
-    let user = signed_in.0.id;
+    let (state, email) = (&posted.state, &posted.signed_in.0.email);
     let attempt = async {
-        state
-            .throttles
-            .admit_sign_in(&signed_in.0.email, address)
-            .await?;
-        make_sure(&state, &signed_in, &form?).await?;
-        begin(&state, user).await
+        state.throttles.admit_sign_in(email, address).await?;
+        make_sure(&posted, &form?).await?;
+        begin(state, posted.user()).await
     };
     match attempt.await {
         Ok(receipt) => {
@@ -177,26 +168,18 @@ pub async fn erase_account(
             session.flush().await.ok();
             to_receipt(&receipt)
         }
-        Err(problem) => respond(&state, signed_in, PATH, "erase", &fields, Err(problem)).await,
+        Err(problem) => posted.respond(PATH, "erase", Err(problem)).await,
     }
 }
 
-async fn make_sure(
-    state: &AppState,
-    signed_in: &SignedIn,
-    form: &EraseAccountForm,
-) -> Result<(), Problem> {
+async fn make_sure(posted: &Submission, form: &EraseAccountForm) -> Result<(), Problem> {
     let email = Email::parse(&form.email)?;
-    if email.as_str() != signed_in.0.email {
+    if email.as_str() != posted.signed_in.0.email {
         let sentence = "This is not the e-mail address of your account; nothing was deleted.";
         return Err(Invalid::new("email", "wrong_email", sentence).into());
     }
-    let password = Password::to_compare(&form.password);
-    if !state
-        .accounts
-        .is_password_of(signed_in.0.id, password)
-        .await?
-    {
+    let (accounts, password) = (&posted.state.accounts, Password::to_compare(&form.password));
+    if !accounts.is_password_of(posted.user(), password).await? {
         let sentence = "This is not your password; nothing was deleted.";
         return Err(Invalid::new("password", "wrong_password", sentence).into());
     }

@@ -2,22 +2,18 @@
 //! document is not found. In a read-only browser nothing can be restored, but an admin cannot disable
 //! permanent deletion.
 
-use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 
 use super::data::to_receipt;
-use super::{Field, Outcome, Posted, respond, respond_or_not_found};
+use super::{Field, Outcome, Posted, Submission};
 use crate::db::actor;
 use crate::documents::{By, DocumentError, Documents};
 use crate::erasure::{self, ErasureError};
 use crate::input::Invalid;
 use crate::tools::ToolError;
-use crate::web::AppState;
-use crate::web::auth::SignedIn;
 use crate::web::error::Problem;
-use crate::web::pages::not_found_for;
 
 const FORM: &str = "document";
 const ERASE_FORM: &str = "document_erase";
@@ -29,19 +25,11 @@ pub enum DocumentForm {
     RestoreRevision { revision: Field<i32> },
 }
 
-pub async fn decide(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(document): Path<String>,
-    Posted(fields, form): Posted<DocumentForm>,
-) -> Response {
-    let Ok(document) = document.parse::<i64>() else {
-        return not_found_for(&state, signed_in).await;
-    };
+pub async fn decide(Posted(posted, form): Posted<DocumentForm>) -> Response {
     actor::require_open_browser();
-    let documents = Documents::new(state.db.clone(), state.embeddings.clone());
-    let (user, by) = (signed_in.0.id, By::person());
+    let (documents, user, by) = (documents(&posted), posted.user(), By::person());
     let attempt = async {
+        let document = posted.id()?;
         let restored = match form {
             Ok(DocumentForm::Restore) => documents.restore(user, by, document).await,
             Ok(DocumentForm::RestoreRevision { revision }) => {
@@ -57,12 +45,18 @@ pub async fn decide(
         restored.map_err(problem)?;
         Ok(Outcome::Redirect)
     };
-    let (path, outcome) = (path_of(document), attempt.await);
-    respond_or_not_found(&state, signed_in, &path, FORM, &fields, outcome).await
+    posted
+        .respond_if_found(&path_of(&posted), FORM, attempt.await)
+        .await
 }
 
-fn path_of(document: i64) -> String {
-    format!("/documents/{document}")
+fn path_of(posted: &Submission) -> String {
+    format!("/documents/{}", posted.id)
+}
+
+fn documents(posted: &Submission) -> Documents {
+    let state = &posted.state;
+    Documents::new(state.db.clone(), state.embeddings.clone())
 }
 
 fn problem(error: DocumentError) -> Problem {
@@ -90,38 +84,34 @@ pub struct EraseDocumentForm {
     confirm: Field,
 }
 
-pub async fn erase(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(document): Path<String>,
-    Posted(fields, form): Posted<EraseDocumentForm>,
-) -> Response {
-    let Ok(document) = document.parse::<i64>() else {
-        return not_found_for(&state, signed_in).await;
+pub async fn erase(Posted(posted, form): Posted<EraseDocumentForm>) -> Response {
+    let (state, user) = (&posted.state, posted.user());
+    let attempt = async {
+        let document = posted.id()?;
+        if !form?.confirm.is_checked() {
+            let there = documents(&posted).read_revision(user, document, None).await;
+            there.map_err(problem)?;
+            return Err(unconfirmed());
+        }
+        // Deletes all revisions in one statement, which may take long.
+        let (db, now) = (state.db.with_job_timeout(), state.clock.now());
+        let erased = erasure::document(&db, &state.activity, user, document, now).await;
+        erased.map_err(|error| match error {
+            ErasureError::Database(error) => error.into(),
+            _ => problem(DocumentError::NotFound),
+        })
     };
-    let (user, now) = (signed_in.0.id, state.clock.now());
-    if !form.is_ok_and(|form| form.confirm.is_checked()) {
-        let documents = Documents::new(state.db.clone(), state.embeddings.clone());
-        let problem = match documents.read_revision(user, document, None).await {
-            Ok(_) => unconfirmed(),
-            Err(DocumentError::NotFound) => return not_found_for(&state, signed_in).await,
-            Err(error) => problem(error),
-        };
-        let path = path_of(document);
-        return respond(&state, signed_in, &path, ERASE_FORM, &fields, Err(problem)).await;
-    }
-    // Deletes all revisions in one statement, which may take long.
-    let db = state.db.with_job_timeout();
-    match erasure::document(&db, &state.activity, user, document, now).await {
+    match attempt.await {
         Ok(receipt) => {
             state.search.reader().forget(user);
             to_receipt(&receipt)
         }
-        Err(ErasureError::Database(error)) => {
-            let (path, problem) = (path_of(document), Problem::from(error));
-            respond(&state, signed_in, &path, ERASE_FORM, &fields, Err(problem)).await
+        Err(problem) => {
+            let path = path_of(&posted);
+            posted
+                .respond_if_found(&path, ERASE_FORM, Err(problem))
+                .await
         }
-        Err(_) => not_found_for(&state, signed_in).await,
     }
 }
 

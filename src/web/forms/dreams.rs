@@ -1,17 +1,14 @@
 //! The forms of Dreams: accept or dismiss proposals, undo what was applied (an admin can make these
 //! read-only), and change the settings.
 
-use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::{Field, Outcome, Posted, done, respond};
+use super::{Attempt, Field, Outcome, Posted, Submission, done};
 use crate::consolidation::dreaming::decide::{self, Decided, UndoOutcome};
 use crate::consolidation::dreaming::{self, DreamSettings};
 use crate::db::actor;
 use crate::memories::ItemId;
-use crate::web::AppState;
-use crate::web::auth::SignedIn;
 use crate::web::error::Problem;
 
 const PATH: &str = "/dreams";
@@ -21,37 +18,22 @@ const SETTINGS_FORM: &str = "dream_settings";
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum DreamForm {
-    Save {
-        mode: Field,
-        episodes_min: Field,
-    },
-    Accept {
-        dream: Field<i64>,
-        n: Field<i16>,
-        kept: Option<Field<i64>>,
-    },
-    AcceptAll {
-        dream: Field<i64>,
-    },
-    Dismiss {
-        dream: Field<i64>,
-        n: Field<i16>,
-    },
-    DismissAll {
-        dream: Field<i64>,
-    },
-    /// Without a number, everything that the dream applied.
-    Undo {
-        dream: Field<i64>,
-        n: Option<Field<i16>>,
-    },
+    Save { mode: Field, episodes_min: Field },
+    Accept(ProposalForm),
+    AcceptAll { dream: Field<i64> },
+    Dismiss { dream: Field<i64>, n: Field<i16> },
+    DismissAll { dream: Field<i64> },
+    Undo { dream: Field<i64>, n: Field },
 }
 
-pub async fn change(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Posted(fields, form): Posted<DreamForm>,
-) -> Response {
+#[derive(Deserialize)]
+pub struct ProposalForm {
+    dream: Field<i64>,
+    n: Field<i16>,
+    kept: Field,
+}
+
+pub async fn change(Posted(posted, form): Posted<DreamForm>) -> Response {
     let name = match form {
         Ok(DreamForm::Save { .. }) => SETTINGS_FORM,
         _ => {
@@ -59,24 +41,20 @@ pub async fn change(
             FORM
         }
     };
-    let outcome = obey(&state, &signed_in, form).await;
-    respond(&state, signed_in, PATH, name, &fields, outcome).await
+    let outcome = obey(&posted, form).await;
+    posted.respond(PATH, name, outcome).await
 }
 
-async fn obey(
-    state: &AppState,
-    signed_in: &SignedIn,
-    form: Result<DreamForm, Problem>,
-) -> Result<Outcome, Problem> {
-    let (db, user, now) = (&state.db, signed_in.0.id, state.clock.now());
+async fn obey(posted: &Submission, form: Result<DreamForm, Problem>) -> Attempt {
+    let (db, user, now) = posted.context();
     let sentence = match form? {
         DreamForm::Save { mode, episodes_min } => {
             let settings = DreamSettings::parse(&mode, &episodes_min)?;
             dreaming::save(db, user, settings).await?;
             "Saved. It applies from the next dream on.".to_owned()
         }
-        DreamForm::Accept { dream, n, kept } => {
-            let kept = kept.map(|kept| ItemId(*kept));
+        DreamForm::Accept(ProposalForm { dream, n, kept }) => {
+            let kept = kept.parse().ok().map(ItemId);
             accepted(decide::accept(db, user, (*dream, Some(*n)), kept, now).await?)
         }
         DreamForm::AcceptAll { dream } => {
@@ -91,7 +69,8 @@ async fn obey(
             return Ok(Outcome::Redirect);
         }
         DreamForm::Undo { dream, n } => {
-            undone(&decide::undo(db, user, (*dream, n.map(|n| *n)), now).await?)
+            // Without a number, undoes everything that the dream applied.
+            undone(&decide::undo(db, user, (*dream, n.parse().ok()), now).await?)
         }
     };
     Ok(done(FORM, sentence))

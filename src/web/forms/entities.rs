@@ -1,21 +1,17 @@
 //! The forms of entities: the switches, possible duplicates, and a person's decisions about one entity.
 //! Another user's entity is not found; in a read-only browser nothing can be decided.
 
-use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::{Field, Outcome, Posted, done, respond, respond_or_not_found};
+use super::{Attempt, Field, Outcome, Posted, Submission, done};
 use crate::db::actor;
 use crate::entities::settings::{self, EntitySettings};
 use crate::entities::{EntityError, EntityId, decide, find_named};
 use crate::input::sentence;
 use crate::memories::mentions::EntityType;
-use crate::web::AppState;
-use crate::web::auth::SignedIn;
 use crate::web::error::Problem;
-use crate::web::pages::not_found_for;
 
 const LIST: &str = "/entities";
 const PAIRS_FORM: &str = "entity_pairs";
@@ -28,11 +24,7 @@ pub struct EntitySettingsForm {
     in_search: Field,
 }
 
-pub async fn settings(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Posted(fields, form): Posted<EntitySettingsForm>,
-) -> Response {
+pub async fn settings(Posted(posted, form): Posted<EntitySettingsForm>) -> Response {
     let attempt = async {
         let form = form?;
         let wanted = EntitySettings {
@@ -41,11 +33,10 @@ pub async fn settings(
             in_search: form.in_search.is_checked(),
             is_full: false,
         };
-        settings::save(&state.db, signed_in.0.id, wanted).await?;
+        settings::save(&posted.state.db, posted.user(), wanted).await?;
         Ok(done(SETTINGS_FORM, "Saved."))
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, LIST, SETTINGS_FORM, &fields, outcome).await
+    posted.respond(LIST, SETTINGS_FORM, attempt.await).await
 }
 
 #[derive(Deserialize)]
@@ -56,13 +47,9 @@ pub enum EntityPairForm {
 }
 
 /// Decides whether two possible duplicates are the same entity.
-pub async fn pairs(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Posted(fields, form): Posted<EntityPairForm>,
-) -> Response {
+pub async fn pairs(Posted(posted, form): Posted<EntityPairForm>) -> Response {
     actor::require_open_browser();
-    let (db, user, now) = (&state.db, signed_in.0.id, state.clock.now());
+    let (db, user, now) = posted.context();
     let attempt = async {
         let decided = match form? {
             EntityPairForm::Merge { one, other } => {
@@ -75,40 +62,23 @@ pub async fn pairs(
         decided.map_err(|error| problem(error, None))?;
         Ok(Outcome::Redirect)
     };
-    let outcome = attempt.await;
-    respond_or_not_found(&state, signed_in, LIST, PAIRS_FORM, &fields, outcome).await
+    posted
+        .respond_if_found(LIST, PAIRS_FORM, attempt.await)
+        .await
 }
 
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum EntityForm {
-    Rename {
-        name: Field,
-        #[serde(rename = "type")]
-        entity_type: Field,
-    },
-    Merge {
-        with: Field,
-    },
-    Split {
-        names: Field,
-    },
+    Rename { name: Field, r#type: Field },
+    Merge { with: Field },
+    Split { names: Field },
     Protect,
     Unprotect,
-    Undo {
-        decision: Field<i64>,
-    },
+    Undo { decision: Field<i64> },
 }
 
-pub async fn decide(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(entity): Path<String>,
-    Posted(fields, form): Posted<EntityForm>,
-) -> Response {
-    let Ok(entity) = entity.parse().map(EntityId) else {
-        return not_found_for(&state, signed_in).await;
-    };
+pub async fn decide(Posted(posted, form): Posted<EntityForm>) -> Response {
     actor::require_open_browser();
     let name = match form {
         Ok(EntityForm::Rename { .. }) => "entity_rename",
@@ -116,27 +86,21 @@ pub async fn decide(
         Ok(EntityForm::Split { .. }) => "entity_split",
         _ => "entity",
     };
-    let outcome = obey(&state, &signed_in, entity, form).await;
-    let path = format!("{LIST}/{entity}");
-    respond_or_not_found(&state, signed_in, &path, name, &fields, outcome).await
+    let (path, outcome) = (format!("{LIST}/{}", posted.id), obey(&posted, form).await);
+    posted.respond_if_found(&path, name, outcome).await
 }
 
-async fn obey(
-    state: &AppState,
-    signed_in: &SignedIn,
-    entity: EntityId,
-    form: Result<EntityForm, Problem>,
-) -> Result<Outcome, Problem> {
-    let (db, user, now) = (&state.db, signed_in.0.id, state.clock.now());
+async fn obey(posted: &Submission, form: Result<EntityForm, Problem>) -> Attempt {
+    let ((db, user, now), entity) = (posted.context(), EntityId(posted.id()?));
     let (decided, field) = match form {
-        Ok(EntityForm::Rename { name, entity_type }) => {
-            let entity_type = EntityType::parse(&entity_type).ok_or_else(unknown_type)?;
+        Ok(EntityForm::Rename { name, r#type }) => {
+            let entity_type = EntityType::parse(&r#type).ok_or_else(unknown_type)?;
             let renamed = decide::rename(db, user, entity, &name, entity_type, now);
             (renamed.await, None)
         }
         Ok(EntityForm::Merge { with }) => {
             // Checks that the entity exists before another is looked up by name.
-            let other = other_one(state, signed_in, entity, &with).await?;
+            let other = other_one(posted, entity, &with).await?;
             match decide::merge(db, user, (entity, other), now).await {
                 Err(EntityError::NotFound(id)) if id == other && id != entity => {
                     return Err(no_such_other(id));
@@ -151,11 +115,11 @@ async fn obey(
         Ok(EntityForm::Protect) => (decide::protect(db, user, entity, true, now).await, None),
         Ok(EntityForm::Unprotect) => (decide::protect(db, user, entity, false, now).await, None),
         Ok(EntityForm::Undo { decision }) => {
-            exists(state, signed_in, entity).await?;
+            exists(posted, entity).await?;
             (decide::undo(db, user, entity, *decision, now).await, None)
         }
         Err(unknown) => {
-            exists(state, signed_in, entity).await?;
+            exists(posted, entity).await?;
             return Err(unknown);
         }
     };
@@ -164,18 +128,12 @@ async fn obey(
 }
 
 /// Finds the other entity by its id or name.
-async fn other_one(
-    state: &AppState,
-    signed_in: &SignedIn,
-    entity: EntityId,
-    text: &str,
-) -> Result<EntityId, Problem> {
-    exists(state, signed_in, entity).await?;
-    let user = signed_in.0.id;
+async fn other_one(posted: &Submission, entity: EntityId, text: &str) -> Result<EntityId, Problem> {
+    exists(posted, entity).await?;
     if let Ok(id) = text.trim().parse() {
         return Ok(EntityId(id));
     }
-    let found = find_named(&state.search, user, text).await;
+    let found = find_named(&posted.state.search, posted.user(), text).await;
     found.map_err(|error| match error {
         EntityError::Invalid(mut invalid) => {
             invalid.field = "with".into();
@@ -185,8 +143,8 @@ async fn other_one(
     })
 }
 
-async fn exists(state: &AppState, signed_in: &SignedIn, entity: EntityId) -> Result<(), Problem> {
-    let found = crate::entities::exists(&state.db, signed_in.0.id, entity).await;
+async fn exists(posted: &Submission, entity: EntityId) -> Result<(), Problem> {
+    let found = crate::entities::exists(&posted.state.db, posted.user(), entity).await;
     match found? {
         true => Ok(()),
         false => Err(problem(EntityError::NotFound(entity), None)),

@@ -3,62 +3,47 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 
 use super::manage::memory_problem;
-use super::{Field, Outcome, Posted, done, respond};
+use super::{Attempt, Field, Outcome, Posted, Submission, done};
 use crate::db::actor;
 use crate::memories::fading::{self, FadingSettings};
 use crate::memories::manage::Restored;
 use crate::memories::{self, ItemId};
-use crate::web::AppState;
-use crate::web::auth::SignedIn;
 use crate::web::error::Problem;
 
 const PATH: &str = "/settings/fading";
 const FORM: &str = "fading";
 const SETTINGS_FORM: &str = "fading_settings";
 
+/// What is saved is the threshold, and the half-life of each type of memory.
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum FadingForm {
     On,
     Off,
-    /// The threshold, and the half-life of each type of memory.
     Save(BTreeMap<String, String>),
-    Keep {
-        item: Field<i64>,
-    },
-    Restore {
-        item: Field<i64>,
-    },
+    Keep { item: Field<i64> },
+    Restore { item: Field<i64> },
     RestoreAll,
 }
 
-pub async fn change(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Posted(fields, form): Posted<FadingForm>,
-) -> Response {
+pub async fn change(Posted(posted, form): Posted<FadingForm>) -> Response {
     let name = match form {
         Ok(FadingForm::Save(_)) => SETTINGS_FORM,
         _ => FORM,
     };
-    let outcome = obey(&state, &signed_in, form).await;
-    respond(&state, signed_in, PATH, name, &fields, outcome).await
+    let outcome = obey(&posted, form).await;
+    posted.respond(PATH, name, outcome).await
 }
 
-async fn obey(
-    state: &AppState,
-    signed_in: &SignedIn,
-    form: Result<FadingForm, Problem>,
-) -> Result<Outcome, Problem> {
-    let (db, user) = (&state.db, signed_in.0.id);
+async fn obey(posted: &Submission, form: Result<FadingForm, Problem>) -> Attempt {
+    let (db, user, _) = posted.context();
     let sentence = match form? {
-        FadingForm::On => return switch(state, signed_in, true).await,
-        FadingForm::Off => return switch(state, signed_in, false).await,
+        FadingForm::On => return switch(posted, true).await,
+        FadingForm::Off => return switch(posted, false).await,
         FadingForm::Save(fields) => {
             let is_on = fading::settings(db, user).await?.is_on;
             let text = |name: &str| fields.get(name).map_or("", String::as_str);
@@ -69,9 +54,7 @@ async fn obey(
         FadingForm::Keep { item } => {
             actor::require_open_browser();
             let item = ItemId(*item);
-            let call = state
-                .activity
-                .begin(&signed_in.viewer(), "memory_half_life");
+            let call = posted.begin("memory_half_life");
             let kept = fading::set_half_life(db, &call, item, Some(None)).await;
             call.ended_unknown();
             kept.map_err(memory_problem)?;
@@ -80,7 +63,7 @@ async fn obey(
         FadingForm::Restore { item } => {
             actor::require_open_browser();
             let item = ItemId(*item);
-            match restore(state, signed_in, item).await? {
+            match restore(posted, item).await? {
                 true => format!("Memory {item} is active again."),
                 false => format!(
                     "Memory {item} was not restored: another memory is active in its place. Its page asks which to keep."
@@ -91,7 +74,7 @@ async fn obey(
             actor::require_open_browser();
             let (mut restored, mut replaced) = (0, 0);
             for item in fading::list_faded(db, user).await? {
-                match restore(state, signed_in, item).await? {
+                match restore(posted, item).await? {
                     true => restored += 1,
                     false => replaced += 1,
                 }
@@ -102,16 +85,16 @@ async fn obey(
     Ok(done(FORM, sentence))
 }
 
-async fn switch(state: &AppState, signed_in: &SignedIn, is_on: bool) -> Result<Outcome, Problem> {
-    let (db, user) = (&state.db, signed_in.0.id);
+async fn switch(posted: &Submission, is_on: bool) -> Attempt {
+    let (db, user, _) = posted.context();
     let settings = fading::settings(db, user).await?;
     fading::save(db, user, &FadingSettings { is_on, ..settings }).await?;
     Ok(Outcome::Redirect)
 }
 
 /// False if another item is active in its place.
-async fn restore(state: &AppState, signed_in: &SignedIn, item: ItemId) -> Result<bool, Problem> {
-    let call = state.activity.begin(&signed_in.viewer(), "memory_restore");
+async fn restore(posted: &Submission, item: ItemId) -> Result<bool, Problem> {
+    let (state, call) = (&posted.state, posted.begin("memory_restore"));
     let restored = memories::restore(&state.db, &state.clock, &call, item, &[]).await;
     call.ended_unknown();
     Ok(restored.map_err(memory_problem)? == Restored::Done)

@@ -2,14 +2,14 @@
 //! one, and a password, which create the account and sign in. A password reset: a new password.
 
 use app::view::FormState;
-use axum::extract::{Path, State};
+use axum::extract::{Path, RawForm, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 use tower_sessions::Session;
 
 use super::sign_in::remember;
-use super::{Field, Posted, again};
+use super::{Field, Form, again, page};
 use crate::accounts::invitations::LinkToken;
 use crate::accounts::{AccountError, Password};
 use crate::web::AppState;
@@ -19,7 +19,7 @@ use crate::web::error::Problem;
 use crate::web::pages::after_form;
 
 #[derive(Deserialize)]
-pub struct InvitedForm {
+struct InvitedForm {
     email: Field,
     password: Field,
 }
@@ -29,11 +29,12 @@ pub async fn accept(
     ClientAddress(address): ClientAddress,
     session: Session,
     Path(token): Path<String>,
-    Posted(fields, form): Posted<InvitedForm>,
+    body: RawForm,
 ) -> Response {
+    let fields = Form::parse(&body);
     let token = LinkToken::parse(&token);
     let attempt = async {
-        let form = form?;
+        let form: InvitedForm = fields.read()?;
         let token = token.as_ref().ok_or(AccountError::InvitationOver)?;
         let tries_at = token.clone().reveal();
         state.throttles.admit_sign_in(&tries_at, address).await?;
@@ -57,7 +58,7 @@ pub async fn accept(
 }
 
 #[derive(Deserialize)]
-pub struct NewPasswordForm {
+struct NewPasswordForm {
     password: Field,
 }
 
@@ -65,11 +66,12 @@ pub async fn set_password(
     State(state): State<AppState>,
     ClientAddress(address): ClientAddress,
     Path(token): Path<String>,
-    Posted(fields, form): Posted<NewPasswordForm>,
+    body: RawForm,
 ) -> Response {
+    let fields = Form::parse(&body);
     let token = LinkToken::parse(&token);
     let attempt = async {
-        let form = form?;
+        let form: NewPasswordForm = fields.read()?;
         let token = token.as_ref().ok_or(AccountError::ResetLinkOver)?;
         let tries_at = token.clone().reveal();
         state.throttles.admit_sign_in(&tries_at, address).await?;
@@ -81,9 +83,8 @@ pub async fn set_password(
     let problem = match attempt.await {
         Ok(()) => {
             let page = FormState {
-                form: "login".to_owned(),
                 done: Some("Your new password is set. Sign in with it.".to_owned()),
-                ..FormState::default()
+                ..page("login")
             };
             return after_form(&state, visitor, "/login", page, StatusCode::OK).await;
         }

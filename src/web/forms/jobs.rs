@@ -1,59 +1,46 @@
 //! The forms of Admin › Jobs: run, pause and resume a job, set its schedule, and retry failures. Members get
 //! a 404.
 
-use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::{Field, Outcome, Posted, done, respond};
+use super::{Attempt, Field, Posted, Submission, done};
 use crate::embedding::Retried;
 use crate::jobs::{self, Job, control, schedule};
-use crate::web::AppState;
 use crate::web::auth::Admin;
 use crate::web::error::Problem;
 
 const PATH: &str = "/admin/jobs";
 const FORM: &str = "jobs";
 
+/// A retry without a job is of all jobs.
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum JobForm {
-    Run {
-        job: Field,
-    },
-    Pause {
-        job: Field,
-    },
-    Resume {
-        job: Field,
-    },
-    Schedule {
-        job: Field,
-        at: Field,
-        weekday: Field,
-    },
-    Unschedule {
-        job: Field,
-    },
-    /// Without a job, of all jobs.
-    Retry {
-        job: Field,
-    },
+    Run { job: Field },
+    Pause { job: Field },
+    Resume { job: Field },
+    Schedule(ScheduleForm),
+    Unschedule { job: Field },
+    Retry { job: Field },
     RetryVectors,
 }
 
-pub async fn change(
-    State(state): State<AppState>,
-    Admin(signed_in): Admin,
-    Posted(fields, form): Posted<JobForm>,
-) -> Response {
-    let outcome = obey(&state, form).await;
-    respond(&state, signed_in, PATH, FORM, &fields, outcome).await
+#[derive(Deserialize)]
+pub struct ScheduleForm {
+    job: Field,
+    at: Field,
+    weekday: Field,
 }
 
-async fn obey(state: &AppState, form: Result<JobForm, Problem>) -> Result<Outcome, Problem> {
-    let (db, now) = (&state.db, state.clock.now());
+pub async fn change(_: Admin, Posted(posted, form): Posted<JobForm>) -> Response {
+    let outcome = obey(&posted, form).await;
+    posted.respond(PATH, FORM, outcome).await
+}
+
+async fn obey(posted: &Submission, form: Result<JobForm, Problem>) -> Attempt {
+    let (db, _, now) = posted.context();
     let sentence = match form? {
         JobForm::Run { job } => {
             let job = find(&job)?;
@@ -80,7 +67,7 @@ async fn obey(state: &AppState, form: Result<JobForm, Problem>) -> Result<Outcom
             control::resume(db, job, now).await?;
             format!("{} is resumed.", job.title)
         }
-        JobForm::Schedule { job, at, weekday } => {
+        JobForm::Schedule(ScheduleForm { job, at, weekday }) => {
             let job = find(&job)?;
             let default = job.schedule.ok_or_else(|| without_schedule(job))?;
             let new = schedule::parse(default, &at, &weekday)?;
@@ -104,7 +91,7 @@ async fn obey(state: &AppState, form: Result<JobForm, Problem>) -> Result<Outcom
                 n => format!("{n} failed runs are retried now."),
             }
         }
-        JobForm::RetryVectors => told(state.embeddings.retry_all().await?),
+        JobForm::RetryVectors => told(posted.state.embeddings.retry_all().await?),
     };
     Ok(done(FORM, sentence))
 }

@@ -28,13 +28,13 @@ use std::ops::Deref;
 use std::str::FromStr;
 
 use app::view::{FormState, NewToken};
-use axum::extract::rejection::RawFormRejection;
-use axum::extract::{FromRequest, RawForm, Request};
+use axum::extract::{FromRequest, RawForm, RawPathParams, Request};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
+use time::OffsetDateTime;
 use url::form_urlencoded;
 
 use super::AppState;
@@ -42,20 +42,81 @@ use super::auth::{SignedIn, Visitor};
 use super::error::Problem;
 use super::pages::{after_form, not_found_for};
 use crate::accounts::model::parse_expires_days;
-use crate::accounts::{AccountError, Scopes, Token, TokenWish};
+use crate::accounts::{AccountError, Scopes, Token, TokenWish, UserId};
+use crate::activity::Call;
+use crate::db::Db;
 use crate::input::Invalid;
 
-/// The fields of a posted form, and the form that they make. Missing fields are empty, so the only error is an
-/// unknown action.
-pub struct Posted<T>(Form, Result<T, Problem>);
+/// The form of a signed-in person. Missing fields are empty, so the only error is an unknown action.
+pub struct Posted<T>(Submission, Result<T, Problem>);
 
-impl<S: Send + Sync, T: DeserializeOwned> FromRequest<S> for Posted<T> {
-    type Rejection = RawFormRejection;
+impl<T: DeserializeOwned> FromRequest<AppState> for Posted<T> {
+    type Rejection = Response;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, RawFormRejection> {
-        let fields = Form::parse(&RawForm::from_request(request, state).await?);
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
+        let parts = <(SignedIn, RawPathParams, RawForm)>::from_request(request, state);
+        let (signed_in, path, body) = parts.await?;
+        let fields = Form::parse(&body);
         let form = fields.read();
-        Ok(Self(fields, form))
+        let submission = Submission {
+            state: state.clone(),
+            signed_in,
+            id: path.iter().next().map_or("", |(_, id)| id).to_owned(),
+            fields,
+        };
+        Ok(Self(submission, form))
+    }
+}
+
+/// A form's fields, who posted them, and to which row.
+struct Submission {
+    state: AppState,
+    signed_in: SignedIn,
+    /// The first parameter of the route, or empty.
+    id: String,
+    fields: Form,
+}
+
+impl Submission {
+    fn user(&self) -> UserId {
+        self.signed_in.0.id
+    }
+
+    /// The database, the person, and the time.
+    fn context(&self) -> (&Db, UserId, OffsetDateTime) {
+        (&self.state.db, self.user(), self.state.clock.now())
+    }
+
+    /// Begins a call of `tool` by the person.
+    fn begin(&self, tool: &'static str) -> Call {
+        let viewer = self.signed_in.viewer();
+        self.state.activity.begin(&viewer, tool)
+    }
+
+    fn id(&self) -> Result<i64, Problem> {
+        parse_id(&self.id)
+    }
+
+    /// Tells the page beside which row to show an error.
+    fn show_id(&mut self, field: &str) {
+        self.fields.0.push((field.to_owned(), self.id.clone()));
+    }
+
+    async fn respond(&self, path: &str, name: &str, outcome: Attempt) -> Response {
+        let signed_in = self.signed_in.clone();
+        respond(&self.state, signed_in, path, name, &self.fields, outcome).await
+    }
+
+    /// On the page of a row, which may not exist.
+    async fn respond_if_found(&self, path: &str, name: &str, outcome: Attempt) -> Response {
+        match outcome {
+            Err(problem) if problem.status == StatusCode::NOT_FOUND => self.not_found().await,
+            outcome => self.respond(path, name, outcome).await,
+        }
+    }
+
+    async fn not_found(&self) -> Response {
+        not_found_for(&self.state, self.signed_in.clone()).await
     }
 }
 
@@ -73,10 +134,6 @@ impl Form {
             .iter()
             .find(|(n, _)| n == name)
             .map_or("", |(_, value)| value)
-    }
-
-    fn add(&mut self, name: &str, value: &str) {
-        self.0.push((name.to_owned(), value.to_owned()));
     }
 
     fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {
@@ -137,6 +194,12 @@ impl Field {
     }
 }
 
+/// The action is a word of the domain, which parses it.
+#[derive(Deserialize)]
+pub struct ActionForm {
+    action: Field,
+}
+
 /// The part of a form that describes a new token.
 #[derive(Deserialize)]
 pub struct TokenFields {
@@ -165,30 +228,34 @@ enum Outcome {
     Redirect,
 }
 
+type Attempt = Result<Outcome, Problem>;
+
 impl From<FormState> for Outcome {
     fn from(page: FormState) -> Self {
         Self::Page(Box::new(page))
     }
 }
 
-fn done(form: &str, sentence: impl Into<String>) -> Outcome {
-    let page = FormState {
+/// The page after the form of this name.
+fn page(form: &str) -> FormState {
+    FormState {
         form: form.to_owned(),
-        done: Some(sentence.into()),
         ..FormState::default()
-    };
-    page.into()
+    }
+}
+
+fn done(form: &str, sentence: impl Into<String>) -> Outcome {
+    let done = Some(sentence.into());
+    Outcome::from(FormState { done, ..page(form) })
 }
 
 /// The only response that ever contains the token, so it cannot be a redirect.
 fn new_token(form: &str, agent_name: String, token: Token) -> Outcome {
     let token = token.reveal();
-    let page = FormState {
-        form: form.to_owned(),
+    Outcome::from(FormState {
         new_token: Some(NewToken { agent_name, token }),
-        ..FormState::default()
-    };
-    page.into()
+        ..page(form)
+    })
 }
 
 /// The response to a form of a signed-in person; `path` is the form's page.
@@ -198,30 +265,13 @@ async fn respond(
     path: &str,
     name: &str,
     form: &Form,
-    outcome: Result<Outcome, Problem>,
+    outcome: Attempt,
 ) -> Response {
     let visitor = Visitor::SignedIn(signed_in);
     match outcome {
         Ok(Outcome::Redirect) => Redirect::to(path).into_response(),
         Ok(Outcome::Page(page)) => after_form(state, visitor, path, *page, StatusCode::OK).await,
         Err(problem) => again(path, name, state, visitor, form, problem).await,
-    }
-}
-
-/// Like [`respond`], for the page of something that may not exist.
-async fn respond_or_not_found(
-    state: &AppState,
-    signed_in: SignedIn,
-    path: &str,
-    name: &str,
-    form: &Form,
-    outcome: Result<Outcome, Problem>,
-) -> Response {
-    match outcome {
-        Err(problem) if problem.status == StatusCode::NOT_FOUND => {
-            not_found_for(state, signed_in).await
-        }
-        outcome => respond(state, signed_in, path, name, form, outcome).await,
     }
 }
 
@@ -236,11 +286,10 @@ async fn again(
 ) -> Response {
     let retry_after_s = problem.retry_after_s();
     let page = FormState {
-        form: name.to_owned(),
         field: problem.field,
         error: Some(problem.detail),
         values: form.values(),
-        ..FormState::default()
+        ..page(name)
     };
     let mut response = after_form(state, visitor, path, page, problem.status).await;
     if let Some(seconds) = retry_after_s {
@@ -261,4 +310,48 @@ fn unknown_action() -> Problem {
 
 fn parse_id(text: &str) -> Result<i64, Problem> {
     text.parse().map_err(|_| AccountError::NotFound.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Deserialize)]
+    #[serde(tag = "action", rename_all = "snake_case")]
+    enum TestForm {
+        KeepAll { names: Field, n: Field<i64> },
+    }
+
+    fn posted(body: &'static str) -> Form {
+        Form::parse(&RawForm(body.into()))
+    }
+
+    #[test]
+    fn fields_are_empty_rather_than_wrong_and_actions_are_known() {
+        for (body, numbers, number) in [
+            (
+                "action=keep_all&names=7&n=1&other=%00&names=x&names=8",
+                &[7, 8][..],
+                1,
+            ),
+            ("n=x&action=keep_all", &[], 0),
+        ] {
+            let Ok(TestForm::KeepAll { names, n }) = posted(body).read() else {
+                panic!("{body}");
+            };
+            assert_eq!((&*names.numbers(), *n), (numbers, number), "{body}");
+        }
+        for body in [
+            "",
+            "names=7",
+            "action=",
+            "action=KeepAll",
+            "action=keep_all&action=x",
+        ] {
+            let problem = posted(body).read::<TestForm>().err();
+            assert_eq!(problem.map(|p| p.code), Some("invalid_action"), "{body}");
+        }
+        let shown = posted("key=a&password=b&new_password=c&url=d&scope=e&scope=f").values();
+        assert_eq!(format!("{shown:?}"), r#"{"scope": "e f", "url": "d"}"#);
+    }
 }

@@ -12,10 +12,6 @@ use crate::web::AppState;
 use crate::web::auth::Admin;
 
 const PATH: &str = "/admin";
-const FORM: &str = "operator";
-const TOKEN_FORM: &str = "service_token";
-const LIMIT_FORM: &str = "users_max";
-const REVOKE_FORM: &str = "service_revoke";
 
 #[derive(Deserialize)]
 pub struct NewOperatorForm {
@@ -25,39 +21,28 @@ pub struct NewOperatorForm {
     token: TokenFields,
 }
 
-pub async fn create(
-    State(state): State<AppState>,
-    Admin(signed_in): Admin,
-    Posted(fields, form): Posted<NewOperatorForm>,
-) -> Response {
+pub async fn create(_: Admin, Posted(posted, form): Posted<NewOperatorForm>) -> Response {
     let attempt = async {
         let form = form?;
         let name = AgentName::parse(&form.name)?;
         let users_max = UsersMax::parse(&form.users_max)?;
         let wish = form.token.wish()?;
-        let token = state.accounts.create_operator(&name, users_max, &wish);
-        Ok(new_token(FORM, name.as_str().to_owned(), token.await?))
+        let accounts = &posted.state.accounts;
+        let token = accounts.create_operator(&name, users_max, &wish).await?;
+        Ok(new_token("operator", name.as_str().to_owned(), token))
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, PATH, FORM, &fields, outcome).await
+    posted.respond(PATH, "operator", attempt.await).await
 }
 
-pub async fn create_token(
-    State(state): State<AppState>,
-    Admin(signed_in): Admin,
-    Path(operator): Path<String>,
-    Posted(mut fields, form): Posted<TokenFields>,
-) -> Response {
-    // The page shows the error beside its operator.
-    fields.add("operator", &operator);
+pub async fn create_token(_: Admin, Posted(mut posted, form): Posted<TokenFields>) -> Response {
+    posted.show_id("operator");
     let attempt = async {
-        let operator = OperatorId(parse_id(&operator)?);
-        let wish = form?.wish()?;
-        let (name, token) = state.accounts.create_service_token(operator, &wish).await?;
-        Ok(new_token(TOKEN_FORM, name, token))
+        let (operator, wish) = (OperatorId(posted.id()?), form?.wish()?);
+        let accounts = &posted.state.accounts;
+        let (name, token) = accounts.create_service_token(operator, &wish).await?;
+        Ok(new_token("service_token", name, token))
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, PATH, TOKEN_FORM, &fields, outcome).await
+    posted.respond(PATH, "service_token", attempt.await).await
 }
 
 #[derive(Deserialize)]
@@ -67,24 +52,18 @@ pub struct OperatorForm {
 }
 
 /// Changes the limit, and sets or removes the pool.
-pub async fn change(
-    State(state): State<AppState>,
-    Admin(signed_in): Admin,
-    Path(operator): Path<String>,
-    Posted(mut fields, form): Posted<OperatorForm>,
-) -> Response {
-    fields.add("operator", &operator);
+pub async fn change(_: Admin, Posted(mut posted, form): Posted<OperatorForm>) -> Response {
+    posted.show_id("operator");
     let attempt = async {
-        let (form, operator) = (form?, OperatorId(parse_id(&operator)?));
+        let (form, operator) = (form?, OperatorId(posted.id()?));
         let users_max = UsersMax::parse(&form.users_max)?;
         let pool = parse_pool(&form.pool)?;
-        let accounts = &state.accounts;
+        let accounts = &posted.state.accounts;
         let changed = accounts.change_operator(operator, users_max, pool.as_ref());
         changed.await?;
         Ok(Outcome::Redirect)
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, PATH, LIMIT_FORM, &fields, outcome).await
+    posted.respond(PATH, "users_max", attempt.await).await
 }
 
 pub async fn revoke_token(
@@ -99,7 +78,7 @@ pub async fn revoke_token(
         Ok(Outcome::Redirect)
     };
     let (outcome, fields) = (attempt.await, Form::default());
-    respond(&state, signed_in, PATH, REVOKE_FORM, &fields, outcome).await
+    respond(&state, signed_in, PATH, "service_revoke", &fields, outcome).await
 }
 
 /// Blank: none.

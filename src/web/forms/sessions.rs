@@ -1,19 +1,15 @@
 //! The forms of Sessions: whether messages are searchable and how long they are kept, read failed stretches of a
 //! session again, and erase it. Only its owner can; for others it is not found.
 
-use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
 use super::data::to_receipt;
-use super::{Field, Outcome, Posted, done, respond};
+use super::{Field, Outcome, Posted, done};
 use crate::erasure::{self, ErasureError, Memories};
 use crate::sessions::lifetimes::{self, Lifetimes};
 use crate::sessions::{self, SessionId, ledger, turns};
-use crate::web::AppState;
-use crate::web::auth::SignedIn;
 use crate::web::error::Problem;
-use crate::web::pages::not_found_for;
 
 const PATH: &str = "/sessions";
 const TURNS_FORM: &str = "turns";
@@ -30,12 +26,8 @@ pub enum SessionsForm {
     },
 }
 
-pub async fn change(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Posted(fields, form): Posted<SessionsForm>,
-) -> Response {
-    let (db, user, now) = (&state.db, signed_in.0.id, state.clock.now());
+pub async fn change(Posted(posted, form): Posted<SessionsForm>) -> Response {
+    let (db, user, now) = posted.context();
     let name = match form {
         Ok(SessionsForm::Lifetimes { .. }) => LIFETIMES_FORM,
         _ => TURNS_FORM,
@@ -55,8 +47,7 @@ pub async fn change(
         }
         Ok(Outcome::Redirect)
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, PATH, name, &fields, outcome).await
+    posted.respond(PATH, name, attempt.await).await
 }
 
 #[derive(Deserialize)]
@@ -65,24 +56,19 @@ pub struct ReadAgainForm {
 }
 
 /// Makes a failed or skipped stretch due now. Does nothing if it is being read already.
-pub async fn read_again(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(session): Path<String>,
-    Posted(_, form): Posted<ReadAgainForm>,
-) -> Response {
-    let Ok(session) = session.parse().map(SessionId) else {
-        return not_found_for(&state, signed_in).await;
+pub async fn read_again(Posted(posted, form): Posted<ReadAgainForm>) -> Response {
+    let Ok(session) = posted.id().map(SessionId) else {
+        return posted.not_found().await;
     };
-    let (user, now) = (signed_in.0.id, state.clock.now());
+    let (db, user, now) = posted.context();
     let attempt = async {
-        let is_there = sessions::exists(&state.db, user, session).await?;
-        ledger::read_again(&state.db, user, session, *form?.first, now).await?;
+        let is_there = sessions::exists(db, user, session).await?;
+        ledger::read_again(db, user, session, *form?.first, now).await?;
         Ok::<bool, Problem>(is_there)
     };
     match attempt.await {
         Ok(true) => Redirect::to(&format!("{PATH}/{session}")).into_response(),
-        Ok(false) => not_found_for(&state, signed_in).await,
+        Ok(false) => posted.not_found().await,
         Err(problem) => problem.into_response(),
     }
 }
@@ -92,29 +78,24 @@ pub struct EraseSessionForm {
     memories: Field,
 }
 
-pub async fn erase(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(session): Path<String>,
-    Posted(_, form): Posted<EraseSessionForm>,
-) -> Response {
-    let Ok(session) = session.parse().map(SessionId) else {
-        return not_found_for(&state, signed_in).await;
+pub async fn erase(Posted(posted, form): Posted<EraseSessionForm>) -> Response {
+    let Ok(session) = posted.id().map(SessionId) else {
+        return posted.not_found().await;
     };
-    let (user, now) = (signed_in.0.id, state.clock.now());
+    let (db, user, now) = posted.context();
     let memories = match form.is_ok_and(|form| form.memories.is_checked()) {
         true => Memories::GoToo,
         false => Memories::Stay,
     };
     // Erases all messages in one statement, which may take long.
-    let db = state.db.with_job_timeout();
-    let erased = erasure::session(&db, &state.activity, user, session, memories, now);
+    let db = db.with_job_timeout();
+    let erased = erasure::session(&db, &posted.state.activity, user, session, memories, now);
     match erased.await {
         Ok(receipt) => {
-            state.search.reader().forget(user);
+            posted.state.search.reader().forget(user);
             to_receipt(&receipt)
         }
         Err(ErasureError::Database(error)) => Problem::from(error).into_response(),
-        Err(_) => not_found_for(&state, signed_in).await,
+        Err(_) => posted.not_found().await,
     }
 }

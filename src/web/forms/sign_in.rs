@@ -1,12 +1,12 @@
 //! The forms of a visitor: sign in, sign up, sign out.
 
-use axum::extract::State;
+use axum::extract::{RawForm, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 use tower_sessions::Session;
 
-use super::{Field, Posted, again};
+use super::{Field, Form, again};
 use crate::accounts::{AccountError, Email, Password, UserId};
 use crate::db::actor;
 use crate::web::auth::{SESSION_USER, Visitor};
@@ -19,7 +19,7 @@ const FORM: &str = "login";
 const SIGN_UP_FORM: &str = "signup";
 
 #[derive(Deserialize)]
-pub struct SignInForm {
+struct SignInForm {
     email: Field,
     password: Field,
     next: Field,
@@ -29,10 +29,11 @@ pub async fn sign_in(
     State(state): State<AppState>,
     ClientAddress(address): ClientAddress,
     session: Session,
-    Posted(fields, form): Posted<SignInForm>,
+    body: RawForm,
 ) -> Response {
+    let fields = Form::parse(&body);
     let attempt = async {
-        let form = form?;
+        let form: SignInForm = fields.read()?;
         let email = Email::parse(&form.email)?;
         state
             .throttles
@@ -57,10 +58,11 @@ pub async fn sign_up(
     State(state): State<AppState>,
     ClientAddress(address): ClientAddress,
     session: Session,
-    Posted(fields, form): Posted<SignInForm>,
+    body: RawForm,
 ) -> Response {
+    let fields = Form::parse(&body);
     let attempt = async {
-        let form = form?;
+        let form: SignInForm = fields.read()?;
         let email = Email::parse(&form.email)?;
         state
             .throttles

@@ -1,16 +1,11 @@
 //! The form of the page Summary: requests a new summary.
 
-use axum::extract::State;
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::{Outcome, Posted, respond};
+use super::{Outcome, Posted};
 use crate::consolidation::Consolidation;
 use crate::tools::ToolError;
-use crate::web::AppState;
-use crate::web::auth::SignedIn;
-
-const PATH: &str = "/summary";
 
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
@@ -18,18 +13,13 @@ pub enum SummaryForm {
     Write,
 }
 
-pub async fn write_now(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Posted(fields, form): Posted<SummaryForm>,
-) -> Response {
+pub async fn write_now(Posted(posted, form): Posted<SummaryForm>) -> Response {
     let attempt = async {
         let SummaryForm::Write = form?;
-        let consolidation = Consolidation::new(state.search.clone());
-        let asked = consolidation.ask_for_summary(signed_in.0.id).await;
+        let consolidation = Consolidation::new(posted.state.search.clone());
+        let asked = consolidation.ask_for_summary(posted.user()).await;
         asked.map_err(ToolError::from)?;
         Ok(Outcome::Redirect)
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, PATH, "summary", &fields, outcome).await
+    posted.respond("/summary", "summary", attempt.await).await
 }

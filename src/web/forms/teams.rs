@@ -1,16 +1,13 @@
 //! The forms of teams: add, invite or remove a member, accept an invitation, leave a team.
 
 use app::view::FormState;
-use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
-use super::{Field, Outcome, Posted, again, parse_id, respond};
+use super::{Field, Outcome, Posted, page, parse_id};
 use crate::accounts::invitations::LinkToken;
 use crate::accounts::teams::MembershipId;
 use crate::accounts::{AccountError, AgentId};
-use crate::web::AppState;
-use crate::web::auth::{SignedIn, Visitor};
 use crate::web::error::Problem;
 
 const FORM: &str = "team";
@@ -25,16 +22,11 @@ pub enum TeamForm {
 }
 
 /// For one agent of the person, as the leader or as a member.
-pub async fn change(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(agent): Path<String>,
-    Posted(mut fields, form): Posted<TeamForm>,
-) -> Response {
-    fields.add("agent", &agent);
+pub async fn change(Posted(mut posted, form): Posted<TeamForm>) -> Response {
+    posted.show_id("agent");
     let attempt = async {
-        let (user, leader) = (signed_in.0.id, AgentId(parse_id(&agent)?));
-        let accounts = &state.accounts;
+        let (user, leader) = (posted.user(), AgentId(posted.id()?));
+        let accounts = &posted.state.accounts;
         let mut new_link = None;
         let done = match form? {
             TeamForm::Add { member } => {
@@ -44,7 +36,7 @@ pub async fn change(
             }
             TeamForm::Invite => {
                 let token = accounts.invite_to_team(user, leader).await?;
-                let (origin, token) = (state.public_url.origin(), token.reveal());
+                let (origin, token) = (posted.state.public_url.origin(), token.reveal());
                 // The only response that ever contains the link.
                 new_link = Some(format!("{origin}/team/{token}"));
                 None
@@ -59,17 +51,14 @@ pub async fn change(
                 Some("Ended: nothing more is read through this.")
             }
         };
-        let page = FormState {
-            form: FORM.to_owned(),
+        Ok(Outcome::from(FormState {
             done: done.map(str::to_owned),
             new_link,
-            values: [("agent".to_owned(), agent)].into(),
-            ..FormState::default()
-        };
-        Ok(Outcome::from(page))
+            values: [("agent".to_owned(), posted.id.clone())].into(),
+            ..page(FORM)
+        }))
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, "/agents", FORM, &fields, outcome).await
+    posted.respond("/agents", FORM, attempt.await).await
 }
 
 #[derive(Deserialize)]
@@ -78,18 +67,13 @@ pub struct JoinForm {
 }
 
 /// An invited person has chosen the agent that joins.
-pub async fn join(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(token): Path<String>,
-    Posted(fields, form): Posted<JoinForm>,
-) -> Response {
-    let token = LinkToken::parse(&token);
+pub async fn join(Posted(posted, form): Posted<JoinForm>) -> Response {
+    let token = LinkToken::parse(&posted.id);
     let attempt = async {
         let token = token.as_ref().ok_or(AccountError::InvitationOver)?;
         let member = AgentId(parse_id(&form?.member)?);
-        let accounts = &state.accounts;
-        accounts.join_team(signed_in.0.id, token, member).await?;
+        let accounts = &posted.state.accounts;
+        accounts.join_team(posted.user(), token, member).await?;
         Ok::<_, Problem>(member)
     };
     let problem = match attempt.await {
@@ -100,6 +84,5 @@ pub async fn join(
         Some(token) => format!("/team/{}", token.reveal()),
         None => "/team/unknown".to_owned(),
     };
-    let visitor = Visitor::SignedIn(signed_in);
-    again(&path, "join", &state, visitor, &fields, problem).await
+    posted.respond(&path, "join", Err(problem)).await
 }

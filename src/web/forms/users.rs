@@ -6,7 +6,8 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use serde::Deserialize;
 
-use super::{Field, Form, Outcome, Posted, done, parse_id, respond};
+use super::unknown_action;
+use super::{ActionForm, Field, Form, Outcome, Posted, done, page, parse_id, respond};
 use crate::accounts::invitations::InvitationId;
 use crate::accounts::people::{Act, By};
 use crate::accounts::{Email, Role, UserId};
@@ -15,10 +16,7 @@ use crate::web::AppState;
 use crate::web::auth::Admin;
 
 const PATH: &str = "/admin/users";
-
-const INVITATION_FORM: &str = "invitation";
-const RESET_FORM: &str = "reset_link";
-const PEOPLE_FORM: &str = "people";
+const FORM: &str = "people";
 
 #[derive(Deserialize)]
 pub struct InviteForm {
@@ -27,11 +25,8 @@ pub struct InviteForm {
 }
 
 /// The only response that ever contains the link, so it cannot be a redirect.
-pub async fn invite(
-    State(state): State<AppState>,
-    Admin(signed_in): Admin,
-    Posted(fields, form): Posted<InviteForm>,
-) -> Response {
+pub async fn invite(_: Admin, Posted(posted, form): Posted<InviteForm>) -> Response {
+    let state = &posted.state;
     let attempt = async {
         let form = form?;
         let email = match form.email.trim() {
@@ -39,18 +34,15 @@ pub async fn invite(
             text => Some(Email::parse(text)?),
         };
         let role = parse_role(&form.role)?;
-        let admin = signed_in.0.id;
+        let admin = posted.user();
         let token = state.accounts.invite(admin, email.as_ref(), role).await?;
         let (origin, token) = (state.public_url.origin(), token.reveal());
-        let page = FormState {
-            form: INVITATION_FORM.to_owned(),
+        Ok(Outcome::from(FormState {
             new_link: Some(format!("{origin}/invitation/{token}")),
-            ..FormState::default()
-        };
-        Ok(Outcome::from(page))
+            ..page("invitation")
+        }))
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, PATH, INVITATION_FORM, &fields, outcome).await
+    posted.respond(PATH, "invitation", attempt.await).await
 }
 
 /// Like an invitation: the only response that ever contains the link.
@@ -64,16 +56,14 @@ pub async fn make_reset_link(
         let admin = signed_in.0.id;
         let (name, token) = state.accounts.make_reset_link(admin, user).await?;
         let (origin, token) = (state.public_url.origin(), token.reveal());
-        let page = FormState {
-            form: RESET_FORM.to_owned(),
+        Ok(Outcome::from(FormState {
             new_link: Some(format!("{origin}/reset/{token}")),
             values: [("email".to_owned(), name)].into(),
-            ..FormState::default()
-        };
-        Ok(Outcome::from(page))
+            ..page("reset_link")
+        }))
     };
     let (outcome, fields) = (attempt.await, Form::default());
-    respond(&state, signed_in, PATH, PEOPLE_FORM, &fields, outcome).await
+    respond(&state, signed_in, PATH, FORM, &fields, outcome).await
 }
 
 fn parse_role(text: &str) -> Result<Role, Invalid> {
@@ -100,43 +90,29 @@ pub async fn revoke_invitation(
         Ok(Outcome::Redirect)
     };
     let (outcome, fields) = (attempt.await, Form::default());
-    respond(&state, signed_in, PATH, PEOPLE_FORM, &fields, outcome).await
+    respond(&state, signed_in, PATH, FORM, &fields, outcome).await
 }
 
-#[derive(Deserialize)]
-#[serde(tag = "action", rename_all = "snake_case")]
-pub enum PersonForm {
-    Disable,
-    Enable,
-    Promote,
-    Demote,
-}
-
-pub async fn change(
-    State(state): State<AppState>,
-    Admin(signed_in): Admin,
-    Path(user): Path<String>,
-    Posted(fields, form): Posted<PersonForm>,
-) -> Response {
+pub async fn change(_: Admin, Posted(posted, form): Posted<ActionForm>) -> Response {
+    let state = &posted.state;
     let attempt = async {
-        let user = UserId(parse_id(&user)?);
-        let (act, became) = match form? {
-            PersonForm::Disable => (
-                Act::Disable,
-                "was disabled: every browser is signed out, and their tokens no longer work.",
-            ),
-            PersonForm::Enable => (
-                Act::Enable,
-                "was enabled: they can sign in, and their agents' tokens work again.",
-            ),
-            PersonForm::Promote => (Act::Promote, "is now an admin."),
-            PersonForm::Demote => (Act::Demote, "is no longer an admin."),
-        };
-        let by = By::Admin(signed_in.0.id);
+        let user = UserId(posted.id()?);
+        let act = Act::parse(&form?.action).ok_or_else(unknown_action)?;
+        let by = By::Admin(posted.user());
         let name = state.accounts.change_person(by, user, act).await?;
         state.search.reader().forget(user);
-        Ok(done(PEOPLE_FORM, format!("{name} {became}")))
+        Ok(done(FORM, format!("{name} {}", became(act))))
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, PATH, PEOPLE_FORM, &fields, outcome).await
+    posted.respond(PATH, FORM, attempt.await).await
+}
+
+fn became(act: Act) -> &'static str {
+    match act {
+        Act::Disable => {
+            "was disabled: every browser is signed out, and their tokens no longer work."
+        }
+        Act::Enable => "was enabled: they can sign in, and their agents' tokens work again.",
+        Act::Promote => "is now an admin.",
+        _ => "is no longer an admin.",
+    }
 }
