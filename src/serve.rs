@@ -18,7 +18,7 @@ use crate::jobs::{self, JobContext};
 use crate::metrics;
 use crate::search::Search;
 pub use crate::web::Workers;
-use crate::web::{self, About, AppState, ConnectionLimits, Gate, Readiness};
+use crate::web::{self, AppState, ConnectionLimits, Gate, ProcessInfo, Readiness};
 use crate::wiring::{self, Database};
 
 /// From the signal to the end of the last request; slower requests are cut off.
@@ -107,7 +107,7 @@ async fn serve_until(
     let listener = TcpListener::bind(config.listen)
         .await
         .with_context(|| format!("cannot listen on {} (KEEPSAKE_LISTEN)", config.listen))?;
-    let readiness = Readiness::new(About {
+    let readiness = Readiness::new(ProcessInfo {
         workers: Some(workers),
         data_dir: Some(config.data_dir.clone()),
     });

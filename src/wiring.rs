@@ -20,7 +20,7 @@ use crate::providers::{Embedder, EndpointUrl, SystemNames, builtin};
 use crate::seal::Sealer;
 use crate::search::{Reader, Search};
 use crate::tools::{Registry, ToolContext};
-use crate::web::{AppState, Parts, Readiness, Site};
+use crate::web::{AppParts, AppState, Readiness, SiteFiles};
 
 /// How long a start waits for a database that is itself starting.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(60);
@@ -162,7 +162,7 @@ pub fn app_state(config: &Config, search: &Search, readiness: Readiness) -> AppS
     let clock = wall_clock();
     let activity = activity(db);
     let accounts = accounts(config, db);
-    AppState::new(Parts {
+    AppState::new(AppParts {
         accounts: accounts.clone(),
         db: db.clone(),
         clock: clock.clone(),
@@ -184,7 +184,7 @@ pub fn app_state(config: &Config, search: &Search, readiness: Readiness) -> AppS
         public_url: config.public_url.clone(),
         trusted_proxies: config.trusted_proxies.clone(),
         metrics_token: config.metrics_token.clone(),
-        site: Site::at(find_site(config)),
+        site: SiteFiles::at(find_site(config)),
         data_dir: config.data_dir.clone(),
     })
 }

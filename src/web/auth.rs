@@ -9,7 +9,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 use tower_sessions::Session;
 
-use super::calls::{Call, CallSlot, Caller};
+use super::calls::{AdmittedCall, CallOwner, CallSlot};
 use super::error::{DATABASE_SENTENCE, Problem};
 use super::pages::{after_form, not_found_for};
 use super::{AppState, session};
@@ -24,7 +24,10 @@ impl FromRequestParts<AppState> for AgentAccess {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let access = authenticate(&parts.headers, state).await?;
-        let call = state.calls.begin(Caller::Agent(access.token_owner)).await?;
+        let call = state
+            .calls
+            .begin(CallOwner::Agent(access.token_owner))
+            .await?;
         let has_waited = call.has_waited;
         if let Some(slot) = parts.extensions.get::<CallSlot>() {
             slot.put(call);
@@ -161,12 +164,15 @@ pub async fn scope_agent(State(state): State<AppState>, request: Request, next: 
 }
 
 /// The visitor, and the call's place in the queue if they are signed in.
-async fn admit(state: &AppState, session: &Session) -> Result<(Visitor, Option<Call>), Problem> {
+async fn admit(
+    state: &AppState,
+    session: &Session,
+) -> Result<(Visitor, Option<AdmittedCall>), Problem> {
     let visitor = find_visitor(state, session).await?;
     let Visitor::SignedIn(signed_in) = &visitor else {
         return Ok((visitor, None));
     };
-    let call = state.calls.begin(Caller::Person(signed_in.0.id)).await?;
+    let call = state.calls.begin(CallOwner::Person(signed_in.0.id)).await?;
     let visitor = match call.has_waited {
         true => find_visitor(state, session).await?,
         false => visitor,

@@ -33,16 +33,16 @@ const RETRY_AFTER_S: u64 = 1;
 /// Whose calls are counted together. A person's browser is counted separately from their agents, so that a
 /// runaway agent can still be stopped there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Caller {
+pub enum CallOwner {
     Agent(TokenOwner),
     Person(UserId),
 }
 
 #[derive(Clone, Default)]
-pub struct Calls(Arc<Mutex<HashMap<Caller, Queue>>>);
+pub struct Calls(Arc<Mutex<HashMap<CallOwner, CallQueue>>>);
 
 /// The calls of one caller.
-struct Queue {
+struct CallQueue {
     running: Arc<Semaphore>,
     /// Running and waiting calls.
     count: usize,
@@ -50,7 +50,7 @@ struct Queue {
 
 impl Calls {
     /// Waits until the call may run. Its place is held until the returned value is dropped.
-    pub async fn begin(&self, caller: Caller) -> Result<Call, Problem> {
+    pub async fn begin(&self, caller: CallOwner) -> Result<AdmittedCall, Problem> {
         let (place, running) = self.take_place(caller).ok_or_else(|| {
             metrics::call_refused();
             too_many_calls()
@@ -65,16 +65,16 @@ impl Calls {
                 .await
                 .map_err(|_| too_many_calls())?,
         };
-        Ok(Call {
+        Ok(AdmittedCall {
             held: Mutex::new(Some((Some(permit), place))),
             has_waited,
             is_finished: AtomicBool::new(false),
         })
     }
 
-    fn take_place(&self, caller: Caller) -> Option<(Place, Arc<Semaphore>)> {
+    fn take_place(&self, caller: CallOwner) -> Option<(CountedCall, Arc<Semaphore>)> {
         let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let queue = queues.entry(caller).or_insert_with(|| Queue {
+        let queue = queues.entry(caller).or_insert_with(|| CallQueue {
             running: Arc::new(Semaphore::new(RUNNING_MAX)),
             count: 0,
         });
@@ -82,7 +82,7 @@ impl Calls {
             return None;
         }
         queue.count += 1;
-        let place = Place {
+        let place = CountedCall {
             calls: self.clone(),
             caller,
         };
@@ -104,12 +104,12 @@ pub(super) fn too_many_calls() -> Problem {
 }
 
 /// A place among the calls of one caller.
-struct Place {
+struct CountedCall {
     calls: Calls,
-    caller: Caller,
+    caller: CallOwner,
 }
 
-impl Drop for Place {
+impl Drop for CountedCall {
     fn drop(&mut self) {
         let mut queues = self.calls.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(queue) = queues.get_mut(&self.caller) {
@@ -122,14 +122,14 @@ impl Drop for Place {
 }
 
 /// A running call.
-pub struct Call {
-    held: Mutex<Option<(Option<OwnedSemaphorePermit>, Place)>>,
+pub struct AdmittedCall {
+    held: Mutex<Option<(Option<OwnedSemaphorePermit>, CountedCall)>>,
     /// If true, check the caller's permissions again: they may have changed.
     pub has_waited: bool,
     is_finished: AtomicBool,
 }
 
-impl Call {
+impl AdmittedCall {
     /// Lets another call of the caller run while this one only waits. It still counts.
     pub fn wait(&self) {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
@@ -153,7 +153,7 @@ impl Call {
     }
 }
 
-impl Drop for Call {
+impl Drop for AdmittedCall {
     fn drop(&mut self) {
         let held = self
             .held
@@ -172,17 +172,17 @@ impl Drop for Call {
     }
 }
 
-/// Receives the [`Call`] from the authentication. It is an extension of the request, so that a call lasts as
+/// Receives the [`AdmittedCall`] from the authentication. It is an extension of the request, so that a call lasts as
 /// long as its last user.
 #[derive(Clone, Default)]
-pub struct CallSlot(Arc<OnceLock<Call>>);
+pub struct CallSlot(Arc<OnceLock<AdmittedCall>>);
 
 impl CallSlot {
-    pub fn put(&self, call: Call) {
+    pub fn put(&self, call: AdmittedCall) {
         self.0.set(call).ok();
     }
 
-    /// See [`Call::wait`].
+    /// See [`AdmittedCall::wait`].
     pub fn wait(&self) {
         if let Some(call) = self.0.get() {
             call.wait();
@@ -207,7 +207,7 @@ mod tests {
 
     use super::*;
 
-    const ANNA: Caller = Caller::Agent(TokenOwner::User(UserId(1)));
+    const ANNA: CallOwner = CallOwner::Agent(TokenOwner::User(UserId(1)));
 
     #[tokio::test]
     async fn calls_past_the_limit_wait_in_order_and_those_past_that_are_refused() {
@@ -227,10 +227,10 @@ mod tests {
             (refused.status.as_u16(), refused.retry_after_s()),
             (429, Some(1))
         );
-        assert!(calls.begin(Caller::Person(UserId(1))).await.is_ok());
+        assert!(calls.begin(CallOwner::Person(UserId(1))).await.is_ok());
         assert!(
             calls
-                .begin(Caller::Agent(TokenOwner::User(UserId(2))))
+                .begin(CallOwner::Agent(TokenOwner::User(UserId(2))))
                 .await
                 .is_ok()
         );

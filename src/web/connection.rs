@@ -39,17 +39,17 @@ impl Default for ConnectionLimits {
 }
 
 /// Held until a client has sent its first byte, or has disconnected.
-pub(super) struct Silence;
+pub(super) struct AwaitsFirstByte;
 
 /// Whether a request is being answered.
 #[derive(Default)]
-pub(super) struct Answering {
+pub(super) struct AnswerState {
     is_so: AtomicBool,
     /// Wakes the connection when the answer has ended, since its deadline changes then.
     reader: AtomicWaker,
 }
 
-impl Answering {
+impl AnswerState {
     pub fn begin(&self) {
         self.is_so.store(true, Ordering::Relaxed);
     }
@@ -70,10 +70,10 @@ enum Phase {
 
 pub struct Connection {
     stream: TcpStream,
-    silence: Option<Arc<Silence>>,
+    silence: Option<Arc<AwaitsFirstByte>>,
     _place: Option<OwnedSemaphorePermit>,
     limits: ConnectionLimits,
-    answering: Arc<Answering>,
+    answering: Arc<AnswerState>,
     phase: Phase,
     /// The deadline of [`Phase::Idle`] and [`Phase::Head`].
     deadline: Pin<Box<Sleep>>,
@@ -84,7 +84,7 @@ pub struct Connection {
 impl Connection {
     pub(super) fn new(
         stream: TcpStream,
-        silence: Arc<Silence>,
+        silence: Arc<AwaitsFirstByte>,
         place: Option<OwnedSemaphorePermit>,
         limits: ConnectionLimits,
     ) -> Self {
@@ -101,7 +101,7 @@ impl Connection {
     }
 
     /// For the answering task: set from the end of a request's headers.
-    pub(super) fn answering(&self) -> Arc<Answering> {
+    pub(super) fn answering(&self) -> Arc<AnswerState> {
         self.answering.clone()
     }
 

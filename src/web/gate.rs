@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::time::{Instant, sleep};
 
-use super::connection::{Connection, ConnectionLimits, Silence};
+use super::connection::{AwaitsFirstByte, Connection, ConnectionLimits};
 
 /// How long a connection accepted before the shutdown may take to send its first byte.
 const LAST_WORDS: Duration = Duration::from_secs(3);
@@ -28,15 +28,15 @@ pub struct Gate {
     places: Arc<Semaphore>,
     /// Connections that were accepted during the shutdown.
     last: VecDeque<(TcpStream, SocketAddr)>,
-    silent: Silent,
+    silent: SilentConnections,
     asked: watch::Receiver<bool>,
-    is_closed: Option<oneshot::Sender<Silent>>,
+    is_closed: Option<oneshot::Sender<SilentConnections>>,
 }
 
 /// Closes its gate.
 pub struct GateHandle {
     ask: watch::Sender<bool>,
-    closed: oneshot::Receiver<Silent>,
+    closed: oneshot::Receiver<SilentConnections>,
 }
 
 impl GateHandle {
@@ -52,9 +52,9 @@ impl GateHandle {
 }
 
 /// Connections that had sent nothing when they were added, oldest first, with the time they came.
-type Silent = VecDeque<(Instant, Weak<Silence>)>;
+type SilentConnections = VecDeque<(Instant, Weak<AwaitsFirstByte>)>;
 
-fn is_waited_for((came, silence): &(Instant, Weak<Silence>)) -> bool {
+fn is_waited_for((came, silence): &(Instant, Weak<AwaitsFirstByte>)) -> bool {
     silence.strong_count() > 0 && came.elapsed() < LAST_WORDS
 }
 
@@ -82,7 +82,7 @@ impl Gate {
         while self.silent.front().is_some_and(|s| !is_waited_for(s)) {
             self.silent.pop_front();
         }
-        let silence = Arc::new(Silence);
+        let silence = Arc::new(AwaitsFirstByte);
         self.silent
             .push_back((Instant::now(), Arc::downgrade(&silence)));
         let connection = Connection::new(stream, silence, place, self.limits);

@@ -36,18 +36,18 @@ pub enum Workers {
 
 /// The state of this process, for monitoring.
 #[derive(Clone, Default)]
-pub struct Readiness(Arc<Standing>);
+pub struct Readiness(Arc<ReadinessState>);
 
 #[derive(Default)]
-struct Standing {
+struct ReadinessState {
     /// Changes once, from serving to draining.
     draining: AtomicBool,
-    about: About,
+    about: ProcessInfo,
 }
 
 /// What a process knows from its start.
 #[derive(Default)]
-pub struct About {
+pub struct ProcessInfo {
     /// `None`: no workers are expected.
     pub workers: Option<Workers>,
     /// Its disk is checked for free space.
@@ -55,8 +55,8 @@ pub struct About {
 }
 
 impl Readiness {
-    pub fn new(about: About) -> Self {
-        Self(Arc::new(Standing {
+    pub fn new(about: ProcessInfo) -> Self {
+        Self(Arc::new(ReadinessState {
             draining: AtomicBool::new(false),
             about,
         }))

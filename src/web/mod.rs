@@ -44,7 +44,7 @@ use crate::tools::Registry;
 
 pub use connection::ConnectionLimits;
 pub use gate::Gate;
-pub use health::{About, Readiness, Workers};
+pub use health::{ProcessInfo, Readiness, Workers};
 pub use routes::router;
 pub use server::serve;
 pub use unread::BodyTime;
@@ -62,7 +62,7 @@ pub struct AppState {
     pub registry: Arc<Registry>,
     pub readiness: Readiness,
     pub public_url: PublicUrl,
-    pub site: Site,
+    pub site: SiteFiles,
     pub published: Arc<api::openapi::Published>,
     pub asked: Arc<metrics::DatabaseGauges>,
     pub metrics_token: Option<MetricsToken>,
@@ -73,7 +73,7 @@ pub struct AppState {
 }
 
 impl AppState {
-    pub fn new(parts: Parts) -> Self {
+    pub fn new(parts: AppParts) -> Self {
         let published = api::openapi::Published::new(&parts.registry, &parts.public_url);
         Self {
             imports: Imports::new(
@@ -103,7 +103,7 @@ impl AppState {
 }
 
 /// The parts of the state; `wiring.rs` builds them.
-pub struct Parts {
+pub struct AppParts {
     pub accounts: Accounts,
     pub db: Db,
     pub clock: SharedClock,
@@ -114,21 +114,21 @@ pub struct Parts {
     pub public_url: PublicUrl,
     pub trusted_proxies: TrustedProxies,
     pub metrics_token: Option<MetricsToken>,
-    pub site: Site,
+    pub site: SiteFiles,
     /// Where uploads are stored temporarily.
     pub data_dir: PathBuf,
 }
 
 /// The folder of the stylesheet, icons and islands, and Leptos' options for it.
 #[derive(Clone)]
-pub struct Site {
+pub struct SiteFiles {
     pub root: PathBuf,
     /// Without islands, pages are plain HTML.
     pub islands_built: bool,
     pub leptos: LeptosOptions,
 }
 
-impl Site {
+impl SiteFiles {
     pub fn at(root: PathBuf) -> Self {
         let leptos = LeptosOptions::builder()
             .output_name("keepsake")

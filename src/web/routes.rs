@@ -91,9 +91,9 @@ fn programs(state: &AppState) -> Router<AppState> {
 fn people(state: &AppState) -> Router<AppState> {
     Router::new()
         .route("/", get(|| async { Redirect::to("/memory") }))
-        .route("/login", get(pages::sign_in).post(forms::sign_in))
-        .route("/signup", post(forms::sign_up))
-        .route("/logout", post(forms::sign_out))
+        .route("/login", get(pages::sign_in).post(forms::sign_in::sign_in))
+        .route("/signup", post(forms::sign_in::sign_up))
+        .route("/logout", post(forms::sign_in::sign_out))
         .route(
             "/invitation/{token}",
             get(pages::open_to_all).post(forms::invitations::accept),
@@ -111,21 +111,27 @@ fn people(state: &AppState) -> Router<AppState> {
         )
         .route(
             "/agents",
-            get(pages::behind_sign_in).post(forms::create_agent),
+            get(pages::behind_sign_in).post(forms::agents::create),
         )
-        .route("/agents/{agent_id}/tokens", post(forms::create_token))
+        .route(
+            "/agents/{agent_id}/tokens",
+            post(forms::agents::create_token),
+        )
         .route(
             "/agents/{agent_id}/tokens/{token_id}/revoke",
-            post(forms::revoke_token),
+            post(forms::agents::revoke_token),
         )
-        .route("/agents/{agent_id}/memory", post(forms::memory::of_agent))
+        .route(
+            "/agents/{agent_id}/memory",
+            post(forms::agents::switch_memory),
+        )
         .route(
             "/agents/{agent_id}/settings",
-            post(forms::memory::settings_of_agent),
+            post(forms::agents::change_settings),
         )
         .route(
             "/sessions",
-            get(pages::behind_sign_in).post(forms::memory::turns),
+            get(pages::behind_sign_in).post(forms::sessions::change),
         )
         .route(
             "/summary",
@@ -151,7 +157,7 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/sessions/{id}/erase", post(forms::sessions::erase))
         .route(
             "/agents/{agent_id}/tools",
-            post(forms::memory::tools_of_agent),
+            post(forms::agents::choose_tools),
         )
         .route("/agents/{agent_id}/team", post(forms::teams::change))
         .route(
@@ -216,9 +222,9 @@ fn people(state: &AppState) -> Router<AppState> {
             post(forms::operators::revoke_token),
         )
         .route("/account", get(pages::behind_sign_in))
-        .route("/account/password", post(forms::change_password))
-        .route("/account/memory", post(forms::memory::of_user))
-        .route("/account/time-zone", post(forms::set_time_zone))
+        .route("/account/password", post(forms::account::change_password))
+        .route("/account/memory", post(forms::account::switch_memory))
+        .route("/account/time-zone", post(forms::account::set_time_zone))
         .route("/data", get(pages::behind_sign_in))
         .route("/data/export", get(downloads::export))
         // It is streamed to a file, with its own limit.

@@ -17,7 +17,7 @@ use hyper_util::rt::TokioIo;
 use tokio::sync::watch;
 use tower::ServiceExt;
 
-use super::connection::{Answering, Connection};
+use super::connection::{AnswerState, Connection};
 use super::gate::Gate;
 use super::held::HeldBody;
 
@@ -51,7 +51,7 @@ async fn answer(
     let service = service_fn(move |request: Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(ConnectInfo(peer));
-        let under_way = UnderWay::begin(&answering);
+        let under_way = AnswerGuard::begin(&answering);
         let answered = router.clone().oneshot(request);
         async move {
             let response: Response = answered.await?;
@@ -78,16 +78,16 @@ async fn answer(
 }
 
 /// Lasts from the end of a request's headers to the end of its answer.
-struct UnderWay(Arc<Answering>);
+struct AnswerGuard(Arc<AnswerState>);
 
-impl UnderWay {
-    fn begin(answering: &Arc<Answering>) -> Self {
+impl AnswerGuard {
+    fn begin(answering: &Arc<AnswerState>) -> Self {
         answering.begin();
         Self(answering.clone())
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for AnswerGuard {
     fn drop(&mut self) {
         self.0.end();
     }

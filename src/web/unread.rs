@@ -61,7 +61,7 @@ pub async fn finish(State(time): State<BodyTime>, request: Request, next: Next) 
     let (give_back, mut given_back) = oneshot::channel();
     let is_late = Arc::new(AtomicBool::new(false));
     let request = request.map(|body| {
-        Body::new(Lent {
+        Body::new(BorrowedBody {
             body,
             give_back: Some(give_back),
             time,
@@ -102,7 +102,7 @@ async fn reads_to_its_end(rest: Body) -> bool {
 }
 
 /// A body that ends at its deadline, and is given back if it is dropped before its end.
-struct Lent {
+struct BorrowedBody {
     body: Body,
     give_back: Option<oneshot::Sender<Body>>,
     time: BodyTime,
@@ -112,7 +112,7 @@ struct Lent {
     is_late: Arc<AtomicBool>,
 }
 
-impl HttpBody for Lent {
+impl HttpBody for BorrowedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -151,7 +151,7 @@ impl HttpBody for Lent {
     }
 }
 
-impl Drop for Lent {
+impl Drop for BorrowedBody {
     fn drop(&mut self) {
         if let Some(give_back) = self.give_back.take()
             && !self.body.is_end_stream()

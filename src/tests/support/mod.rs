@@ -36,7 +36,7 @@ use keepsake::seal::Sealer;
 use keepsake::search::{Reader, Search};
 use keepsake::tools::{Registry, ToolContext};
 use keepsake::web::{
-    AppState, BodyTime, ConnectionLimits, Gate, Parts, Readiness, Site, router, serve,
+    AppParts, AppState, BodyTime, ConnectionLimits, Gate, Readiness, SiteFiles, router, serve,
 };
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
@@ -156,7 +156,7 @@ impl TestApp {
         let activity = Activity::new(db.clone(), shared.clone());
         let quota = ItemQuota::of(wish.items_max);
         let adding = Adding::with_quota(db.clone(), shared.clone(), embeddings.clone(), quota);
-        let mut state = AppState::new(Parts {
+        let mut state = AppState::new(AppParts {
             accounts: accounts.clone(),
             db: db.clone(),
             clock: shared.clone(),
@@ -183,7 +183,7 @@ impl TestApp {
             .unwrap(),
             trusted_proxies: TrustedProxies::parse(wish.trusted_proxies.map(str::to_owned))
                 .unwrap(),
-            site: Site::at(PathBuf::from("target/site")),
+            site: SiteFiles::at(PathBuf::from("target/site")),
             data_dir: uploads_folder(),
         });
         state.body_time = wish.body_time;

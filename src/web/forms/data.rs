@@ -1,14 +1,15 @@
 //! The forms of one's data: import, deletion of a memory, and erasure of the account. Irreversible steps ask
 //! for the name and the password.
 
+use axum::extract::State;
 use axum::extract::multipart::{Multipart, MultipartRejection};
-use axum::extract::{RawForm, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
+use serde::Deserialize;
 use tower_sessions::Session;
 
 use super::manage::{FORM as MANAGE_FORM, memory_problem, path_of};
-use super::{Form, Outcome, respond, unknown_action};
+use super::{Field, Form, Outcome, Posted, Submission, respond};
 use crate::accounts::{Email, Password, UserId};
 use crate::erasure::{self, ErasureError, ReceiptId};
 use crate::export::{Upload, UploadError};
@@ -38,9 +39,8 @@ pub async fn import(
         begun.map_err(upload_problem)?;
         Ok(Outcome::Redirect)
     };
-    let outcome = attempt.await;
-    let form = Form(Vec::new());
-    respond(&state, signed_in, PATH, "import", &form, outcome).await
+    let (outcome, fields) = (attempt.await, Form::default());
+    respond(&state, signed_in, PATH, "import", &fields, outcome).await
 }
 
 async fn receive(mut form: Multipart, mut upload: Upload) -> Result<Upload, Problem> {
@@ -88,21 +88,27 @@ fn upload_problem(error: UploadError) -> Problem {
     Problem::new(status, code, sentence(&error.to_string()))
 }
 
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum DeleteItemForm {
+    Delete { item: Field },
+    Undo { item: Field },
+}
+
 /// Deletes one memory permanently after its undo period, or undoes that. Another user's memory is not found.
 /// An admin cannot disable this.
-pub async fn delete_item(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
-    let (db, clock, user) = (&state.db, &state.clock, signed_in.0.id);
+pub async fn delete_item(Posted(posted, form): Posted<DeleteItemForm>) -> Response {
+    let (db, clock, user) = (&posted.state.db, &posted.state.clock, posted.user());
     let attempt = async {
-        let item = parse_item(form.get("item"))?;
-        let done = match form.get("action") {
-            "delete" => manage::delete_soon(db, clock, user, item).await,
-            "undo" => manage::keep(db, clock, user, item).await,
-            _ => return Err(unknown_action()),
+        let (item, done) = match form? {
+            DeleteItemForm::Delete { item } => {
+                let item = parse_item(&item)?;
+                (item, manage::delete_soon(db, clock, user, item).await)
+            }
+            DeleteItemForm::Undo { item } => {
+                let item = parse_item(&item)?;
+                (item, manage::keep(db, clock, user, item).await)
+            }
         };
         match done {
             Ok(()) => Ok((item, Ok(Outcome::Redirect))),
@@ -116,7 +122,7 @@ pub async fn delete_item(
         Ok((item, outcome)) => (path_of(item), MANAGE_FORM, outcome),
         Err(problem) => (PATH.to_owned(), "delete", Err(problem)),
     };
-    respond(&state, signed_in, &path, name, &form, outcome).await
+    posted.respond(&path, name, outcome).await
 }
 
 fn no_such_item() -> Problem {
@@ -139,22 +145,22 @@ fn parse_item(text: &str) -> Result<ItemId, Invalid> {
     })
 }
 
+#[derive(Deserialize)]
+pub struct EraseAccountForm {
+    email: Field,
+    password: Field,
+}
+
 pub async fn erase_account(
-    State(state): State<AppState>,
     ClientAddress(address): ClientAddress,
-    signed_in: SignedIn,
     session: Session,
-    body: RawForm,
+    Posted(posted, form): Posted<EraseAccountForm>,
 ) -> Response {
-    let form = Form::parse(&body);
-    let user = signed_in.0.id;
+    let (state, email) = (&posted.state, &posted.signed_in.0.email);
     let attempt = async {
-        state
-            .throttles
-            .admit_sign_in(&signed_in.0.email, address)
-            .await?;
-        make_sure(&state, &signed_in, &form).await?;
-        begin(&state, user).await
+        state.throttles.admit_sign_in(email, address).await?;
+        make_sure(&posted, &form?).await?;
+        begin(state, posted.user()).await
     };
     match attempt.await {
         Ok(receipt) => {
@@ -162,22 +168,18 @@ pub async fn erase_account(
             session.flush().await.ok();
             to_receipt(&receipt)
         }
-        Err(problem) => respond(&state, signed_in, PATH, "erase", &form, Err(problem)).await,
+        Err(problem) => posted.respond(PATH, "erase", Err(problem)).await,
     }
 }
 
-async fn make_sure(state: &AppState, signed_in: &SignedIn, form: &Form) -> Result<(), Problem> {
-    let email = Email::parse(form.get("email"))?;
-    if email.as_str() != signed_in.0.email {
+async fn make_sure(posted: &Submission, form: &EraseAccountForm) -> Result<(), Problem> {
+    let email = Email::parse(&form.email)?;
+    if email.as_str() != posted.signed_in.0.email {
         let sentence = "This is not the e-mail address of your account; nothing was deleted.";
         return Err(Invalid::new("email", "wrong_email", sentence).into());
     }
-    let password = Password::to_compare(form.get("password"));
-    if !state
-        .accounts
-        .is_password_of(signed_in.0.id, password)
-        .await?
-    {
+    let (accounts, password) = (&posted.state.accounts, Password::to_compare(&form.password));
+    if !accounts.is_password_of(posted.user(), password).await? {
         let sentence = "This is not your password; nothing was deleted.";
         return Err(Invalid::new("password", "wrong_password", sentence).into());
     }

@@ -2,72 +2,61 @@
 //! document is not found. In a read-only browser nothing can be restored, but an admin cannot disable
 //! permanent deletion.
 
-use axum::extract::{Path, RawForm, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use serde::Deserialize;
 
 use super::data::to_receipt;
-use super::{Form, Outcome, respond, unknown_action};
+use super::{Field, Outcome, Posted, Submission};
 use crate::db::actor;
 use crate::documents::{By, DocumentError, Documents};
 use crate::erasure::{self, ErasureError};
 use crate::input::Invalid;
 use crate::tools::ToolError;
-use crate::web::AppState;
-use crate::web::auth::SignedIn;
 use crate::web::error::Problem;
-use crate::web::pages::not_found_for;
 
 const FORM: &str = "document";
 const ERASE_FORM: &str = "document_erase";
 
-pub async fn decide(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(document): Path<String>,
-    body: RawForm,
-) -> Response {
-    let Ok(document) = document.parse::<i64>() else {
-        return not_found_for(&state, signed_in).await;
-    };
-    let form = Form::parse(&body);
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum DocumentForm {
+    Restore,
+    RestoreRevision { revision: Field<i32> },
+}
+
+pub async fn decide(Posted(posted, form): Posted<DocumentForm>) -> Response {
     actor::require_open_browser();
-    match obey(&state, &signed_in, document, &form).await {
-        Err(problem) if problem.status == StatusCode::NOT_FOUND => {
-            not_found_for(&state, signed_in).await
-        }
-        outcome => respond(&state, signed_in, &path_of(document), FORM, &form, outcome).await,
-    }
-}
-
-fn path_of(document: i64) -> String {
-    format!("/documents/{document}")
-}
-
-async fn obey(
-    state: &AppState,
-    signed_in: &SignedIn,
-    document: i64,
-    form: &Form,
-) -> Result<Outcome, Problem> {
-    let documents = Documents::new(state.db.clone(), state.embeddings.clone());
-    let (user, by) = (signed_in.0.id, By::person());
-    let restored = match form.get("action") {
-        "restore" => documents.restore(user, by, document).await,
-        "restore_revision" => {
-            // No document has the revision 0.
-            let revision = form.get("revision").parse().unwrap_or(0);
-            let restored = documents.restore_revision(user, by, document, revision);
-            restored.await
-        }
-        _ => {
-            let there = documents.read_revision(user, document, None).await;
-            there.map_err(problem)?;
-            return Err(unknown_action());
-        }
+    let (documents, user, by) = (documents(&posted), posted.user(), By::person());
+    let attempt = async {
+        let document = posted.id()?;
+        let restored = match form {
+            Ok(DocumentForm::Restore) => documents.restore(user, by, document).await,
+            Ok(DocumentForm::RestoreRevision { revision }) => {
+                let restored = documents.restore_revision(user, by, document, *revision);
+                restored.await
+            }
+            Err(unknown) => {
+                let there = documents.read_revision(user, document, None).await;
+                there.map_err(problem)?;
+                return Err(unknown);
+            }
+        };
+        restored.map_err(problem)?;
+        Ok(Outcome::Redirect)
     };
-    restored.map_err(problem)?;
-    Ok(Outcome::Redirect)
+    posted
+        .respond_if_found(&path_of(&posted), FORM, attempt.await)
+        .await
+}
+
+fn path_of(posted: &Submission) -> String {
+    format!("/documents/{}", posted.id)
+}
+
+fn documents(posted: &Submission) -> Documents {
+    let state = &posted.state;
+    Documents::new(state.db.clone(), state.embeddings.clone())
 }
 
 fn problem(error: DocumentError) -> Problem {
@@ -90,39 +79,39 @@ fn problem(error: DocumentError) -> Problem {
     }
 }
 
-pub async fn erase(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(document): Path<String>,
-    body: RawForm,
-) -> Response {
-    let Ok(document) = document.parse::<i64>() else {
-        return not_found_for(&state, signed_in).await;
+#[derive(Deserialize)]
+pub struct EraseDocumentForm {
+    confirm: Field,
+}
+
+pub async fn erase(Posted(posted, form): Posted<EraseDocumentForm>) -> Response {
+    let (state, user) = (&posted.state, posted.user());
+    let attempt = async {
+        let document = posted.id()?;
+        if !form?.confirm.is_checked() {
+            let there = documents(&posted).read_revision(user, document, None).await;
+            there.map_err(problem)?;
+            return Err(unconfirmed());
+        }
+        // Deletes all revisions in one statement, which may take long.
+        let (db, now) = (state.db.with_job_timeout(), state.clock.now());
+        let erased = erasure::document(&db, &state.activity, user, document, now).await;
+        erased.map_err(|error| match error {
+            ErasureError::Database(error) => error.into(),
+            _ => problem(DocumentError::NotFound),
+        })
     };
-    let form = Form::parse(&body);
-    let (user, now) = (signed_in.0.id, state.clock.now());
-    if form.get("confirm") != "1" {
-        let documents = Documents::new(state.db.clone(), state.embeddings.clone());
-        let problem = match documents.read_revision(user, document, None).await {
-            Ok(_) => unconfirmed(),
-            Err(DocumentError::NotFound) => return not_found_for(&state, signed_in).await,
-            Err(error) => problem(error),
-        };
-        let path = path_of(document);
-        return respond(&state, signed_in, &path, ERASE_FORM, &form, Err(problem)).await;
-    }
-    // Deletes all revisions in one statement, which may take long.
-    let db = state.db.with_job_timeout();
-    match erasure::document(&db, &state.activity, user, document, now).await {
+    match attempt.await {
         Ok(receipt) => {
             state.search.reader().forget(user);
             to_receipt(&receipt)
         }
-        Err(ErasureError::Database(error)) => {
-            let (path, problem) = (path_of(document), Problem::from(error));
-            respond(&state, signed_in, &path, ERASE_FORM, &form, Err(problem)).await
+        Err(problem) => {
+            let path = path_of(&posted);
+            posted
+                .respond_if_found(&path, ERASE_FORM, Err(problem))
+                .await
         }
-        Err(_) => not_found_for(&state, signed_in).await,
     }
 }
 

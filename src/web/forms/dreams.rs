@@ -1,60 +1,77 @@
 //! The forms of Dreams: accept or dismiss proposals, undo what was applied (an admin can make these
 //! read-only), and change the settings.
 
-use axum::extract::{RawForm, State};
 use axum::response::Response;
+use serde::Deserialize;
 
-use super::{Form, Outcome, done, respond, unknown_action};
+use super::{Attempt, Field, Outcome, Posted, Submission, done};
 use crate::consolidation::dreaming::decide::{self, Decided, UndoOutcome};
 use crate::consolidation::dreaming::{self, DreamSettings};
 use crate::db::actor;
 use crate::memories::ItemId;
-use crate::web::AppState;
-use crate::web::auth::SignedIn;
 use crate::web::error::Problem;
 
 const PATH: &str = "/dreams";
 const FORM: &str = "dreams";
 const SETTINGS_FORM: &str = "dream_settings";
 
-pub async fn change(State(state): State<AppState>, signed_in: SignedIn, body: RawForm) -> Response {
-    let form = Form::parse(&body);
-    let name = match form.get("action") {
-        "save" => SETTINGS_FORM,
-        _ => FORM,
-    };
-    let outcome = obey(&state, &signed_in, &form).await;
-    respond(&state, signed_in, PATH, name, &form, outcome).await
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum DreamForm {
+    Save { mode: Field, episodes_min: Field },
+    Accept(ProposalForm),
+    AcceptAll { dream: Field<i64> },
+    Dismiss { dream: Field<i64>, n: Field<i16> },
+    DismissAll { dream: Field<i64> },
+    Undo { dream: Field<i64>, n: Field },
 }
 
-async fn obey(state: &AppState, signed_in: &SignedIn, form: &Form) -> Result<Outcome, Problem> {
-    let (db, user, now) = (&state.db, signed_in.0.id, state.clock.now());
-    if form.get("action") == "save" {
-        let settings = DreamSettings::parse(form.get("mode"), form.get("episodes_min"))?;
-        dreaming::save(db, user, settings).await?;
-        return Ok(done(FORM, "Saved. It applies from the next dream on."));
-    }
-    actor::require_open_browser();
-    let dream = form.get("dream").parse().unwrap_or(0);
-    let n: Option<i16> = form.get("n").parse().ok();
-    let kept = form.get("kept").parse().ok().map(ItemId);
-    let sentence = match form.get("action") {
-        // Requires a number, since without one all proposals would be accepted.
-        "accept" => {
-            let one = (dream, Some(n.unwrap_or(0)));
-            accepted(decide::accept(db, user, one, kept, now).await?)
+#[derive(Deserialize)]
+pub struct ProposalForm {
+    dream: Field<i64>,
+    n: Field<i16>,
+    kept: Field,
+}
+
+pub async fn change(Posted(posted, form): Posted<DreamForm>) -> Response {
+    let name = match form {
+        Ok(DreamForm::Save { .. }) => SETTINGS_FORM,
+        _ => {
+            actor::require_open_browser();
+            FORM
         }
-        "accept_all" => accepted(decide::accept(db, user, (dream, None), None, now).await?),
-        "dismiss" => {
-            decide::dismiss(db, user, (dream, Some(n.unwrap_or(0))), now).await?;
+    };
+    let outcome = obey(&posted, form).await;
+    posted.respond(PATH, name, outcome).await
+}
+
+async fn obey(posted: &Submission, form: Result<DreamForm, Problem>) -> Attempt {
+    let (db, user, now) = posted.context();
+    let sentence = match form? {
+        DreamForm::Save { mode, episodes_min } => {
+            let settings = DreamSettings::parse(&mode, &episodes_min)?;
+            dreaming::save(db, user, settings).await?;
+            "Saved. It applies from the next dream on.".to_owned()
+        }
+        DreamForm::Accept(ProposalForm { dream, n, kept }) => {
+            let kept = kept.parse().ok().map(ItemId);
+            accepted(decide::accept(db, user, (*dream, Some(*n)), kept, now).await?)
+        }
+        DreamForm::AcceptAll { dream } => {
+            accepted(decide::accept(db, user, (*dream, None), None, now).await?)
+        }
+        DreamForm::Dismiss { dream, n } => {
+            decide::dismiss(db, user, (*dream, Some(*n)), now).await?;
             return Ok(Outcome::Redirect);
         }
-        "dismiss_all" => {
-            decide::dismiss(db, user, (dream, None), now).await?;
+        DreamForm::DismissAll { dream } => {
+            decide::dismiss(db, user, (*dream, None), now).await?;
             return Ok(Outcome::Redirect);
         }
-        "undo" => undone(&decide::undo(db, user, (dream, n), now).await?),
-        _ => return Err(unknown_action()),
+        DreamForm::Undo { dream, n } => {
+            // Without a number, undoes everything that the dream applied.
+            undone(&decide::undo(db, user, (*dream, n.parse().ok()), now).await?)
+        }
     };
     Ok(done(FORM, sentence))
 }

@@ -1,155 +1,139 @@
 //! The forms of entities: the switches, possible duplicates, and a person's decisions about one entity.
 //! Another user's entity is not found; in a read-only browser nothing can be decided.
 
-use axum::extract::{Path, RawForm, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use serde::Deserialize;
 
-use super::{Form, Outcome, done, respond, unknown_action};
+use super::{Attempt, Field, Outcome, Posted, Submission, done};
 use crate::db::actor;
 use crate::entities::settings::{self, EntitySettings};
 use crate::entities::{EntityError, EntityId, decide, find_named};
 use crate::input::sentence;
 use crate::memories::mentions::EntityType;
-use crate::web::AppState;
-use crate::web::auth::SignedIn;
 use crate::web::error::Problem;
-use crate::web::pages::not_found_for;
 
 const LIST: &str = "/entities";
 const PAIRS_FORM: &str = "entity_pairs";
 const SETTINGS_FORM: &str = "entity_settings";
 
-pub async fn settings(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
-    let wanted = EntitySettings {
-        by_rules: form.get("by_rules") == "1",
-        by_model: form.get("by_model") == "1",
-        in_search: form.get("in_search") == "1",
-        is_full: false,
+#[derive(Deserialize)]
+pub struct EntitySettingsForm {
+    by_rules: Field,
+    by_model: Field,
+    in_search: Field,
+}
+
+pub async fn settings(Posted(posted, form): Posted<EntitySettingsForm>) -> Response {
+    let attempt = async {
+        let form = form?;
+        let wanted = EntitySettings {
+            by_rules: form.by_rules.is_checked(),
+            by_model: form.by_model.is_checked(),
+            in_search: form.in_search.is_checked(),
+            is_full: false,
+        };
+        settings::save(&posted.state.db, posted.user(), wanted).await?;
+        Ok(done(SETTINGS_FORM, "Saved."))
     };
-    let saved = settings::save(&state.db, signed_in.0.id, wanted).await;
-    let outcome = saved
-        .map(|()| done(SETTINGS_FORM, "Saved."))
-        .map_err(Problem::from);
-    respond(&state, signed_in, LIST, SETTINGS_FORM, &form, outcome).await
+    posted.respond(LIST, SETTINGS_FORM, attempt.await).await
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum EntityPairForm {
+    Merge { one: Field<i64>, other: Field<i64> },
+    Apart { one: Field<i64>, other: Field<i64> },
 }
 
 /// Decides whether two possible duplicates are the same entity.
-pub async fn pairs(State(state): State<AppState>, signed_in: SignedIn, body: RawForm) -> Response {
-    let form = Form::parse(&body);
+pub async fn pairs(Posted(posted, form): Posted<EntityPairForm>) -> Response {
     actor::require_open_browser();
-    let (user, now) = (signed_in.0.id, state.clock.now());
-    let id = |name: &str| EntityId(form.get(name).parse().unwrap_or(0));
-    let pair = (id("one"), id("other"));
-    let decided = match form.get("action") {
-        "merge" => decide::merge(&state.db, user, pair, now).await,
-        "apart" => decide::keep_apart(&state.db, user, pair, now).await,
-        _ => {
-            let outcome = Err(unknown_action());
-            return respond(&state, signed_in, LIST, PAIRS_FORM, &form, outcome).await;
-        }
+    let (db, user, now) = posted.context();
+    let attempt = async {
+        let decided = match form? {
+            EntityPairForm::Merge { one, other } => {
+                decide::merge(db, user, (EntityId(*one), EntityId(*other)), now).await
+            }
+            EntityPairForm::Apart { one, other } => {
+                decide::keep_apart(db, user, (EntityId(*one), EntityId(*other)), now).await
+            }
+        };
+        decided.map_err(|error| problem(error, None))?;
+        Ok(Outcome::Redirect)
     };
-    let outcome = match decided {
-        Err(EntityError::NotFound(_)) => return not_found_for(&state, signed_in).await,
-        decided => decided
-            .map(|()| Outcome::Redirect)
-            .map_err(|error| problem(error, None)),
-    };
-    respond(&state, signed_in, LIST, PAIRS_FORM, &form, outcome).await
+    posted
+        .respond_if_found(LIST, PAIRS_FORM, attempt.await)
+        .await
 }
 
-pub async fn decide(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(entity): Path<String>,
-    body: RawForm,
-) -> Response {
-    let Ok(entity) = entity.parse().map(EntityId) else {
-        return not_found_for(&state, signed_in).await;
-    };
-    let form = Form::parse(&body);
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum EntityForm {
+    Rename { name: Field, r#type: Field },
+    Merge { with: Field },
+    Split { names: Field },
+    Protect,
+    Unprotect,
+    Undo { decision: Field<i64> },
+}
+
+pub async fn decide(Posted(posted, form): Posted<EntityForm>) -> Response {
     actor::require_open_browser();
-    let name = match form.get("action") {
-        "rename" => "entity_rename",
-        "merge" => "entity_merge",
-        "split" => "entity_split",
+    let name = match form {
+        Ok(EntityForm::Rename { .. }) => "entity_rename",
+        Ok(EntityForm::Merge { .. }) => "entity_merge",
+        Ok(EntityForm::Split { .. }) => "entity_split",
         _ => "entity",
     };
-    match obey(&state, &signed_in, entity, &form).await {
-        Err(problem) if problem.status == StatusCode::NOT_FOUND => {
-            not_found_for(&state, signed_in).await
-        }
-        outcome => {
-            let path = format!("{LIST}/{entity}");
-            respond(&state, signed_in, &path, name, &form, outcome).await
-        }
-    }
+    let (path, outcome) = (format!("{LIST}/{}", posted.id), obey(&posted, form).await);
+    posted.respond_if_found(&path, name, outcome).await
 }
 
-async fn obey(
-    state: &AppState,
-    signed_in: &SignedIn,
-    entity: EntityId,
-    form: &Form,
-) -> Result<Outcome, Problem> {
-    let (db, user, now) = (&state.db, signed_in.0.id, state.clock.now());
-    match form.get("action") {
-        "rename" => {
-            let entity_type = EntityType::parse(form.get("type")).ok_or_else(unknown_type)?;
-            let renamed = decide::rename(db, user, entity, form.get("name"), entity_type, now);
-            renamed.await.map_err(|error| problem(error, None))?;
+async fn obey(posted: &Submission, form: Result<EntityForm, Problem>) -> Attempt {
+    let ((db, user, now), entity) = (posted.context(), EntityId(posted.id()?));
+    let (decided, field) = match form {
+        Ok(EntityForm::Rename { name, r#type }) => {
+            let entity_type = EntityType::parse(&r#type).ok_or_else(unknown_type)?;
+            let renamed = decide::rename(db, user, entity, &name, entity_type, now);
+            (renamed.await, None)
         }
-        "merge" => {
+        Ok(EntityForm::Merge { with }) => {
             // Checks that the entity exists before another is looked up by name.
-            let other = other_one(state, signed_in, entity, form.get("with")).await?;
-            let merged = decide::merge(db, user, (entity, other), now).await;
-            merged.map_err(|error| match error {
-                EntityError::NotFound(id) if id == other && id != entity => no_such_other(id),
-                error => problem(error, Some("with")),
-            })?;
+            let other = other_one(posted, entity, &with).await?;
+            match decide::merge(db, user, (entity, other), now).await {
+                Err(EntityError::NotFound(id)) if id == other && id != entity => {
+                    return Err(no_such_other(id));
+                }
+                merged => (merged, Some("with")),
+            }
         }
-        "split" => {
-            let names = form.all("names").filter_map(|id| id.parse().ok());
-            let names: Vec<i64> = names.collect();
-            let made = decide::split(db, user, entity, &names, now).await;
-            made.map_err(|error| problem(error, Some("names")))?;
+        Ok(EntityForm::Split { names }) => {
+            let split = decide::split(db, user, entity, &names.numbers(), now).await;
+            (split.map(|_| ()), Some("names"))
         }
-        action @ ("protect" | "unprotect") => {
-            let protected = decide::protect(db, user, entity, action == "protect", now);
-            protected.await.map_err(|error| problem(error, None))?;
+        Ok(EntityForm::Protect) => (decide::protect(db, user, entity, true, now).await, None),
+        Ok(EntityForm::Unprotect) => (decide::protect(db, user, entity, false, now).await, None),
+        Ok(EntityForm::Undo { decision }) => {
+            exists(posted, entity).await?;
+            (decide::undo(db, user, entity, *decision, now).await, None)
         }
-        "undo" => {
-            exists(state, signed_in, entity).await?;
-            let decision = form.get("decision").parse().unwrap_or(0);
-            let undone = decide::undo(db, user, entity, decision, now).await;
-            undone.map_err(|error| problem(error, None))?;
+        Err(unknown) => {
+            exists(posted, entity).await?;
+            return Err(unknown);
         }
-        _ => {
-            exists(state, signed_in, entity).await?;
-            return Err(unknown_action());
-        }
-    }
+    };
+    decided.map_err(|error| problem(error, field))?;
     Ok(Outcome::Redirect)
 }
 
 /// Finds the other entity by its id or name.
-async fn other_one(
-    state: &AppState,
-    signed_in: &SignedIn,
-    entity: EntityId,
-    text: &str,
-) -> Result<EntityId, Problem> {
-    exists(state, signed_in, entity).await?;
-    let user = signed_in.0.id;
+async fn other_one(posted: &Submission, entity: EntityId, text: &str) -> Result<EntityId, Problem> {
+    exists(posted, entity).await?;
     if let Ok(id) = text.trim().parse() {
         return Ok(EntityId(id));
     }
-    let found = find_named(&state.search, user, text).await;
+    let found = find_named(&posted.state.search, posted.user(), text).await;
     found.map_err(|error| match error {
         EntityError::Invalid(mut invalid) => {
             invalid.field = "with".into();
@@ -159,8 +143,8 @@ async fn other_one(
     })
 }
 
-async fn exists(state: &AppState, signed_in: &SignedIn, entity: EntityId) -> Result<(), Problem> {
-    let found = crate::entities::exists(&state.db, signed_in.0.id, entity).await;
+async fn exists(posted: &Submission, entity: EntityId) -> Result<(), Problem> {
+    let found = crate::entities::exists(&posted.state.db, posted.user(), entity).await;
     match found? {
         true => Ok(()),
         false => Err(problem(EntityError::NotFound(entity), None)),

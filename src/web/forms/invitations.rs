@@ -5,15 +5,24 @@ use app::view::FormState;
 use axum::extract::{Path, RawForm, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
+use serde::Deserialize;
 use tower_sessions::Session;
 
-use super::{Form, again, remember};
-use crate::accounts::{AccountError, LinkToken, Password};
+use super::sign_in::remember;
+use super::{Field, Form, again, page};
+use crate::accounts::LinkToken;
+use crate::accounts::{AccountError, Password};
 use crate::web::AppState;
 use crate::web::auth::Visitor;
 use crate::web::client::ClientAddress;
 use crate::web::error::Problem;
 use crate::web::pages::after_form;
+
+#[derive(Deserialize)]
+struct InvitedForm {
+    email: Field,
+    password: Field,
+}
 
 pub async fn accept(
     State(state): State<AppState>,
@@ -22,15 +31,16 @@ pub async fn accept(
     Path(token): Path<String>,
     body: RawForm,
 ) -> Response {
-    let form = Form::parse(&body);
+    let fields = Form::parse(&body);
     let token = LinkToken::parse(&token);
     let attempt = async {
+        let form: InvitedForm = fields.read()?;
         let token = token.as_ref().ok_or(AccountError::InvitationOver)?;
         let tries_at = token.clone().reveal();
         state.throttles.admit_sign_in(&tries_at, address).await?;
-        let password = Password::parse_new("password", form.get("password"))?;
+        let password = Password::parse_new("password", &form.password)?;
         let accounts = &state.accounts;
-        let made = accounts.accept_invitation(token, form.get("email"), password);
+        let made = accounts.accept_invitation(token, &form.email, password);
         let user = made.await?;
         remember(&session, user).await?;
         Ok::<_, Problem>(())
@@ -44,7 +54,12 @@ pub async fn accept(
         None => "/invitation/unknown".to_owned(),
     };
     let visitor = Visitor::Stranger;
-    again(&path, "invitation", &state, visitor, &form, problem).await
+    again(&path, "invitation", &state, visitor, &fields, problem).await
+}
+
+#[derive(Deserialize)]
+struct NewPasswordForm {
+    password: Field,
 }
 
 pub async fn set_password(
@@ -53,13 +68,14 @@ pub async fn set_password(
     Path(token): Path<String>,
     body: RawForm,
 ) -> Response {
-    let form = Form::parse(&body);
+    let fields = Form::parse(&body);
     let token = LinkToken::parse(&token);
     let attempt = async {
+        let form: NewPasswordForm = fields.read()?;
         let token = token.as_ref().ok_or(AccountError::ResetLinkOver)?;
         let tries_at = token.clone().reveal();
         state.throttles.admit_sign_in(&tries_at, address).await?;
-        let password = Password::parse_new("password", form.get("password"))?;
+        let password = Password::parse_new("password", &form.password)?;
         state.accounts.use_reset_link(token, password).await?;
         Ok::<_, Problem>(())
     };
@@ -67,9 +83,8 @@ pub async fn set_password(
     let problem = match attempt.await {
         Ok(()) => {
             let page = FormState {
-                form: "login".to_owned(),
                 done: Some("Your new password is set. Sign in with it.".to_owned()),
-                ..FormState::default()
+                ..page("login")
             };
             return after_form(&state, visitor, "/login", page, StatusCode::OK).await;
         }
@@ -79,5 +94,5 @@ pub async fn set_password(
         Some(token) => format!("/reset/{}", token.reveal()),
         None => "/reset/unknown".to_owned(),
     };
-    again(&path, "reset", &state, visitor, &form, problem).await
+    again(&path, "reset", &state, visitor, &fields, problem).await
 }

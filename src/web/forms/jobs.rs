@@ -1,35 +1,49 @@
 //! The forms of Admin › Jobs: run, pause and resume a job, set its schedule, and retry failures. Members get
 //! a 404.
 
-use axum::extract::{RawForm, State};
 use axum::http::StatusCode;
 use axum::response::Response;
+use serde::Deserialize;
 
-use super::{Form, Outcome, done, respond, unknown_action};
+use super::{Attempt, Field, Posted, Submission, done};
 use crate::embedding::Retried;
 use crate::jobs::{self, Job, control, schedule};
-use crate::web::AppState;
 use crate::web::auth::Admin;
 use crate::web::error::Problem;
 
 const PATH: &str = "/admin/jobs";
+const FORM: &str = "jobs";
 
-pub async fn change(
-    State(state): State<AppState>,
-    Admin(signed_in): Admin,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
-    let outcome = obey(&state, &form).await;
-    respond(&state, signed_in, PATH, "jobs", &form, outcome).await
+/// A retry without a job is of all jobs.
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum JobForm {
+    Run { job: Field },
+    Pause { job: Field },
+    Resume { job: Field },
+    Schedule(ScheduleForm),
+    Unschedule { job: Field },
+    Retry { job: Field },
+    RetryVectors,
 }
 
-async fn obey(state: &AppState, form: &Form) -> Result<Outcome, Problem> {
-    let (db, now) = (&state.db, state.clock.now());
-    let job = || jobs::find(form.get("job")).ok_or_else(unknown_job);
-    let sentence = match form.get("action") {
-        "run" => {
-            let job = job()?;
+#[derive(Deserialize)]
+pub struct ScheduleForm {
+    job: Field,
+    at: Field,
+    weekday: Field,
+}
+
+pub async fn change(_: Admin, Posted(posted, form): Posted<JobForm>) -> Response {
+    let outcome = obey(&posted, form).await;
+    posted.respond(PATH, FORM, outcome).await
+}
+
+async fn obey(posted: &Submission, form: Result<JobForm, Problem>) -> Attempt {
+    let (db, _, now) = posted.context();
+    let sentence = match form? {
+        JobForm::Run { job } => {
+            let job = find(&job)?;
             match control::run_now(db, job, now).await? {
                 None => return Err(paused(job)),
                 Some(0) => format!("{} runs now.", job.title),
@@ -37,8 +51,8 @@ async fn obey(state: &AppState, form: &Form) -> Result<Outcome, Problem> {
                 Some(n) => format!("{} runs now; {n} users waited.", job.title),
             }
         }
-        "pause" => {
-            let job = job()?;
+        JobForm::Pause { job } => {
+            let job = find(&job)?;
             if !job.can_pause() {
                 return Err(not_pausable(job));
             }
@@ -48,28 +62,28 @@ async fn obey(state: &AppState, form: &Form) -> Result<Outcome, Problem> {
                 job.title
             )
         }
-        "resume" => {
-            let job = job()?;
+        JobForm::Resume { job } => {
+            let job = find(&job)?;
             control::resume(db, job, now).await?;
             format!("{} is resumed.", job.title)
         }
-        "schedule" => {
-            let job = job()?;
+        JobForm::Schedule(ScheduleForm { job, at, weekday }) => {
+            let job = find(&job)?;
             let default = job.schedule.ok_or_else(|| without_schedule(job))?;
-            let new = schedule::parse(default, form.get("at"), form.get("weekday"))?;
+            let new = schedule::parse(default, &at, &weekday)?;
             control::set_schedule(db, job, new, now).await?;
             format!("{} runs {}.", job.title, job.when(Some(new)))
         }
-        "unschedule" => {
-            let job = job()?;
+        JobForm::Unschedule { job } => {
+            let job = find(&job)?;
             let default = job.schedule.ok_or_else(|| without_schedule(job))?;
             control::unset_schedule(db, job, now).await?;
             format!("{} runs {} again.", job.title, job.when(Some(default)))
         }
-        "retry" => {
-            let one = match form.get("job") {
+        JobForm::Retry { job } => {
+            let one = match job.as_str() {
                 "" => None,
-                _ => Some(job()?),
+                name => Some(find(name)?),
             };
             match control::retry_failed(db, one, now).await? {
                 0 => "There is nothing to retry.".to_owned(),
@@ -77,15 +91,16 @@ async fn obey(state: &AppState, form: &Form) -> Result<Outcome, Problem> {
                 n => format!("{n} failed runs are retried now."),
             }
         }
-        "retry_vectors" => told(state.embeddings.retry_all().await?),
-        _ => return Err(unknown_action()),
+        JobForm::RetryVectors => told(posted.state.embeddings.retry_all().await?),
     };
-    Ok(done("jobs", sentence))
+    Ok(done(FORM, sentence))
 }
 
-fn unknown_job() -> Problem {
-    let sentence = "`job` names no job of this server; use the page's buttons.";
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_job", sentence)
+fn find(name: &str) -> Result<&'static Job, Problem> {
+    jobs::find(name).ok_or_else(|| {
+        let sentence = "`job` names no job of this server; use the page's buttons.";
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_job", sentence)
+    })
 }
 
 fn paused(job: &Job) -> Problem {

@@ -1,66 +1,76 @@
 //! The forms of Learned: keep, forget or confirm a reviewed memory, and edit what is not worth keeping. An
 //! admin can make them read-only.
 
-use axum::extract::{RawForm, State};
 use axum::response::Response;
+use serde::Deserialize;
 
 use super::manage::memory_problem;
-use super::{Form, Outcome, done, respond, unknown_action};
+use super::{Attempt, Field, Outcome, Posted, Submission, done};
 use crate::db::actor;
 use crate::memories::manage::Restored;
 use crate::memories::{self, Again, ItemId, learned};
-use crate::web::AppState;
-use crate::web::auth::SignedIn;
 use crate::web::error::Problem;
 
 const PATH: &str = "/learned";
 const FORM: &str = "learned";
 const UNWANTED_FORM: &str = "unwanted";
 
-pub async fn change(State(state): State<AppState>, signed_in: SignedIn, body: RawForm) -> Response {
-    let form = Form::parse(&body);
-    let name = match form.get("action") {
-        "unwanted" => UNWANTED_FORM,
-        _ => FORM,
-    };
-    let outcome = obey(&state, &signed_in, &form).await;
-    respond(&state, signed_in, PATH, name, &form, outcome).await
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum LearnedForm {
+    Keep { item: Field<i64> },
+    KeepAll { item: Field<i64> },
+    Forget { item: Field<i64> },
+    Confirm { item: Field<i64> },
+    Restore { item: Field<i64>, line: Field<i64> },
+    Wanted { line: Field<i64> },
+    Unwanted { text: Field },
 }
 
-async fn obey(state: &AppState, signed_in: &SignedIn, form: &Form) -> Result<Outcome, Problem> {
-    let (db, clock, user) = (&state.db, &state.clock, signed_in.0.id);
+pub async fn change(Posted(posted, form): Posted<LearnedForm>) -> Response {
     actor::require_open_browser();
-    let item = ItemId(form.get("item").parse().unwrap_or(0));
-    let begin = |tool| state.activity.begin(&signed_in.viewer(), tool);
-    let sentence = match form.get("action") {
-        "keep" => {
-            learned::keep(db, user, item)
+    let name = match form {
+        Ok(LearnedForm::Unwanted { .. }) => UNWANTED_FORM,
+        _ => FORM,
+    };
+    let outcome = obey(&posted, form).await;
+    posted.respond(PATH, name, outcome).await
+}
+
+async fn obey(posted: &Submission, form: Result<LearnedForm, Problem>) -> Attempt {
+    let (db, clock, user) = (&posted.state.db, &posted.state.clock, posted.user());
+    let sentence = match form? {
+        LearnedForm::Keep { item } => {
+            learned::keep(db, user, ItemId(*item))
                 .await
                 .map_err(memory_problem)?;
             return Ok(Outcome::Redirect);
         }
-        "keep_all" => {
-            learned::keep_all(db, user, item).await?;
+        LearnedForm::KeepAll { item } => {
+            learned::keep_all(db, user, ItemId(*item)).await?;
             return Ok(Outcome::Redirect);
         }
-        "forget" => {
-            let call = begin("memory_archive");
-            let forgotten = learned::forget(db, &state.embeddings, clock, &call, item).await;
+        LearnedForm::Forget { item } => {
+            let item = ItemId(*item);
+            let call = posted.begin("memory_archive");
+            let forgotten = learned::forget(db, &posted.state.embeddings, clock, &call, item).await;
             call.ended_unknown();
             forgotten.map_err(memory_problem)?;
             format!(
                 "Memory {item} is archived, and similar ones are no longer stored. You can restore it below."
             )
         }
-        "confirm" => {
-            let call = begin("memory_confirm");
+        LearnedForm::Confirm { item } => {
+            let item = ItemId(*item);
+            let call = posted.begin("memory_confirm");
             let confirmed = memories::confirm(db, clock, &call, item, Again::ChangesNothing).await;
             call.ended_unknown();
             confirmed.map_err(memory_problem)?;
             format!("Memory {item} is confirmed: nothing learned later replaces it.")
         }
-        "restore" => {
-            let call = begin("memory_restore");
+        LearnedForm::Restore { item, line } => {
+            let item = ItemId(*item);
+            let call = posted.begin("memory_restore");
             let restored = memories::restore(db, clock, &call, item, &[]).await;
             call.ended_unknown();
             if restored.map_err(memory_problem)? != Restored::Done {
@@ -68,24 +78,19 @@ async fn obey(state: &AppState, signed_in: &SignedIn, form: &Form) -> Result<Out
                     "Memory {item} was not restored: another memory is active in its place. Its page asks which to keep."
                 )
             } else {
-                learned::remove_unwanted(db, user, line_of(form)).await?;
+                learned::remove_unwanted(db, user, *line).await?;
                 format!("Memory {item} is active again.")
             }
         }
-        "wanted" => {
-            learned::remove_unwanted(db, user, line_of(form)).await?;
+        LearnedForm::Wanted { line } => {
+            learned::remove_unwanted(db, user, *line).await?;
             return Ok(Outcome::Redirect);
         }
-        "unwanted" => {
-            let added = learned::add_unwanted(db, user, None, form.get("text")).await;
+        LearnedForm::Unwanted { text } => {
+            let added = learned::add_unwanted(db, user, None, &text).await;
             added.map_err(memory_problem)?;
             return Ok(Outcome::Redirect);
         }
-        _ => return Err(unknown_action()),
     };
     Ok(done(FORM, sentence))
-}
-
-fn line_of(form: &Form) -> i64 {
-    form.get("line").parse().unwrap_or(0)
 }

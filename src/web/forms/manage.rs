@@ -2,115 +2,102 @@
 //! not found; in a read-only browser nothing can be changed. Permanent deletion, which an admin cannot
 //! disable, is among the forms of one's data. Also the admin's own form.
 
-use app::view::{FormState, Rival};
-use axum::extract::{Path, RawForm, State};
-use axum::http::StatusCode;
-use axum::response::Response;
+use std::fmt::Display;
 
-use super::{Form, Outcome, done, respond, unknown_action};
+use app::view::{FormState, Rival};
+use axum::response::Response;
+use serde::Deserialize;
+
+use super::{Attempt, Field, Outcome, Posted, Submission, done, page};
 use crate::db::actor;
 use crate::memories::manage::{self, Restored};
 use crate::memories::{self, Again, ItemId, MemoryError, fading};
 use crate::tools::ToolError;
-use crate::web::AppState;
-use crate::web::auth::{Admin, SignedIn};
+use crate::web::auth::Admin;
 use crate::web::error::Problem;
-use crate::web::pages::not_found_for;
 
 pub const FORM: &str = "manage";
 const HALF_LIFE_FORM: &str = "half_life";
 const ADMIN_FORM: &str = "browser";
 
-pub async fn decide(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(item): Path<String>,
-    body: RawForm,
-) -> Response {
-    let Ok(item) = item.parse().map(ItemId) else {
-        return not_found_for(&state, signed_in).await;
-    };
-    let form = Form::parse(&body);
-    actor::require_open_browser();
-    let name = match form.get("action") {
-        "half_life" => HALF_LIFE_FORM,
-        _ => FORM,
-    };
-    match obey(&state, &signed_in, item, &form).await {
-        Err(problem) if problem.status == StatusCode::NOT_FOUND => {
-            not_found_for(&state, signed_in).await
-        }
-        outcome => respond(&state, signed_in, &path_of(item), name, &form, outcome).await,
-    }
+/// What is undone is an event of the memory's history.
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum ManageForm {
+    Archive,
+    Restore { newer: Field },
+    Confirm,
+    Unconfirm,
+    Share,
+    Own,
+    HalfLife { days: Field },
+    HalfLifeByType,
+    Undo { event: Field<i64> },
 }
 
-pub fn path_of(item: ItemId) -> String {
+pub async fn decide(Posted(posted, form): Posted<ManageForm>) -> Response {
+    actor::require_open_browser();
+    let name = match form {
+        Ok(ManageForm::HalfLife { .. }) => HALF_LIFE_FORM,
+        _ => FORM,
+    };
+    let (path, outcome) = (path_of(&posted.id), obey(&posted, form).await);
+    posted.respond_if_found(&path, name, outcome).await
+}
+
+pub fn path_of(item: impl Display) -> String {
     format!("/memory/{item}")
 }
 
-async fn obey(
-    state: &AppState,
-    signed_in: &SignedIn,
-    item: ItemId,
-    form: &Form,
-) -> Result<Outcome, Problem> {
-    let (db, clock) = (&state.db, &state.clock);
-    let tool = match form.get("action") {
-        "archive" => "memory_archive",
-        "restore" => "memory_restore",
-        "confirm" => "memory_confirm",
-        "unconfirm" => "memory_unconfirm",
-        "share" => "memory_share",
-        "own" => "memory_own",
-        "half_life" | "half_life_by_type" => "memory_half_life",
-        "undo" => "memory_undo",
-        _ => return Err(unknown_action()),
+async fn obey(posted: &Submission, form: Result<ManageForm, Problem>) -> Attempt {
+    let (db, clock) = (&posted.state.db, &posted.state.clock);
+    let (item, form) = (ItemId(posted.id()?), form?);
+    let tool = match form {
+        ManageForm::Archive => "memory_archive",
+        ManageForm::Restore { .. } => "memory_restore",
+        ManageForm::Confirm => "memory_confirm",
+        ManageForm::Unconfirm => "memory_unconfirm",
+        ManageForm::Share => "memory_share",
+        ManageForm::Own => "memory_own",
+        ManageForm::HalfLife { .. } | ManageForm::HalfLifeByType => "memory_half_life",
+        ManageForm::Undo { .. } => "memory_undo",
     };
-    let call = state.activity.begin(&signed_in.viewer(), tool);
-    let decided = match form.get("action") {
-        "archive" => memories::archive(db, clock, &call, item)
-            .await
-            .map(|()| Restored::Done),
-        "restore" => {
-            let newer = form.all("newer").filter_map(|id| id.parse().ok());
-            let newer: Vec<ItemId> = newer.map(ItemId).collect();
+    let call = posted.begin(tool);
+    let done = |()| Restored::Done;
+    let decided = match form {
+        ManageForm::Archive => memories::archive(db, clock, &call, item).await.map(done),
+        ManageForm::Restore { newer } => {
+            let newer: Vec<ItemId> = newer.numbers().into_iter().map(ItemId).collect();
             memories::restore(db, clock, &call, item, &newer).await
         }
-        "confirm" => {
+        ManageForm::Confirm => {
             let confirmed = memories::confirm(db, clock, &call, item, Again::ChangesNothing);
-            confirmed.await.map(|()| Restored::Done)
+            confirmed.await.map(done)
         }
-        "unconfirm" => {
-            let unconfirmed = memories::unconfirm(db, clock, &call, item);
-            unconfirmed.await.map(|()| Restored::Done)
+        ManageForm::Unconfirm => memories::unconfirm(db, clock, &call, item).await.map(done),
+        ManageForm::Share => manage::set_owner(db, clock, &call, item, false)
+            .await
+            .map(done),
+        ManageForm::Own => manage::set_owner(db, clock, &call, item, true)
+            .await
+            .map(done),
+        ManageForm::HalfLife { days } => {
+            let days = fading::parse_days("days", &days)?;
+            fading::set_half_life(db, &call, item, Some(days))
+                .await
+                .map(done)
         }
-        "half_life" => {
-            let days = fading::parse_days("days", form.get("days"))?;
-            let set = fading::set_half_life(db, &call, item, Some(days));
-            set.await.map(|()| Restored::Done)
-        }
-        "half_life_by_type" => {
-            let set = fading::set_half_life(db, &call, item, None);
-            set.await.map(|()| Restored::Done)
-        }
-        action @ ("share" | "own") => {
-            let owned = manage::set_owner(db, clock, &call, item, action == "own");
-            owned.await.map(|()| Restored::Done)
-        }
-        _ => {
-            let event = form.get("event").parse().unwrap_or(0);
-            manage::undo(db, clock, &call, item, event).await
-        }
+        ManageForm::HalfLifeByType => fading::set_half_life(db, &call, item, None).await.map(done),
+        ManageForm::Undo { event } => manage::undo(db, clock, &call, item, *event).await,
     };
     // A success was recorded together with its change.
     call.ended_unknown();
     match decided.map_err(memory_problem)? {
         Restored::Done => Ok(Outcome::Redirect),
-        Restored::Replaced(rivals) => Ok(Outcome::Page(Box::new(FormState {
-            form: FORM.to_owned(),
+        Restored::Replaced(rivals) => Ok(Outcome::from(FormState {
             rivals: rivals.into_iter().map(rival_view).collect(),
-            ..FormState::default()
-        }))),
+            ..page(FORM)
+        })),
     }
 }
 
@@ -126,22 +113,23 @@ pub fn memory_problem(error: MemoryError) -> Problem {
     ToolError::from(error).into()
 }
 
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum BrowserForm {
+    Close,
+    Open,
+}
+
 /// Whether users may manage memories in the browser.
-pub async fn browser(
-    State(state): State<AppState>,
-    Admin(signed_in): Admin,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
+pub async fn browser(_: Admin, Posted(posted, form): Posted<BrowserForm>) -> Response {
+    let (db, clock) = (&posted.state.db, &posted.state.clock);
     let attempt = async {
-        let (read_only, sentence) = match form.get("action") {
-            "close" => (true, "The memory browser is now read-only for all users."),
-            "open" => (false, "Users can manage memories in the browser again."),
-            _ => return Err(unknown_action()),
+        let (read_only, sentence) = match form? {
+            BrowserForm::Close => (true, "The memory browser is now read-only for all users."),
+            BrowserForm::Open => (false, "Users can manage memories in the browser again."),
         };
-        manage::set_browser_read_only(&state.db, &state.clock, read_only).await?;
+        manage::set_browser_read_only(db, clock, read_only).await?;
         Ok(done(ADMIN_FORM, sentence))
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, "/admin", ADMIN_FORM, &form, outcome).await
+    posted.respond("/admin", ADMIN_FORM, attempt.await).await
 }

@@ -1,7 +1,9 @@
-//! The forms that pages post. Each ends in a redirect, or in the same page with the submitted values and one
-//! sentence beside the field.
+//! The forms that pages post. Each is a type in a handler's signature, and ends in a redirect, or in the same
+//! page with the submitted values and one sentence beside the field.
 
+pub mod account;
 pub mod activity;
+pub mod agents;
 pub mod chat;
 pub mod data;
 pub mod documents;
@@ -14,37 +16,112 @@ pub mod invitations;
 pub mod jobs;
 pub mod learned;
 pub mod manage;
-pub mod memory;
 pub mod operators;
 pub mod sessions;
+pub mod sign_in;
 pub mod summary;
 pub mod teams;
 pub mod users;
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::str::FromStr;
 
 use app::view::{FormState, NewToken};
-use axum::extract::{Path, RawForm, State};
+use axum::extract::{FromRequest, RawForm, RawPathParams, Request};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
-use tower_sessions::Session;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+use time::OffsetDateTime;
 use url::form_urlencoded;
 
-use super::auth::{SESSION_USER, SignedIn, Visitor};
-use super::client::ClientAddress;
-use super::error::{DATABASE_SENTENCE, Problem};
-use super::pages::after_form;
-use super::{AppState, session};
-use crate::accounts::model::{parse_expires_days, parse_time_zone};
-use crate::accounts::{
-    AccountError, AgentId, AgentName, Email, Password, Scopes, Token, TokenHolder, TokenId,
-    TokenWish, UserId,
-};
-use crate::db::actor;
+use super::AppState;
+use super::auth::{SignedIn, Visitor};
+use super::error::Problem;
+use super::pages::{after_form, not_found_for};
+use crate::accounts::model::parse_expires_days;
+use crate::accounts::{AccountError, Scopes, Token, TokenWish, UserId};
+use crate::activity::Call;
+use crate::db::Db;
 use crate::input::Invalid;
 
-/// A posted form; a field may occur several times.
-#[derive(Clone)]
+/// The form of a signed-in person. Missing fields are empty, so the only error is an unknown action.
+pub struct Posted<T>(Submission, Result<T, Problem>);
+
+impl<T: DeserializeOwned> FromRequest<AppState> for Posted<T> {
+    type Rejection = Response;
+
+    async fn from_request(request: Request, state: &AppState) -> Result<Self, Response> {
+        let parts = <(SignedIn, RawPathParams, RawForm)>::from_request(request, state);
+        let (signed_in, path, body) = parts.await?;
+        let fields = Form::parse(&body);
+        let form = fields.read();
+        let submission = Submission {
+            state: state.clone(),
+            signed_in,
+            id: path.iter().next().map_or("", |(_, id)| id).to_owned(),
+            fields,
+        };
+        Ok(Self(submission, form))
+    }
+}
+
+/// A form's fields, who posted them, and to which row.
+struct Submission {
+    state: AppState,
+    signed_in: SignedIn,
+    /// The first parameter of the route, or empty.
+    id: String,
+    fields: Form,
+}
+
+impl Submission {
+    fn user(&self) -> UserId {
+        self.signed_in.0.id
+    }
+
+    /// The database, the person, and the time.
+    fn context(&self) -> (&Db, UserId, OffsetDateTime) {
+        (&self.state.db, self.user(), self.state.clock.now())
+    }
+
+    /// Begins a call of `tool` by the person.
+    fn begin(&self, tool: &'static str) -> Call {
+        let viewer = self.signed_in.viewer();
+        self.state.activity.begin(&viewer, tool)
+    }
+
+    fn id(&self) -> Result<i64, Problem> {
+        parse_id(&self.id)
+    }
+
+    /// Tells the page beside which row to show an error.
+    fn show_id(&mut self, field: &str) {
+        self.fields.0.push((field.to_owned(), self.id.clone()));
+    }
+
+    async fn respond(&self, path: &str, name: &str, outcome: Attempt) -> Response {
+        let signed_in = self.signed_in.clone();
+        respond(&self.state, signed_in, path, name, &self.fields, outcome).await
+    }
+
+    /// On the page of a row, which may not exist.
+    async fn respond_if_found(&self, path: &str, name: &str, outcome: Attempt) -> Response {
+        match outcome {
+            Err(problem) if problem.status == StatusCode::NOT_FOUND => self.not_found().await,
+            outcome => self.respond(path, name, outcome).await,
+        }
+    }
+
+    async fn not_found(&self) -> Response {
+        not_found_for(&self.state, self.signed_in.clone()).await
+    }
+}
+
+/// The posted fields; a field may occur several times.
+#[derive(Clone, Default)]
 struct Form(Vec<(String, String)>);
 
 impl Form {
@@ -59,18 +136,15 @@ impl Form {
             .map_or("", |(_, value)| value)
     }
 
-    fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
-        self.0
-            .iter()
-            .filter(move |(n, _)| n == name)
-            .map(|(_, value)| value.as_str())
+    fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {
+        let fields = Value::from_iter(self.by_name());
+        serde_json::from_value(fields).map_err(|_| unknown_action())
     }
 
-    /// The values to show again, without passwords and keys.
-    fn values(&self) -> BTreeMap<String, String> {
+    /// The values of a field that occurs several times are separated by spaces.
+    fn by_name(&self) -> BTreeMap<String, String> {
         let mut values: BTreeMap<String, String> = BTreeMap::new();
-        let is_secret = |name: &str| name.contains("password") || name == "key";
-        for (name, value) in self.0.iter().filter(|(name, _)| !is_secret(name)) {
+        for (name, value) in &self.0 {
             let joined = values.entry(name.clone()).or_default();
             if !joined.is_empty() {
                 joined.push(' ');
@@ -80,33 +154,72 @@ impl Form {
         values
     }
 
-    fn token_wish(&self) -> Result<TokenWish, Invalid> {
-        let scopes = self
-            .all("scope")
-            .map(str::parse)
-            .collect::<Result<Scopes, _>>()?;
-        let days = match self.get("expires_days").trim() {
+    /// The values to show again, without passwords and keys.
+    fn values(&self) -> BTreeMap<String, String> {
+        let mut values = self.by_name();
+        values.retain(|name, _| !name.contains("password") && name != "key");
+        values
+    }
+}
+
+/// The value of one field; the default if it is missing or cannot be parsed.
+pub struct Field<T = String>(T);
+
+impl<'de, T: FromStr + Default> Deserialize<'de> for Field<T> {
+    fn deserialize<D: Deserializer<'de>>(field: D) -> Result<Self, D::Error> {
+        // Only an `Option` may be missing.
+        let text = Option::<String>::deserialize(field)?;
+        let value = text.and_then(|text| text.parse().ok());
+        Ok(Self(value.unwrap_or_default()))
+    }
+}
+
+impl<T> Deref for Field<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl Field {
+    fn is_checked(&self) -> bool {
+        self.0 == "1"
+    }
+
+    /// Of a field that occurs several times.
+    fn numbers(&self) -> Vec<i64> {
+        let numbers = self.split_whitespace().map(str::parse);
+        numbers.filter_map(Result::ok).collect()
+    }
+}
+
+/// The action is a word of the domain, which parses it.
+#[derive(Deserialize)]
+pub struct ActionForm {
+    action: Field,
+}
+
+/// The part of a form that describes a new token.
+#[derive(Deserialize)]
+pub struct TokenFields {
+    scope: Field,
+    expires_days: Field,
+}
+
+impl TokenFields {
+    fn wish(&self) -> Result<TokenWish, Invalid> {
+        let scopes = self.scope.split_whitespace().map(str::parse);
+        let days = match self.expires_days.trim() {
             "" => None,
             text => Some(text.parse().unwrap_or(0)),
         };
         Ok(TokenWish {
-            scopes,
+            scopes: scopes.collect::<Result<Scopes, _>>()?,
             lifetime: parse_expires_days(days)?,
             profile: None,
         })
     }
-}
-
-/// A form that failed, as the page shows it.
-fn failed(name: &str, form: &Form, problem: Problem) -> (StatusCode, FormState) {
-    let state = FormState {
-        form: name.to_owned(),
-        field: problem.field,
-        error: Some(problem.detail),
-        values: form.values(),
-        ..FormState::default()
-    };
-    (problem.status, state)
 }
 
 /// How a form ended: the page again, or a redirect.
@@ -115,12 +228,34 @@ enum Outcome {
     Redirect,
 }
 
-fn done(form: &str, sentence: impl Into<String>) -> Outcome {
-    Outcome::Page(Box::new(FormState {
+type Attempt = Result<Outcome, Problem>;
+
+impl From<FormState> for Outcome {
+    fn from(page: FormState) -> Self {
+        Self::Page(Box::new(page))
+    }
+}
+
+/// The page after the form of this name.
+fn page(form: &str) -> FormState {
+    FormState {
         form: form.to_owned(),
-        done: Some(sentence.into()),
         ..FormState::default()
-    }))
+    }
+}
+
+fn done(form: &str, sentence: impl Into<String>) -> Outcome {
+    let done = Some(sentence.into());
+    Outcome::from(FormState { done, ..page(form) })
+}
+
+/// The only response that ever contains the token, so it cannot be a redirect.
+fn new_token(form: &str, agent_name: String, token: Token) -> Outcome {
+    let token = token.reveal();
+    Outcome::from(FormState {
+        new_token: Some(NewToken { agent_name, token }),
+        ..page(form)
+    })
 }
 
 /// The response to a form of a signed-in person; `path` is the form's page.
@@ -130,7 +265,7 @@ async fn respond(
     path: &str,
     name: &str,
     form: &Form,
-    outcome: Result<Outcome, Problem>,
+    outcome: Attempt,
 ) -> Response {
     let visitor = Visitor::SignedIn(signed_in);
     match outcome {
@@ -140,224 +275,29 @@ async fn respond(
     }
 }
 
-pub async fn sign_in(
-    State(state): State<AppState>,
-    ClientAddress(address): ClientAddress,
-    session: Session,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
-    let attempt = async {
-        let email = Email::parse(form.get("email"))?;
-        state
-            .throttles
-            .admit_sign_in(email.as_str(), address)
-            .await?;
-        let password = Password::to_compare(form.get("password"));
-        let verified = state.accounts.sign_in(&email, password).await?;
-        remember(&session, verified.user).await?;
-        if state.accounts.finish_sign_in(&verified).await? {
-            return Ok(());
-        }
-        session.flush().await.map_err(unreachable)?;
-        Err(Problem::from(AccountError::WrongPassword))
-    };
-    match attempt.await {
-        Ok(()) => Redirect::to(local_path(form.get("next"))).into_response(),
-        Err(problem) => again("/login", "login", &state, Visitor::Stranger, &form, problem).await,
-    }
-}
-
-pub async fn sign_up(
-    State(state): State<AppState>,
-    ClientAddress(address): ClientAddress,
-    session: Session,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
-    let attempt = async {
-        let email = Email::parse(form.get("email"))?;
-        state
-            .throttles
-            .admit_sign_in(email.as_str(), address)
-            .await?;
-        let password = Password::parse_new("password", form.get("password"))?;
-        Ok::<_, Problem>(state.accounts.sign_up(&email, password).await?)
-    };
-    match attempt.await {
-        Ok(user) => enter(&state, &session, user, &form).await,
-        // If sign-up is closed, its form is not on the page.
-        Err(problem) if problem.code == "sign_up_closed" => {
-            again("/login", "login", &state, Visitor::Stranger, &form, problem).await
-        }
-        Err(problem) => {
-            again(
-                "/login",
-                "signup",
-                &state,
-                Visitor::Stranger,
-                &form,
-                problem,
-            )
-            .await
-        }
-    }
-}
-
-pub async fn sign_out(session: Session) -> Response {
-    match session.flush().await {
-        Ok(()) => Redirect::to("/login").into_response(),
-        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, DATABASE_SENTENCE).into_response(),
-    }
-}
-
-pub async fn change_password(
-    State(state): State<AppState>,
-    ClientAddress(address): ClientAddress,
-    signed_in: SignedIn,
-    session: Session,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
-    let user = signed_in.0.id;
-    let attempt = async {
-        state
-            .throttles
-            .admit_sign_in(&signed_in.0.email, address)
-            .await?;
-        let new = Password::parse_new("new_password", form.get("new_password"))?;
-        let current = Password::to_compare(form.get("current_password"));
-        state.accounts.change_password(user, current, new).await?;
-        // All web sessions were ended; this browser gets a new one.
-        remember(&session, user).await?;
-        Ok(done(
-            "password",
-            "Your password was changed, and every other browser was signed out.",
-        ))
-    };
-    let outcome = attempt.await;
-    respond(&state, signed_in, "/account", "password", &form, outcome).await
-}
-
-pub async fn set_time_zone(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
-    let user = signed_in.0.id;
-    let mut now_in = signed_in.clone();
-    let attempt = async {
-        let zone = parse_time_zone(form.get("time_zone"))?;
-        state.accounts.set_time_zone(user, &zone).await?;
-        let sentence = format!("Your time zone is {}.", zone.name());
-        now_in.0.time_zone = zone;
-        Ok(done("time_zone", sentence))
-    };
-    let outcome = attempt.await;
-    respond(&state, now_in, "/account", "time_zone", &form, outcome).await
-}
-
-pub async fn create_agent(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
-    let attempt = async {
-        let name = AgentName::parse(form.get("name"))?;
-        let wish = form.token_wish()?;
-        let token = state
-            .accounts
-            .create_agent(signed_in.0.id, &name, &wish)
-            .await?;
-        Ok((name.as_str().to_owned(), token))
-    };
-    let attempt = attempt.await;
-    show_token(state, signed_in, "agent", form, attempt).await
-}
-
-pub async fn create_token(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(agent): Path<String>,
-    body: RawForm,
-) -> Response {
-    let mut form = Form::parse(&body);
-    // The page shows the error beside its agent.
-    form.0.push(("agent".to_owned(), agent.clone()));
-    let attempt = async {
-        let holder = TokenHolder::Agent(signed_in.0.id, AgentId(parse_id(&agent)?));
-        let wish = form.token_wish()?;
-        Ok(state.accounts.create_token(holder, &wish).await?)
-    };
-    let attempt = attempt.await;
-    show_token(state, signed_in, "token", form, attempt).await
-}
-
-/// The only response that ever contains a token, so it cannot be a redirect.
-async fn show_token(
-    state: AppState,
-    signed_in: SignedIn,
+/// The page of a form that failed, with `Retry-After` if there is one.
+async fn again(
+    path: &str,
     name: &str,
-    form: Form,
-    attempt: Result<(String, Token), Problem>,
-) -> Response {
-    let (status, outcome) = with_token(name, &form, attempt);
-    agents_page(&state, signed_in, status, outcome).await
-}
-
-fn with_token(
-    name: &str,
-    form: &Form,
-    attempt: Result<(String, Token), Problem>,
-) -> (StatusCode, FormState) {
-    match attempt {
-        Ok((agent_name, token)) => {
-            let new_token = Some(NewToken {
-                agent_name,
-                token: token.reveal(),
-            });
-            (
-                StatusCode::OK,
-                FormState {
-                    form: name.to_owned(),
-                    new_token,
-                    ..FormState::default()
-                },
-            )
-        }
-        Err(problem) => failed(name, form, problem),
-    }
-}
-
-pub async fn revoke_token(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path((agent, token)): Path<(String, String)>,
-) -> Response {
-    let attempt = async {
-        let holder = TokenHolder::Agent(signed_in.0.id, AgentId(parse_id(&agent)?));
-        let token = TokenId(parse_id(&token)?);
-        Ok::<_, Problem>(state.accounts.revoke_token(holder, token).await?)
-    };
-    match attempt.await {
-        Ok(()) => Redirect::to("/agents").into_response(),
-        Err(problem) => {
-            let (status, outcome) = failed("revoke", &Form(Vec::new()), problem);
-            agents_page(&state, signed_in, status, outcome).await
-        }
-    }
-}
-
-async fn agents_page(
     state: &AppState,
-    signed_in: SignedIn,
-    status: StatusCode,
-    outcome: FormState,
+    visitor: Visitor,
+    form: &Form,
+    problem: Problem,
 ) -> Response {
-    let visitor = Visitor::SignedIn(signed_in);
-    after_form(state, visitor, "/agents", outcome, status).await
+    let retry_after_s = problem.retry_after_s();
+    let page = FormState {
+        field: problem.field,
+        error: Some(problem.detail),
+        values: form.values(),
+        ..page(name)
+    };
+    let mut response = after_form(state, visitor, path, page, problem.status).await;
+    if let Some(seconds) = retry_after_s {
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
 }
 
 fn unknown_action() -> Problem {
@@ -372,86 +312,46 @@ fn parse_id(text: &str) -> Result<i64, Problem> {
     text.parse().map_err(|_| AccountError::NotFound.into())
 }
 
-/// Signs the browser in, and redirects to the page it came from.
-async fn enter(state: &AppState, session: &Session, user: UserId, form: &Form) -> Response {
-    match remember(session, user).await {
-        Ok(()) => Redirect::to(local_path(form.get("next"))).into_response(),
-        Err(problem) => {
-            let visitor = Visitor::Stranger;
-            again("/login", "login", state, visitor, form, problem).await
-        }
-    }
-}
-
-/// Uses a new session id, which prevents session fixation.
-async fn remember(session: &Session, user: UserId) -> Result<(), Problem> {
-    let keep = async {
-        session.clear().await;
-        session.cycle_id().await?;
-        session.insert(SESSION_USER, user.0).await?;
-        session.save().await?;
-        // The rest of this request acts in the new session.
-        if let Some(actor) = session::actor(session, user) {
-            actor::act_as(actor);
-        }
-        Ok(())
-    };
-    keep.await.map_err(unreachable)
-}
-
-fn unreachable(_: tower_sessions::session::Error) -> Problem {
-    Problem::new(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "database_unavailable",
-        DATABASE_SENTENCE,
-    )
-}
-
-/// The page of a form that failed, with `Retry-After` if there is one.
-async fn again(
-    path: &str,
-    name: &str,
-    state: &AppState,
-    visitor: Visitor,
-    form: &Form,
-    problem: Problem,
-) -> Response {
-    let retry_after_s = problem.retry_after_s();
-    let (status, outcome) = failed(name, form, problem);
-    let mut response = after_form(state, visitor, path, outcome, status).await;
-    if let Some(seconds) = retry_after_s {
-        response
-            .headers_mut()
-            .insert(header::RETRY_AFTER, seconds.into());
-    }
-    response
-}
-
-/// Prevents open redirects: only a path of this server, not `//evil.example` or `/\evil.example`.
-fn local_path(next: &str) -> &str {
-    let is_local = next.starts_with('/')
-        && !next[1..].starts_with(['/', '\\'])
-        // The characters that a `Location` header allows.
-        && next.chars().all(|c| c.is_ascii_graphic());
-    if is_local { next } else { "/memory" }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[derive(Deserialize)]
+    #[serde(tag = "action", rename_all = "snake_case")]
+    enum TestForm {
+        KeepAll { names: Field, n: Field<i64> },
+    }
+
+    fn posted(body: &'static str) -> Form {
+        Form::parse(&RawForm(body.into()))
+    }
+
     #[test]
-    fn only_paths_of_this_server_are_gone_on_to() {
-        assert_eq!(local_path("/memory?q=a"), "/memory?q=a");
-        for evil in [
-            "",
-            "//evil.example",
-            "/\\evil.example",
-            "https://evil.example",
-            "/\r\nx",
-            "/é",
+    fn fields_are_empty_rather_than_wrong_and_actions_are_known() {
+        for (body, numbers, number) in [
+            (
+                "action=keep_all&names=7&n=1&other=%00&names=x&names=8",
+                &[7, 8][..],
+                1,
+            ),
+            ("n=x&action=keep_all", &[], 0),
         ] {
-            assert_eq!(local_path(evil), "/memory", "{evil:?}");
+            let Ok(TestForm::KeepAll { names, n }) = posted(body).read() else {
+                panic!("{body}");
+            };
+            assert_eq!((&*names.numbers(), *n), (numbers, number), "{body}");
         }
+        for body in [
+            "",
+            "names=7",
+            "action=",
+            "action=KeepAll",
+            "action=keep_all&action=x",
+        ] {
+            let problem = posted(body).read::<TestForm>().err();
+            assert_eq!(problem.map(|p| p.code), Some("invalid_action"), "{body}");
+        }
+        let shown = posted("key=a&password=b&new_password=c&url=d&scope=e&scope=f").values();
+        assert_eq!(format!("{shown:?}"), r#"{"scope": "e f", "url": "d"}"#);
     }
 }

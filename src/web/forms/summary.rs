@@ -1,31 +1,25 @@
 //! The form of the page Summary: requests a new summary.
 
-use axum::extract::{RawForm, State};
 use axum::response::Response;
+use serde::Deserialize;
 
-use super::{Form, Outcome, respond, unknown_action};
+use super::{Outcome, Posted};
 use crate::consolidation::Consolidation;
 use crate::tools::ToolError;
-use crate::web::AppState;
-use crate::web::auth::SignedIn;
 
-const PATH: &str = "/summary";
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum SummaryForm {
+    Write,
+}
 
-pub async fn write_now(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
+pub async fn write_now(Posted(posted, form): Posted<SummaryForm>) -> Response {
     let attempt = async {
-        if form.get("action") != "write" {
-            return Err(unknown_action());
-        }
-        let consolidation = Consolidation::new(state.search.clone());
-        let asked = consolidation.ask_for_summary(signed_in.0.id).await;
+        let SummaryForm::Write = form?;
+        let consolidation = Consolidation::new(posted.state.search.clone());
+        let asked = consolidation.ask_for_summary(posted.user()).await;
         asked.map_err(ToolError::from)?;
         Ok(Outcome::Redirect)
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, PATH, "summary", &form, outcome).await
+    posted.respond("/summary", "summary", attempt.await).await
 }

@@ -1,86 +1,79 @@
 //! The forms of teams: add, invite or remove a member, accept an invitation, leave a team.
 
 use app::view::FormState;
-use axum::extract::{Path, RawForm, State};
-use axum::http::StatusCode;
 use axum::response::{IntoResponse, Redirect, Response};
+use serde::Deserialize;
 
-use super::{Form, again, agents_page, failed, parse_id, unknown_action};
+use super::{Field, Outcome, Posted, page, parse_id};
+use crate::accounts::LinkToken;
 use crate::accounts::teams::MembershipId;
-use crate::accounts::{AccountError, AgentId, LinkToken};
-use crate::web::AppState;
-use crate::web::auth::{SignedIn, Visitor};
+use crate::accounts::{AccountError, AgentId};
 use crate::web::error::Problem;
 
 const FORM: &str = "team";
 
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum TeamForm {
+    Add { member: Field },
+    Invite,
+    TakeBack,
+    Leave { tie: Field },
+}
+
 /// For one agent of the person, as the leader or as a member.
-pub async fn change(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(agent): Path<String>,
-    body: RawForm,
-) -> Response {
-    let mut form = Form::parse(&body);
-    form.0.push(("agent".to_owned(), agent.clone()));
+pub async fn change(Posted(mut posted, form): Posted<TeamForm>) -> Response {
+    posted.show_id("agent");
     let attempt = async {
-        let (user, leader) = (signed_in.0.id, AgentId(parse_id(&agent)?));
-        let accounts = &state.accounts;
-        let told = |done: Option<&str>, new_link| FormState {
-            form: FORM.to_owned(),
+        let (user, leader) = (posted.user(), AgentId(posted.id()?));
+        let accounts = &posted.state.accounts;
+        let mut new_link = None;
+        let done = match form? {
+            TeamForm::Add { member } => {
+                let member = AgentId(parse_id(&member)?);
+                accounts.add_to_team(user, leader, member).await?;
+                Some("It joins the team with its next call.")
+            }
+            TeamForm::Invite => {
+                let token = accounts.invite_to_team(user, leader).await?;
+                let (origin, token) = (posted.state.public_url.origin(), token.reveal());
+                // The only response that ever contains the link.
+                new_link = Some(format!("{origin}/team/{token}"));
+                None
+            }
+            TeamForm::TakeBack => {
+                accounts.take_invitations_back(user, leader).await?;
+                Some("The open invitations were revoked.")
+            }
+            TeamForm::Leave { tie } => {
+                let tie = MembershipId(parse_id(&tie)?);
+                accounts.leave_team(user, leader, tie).await?;
+                Some("Ended: nothing more is read through this.")
+            }
+        };
+        Ok(Outcome::from(FormState {
             done: done.map(str::to_owned),
             new_link,
-            values: [("agent".to_owned(), agent.clone())].into(),
-            ..FormState::default()
-        };
-        match form.get("action") {
-            "add" => {
-                let member = AgentId(parse_id(form.get("member"))?);
-                accounts.add_to_team(user, leader, member).await?;
-                Ok::<_, Problem>(told(Some("It joins the team with its next call."), None))
-            }
-            "invite" => {
-                let token = accounts.invite_to_team(user, leader).await?;
-                let (origin, token) = (state.public_url.origin(), token.reveal());
-                // The only response that ever contains the link.
-                Ok(told(None, Some(format!("{origin}/team/{token}"))))
-            }
-            "take_back" => {
-                accounts.take_invitations_back(user, leader).await?;
-                Ok(told(Some("The open invitations were revoked."), None))
-            }
-            "leave" => {
-                let tie = MembershipId(parse_id(form.get("tie"))?);
-                accounts.leave_team(user, leader, tie).await?;
-                Ok(told(
-                    Some("Ended: nothing more is read through this."),
-                    None,
-                ))
-            }
-            _ => Err(unknown_action()),
-        }
+            values: [("agent".to_owned(), posted.id.clone())].into(),
+            ..page(FORM)
+        }))
     };
-    let (status, outcome) = match attempt.await {
-        Ok(page) => (StatusCode::OK, page),
-        Err(problem) => failed(FORM, &form, problem),
-    };
-    agents_page(&state, signed_in, status, outcome).await
+    posted.respond("/agents", FORM, attempt.await).await
+}
+
+#[derive(Deserialize)]
+pub struct JoinForm {
+    member: Field,
 }
 
 /// An invited person has chosen the agent that joins.
-pub async fn join(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    Path(token): Path<String>,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
-    let token = LinkToken::parse(&token);
+pub async fn join(Posted(posted, form): Posted<JoinForm>) -> Response {
+    let token = LinkToken::parse(&posted.id);
     let attempt = async {
         let token = token.as_ref().ok_or(AccountError::InvitationOver)?;
-        let member = AgentId(parse_id(form.get("member"))?);
-        let accounts = &state.accounts;
-        accounts.join_team(signed_in.0.id, token, member).await?;
+        let member = AgentId(parse_id(&form?.member)?);
+        let accounts = &posted.state.accounts;
+        accounts.join_team(posted.user(), token, member).await?;
         Ok::<_, Problem>(member)
     };
     let problem = match attempt.await {
@@ -91,6 +84,5 @@ pub async fn join(
         Some(token) => format!("/team/{}", token.reveal()),
         None => "/team/unknown".to_owned(),
     };
-    let visitor = Visitor::SignedIn(signed_in);
-    again(&path, "join", &state, visitor, &form, problem).await
+    posted.respond(&path, "join", Err(problem)).await
 }

@@ -2,52 +2,47 @@
 //! who may sign in and who is an admin. Members get a 404.
 
 use app::view::FormState;
-use axum::extract::{Path, RawForm, State};
-use axum::http::StatusCode;
+use axum::extract::{Path, State};
 use axum::response::Response;
+use serde::Deserialize;
 
-use super::{Form, Outcome, done, failed, parse_id, respond, unknown_action};
+use super::unknown_action;
+use super::{ActionForm, Field, Form, Outcome, Posted, done, page, parse_id, respond};
 use crate::accounts::admin_events::{AdminAction, AdminActor};
 use crate::accounts::invitations::InvitationId;
 use crate::accounts::{Email, Role, UserId};
 use crate::input::Invalid;
 use crate::web::AppState;
-use crate::web::auth::{Admin, Visitor};
-use crate::web::error::Problem;
-use crate::web::pages::after_form;
+use crate::web::auth::Admin;
 
 const PATH: &str = "/admin/users";
+const FORM: &str = "people";
+
+#[derive(Deserialize)]
+pub struct InviteForm {
+    email: Field,
+    role: Field,
+}
 
 /// The only response that ever contains the link, so it cannot be a redirect.
-pub async fn invite(
-    State(state): State<AppState>,
-    Admin(signed_in): Admin,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
+pub async fn invite(_: Admin, Posted(posted, form): Posted<InviteForm>) -> Response {
+    let state = &posted.state;
     let attempt = async {
-        let email = match form.get("email").trim() {
+        let form = form?;
+        let email = match form.email.trim() {
             "" => None,
             text => Some(Email::parse(text)?),
         };
-        let role = parse_role(form.get("role"))?;
-        let admin = signed_in.0.id;
+        let role = parse_role(&form.role)?;
+        let admin = posted.user();
         let token = state.accounts.invite(admin, email.as_ref(), role).await?;
-        Ok::<_, Problem>(FormState {
-            form: "invitation".to_owned(),
-            new_link: Some(format!(
-                "{}/invitation/{}",
-                state.public_url.origin(),
-                token.reveal()
-            )),
-            ..FormState::default()
-        })
+        let (origin, token) = (state.public_url.origin(), token.reveal());
+        Ok(Outcome::from(FormState {
+            new_link: Some(format!("{origin}/invitation/{token}")),
+            ..page("invitation")
+        }))
     };
-    let (status, outcome) = match attempt.await {
-        Ok(page) => (StatusCode::OK, page),
-        Err(problem) => failed("invitation", &form, problem),
-    };
-    after_form(&state, Visitor::SignedIn(signed_in), PATH, outcome, status).await
+    posted.respond(PATH, "invitation", attempt.await).await
 }
 
 /// Like an invitation: the only response that ever contains the link.
@@ -60,19 +55,15 @@ pub async fn make_reset_link(
         let user = UserId(parse_id(&user)?);
         let admin = signed_in.0.id;
         let (name, token) = state.accounts.make_reset_link(admin, user).await?;
-        let origin = state.public_url.origin();
-        Ok::<_, Problem>(FormState {
-            form: "reset_link".to_owned(),
-            new_link: Some(format!("{origin}/reset/{}", token.reveal())),
+        let (origin, token) = (state.public_url.origin(), token.reveal());
+        Ok(Outcome::from(FormState {
+            new_link: Some(format!("{origin}/reset/{token}")),
             values: [("email".to_owned(), name)].into(),
-            ..FormState::default()
-        })
+            ..page("reset_link")
+        }))
     };
-    let (status, outcome) = match attempt.await {
-        Ok(page) => (StatusCode::OK, page),
-        Err(problem) => failed("people", &Form(Vec::new()), problem),
-    };
-    after_form(&state, Visitor::SignedIn(signed_in), PATH, outcome, status).await
+    let (outcome, fields) = (attempt.await, Form::default());
+    respond(&state, signed_in, PATH, FORM, &fields, outcome).await
 }
 
 fn parse_role(text: &str) -> Result<Role, Invalid> {
@@ -98,27 +89,21 @@ pub async fn revoke_invitation(
         state.accounts.revoke_invitation(admin, id).await?;
         Ok(Outcome::Redirect)
     };
-    let (outcome, form) = (attempt.await, Form(Vec::new()));
-    respond(&state, signed_in, PATH, "people", &form, outcome).await
+    let (outcome, fields) = (attempt.await, Form::default());
+    respond(&state, signed_in, PATH, FORM, &fields, outcome).await
 }
 
-pub async fn change(
-    State(state): State<AppState>,
-    Admin(signed_in): Admin,
-    Path(user): Path<String>,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
+pub async fn change(_: Admin, Posted(posted, form): Posted<ActionForm>) -> Response {
+    let state = &posted.state;
     let attempt = async {
-        let user = UserId(parse_id(&user)?);
-        let action = AdminAction::parse(form.get("action")).ok_or_else(unknown_action)?;
-        let by = AdminActor::Admin(signed_in.0.id);
+        let user = UserId(posted.id()?);
+        let action = AdminAction::parse(&form?.action).ok_or_else(unknown_action)?;
+        let by = AdminActor::Admin(posted.user());
         let name = state.accounts.change_person(by, user, action).await?;
         state.search.reader().forget(user);
-        Ok(done("people", format!("{name} {}", became(action))))
+        Ok(done(FORM, format!("{name} {}", became(action))))
     };
-    let outcome = attempt.await;
-    respond(&state, signed_in, PATH, "people", &form, outcome).await
+    posted.respond(PATH, FORM, attempt.await).await
 }
 
 fn became(action: AdminAction) -> &'static str {

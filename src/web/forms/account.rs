@@ -1,0 +1,76 @@
+//! The forms of Account: the password, the time zone, and memory for all agents of a person.
+
+use axum::response::Response;
+use serde::Deserialize;
+use tower_sessions::Session;
+
+use super::sign_in::remember;
+use super::{Field, Outcome, Posted, done};
+use crate::accounts::Password;
+use crate::accounts::model::parse_time_zone;
+use crate::web::client::ClientAddress;
+
+const PATH: &str = "/account";
+
+#[derive(Deserialize)]
+pub struct PasswordForm {
+    current_password: Field,
+    new_password: Field,
+}
+
+pub async fn change_password(
+    ClientAddress(address): ClientAddress,
+    session: Session,
+    Posted(posted, form): Posted<PasswordForm>,
+) -> Response {
+    let (accounts, throttles) = (&posted.state.accounts, &posted.state.throttles);
+    let attempt = async {
+        let (user, form) = (posted.user(), form?);
+        let email = &posted.signed_in.0.email;
+        throttles.admit_sign_in(email, address).await?;
+        let new = Password::parse_new("new_password", &form.new_password)?;
+        let current = Password::to_compare(&form.current_password);
+        accounts.change_password(user, current, new).await?;
+        // All web sessions were ended; this browser gets a new one.
+        remember(&session, user).await?;
+        let sentence = "Your password was changed, and every other browser was signed out.";
+        Ok(done("password", sentence))
+    };
+    posted.respond(PATH, "password", attempt.await).await
+}
+
+#[derive(Deserialize)]
+pub struct TimeZoneForm {
+    time_zone: Field,
+}
+
+pub async fn set_time_zone(Posted(mut posted, form): Posted<TimeZoneForm>) -> Response {
+    let attempt = async {
+        let zone = parse_time_zone(&form?.time_zone)?;
+        let accounts = &posted.state.accounts;
+        accounts.set_time_zone(posted.user(), &zone).await?;
+        let sentence = format!("Your time zone is {}.", zone.name());
+        posted.signed_in.0.time_zone = zone;
+        Ok(done("time_zone", sentence))
+    };
+    let outcome = attempt.await;
+    posted.respond(PATH, "time_zone", outcome).await
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum MemorySwitchForm {
+    On,
+    Off,
+}
+
+/// Changes what agents may do, never what is stored.
+pub async fn switch_memory(Posted(posted, form): Posted<MemorySwitchForm>) -> Response {
+    let attempt = async {
+        let on = matches!(form?, MemorySwitchForm::On);
+        let accounts = &posted.state.accounts;
+        accounts.switch_user_memory(posted.user(), on).await?;
+        Ok(Outcome::Redirect)
+    };
+    posted.respond(PATH, "memory", attempt.await).await
+}
