@@ -15,12 +15,12 @@ async fn serve_all(app: &TestApp, provider: &Provider) {
         model: "model",
         ..EndpointForm::default()
     };
-    app.embeddings.save_system(form, "", true).await.unwrap();
+    app.embeddings.save_system(&form, true).await.unwrap();
 }
 
 async fn serve_nobody(app: &TestApp) {
     let none = EndpointForm::default();
-    app.embeddings.save_system(none, "", true).await.unwrap();
+    app.embeddings.save_system(&none, true).await.unwrap();
 }
 
 async fn add(user: &TestUser, content: &str) -> Value {

@@ -4,7 +4,6 @@ use axum::extract::{RawForm, State};
 use axum::response::Response;
 
 use super::{Form, Outcome, respond, unknown_action};
-use crate::consolidation::Consolidation;
 use crate::tools::ToolError;
 use crate::web::AppState;
 use crate::web::auth::SignedIn;
@@ -21,8 +20,7 @@ pub async fn write_now(
         if form.get("action") != "write" {
             return Err(unknown_action());
         }
-        let consolidation = Consolidation::new(state.search.clone());
-        let asked = consolidation.ask_for_summary(signed_in.0.id).await;
+        let asked = state.consolidation.ask_for_summary(signed_in.0.id).await;
         asked.map_err(ToolError::from)?;
         Ok(Outcome::Redirect)
     };
