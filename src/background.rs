@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use keepsake::accounts::Email;
 use keepsake::config::Config;
-use keepsake::jobs::{self, JobContext, Runner, Work};
+use keepsake::jobs::{self, Runner, Work};
 use keepsake::queue;
 use keepsake::wiring::{self, Database};
 use time::format_description::well_known::Rfc3339;
@@ -79,8 +79,7 @@ pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Re
             Some(email) => Some(super::find_user(config, &database, email).await?),
             None => None,
         };
-        let search = wiring::search(config, &database.db)?;
-        let context = JobContext::new(search, wiring::activity(&database.db));
+        let context = wiring::core(config, &database.db)?.job_context();
         jobs::ask_for(job, &context, user).await?;
         let (_stop, stopped) = watch::channel(false);
         let runner = Runner::new(context, stopped).of(&[job], user);

@@ -14,8 +14,8 @@ use keepsake::config::Config;
 use keepsake::evaluation::own::{Asked, SideScores};
 use keepsake::evaluation::score::{CUTOFFS, Scores};
 use keepsake::evaluation::trial::{Progress, Report};
-use keepsake::evaluation::{DataSet, Evaluation, Measured};
-use keepsake::jobs::{self, JobContext, Runner};
+use keepsake::evaluation::{DataSet, Measured};
+use keepsake::jobs::{self, Runner};
 use keepsake::queue;
 use keepsake::search::query::Ingredients;
 use keepsake::wiring::{self, Database};
@@ -38,12 +38,11 @@ pub async fn data_set(
     let tried = async {
         let db = database.db.patient();
         let accounts = wiring::accounts(config, &db);
-        let search = wiring::search(config, &db)?;
-        let context = JobContext::new(search.clone(), wiring::activity(&db));
+        let core = wiring::core(config, &db)?;
         let (_stop, stopped) = watch::channel(false);
         let embed = jobs::find(queue::EMBED).context("there is no such job")?;
-        let runner = Runner::new(context, stopped).of(&[embed], None);
-        let evaluation = Evaluation::new(search);
+        let runner = Runner::new(core.job_context(), stopped).of(&[embed], None);
+        let evaluation = core.evaluation();
         let is_wanted = until_interrupted();
         let bar = bar()?;
         let tell = |progress: Progress| {
@@ -179,8 +178,7 @@ pub async fn own(config: &Config, email: &str, as_json: bool) -> anyhow::Result<
     let database = Database::of_command(config).await?;
     let measured = async {
         let user = super::find_user(config, &database, &email).await?;
-        let search = wiring::search(config, &database.db.patient())?;
-        let evaluation = Evaluation::new(search);
+        let evaluation = wiring::core(config, &database.db.patient())?.evaluation();
         let bar = bar()?.with_message("asking");
         let tell = |done: usize, of: usize| {
             bar.set_length(of as u64);

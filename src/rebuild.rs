@@ -10,13 +10,11 @@ use indicatif::{ProgressBar, ProgressStyle};
 use keepsake::accounts::{Email, UserId};
 use keepsake::config::Config;
 use keepsake::embedding::{Embeddings, Saved, Texts};
-use keepsake::evaluation::Evaluation;
 use keepsake::evaluation::asked::{Answer, Standing};
 use keepsake::evaluation::own::Tokens;
-use keepsake::jobs::{self, JobContext, Runner};
+use keepsake::jobs::{self, Runner};
 use keepsake::queue;
-use keepsake::search::Search;
-use keepsake::wiring::{self, Database};
+use keepsake::wiring::{self, Core, Database};
 use tokio::sync::watch;
 
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -27,10 +25,10 @@ pub async fn rebuild(config: &Config, email: &str, is_measured: bool) -> anyhow:
     let database = Database::of_command(config).await?;
     let rebuilt = async {
         let user = super::find_user(config, &database, &email).await?;
-        let search = wiring::search(config, &database.db)?;
-        let is_rebuilt = start_and_wait(&database, &search, user).await?;
+        let core = wiring::core(config, &database.db)?;
+        let is_rebuilt = start_and_wait(&core, user).await?;
         if is_rebuilt && is_measured {
-            measure(&database, &search, user).await?;
+            measure(&core, user).await?;
         }
         Ok(())
     }
@@ -40,12 +38,8 @@ pub async fn rebuild(config: &Config, email: &str, is_measured: bool) -> anyhow:
 }
 
 /// False if there was nothing to do.
-async fn start_and_wait(
-    database: &Database,
-    search: &Search,
-    user: UserId,
-) -> anyhow::Result<bool> {
-    let embeddings = search.embeddings();
+async fn start_and_wait(core: &Core, user: UserId) -> anyhow::Result<bool> {
+    let embeddings = core.embeddings();
     let overview = embeddings.overview(user).await?;
     if overview.effective.settings().is_none() {
         bail!(
@@ -61,7 +55,7 @@ async fn start_and_wait(
         "{wide_bar} {pos} of {len} texts{msg} · {per_sec} · {eta} left",
     )?);
     tokio::select! {
-        worked = work_off(database, search, user, queue::EMBED, until_rebuilt(embeddings, user)) => worked?,
+        worked = work_off(core, user, queue::EMBED, until_rebuilt(embeddings, user)) => worked?,
         Err(error) = show(&bar, embeddings, user) => return Err(error),
     }
     bar.finish_and_clear();
@@ -85,16 +79,14 @@ async fn start_and_wait(
 /// Runs one job of the user until `until` completes. If a server holds the job's lease, this process only
 /// waits.
 async fn work_off<T>(
-    database: &Database,
-    search: &Search,
+    core: &Core,
     user: UserId,
     job: &str,
     until: impl Future<Output = anyhow::Result<T>>,
 ) -> anyhow::Result<T> {
-    let context = JobContext::new(search.clone(), wiring::activity(&database.db));
     let (_stop, stopped) = watch::channel(false);
     let job = jobs::find(job).context("there is no such job")?;
-    let runner = Runner::new(context, stopped).of(&[job], Some(user));
+    let runner = Runner::new(core.job_context(), stopped).of(&[job], Some(user));
     tokio::select! {
         () = jobs::work(runner) => bail!("the worker stopped unexpectedly"),
         ended = until => ended,
@@ -137,8 +129,8 @@ async fn show(
 }
 
 /// Runs the page's evaluation job, in a running server or here.
-async fn measure(database: &Database, search: &Search, user: UserId) -> anyhow::Result<()> {
-    let evaluation = Evaluation::new(search.clone());
+async fn measure(core: &Core, user: UserId) -> anyhow::Result<()> {
+    let evaluation = core.evaluation();
     match evaluation.ask_for(user).await? {
         Answer::Begun | Answer::UnderWay => {}
         answer => {
@@ -162,7 +154,7 @@ async fn measure(database: &Database, search: &Search, user: UserId) -> anyhow::
             tokio::time::sleep(SHOWN_EVERY).await;
         }
     };
-    let ended = work_off(database, search, user, queue::EVALUATE, until_measured).await?;
+    let ended = work_off(core, user, queue::EVALUATE, until_measured).await?;
     bar.finish_and_clear();
     if let Standing::GivenUp(why) = ended {
         bail!("nothing was measured: {why}");

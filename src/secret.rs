@@ -24,7 +24,8 @@ pub async fn rotate(config: &Config) -> anyhow::Result<()> {
 
 async fn rotate_on(config: &Config, database: &Database) -> anyhow::Result<()> {
     let key = config.secret_key.as_ref();
-    let only = wiring::embeddings(config, &database.db)?
+    let only = wiring::core(config, &database.db)?
+        .embeddings()
         .begin_rotation()
         .await?;
     let Some(_only) = only else {
@@ -32,8 +33,8 @@ async fn rotate_on(config: &Config, database: &Database) -> anyhow::Result<()> {
     };
     seal::begin_rotation(key, &config.data_dir)?;
     // Built after the rotation began, so that it has the new key.
-    let embeddings = wiring::embeddings(config, &database.db)?;
-    let done = reseal_all(&embeddings).await?;
+    let core = wiring::core(config, &database.db)?;
+    let done = reseal_all(core.embeddings()).await?;
     seal::end_rotation(key, &config.data_dir)
         .context("every key is encrypted with the new key, but the old key could not be removed from the file")?;
     println!("{} encrypted with the new key", keys(done.resealed));

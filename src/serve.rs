@@ -12,11 +12,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::activity::Activity;
 use crate::config::Config;
 use crate::jobs::{self, JobContext};
 use crate::metrics;
-use crate::search::Search;
 pub use crate::web::Workers;
 use crate::web::{self, AppState, ConnectionLimits, Gate, ProcessInfo, Readiness};
 use crate::wiring::{self, Database};
@@ -58,9 +56,8 @@ pub async fn work(config: &Config) -> anyhow::Result<()> {
         _ = signals.first() => return Ok(()),
     };
     let worked = async {
-        let search = wiring::search(config, &database.db)?;
-        let activity = wiring::activity(&database.db);
-        let crew = JobWorkers::start(&search, &activity);
+        let core = wiring::core(config, &database.db)?;
+        let crew = JobWorkers::start(core.job_context());
         tracing::info!("running background jobs");
         signals.first().await;
         signals.end_at_the_second();
@@ -80,9 +77,8 @@ struct JobWorkers {
 }
 
 impl JobWorkers {
-    fn start(search: &Search, activity: &Activity) -> Self {
+    fn start(context: JobContext) -> Self {
         let (stop, stopped) = watch::channel(false);
-        let context = JobContext::new(search.for_jobs(), activity.clone());
         let running = tokio::spawn(jobs::run(context, stopped));
         Self { stop, running }
     }
@@ -111,13 +107,12 @@ async fn serve_until(
         workers: Some(workers),
         data_dir: Some(config.data_dir.clone()),
     });
-    let search = wiring::search(config, &database.db)?;
-    let embeddings = search.embeddings().clone();
-    let state = wiring::app_state(config, &search, readiness.clone());
-    let activity = state.activity.clone();
-    let crew = (workers == Workers::Here).then(|| JobWorkers::start(&search, &activity));
+    let core = wiring::core(config, &database.db)?;
+    let state = wiring::app_state(config, &core, readiness.clone());
+    let activity = core.activity.clone();
+    let crew = (workers == Workers::Here).then(|| JobWorkers::start(core.job_context()));
     let recorder = tokio::spawn(activity.clone().keep_writing());
-    let warming = embeddings.clone();
+    let warming = core.embeddings().clone();
     tokio::spawn(async move { warming.warm_up().await });
     announce(config, &state);
     let (gate, door) = Gate::new(listener, ConnectionLimits::default());

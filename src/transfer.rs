@@ -54,14 +54,14 @@ pub async fn import(config: &Config, email: &str) -> anyhow::Result<()> {
     let database = Database::of_command(config).await?;
     let imported = async {
         let user = super::find_user(config, &database, &email).await?;
-        let embeddings = wiring::embeddings(config, &database.db)?;
+        let core = wiring::core(config, &database.db)?;
         let bar = bar_of_input()?;
         let tell = |outcome: ImportOutcome| {
             bar.set_position(outcome.bytes);
             bar.set_message(said(&outcome));
             std::future::ready(())
         };
-        let importer = Importer::new(&database.db, &embeddings, user);
+        let importer = Importer::new(&database.db, core.embeddings(), user);
         let outcome = importer.run(BufReader::new(std::io::stdin()), tell).await;
         bar.finish_and_clear();
         Ok::<_, anyhow::Error>(outcome?)

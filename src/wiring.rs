@@ -11,11 +11,15 @@ use crate::accounts::Accounts;
 use crate::activity::Activity;
 use crate::clock::{SharedClock, WallClock};
 use crate::config::Config;
+use crate::consolidation::Consolidation;
 use crate::db::{self, DatabaseError, Db};
 use crate::documents::Documents;
-use crate::embedding::{self, Embeddings};
+use crate::embedding::Embeddings;
+use crate::evaluation::Evaluation;
+use crate::jobs::JobContext;
 use crate::memories::Adding;
 use crate::postgres::{self, EmbeddedPostgres};
+use crate::providers::chat::Chat;
 use crate::providers::{Embedder, EndpointUrl, SystemNames, builtin};
 use crate::seal::Sealer;
 use crate::search::{Reader, Search};
@@ -124,8 +128,15 @@ pub fn accounts(config: &Config, db: &Db) -> Accounts {
     Accounts::new(db.clone(), wall_clock(), config.sign_up)
 }
 
-/// The embedding lifecycle, with the clients and keys it needs.
-pub fn embeddings(config: &Config, db: &Db) -> anyhow::Result<Embeddings> {
+/// What pages, jobs and commands share.
+pub struct Core {
+    pub search: Search,
+    pub chat: Chat,
+    pub activity: Activity,
+    clock: SharedClock,
+}
+
+pub fn core(config: &Config, db: &Db) -> anyhow::Result<Core> {
     let clock = wall_clock();
     let builtin = builtin::find(&config.data_dir);
     let offered = config
@@ -133,50 +144,67 @@ pub fn embeddings(config: &Config, db: &Db) -> anyhow::Result<Embeddings> {
         .as_ref()
         .map(|url| EndpointUrl::parse("KEEPSAKE_LLAMACPP_URL", url.as_str()))
         .transpose()?;
-    Ok(Embeddings::new(embedding::Parts {
-        db: db.clone(),
-        clock: clock.clone(),
-        embedder: Embedder::new(Some(builtin), Arc::new(SystemNames), clock),
-        sealer: Sealer::of(
-            config.secret_key.as_ref(),
-            &config.old_secret_keys,
-            &config.data_dir,
-        )?,
-        offered,
-    }))
-}
-
-/// The search, with its in-memory indexes.
-pub fn search(config: &Config, db: &Db) -> anyhow::Result<Search> {
+    let embedder = Embedder::new(Some(builtin), Arc::new(SystemNames), clock.clone());
+    let sealer = Sealer::of(
+        config.secret_key.as_ref(),
+        &config.old_secret_keys,
+        &config.data_dir,
+    )?;
+    let chat_model = embedder.chat_model();
+    let chat = Chat::new(db.clone(), clock.clone(), chat_model, sealer.clone());
+    let embeddings = Embeddings::new(db.clone(), clock.clone(), embedder, sealer, offered);
     let reader = Reader::new(config.reader_bytes);
-    Ok(Search::new(db.clone(), embeddings(config, db)?, reader))
+    Ok(Core {
+        search: Search::new(db.clone(), embeddings, reader),
+        chat,
+        activity: Activity::new(db.clone(), clock.clone()),
+        clock,
+    })
 }
 
-/// The recorder of calls. A command makes none, so its buffer stays empty.
-pub fn activity(db: &Db) -> Activity {
-    Activity::new(db.clone(), wall_clock())
+impl Core {
+    pub fn embeddings(&self) -> &Embeddings {
+        self.search.embeddings()
+    }
+
+    pub fn evaluation(&self) -> Evaluation {
+        Evaluation::new(self.search.clone(), self.chat.clone())
+    }
+
+    pub fn job_context(&self) -> JobContext {
+        JobContext::new(
+            self.search.for_jobs(),
+            self.chat.clone(),
+            self.clock.clone(),
+            self.activity.clone(),
+        )
+    }
 }
 
-pub fn app_state(config: &Config, search: &Search, readiness: Readiness) -> AppState {
-    let (db, embeddings) = (search.db(), search.embeddings());
-    let clock = wall_clock();
-    let activity = activity(db);
-    let accounts = accounts(config, db);
+pub fn app_state(config: &Config, core: &Core, readiness: Readiness) -> AppState {
+    let (search, clock) = (core.search.clone(), core.clock.clone());
+    let (db, embeddings) = (search.db().clone(), search.embeddings().clone());
+    let accounts = accounts(config, &db);
+    let consolidation = Consolidation::new(search.clone(), core.chat.clone(), clock.clone());
     AppState::new(AppParts {
         accounts: accounts.clone(),
         db: db.clone(),
         clock: clock.clone(),
         search: search.clone(),
-        activity: activity.clone(),
+        chat: core.chat.clone(),
+        consolidation: consolidation.clone(),
+        evaluation: core.evaluation(),
+        activity: core.activity.clone(),
         registry: Registry::new(
             ToolContext {
-                db: db.clone(),
                 adding: Adding::new(db.clone(), clock.clone(), embeddings.clone()),
-                clock,
                 documents: Documents::new(db.clone(), embeddings.clone()),
-                embeddings: embeddings.clone(),
-                search: search.clone(),
-                activity,
+                activity: core.activity.clone(),
+                db,
+                clock,
+                consolidation,
+                embeddings,
+                search,
             },
             accounts,
         ),

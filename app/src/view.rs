@@ -10,6 +10,7 @@ mod docs;
 mod documents;
 mod dreams;
 mod embeddings;
+mod endpoint;
 mod entities;
 mod fading;
 mod jobs;
@@ -27,7 +28,7 @@ use std::collections::BTreeMap;
 
 pub use crate::address::said_in;
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
-pub use chat::{ChatEndpointView, ChatPage, DayTokens, PurposeView, SystemChatView};
+pub use chat::{ChatPage, DayTokens, PurposeView, SystemChatView};
 pub use data::{DataPage, ErasedKind, ImportProgress, ImportState, ItemErasure, Receipt, RowCount};
 pub use day::{DayFilters, DayTold};
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
@@ -39,11 +40,11 @@ pub use dreams::{
     DreamView, DreamsPage, DreamtOf, ProposalKind, ProposalSide, ProposalState, ProposalView,
 };
 pub use embeddings::{
-    AdminPage, Confirmation, EffectiveProvider, EmbeddingCounts, EmbeddingState, EmbeddingWait,
-    EmbeddingsPage, EndpointSettings, EvaluationOffer, EvaluationView, FailedItem, FoundView,
-    ItemEmbedding, LateSwitch, LateView, MeasuredView, OwnEndpoint, QueueCounts, Rebuild,
-    ScoreParts, SpaceView, TestResult, Why, WhySurface,
+    AdminPage, EmbeddingCounts, EmbeddingState, EmbeddingWait, EmbeddingsPage, EvaluationOffer,
+    EvaluationView, FailedItem, FoundView, ItemEmbedding, LateSwitch, LateView, MeasuredView,
+    QueueCounts, Rebuild, ScoreParts, SpaceView, Why, WhySurface,
 };
+pub use endpoint::{Confirmation, EffectiveProvider, EndpointView, PresetView, TestResult};
 pub use entities::{
     EntitiesPage, EntityDecision, EntityFilters, EntityLink, EntityName, EntityPage, EntityPair,
     EntityRow, EntitySettingsView, EntitySort, GraphDays, GraphFilters, GraphNode, GraphPage,

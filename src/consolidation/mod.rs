@@ -31,6 +31,7 @@ use std::time::Duration as StdDuration;
 
 use time::{Duration, OffsetDateTime};
 
+use crate::clock::SharedClock;
 use crate::db::actor::{self, Actor};
 use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
@@ -151,16 +152,18 @@ pub struct Consolidation {
     embeddings: Embeddings,
     search: Search,
     chat: Chat,
+    clock: SharedClock,
     limits: AskLimits,
 }
 
 impl Consolidation {
-    pub fn new(search: Search) -> Self {
+    pub fn new(search: Search, chat: Chat, clock: SharedClock) -> Self {
         Self {
             db: search.db().clone(),
             embeddings: search.embeddings().clone(),
-            chat: search.embeddings().chat(),
             search,
+            chat,
+            clock,
             limits: AskLimits::default(),
         }
     }
@@ -170,7 +173,7 @@ impl Consolidation {
     }
 
     fn now(&self) -> OffsetDateTime {
-        self.embeddings.now()
+        self.clock.now()
     }
 
     /// Tells the slice which chat provider a run for the user will call.
@@ -180,8 +183,8 @@ impl Consolidation {
         slice: &Slice,
     ) -> Result<(), ConsolidationError> {
         let (_, effective) = self.chat.chosen(user).await?;
-        if let Some((_, provider)) = effective.provider() {
-            slice.calls(&provider.endpoint);
+        if let Some(endpoint) = effective.settings() {
+            slice.calls(&endpoint.url);
         }
         Ok(())
     }
@@ -228,8 +231,7 @@ impl Consolidation {
             user: due.user,
             agent_id: agent.0,
         });
-        let clock = self.embeddings.clock();
-        let (ended, _) = actor::scope(by, &clock, reading).await;
+        let (ended, _) = actor::scope(by, &self.clock, reading).await;
         match ended {
             Err(error) if error.is_of_what_was_read() => {
                 let user = due.user.0;

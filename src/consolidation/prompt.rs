@@ -294,8 +294,8 @@ mod tests {
     use crate::consolidation::summary::facts::{Fact, ask as summary_ask, within_bounds};
     use crate::consolidation::transcript::WINDOW_CHARS_MAX;
     use crate::memories::learned;
-    use crate::providers::chat::settings::CAP_TOKENS_MIN;
     use crate::providers::chat::{ChatMessage, ChatPurpose, ChatRequest};
+    use crate::providers::settings::CAP_TOKENS_MIN;
 
     const DATE: Date = time::macros::date!(2026 - 11 - 21);
 

@@ -1,23 +1,17 @@
 //! Changes of a user's embedding settings. A change that requires a rebuild needs a confirmation with the number of texts;
 //! other changes apply at once. Also: cancel a rebuild, retry, switch off.
 
-use super::keys::KeyBounds;
 use super::model::Texts;
-use super::spaces::{Because, Followed, Spaces};
+use super::spaces::{FollowReason, Followed, Spaces};
 use super::{EmbeddingError, Embeddings, overview, store};
 use crate::db::{UserId, tell_anew};
 use crate::providers::settings::{
-    self, EndpointForm, EndpointWish, UserSettings, own_key, parse_own_type, staged_key,
+    self, EndpointForm, EndpointKind, EndpointSettings, ParsedEmbedding, UserEmbeddingSettings,
+    own_embedding_key, typed_key,
 };
-use crate::providers::{EndpointUrl, Reach, TestReport};
+use crate::providers::{EmbeddingReport, EndpointUrl, ProviderError, Reach};
 use crate::queue;
-
-fn own_keys(user: UserId) -> KeyBounds {
-    KeyBounds {
-        kept: own_key(user),
-        staged: staged_key(user),
-    }
-}
+use crate::seal::Bound;
 
 /// The result of saving.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,51 +29,56 @@ pub enum Saved {
     Rebuilding { texts: u64 },
 }
 
-/// A change of the user's own endpoint, from the form.
-pub struct EndpointChange<'a> {
-    pub own_enabled: bool,
-    pub form: EndpointForm<'a>,
-    /// From [`Saved::AskFirst`]; empty otherwise.
-    pub staged: &'a str,
-    pub confirmed: bool,
+impl From<Followed> for Saved {
+    fn from(followed: Followed) -> Self {
+        match followed {
+            Followed::Kept => Self::InForce,
+            Followed::Building { texts } => Self::Rebuilding { texts },
+        }
+    }
 }
 
 impl Embeddings {
+    /// Saves the user's own endpoint.
     pub async fn save(
         &self,
         user: UserId,
-        change: EndpointChange<'_>,
+        form: &EndpointForm<'_>,
+        confirmed: bool,
     ) -> Result<Saved, EmbeddingError> {
-        let mut tx = self.0.db.as_user(user).await?;
-        let kept = settings::of_user(&mut tx, user).await?;
-        tx.commit().await?;
-        let mut wanted = UserSettings {
-            own_enabled: change.own_enabled,
-            declined: None,
-            ..kept.clone()
-        };
+        let mut wanted = self.settings(user).await?;
+        wanted.own_enabled = form.own_enabled;
+        wanted.declined = None;
         let mut staged = String::new();
-        // An unused and empty endpoint: only the switch changes.
-        if change.own_enabled || !change.form.url.trim().is_empty() {
-            let wish = self.parse_own(user, &change, &kept)?;
-            let bounds = own_keys(user);
-            let sealed = self.seal_wish(wish.key, &bounds, Some(&kept.own))?;
-            wanted.pace = wish.pace;
-            wanted.own = wish.settings;
-            (wanted.own.sealed_key, staged) = sealed;
+        if form.has_endpoint() {
+            let bound = own_embedding_key(user);
+            let kept = &wanted.own.endpoint;
+            let parsed = self.parse(form, EndpointKind::OwnEmbeddings, bound, kept)?;
+            staged = parsed.endpoint.stage(&self.shared.sealer, bound)?;
+            wanted.pace = parsed.pace;
+            wanted.own = parsed.seal(&self.shared.sealer, bound)?;
         }
-        self.apply(user, wanted, change.confirmed, staged).await
+        self.apply(user, wanted, confirmed, staged).await
     }
 
-    fn parse_own(
+    async fn settings(&self, user: UserId) -> Result<UserEmbeddingSettings, sqlx::Error> {
+        let mut tx = self.db.as_user(user).await?;
+        let settings = settings::of_user(&mut tx, user).await?;
+        tx.commit().await?;
+        Ok(settings)
+    }
+
+    /// A staged key counts as typed again.
+    pub(super) fn parse(
         &self,
-        user: UserId,
-        change: &EndpointChange<'_>,
-        kept: &UserSettings,
-    ) -> Result<EndpointWish, EmbeddingError> {
-        let provider_type = parse_own_type(change.form.provider_type)?;
-        let (bounds, kept) = (own_keys(user), Some(&kept.own));
-        self.parse_endpoint(change.form, change.staged, &bounds, provider_type, kept)
+        form: &EndpointForm<'_>,
+        kind: EndpointKind,
+        bound: Bound,
+        kept: &EndpointSettings,
+    ) -> Result<ParsedEmbedding, EmbeddingError> {
+        let key = typed_key(form, &self.shared.sealer, bound)?;
+        let form = EndpointForm { key: &key, ..*form };
+        Ok(ParsedEmbedding::parse(&form, kind, kept)?)
     }
 
     /// Switches embeddings off (at once: the building space is deleted, the active one is kept unused) or on again.
@@ -89,13 +88,10 @@ impl Embeddings {
         enabled: bool,
         confirmed: bool,
     ) -> Result<Saved, EmbeddingError> {
-        let mut tx = self.0.db.as_user(user).await?;
-        let kept = settings::of_user(&mut tx, user).await?;
-        tx.commit().await?;
-        let wanted = UserSettings {
+        let wanted = UserEmbeddingSettings {
             enabled,
             declined: None,
-            ..kept
+            ..self.settings(user).await?
         };
         self.apply(user, wanted, confirmed, String::new()).await
     }
@@ -103,14 +99,14 @@ impl Embeddings {
     async fn apply(
         &self,
         user: UserId,
-        wanted: UserSettings,
+        wanted: UserEmbeddingSettings,
         confirmed: bool,
         staged: String,
     ) -> Result<Saved, EmbeddingError> {
-        let now = self.0.clock.now();
+        let now = self.now();
         let system = self.system_settings().await?;
         let effective = self.effective_of(&wanted, &system);
-        let mut tx = self.0.db.as_writer(user).await?;
+        let mut tx = self.db.as_writer(user).await?;
         let spaces = Spaces::of(&mut tx, user).await?;
         if let Some(provider) = effective.settings()
             && spaces.need_rebuild(provider)
@@ -131,50 +127,44 @@ impl Embeddings {
                 });
             }
         }
-        settings::store::save_user_settings(&mut tx, user, &wanted, now).await?;
+        settings::store::save_embedding_settings(&mut tx, user, &wanted, now).await?;
         store::forget_removed_key(&mut tx, user).await?;
         let followed = self
-            .follow(&mut tx, user, &effective, Because::UserChanged)
+            .follow(&mut tx, user, &effective, FollowReason::UserChanged)
             .await?;
         queue::push_now(&mut tx, user, queue::EMBED, now).await?;
         tx.commit().await?;
-        self.0.breakers.forget(user);
-        Ok(match followed {
-            Followed::Kept => Saved::InForce,
-            Followed::Building { texts } => Saved::Rebuilding { texts },
-        })
+        self.shared.breakers.forget(user);
+        Ok(followed.into())
     }
 
     /// Recomputes all embeddings with the current settings.
     pub async fn rebuild(&self, user: UserId) -> Result<Saved, EmbeddingError> {
-        let now = self.0.clock.now();
-        let mut tx = self.0.db.as_writer(user).await?;
+        let now = self.now();
+        let mut tx = self.db.as_writer(user).await?;
         let (mut settings, effective) = self.effective(&mut tx, user).await?;
         if settings.declined.take().is_some() {
-            settings::store::save_user_settings(&mut tx, user, &settings, now).await?;
+            settings::store::save_embedding_settings(&mut tx, user, &settings, now).await?;
         }
         let followed = self
-            .follow(&mut tx, user, &effective, Because::UserRebuilds)
+            .follow(&mut tx, user, &effective, FollowReason::UserRebuilds)
             .await?;
         queue::push_now(&mut tx, user, queue::EMBED, now).await?;
         tx.commit().await?;
-        Ok(match followed {
-            Followed::Kept => Saved::InForce,
-            Followed::Building { texts } => Saved::Rebuilding { texts },
-        })
+        Ok(followed.into())
     }
 
     /// Cancels a rebuild: the active space stays, and the rebuild does not restart by itself. Returns false if there was none.
     pub async fn cancel_rebuild(&self, user: UserId) -> Result<bool, EmbeddingError> {
-        let now = self.0.clock.now();
-        let mut tx = self.0.db.as_writer(user).await?;
+        let now = self.now();
+        let mut tx = self.db.as_writer(user).await?;
         let spaces = Spaces::of(&mut tx, user).await?;
         let (mut settings, _) = self.effective(&mut tx, user).await?;
         let Some(building) = spaces.building else {
             return Ok(false);
         };
         settings.declined = Some(building.settings.fingerprint());
-        settings::store::save_user_settings(&mut tx, user, &settings, now).await?;
+        settings::store::save_embedding_settings(&mut tx, user, &settings, now).await?;
         store::delete_building(&mut tx, user).await?;
         tx.commit().await?;
         Ok(true)
@@ -182,8 +172,8 @@ impl Embeddings {
 
     /// Retries failed items at once, ignoring backoff. Returns how many.
     pub async fn retry(&self, user: UserId) -> Result<u64, EmbeddingError> {
-        let now = self.0.clock.now();
-        let mut tx = self.0.db.as_writer(user).await?;
+        let now = self.now();
+        let mut tx = self.db.as_writer(user).await?;
         let retried = store::retry_failed(&mut tx, user, now).await?;
         tell_anew(&mut tx, user).await?;
         for space in store::list_spaces(&mut tx, user).await? {
@@ -191,29 +181,36 @@ impl Embeddings {
         }
         queue::push_now(&mut tx, user, queue::EMBED, now).await?;
         tx.commit().await?;
-        self.0.breakers.forget(user);
+        self.shared.breakers.forget(user);
         Ok(retried)
     }
 
-    /// Sends two test texts to the form's endpoint. Stores nothing.
+    /// Tests the endpoint in the form, and saves nothing.
     pub async fn test_own(
         &self,
         user: UserId,
-        change: EndpointChange<'_>,
-    ) -> Result<TestReport, EmbeddingError> {
-        let mut tx = self.0.db.as_user(user).await?;
-        let kept = settings::of_user(&mut tx, user).await?;
-        tx.commit().await?;
-        let wish = self.parse_own(user, &change, &kept)?;
-        let prefixes = wish.prefixes();
-        let url = EndpointUrl::parse("url", &wish.settings.endpoint)?;
-        let reach = self.reach(user, &url).await?;
-        let endpoint = self.endpoint_to_test(wish, &own_keys(user), Some(&kept.own), url, reach)?;
+        form: &EndpointForm<'_>,
+    ) -> Result<Result<EmbeddingReport, ProviderError>, EmbeddingError> {
+        let kept = self.settings(user).await?.own.endpoint;
+        let bound = own_embedding_key(user);
+        let parsed = self.parse(form, EndpointKind::OwnEmbeddings, bound, &kept)?;
+        let reach = self.reach(user, &parsed.endpoint.url).await?;
+        self.test(parsed, bound, reach).await
+    }
+
+    pub(super) async fn test(
+        &self,
+        parsed: ParsedEmbedding,
+        bound: Bound,
+        reach: Reach,
+    ) -> Result<Result<EmbeddingReport, ProviderError>, EmbeddingError> {
+        let (query, document) = (parsed.query_prefix.clone(), parsed.document_prefix.clone());
+        let endpoint = parsed.open(&self.shared.sealer, bound, reach)?;
         Ok(self
-            .0
+            .shared
             .embedder
-            .test(&endpoint, &prefixes.0, &prefixes.1)
-            .await?)
+            .test(&endpoint, &query, &document)
+            .await)
     }
 
     pub(super) async fn reach(
@@ -221,7 +218,7 @@ impl Embeddings {
         user: UserId,
         url: &EndpointUrl,
     ) -> Result<Reach, sqlx::Error> {
-        let mut conn = self.0.db.system_connection().await?;
+        let mut conn = self.db.system_connection().await?;
         settings::reach(&mut conn, user, url).await
     }
 }

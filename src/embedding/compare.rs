@@ -15,11 +15,11 @@ use crate::providers::chat::estimated_tokens;
 pub struct Compared {
     pub now: Space,
     /// Available for a day, unless a rebuild is running.
-    pub before: Option<Before>,
+    pub before: Option<PreviousSpace>,
 }
 
 /// The previously serving space.
-pub struct Before {
+pub struct PreviousSpace {
     pub space: Space,
     /// When the comparison ends.
     pub until: OffsetDateTime,
@@ -44,7 +44,7 @@ impl Embeddings {
             .into_iter()
             .find(|space| space.retired_at == now.activated_at)
             .filter(|_| spaces.building.is_none() && self.now() < until)
-            .map(|space| Before { space, until });
+            .map(|space| PreviousSpace { space, until });
         Ok(Some(Compared { now, before }))
     }
 

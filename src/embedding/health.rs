@@ -3,8 +3,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::system::store;
-pub use super::system::store::OpenVectors;
+use super::system::store::{self, OpenEmbeddings};
 use super::{EmbeddingError, Embeddings};
 use crate::accounts::admin_events::AdminAction;
 use crate::providers::ProviderType;
@@ -36,7 +35,7 @@ pub enum SystemProviderState {
 
 /// A problem that stops a kind of provider from making embeddings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct ProviderTrouble {
     pub provider_type: ProviderType,
     /// One sentence, without host names or texts.
     pub problem: String,
@@ -55,10 +54,13 @@ pub struct Retried {
 
 impl Embeddings {
     /// Needs a connection of the system role.
-    pub async fn troubles(&self, conn: &mut PgConnection) -> Result<Vec<Trouble>, sqlx::Error> {
+    pub async fn troubles(
+        &self,
+        conn: &mut PgConnection,
+    ) -> Result<Vec<ProviderTrouble>, sqlx::Error> {
         let rows = store::list_troubles(conn, TROUBLES_SHOWN).await?;
         let trouble = |(provider_type, problem, users, next_try): (String, _, _, _)| {
-            Some(Trouble {
+            Some(ProviderTrouble {
                 provider_type: ProviderType::parse("provider_type", &provider_type).ok()?,
                 problem,
                 users,
@@ -71,7 +73,7 @@ impl Embeddings {
     /// For admins: retries all failed items, ignoring backoff, and closes all breakers. Breakers of other servers close
     /// within a minute.
     pub async fn retry_all(&self) -> Result<Retried, EmbeddingError> {
-        let mut conn = self.0.db.system_connection().await?;
+        let mut conn = self.db.system_connection().await?;
         let users = store::list_users_to_retry(&mut conn).await?;
         drop(conn);
         let mut retried = Retried {
@@ -82,8 +84,8 @@ impl Embeddings {
             retried.items += self.retry(user).await?;
             retried.users += 1;
         }
-        self.0.breakers.close_all();
-        let mut tx = self.0.db.as_system().await?;
+        self.shared.breakers.close_all();
+        let mut tx = self.db.as_system().await?;
         self.record(&mut tx, AdminAction::RetryVectors).await?;
         tx.commit().await?;
         Ok(retried)
@@ -91,12 +93,12 @@ impl Embeddings {
 
     /// Number of spaces with an open breaker in this process.
     pub fn count_open_breakers(&self) -> usize {
-        self.0.breakers.count_open(self.0.clock.now())
+        self.shared.breakers.count_open(self.now())
     }
 
     pub async fn builtin_state(&self) -> Result<BuiltinState, sqlx::Error> {
         let is_enabled = self.system_settings().await?.builtin_enabled;
-        let embedder = &self.0.embedder;
+        let embedder = &self.shared.embedder;
         Ok(match (is_enabled, embedder.has_builtin()) {
             (false, _) => BuiltinState::Off,
             (true, false) => BuiltinState::Missing,
@@ -118,7 +120,10 @@ impl Embeddings {
     }
 
     /// Needs a connection of the system role.
-    pub async fn open_vectors(&self, conn: &mut PgConnection) -> Result<OpenVectors, sqlx::Error> {
-        store::count_open(conn, self.0.embedder.has_builtin()).await
+    pub async fn open_embeddings(
+        &self,
+        conn: &mut PgConnection,
+    ) -> Result<OpenEmbeddings, sqlx::Error> {
+        store::count_open(conn, self.shared.embedder.has_builtin()).await
     }
 }

@@ -7,7 +7,6 @@ mod change;
 mod compare;
 mod drain;
 mod health;
-mod keys;
 pub mod model;
 mod overview;
 mod query;
@@ -20,7 +19,6 @@ pub mod tokens;
 pub mod vector;
 
 use std::num::NonZeroUsize;
-use std::ops::Deref;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -28,26 +26,27 @@ use lru::LruCache;
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
-pub use change::{EndpointChange, Saved};
-pub use compare::{Before, Compared};
+pub use change::Saved;
+pub use compare::{Compared, PreviousSpace};
 pub use drain::Drained;
-pub use health::{BuiltinState, OpenVectors, Retried, SystemProviderState, Trouble};
+pub use health::{BuiltinState, ProviderTrouble, Retried, SystemProviderState};
 pub use model::{
-    EmbeddingState, HeldVectors, ItemEmbedding, NamedWord, Noted, QueryAnswer, QueryVector,
-    SpaceId, Texts, Waiting, tokens_of,
+    EmbeddingState, HeldVectors, ItemEmbedding, NamedWord, Noted, PendingMemories, QueryAnswer,
+    QueryVector, SpaceId, Texts, tokens_of,
 };
-pub use overview::{Overview, Rebuild};
+pub use overview::{EmbeddingOverview, RebuildProgress};
 pub use query::{PENDING, QueryEmbedding};
 pub use reseal::{OnlyRotation, Resealed};
 pub use spaces::serving_space;
-pub use system::{SystemOverview, SystemSaved};
+pub use system::{OpenEmbeddings, SystemOverview, SystemSaved};
 pub use vector::{DIMENSIONS, Vector};
 
 use crate::clock::SharedClock;
 use crate::db::{self, Db, UserId};
 use crate::input::Invalid;
-use crate::providers::chat::Chat;
-use crate::providers::settings::{self, Effective, SystemSettings, UserSettings};
+use crate::providers::settings::{
+    self, Effective, SpaceSettings, SystemEmbeddingSettings, UserEmbeddingSettings,
+};
 use crate::providers::{Embedder, EndpointUrl, ProviderError, QueryPriority};
 use crate::queue;
 use crate::seal::{SealError, Sealer};
@@ -106,25 +105,13 @@ impl EmbeddingError {
 
 /// Cheap to clone; one is created at startup.
 #[derive(Clone)]
-pub struct Embeddings(Inner);
-
-#[derive(Clone)]
-struct Inner {
+pub struct Embeddings {
     db: Db,
     asked_for: QueryPriority,
-    shared: Arc<Shared>,
+    shared: Arc<SharedEmbeddings>,
 }
 
-impl Deref for Inner {
-    type Target = Shared;
-
-    fn deref(&self) -> &Shared {
-        &self.shared
-    }
-}
-
-struct Shared {
-    chat: Chat,
+struct SharedEmbeddings {
     clock: SharedClock,
     embedder: Embedder,
     sealer: Sealer,
@@ -132,55 +119,40 @@ struct Shared {
     offered: Option<EndpointUrl>,
     queries: Mutex<LruCache<query::CacheKey, QueryAnswer>>,
     breakers: breaker::Breakers,
-    system: Mutex<Option<(Instant, SystemSettings)>>,
-}
-
-/// The dependencies of [`Embeddings`].
-pub struct Parts {
-    pub db: Db,
-    pub clock: SharedClock,
-    pub embedder: Embedder,
-    pub sealer: Sealer,
-    pub offered: Option<EndpointUrl>,
+    system: Mutex<Option<(Instant, SystemEmbeddingSettings)>>,
 }
 
 impl Embeddings {
-    pub fn new(parts: Parts) -> Self {
-        let chat = Chat::new(
-            parts.db.clone(),
-            parts.clock.clone(),
-            parts.embedder.chat_model(),
-            parts.sealer.clone(),
-        );
-        let shared = Shared {
-            chat,
-            clock: parts.clock,
-            embedder: parts.embedder,
-            sealer: parts.sealer,
-            offered: parts.offered,
+    pub fn new(
+        db: Db,
+        clock: SharedClock,
+        embedder: Embedder,
+        sealer: Sealer,
+        offered: Option<EndpointUrl>,
+    ) -> Self {
+        let shared = SharedEmbeddings {
+            clock,
+            embedder,
+            sealer,
+            offered,
             queries: Mutex::new(LruCache::new(QUERY_CACHE_ENTRIES)),
             breakers: breaker::Breakers::default(),
             system: Mutex::new(None),
         };
-        Self(Inner {
-            db: parts.db,
+        Self {
+            db,
             asked_for: QueryPriority::Search,
             shared: Arc::new(shared),
-        })
+        }
     }
 
     /// For background jobs: with a longer statement timeout ([`Db::with_job_timeout`]), and queries behind those of users.
     pub fn for_jobs(&self) -> Self {
-        Self(Inner {
-            db: self.0.db.with_job_timeout(),
+        Self {
+            db: self.db.with_job_timeout(),
             asked_for: QueryPriority::Job,
-            shared: self.0.shared.clone(),
-        })
-    }
-
-    /// The chat models, with the same connections, keys and clock.
-    pub fn chat(&self) -> Chat {
-        self.0.chat.clone()
+            shared: self.shared.clone(),
+        }
     }
 
     /// Enqueues the job for this transaction's pending embeddings, and creates the user's first space if there is none. Never
@@ -238,12 +210,8 @@ impl Embeddings {
             .collect())
     }
 
-    pub fn clock(&self) -> SharedClock {
-        self.0.clock.clone()
-    }
-
     pub fn now(&self) -> OffsetDateTime {
-        self.0.clock.now()
+        self.shared.clock.now()
     }
 
     /// The user's settings, and the provider that results from them.
@@ -251,28 +219,37 @@ impl Embeddings {
         &self,
         conn: &mut PgConnection,
         user: UserId,
-    ) -> Result<(UserSettings, Effective), sqlx::Error> {
+    ) -> Result<(UserEmbeddingSettings, Effective<SpaceSettings>), sqlx::Error> {
         let user_settings = settings::of_user(conn, user).await?;
         let system = self.system_settings().await?;
         let effective = self.effective_of(&user_settings, &system);
         Ok((user_settings, effective))
     }
 
-    /// Whether a provider is configured, by the rules of [`Effective`].
-    fn has_provider(&self, enabled: bool, own_enabled: bool, system: &SystemSettings) -> bool {
-        let has_builtin = system.builtin_enabled && self.0.embedder.has_builtin();
+    /// Whether a provider is configured, by the rules of [`UserEmbeddingSettings::effective`].
+    fn has_provider(
+        &self,
+        enabled: bool,
+        own_enabled: bool,
+        system: &SystemEmbeddingSettings,
+    ) -> bool {
+        let has_builtin = system.builtin_enabled && self.shared.embedder.has_builtin();
         enabled && (system.provider.is_some() || own_enabled || has_builtin)
     }
 
-    fn effective_of(&self, user: &UserSettings, system: &SystemSettings) -> Effective {
-        Effective::of(user, system, self.0.embedder.has_builtin())
+    fn effective_of(
+        &self,
+        user: &UserEmbeddingSettings,
+        system: &SystemEmbeddingSettings,
+    ) -> Effective<SpaceSettings> {
+        user.effective(system, self.shared.embedder.has_builtin())
     }
 
     /// Cached for [`SYSTEM_SETTINGS_KEPT_FOR`], because every search needs them: a change on another server takes effect a
     /// second late.
-    async fn system_settings(&self) -> Result<SystemSettings, sqlx::Error> {
+    async fn system_settings(&self) -> Result<SystemEmbeddingSettings, sqlx::Error> {
         let kept = self
-            .0
+            .shared
             .system
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -283,9 +260,13 @@ impl Embeddings {
             return Ok(settings);
         }
         let read_at = Instant::now();
-        let mut conn = self.0.db.system_connection().await?;
-        let settings = settings::store::find_system_settings(&mut conn).await?;
-        let mut system = self.0.system.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut conn = self.db.system_connection().await?;
+        let settings = settings::store::find_system_embedding_settings(&mut conn).await?;
+        let mut system = self
+            .shared
+            .system
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         *system = Some((read_at, settings.clone()));
         Ok(settings)
     }
@@ -293,7 +274,7 @@ impl Embeddings {
     /// Drops a user's cached queries when the account is erased.
     pub fn forget(&self, user: UserId) {
         let mut queries = self
-            .0
+            .shared
             .queries
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -306,6 +287,10 @@ impl Embeddings {
 
     /// Invalidates the cache after a change on this server.
     fn forget_system_settings(&self) {
-        *self.0.system.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self
+            .shared
+            .system
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 use super::Vector;
 use super::tokens::QueryTokens;
 use crate::providers::ProviderType;
-use crate::providers::settings::ProviderSettings;
+use crate::providers::settings::SpaceSettings;
 
 /// Embeddings of different spaces are never compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -97,7 +97,7 @@ impl SpaceState {
 pub struct Space {
     pub id: SpaceId,
     /// The settings it was built with, regardless of later changes.
-    pub settings: ProviderSettings,
+    pub settings: SpaceSettings,
     /// From the provider's first answer; `None` until then.
     pub dimensions: Option<i32>,
     pub state: SpaceState,
@@ -242,7 +242,7 @@ pub fn tokens_of(bytes: usize) -> usize {
 
 /// A passage with a pending embedding.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct PendingPassage {
     pub source_id: i64,
     pub passage: i16,
     pub is_turn: bool,
@@ -258,7 +258,7 @@ pub struct Row {
 }
 
 /// A provider's result for one passage.
-pub struct Written {
+pub struct EmbeddedPassage {
     pub source_id: i64,
     pub passage: i16,
     pub content_hash: Option<Vec<u8>>,
@@ -270,7 +270,7 @@ pub struct Written {
 
 /// Number of items in a space, by state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct StateCounts {
     pub ready: i64,
     pub pending: i64,
     pub failed: i64,
@@ -295,14 +295,14 @@ impl Texts {
 
 /// Memories without an embedding in the serving space.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Waiting {
+pub struct PendingMemories {
     pub pending: i64,
     pub failed: i64,
     /// Why none are made at the moment, as a sentence for users.
     pub problem: Option<String>,
 }
 
-impl Counts {
+impl StateCounts {
     pub fn total(&self) -> i64 {
         self.ready + self.pending + self.failed
     }
@@ -315,7 +315,7 @@ impl Counts {
 
 /// An item whose embedding failed.
 #[derive(Clone, Debug)]
-pub struct Failure {
+pub struct FailedEmbedding {
     pub item_id: i64,
     pub snippet: String,
     pub error: String,

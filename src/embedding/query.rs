@@ -13,8 +13,8 @@ use super::model::{
 use super::tokens::QueryTokens;
 use super::{Embeddings, Vector};
 use crate::db::{Tx, UserId};
-use crate::providers::settings::SystemSettings;
-use crate::providers::{Endpoint, ProviderError, ProviderType, QueryPriority};
+use crate::providers::settings::SystemEmbeddingSettings;
+use crate::providers::{Endpoint, ProviderError, QueryPriority};
 
 /// After this, a search continues with words only (DESIGN §10).
 pub const QUERY_DEADLINE: Duration = Duration::from_millis(1_500);
@@ -63,7 +63,7 @@ impl QueryEmbedding {
 }
 
 /// Whether searches in this space use late interaction.
-pub(super) fn has_signs(space: &Space, system: &SystemSettings) -> bool {
+pub(super) fn has_signs(space: &Space, system: &SystemEmbeddingSettings) -> bool {
     system.late_interaction && space.token_signs == TokenSigns::All
 }
 
@@ -115,7 +115,7 @@ impl Embeddings {
             None => {
                 // Read only.
                 drop(tx);
-                match self.ask(user, &space, &query, self.0.asked_for).await {
+                match self.ask(user, &space, &query, self.asked_for).await {
                     Ok(answer) => (self.keep(key, answer), None),
                     Err(reason) => {
                         let reason = format!("{reason}; found by words alone");
@@ -138,7 +138,11 @@ impl Embeddings {
     }
 
     /// Why no provider is used, by the rules of [`Effective`](crate::providers::settings::Effective).
-    fn words_alone(&self, serving: &Serving, system: &SystemSettings) -> Option<&'static str> {
+    fn words_alone(
+        &self,
+        serving: &Serving,
+        system: &SystemEmbeddingSettings,
+    ) -> Option<&'static str> {
         let has_provider = self.has_provider(true, serving.own_enabled, system);
         match (serving.enabled, has_provider) {
             (false, _) => Some("embeddings are switched off, so this was found by words alone"),
@@ -153,7 +157,7 @@ impl Embeddings {
     fn shared_prefix<'a>(
         &self,
         system_provider_id: Option<i64>,
-        system: &'a SystemSettings,
+        system: &'a SystemEmbeddingSettings,
     ) -> Option<&'a str> {
         match &system.provider {
             Some(provider) => (provider.system_provider_id == system_provider_id)
@@ -167,7 +171,11 @@ impl Embeddings {
     }
 
     /// Replaces the stored prefix of a system provider's space: the admin may have changed it since.
-    pub(super) fn with_prefix_in_force(&self, mut space: Space, system: &SystemSettings) -> Space {
+    pub(super) fn with_prefix_in_force(
+        &self,
+        mut space: Space,
+        system: &SystemEmbeddingSettings,
+    ) -> Space {
         let id = space.settings.system_provider_id;
         if id.is_some()
             && let Some(prefix) = self.shared_prefix(id, system)
@@ -183,9 +191,9 @@ impl Embeddings {
             .system_settings()
             .await
             .is_ok_and(|s| s.builtin_enabled && s.provider.is_none());
-        if is_wanted && self.0.embedder.has_builtin() {
+        if is_wanted && self.shared.embedder.has_builtin() {
             let warmed = self
-                .0
+                .shared
                 .embedder
                 .embed_query(
                     QueryPriority::Search,
@@ -204,7 +212,7 @@ impl Embeddings {
 
     fn cached(&self, key: &CacheKey) -> Option<QueryAnswer> {
         let mut queries = self
-            .0
+            .shared
             .queries
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -213,7 +221,7 @@ impl Embeddings {
 
     fn keep(&self, key: CacheKey, known: QueryAnswer) -> QueryAnswer {
         let mut queries = self
-            .0
+            .shared
             .queries
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -229,11 +237,10 @@ impl Embeddings {
         text: &str,
         asked_for: QueryPriority,
     ) -> Result<QueryAnswer, String> {
-        let now = self.0.clock.now();
-        let breakers = &self.0.breakers;
+        let now = self.now();
+        let breakers = &self.shared.breakers;
         // The builtin model runs in this process: it can be slow, but not dead.
-        let has_breaker = space.settings.provider_type != ProviderType::Builtin
-            && asked_for != QueryPriority::Evaluation;
+        let has_breaker = !space.settings.is_builtin() && asked_for != QueryPriority::Evaluation;
         if has_breaker && !breakers.admits(user, space.id, now) {
             return Err(
                 "the embedding endpoint has failed several times and is left alone for a moment"
@@ -247,7 +254,7 @@ impl Embeddings {
             QueryPriority::Search | QueryPriority::Job => QUERY_DEADLINE,
             QueryPriority::Evaluation => EVALUATION_DEADLINE,
         };
-        let embedder = &self.0.embedder;
+        let embedder = &self.shared.embedder;
         let asked = embedder.embed_query(asked_for, &endpoint, query, deadline);
         let embedded = match asked.await {
             Ok(embedded) => embedded,

@@ -10,7 +10,7 @@ use super::{
     overview, store,
 };
 use crate::db::{UserId, raise_revision, tell_anew};
-use crate::providers::settings::{Effective, ProviderSettings};
+use crate::providers::settings::{Effective, SpaceSettings};
 
 /// With more items than this, the first space is created by the job and not in the transaction of an add.
 const FIRST_ITEMS_MAX: i64 = 1_000;
@@ -26,7 +26,7 @@ pub(super) enum Followed {
 
 /// Why the spaces follow the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Because {
+pub(super) enum FollowReason {
     /// The user changed the settings and confirmed.
     UserChanged,
     /// The user asked to recompute all embeddings.
@@ -77,7 +77,7 @@ impl Spaces {
     }
 
     /// Whether a space with these settings exists or is being built.
-    pub fn has(&self, wanted: &ProviderSettings) -> bool {
+    pub fn has(&self, wanted: &SpaceSettings) -> bool {
         match &self.building {
             Some(_) => is_of(&self.building, wanted),
             None => is_of(&self.active, wanted),
@@ -85,7 +85,7 @@ impl Spaces {
     }
 
     /// A retired space, still kept at this time, whose embeddings are valid for these settings.
-    pub fn kept(&self, wanted: &ProviderSettings, at: OffsetDateTime) -> Option<&Space> {
+    pub fn kept(&self, wanted: &SpaceSettings, at: OffsetDateTime) -> Option<&Space> {
         let mut retired = self.retired.iter();
         retired.find(|space| {
             space.settings.makes_the_vectors_of(wanted)
@@ -131,18 +131,18 @@ impl Spaces {
     }
 
     /// Spaces with valid embeddings for these settings, but another key or query prefix.
-    fn outdated<'a>(&'a self, wanted: &'a ProviderSettings) -> impl Iterator<Item = &'a Space> {
+    fn outdated<'a>(&'a self, wanted: &'a SpaceSettings) -> impl Iterator<Item = &'a Space> {
         let spaces = [&self.active, &self.building].into_iter().flatten();
         spaces.filter(|s| s.settings.makes_the_vectors_of(wanted) && s.settings != *wanted)
     }
 
     /// Whether these settings require recomputing all embeddings.
-    pub fn need_rebuild(&self, wanted: &ProviderSettings) -> bool {
+    pub fn need_rebuild(&self, wanted: &SpaceSettings) -> bool {
         !is_of(&self.active, wanted) && !is_of(&self.building, wanted)
     }
 }
 
-fn is_of(space: &Option<Space>, wanted: &ProviderSettings) -> bool {
+fn is_of(space: &Option<Space>, wanted: &SpaceSettings) -> bool {
     space
         .as_ref()
         .is_some_and(|space| space.settings.makes_the_vectors_of(wanted))
@@ -154,10 +154,10 @@ impl Embeddings {
         &self,
         conn: &mut PgConnection,
         user: UserId,
-        effective: &Effective,
-        because: Because,
+        effective: &Effective<SpaceSettings>,
+        because: FollowReason,
     ) -> Result<Followed, EmbeddingError> {
-        let now = self.0.clock.now();
+        let now = self.now();
         raise_revision(conn, user).await?;
         let Some(wanted) = effective.settings() else {
             if *effective == Effective::Off {
@@ -166,7 +166,7 @@ impl Embeddings {
             return Ok(Followed::Kept);
         };
         let spaces = Spaces::of(conn, user).await?;
-        if because == Because::UserRebuilds {
+        if because == FollowReason::UserRebuilds {
             // The old embeddings are not trusted any more: backdated, so that the next job deletes them.
             store::let_go(conn, user, wanted, now - RETIRED_FOR * 2).await?;
         } else {
@@ -190,7 +190,7 @@ impl Embeddings {
         // The revision's lock excludes a concurrent insert.
         let space = made.ok_or(sqlx::Error::RowNotFound)?;
         let texts = store::insert_missing(conn, user, space, now).await?;
-        let is_first = spaces.serving().is_none() && because == Because::Behind;
+        let is_first = spaces.serving().is_none() && because == FollowReason::Behind;
         if texts == 0 || is_first {
             // Nothing to build, or nothing that could serve meanwhile: activate at once.
             store::retire_active(conn, user, now).await?;
@@ -214,7 +214,7 @@ impl Embeddings {
         if store::has_more_items_than(conn, user, FIRST_ITEMS_MAX).await? {
             return Ok(true);
         }
-        let now = self.0.clock.now();
+        let now = self.now();
         store::insert_space(conn, user, wanted, SpaceState::Active, now).await?;
         if let Some(active) = Spaces::of(conn, user).await?.active {
             store::insert_missing(conn, user, active.id, now).await?;
@@ -224,14 +224,14 @@ impl Embeddings {
 
     /// Creates a missing or outdated space; the first step of the job. Does not restart a rebuild that the user cancelled.
     pub(super) async fn follow_if_behind(&self, user: UserId) -> Result<(), EmbeddingError> {
-        let mut tx = self.0.db.as_user(user).await?;
+        let mut tx = self.db.as_user(user).await?;
         let (settings, effective) = self.effective(&mut tx, user).await?;
         let Some(wanted) = settings.awaited(&effective) else {
             return Ok(());
         };
         let spaces = Spaces::of(&mut tx, user).await?;
         if !spaces.has(wanted) {
-            self.follow(&mut tx, user, &effective, Because::Behind)
+            self.follow(&mut tx, user, &effective, FollowReason::Behind)
                 .await?;
         }
         // An admin may have changed the key, or selected the same provider again.
@@ -248,8 +248,8 @@ impl Embeddings {
         user: UserId,
         building: &Space,
     ) -> Result<bool, EmbeddingError> {
-        let now = self.0.clock.now();
-        let mut tx = self.0.db.as_writer(user).await?;
+        let now = self.now();
+        let mut tx = self.db.as_writer(user).await?;
         let spaces = Spaces::of(&mut tx, user).await?;
         let is_current = spaces
             .building

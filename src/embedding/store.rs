@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 use super::model::{EmbeddingState, ItemEmbedding, Space, SpaceId, SpaceState, TokenSigns};
 use crate::db::UserId;
 use crate::providers::ProviderType;
-use crate::providers::settings::ProviderSettings;
+use crate::providers::settings::{EndpointSettings, SpaceSettings};
 
 /// Embedding states of the sources in the serving space; a source is ready when all its passages are. Sources without a row
 /// are omitted.
@@ -89,14 +89,16 @@ impl From<SpaceLookup> for Space {
     fn from(row: SpaceLookup) -> Self {
         Self {
             id: SpaceId(row.id),
-            settings: ProviderSettings {
-                provider_type: ProviderType::from_column(&row.provider_type),
-                endpoint: row.endpoint,
-                model: row.model,
+            settings: SpaceSettings {
+                endpoint: EndpointSettings {
+                    provider_type: ProviderType::from_column(&row.provider_type),
+                    url: row.endpoint,
+                    model: row.model,
+                    sealed_key: row.sealed_key,
+                },
                 dimensions: row.requested_dimensions,
                 query_prefix: row.query_prefix,
                 document_prefix: row.document_prefix,
-                sealed_key: row.sealed_key,
                 system_provider_id: row.system_provider_id,
             },
             dimensions: row.dimensions,
@@ -116,7 +118,7 @@ impl From<SpaceLookup> for Space {
 pub async fn insert_space(
     conn: &mut PgConnection,
     user: UserId,
-    settings: &ProviderSettings,
+    settings: &SpaceSettings,
     state: SpaceState,
     now: OffsetDateTime,
 ) -> Result<Option<SpaceId>, sqlx::Error> {
@@ -127,13 +129,13 @@ pub async fn insert_space(
                  CASE WHEN $10 = 'active' THEN $11::timestamptz END)
          ON CONFLICT DO NOTHING RETURNING id",
         user.0,
-        settings.provider_type.as_str(),
-        settings.endpoint,
-        settings.model,
+        settings.endpoint.provider_type.as_str(),
+        settings.endpoint.url,
+        settings.endpoint.model,
         settings.dimensions,
         settings.query_prefix,
         settings.document_prefix,
-        settings.sealed_key,
+        settings.endpoint.sealed_key,
         settings.system_provider_id,
         state.as_str(),
         now,
@@ -162,7 +164,7 @@ pub async fn refresh_space(
     conn: &mut PgConnection,
     user: UserId,
     space: SpaceId,
-    settings: &ProviderSettings,
+    settings: &SpaceSettings,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE embedding_spaces
@@ -171,7 +173,7 @@ pub async fn refresh_space(
            AND (sealed_key IS DISTINCT FROM $3 OR query_prefix <> $4 OR system_provider_id IS DISTINCT FROM $5)",
         user.0,
         space.0,
-        settings.sealed_key,
+        settings.endpoint.sealed_key,
         settings.query_prefix,
         settings.system_provider_id,
     )
@@ -267,7 +269,7 @@ pub async fn activate(
 pub async fn let_go(
     conn: &mut PgConnection,
     user: UserId,
-    settings: &ProviderSettings,
+    settings: &SpaceSettings,
     before: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
@@ -277,9 +279,9 @@ pub async fn let_go(
              = ($3, $4, $5, coalesce($6, 0), $7)",
         user.0,
         before,
-        settings.provider_type.as_str(),
-        settings.endpoint,
-        settings.model,
+        settings.endpoint.provider_type.as_str(),
+        settings.endpoint.url,
+        settings.endpoint.model,
         settings.dimensions,
         settings.document_prefix,
     )

@@ -9,8 +9,8 @@ impl Embeddings {
     /// Ordered by id.
     pub async fn users_with_work(&self) -> Result<Vec<UserId>, EmbeddingError> {
         let now = self.now();
-        let has_builtin = self.0.embedder.has_builtin();
-        let mut conn = self.0.db.system_connection().await?;
+        let has_builtin = self.shared.embedder.has_builtin();
+        let mut conn = self.db.system_connection().await?;
         let outlived = (now - RETIRED_FOR, now - COMPARED_FOR);
         Ok(store::list_users_with_work(&mut conn, has_builtin, now, outlived).await?)
     }
@@ -24,7 +24,7 @@ impl Embeddings {
             .into_iter()
             .map(|user| (user, now))
             .collect();
-        let mut conn = self.0.db.system_connection().await?;
+        let mut conn = self.db.system_connection().await?;
         queue::push_found(&mut conn, queue::EMBED, &found, now).await?;
         Ok(found.len())
     }

@@ -19,10 +19,10 @@ pub fn signs(tokens: &[f32]) -> Vec<u8> {
 
 /// The token vectors of a query, each of length 1.
 #[derive(Clone, Debug)]
-pub struct QueryTokens(Arc<Inner>);
+pub struct QueryTokens(Arc<TokenMatrix>);
 
 #[derive(Debug)]
-struct Inner {
+struct TokenMatrix {
     width: usize,
     /// Of all tokens, consecutive.
     codes: Vec<i8>,
@@ -33,7 +33,7 @@ struct Inner {
 impl QueryTokens {
     /// From consecutive vectors of this width; `None` if there are none.
     pub fn new(tokens: &[f32], width: usize) -> Option<Self> {
-        let mut made = Inner {
+        let mut made = TokenMatrix {
             width,
             codes: Vec::new(),
             scales: Vec::new(),

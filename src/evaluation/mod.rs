@@ -21,7 +21,7 @@ use crate::embedding::{EmbeddingError, Embeddings};
 use crate::erasure::ErasureError;
 use crate::input::Invalid;
 use crate::memories::MemoryError;
-use crate::providers::chat::ChatError;
+use crate::providers::chat::{Chat, ChatError};
 use crate::search::arms::CANDIDATES_MAX;
 use crate::search::query::{Balance, Ingredients};
 use crate::search::{Filters, Hit, Search, SearchQuery, many};
@@ -78,15 +78,22 @@ pub struct Evaluation {
     db: Db,
     embeddings: Embeddings,
     search: Search,
+    chat: Chat,
 }
 
 impl Evaluation {
-    pub fn new(search: Search) -> Self {
+    pub fn new(search: Search, chat: Chat) -> Self {
         Self {
             db: search.db().clone(),
             embeddings: search.embeddings().clone(),
             search,
+            chat,
         }
+    }
+
+    /// For background jobs, which yield to interactive searches.
+    pub fn for_jobs(&self) -> Self {
+        Self::new(self.search.for_jobs(), self.chat.clone())
     }
 }
 

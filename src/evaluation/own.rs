@@ -74,8 +74,8 @@ impl SideScores {
             })
         };
         Self {
-            provider_type: space.settings.provider_type,
-            model: space.settings.model.clone(),
+            provider_type: space.settings.endpoint.provider_type,
+            model: space.settings.endpoint.model.clone(),
             found: within(|place| place.found),
             found_by_meaning: within(|place| place.by_meaning),
         }
@@ -126,7 +126,7 @@ impl Evaluation {
         let oldest = before.as_ref().unwrap_or(&compared.now).id;
         let (texts, mut questions) = self.own_questions(user, oldest).await?;
         let mut tokens = Tokens {
-            chat: questions::ask_model(&self.embeddings.chat(), user, &texts, &mut questions).await,
+            chat: questions::ask_model(&self.chat, user, &texts, &mut questions).await,
             ..Tokens::default()
         };
         let (total, mut told) = (questions.len() * if before.is_some() { 2 } else { 1 }, 0);

@@ -24,7 +24,7 @@ pub static JOB: Job = Job {
     at_once: 1,
     run: |context, _, slice| {
         Box::pin(async move {
-            let clock = context.embeddings.clock();
+            let clock = context.clock.clone();
             let accounts = Accounts::new(context.db.clone(), clock.clone(), SignUp::Closed);
             let activity = Activity::new(context.db.clone(), clock);
             let web_sessions = accounts.sweep_web_sessions().await;

@@ -4,7 +4,7 @@
 use time::Duration;
 
 use super::{Job, Work};
-use crate::consolidation::{Consolidation, Round, dreaming};
+use crate::consolidation::{Round, dreaming};
 
 /// Users per look-up.
 const USERS_MAX: i64 = 1_000;
@@ -29,7 +29,7 @@ pub static JOB: Job = Job {
     at_once: 4,
     run: |context, user, slice| {
         Box::pin(async move {
-            let consolidation = Consolidation::new(context.search.for_jobs());
+            let consolidation = &context.consolidation;
             consolidation.tell_endpoint(user, &slice).await?;
             match consolidation.dream(user).await? {
                 Round::Written => {

@@ -4,7 +4,6 @@ use time::macros::time;
 
 use super::{Job, Work};
 use crate::clock::Schedule;
-use crate::consolidation::Consolidation;
 
 pub static JOB: Job = Job {
     name: "enrich",
@@ -16,7 +15,7 @@ pub static JOB: Job = Job {
     at_once: 4,
     run: |context, user, slice| {
         Box::pin(async move {
-            let consolidation = Consolidation::new(context.search.for_jobs());
+            let consolidation = &context.consolidation;
             consolidation.tell_endpoint(user, &slice).await?;
             consolidation.enrich(user, &slice).await?;
             context.done(&JOB, user).await

@@ -1,7 +1,7 @@
 //! Measures how a rebuild changed search results, when a user asks for it.
 
 use super::{Failure, Job, JobContext, Work};
-use crate::evaluation::{Evaluation, EvaluationError};
+use crate::evaluation::EvaluationError;
 use crate::queue;
 
 pub static JOB: Job = Job {
@@ -11,7 +11,7 @@ pub static JOB: Job = Job {
     work: Work::OfUsers(|context: JobContext| {
         Box::pin(async move {
             let now = context.now();
-            let evaluation = Evaluation::new(context.search);
+            let evaluation = &context.evaluation;
             let users = evaluation.users_asked().await?;
             Ok(users.into_iter().map(|user| (user, now)).collect())
         })
@@ -20,7 +20,7 @@ pub static JOB: Job = Job {
     at_once: 1,
     run: |context, user, slice| {
         Box::pin(async move {
-            let evaluation = Evaluation::new(context.search);
+            let evaluation = &context.evaluation;
             Ok(evaluation.go_on(user, &slice).await?.into())
         })
     },

@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use futures_util::FutureExt;
 
 use super::{Failure, Job, Next, Work};
-use crate::consolidation::{Consolidation, ConsolidationError};
+use crate::consolidation::ConsolidationError;
 use crate::queue;
 
 pub static JOB: Job = Job {
@@ -15,7 +15,7 @@ pub static JOB: Job = Job {
     work: Work::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
-            let consolidation = Consolidation::new(context.search);
+            let consolidation = &context.consolidation;
             let users = consolidation.users_with_sessions_due().await?;
             Ok(users.into_iter().map(|user| (user, now)).collect())
         })
@@ -25,7 +25,7 @@ pub static JOB: Job = Job {
     at_once: 8,
     run: |context, user, slice| {
         Box::pin(async move {
-            let consolidation = Consolidation::new(context.search.clone());
+            let consolidation = &context.consolidation;
             consolidation.tell_endpoint(user, &slice).await?;
             while let Some((due, at)) = consolidation.next_due(user).await? {
                 if at > context.now() {

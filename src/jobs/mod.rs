@@ -39,9 +39,12 @@ use futures_util::future::BoxFuture;
 use time::OffsetDateTime;
 
 use crate::activity::Activity;
-use crate::clock::Schedule;
+use crate::clock::{Schedule, SharedClock};
+use crate::consolidation::Consolidation;
 use crate::db::{Db, UserId, is_of_a_gone_user};
 use crate::embedding::Embeddings;
+use crate::evaluation::Evaluation;
+use crate::providers::chat::Chat;
 use crate::queue::Slice;
 use crate::search::Search;
 pub use overview::{DAYS_COUNTED, JobState, Overview, overview, states};
@@ -72,24 +75,30 @@ pub static JOBS: [&Job; 17] = [
 #[derive(Clone)]
 pub struct JobContext {
     pub db: Db,
+    pub clock: SharedClock,
     pub embeddings: Embeddings,
     pub search: Search,
+    pub consolidation: Consolidation,
+    pub evaluation: Evaluation,
     /// This process's own, so that an erasure can flush its buffered calls first.
     pub activity: Activity,
 }
 
 impl JobContext {
-    pub fn new(search: Search, activity: Activity) -> Self {
+    pub fn new(search: Search, chat: Chat, clock: SharedClock, activity: Activity) -> Self {
         Self {
             db: search.db().clone(),
             embeddings: search.embeddings().clone(),
+            consolidation: Consolidation::new(search.clone(), chat.clone(), clock.clone()),
+            evaluation: Evaluation::new(search.clone(), chat),
+            clock,
             search,
             activity,
         }
     }
 
     fn now(&self) -> OffsetDateTime {
-        self.embeddings.now()
+        self.clock.now()
     }
 }
 

@@ -5,7 +5,7 @@ use time::{Duration, Weekday};
 
 use super::{Job, Work};
 use crate::clock::Schedule;
-use crate::consolidation::{Consolidation, Round};
+use crate::consolidation::Round;
 
 /// After the model did not answer.
 const AGAIN_AFTER: Duration = Duration::hours(1);
@@ -20,7 +20,7 @@ pub static JOB: Job = Job {
     at_once: 4,
     run: |context, user, slice| {
         Box::pin(async move {
-            let consolidation = Consolidation::new(context.search.for_jobs());
+            let consolidation = &context.consolidation;
             consolidation.tell_endpoint(user, &slice).await?;
             match consolidation.reflect(user).await? {
                 Round::Written => slice.note(1, 0),

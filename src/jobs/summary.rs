@@ -1,7 +1,6 @@
 //! Writes the summaries that are due.
 
 use super::{Job, Next, Work};
-use crate::consolidation::Consolidation;
 use crate::queue;
 
 pub static JOB: Job = Job {
@@ -11,7 +10,7 @@ pub static JOB: Job = Job {
     work: Work::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
-            let consolidation = Consolidation::new(context.search);
+            let consolidation = &context.consolidation;
             consolidation.sweep_summaries().await?;
             let users = consolidation.due_summaries().await?;
             Ok(users.into_iter().map(|user| (user, now)).collect())
@@ -21,7 +20,7 @@ pub static JOB: Job = Job {
     at_once: 4,
     run: |context, user, slice| {
         Box::pin(async move {
-            let consolidation = Consolidation::new(context.search);
+            let consolidation = &context.consolidation;
             consolidation.tell_endpoint(user, &slice).await?;
             if consolidation.summarize(user).await? {
                 slice.note(1, 0);

@@ -49,7 +49,7 @@ use time::OffsetDateTime;
 
 use crate::accounts::Viewer;
 use crate::db::{Db, UserId};
-use crate::embedding::{EmbeddingError, Embeddings, ItemEmbedding, Waiting};
+use crate::embedding::{EmbeddingError, Embeddings, ItemEmbedding, PendingMemories};
 use crate::input::Invalid;
 
 const ADDED: &str = "added";
@@ -201,7 +201,7 @@ pub async fn stats(
     embeddings: &Embeddings,
     viewer: &Viewer,
     now: OffsetDateTime,
-) -> Result<(Stats, Waiting), MemoryError> {
+) -> Result<(Stats, PendingMemories), MemoryError> {
     let user = viewer.user_id;
     let mut tx = db.as_user(user).await?;
     let mut stats = store::count_by_status(&mut tx, user, now).await?;

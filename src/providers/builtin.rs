@@ -10,7 +10,7 @@ use tokenizers::{Encoding, Tokenizer, TruncationParams};
 
 use super::Embedded;
 use super::error::BuiltinFlaw;
-pub use super::worker::Model;
+pub use super::worker::BuiltinModel;
 
 pub const MODEL_NAME: &str = "all-MiniLM-L6-v2";
 pub const MODEL_DIMENSIONS: usize = 384;
@@ -31,8 +31,8 @@ const MAX_TOKENS_A_PASS: usize = MAX_TOKENS;
 
 /// The model of a data folder. Its files may still be missing: they are looked for at each call, and read at
 /// the first.
-pub fn find(data_dir: &Path) -> Model {
-    Model::in_folder(data_dir.join(FOLDER))
+pub fn find(data_dir: &Path) -> BuiltinModel {
+    BuiltinModel::in_folder(data_dir.join(FOLDER))
 }
 
 pub(super) fn is_present(folder: &Path) -> bool {
@@ -47,7 +47,7 @@ pub(super) struct Loaded {
 }
 
 /// Tokenised texts, the passes left to run, and the pass in progress with the indexes of its texts.
-pub(super) struct Work {
+pub(super) struct PartialWork {
     encodings: Vec<Encoding>,
     passes: Vec<Vec<usize>>,
     open: Option<(Vec<usize>, Pass)>,
@@ -80,7 +80,7 @@ impl Loaded {
     }
 
     /// Tokenises the texts and plans the passes.
-    pub(super) fn begin(&self, texts: &[String]) -> Result<Work, BuiltinFlaw> {
+    pub(super) fn begin(&self, texts: &[String]) -> Result<PartialWork, BuiltinFlaw> {
         let mut encodings = Vec::with_capacity(texts.len());
         for text in texts {
             let encoding = self.tokenizer.encode(text.as_str(), true);
@@ -104,7 +104,7 @@ impl Loaded {
                 }
             }
         }
-        Ok(Work {
+        Ok(PartialWork {
             done: Embedded {
                 vectors: vec![Vec::new(); encodings.len()],
                 tokens: vec![Vec::new(); encodings.len()],
@@ -117,7 +117,7 @@ impl Loaded {
     }
 
     /// Runs one step (one layer of a pass, at most tens of milliseconds). False if none was left.
-    pub(super) fn advance(&self, work: &mut Work) -> Result<bool, BuiltinFlaw> {
+    pub(super) fn advance(&self, work: &mut PartialWork) -> Result<bool, BuiltinFlaw> {
         let Some((members, mut pass)) = work.open.take() else {
             let Some(members) = work.passes.pop() else {
                 return Ok(false);
@@ -140,7 +140,7 @@ impl Loaded {
     }
 }
 
-impl Work {
+impl PartialWork {
     pub(super) fn finish(self) -> Embedded {
         self.done
     }

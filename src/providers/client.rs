@@ -10,7 +10,7 @@ use reqwest::{Client, RequestBuilder, Response, redirect};
 use serde::Serialize;
 use url::Url;
 
-use super::endpoint::{Endpoint, EndpointUrl, SecretKey};
+use super::endpoint::{ApiKey, Endpoint, EndpointUrl};
 use super::error::{NotEmbeddings, ProviderError, Unreachable};
 use super::policy::{CheckedNames, NameLookup, NoSuchName, OutOfReach, Reach};
 use super::{CONNECT_TIMEOUT, MAX_DIMENSIONS, retry_after};
@@ -37,7 +37,7 @@ pub(super) struct Http {
 #[derive(Clone, Copy)]
 pub(super) struct Target<'a> {
     pub(super) url: &'a EndpointUrl,
-    pub(super) key: Option<&'a SecretKey>,
+    pub(super) key: Option<&'a ApiKey>,
     pub(super) reach: Reach,
     /// Larger answers are refused.
     pub(super) answer_bytes_max: usize,
@@ -66,7 +66,7 @@ impl<'a> Target<'a> {
 }
 
 /// A complete answer.
-pub(super) struct Answer {
+pub(super) struct HttpAnswer {
     pub(super) status: u16,
     pub(super) retry_after: Option<Duration>,
     pub(super) is_html: bool,
@@ -92,12 +92,16 @@ impl Http {
         target: Target<'_>,
         url: Url,
         body: &impl Serialize,
-    ) -> Result<Answer, ProviderError> {
+    ) -> Result<HttpAnswer, ProviderError> {
         let request = self.client(target.reach).post(url).json(body);
         self.send(target, request).await
     }
 
-    pub(super) async fn get(&self, target: Target<'_>, url: Url) -> Result<Answer, ProviderError> {
+    pub(super) async fn get(
+        &self,
+        target: Target<'_>,
+        url: Url,
+    ) -> Result<HttpAnswer, ProviderError> {
         let request = self.client(target.reach).get(url);
         self.send(target, request).await
     }
@@ -113,7 +117,7 @@ impl Http {
         &self,
         target: Target<'_>,
         request: RequestBuilder,
-    ) -> Result<Answer, ProviderError> {
+    ) -> Result<HttpAnswer, ProviderError> {
         let allowed = target.reach.check_host(target.url);
         allowed.map_err(|OutOfReach| ProviderError::Forbidden)?;
         if target.url.is_https() && !self.can_check_tls {
@@ -131,14 +135,14 @@ impl Http {
         &self,
         mut response: Response,
         bytes_max: usize,
-    ) -> Result<Answer, ProviderError> {
+    ) -> Result<HttpAnswer, ProviderError> {
         let too_large = ProviderError::NotEmbeddings(NotEmbeddings::TooLarge);
         if response.content_length() > Some(bytes_max as u64) {
             return Err(too_large);
         }
         let header = |name| response.headers().get(name).and_then(|v| v.to_str().ok());
         let retry_after = header(RETRY_AFTER);
-        let mut answer = Answer {
+        let mut answer = HttpAnswer {
             status: response.status().as_u16(),
             retry_after: retry_after.and_then(|v| retry_after::parse(v, self.clock.now())),
             is_html: header(CONTENT_TYPE).is_some_and(|v| v.starts_with("text/html")),
@@ -176,7 +180,7 @@ fn client(names: Arc<dyn NameLookup>, reach: Reach) -> (Client, bool) {
     }
 }
 
-fn bearer(key: &SecretKey) -> Result<HeaderValue, ProviderError> {
+fn bearer(key: &ApiKey) -> Result<HeaderValue, ProviderError> {
     let value = HeaderValue::from_str(&format!("Bearer {}", key.expose()));
     // A key that cannot be in a header is never valid.
     let mut value = value.map_err(|_| ProviderError::KeyRejected)?;

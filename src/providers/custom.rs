@@ -18,7 +18,7 @@ use super::{Embedded, openai, wire};
 const MAX_KNOWN: NonZeroUsize = NonZeroUsize::new(1_000).expect("is not zero");
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum BodyForm {
     Openai,
     Tei,
     Llamacpp,
@@ -26,7 +26,7 @@ enum Form {
 
 /// The API that worked, keyed by a hash of the address, so that an erased account leaves no address here.
 pub(super) struct KnownForms {
-    forms: Mutex<LruCache<u64, Form>>,
+    forms: Mutex<LruCache<u64, BodyForm>>,
     hasher: RandomState,
 }
 
@@ -40,7 +40,7 @@ impl Default for KnownForms {
 }
 
 impl KnownForms {
-    fn of(&self, url: &EndpointUrl) -> Option<Form> {
+    fn of(&self, url: &EndpointUrl) -> Option<BodyForm> {
         self.lock().get(&self.key(url)).copied()
     }
 
@@ -48,7 +48,7 @@ impl KnownForms {
         self.hasher.hash_one(url)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, LruCache<u64, Form>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, LruCache<u64, BodyForm>> {
         self.forms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -68,7 +68,7 @@ pub(super) async fn embed(
         forms.lock().pop(&forms.key(&endpoint.url));
     }
     let mut first = None;
-    for form in Form::by_likelihood(endpoint.url.path()) {
+    for form in BodyForm::by_likelihood(endpoint.url.path()) {
         match form.embed(http, endpoint, texts).await {
             Ok(embedded) => {
                 forms.lock().put(forms.key(&endpoint.url), form);
@@ -87,7 +87,7 @@ pub(super) async fn embed(
     Err(first.unwrap_or(ProviderError::NotEmbeddings(NotEmbeddings::Shape)))
 }
 
-impl Form {
+impl BodyForm {
     fn by_likelihood(path: &str) -> [Self; 3] {
         if path.ends_with("/embed") {
             [Self::Tei, Self::Openai, Self::Llamacpp]

@@ -81,7 +81,7 @@ pub struct Endpoint {
     pub model: String,
     /// The width to request; the provider may ignore it.
     pub dimensions: Option<u16>,
-    pub key: Option<SecretKey>,
+    pub key: Option<ApiKey>,
     pub reach: Reach,
 }
 
@@ -103,9 +103,9 @@ const BUILTIN_URL: &str = "http://builtin.invalid/";
 
 /// A provider's API key. It cannot be printed.
 #[derive(Clone, PartialEq, Eq)]
-pub struct SecretKey(String);
+pub struct ApiKey(String);
 
-impl SecretKey {
+impl ApiKey {
     pub fn new(key: impl Into<String>) -> Self {
         Self(key.into())
     }
@@ -116,9 +116,9 @@ impl SecretKey {
     }
 }
 
-impl fmt::Debug for SecretKey {
+impl fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SecretKey(…)")
+        f.write_str("ApiKey(…)")
     }
 }
 

@@ -22,10 +22,10 @@ mod worker;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use endpoint::{Endpoint, EndpointUrl, MAX_URL_CHARS, ProviderType, SecretKey};
+pub use endpoint::{ApiKey, Endpoint, EndpointUrl, MAX_URL_CHARS, ProviderType};
 pub use error::{BuiltinFlaw, NotChat, NotEmbeddings, ProviderError, Unreachable, WrongVector};
 pub use policy::{NameLookup, Reach, SystemNames};
-pub use report::TestReport;
+pub use report::EmbeddingReport;
 pub use retry_after::parse as parse_retry_after;
 
 use tracing::Instrument;
@@ -61,7 +61,7 @@ pub fn read_answer(
     body: Vec<u8>,
     asked_dimensions: bool,
 ) -> Result<Vec<Vec<f32>>, ProviderError> {
-    let answer = client::Answer {
+    let answer = client::HttpAnswer {
         status,
         retry_after: None,
         is_html: false,
@@ -73,7 +73,7 @@ pub fn read_answer(
 /// Calls any endpoint. Clones share connections and the builtin model.
 #[derive(Clone)]
 pub struct Embedder {
-    shared: Arc<Shared>,
+    shared: Arc<SharedEmbedder>,
 }
 
 /// The purpose of a call in metrics.
@@ -108,21 +108,21 @@ impl Purpose {
     }
 }
 
-struct Shared {
+struct SharedEmbedder {
     http: Arc<Http>,
-    builtin: Option<builtin::Model>,
+    builtin: Option<builtin::BuiltinModel>,
     forms: KnownForms,
 }
 
 impl Embedder {
     /// `builtin`: `None` if it is switched off. `names`: [`SystemNames`], except in tests.
     pub fn new(
-        builtin: Option<builtin::Model>,
+        builtin: Option<builtin::BuiltinModel>,
         names: Arc<dyn NameLookup>,
         clock: SharedClock,
     ) -> Self {
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(SharedEmbedder {
                 http: Arc::new(Http::new(&names, clock)),
                 builtin,
                 forms: KnownForms::default(),
@@ -139,13 +139,13 @@ impl Embedder {
     /// fetched without a restart.
     pub fn has_builtin(&self) -> bool {
         let builtin = self.shared.builtin.as_ref();
-        builtin.is_some_and(builtin::Model::is_present)
+        builtin.is_some_and(builtin::BuiltinModel::is_present)
     }
 
     /// Whether it was called, and so is loaded or loading.
     pub fn is_builtin_loaded(&self) -> bool {
         let builtin = self.shared.builtin.as_ref();
-        builtin.is_some_and(builtin::Model::is_loaded)
+        builtin.is_some_and(builtin::BuiltinModel::is_loaded)
     }
 
     /// Returns vectors in the order of `texts`. `deadline` limits the whole network call; the builtin model
@@ -264,7 +264,7 @@ impl Embedder {
         endpoint: &Endpoint,
         query_prefix: &str,
         document_prefix: &str,
-    ) -> Result<TestReport, ProviderError> {
+    ) -> Result<EmbeddingReport, ProviderError> {
         let began = Instant::now();
         let left = || TEST_TIMEOUT.saturating_sub(began.elapsed());
         let texts = report::texts(query_prefix, document_prefix);

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 
-use super::client::{Answer, Http, Target};
+use super::client::{Http, HttpAnswer, Target};
 use super::endpoint::{Endpoint, ProviderType};
 use super::{ollama, openai};
 
@@ -11,12 +11,12 @@ use super::{ollama, openai};
 const MAX_NAME_CHARS: usize = 200;
 
 #[derive(Deserialize)]
-struct Listed {
-    data: Vec<Model>,
+struct ModelList {
+    data: Vec<ListedModel>,
 }
 
 #[derive(Deserialize)]
-struct Model {
+struct ListedModel {
     id: String,
 }
 
@@ -69,7 +69,7 @@ fn without_folders(name: &str) -> String {
 
 async fn listed(http: &Http, endpoint: &Endpoint) -> Option<String> {
     let url = openai::models_url(&endpoint.url);
-    let listed: Listed = parse(&http.get(Target::of_list(endpoint), url).await.ok()?)?;
+    let listed: ModelList = parse(&http.get(Target::of_list(endpoint), url).await.ok()?)?;
     let names = listed.data.into_iter().map(|model| model.id);
     chosen(names.collect(), &endpoint.model)
 }
@@ -89,7 +89,7 @@ fn chosen(names: Vec<String>, asked: &str) -> Option<String> {
     }
 }
 
-fn parse<T: for<'de> Deserialize<'de>>(answer: &Answer) -> Option<T> {
+fn parse<T: for<'de> Deserialize<'de>>(answer: &HttpAnswer) -> Option<T> {
     let body = (answer.status == 200).then_some(&answer.body)?;
     serde_json::from_slice(body).ok()
 }

@@ -10,7 +10,7 @@ use super::error::ProviderError;
 use super::{Embedded, wire};
 
 #[derive(Serialize)]
-struct Request<'a> {
+struct OllamaRequest<'a> {
     model: &'a str,
     input: &'a [String],
     truncate: bool,
@@ -36,7 +36,7 @@ async fn ask(
     texts: &[String],
     truncate: bool,
 ) -> Result<Embedded, ProviderError> {
-    let request = Request {
+    let request = OllamaRequest {
         model: &endpoint.model,
         input: texts,
         truncate,

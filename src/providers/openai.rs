@@ -10,7 +10,7 @@ use super::error::ProviderError;
 use super::{Embedded, wire};
 
 #[derive(Serialize)]
-struct Request<'a> {
+struct OpenaiRequest<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     model: &'a str,
     input: &'a [String],
@@ -33,7 +33,7 @@ pub(super) async fn embed_at(
     url: Url,
     texts: &[String],
 ) -> Result<Embedded, ProviderError> {
-    let request = Request {
+    let request = OpenaiRequest {
         model: &endpoint.model,
         input: texts,
         dimensions: endpoint.dimensions,

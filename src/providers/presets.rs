@@ -67,9 +67,53 @@ const KNOWN: [(&[&str], Prefixes); 13] = [
     (&["gte-"], NONE),
 ];
 
+/// A choice of the form: the prefixes of a well-known model.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    pub slug: &'static str,
+    /// As the page shows it.
+    pub name: &'static str,
+    model: &'static str,
+}
+
+pub const PRESETS: [Preset; 6] = [
+    preset("minilm", "MiniLM", "all-minilm-l6-v2"),
+    preset("e5", "E5", "e5-base-v2"),
+    preset("nomic", "nomic-embed", "nomic-embed-text"),
+    preset("bge", "BGE", "bge-base-en-v1.5"),
+    preset("qwen3", "Qwen3-Embedding", "qwen3-embedding"),
+    preset("none", "No prefixes", ""),
+];
+
+const fn preset(slug: &'static str, name: &'static str, model: &'static str) -> Preset {
+    Preset { slug, name, model }
+}
+
+impl Preset {
+    pub fn prefixes(&self) -> Prefixes {
+        prefixes_of(self.model)
+    }
+}
+
+/// The preset that gives these prefixes; empty: the model's name does. `None`: no preset does.
+pub fn preset_of(model: &str, query: &str, document: &str) -> Option<&'static str> {
+    let gives = |of: Prefixes| (of.query, of.document) == (query, document);
+    if gives(prefixes_of(model)) {
+        return Some("");
+    }
+    // Searched from the end: for models without prefixes, the last preset describes that best.
+    let mut presets = PRESETS.iter().rev();
+    Some(presets.find(|preset| gives(preset.prefixes()))?.slug)
+}
+
+/// The prefixes of a model; none if it is not known.
+pub fn prefixes_of(model: &str) -> Prefixes {
+    preset_for(model).unwrap_or(NONE)
+}
+
 /// The prefixes of a well-known model, by its name or file name. `None`: unknown, which differs from needing
 /// none.
-pub fn preset_for(model: &str) -> Option<Prefixes> {
+fn preset_for(model: &str) -> Option<Prefixes> {
     let name = model.to_lowercase().replace(['_', ' ', '.', ':'], "-");
     // `e5-` would match inside other names, such as `some5-b`.
     let has = |part: &&str| {

@@ -17,7 +17,7 @@ const SAME_TO: f64 = 1e-2;
 
 /// What an endpoint supports.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TestReport {
+pub struct EmbeddingReport {
     pub dimensions: usize,
     /// `None` if no dimensions were requested.
     pub requested_dimensions_honoured: Option<bool>,
@@ -47,10 +47,10 @@ pub(super) fn compare(
     requested: Option<u16>,
     latency: Duration,
     model_found: Option<String>,
-) -> TestReport {
+) -> EmbeddingReport {
     let vectors = &together.vectors;
     let dimensions = vectors[0].len();
-    TestReport {
+    EmbeddingReport {
         dimensions,
         requested_dimensions_honoured: requested.map(|asked| usize::from(asked) == dimensions),
         norm: dot(&vectors[0], &vectors[0]).sqrt(),

@@ -8,7 +8,7 @@ use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
-use super::client::Answer;
+use super::client::HttpAnswer;
 use super::error::{NotEmbeddings, ProviderError, WrongVector};
 
 /// How much of a refusal is searched.
@@ -16,7 +16,7 @@ const MAX_HINT_BYTES: usize = 4_096;
 
 /// The vectors of an answer, in the order of the texts.
 pub(super) fn vectors(
-    answer: &Answer,
+    answer: &HttpAnswer,
     asked_dimensions: bool,
 ) -> Result<Vec<Vec<f32>>, ProviderError> {
     if !(200..300).contains(&answer.status) {
@@ -25,14 +25,14 @@ pub(super) fn vectors(
     if looks_like_html(answer) {
         return Err(ProviderError::NotEmbeddings(NotEmbeddings::Html));
     }
-    let parsed: Result<Body, _> = serde_json::from_slice(&answer.body);
+    let parsed: Result<VectorsBody, _> = serde_json::from_slice(&answer.body);
     match parsed {
         Ok(body) => body.vectors(),
         Err(error) => Err(unreadable(answer, &error)),
     }
 }
 
-fn unreadable(answer: &Answer, error: &serde_json::Error) -> ProviderError {
+fn unreadable(answer: &HttpAnswer, error: &serde_json::Error) -> ProviderError {
     // Python writes `NaN`, which is not JSON, so the parser stops there.
     let not_finite = [&b"NaN"[..], b"Infinity"]
         .iter()
@@ -50,13 +50,13 @@ fn unreadable(answer: &Answer, error: &serde_json::Error) -> ProviderError {
 /// All formats of answers: OpenAI's `{data: [{index, embedding}]}`, Ollama's `{embeddings: [[…]]}`, llama.cpp's
 /// `[{index, embedding: [[…]]}]`, TEI's `[[…]]`. Parsed by visitors, number by number: serde's derived untagged
 /// enums buffer the whole answer first, at 32 bytes per number.
-enum Body {
-    Rows(Vec<Row>),
+enum VectorsBody {
+    Rows(Vec<VectorRow>),
     Vectors(Vec<Vec<f32>>),
 }
 
 #[derive(Deserialize)]
-struct Row {
+struct VectorRow {
     index: Option<usize>,
     embedding: Pooled,
 }
@@ -68,15 +68,15 @@ enum Pooled {
 }
 
 /// An entry of a list: a number, `null` in place of a non-finite number, a vector, or a row with a vector.
-enum Entry {
+enum VectorEntry {
     Number(f32),
     Numbers(Numbers),
-    Row(Row),
+    Row(VectorRow),
 }
 
 struct Numbers(Vec<f32>);
 
-impl<'de> Deserialize<'de> for Body {
+impl<'de> Deserialize<'de> for VectorsBody {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(BodyVisitor)
     }
@@ -85,24 +85,24 @@ impl<'de> Deserialize<'de> for Body {
 struct BodyVisitor;
 
 impl<'de> Visitor<'de> for BodyVisitor {
-    type Value = Body;
+    type Value = VectorsBody;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("vectors")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Body, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<VectorsBody, A::Error> {
         let mut found = None;
         while let Some(name) = map.next_key::<Cow<'de, str>>()? {
             let body = match name.as_ref() {
-                "data" => Body::Rows(map.next_value()?),
+                "data" => VectorsBody::Rows(map.next_value()?),
                 "embeddings" => {
                     let vectors: Vec<Numbers> = map.next_value()?;
-                    Body::Vectors(vectors.into_iter().map(|Numbers(v)| v).collect())
+                    VectorsBody::Vectors(vectors.into_iter().map(|Numbers(v)| v).collect())
                 }
                 "embedding" => {
                     let Numbers(vector) = map.next_value()?;
-                    Body::Vectors(vec![vector])
+                    VectorsBody::Vectors(vec![vector])
                 }
                 _ => {
                     map.next_value::<IgnoredAny>()?;
@@ -114,18 +114,18 @@ impl<'de> Visitor<'de> for BodyVisitor {
         found.ok_or_else(|| A::Error::custom("no vectors"))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Body, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<VectorsBody, A::Error> {
         let (mut rows, mut vectors) = (Vec::new(), Vec::new());
         while let Some(entry) = list.next_element()? {
             match entry {
-                Entry::Row(row) if vectors.is_empty() => rows.push(row),
-                Entry::Numbers(Numbers(vector)) if rows.is_empty() => vectors.push(vector),
+                VectorEntry::Row(row) if vectors.is_empty() => rows.push(row),
+                VectorEntry::Numbers(Numbers(vector)) if rows.is_empty() => vectors.push(vector),
                 _ => return Err(A::Error::custom("neither rows nor vectors")),
             }
         }
         Ok(match rows.is_empty() {
-            true => Body::Vectors(vectors),
-            false => Body::Rows(rows),
+            true => VectorsBody::Vectors(vectors),
+            false => VectorsBody::Rows(rows),
         })
     }
 }
@@ -149,8 +149,8 @@ impl<'de> Visitor<'de> for PooledVisitor {
         let (mut flat, mut nested) = (Vec::new(), Vec::new());
         while let Some(entry) = list.next_element()? {
             match entry {
-                Entry::Number(number) if nested.is_empty() => flat.push(number),
-                Entry::Numbers(Numbers(vector)) if flat.is_empty() => nested.push(vector),
+                VectorEntry::Number(number) if nested.is_empty() => flat.push(number),
+                VectorEntry::Numbers(Numbers(vector)) if flat.is_empty() => nested.push(vector),
                 _ => return Err(A::Error::custom("neither numbers nor vectors")),
             }
         }
@@ -170,7 +170,7 @@ impl<'de> Deserialize<'de> for Numbers {
     }
 }
 
-impl<'de> Deserialize<'de> for Entry {
+impl<'de> Deserialize<'de> for VectorEntry {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(EntryVisitor)
     }
@@ -179,40 +179,40 @@ impl<'de> Deserialize<'de> for Entry {
 struct EntryVisitor;
 
 impl<'de> Visitor<'de> for EntryVisitor {
-    type Value = Entry;
+    type Value = VectorEntry;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a number, a vector or a row")
     }
 
-    fn visit_unit<E>(self) -> Result<Entry, E> {
-        Ok(Entry::Number(f32::NAN))
+    fn visit_unit<E>(self) -> Result<VectorEntry, E> {
+        Ok(VectorEntry::Number(f32::NAN))
     }
 
-    fn visit_f64<E>(self, number: f64) -> Result<Entry, E> {
-        Ok(Entry::Number(number as f32))
+    fn visit_f64<E>(self, number: f64) -> Result<VectorEntry, E> {
+        Ok(VectorEntry::Number(number as f32))
     }
 
-    fn visit_i64<E>(self, number: i64) -> Result<Entry, E> {
-        Ok(Entry::Number(number as f32))
+    fn visit_i64<E>(self, number: i64) -> Result<VectorEntry, E> {
+        Ok(VectorEntry::Number(number as f32))
     }
 
-    fn visit_u64<E>(self, number: u64) -> Result<Entry, E> {
-        Ok(Entry::Number(number as f32))
+    fn visit_u64<E>(self, number: u64) -> Result<VectorEntry, E> {
+        Ok(VectorEntry::Number(number as f32))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Entry, A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<VectorEntry, A::Error> {
         let numbers = Numbers::deserialize(SeqAccessDeserializer::new(list));
-        numbers.map(Entry::Numbers)
+        numbers.map(VectorEntry::Numbers)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Entry, A::Error> {
-        let row = Row::deserialize(MapAccessDeserializer::new(map));
-        row.map(Entry::Row)
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<VectorEntry, A::Error> {
+        let row = VectorRow::deserialize(MapAccessDeserializer::new(map));
+        row.map(VectorEntry::Row)
     }
 }
 
-impl Body {
+impl VectorsBody {
     fn vectors(self) -> Result<Vec<Vec<f32>>, ProviderError> {
         match self {
             Self::Rows(rows) => by_index(rows),
@@ -222,11 +222,11 @@ impl Body {
 }
 
 /// Rows may be in any order; their indexes must be exactly 0, 1, 2, …
-fn by_index(mut rows: Vec<Row>) -> Result<Vec<Vec<f32>>, ProviderError> {
+fn by_index(mut rows: Vec<VectorRow>) -> Result<Vec<Vec<f32>>, ProviderError> {
     let shape = ProviderError::NotEmbeddings(NotEmbeddings::Shape);
     if rows.iter().any(|row| row.index.is_some()) {
         rows.sort_by_key(|row| row.index);
-        let in_order = |(at, row): (usize, &Row)| row.index == Some(at);
+        let in_order = |(at, row): (usize, &VectorRow)| row.index == Some(at);
         if !rows.iter().enumerate().all(in_order) {
             return Err(shape);
         }
@@ -241,19 +241,19 @@ fn by_index(mut rows: Vec<Row>) -> Result<Vec<Vec<f32>>, ProviderError> {
         .collect()
 }
 
-pub(super) fn looks_like_html(answer: &Answer) -> bool {
+pub(super) fn looks_like_html(answer: &HttpAnswer) -> bool {
     let begins_with_tag = answer.body.trim_ascii_start().starts_with(b"<");
     answer.is_html || begins_with_tag
 }
 
 /// The beginning of an answer in lower case, for searching only, never to be shown.
-pub(super) fn hint(answer: &Answer) -> String {
+pub(super) fn hint(answer: &HttpAnswer) -> String {
     let hint = &answer.body[..answer.body.len().min(MAX_HINT_BYTES)];
     String::from_utf8_lossy(hint).to_lowercase()
 }
 
 /// Maps an endpoint's refusal to our error.
-pub(super) fn refusal(answer: &Answer, asked_dimensions: bool) -> ProviderError {
+pub(super) fn refusal(answer: &HttpAnswer, asked_dimensions: bool) -> ProviderError {
     let hint = hint(answer);
     let says = |words: &[&str]| words.iter().any(|word| hint.contains(word));
     let html = looks_like_html(answer);

@@ -29,30 +29,30 @@ const RETRY_LOAD_AFTER: Duration = Duration::from_secs(10);
 /// A handle to the model; clones share it. The threads and the 90 MB of weights are created at the first
 /// call, and dropped with the last handle.
 #[derive(Clone)]
-pub struct Model {
-    shared: Arc<Shared>,
+pub struct BuiltinModel {
+    shared: Arc<WorkerState>,
 }
 
-struct Shared {
+struct WorkerState {
     folder: PathBuf,
     queues: OnceLock<Queues>,
 }
 
 struct Queues {
-    queries: mpsc::Sender<Job>,
-    lookups: mpsc::Sender<Job>,
-    batches: mpsc::Sender<Job>,
+    queries: mpsc::Sender<EmbedJob>,
+    lookups: mpsc::Sender<EmbedJob>,
+    batches: mpsc::Sender<EmbedJob>,
 }
 
-struct Job {
+struct EmbedJob {
     texts: Vec<String>,
     reply: oneshot::Sender<Result<Embedded, BuiltinFlaw>>,
 }
 
-impl Model {
+impl BuiltinModel {
     pub fn in_folder(folder: PathBuf) -> Self {
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(WorkerState {
                 folder,
                 queues: OnceLock::new(),
             }),
@@ -87,7 +87,7 @@ impl Model {
     /// If the caller drops the future, the rest of its work is skipped.
     async fn ask(
         &self,
-        queue: impl Fn(&Queues) -> &mpsc::Sender<Job>,
+        queue: impl Fn(&Queues) -> &mpsc::Sender<EmbedJob>,
         texts: &[String],
     ) -> Result<Embedded, ProviderError> {
         let missing = ProviderError::BuiltinMissing;
@@ -100,7 +100,7 @@ impl Model {
             .get_or_init(|| Queues::start(&self.shared.folder));
         let (reply, answer) = oneshot::channel();
         let texts = texts.to_vec();
-        let sent = queue(queues).send(Job { texts, reply }).await;
+        let sent = queue(queues).send(EmbedJob { texts, reply }).await;
         sent.map_err(|_| missing(BuiltinFlaw::Failed))?;
         let answer = answer.await.map_err(|_| missing(BuiltinFlaw::Failed))?;
         answer.map_err(missing)
@@ -109,7 +109,7 @@ impl Model {
 
 impl Queues {
     fn start(folder: &Path) -> Self {
-        let weights = Arc::new(Weights {
+        let weights = Arc::new(SharedWeights {
             folder: folder.to_owned(),
             kept: Mutex::default(),
         });
@@ -153,7 +153,11 @@ impl Queues {
 }
 
 /// Without a thread the receiver is dropped, so that every call returns an error.
-fn spawn(name: &str, weights: &Arc<Weights>, run: impl FnOnce(Arc<Weights>) + Send + 'static) {
+fn spawn(
+    name: &str,
+    weights: &Arc<SharedWeights>,
+    run: impl FnOnce(Arc<SharedWeights>) + Send + 'static,
+) {
     let weights = weights.clone();
     let thread = std::thread::Builder::new().name(name.into());
     if let Err(error) = thread.spawn(|| run(weights)) {
@@ -172,12 +176,12 @@ fn give_way() {
 
 /// Answers look-ups one at a time, so that a query waits for at most one.
 async fn answer_queries(
-    weights: &Weights,
-    mut waiting: mpsc::Receiver<Job>,
-    mut lookups: mpsc::Receiver<Job>,
+    weights: &SharedWeights,
+    mut waiting: mpsc::Receiver<EmbedJob>,
+    mut lookups: mpsc::Receiver<EmbedJob>,
 ) {
     loop {
-        let jobs: Vec<Job> = tokio::select! {
+        let jobs: Vec<EmbedJob> = tokio::select! {
             biased;
             Some(first) = waiting.recv() => {
                 let others = std::iter::from_fn(|| waiting.try_recv().ok());
@@ -192,7 +196,7 @@ async fn answer_queries(
 }
 
 /// Answers several queries in one batch, and distributes the results.
-fn answer_together(weights: &Weights, jobs: Vec<Job>) {
+fn answer_together(weights: &SharedWeights, jobs: Vec<EmbedJob>) {
     let texts: Vec<String> = jobs.iter().flat_map(|job| job.texts.clone()).collect();
     let mut answer = weights.guarded(|model| {
         let mut work = model.begin(&texts)?;
@@ -210,8 +214,12 @@ fn answer_together(weights: &Weights, jobs: Vec<Job>) {
     }
 }
 
-fn work_off_batches(weights: &Weights, pool: &rayon::ThreadPool, mut waiting: mpsc::Receiver<Job>) {
-    while let Some(Job { texts, reply }) = waiting.blocking_recv() {
+fn work_off_batches(
+    weights: &SharedWeights,
+    pool: &rayon::ThreadPool,
+    mut waiting: mpsc::Receiver<EmbedJob>,
+) {
+    while let Some(EmbedJob { texts, reply }) = waiting.blocking_recv() {
         let answer = weights.guarded(|model| {
             pool.install(|| {
                 let mut work = model.begin(&texts)?;
@@ -225,18 +233,18 @@ fn work_off_batches(weights: &Weights, pool: &rayon::ThreadPool, mut waiting: mp
 }
 
 /// The model in memory, shared by both threads.
-struct Weights {
+struct SharedWeights {
     folder: PathBuf,
-    kept: Mutex<Kept>,
+    kept: Mutex<LoadedWeights>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct LoadedWeights {
     model: Option<Arc<Loaded>>,
     failed: Option<(Instant, BuiltinFlaw)>,
 }
 
-impl Weights {
+impl SharedWeights {
     /// Runs `run` with the model, and loads it first if necessary. A panic in a library becomes an error of
     /// this call, so that the thread survives.
     fn guarded<T>(

@@ -201,13 +201,15 @@ fn ranked(found: &[Signals], terms: usize) -> Vec<(i64, f64)> {
 pub struct Recall {
     db: Db,
     search: Search,
+    consolidation: Consolidation,
 }
 
 impl Recall {
-    pub fn new(search: Search) -> Self {
+    pub fn new(search: Search, consolidation: Consolidation) -> Self {
         Self {
             db: search.db().clone(),
             search,
+            consolidation,
         }
     }
 
@@ -271,9 +273,7 @@ impl Recall {
         let mut has_summary = false;
         if is_first {
             noted.extend(self.tell_reflection(user, &mut section, &noted).await?);
-            let summary = Consolidation::new(self.search.clone())
-                .summary(user)
-                .await?;
+            let summary = self.consolidation.summary(user).await?;
             has_summary = summary
                 .told
                 .is_some_and(|told| section.add_beginning("In short", &told.text, 100));

@@ -1,7 +1,6 @@
 //! What belongs to one agent: whose a new item becomes, who sees it, and which of two copies comes first.
 
 use keepsake::accounts::{AgentSettings, Scope, Viewer};
-use keepsake::consolidation::Consolidation;
 use keepsake::memories::mentions::EntityType;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -438,7 +437,7 @@ async fn of_sessions(scope: &str) {
             .contains("Prefers spaces"),
         "{summary}"
     );
-    Consolidation::new(app.search.clone())
+    app.consolidation()
         .ask_for_summary(shared.id)
         .await
         .unwrap();

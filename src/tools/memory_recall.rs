@@ -185,7 +185,7 @@ impl Tool for MemoryRecall {
 
     async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
         let (ask, role) = (input.ask()?, input.role()?.to_owned());
-        let recall = Recall::new(context.search.clone());
+        let recall = Recall::new(context.search.clone(), context.consolidation.clone());
         let recalled = recall.recall(&call.viewer, &ask).await?;
         if recalled.has_lent {
             let lent = recalled.told.iter().filter(|told| told.memory_of.is_some());

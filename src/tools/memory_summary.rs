@@ -9,8 +9,8 @@ use time::OffsetDateTime;
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::Call;
+use crate::consolidation::ConsolidationError;
 use crate::consolidation::summary::{State, SummaryText};
-use crate::consolidation::{Consolidation, ConsolidationError};
 use crate::input::sentence;
 use crate::memories::MemoryError;
 use crate::providers::chat::ChatError;
@@ -73,8 +73,7 @@ impl Tool for MemorySummary {
     type Output = Output;
 
     async fn run(context: &ToolContext, call: &Call, _input: Input) -> Result<Output, ToolError> {
-        let consolidation = Consolidation::new(context.search.clone());
-        let summary = consolidation.summary(call.viewer.user_id).await?;
+        let summary = context.consolidation.summary(call.viewer.user_id).await?;
         let (state, reason, next_try_at) = match summary.state {
             State::Current => (OutputState::Current, None, None),
             State::Waiting(at) => (

@@ -41,6 +41,7 @@ use crate::accounts::ToolProfile::{self, Core, Full, Single};
 use crate::accounts::{Accounts, ActingFor, AgentAccess, Scope, Scopes};
 use crate::activity::{Activity, Call};
 use crate::clock::SharedClock;
+use crate::consolidation::Consolidation;
 use crate::db::actor;
 use crate::db::{Db, UserId};
 use crate::documents::Documents;
@@ -61,6 +62,7 @@ pub struct ToolContext {
     pub search: Search,
     pub adding: Adding,
     pub documents: Documents,
+    pub consolidation: Consolidation,
     pub activity: Activity,
 }
 

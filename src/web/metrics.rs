@@ -159,7 +159,7 @@ async fn ask(state: &AppState) -> Result<Vec<Gauge>, sqlx::Error> {
     let now = state.clock.now();
     let mut tx = state.db.as_system_within(ASK_TIMEOUT).await?;
     let queues = queue::store::count_jobs(&mut tx, now).await?;
-    let open = state.embeddings.open_vectors(&mut tx).await?;
+    let open = state.embeddings.open_embeddings(&mut tx).await?;
     let last_seen = queue::store::worker_last_seen(&mut tx).await?;
     let size = state.db.size(&mut tx).await?;
     tx.commit().await?;

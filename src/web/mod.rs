@@ -36,9 +36,12 @@ use crate::accounts::Accounts;
 use crate::activity::Activity;
 use crate::clock::SharedClock;
 use crate::config::{MetricsToken, PublicUrl, TrustedProxies};
+use crate::consolidation::Consolidation;
 use crate::db::Db;
 use crate::embedding::Embeddings;
+use crate::evaluation::Evaluation;
 use crate::export::Imports;
+use crate::providers::chat::Chat;
 use crate::search::Search;
 use crate::tools::Registry;
 
@@ -57,6 +60,9 @@ pub struct AppState {
     pub clock: SharedClock,
     pub embeddings: Embeddings,
     pub search: Search,
+    pub chat: Chat,
+    pub consolidation: Consolidation,
+    pub evaluation: Evaluation,
     pub activity: Activity,
     pub imports: Imports,
     pub registry: Arc<Registry>,
@@ -86,6 +92,9 @@ impl AppState {
             clock: parts.clock,
             embeddings: parts.search.embeddings().clone(),
             search: parts.search,
+            chat: parts.chat,
+            consolidation: parts.consolidation,
+            evaluation: parts.evaluation,
             activity: parts.activity,
             registry: Arc::new(parts.registry),
             readiness: parts.readiness,
@@ -108,6 +117,9 @@ pub struct AppParts {
     pub db: Db,
     pub clock: SharedClock,
     pub search: Search,
+    pub chat: Chat,
+    pub consolidation: Consolidation,
+    pub evaluation: Evaluation,
     pub activity: Activity,
     pub registry: Registry,
     pub readiness: Readiness,

@@ -1,33 +1,184 @@
 //! The form that says which endpoint to ask: the same for vectors and for answers, for
-//! a person's own and for everybody's. What is asked for in it is its caller's.
+//! a person's own and for everybody's. A key is typed here and never shown again.
 
 use leptos::prelude::*;
 
-use super::{FieldError, FormError, TestReport};
-use crate::view::FormState;
+use super::{
+    Confirm, EmbeddingFields, Fact, Facts, Field, FieldError, FormError, NumberField, StateBadge,
+    TestReport,
+};
+use crate::view::{EffectiveProvider, EndpointView, FormState};
 
-/// What *Test* found, then the form: its children between what is wrong with none of its
-/// `fields`, and Save and Test. `hint` says what Test sends.
+/// What differs between the forms.
+pub struct EndpointKind {
+    /// Where the form is posted.
+    pub path: &'static str,
+    /// The page that it is on.
+    pub page: &'static str,
+    /// The API formats to choose from, slug and name; empty: there is one.
+    pub formats: &'static [(&'static str, &'static str)],
+    pub url_example: &'static str,
+    pub model_example: &'static str,
+    /// What Test sends.
+    pub test_hint: &'static str,
+}
+
+/// All that is asked for, for the error that is of none of them.
+const FIELDS: &[&str] = &[
+    "own_enabled",
+    "provider_type",
+    "url",
+    "model",
+    "dimensions",
+    "key",
+    "preset",
+    "query_prefix",
+    "document_prefix",
+    "batch_size",
+    "concurrency",
+    "pause_ms",
+    "daily_token_cap",
+];
+
+/// The part of a page with the person's own endpoint, which may be kept and not used.
 #[component]
-pub fn EndpointForm(
+pub fn OwnEndpoint(
+    kind: &'static EndpointKind,
+    endpoint: EndpointView,
     form: FormState,
-    path: &'static str,
-    fields: &'static [&'static str],
-    /// A person's own, which may be kept and not used.
-    #[prop(optional)]
-    is_own: bool,
-    #[prop(optional)] hint: &'static str,
-    children: Children,
+    is_admin: bool,
+    lead: &'static str,
+    before: Option<AnyView>,
+    after: Option<AnyView>,
 ) -> impl IntoView {
+    let url_hint = match is_admin {
+        true => "As an admin you can also use addresses in the server's network.",
+        false => "A public address, or one that an admin allowed.",
+    };
+    view! {
+        <section class="part" id="endpoint" aria-labelledby="endpoint-title">
+            <h2 id="endpoint-title">"Your own endpoint"</h2>
+            <p class="lead">{lead}</p>
+            {before}
+            <EndpointForm kind endpoint form url_hint is_own=true />
+            {after}
+        </section>
+    }
+    .into_any()
+}
+
+/// The part of the admin page with an endpoint for everybody; `facts` are of what is in force.
+#[component]
+pub fn SystemEndpoint(
+    kind: &'static EndpointKind,
+    endpoint: EndpointView,
+    form: FormState,
+    id: &'static str,
+    title: &'static str,
+    state: &'static str,
+    lead: &'static str,
+    before: Vec<AnyView>,
+    facts: Option<Vec<Fact>>,
+) -> impl IntoView {
+    view! {
+        <section class="part" aria-labelledby=id>
+            <div class="title-row">
+                <h2 id=id>{title}</h2>
+                <StateBadge state />
+            </div>
+            <p class="lead">{lead}</p>
+            {before}
+            {facts.map(|facts| view! { <Facts facts inline=true /> })}
+            <EndpointForm kind endpoint form url_hint="Leave blank for none." is_own=false />
+        </section>
+    }
+    .into_any()
+}
+
+/// What a save would set in motion, what *Test* found, and the form.
+#[component]
+fn EndpointForm(
+    kind: &'static EndpointKind,
+    endpoint: EndpointView,
+    form: FormState,
+    url_hint: &'static str,
+    is_own: bool,
+) -> impl IntoView {
+    let EndpointView {
+        values,
+        has_key,
+        presets,
+        ..
+    } = endpoint;
+    let has_cap = values.iter().any(|(name, _)| *name == "daily_token_cap");
+    let is_embedding = !presets.is_empty();
+    let form = form.or_saved(values);
+    let confirm = form.confirm.clone().map(
+        |confirm| view! { <Confirm form=form.clone() confirm path=kind.path back=kind.page /> },
+    );
     let test = form.test.clone().map(|test| view! { <TestReport test /> });
     let own = is_own.then(|| view! { <InUse form=form.clone() /> });
-    let hint = (!hint.is_empty()).then(|| view! { <span class="hint">{hint}</span> });
+    let format = (!kind.formats.is_empty())
+        .then(|| view! { <ApiFormat form=form.clone() formats=kind.formats /> });
+    let dimensions = is_embedding.then(|| {
+        view! {
+            <NumberField
+                form=form.clone()
+                name="dimensions"
+                label="Dimensions"
+                hint="Leave blank for the model's own. At most 1,024."
+                maxlength="5"
+            />
+        }
+    });
+    let embedding = is_embedding.then(|| view! { <EmbeddingFields form=form.clone() presets /> });
+    let cap = has_cap.then(|| {
+        view! {
+            <NumberField
+                form=form.clone()
+                name="daily_token_cap"
+                label="Tokens per user and day"
+                hint="10,000 to 1,000,000,000. Resets at midnight UTC."
+                maxlength="14"
+            />
+        }
+    });
+    let hint =
+        (!kind.test_hint.is_empty()).then(|| view! { <span class="hint">{kind.test_hint}</span> });
     view! {
+        {confirm}
         {test}
-        <form class="stack wide-stack" method="post" action=path>
-            <FormError form fields />
+        <form class="stack wide-stack" method="post" action=kind.path>
+            <FormError form=form.clone() fields=FIELDS />
             {own}
-            {children()}
+            {format}
+            <Field
+                form=form.clone()
+                name="url"
+                label="URL"
+                kind="url"
+                hint=url_hint
+                placeholder=kind.url_example
+                autocomplete="off"
+                maxlength="2000"
+                optional=true
+            />
+            <div class="field-row">
+                <Field
+                    form=form.clone()
+                    name="model"
+                    label="Model"
+                    hint="The model's name at the endpoint."
+                    placeholder=kind.model_example
+                    autocomplete="off"
+                    maxlength="200"
+                    optional=true
+                />
+                {dimensions}
+            </div>
+            <KeyField form has_key />
+            {embedding}
+            {cap}
             <div class="actions">
                 <button class="primary" type="submit" name="action" value="save">
                     "Save"
@@ -62,12 +213,8 @@ fn InUse(form: FormState) -> impl IntoView {
     .into_any()
 }
 
-/// The wire formats to choose from: slug and name.
 #[component]
-pub fn WireFormat(
-    form: FormState,
-    formats: &'static [(&'static str, &'static str)],
-) -> impl IntoView {
+fn ApiFormat(form: FormState, formats: &'static [(&'static str, &'static str)]) -> impl IntoView {
     let chosen = form.value("provider_type");
     let error = form.error_of("provider_type");
     let id = format!("{}-provider_type", form.form);
@@ -88,6 +235,69 @@ pub fn WireFormat(
             </select>
             <FieldError id=error_id error />
         </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn KeyField(form: FormState, has_key: bool) -> impl IntoView {
+    let hint = match has_key {
+        true => "Leave blank to keep the saved key. Enter it again when you change the URL.",
+        false => "Only if the endpoint requires one. It is stored encrypted and never shown again.",
+    };
+    let clear = has_key.then(|| {
+        view! {
+            <label class="check">
+                <input
+                    type="checkbox"
+                    name="clear_key"
+                    value="1"
+                    checked=form.value("clear_key") == "1"
+                />
+                <span>"Delete the saved key"</span>
+            </label>
+        }
+    });
+    view! {
+        <div class="field">
+            <Field
+                form=form.clone()
+                name="key"
+                label="API key"
+                kind="password"
+                hint
+                placeholder=if has_key { "A key is saved" } else { "" }
+                autocomplete="off"
+                maxlength="4000"
+                optional=true
+            />
+            {clear}
+        </div>
+    }
+    .into_any()
+}
+
+/// Which model serves, and why.
+#[component]
+pub fn Effective(effective: EffectiveProvider, state: &'static str) -> impl IntoView {
+    let facts = [
+        ("Model", effective.model),
+        ("Endpoint", effective.endpoint),
+        ("Dimensions", effective.dimensions.map(|n| n.to_string())),
+    ];
+    let facts = facts
+        .into_iter()
+        .filter_map(|(term, fact)| Some((term, view! { <bdi>{fact?}</bdi> }.into_any())))
+        .collect();
+    view! {
+        <p class="badges">
+            <StateBadge state />
+        </p>
+        <h2 id="effective" class="provider">
+            {effective.name}
+        </h2>
+        <p class="lead">{effective.reason}</p>
+        <Facts facts inline=true />
     }
     .into_any()
 }
@@ -113,6 +323,23 @@ pub fn FoldedStep(
                 </form>
             </div>
         </details>
+    }
+    .into_any()
+}
+
+/// A switch that is off, with the button that turns it on.
+#[component]
+pub fn SwitchedOff(words: &'static str, path: &'static str, button: &'static str) -> impl IntoView {
+    view! {
+        <section class="part" aria-labelledby="switches">
+            <h2 id="switches">"Switched off"</h2>
+            <p>{words}</p>
+            <form method="post" action=path>
+                <button class="primary" type="submit" name="action" value="enable">
+                    {button}
+                </button>
+            </form>
+        </section>
     }
     .into_any()
 }

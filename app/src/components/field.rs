@@ -71,6 +71,30 @@ pub fn Field(
     .into_any()
 }
 
+/// A number, or nothing.
+#[component]
+pub fn NumberField(
+    form: FormState,
+    name: &'static str,
+    label: &'static str,
+    hint: &'static str,
+    maxlength: &'static str,
+) -> impl IntoView {
+    view! {
+        <Field
+            form
+            name
+            label
+            hint
+            inputmode="numeric"
+            autocomplete="off"
+            maxlength
+            optional=true
+        />
+    }
+    .into_any()
+}
+
 /// A password field; `new` ones say what is asked of a password.
 #[component]
 pub fn Password(

@@ -4,11 +4,11 @@
 mod badge;
 mod beginning;
 mod call;
-mod chat_fields;
 mod connect;
 mod content;
 mod day;
 mod days;
+mod embedding_fields;
 mod endpoint_form;
 mod facts;
 mod field;
@@ -20,7 +20,6 @@ mod outcome;
 mod paste;
 mod pick;
 mod progress;
-mod provider_fields;
 mod renewal;
 mod score;
 mod shortcuts;
@@ -38,14 +37,16 @@ pub use badge::{
 };
 pub use beginning::FirstSteps;
 pub use call::{Call, Run, TOOLS, did};
-pub use chat_fields::{CHAT_FIELDS, ChatFields};
 pub use connect::{Connect, FirstCall, TOKEN_PLACE, add_line, search_line, session_line};
 pub use content::Content;
 pub use day::{DayBanner, DayFields};
 pub use days::{Bar, Bars, Days, OUTCOMES, calls};
-pub use endpoint_form::{EndpointForm, FoldedStep, WireFormat};
+use embedding_fields::EmbeddingFields;
+pub use endpoint_form::{
+    Effective, EndpointKind, FoldedStep, OwnEndpoint, SwitchedOff, SystemEndpoint,
+};
 pub use facts::{Fact, Facts, space_facts};
-pub use field::{Done, Field, FieldError, FormError, Password};
+pub use field::{Done, Field, FieldError, FormError, NumberField, Password};
 pub use frame::{Frame, Section};
 pub use item_row::{ItemRow, OwnerBadge, WordOf};
 pub use memory_switch::MemorySwitch;
@@ -54,7 +55,6 @@ pub use outcome::{Confirm, TestReport};
 pub use paste::Paste;
 pub use pick::{Choice, Pick};
 pub use progress::Progress;
-pub use provider_fields::{KeyField, PROVIDER_FIELDS, ProviderFields};
 pub use renewal::Renewal;
 pub use score::{Score, ScoreTable};
 pub use shortcuts::Shortcuts;

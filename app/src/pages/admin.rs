@@ -2,7 +2,6 @@
 //! the hosts that members' endpoints may name, and operators. How the work stands is on Jobs.
 //! Whoever is no admin is told that there is no such page.
 
-mod chat;
 mod jobs;
 mod operators;
 mod system;
@@ -15,10 +14,9 @@ use crate::components::{
     Confirm, Done, Field, FormError, Frame, NoSuchPage, Section, StateBadge, Trouble, count,
 };
 use crate::view::{AdminPage, FormState, JobsLine, LateSwitch};
-use chat::SystemChat;
 pub use jobs::Jobs;
 use operators::Operators;
-use system::System;
+use system::{System, SystemChat};
 pub use users::Users;
 
 const PATH: &str = "/admin";

@@ -1,21 +1,32 @@
 //! Settings › Chat model: who answers in words and why, what that has cost, how much
 //! it may cost a day, and the person's own endpoint.
 
-mod endpoint;
 mod spent;
 
 use leptos::prelude::*;
 
 use crate::backend::backend;
 use crate::components::{
-    Done, Facts, Field, FieldError, FoldedStep, FormError, Frame, Section, StateBadge, Trouble,
-    count,
+    Done, Effective, EndpointKind, FieldError, FoldedStep, FormError, Frame, NumberField,
+    OwnEndpoint, Section, SwitchedOff, Trouble, count,
 };
 use crate::view::{ChatPage, FormState};
-use endpoint::Endpoint;
 use spent::Spent;
 
 pub const PATH: &str = "/settings/chat";
+
+pub static OWN: EndpointKind = EndpointKind {
+    path: PATH,
+    page: PATH,
+    formats: &[
+        ("openai", "OpenAI-compatible"),
+        ("ollama", "Ollama"),
+        ("llamacpp", "llama.cpp"),
+    ],
+    url_example: "http://localhost:11434",
+    model_example: "llama3.2",
+    test_hint: "Test asks the model for the capital of France.",
+};
 
 #[component]
 pub fn Chat() -> impl IntoView {
@@ -39,6 +50,11 @@ pub fn Chat() -> impl IntoView {
 #[component]
 fn Whole(page: ChatPage, form: FormState) -> impl IntoView {
     let of_page = form.of("chat_switch");
+    let state = if page.effective.model.is_some() {
+        "on"
+    } else {
+        "off"
+    };
     view! {
         <div class="page">
             <h1>"Chat model"</h1>
@@ -49,7 +65,9 @@ fn Whole(page: ChatPage, form: FormState) -> impl IntoView {
             <FormError form=of_page fields=&[] />
             <div class="with-side parts">
                 <div class="parts">
-                    <Effective page=page.clone() />
+                    <section class="part status" aria-labelledby="effective">
+                        <Effective effective=page.effective.clone() state />
+                    </section>
                     {page
                         .is_enabled
                         .then(|| view! { <Endpoint page=page.clone() form=form.of("chat") /> })}
@@ -69,27 +87,29 @@ fn Whole(page: ChatPage, form: FormState) -> impl IntoView {
 }
 
 #[component]
-fn Effective(page: ChatPage) -> impl IntoView {
-    let state = match page.model {
-        Some(_) => "on",
-        None => "off",
-    };
-    let facts = [("Model", page.model), ("Endpoint", page.endpoint)];
-    let facts = facts
-        .into_iter()
-        .filter_map(|(term, fact)| Some((term, view! { <bdi>{fact?}</bdi> }.into_any())))
-        .collect();
+fn Endpoint(page: ChatPage, form: FormState) -> impl IntoView {
+    let remove = page.own.is_set().then(|| {
+        view! {
+            <FoldedStep
+                summary="Remove this endpoint"
+                words="Its address, model and key are deleted."
+                path=PATH
+                action="remove"
+                button="Remove"
+            />
+        }
+        .into_any()
+    });
     view! {
-        <section class="part status" aria-labelledby="effective">
-            <p class="badges">
-                <StateBadge state />
-            </p>
-            <h2 id="effective" class="provider">
-                {page.name}
-            </h2>
-            <p class="lead">{page.reason}</p>
-            <Facts facts inline=true />
-        </section>
+        <OwnEndpoint
+            kind=&OWN
+            endpoint=page.own
+            form
+            is_admin=page.is_admin
+            lead="Your conversations are sent there and nowhere else. It takes precedence over the system chat model."
+            before=None
+            after=remove
+        />
     }
     .into_any()
 }
@@ -169,15 +189,12 @@ fn Limits(page: ChatPage, form: FormState) -> impl IntoView {
             <form class="stack" method="post" action=PATH>
                 <FormError form=form.clone() fields=LIMIT_FIELDS />
                 <p class="hint">{unset}</p>
-                <Field
+                <NumberField
                     form=form.clone()
                     name="daily_token_cap"
                     label="Tokens per day"
                     hint="10,000 to 1,000,000,000"
-                    inputmode="numeric"
-                    autocomplete="off"
                     maxlength="14"
-                    optional=true
                 />
                 <table class="purposes">
                     <thead>
@@ -205,17 +222,11 @@ fn Limits(page: ChatPage, form: FormState) -> impl IntoView {
 fn Switch(page: ChatPage) -> impl IntoView {
     if !page.is_enabled {
         return view! {
-            <section class="part" aria-labelledby="switch">
-                <h2 id="switch">"Switched off"</h2>
-                <p>
-                    "No model reads your conversations, and nothing is sent to an endpoint. Your settings are kept."
-                </p>
-                <form method="post" action=PATH>
-                    <button class="primary" type="submit" name="action" value="enable">
-                        "Switch chat model on"
-                    </button>
-                </form>
-            </section>
+            <SwitchedOff
+                words="No model reads your conversations, and nothing is sent to an endpoint. Your settings are kept."
+                path=PATH
+                button="Switch chat model on"
+            />
         }
         .into_any();
     }

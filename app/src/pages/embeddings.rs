@@ -3,7 +3,6 @@
 //! island [`LiveProgress`] replaces while something is under way; the form is
 //! none of them, so that nothing that is typed is lost.
 
-mod endpoint;
 mod measured;
 mod status;
 
@@ -11,14 +10,28 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
 use crate::backend::backend;
-use crate::components::{Done, FormError, Frame, Renewal, Section, Trouble};
+use crate::components::{
+    Done, EndpointKind, FormError, Frame, OwnEndpoint, Renewal, Section, Trouble,
+};
 use crate::islands::LiveProgress;
 use crate::view::{EmbeddingsPage, FormState};
-use endpoint::Endpoint;
 use measured::MeasuredPart;
 use status::{Failures, Serving, Status, Switches};
 
 pub const PATH: &str = "/settings/embeddings";
+
+static OWN: EndpointKind = EndpointKind {
+    path: PATH,
+    page: PATH,
+    formats: &[
+        ("openai", "OpenAI-compatible"),
+        ("ollama", "Ollama"),
+        ("custom_http", "llama.cpp or TEI, native"),
+    ],
+    url_example: "http://localhost:11434",
+    model_example: "nomic-embed-text",
+    test_hint: "Test sends two short sample sentences, none of your memories.",
+};
 
 #[component]
 pub fn Embeddings() -> impl IntoView {
@@ -72,6 +85,31 @@ fn Whole(page: EmbeddingsPage, form: FormState, is_held: bool) -> impl IntoView 
             </div>
         </div>
         <LiveProgress />
+    }
+    .into_any()
+}
+
+#[component]
+fn Endpoint(page: EmbeddingsPage, form: FormState) -> impl IntoView {
+    let from_chat = page.own.is_from_chat.then(|| {
+        view! {
+            <p class="aside">
+                "Filled in from your " <a href="/settings/chat">"chat model"</a>
+                ", whose server may support embeddings too. Enter an embedding model, test it, then save. Nothing changes before that."
+            </p>
+        }
+        .into_any()
+    });
+    view! {
+        <OwnEndpoint
+            kind=&OWN
+            endpoint=page.own
+            form
+            is_admin=page.is_admin
+            lead="The text of your memories is sent there. Before anything is rebuilt, you see how much and confirm it."
+            before=from_chat
+            after=None
+        />
     }
     .into_any()
 }

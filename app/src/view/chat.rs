@@ -1,27 +1,7 @@
 //! The types of Settings › Chat model, and of what the admin page says of it. A key
 //! is never among them: only that there is one.
 
-/// A chat endpoint, as it is saved.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ChatEndpointView {
-    /// `openai`, `ollama`, `llamacpp`
-    pub provider_type: String,
-    /// Empty: none is set.
-    pub url: String,
-    pub model: String,
-    pub has_key: bool,
-}
-
-impl ChatEndpointView {
-    /// By the names of the form's fields; the key has none here.
-    pub fn values(self) -> Vec<(&'static str, String)> {
-        vec![
-            ("provider_type", self.provider_type),
-            ("url", self.url),
-            ("model", self.model),
-        ]
-    }
-}
+use super::{EffectiveProvider, EndpointView};
 
 /// What one day cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,15 +27,8 @@ impl DayTokens {
 pub struct ChatPage {
     /// `false`: this user has switched chat off.
     pub is_enabled: bool,
-    /// "Your endpoint", "The server's model" or "None"
-    pub name: String,
-    /// One sentence: why this one.
-    pub reason: String,
-    pub model: Option<String>,
-    /// Host and port, nothing else of the URL.
-    pub endpoint: Option<String>,
-    pub own_enabled: bool,
-    pub own: ChatEndpointView,
+    pub effective: EffectiveProvider,
+    pub own: EndpointView,
     /// Tokens a day that hold now.
     pub cap: i64,
     /// What holds where the user has set none.
@@ -84,9 +57,9 @@ pub struct PurposeView {
 /// What an admin has set for everybody.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SystemChatView {
-    pub endpoint: ChatEndpointView,
-    /// Host and port; `None` where none is set.
-    pub in_force: Option<String>,
+    pub endpoint: EndpointView,
+    /// Host and port, and the model; `None` where none is set.
+    pub in_force: Option<(String, String)>,
     /// Tokens a person and day.
     pub cap: i64,
 }

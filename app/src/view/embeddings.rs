@@ -1,7 +1,7 @@
 //! The types of Settings › Embeddings, of the admin page, and of what other
 //! pages say about vectors. A key is never among them: only that there is one.
 
-use super::{JobsLine, Moment, OperatorRow, SystemChatView};
+use super::{EffectiveProvider, EndpointView, JobsLine, Moment, OperatorRow, SystemChatView};
 
 /// Where an item's vector stands in the space that search uses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,20 +48,6 @@ pub struct EmbeddingWait {
     pub total: i64,
     /// One sentence: why no embeddings are made right now.
     pub problem: Option<String>,
-}
-
-/// Who makes this user's vectors, by what is configured (DESIGN §5).
-#[derive(Clone, Debug, PartialEq)]
-pub struct EffectiveProvider {
-    /// "Builtin MiniLM", "The system's llama.cpp", "Your endpoint" or "None".
-    pub name: String,
-    /// One sentence: why this one.
-    pub reason: String,
-    pub model: Option<String>,
-    /// Host and port, nothing else of the URL.
-    pub endpoint: Option<String>,
-    /// `None` until the provider has answered once.
-    pub dimensions: Option<i32>,
 }
 
 /// The space whose vectors search uses.
@@ -111,53 +97,6 @@ pub struct Rebuild {
     pub started: Moment,
 }
 
-/// How an endpoint is called, as it is saved. Numbers are text: what stands in the field.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct EndpointSettings {
-    pub url: String,
-    pub model: String,
-    /// Empty: as many as the model gives.
-    pub dimensions: String,
-    pub has_key: bool,
-    /// The preset that gives the prefixes in use (`minilm`, `e5`, `nomic`, `bge`, `qwen3`,
-    /// `none`); empty: by the model's name, or as the two prefixes below say.
-    pub preset: String,
-    /// Empty when a preset gives it.
-    pub query_prefix: String,
-    pub document_prefix: String,
-    pub batch_size: String,
-    pub concurrency: String,
-    pub pause_ms: String,
-}
-
-impl EndpointSettings {
-    /// By the names of the form's fields; the key has none here.
-    pub fn values(self) -> Vec<(&'static str, String)> {
-        vec![
-            ("url", self.url),
-            ("model", self.model),
-            ("dimensions", self.dimensions),
-            ("preset", self.preset),
-            ("query_prefix", self.query_prefix),
-            ("document_prefix", self.document_prefix),
-            ("batch_size", self.batch_size),
-            ("concurrency", self.concurrency),
-            ("pause_ms", self.pause_ms),
-        ]
-    }
-}
-
-/// The user's own endpoint.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OwnEndpoint {
-    pub is_enabled: bool,
-    /// `openai`, `ollama`, `custom_http`
-    pub provider_type: String,
-    pub settings: EndpointSettings,
-    /// The form starts with the host of the user's chat model; nothing is saved.
-    pub is_from_chat: bool,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FailedItem {
     pub id: i64,
@@ -180,7 +119,7 @@ pub struct EmbeddingsPage {
     /// In the serving space, or in the building one where none serves.
     pub counts: EmbeddingCounts,
     pub rebuild: Option<Rebuild>,
-    pub own: OwnEndpoint,
+    pub own: EndpointView,
     /// The first 5.
     pub failures: Vec<FailedItem>,
     pub is_admin: bool,
@@ -268,9 +207,7 @@ pub struct AdminPage {
     pub offered: Option<String>,
     /// What the form starts with: what is in force, else what is offered, else the host of
     /// the chat model where nothing else makes vectors.
-    pub system: EndpointSettings,
-    /// The form starts with the host of the chat model; nothing is in force.
-    pub is_from_chat: bool,
+    pub system: EndpointView,
     pub chat: SystemChatView,
     /// `false`: the weights are not in the data folder.
     pub builtin_present: bool,
@@ -293,29 +230,6 @@ pub struct QueueCounts {
     pub pending: i64,
     pub failed: i64,
     pub users_waiting: i64,
-}
-
-/// What Test found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TestResult {
-    pub is_ok: bool,
-    /// "Works: 384 dimensions in 41 ms", "The key was rejected"
-    pub headline: String,
-    /// What was looked at, and what was seen; of a failure, what would help.
-    pub details: Vec<(String, String)>,
-}
-
-/// What a save would set in motion. The confirming form sends all that was typed
-/// again, and `staged` in the place of the key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Confirmation {
-    /// "1,234 memories will be rebuilt with … at …. Search keeps using …"
-    pub sentence: String,
-    pub items: i64,
-    /// Of an admin's change: how many users it reaches.
-    pub users: Option<i64>,
-    /// Names what the server put aside, the key in it; never the key itself.
-    pub staged: String,
 }
 
 /// How a score came about (DESIGN §4). `…_normalised` is 0 to 1 within one answer.

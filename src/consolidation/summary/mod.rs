@@ -14,7 +14,8 @@ use time::{Duration, OffsetDateTime};
 use super::{Consolidation, ConsolidationError, back_off};
 use crate::db::{UserId, go_on, is_of_a_gone_user};
 use crate::memories::{ItemId, Trust};
-use crate::providers::chat::{ChatError, ChatPurpose, Effective};
+use crate::providers::chat::{ChatError, ChatPurpose};
+use crate::providers::settings::Effective;
 use crate::queue;
 use facts::Fact;
 

@@ -12,16 +12,15 @@ use std::time::Duration as StdDuration;
 use rand::Rng;
 use time::{Duration, OffsetDateTime};
 
-use self::send::{Answered, Trouble};
-use super::keys::endpoint;
-use super::model::{Row, Space, TokenSigns, tokens_of};
+use self::send::{Answered, SpaceTrouble};
+use super::model::{PendingPassage, Space, TokenSigns, tokens_of};
 use super::query::OTHER_WIDTH;
 use super::spaces::Spaces;
 use super::{COMPARED_FOR, EmbeddingError, Embeddings, PENDING_MAX, RETIRED_FOR};
 use crate::db::{Tx, UserId, note_changes};
 use crate::input::sentence;
-use crate::providers::settings::{self, Pace, SYSTEM_KEY, own_key};
-use crate::providers::{BuiltinFlaw, Endpoint, EndpointUrl, ProviderError, ProviderType, Reach};
+use crate::providers::settings::{self, Pace, SYSTEM_EMBEDDING_KEY, own_embedding_key};
+use crate::providers::{BuiltinFlaw, Endpoint, EndpointUrl, ProviderError, Reach};
 use crate::queue::Slice;
 
 /// Page size when reading pending texts.
@@ -44,7 +43,7 @@ pub enum Drained {
 
 /// A space to work on.
 #[derive(Clone, Copy)]
-struct Of<'a> {
+struct SpaceWork<'a> {
     space: &'a Space,
     /// Searches use it.
     serves: bool,
@@ -68,14 +67,14 @@ impl Embeddings {
     /// Embeds a user's passages until nothing is pending or the slice is over. The caller must hold the user's job: two at
     /// once would send the same texts. Does nothing for a disabled user; the sweep resumes the work when enabled again.
     pub async fn drain(&self, user: UserId, slice: &Slice) -> Result<Drained, EmbeddingError> {
-        let mut tx = self.0.db.as_user(user).await?;
+        let mut tx = self.db.as_user(user).await?;
         if store::is_disabled(&mut tx, user).await? {
             return Ok(Drained::Done);
         }
         tx.commit().await?;
         self.follow_if_behind(user).await?;
         let spaces = self.remove_outlived(user).await?;
-        let mut tx = self.0.db.as_user(user).await?;
+        let mut tx = self.db.as_user(user).await?;
         let (user_settings, effective) = self.effective(&mut tx, user).await?;
         tx.commit().await?;
         if effective.settings().is_none() {
@@ -85,8 +84,8 @@ impl Embeddings {
         let serving = spaces.serving().map(|space| space.id);
         let mut outcome = Drained::Done;
         for space in [&spaces.active, &spaces.building].into_iter().flatten() {
-            let is_own = space.settings.system_provider_id.is_none()
-                && space.settings.provider_type != ProviderType::Builtin;
+            let is_own =
+                space.settings.system_provider_id.is_none() && !space.settings.is_builtin();
             let pace = if is_own {
                 user_settings.pace
             } else {
@@ -94,12 +93,11 @@ impl Embeddings {
             };
             let is_building = space.activated_at.is_none();
             // Boxed because the state of the provider calls is large.
-            let of = Of {
+            let of = SpaceWork {
                 space,
                 serves: Some(space.id) == serving,
                 kept: spaces.known_to(space),
-                with_signs: system.late_interaction
-                    && space.settings.provider_type == ProviderType::Builtin,
+                with_signs: system.late_interaction && space.settings.is_builtin(),
                 makes: Makes::Vectors,
             };
             let signs = self.begin_signs(user, of).await?;
@@ -121,8 +119,8 @@ impl Embeddings {
 
     /// Deletes retired spaces that are of no more use, and the keys of those that are only kept. Returns the rest.
     async fn remove_outlived(&self, user: UserId) -> Result<Spaces, sqlx::Error> {
-        let now = self.0.clock.now();
-        let mut tx = self.0.db.as_user(user).await?;
+        let now = self.now();
+        let mut tx = self.db.as_user(user).await?;
         let mut spaces = Spaces::of(&mut tx, user).await?;
         let outlived = spaces.outlived(now);
         if !outlived.is_empty() {
@@ -141,15 +139,15 @@ impl Embeddings {
     async fn drain_space(
         &self,
         user: UserId,
-        of: Of<'_>,
+        of: SpaceWork<'_>,
         pace: Pace,
         slice: &Slice,
     ) -> Result<Drained, EmbeddingError> {
         let space = of.space;
-        let mut tx = self.0.db.as_user_async_commit(user).await?;
+        let mut tx = self.db.as_user_async_commit(user).await?;
         store::set_full(&mut tx, user, space.id, PENDING_MAX).await?;
         let waits = of.makes == Makes::Signs || store::has_pending(&mut tx, user, space.id).await?;
-        let now = self.0.clock.now();
+        let now = self.now();
         tx.commit().await?;
         if !waits {
             return Ok(Drained::Done);
@@ -158,14 +156,14 @@ impl Embeddings {
             return Ok(Drained::Later(again));
         }
         let sent = self.send_pending(user, of, pace, slice).await?;
-        let mut tx = self.0.db.as_user_async_commit(user).await?;
+        let mut tx = self.db.as_user_async_commit(user).await?;
         let signs = of.makes == Makes::Signs;
         let lengths = store::list_lengths_to_send(&mut tx, user, space.id, signs).await?;
         let left = lengths.into_iter().map(tokens_of).sum();
         let mut paused_until = None;
         if let Sent::UntilPause(pause) = sent {
             // Stored in the space's row, so that work added meanwhile is delayed too.
-            let until = self.0.clock.now() + pause;
+            let until = self.now() + pause;
             store::set_pause(&mut tx, user, space.id, until).await?;
             paused_until = Some(until);
         }
@@ -184,7 +182,7 @@ impl Embeddings {
     async fn send_pending(
         &self,
         user: UserId,
-        of: Of<'_>,
+        of: SpaceWork<'_>,
         pace: Pace,
         slice: &Slice,
     ) -> Result<Sent, EmbeddingError> {
@@ -193,7 +191,7 @@ impl Embeddings {
             Ok(endpoint) => endpoint,
             Err(EmbeddingError::Database(error)) => return Err(error.into()),
             Err(error) => {
-                return Ok(Sent::UntilTrouble(Trouble {
+                return Ok(Sent::UntilTrouble(SpaceTrouble {
                     sentence: sentence(&error.to_string()),
                     retry_after: None,
                 }));
@@ -206,7 +204,7 @@ impl Embeddings {
         let mut to_write: Option<Answered> = None;
         'pages: loop {
             let page_size = TEXTS_A_PAGE.next_multiple_of(group).max(group);
-            let mut tx = self.0.db.as_user_async_commit(user).await?;
+            let mut tx = self.db.as_user_async_commit(user).await?;
             let page = match of.makes {
                 Makes::Vectors => {
                     let (known, signs) = (of.known(), of.with_signs);
@@ -260,21 +258,21 @@ impl Embeddings {
     async fn copy_known(
         &self,
         user: UserId,
-        of: Of<'_>,
-        page: Vec<Row>,
+        of: SpaceWork<'_>,
+        page: Vec<PendingPassage>,
         slice: &Slice,
-    ) -> Result<Vec<Row>, EmbeddingError> {
+    ) -> Result<Vec<PendingPassage>, EmbeddingError> {
         if page.iter().all(|row| row.known_space.is_none()) {
             return Ok(page);
         }
-        let Of { space, kept, .. } = of;
+        let SpaceWork { space, kept, .. } = of;
         let mut tx = self.to_write(user, of).await?;
         if let Some(width) = kept.and_then(|kept| kept.dimensions)
             && !store::keep_dimensions(&mut tx, user, space.id, width).await?
         {
             return Ok(page);
         }
-        let now = self.0.clock.now();
+        let now = self.now();
         let copied = store::copy_known(&mut tx, user, space.id, &page, now).await?;
         if of.serves {
             let sources: Vec<i64> = copied.iter().map(|(source, _)| *source).collect();
@@ -283,17 +281,17 @@ impl Embeddings {
         tx.commit().await?;
         slice.note(copied.len(), 0);
         let copied: HashSet<_> = copied.into_iter().collect();
-        let is_left = |row: &Row| !copied.contains(&(row.source_id, row.passage));
+        let is_left = |row: &PendingPassage| !copied.contains(&(row.source_id, row.passage));
         Ok(page.into_iter().filter(is_left).collect())
     }
 
     /// If a space's reused embeddings have other dimensions than the new ones, deletes it, to be rebuilt without reuse.
-    async fn begin_again(&self, user: UserId, of: Of<'_>) -> Result<(), sqlx::Error> {
+    async fn begin_again(&self, user: UserId, of: SpaceWork<'_>) -> Result<(), sqlx::Error> {
         if of.kept.is_none() || of.space.activated_at.is_some() {
             return Ok(());
         }
-        let outlived = self.0.clock.now() - RETIRED_FOR * 2;
-        let mut tx = self.0.db.as_writer(user).await?;
+        let outlived = self.now() - RETIRED_FOR * 2;
+        let mut tx = self.db.as_writer(user).await?;
         let building = Spaces::of(&mut tx, user).await?.building;
         if building.is_none_or(|building| building.id != of.space.id) {
             return Ok(());
@@ -304,10 +302,10 @@ impl Embeddings {
     }
 
     /// An embedding in the serving space changes searches, so it needs a write transaction; token signs do not.
-    async fn to_write(&self, user: UserId, of: Of<'_>) -> Result<Tx, sqlx::Error> {
+    async fn to_write(&self, user: UserId, of: SpaceWork<'_>) -> Result<Tx, sqlx::Error> {
         match of.serves && of.makes == Makes::Vectors {
-            true => self.0.db.as_writer(user).await,
-            false => self.0.db.as_user_async_commit(user).await,
+            true => self.db.as_writer(user).await,
+            false => self.db.as_user_async_commit(user).await,
         }
     }
 
@@ -316,9 +314,9 @@ impl Embeddings {
     async fn write(
         &self,
         user: UserId,
-        of: Of<'_>,
+        of: SpaceWork<'_>,
         answered: Option<Answered>,
-    ) -> Result<Option<Trouble>, EmbeddingError> {
+    ) -> Result<Option<SpaceTrouble>, EmbeddingError> {
         let Some(answered) = answered else {
             return Ok(None);
         };
@@ -329,7 +327,7 @@ impl Embeddings {
             if !store::keep_dimensions(&mut tx, user, space.id, width).await? {
                 tx.rollback().await?;
                 self.begin_again(user, of).await?;
-                return Ok(Some(Trouble {
+                return Ok(Some(SpaceTrouble {
                     sentence: sentence(OTHER_WIDTH),
                     retry_after: None,
                 }));
@@ -340,7 +338,7 @@ impl Embeddings {
             if of.makes == Makes::Signs {
                 store::write_signs(&mut tx, user, space.id, written).await?;
             } else {
-                let now = self.0.clock.now();
+                let now = self.now();
                 let sources = store::write_answers(&mut tx, user, space.id, written, now).await?;
                 if of.serves {
                     note_changes(&mut tx, &sources).await?;
@@ -357,11 +355,11 @@ impl Embeddings {
         &self,
         user: UserId,
         space: &Space,
-        trouble: Trouble,
+        trouble: SpaceTrouble,
     ) -> Result<OffsetDateTime, EmbeddingError> {
-        let mut tx = self.0.db.as_user(user).await?;
+        let mut tx = self.db.as_user(user).await?;
         let failures = store::count_failures(&mut tx, user, space.id).await?;
-        let retry_at = self.0.clock.now() + back_off(failures, trouble.retry_after);
+        let retry_at = self.now() + back_off(failures, trouble.retry_after);
         store::set_problem(&mut tx, user, space.id, &trouble.sentence, retry_at).await?;
         tx.commit().await?;
         tracing::warn!(
@@ -380,39 +378,33 @@ impl Embeddings {
         space: &Space,
     ) -> Result<Endpoint, EmbeddingError> {
         let settings = &space.settings;
-        if settings.provider_type == ProviderType::Builtin {
+        if settings.is_builtin() {
             if !self.system_settings().await?.builtin_enabled {
                 return Err(ProviderError::BuiltinMissing(BuiltinFlaw::Off).into());
             }
             return Ok(Endpoint::builtin());
         }
-        let url = EndpointUrl::parse("url", &settings.endpoint)?;
-        let (key, bound, reach) = match settings.system_provider_id {
-            Some(id) => {
-                let in_force = self.system_settings().await?.provider;
-                let in_force = in_force.filter(|p| p.system_provider_id == Some(id));
-                let key = match in_force {
-                    Some(provider) => provider.sealed_key,
-                    None => {
-                        let mut conn = self.0.db.system_connection().await?;
-                        settings::store::find_system_key(&mut conn, id).await?
-                    }
-                };
-                (key, SYSTEM_KEY, Reach::Private)
-            }
+        let url = EndpointUrl::parse("url", &settings.endpoint.url)?;
+        let sealer = &self.shared.sealer;
+        let Some(id) = settings.system_provider_id else {
+            let reach = self.reach(user, &url).await?;
+            return Ok(settings.open(sealer, own_embedding_key(user), url, reach)?);
+        };
+        let in_force = self.system_settings().await?.provider;
+        let in_force = in_force.filter(|p| p.system_provider_id == Some(id));
+        let mut settings = settings.clone();
+        settings.endpoint.sealed_key = match in_force {
+            Some(provider) => provider.endpoint.sealed_key,
             None => {
-                let reach = self.reach(user, &url).await?;
-                (settings.sealed_key.clone(), own_key(user), reach)
+                let mut conn = self.db.system_connection().await?;
+                settings::store::find_system_key(&mut conn, id).await?
             }
         };
-        let key = key
-            .map(|sealed| self.0.sealer.open(bound, &sealed))
-            .transpose()?;
-        Ok(endpoint(settings, url, key, reach))
+        Ok(settings.open(sealer, SYSTEM_EMBEDDING_KEY, url, Reach::Private)?)
     }
 }
 
-impl Of<'_> {
+impl SpaceWork<'_> {
     /// The spaces whose embeddings it can use, itself first.
     fn known(self) -> Vec<i64> {
         let kept = self.kept.map(|kept| kept.id.0);
@@ -426,12 +418,12 @@ enum Sent {
     Slice,
     /// The user's settings want a pause between batches.
     UntilPause(Duration),
-    UntilTrouble(Trouble),
+    UntilTrouble(SpaceTrouble),
 }
 
 /// How many of these rows to send together: at most `group`, and for the builtin model about half a second of work.
-fn first_group(space: &Space, rows: &[Row], group: usize) -> usize {
-    if space.settings.provider_type != ProviderType::Builtin {
+fn first_group(space: &Space, rows: &[PendingPassage], group: usize) -> usize {
+    if !space.settings.is_builtin() {
         return group.min(rows.len());
     }
     let mut tokens = 0;

@@ -2,8 +2,8 @@
 
 use std::time::Duration as StdDuration;
 
-use super::Of;
-use crate::embedding::model::{Row, Space, Written};
+use super::SpaceWork;
+use crate::embedding::model::{EmbeddedPassage, PendingPassage, Space};
 use crate::embedding::tokens;
 use crate::embedding::{Embeddings, Vector};
 use crate::input::sentence;
@@ -16,12 +16,12 @@ const PROBE_DEADLINE: StdDuration = StdDuration::from_secs(10);
 const PROBE: &str = "She takes her coffee black.";
 
 /// Why a space cannot be worked on at the moment.
-pub(super) struct Trouble {
+pub(super) struct SpaceTrouble {
     pub sentence: String,
     pub retry_after: Option<StdDuration>,
 }
 
-impl From<&ProviderError> for Trouble {
+impl From<&ProviderError> for SpaceTrouble {
     fn from(error: &ProviderError) -> Self {
         Self {
             sentence: sentence(&error.to_string()),
@@ -32,8 +32,8 @@ impl From<&ProviderError> for Trouble {
 
 /// The result of a batch: what to write, and the problem that stopped it.
 pub(super) struct Answered {
-    pub written: Vec<Written>,
-    pub trouble: Option<Trouble>,
+    pub written: Vec<EmbeddedPassage>,
+    pub trouble: Option<SpaceTrouble>,
     /// Dimensions of the vectors.
     pub width: Option<usize>,
 }
@@ -43,8 +43,8 @@ impl Embeddings {
     pub(super) async fn send_group(
         &self,
         endpoint: &Endpoint,
-        of: Of<'_>,
-        rows: &[Row],
+        of: SpaceWork<'_>,
+        rows: &[PendingPassage],
         batch: usize,
     ) -> Answered {
         let calls = rows
@@ -64,7 +64,12 @@ impl Embeddings {
     }
 
     /// Sends a batch, and halves it as long as a single text may be the cause of a failure.
-    async fn send_batch(&self, endpoint: &Endpoint, of: Of<'_>, rows: &[Row]) -> Answered {
+    async fn send_batch(
+        &self,
+        endpoint: &Endpoint,
+        of: SpaceWork<'_>,
+        rows: &[PendingPassage],
+    ) -> Answered {
         let space = of.space;
         let mut answered = Answered {
             written: Vec::with_capacity(rows.len()),
@@ -78,7 +83,12 @@ impl Embeddings {
                 .iter()
                 .map(|row| document(space, &row.content))
                 .collect();
-            let error = match self.0.embedder.embed(endpoint, &texts, CALL_DEADLINE).await {
+            let error = match self
+                .shared
+                .embedder
+                .embed(endpoint, &texts, CALL_DEADLINE)
+                .await
+            {
                 Ok(embedded) => {
                     is_alive = true;
                     answered.width = embedded.vectors.first().map(Vec::len).or(answered.width);
@@ -88,7 +98,7 @@ impl Embeddings {
                         let vector = Vector::from_answer(values);
                         let outcome = vector.map_err(|error| sentence(&error.to_string()));
                         let has_signs = of.with_signs && row.passage == 0;
-                        answered.written.push(Written {
+                        answered.written.push(EmbeddedPassage {
                             token_signs: has_signs.then(|| tokens::signs(tokens)),
                             ..written(row, outcome)
                         });
@@ -98,13 +108,13 @@ impl Embeddings {
                 Err(error) => error,
             };
             if !may_be_one_text(&error) {
-                answered.trouble = Some(Trouble::from(&error));
+                answered.trouble = Some(SpaceTrouble::from(&error));
                 return answered;
             }
             // Before splitting the batch, check whether the endpoint is alive.
             if !is_alive && !error.is_about_the_input() {
                 if let Err(error) = self.probe(endpoint, space).await {
-                    answered.trouble = Some(Trouble::from(&error));
+                    answered.trouble = Some(SpaceTrouble::from(&error));
                     return answered;
                 }
                 is_alive = true;
@@ -131,17 +141,17 @@ impl Embeddings {
         &self,
         endpoint: &Endpoint,
         space: &Space,
-        row: &Row,
+        row: &PendingPassage,
         error: &ProviderError,
-    ) -> Result<Written, Trouble> {
+    ) -> Result<EmbeddedPassage, SpaceTrouble> {
         let alive = self.probe(endpoint, space).await;
-        alive.map_err(|error| Trouble::from(&error))?;
+        alive.map_err(|error| SpaceTrouble::from(&error))?;
         Ok(written(row, Err(sentence(&error.to_string()))))
     }
 
     async fn probe(&self, endpoint: &Endpoint, space: &Space) -> Result<(), ProviderError> {
         let text = [document(space, PROBE)];
-        self.0
+        self.shared
             .embedder
             .embed(endpoint, &text, PROBE_DEADLINE)
             .await
@@ -153,8 +163,8 @@ fn document(space: &Space, content: &str) -> String {
     format!("{}{content}", space.settings.document_prefix)
 }
 
-fn written(row: &Row, outcome: Result<Vector, String>) -> Written {
-    Written {
+fn written(row: &PendingPassage, outcome: Result<Vector, String>) -> EmbeddedPassage {
+    EmbeddedPassage {
         source_id: row.source_id,
         passage: row.passage,
         content_hash: row.content_hash.clone(),

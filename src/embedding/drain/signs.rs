@@ -1,6 +1,6 @@
 //! Creates or removes stored token signs when an admin switches late interaction on or off.
 
-use super::{Drained, Makes, Of, store};
+use super::{Drained, Makes, SpaceWork, store};
 use crate::db::UserId;
 use crate::embedding::model::TokenSigns;
 use crate::embedding::{EmbeddingError, Embeddings};
@@ -15,7 +15,7 @@ impl Embeddings {
     pub(super) async fn begin_signs(
         &self,
         user: UserId,
-        of: Of<'_>,
+        of: SpaceWork<'_>,
     ) -> Result<TokenSigns, sqlx::Error> {
         match (of.space.token_signs, of.with_signs) {
             (TokenSigns::None, true) | (TokenSigns::All, false) => {
@@ -28,10 +28,10 @@ impl Embeddings {
     async fn set_token_signs(
         &self,
         user: UserId,
-        of: Of<'_>,
+        of: SpaceWork<'_>,
         which: TokenSigns,
     ) -> Result<TokenSigns, sqlx::Error> {
-        let mut tx = self.0.db.as_user(user).await?;
+        let mut tx = self.db.as_user(user).await?;
         store::set_token_signs(&mut tx, user, of.space.id, which).await?;
         tx.commit().await?;
         Ok(which)
@@ -41,14 +41,14 @@ impl Embeddings {
     pub(super) async fn end_signs(
         &self,
         user: UserId,
-        of: Of<'_>,
+        of: SpaceWork<'_>,
         pace: Pace,
         slice: &Slice,
     ) -> Result<Drained, EmbeddingError> {
         let makes = Makes::Signs;
         let (drained, becomes) = match of.with_signs {
             true => {
-                let drained = self.drain_space(user, Of { makes, ..of }, pace, slice);
+                let drained = self.drain_space(user, SpaceWork { makes, ..of }, pace, slice);
                 (drained.await?, TokenSigns::All)
             }
             false => (self.remove_signs(user, of, slice).await?, TokenSigns::None),
@@ -62,12 +62,12 @@ impl Embeddings {
     async fn remove_signs(
         &self,
         user: UserId,
-        of: Of<'_>,
+        of: SpaceWork<'_>,
         slice: &Slice,
     ) -> Result<Drained, sqlx::Error> {
         let mut after = 0;
         loop {
-            let mut tx = self.0.db.as_user_async_commit(user).await?;
+            let mut tx = self.db.as_user_async_commit(user).await?;
             let space = of.space.id;
             let removed = store::remove_signs(&mut tx, user, space, after, REMOVED_AT_ONCE).await?;
             tx.commit().await?;

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use crate::db::UserId;
-use crate::embedding::model::{Row, TokenSigns, Written};
+use crate::embedding::model::{EmbeddedPassage, PendingPassage, TokenSigns};
 use crate::embedding::{SpaceId, Vector};
 
 /// Limit of a text that is sent before its passages are made.
@@ -33,9 +33,9 @@ pub async fn list_pending(
     with_signs: bool,
     after: (bool, i64, i16),
     limit: i64,
-) -> Result<Vec<Row>, sqlx::Error> {
+) -> Result<Vec<PendingPassage>, sqlx::Error> {
     sqlx::query_as!(
-        Row,
+        PendingPassage,
         r#"SELECT e.source_id, e.passage, e.is_turn, t.content_hash AS "content_hash?", t.content AS "content!",
                   k.source_id AS "known_source?", k.passage AS "known_passage?", k.space_id AS "known_space?"
          FROM (SELECT source_id, passage, is_turn FROM memory_embeddings
@@ -81,7 +81,7 @@ pub async fn copy_known(
     conn: &mut PgConnection,
     user: UserId,
     space: SpaceId,
-    rows: &[Row],
+    rows: &[PendingPassage],
     now: OffsetDateTime,
 ) -> Result<Vec<(i64, i16)>, sqlx::Error> {
     let known = || rows.iter().filter(|row| row.known_space.is_some());
@@ -222,7 +222,7 @@ pub async fn write_answers(
     conn: &mut PgConnection,
     user: UserId,
     space: SpaceId,
-    answers: &[Written],
+    answers: &[EmbeddedPassage],
     now: OffsetDateTime,
 ) -> Result<Vec<i64>, sqlx::Error> {
     let each_source: Vec<i64> = answers.iter().map(|a| a.source_id).collect();
@@ -328,9 +328,9 @@ pub async fn list_without_signs(
     space: SpaceId,
     after: i64,
     limit: i64,
-) -> Result<Vec<Row>, sqlx::Error> {
+) -> Result<Vec<PendingPassage>, sqlx::Error> {
     sqlx::query_as!(
-        Row,
+        PendingPassage,
         r#"SELECT e.source_id, e.passage, e.is_turn, p.content_hash AS "content_hash?",
                   substr(i.content, coalesce(p.start, 0) + 1, coalesce(p.length, $5)) AS "content!",
                   NULL::bigint AS known_source, NULL::smallint AS known_passage, NULL::bigint AS known_space
@@ -356,7 +356,7 @@ pub async fn write_signs(
     conn: &mut PgConnection,
     user: UserId,
     space: SpaceId,
-    answers: &[Written],
+    answers: &[EmbeddedPassage],
 ) -> Result<(), sqlx::Error> {
     let sources: Vec<i64> = answers.iter().map(|a| a.source_id).collect();
     let hashes: Vec<Option<Vec<u8>>> = answers.iter().map(|a| a.content_hash.clone()).collect();

@@ -5,25 +5,27 @@ pub mod store;
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
-use super::model::{Counts, Failure, Space, Texts, TokenSigns, Waiting};
+use super::model::{FailedEmbedding, PendingMemories, Space, StateCounts, Texts, TokenSigns};
 use super::spaces::Spaces;
 use super::{EmbeddingError, Embeddings, RATE_WINDOW};
 use crate::db::UserId;
-use crate::providers::settings::{Effective, SystemSettings, UserSettings};
+use crate::providers::settings::{
+    Effective, SpaceSettings, SystemEmbeddingSettings, UserEmbeddingSettings,
+};
 
 const FAILURES_SHOWN: i64 = 5;
 
-pub struct Overview {
-    pub settings: UserSettings,
-    pub system: SystemSettings,
-    pub effective: Effective,
+pub struct EmbeddingOverview {
+    pub settings: UserEmbeddingSettings,
+    pub system: SystemEmbeddingSettings,
+    pub effective: Effective<SpaceSettings>,
     pub has_builtin: bool,
     /// The space that searches use.
     pub serving: Option<Space>,
     /// Of the serving space.
-    pub counts: Counts,
-    pub rebuild: Option<Rebuild>,
-    pub failures: Vec<Failure>,
+    pub counts: StateCounts,
+    pub rebuild: Option<RebuildProgress>,
+    pub failures: Vec<FailedEmbedding>,
     /// The user cancelled the rebuild that the settings require.
     pub is_declined: bool,
     pub texts: Texts,
@@ -32,9 +34,9 @@ pub struct Overview {
 }
 
 /// A space that is being built while another one serves.
-pub struct Rebuild {
+pub struct RebuildProgress {
     pub space: Space,
-    pub counts: Counts,
+    pub counts: StateCounts,
     /// `None` without recent progress.
     pub rate_per_second: Option<f64>,
     pub left: Option<Duration>,
@@ -42,10 +44,10 @@ pub struct Rebuild {
 }
 
 impl Embeddings {
-    pub async fn overview(&self, user: UserId) -> Result<Overview, EmbeddingError> {
-        let now = self.0.clock.now();
+    pub async fn overview(&self, user: UserId) -> Result<EmbeddingOverview, EmbeddingError> {
+        let now = self.now();
         let system = self.system_settings().await?;
-        let mut tx = self.0.db.as_user(user).await?;
+        let mut tx = self.db.as_user(user).await?;
         let (settings, effective) = self.effective(&mut tx, user).await?;
         let spaces = Spaces::of(&mut tx, user).await?;
         let texts = store::count_texts(&mut tx, user).await?;
@@ -53,16 +55,16 @@ impl Embeddings {
         let counts = match spaces.serving() {
             Some(space) => store::count_states(&mut tx, user, space.id, now - RATE_WINDOW).await?,
             // The job will create the space.
-            None if settings.awaited(&effective).is_some() => Counts {
+            None if settings.awaited(&effective).is_some() => StateCounts {
                 pending: texts.total(),
-                ..Counts::default()
+                ..StateCounts::default()
             },
-            None => Counts::default(),
+            None => StateCounts::default(),
         };
         let mut rebuild = None;
         if let Some(space) = &spaces.building {
             let counts = store::count_states(&mut tx, user, space.id, now - RATE_WINDOW).await?;
-            rebuild = Some(Rebuild::new(space.clone(), counts, now));
+            rebuild = Some(RebuildProgress::new(space.clone(), counts, now));
         }
         if let Some(space) = spaces.building.as_ref().or(spaces.active.as_ref()) {
             failures = store::list_failures(&mut tx, user, space.id, FAILURES_SHOWN).await?;
@@ -78,9 +80,9 @@ impl Embeddings {
             && effective
                 .settings()
                 .is_some_and(|wanted| !spaces.has(wanted));
-        Ok(Overview {
+        Ok(EmbeddingOverview {
             serving: spaces.serving().cloned(),
-            has_builtin: self.0.embedder.has_builtin(),
+            has_builtin: self.shared.embedder.has_builtin(),
             settings,
             system,
             effective,
@@ -100,10 +102,10 @@ impl Embeddings {
         &self,
         conn: &mut PgConnection,
         user: UserId,
-    ) -> Result<Waiting, sqlx::Error> {
+    ) -> Result<PendingMemories, sqlx::Error> {
         let (settings, effective) = self.effective(conn, user).await?;
         if effective.settings().is_none() {
-            return Ok(Waiting::default());
+            return Ok(PendingMemories::default());
         }
         if let Some(waiting) = store::count_waiting(conn, user).await? {
             return Ok(waiting);
@@ -112,15 +114,15 @@ impl Embeddings {
             Some(_) => store::count_texts(conn, user).await?.memories,
             None => 0,
         };
-        Ok(Waiting {
+        Ok(PendingMemories {
             pending,
-            ..Waiting::default()
+            ..PendingMemories::default()
         })
     }
 }
 
-impl Rebuild {
-    fn new(space: Space, counts: Counts, now: OffsetDateTime) -> Self {
+impl RebuildProgress {
+    fn new(space: Space, counts: StateCounts, now: OffsetDateTime) -> Self {
         let window = RATE_WINDOW
             .min(now - space.created_at)
             .max(Duration::seconds(1));

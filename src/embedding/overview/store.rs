@@ -5,7 +5,7 @@ use time::OffsetDateTime;
 
 use crate::db::UserId;
 use crate::embedding::SpaceId;
-use crate::embedding::model::{Counts, Failure, Texts, Waiting};
+use crate::embedding::model::{FailedEmbedding, PendingMemories, StateCounts, Texts};
 
 /// Number of sources by state; one with several passages is pending while any passage is. `recent_since` is for the rate.
 pub async fn count_states(
@@ -13,9 +13,9 @@ pub async fn count_states(
     user: UserId,
     space: SpaceId,
     recent_since: OffsetDateTime,
-) -> Result<Counts, sqlx::Error> {
+) -> Result<StateCounts, sqlx::Error> {
     sqlx::query_as!(
-        Counts,
+        StateCounts,
         r#"SELECT f.sources - o.sources AS "ready!", o.pending AS "pending!", o.sources - o.pending AS "failed!", f.recent AS "recent!"
            FROM (SELECT count(*) AS sources, count(*) FILTER (WHERE state <> 'pending' AND updated_at >= $3) AS recent
                  FROM memory_embeddings WHERE user_id = $1 AND space_id = $2 AND passage = 0) f
@@ -53,9 +53,9 @@ pub async fn list_failures(
     user: UserId,
     space: SpaceId,
     limit: i64,
-) -> Result<Vec<Failure>, sqlx::Error> {
+) -> Result<Vec<FailedEmbedding>, sqlx::Error> {
     sqlx::query_as!(
-        Failure,
+        FailedEmbedding,
         r#"SELECT DISTINCT ON (e.source_id) e.source_id AS item_id, left(i.content, 120) AS "snippet!", coalesce(e.error, '') AS "error!"
            FROM memory_embeddings e
            JOIN memory_items i ON i.user_id = e.user_id AND i.id = e.source_id
@@ -86,9 +86,9 @@ pub async fn count_texts(conn: &mut PgConnection, user: UserId) -> Result<Texts,
 pub async fn count_waiting(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Option<Waiting>, sqlx::Error> {
+) -> Result<Option<PendingMemories>, sqlx::Error> {
     sqlx::query_as!(
-        Waiting,
+        PendingMemories,
         r#"SELECT e.pending AS "pending!", e.failed AS "failed!", s.problem
            FROM (SELECT id, problem FROM embedding_spaces
                  WHERE user_id = $1 AND state <> 'retired' ORDER BY state LIMIT 1) s

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use sqlx::PgConnection;
 
 use crate::db::{Tx, UserId};
-use crate::providers::{chat, settings};
+use crate::providers::settings;
 use crate::seal::Bound;
 
 use super::{EmbeddingError, Embeddings};
@@ -26,17 +26,17 @@ pub const OF_USERS: [Sealed; 3] = [
     Sealed {
         table: "embedding_settings",
         column: "sealed_key",
-        bound: settings::own_key,
+        bound: settings::own_embedding_key,
     },
     Sealed {
         table: "embedding_spaces",
         column: "sealed_key",
-        bound: settings::own_key,
+        bound: settings::own_embedding_key,
     },
     Sealed {
         table: "chat_settings",
         column: "sealed_key",
-        bound: chat::settings::own_key,
+        bound: settings::own_chat_key,
     },
 ];
 
@@ -44,12 +44,12 @@ pub const OF_THE_SYSTEM: [Sealed; 2] = [
     Sealed {
         table: "system_providers",
         column: "sealed_key",
-        bound: |_| settings::SYSTEM_KEY,
+        bound: |_| settings::SYSTEM_EMBEDDING_KEY,
     },
     Sealed {
         table: "system_chat_provider",
         column: "sealed_key",
-        bound: |_| chat::settings::SYSTEM_KEY,
+        bound: |_| settings::SYSTEM_CHAT_KEY,
     },
 ];
 
@@ -72,7 +72,7 @@ pub struct OnlyRotation {
 impl Embeddings {
     /// `None` if another rotation is running.
     pub async fn begin_rotation(&self) -> Result<Option<OnlyRotation>, EmbeddingError> {
-        let mut tx = self.0.db.as_system().await?;
+        let mut tx = self.db.as_system().await?;
         let is_only = store::try_lock(&mut tx).await?;
         Ok(is_only.then_some(OnlyRotation { _tx: tx }))
     }
@@ -82,7 +82,7 @@ impl Embeddings {
         &self,
         mut progress: impl FnMut(u64, u64),
     ) -> Result<Resealed, EmbeddingError> {
-        let mut tx = self.0.db.as_system().await?;
+        let mut tx = self.db.as_system().await?;
         let of_system = self.reseal_rows(&mut tx, &OF_THE_SYSTEM, None).await?;
         let total = store::count_users(&mut tx).await?.unsigned_abs();
         tx.commit().await?;
@@ -91,14 +91,14 @@ impl Embeddings {
         let (mut done, mut last) = (0, 0);
         progress(done, total);
         loop {
-            let mut conn = self.0.db.system_connection().await?;
+            let mut conn = self.db.system_connection().await?;
             let users = store::list_users_after(&mut conn, last, USERS_A_STEP).await?;
             drop(conn);
             let Some(&newest) = users.last() else {
                 return Ok(all);
             };
             for user in users.into_iter().map(UserId) {
-                let mut tx = self.0.db.as_user(user).await?;
+                let mut tx = self.db.as_user(user).await?;
                 let of_user = self.reseal_rows(&mut tx, &OF_USERS, Some(user)).await?;
                 tx.commit().await?;
                 all.resealed += of_user.resealed;
@@ -117,7 +117,7 @@ impl Embeddings {
         columns: &[Sealed],
         user: Option<UserId>,
     ) -> Result<Resealed, EmbeddingError> {
-        let sealer = &self.0.sealer;
+        let sealer = &self.shared.sealer;
         let mut anew: HashMap<Vec<u8>, Option<Vec<u8>>> = HashMap::new();
         let mut counted = Resealed::default();
         for &column in columns {

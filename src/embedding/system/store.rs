@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 
 use crate::db::UserId;
 use crate::embedding::model::Texts;
-use crate::providers::settings::ProviderSettings;
+use crate::providers::settings::SpaceSettings;
 
 /// Runs as the system role. Users with a retired space to delete; and, if a provider is configured for them, users with
 /// pending rows, a missed swap, no space, or a space that differs from an admin's current settings. The job itself checks
@@ -66,7 +66,7 @@ pub async fn list_users_with_work(
 /// Runs as the system role. Number of users and texts whose embeddings do not match these settings.
 pub async fn count_affected(
     conn: &mut PgConnection,
-    wanted: Option<&ProviderSettings>,
+    wanted: Option<&SpaceSettings>,
 ) -> Result<(i64, Texts), sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT count(DISTINCT i.user_id) AS "users!", count(*) FILTER (WHERE i.theme_id IS NOT NULL) AS "memories!",
@@ -79,9 +79,9 @@ pub async fn count_affected(
                       ELSE a.id IS NULL OR (a.provider_type, a.endpoint, a.model, coalesce(a.requested_dimensions, 0),
                                             a.document_prefix)
                            IS DISTINCT FROM ($1, $2, $3, coalesce($4, 0), $5) END"#,
-        wanted.map(|w| w.provider_type.as_str()),
-        wanted.map(|w| w.endpoint.as_str()),
-        wanted.map(|w| w.model.as_str()),
+        wanted.map(|w| w.endpoint.provider_type.as_str()),
+        wanted.map(|w| w.endpoint.url.as_str()),
+        wanted.map(|w| w.endpoint.model.as_str()),
         wanted.and_then(|w| w.dimensions),
         wanted.map(|w| w.document_prefix.as_str()),
     )
@@ -109,15 +109,28 @@ pub async fn count_late(conn: &mut PgConnection) -> Result<(i64, i64), sqlx::Err
     Ok((row.users, row.done))
 }
 
-/// Runs as the system role, for the admin page. Only users with a configured provider.
-pub async fn count_all(
+/// Pending and failed embeddings of all users, and since when the oldest is pending.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenEmbeddings {
+    pub pending: i64,
+    pub pending_users: i64,
+    pub pending_since: Option<OffsetDateTime>,
+    pub failed: i64,
+    pub failed_users: i64,
+}
+
+/// Runs as the system role. Only users with a configured provider.
+pub async fn count_open(
     conn: &mut PgConnection,
     has_builtin: bool,
-) -> Result<(i64, i64, i64), sqlx::Error> {
-    let row = sqlx::query!(
+) -> Result<OpenEmbeddings, sqlx::Error> {
+    sqlx::query_as!(
+        OpenEmbeddings,
         r#"SELECT count(*) FILTER (WHERE e.state = 'pending') AS "pending!",
+                  count(DISTINCT e.user_id) FILTER (WHERE e.state = 'pending') AS "pending_users!",
+                  min(e.updated_at) FILTER (WHERE e.state = 'pending') AS pending_since,
                   count(*) FILTER (WHERE e.state = 'error') AS "failed!",
-                  count(DISTINCT e.user_id) FILTER (WHERE e.state = 'pending') AS "users!"
+                  count(DISTINCT e.user_id) FILTER (WHERE e.state = 'error') AS "failed_users!"
            FROM memory_embeddings e
            JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
            LEFT JOIN embedding_settings u ON u.user_id = e.user_id
@@ -127,44 +140,7 @@ pub async fn count_all(
         has_builtin,
     )
     .fetch_one(conn)
-    .await?;
-    Ok((row.pending, row.failed, row.users))
-}
-
-/// Pending and failed embeddings of all users, and since when the oldest is pending.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpenVectors {
-    pub pending: i64,
-    pub failed: i64,
-    pub failed_users: i64,
-    pub pending_since: Option<OffsetDateTime>,
-}
-
-/// Runs as the system role. Only users with a configured provider.
-pub async fn count_open(
-    conn: &mut PgConnection,
-    has_builtin: bool,
-) -> Result<OpenVectors, sqlx::Error> {
-    let (pending, failed, failed_users, pending_since) = sqlx::query_as(
-        "SELECT count(*) FILTER (WHERE e.state = 'pending'), count(*) FILTER (WHERE e.state = 'error'),
-                count(DISTINCT e.user_id) FILTER (WHERE e.state = 'error'),
-                min(e.updated_at) FILTER (WHERE e.state = 'pending')
-         FROM memory_embeddings e
-         JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
-         LEFT JOIN embedding_settings u ON u.user_id = e.user_id
-         WHERE e.state <> 'ready' AND s.state <> 'retired' AND coalesce(u.enabled, true)
-           AND (EXISTS (SELECT FROM system_providers WHERE in_force) OR coalesce(u.own_enabled, false)
-                OR $1 AND (SELECT builtin_enabled FROM system_settings))",
-    )
-    .bind(has_builtin)
-    .fetch_one(conn)
-    .await?;
-    Ok(OpenVectors {
-        pending,
-        failed,
-        failed_users,
-        pending_since,
-    })
+    .await
 }
 
 /// Runs as the system role. Number of spaces of the current system provider with a problem; `None` without such a provider.

@@ -104,11 +104,11 @@ impl Evaluation {
                 if items < QUESTIONS_MIN {
                     return Ok(Standing::Nothing);
                 }
-                let (_, chat) = self.embeddings.chat().chosen(user).await?;
+                let (_, chat) = self.chat.chosen(user).await?;
                 let prefix = |space: &Space| space.settings.query_prefix.chars().count();
                 let prefix_chars = prefix(&space).max(prefix(&before.space)) as u64;
                 let chars = sample.chars.unsigned_abs();
-                let has_model = chat.provider().is_some();
+                let has_model = chat.settings().is_some();
                 Ok(Standing::Offered(Offer {
                     estimate: questions::estimate(items, chars, prefix_chars, has_model),
                     until: before.until,
@@ -237,10 +237,10 @@ impl Evaluation {
     ) -> Result<Step, EvaluationError> {
         let oldest = spaces.before.as_ref().unwrap_or(&spaces.now).id;
         let (texts, questions) = self.own_questions(user, oldest).await?;
-        let (_, chat) = self.embeddings.chat().chosen(user).await?;
+        let (_, chat) = self.chat.chosen(user).await?;
         let step = questions::step_by_model(questions.len());
         let is_for_model: Vec<bool> = (0..questions.len())
-            .map(|number| chat.provider().is_some() && number % step == 0)
+            .map(|number| chat.settings().is_some() && number % step == 0)
             .collect();
         let items = i64::try_from(texts.len()).unwrap_or(i64::MAX);
         let mut tx = self.db.as_user(user).await?;
@@ -257,7 +257,7 @@ impl Evaluation {
         for_model: &[(i32, String)],
     ) -> Result<Step, EvaluationError> {
         let contents: Vec<&str> = for_model.iter().map(|(_, text)| text.as_str()).collect();
-        let (put, tokens) = questions::put(&self.embeddings.chat(), user, &contents).await;
+        let (put, tokens) = questions::put(&self.chat, user, &contents).await;
         let numbers: Vec<i32> = for_model.iter().map(|(number, _)| *number).collect();
         let mut tx = self.db.as_user(user).await?;
         match put {

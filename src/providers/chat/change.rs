@@ -3,23 +3,15 @@
 
 use time::Date;
 
-use super::settings::{
-    self, ChatForm, ChatProvider, ChatSettings, ChatWish, Effective, SYSTEM_KEY, SystemChat,
-    own_key, parse_cap,
-};
 use super::spend::{self, DaySpend, SHOWN_DAYS};
-use super::{Allowances, Chat, ChatEndpoint, ChatError, ChatReport};
+use super::{Allowances, Chat, ChatError, ChatReport};
 use crate::accounts::admin_events::{self, AdminAction, AdminActor, AdminSubject};
 use crate::db::UserId;
-use crate::providers::settings::KeyWish;
-use crate::providers::{EndpointUrl, Reach, SecretKey};
-use crate::seal::Bound;
-
-/// A change of the user's own endpoint, as submitted.
-pub struct ChatChange<'a> {
-    pub own_enabled: bool,
-    pub form: ChatForm<'a>,
-}
+use crate::providers::settings::{
+    self, Effective, EndpointForm, EndpointKind, EndpointSettings, ParsedEndpoint, SYSTEM_CHAT_KEY,
+    SystemChatSettings, UserChatSettings, own_chat_key, parse_cap,
+};
+use crate::providers::{ProviderError, Reach};
 
 /// Other settings of a user.
 pub struct ChatLimits<'a> {
@@ -29,10 +21,10 @@ pub struct ChatLimits<'a> {
 }
 
 /// The content of the page Settings › Chat model.
-pub struct Overview {
-    pub settings: ChatSettings,
-    pub effective: Effective,
-    /// The daily token limit of the effective provider, or of the one that would be effective.
+pub struct ChatOverview {
+    pub settings: UserChatSettings,
+    pub effective: Effective<EndpointSettings>,
+    /// The daily token limit of the effective endpoint, or of the one that would be effective.
     pub cap: i64,
     /// The limit without the user's own.
     pub server_cap: i64,
@@ -42,40 +34,37 @@ pub struct Overview {
 }
 
 impl Chat {
-    pub async fn overview(&self, user: UserId) -> Result<Overview, ChatError> {
+    pub async fn overview(&self, user: UserId) -> Result<ChatOverview, ChatError> {
         let (settings, system) = self.settings(user).await?;
-        let today = self.0.clock.now().date();
-        let mut tx = self.0.db.as_user(user).await?;
+        let today = self.clock.now().date();
+        let mut tx = self.db.as_user(user).await?;
         let spent = spend::store::list_days(&mut tx, user, today - SHOWN_DAYS).await?;
         tx.commit().await?;
-        let effective = Effective::of(&settings, &system);
-        let who = effective.would_be(&system);
-        let unset = ChatSettings {
+        let unset = UserChatSettings {
             daily_token_cap: None,
             ..settings.clone()
         };
-        Ok(Overview {
-            cap: settings::cap(&settings, &system, who),
-            server_cap: settings::cap(&unset, &system, who),
+        Ok(ChatOverview {
+            effective: settings.effective(&system),
+            cap: settings.cap(&system),
+            server_cap: unset.cap(&system),
             settings,
-            effective,
             today,
             days: spend::every_day(&spent, today),
         })
     }
 
-    pub async fn system_overview(&self) -> Result<SystemChat, ChatError> {
+    pub async fn system_overview(&self) -> Result<SystemChatSettings, ChatError> {
         Ok(self.system().await?)
     }
 
     /// Saves the user's own endpoint.
-    pub async fn save(&self, user: UserId, change: ChatChange<'_>) -> Result<(), ChatError> {
+    pub async fn save(&self, user: UserId, form: &EndpointForm<'_>) -> Result<(), ChatError> {
         let (mut wanted, _) = self.settings(user).await?;
-        wanted.own_enabled = change.own_enabled;
-        // If the endpoint is neither used nor filled in, the form changes only the switch.
-        if change.own_enabled || !change.form.url.trim().is_empty() {
-            let wish = ChatWish::parse(&change.form, Some(&wanted.own))?;
-            wanted.own = self.kept(wish, own_key(user), &wanted.own)?;
+        wanted.own_enabled = form.own_enabled;
+        if form.has_endpoint() {
+            let parsed = ParsedEndpoint::parse(form, EndpointKind::Chat, &wanted.own)?;
+            wanted.own = parsed.seal(&self.sealer, own_chat_key(user))?;
         }
         self.save_settings(user, &wanted).await
     }
@@ -83,9 +72,9 @@ impl Chat {
     /// Deletes the user's own endpoint and its key.
     pub async fn remove(&self, user: UserId) -> Result<(), ChatError> {
         let (kept, _) = self.settings(user).await?;
-        let wanted = ChatSettings {
+        let wanted = UserChatSettings {
             own_enabled: false,
-            own: ChatProvider::default(),
+            own: EndpointSettings::default(),
             ..kept
         };
         self.save_settings(user, &wanted).await
@@ -94,7 +83,7 @@ impl Chat {
     /// Switches chat off (no model reads anything of this user) or on.
     pub async fn set_enabled(&self, user: UserId, enabled: bool) -> Result<(), ChatError> {
         let (kept, _) = self.settings(user).await?;
-        self.save_settings(user, &ChatSettings { enabled, ..kept })
+        self.save_settings(user, &UserChatSettings { enabled, ..kept })
             .await
     }
 
@@ -104,21 +93,23 @@ impl Chat {
             text => Some(parse_cap(text)?),
         };
         let (kept, system) = self.settings(user).await?;
-        let wanted = ChatSettings {
+        let wanted = UserChatSettings {
             daily_token_cap,
             purposes: limits.purposes,
             ..kept
         };
-        let who = Effective::of(&wanted, &system).would_be(&system);
-        let cap = settings::cap(&wanted, &system, who);
-        wanted.purposes.check(cap)?;
+        wanted.purposes.check(wanted.cap(&system))?;
         self.save_settings(user, &wanted).await
     }
 
-    async fn save_settings(&self, user: UserId, wanted: &ChatSettings) -> Result<(), ChatError> {
-        let now = self.0.clock.now();
-        let mut tx = self.0.db.as_user(user).await?;
-        settings::store::save_settings(&mut tx, user, wanted, now).await?;
+    async fn save_settings(
+        &self,
+        user: UserId,
+        wanted: &UserChatSettings,
+    ) -> Result<(), ChatError> {
+        let now = self.clock.now();
+        let mut tx = self.db.as_user(user).await?;
+        settings::store::save_chat_settings(&mut tx, user, wanted, now).await?;
         Ok(tx.commit().await?)
     }
 
@@ -126,90 +117,57 @@ impl Chat {
     pub async fn test_own(
         &self,
         user: UserId,
-        form: &ChatForm<'_>,
-    ) -> Result<ChatReport, ChatError> {
+        form: &EndpointForm<'_>,
+    ) -> Result<Result<ChatReport, ProviderError>, ChatError> {
         let (kept, _) = self.settings(user).await?;
-        let wish = ChatWish::parse(form, Some(&kept.own))?;
-        let url = EndpointUrl::parse("url", &wish.provider.endpoint)?;
-        let reach = self.reach(user, &url).await?;
-        let endpoint = self.wished(wish, own_key(user), &kept.own, url, reach)?;
-        Ok(self.0.model.test(&endpoint).await?)
+        let parsed = ParsedEndpoint::parse(form, EndpointKind::Chat, &kept.own)?;
+        let reach = self.reach(user, &parsed.url).await?;
+        let endpoint = parsed.open(&self.sealer, own_chat_key(user), reach)?;
+        Ok(self.model.test(&endpoint).await)
     }
 
     /// Saves the model for all users; an empty URL means none.
-    pub async fn save_system(&self, form: &ChatForm<'_>, cap: &str) -> Result<(), ChatError> {
-        let kept = self.system().await?;
+    pub async fn save_system(&self, form: &EndpointForm<'_>, cap: &str) -> Result<(), ChatError> {
+        let kept = self.system().await?.endpoint;
         let daily_token_cap = match cap.trim() {
             "" => super::DAILY_TOKEN_CAP,
             text => parse_cap(text)?,
         };
-        let provider = match form.url.trim() {
-            "" => ChatProvider::default(),
+        let (endpoint, action) = match form.url.trim() {
+            "" => (EndpointSettings::default(), AdminAction::RemoveChat),
             _ => {
-                let wish = ChatWish::parse(form, Some(&kept.provider))?;
-                self.kept(wish, SYSTEM_KEY, &kept.provider)?
+                let parsed = ParsedEndpoint::parse(form, EndpointKind::Chat, &kept)?;
+                (
+                    parsed.seal(&self.sealer, SYSTEM_CHAT_KEY)?,
+                    AdminAction::SetChat,
+                )
             }
         };
-        let wanted = SystemChat {
-            provider,
+        let wanted = SystemChatSettings {
+            endpoint,
             daily_token_cap,
         };
-        let now = self.0.clock.now();
-        let action = match wanted.provider.endpoint.is_empty() {
-            true => AdminAction::RemoveChat,
-            false => AdminAction::SetChat,
-        };
-        let mut tx = self.0.db.as_system().await?;
-        settings::store::save_system(&mut tx, &wanted, now).await?;
-        let (by, subject) = (AdminActor::current(), AdminSubject::Nobody);
-        admin_events::record(&mut tx, by, action, subject, now).await?;
+        let now = self.clock.now();
+        let mut tx = self.db.as_system().await?;
+        settings::store::save_system_chat(&mut tx, &wanted, now).await?;
+        admin_events::record(
+            &mut tx,
+            AdminActor::current(),
+            action,
+            AdminSubject::Nobody,
+            now,
+        )
+        .await?;
         Ok(tx.commit().await?)
     }
 
-    pub async fn test_system(&self, form: &ChatForm<'_>) -> Result<ChatReport, ChatError> {
-        let kept = self.system().await?.provider;
-        let wish = ChatWish::parse(form, Some(&kept))?;
-        let url = EndpointUrl::parse("url", &wish.provider.endpoint)?;
-        let endpoint = self.wished(wish, SYSTEM_KEY, &kept, url, Reach::Private)?;
-        Ok(self.0.model.test(&endpoint).await?)
-    }
-
-    /// The provider to be stored, with its key sealed.
-    fn kept(
+    pub async fn test_system(
         &self,
-        wish: ChatWish,
-        bound: Bound,
-        kept: &ChatProvider,
-    ) -> Result<ChatProvider, ChatError> {
-        let sealed_key = match wish.key {
-            KeyWish::Keep => kept.sealed_key.clone(),
-            KeyWish::Clear => None,
-            KeyWish::Replace(key) => Some(self.0.sealer.seal(bound, &key)?),
-        };
-        Ok(ChatProvider {
-            sealed_key,
-            ..wish.provider
-        })
-    }
-
-    /// The endpoint to be called, with its key in clear.
-    fn wished(
-        &self,
-        wish: ChatWish,
-        bound: Bound,
-        kept: &ChatProvider,
-        url: EndpointUrl,
-        reach: Reach,
-    ) -> Result<ChatEndpoint, ChatError> {
-        let is_kept = wish.key == KeyWish::Keep;
-        let provider = ChatProvider {
-            sealed_key: kept.sealed_key.clone().filter(|_| is_kept),
-            ..wish.provider
-        };
-        let mut endpoint = self.endpoint(&provider, bound, url, reach)?;
-        if let KeyWish::Replace(key) = wish.key {
-            endpoint.key = Some(SecretKey::new(key));
-        }
-        Ok(endpoint)
+        form: &EndpointForm<'_>,
+    ) -> Result<Result<ChatReport, ProviderError>, ChatError> {
+        let kept = self.system().await?.endpoint;
+        let parsed = ParsedEndpoint::parse(form, EndpointKind::Chat, &kept)?;
+        let endpoint = parsed.open(&self.sealer, SYSTEM_CHAT_KEY, Reach::Private)?;
+        Ok(self.model.test(&endpoint).await)
     }
 }

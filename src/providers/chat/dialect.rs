@@ -8,9 +8,9 @@ use std::sync::{Mutex, PoisonError};
 
 use lru::LruCache;
 
-use super::model::{ChatEndpoint, ChatRequest};
-use crate::providers::client::Answer;
-use crate::providers::{ProviderError, wire};
+use super::model::ChatRequest;
+use crate::providers::client::HttpAnswer;
+use crate::providers::{Endpoint, ProviderError, wire};
 
 /// Maximum remembered pairs of address and model.
 const KNOWN_MAX: NonZeroUsize = NonZeroUsize::new(1_000).expect("is not zero");
@@ -38,7 +38,7 @@ impl Dialect {
     pub(super) fn after(
         self,
         error: &ProviderError,
-        answer: &Answer,
+        answer: &HttpAnswer,
         request: &ChatRequest<'_>,
     ) -> Option<Self> {
         if *error != ProviderError::BadInput {
@@ -80,23 +80,23 @@ impl Default for Dialects {
 }
 
 impl Dialects {
-    pub(super) fn of(&self, endpoint: &ChatEndpoint) -> Dialect {
+    pub(super) fn of(&self, endpoint: &Endpoint) -> Dialect {
         let known = self.lock().get(&self.key(endpoint)).copied();
         known.unwrap_or_default()
     }
 
     /// Called only after a success.
-    pub(super) fn learn(&self, endpoint: &ChatEndpoint, dialect: Dialect) {
+    pub(super) fn learn(&self, endpoint: &Endpoint, dialect: Dialect) {
         if dialect != Dialect::default() {
             self.lock().put(self.key(endpoint), dialect);
         }
     }
 
-    pub(super) fn forget(&self, endpoint: &ChatEndpoint) {
+    pub(super) fn forget(&self, endpoint: &Endpoint) {
         self.lock().pop(&self.key(endpoint));
     }
 
-    fn key(&self, endpoint: &ChatEndpoint) -> u64 {
+    fn key(&self, endpoint: &Endpoint) -> u64 {
         self.hasher.hash_one((&endpoint.url, &endpoint.model))
     }
 

@@ -9,27 +9,26 @@ mod ollama;
 mod openai;
 mod purpose;
 mod report;
-pub mod settings;
 pub mod spend;
 mod wire;
 
-use std::sync::Arc;
 use std::time::Duration;
 
-pub use change::{ChatChange, ChatLimits, Overview};
-pub use model::{
-    ChatEndpoint, ChatMessage, ChatModel, ChatRequest, ChatRole, Completion, estimated_tokens,
-};
+pub use change::{ChatLimits, ChatOverview};
+pub use model::{ChatMessage, ChatModel, ChatRequest, ChatRole, Completion, estimated_tokens};
 pub use purpose::{Allowance, Allowances, ChatPurpose};
 pub use report::ChatReport;
-pub use settings::{ChatForm, ChatProvider, ChatSettings, Effective, SystemChat, Who};
 pub use spend::{CapReached, DaySpend, Spent};
 
-use super::{EndpointUrl, ProviderError, Reach, SecretKey};
+use super::settings::{
+    self, Effective, EndpointOwner, EndpointSettings, SYSTEM_CHAT_KEY, SystemChatSettings,
+    UserChatSettings, own_chat_key,
+};
+use super::{Endpoint, EndpointUrl, ProviderError, Reach};
 use crate::clock::SharedClock;
 use crate::db::{self, Db, UserId};
 use crate::input::Invalid;
-use crate::seal::{Bound, SealError, Sealer};
+use crate::seal::{SealError, Sealer};
 
 /// Default tokens per user and day.
 pub const DAILY_TOKEN_CAP: i64 = 200_000;
@@ -84,9 +83,9 @@ impl ChatError {
 
 /// The model that serves a user, ready to be called.
 #[derive(Clone, Debug)]
-pub struct EffectiveChat {
-    pub endpoint: ChatEndpoint,
-    pub who: Who,
+pub struct ServingChat {
+    pub endpoint: Endpoint,
+    pub owner: EndpointOwner,
     /// Tokens per day.
     pub cap: i64,
     /// Tokens per day for this purpose.
@@ -95,9 +94,7 @@ pub struct EffectiveChat {
 
 /// Cheap to clone; created once at the start.
 #[derive(Clone)]
-pub struct Chat(Arc<Inner>);
-
-struct Inner {
+pub struct Chat {
     db: Db,
     clock: SharedClock,
     model: ChatModel,
@@ -106,48 +103,52 @@ struct Inner {
 
 impl Chat {
     pub fn new(db: Db, clock: SharedClock, model: ChatModel, sealer: Sealer) -> Self {
-        Self(Arc::new(Inner {
+        Self {
             db,
             clock,
             model,
             sealer,
-        }))
+        }
     }
 
-    /// The effective provider of this user, which depends on the configuration, never on its health. `None`
-    /// if it is switched off, entirely or for this purpose, or nothing is configured.
+    /// What serves this user. `None` if it is switched off, entirely or for this purpose, or nothing is
+    /// configured.
     pub async fn effective(
         &self,
         user: UserId,
         purpose: ChatPurpose,
-    ) -> Result<Option<EffectiveChat>, ChatError> {
+    ) -> Result<Option<ServingChat>, ChatError> {
         let (own, system) = self.settings(user).await?;
         let allowance = own.purposes.of(purpose);
         if !allowance.is_on {
             return Ok(None);
         }
-        let effective = Effective::of(&own, &system);
-        let Some((who, provider)) = effective.provider() else {
-            return Ok(None);
+        let (settings, owner) = match own.effective(&system) {
+            Effective::Off | Effective::Nothing => return Ok(None),
+            Effective::Own(settings) => (settings, EndpointOwner::User),
+            Effective::System(settings) => (settings, EndpointOwner::System),
         };
-        let url = EndpointUrl::parse("url", &provider.endpoint)?;
-        let (bound, reach) = match who {
-            Who::Own => (settings::own_key(user), self.reach(user, &url).await?),
-            Who::System => (settings::SYSTEM_KEY, Reach::Private),
+        let url = EndpointUrl::parse("url", &settings.url)?;
+        let (bound, reach) = match owner {
+            EndpointOwner::User => (own_chat_key(user), self.reach(user, &url).await?),
+            EndpointOwner::System => (SYSTEM_CHAT_KEY, Reach::Private),
         };
-        let cap = settings::cap(&own, &system, who);
-        Ok(Some(EffectiveChat {
-            endpoint: self.endpoint(provider, bound, url, reach)?,
-            who,
+        let cap = own.cap(&system);
+        Ok(Some(ServingChat {
+            endpoint: settings.open(&self.sealer, bound, url, reach)?,
+            owner,
             cap,
             purpose_cap: allowance.cap(cap),
         }))
     }
 
-    /// The user's settings and the effective provider. Opens no key.
-    pub async fn chosen(&self, user: UserId) -> Result<(ChatSettings, Effective), ChatError> {
+    /// The user's settings and the effective endpoint. Opens no key.
+    pub async fn chosen(
+        &self,
+        user: UserId,
+    ) -> Result<(UserChatSettings, Effective<EndpointSettings>), ChatError> {
         let (own, system) = self.settings(user).await?;
-        let effective = Effective::of(&own, &system);
+        let effective = own.effective(&system);
         Ok((own, effective))
     }
 
@@ -160,7 +161,7 @@ impl Chat {
         let chat = self.effective(user, request.purpose).await?;
         let chat = chat.ok_or(ChatError::NoProvider)?;
         let reservation = self.reserve(user, &chat, request).await?;
-        let answer = self.0.model.complete(&chat.endpoint, request).await;
+        let answer = self.model.complete(&chat.endpoint, request).await;
         let spent = Spent::of(&answer, request);
         let settled = self.settle(user, &reservation, spent).await;
         match (answer, settled) {
@@ -177,11 +178,11 @@ impl Chat {
     async fn reserve(
         &self,
         user: UserId,
-        chat: &EffectiveChat,
+        chat: &ServingChat,
         request: &ChatRequest<'_>,
     ) -> Result<spend::Reservation, ChatError> {
-        let now = self.0.clock.now();
-        let wish = spend::Wish {
+        let now = self.clock.now();
+        let wanted = spend::ReservationRequest {
             tokens: i64::try_from(request.estimated_tokens_max()).unwrap_or(i64::MAX),
             purpose: request.purpose,
             cap: chat.cap,
@@ -189,8 +190,8 @@ impl Chat {
             now,
             until: now + request.deadline + SETTLED_WITHIN,
         };
-        let mut tx = self.0.db.as_user(user).await?;
-        let reserved = spend::reserve(&mut tx, user, &wish).await?;
+        let mut tx = self.db.as_user(user).await?;
+        let reserved = spend::reserve(&mut tx, user, &wanted).await?;
         tx.commit().await?;
         Ok(reserved?)
     }
@@ -201,45 +202,29 @@ impl Chat {
         reservation: &spend::Reservation,
         spent: Spent,
     ) -> Result<(), ChatError> {
-        let mut tx = self.0.db.as_user(user).await?;
+        let mut tx = self.db.as_user(user).await?;
         spend::settle(&mut tx, user, reservation, spent).await?;
         Ok(tx.commit().await?)
     }
 
     /// The user's settings and the system's.
-    async fn settings(&self, user: UserId) -> Result<(ChatSettings, SystemChat), sqlx::Error> {
-        let mut tx = self.0.db.as_user(user).await?;
-        let own = settings::store::find_settings(&mut tx, user).await?;
+    async fn settings(
+        &self,
+        user: UserId,
+    ) -> Result<(UserChatSettings, SystemChatSettings), sqlx::Error> {
+        let mut tx = self.db.as_user(user).await?;
+        let own = settings::store::find_chat_settings(&mut tx, user).await?;
         tx.commit().await?;
         Ok((own.unwrap_or_default(), self.system().await?))
     }
 
-    async fn system(&self) -> Result<SystemChat, sqlx::Error> {
-        let mut conn = self.0.db.system_connection().await?;
-        settings::store::find_system(&mut conn).await
-    }
-
-    /// The endpoint, with its key opened.
-    fn endpoint(
-        &self,
-        provider: &ChatProvider,
-        bound: Bound,
-        url: EndpointUrl,
-        reach: Reach,
-    ) -> Result<ChatEndpoint, ChatError> {
-        let sealed = provider.sealed_key.as_ref();
-        let key = sealed.map(|sealed| self.0.sealer.open(bound, sealed));
-        Ok(ChatEndpoint {
-            provider_type: provider.provider_type,
-            url,
-            model: provider.model.clone(),
-            key: key.transpose()?.map(SecretKey::new),
-            reach,
-        })
+    async fn system(&self) -> Result<SystemChatSettings, sqlx::Error> {
+        let mut conn = self.db.system_connection().await?;
+        settings::store::find_system_chat(&mut conn).await
     }
 
     async fn reach(&self, user: UserId, url: &EndpointUrl) -> Result<Reach, sqlx::Error> {
-        let mut conn = self.0.db.system_connection().await?;
-        super::settings::reach(&mut conn, user, url).await
+        let mut conn = self.db.system_connection().await?;
+        settings::reach(&mut conn, user, url).await
     }
 }

@@ -12,35 +12,19 @@ use tracing::Instrument;
 use super::dialect::Dialects;
 use super::purpose::ChatPurpose;
 use super::report::{self, ChatReport};
-use super::wire::Said;
+use super::wire::ChatAnswer;
 use super::{CHARS_A_TOKEN, TEST_TIMEOUT, TOKEN_BYTES_MAX, ollama, openai};
 use crate::metrics;
 use crate::providers::client::{AROUND_BYTES_MAX, Http, Target};
-use crate::providers::{EndpointUrl, ProviderError, ProviderType, Reach, SecretKey};
+use crate::providers::{Endpoint, ProviderError, ProviderType};
 
-/// Everything that a call needs.
-#[derive(Clone, Debug)]
-pub struct ChatEndpoint {
-    /// `Ollama`, or one with OpenAI's API.
-    pub provider_type: ProviderType,
-    pub url: EndpointUrl,
-    /// Empty if the server has only one.
-    pub model: String,
-    pub key: Option<SecretKey>,
-    pub reach: Reach,
-}
-
-impl ChatEndpoint {
-    /// The HTTP target for an answer of up to `max_tokens` tokens.
-    pub(super) fn target(&self, max_tokens: u32) -> Target<'_> {
-        let tokens = usize::try_from(max_tokens).unwrap_or(usize::MAX);
-        let answer_bytes = tokens.saturating_mul(TOKEN_BYTES_MAX);
-        Target {
-            url: &self.url,
-            key: self.key.as_ref(),
-            reach: self.reach,
-            answer_bytes_max: answer_bytes.saturating_add(AROUND_BYTES_MAX),
-        }
+/// The HTTP target for an answer of up to `max_tokens` tokens.
+pub(super) fn target(endpoint: &Endpoint, max_tokens: u32) -> Target<'_> {
+    let tokens = usize::try_from(max_tokens).unwrap_or(usize::MAX);
+    let answer_bytes = tokens.saturating_mul(TOKEN_BYTES_MAX);
+    Target {
+        answer_bytes_max: answer_bytes.saturating_add(AROUND_BYTES_MAX),
+        ..Target::of_list(endpoint)
     }
 }
 
@@ -151,7 +135,7 @@ impl fmt::Debug for Completion {
 }
 
 impl Completion {
-    fn of(said: Said, request: &ChatRequest<'_>, has_schema: bool) -> Self {
+    fn of(said: ChatAnswer, request: &ChatRequest<'_>, has_schema: bool) -> Self {
         let counted = said.tokens_in.zip(said.tokens_out);
         let (tokens_in, tokens_out) = counted
             .unwrap_or_else(|| (request.estimated_tokens_in(), estimated_tokens(&said.text)));
@@ -169,16 +153,16 @@ impl Completion {
 
 /// Calls any chat endpoint. Clones share connections and known dialects.
 #[derive(Clone)]
-pub struct ChatModel(Arc<Shared>);
+pub struct ChatModel(Arc<SharedChatModel>);
 
-struct Shared {
+struct SharedChatModel {
     http: Arc<Http>,
     dialects: Dialects,
 }
 
 impl ChatModel {
     pub(in crate::providers) fn new(http: Arc<Http>) -> Self {
-        Self(Arc::new(Shared {
+        Self(Arc::new(SharedChatModel {
             http,
             dialects: Dialects::default(),
         }))
@@ -187,7 +171,7 @@ impl ChatModel {
     /// One answer. If the server refuses a parameter, the call is retried without it.
     pub async fn complete(
         &self,
-        endpoint: &ChatEndpoint,
+        endpoint: &Endpoint,
         request: &ChatRequest<'_>,
     ) -> Result<Completion, ProviderError> {
         let provider = endpoint.provider_type.as_str();
@@ -212,10 +196,10 @@ impl ChatModel {
 
     async fn ask(
         &self,
-        endpoint: &ChatEndpoint,
+        endpoint: &Endpoint,
         request: &ChatRequest<'_>,
     ) -> Result<Completion, ProviderError> {
-        let Shared { http, dialects } = &*self.0;
+        let SharedChatModel { http, dialects } = &*self.0;
         let mut dialect = dialects.of(endpoint);
         loop {
             let (answer, said) = match endpoint.provider_type {
@@ -238,7 +222,7 @@ impl ChatModel {
 
     /// Sends a tiny prompt of our own, and reports what the endpoint supports. Takes at most
     /// [`TEST_TIMEOUT`].
-    pub async fn test(&self, endpoint: &ChatEndpoint) -> Result<ChatReport, ProviderError> {
+    pub async fn test(&self, endpoint: &Endpoint) -> Result<ChatReport, ProviderError> {
         // The server may have changed since it was last refused.
         self.0.dialects.forget(endpoint);
         let schema = report::schema();

@@ -6,10 +6,10 @@ use serde_json::Value;
 use url::Url;
 
 use super::dialect::Dialect;
-use super::model::{ChatEndpoint, ChatMessage, ChatRequest};
-use super::wire::{self, Said};
-use crate::providers::client::{Answer, Http};
-use crate::providers::{EndpointUrl, ProviderError};
+use super::model::{ChatMessage, ChatRequest, target};
+use super::wire::{self, ChatAnswer};
+use crate::providers::client::{Http, HttpAnswer};
+use crate::providers::{Endpoint, EndpointUrl, ProviderError};
 
 /// Minimum and maximum tokens of prompt and answer together.
 const CONTEXT_MIN: u64 = 4_096;
@@ -20,7 +20,7 @@ const BYTES_A_TOKEN: u64 = 3;
 const TEMPLATE_TOKENS: u64 = 256;
 
 #[derive(Serialize)]
-struct Request<'a> {
+struct OllamaChatRequest<'a> {
     model: &'a str,
     messages: &'a [ChatMessage],
     stream: bool,
@@ -40,11 +40,11 @@ struct Options {
 /// The raw answer, and its parsed content.
 pub(super) async fn ask(
     http: &Http,
-    endpoint: &ChatEndpoint,
+    endpoint: &Endpoint,
     request: &ChatRequest<'_>,
     dialect: Dialect,
-) -> Result<(Answer, Result<Said, ProviderError>), ProviderError> {
-    let body = Request {
+) -> Result<(HttpAnswer, Result<ChatAnswer, ProviderError>), ProviderError> {
+    let body = OllamaChatRequest {
         model: &endpoint.model,
         messages: request.messages,
         stream: false,
@@ -56,7 +56,7 @@ pub(super) async fn ask(
         },
     };
     let answer = http.post(
-        endpoint.target(request.max_tokens),
+        target(endpoint, request.max_tokens),
         chat_url(&endpoint.url),
         &body,
     );

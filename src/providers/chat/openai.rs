@@ -6,13 +6,13 @@ use serde_json::Value;
 use url::Url;
 
 use super::dialect::Dialect;
-use super::model::{ChatEndpoint, ChatMessage, ChatRequest};
-use super::wire::{self, Said};
-use crate::providers::client::{Answer, Http};
-use crate::providers::{EndpointUrl, ProviderError, openai};
+use super::model::{ChatMessage, ChatRequest, target};
+use super::wire::{self, ChatAnswer};
+use crate::providers::client::{Http, HttpAnswer};
+use crate::providers::{Endpoint, EndpointUrl, ProviderError, openai};
 
 #[derive(Serialize)]
-struct Request<'a> {
+struct OpenaiChatRequest<'a> {
     #[serde(skip_serializing_if = "str::is_empty")]
     model: &'a str,
     messages: &'a [ChatMessage],
@@ -43,13 +43,13 @@ struct JsonSchema<'a> {
 /// The raw answer, and its parsed content.
 pub(super) async fn ask(
     http: &Http,
-    endpoint: &ChatEndpoint,
+    endpoint: &Endpoint,
     request: &ChatRequest<'_>,
     dialect: Dialect,
-) -> Result<(Answer, Result<Said, ProviderError>), ProviderError> {
+) -> Result<(HttpAnswer, Result<ChatAnswer, ProviderError>), ProviderError> {
     let limit = |is_said: bool| is_said.then_some(request.max_tokens);
     let schema = request.schema.filter(|_| dialect.knows_schema);
-    let body = Request {
+    let body = OpenaiChatRequest {
         model: &endpoint.model,
         messages: request.messages,
         stream: false,
@@ -66,7 +66,7 @@ pub(super) async fn ask(
         }),
     };
     let answer = http.post(
-        endpoint.target(request.max_tokens),
+        target(endpoint, request.max_tokens),
         completions_url(&endpoint.url),
         &body,
     );

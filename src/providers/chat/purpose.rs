@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::settings::CAP_TOKENS_MIN;
 use crate::input::Invalid;
+use crate::providers::settings::CAP_TOKENS_MIN;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChatPurpose {
@@ -93,7 +93,7 @@ impl Allowances {
     }
 
     /// Parses the column.
-    pub(super) fn from_column(column: &Value) -> Self {
+    pub(in crate::providers) fn from_column(column: &Value) -> Self {
         let of = |purpose: ChatPurpose| {
             let found = column.get(purpose.as_str())?;
             let is_on = found.get("on").and_then(Value::as_bool).unwrap_or(true);
@@ -106,7 +106,7 @@ impl Allowances {
         Self(ChatPurpose::ALL.into_iter().filter_map(of).collect())
     }
 
-    pub(super) fn as_column(&self) -> Value {
+    pub(in crate::providers) fn as_column(&self) -> Value {
         let of = |(purpose, allowance): (&ChatPurpose, &Allowance)| {
             let value = json!({ "on": allowance.is_on, "share": allowance.share });
             (purpose.as_str().to_owned(), value)

@@ -7,7 +7,7 @@ use serde::de::{DeserializeOwned, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::providers::client::Answer;
+use crate::providers::client::HttpAnswer;
 use crate::providers::{NotChat, ProviderError, models, wire};
 
 /// How servers say that a model is not a chat model.
@@ -19,7 +19,7 @@ const NO_CHAT_MODEL: [&str; 4] = [
 ];
 
 /// A model's text, and the server's metadata.
-pub(super) struct Said {
+pub(super) struct ChatAnswer {
     pub(super) text: String,
     pub(super) tokens_in: Option<u64>,
     pub(super) tokens_out: Option<u64>,
@@ -28,20 +28,20 @@ pub(super) struct Said {
 }
 
 #[derive(Deserialize)]
-struct OpenAi {
+struct OpenaiAnswer {
     model: Option<String>,
-    choices: Vec<Choice>,
+    choices: Vec<AnswerChoice>,
     usage: Option<Usage>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
-    message: Message,
+struct AnswerChoice {
+    message: AnswerMessage,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct AnswerMessage {
     content: Option<Content>,
 }
 
@@ -69,7 +69,7 @@ impl<'de> Visitor<'de> for ContentVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Content, A::Error> {
         let mut text = String::new();
-        while let Some(part) = parts.next_element::<Part>()? {
+        while let Some(part) = parts.next_element::<ContentPart>()? {
             text.push_str(&part.text.unwrap_or_default());
         }
         Ok(Content(text))
@@ -77,7 +77,7 @@ impl<'de> Visitor<'de> for ContentVisitor {
 }
 
 #[derive(Deserialize)]
-struct Part {
+struct ContentPart {
     text: Option<String>,
 }
 
@@ -88,9 +88,9 @@ struct Usage {
 }
 
 #[derive(Deserialize)]
-struct Ollama {
+struct OllamaAnswer {
     model: Option<String>,
-    message: Message,
+    message: AnswerMessage,
     done_reason: Option<String>,
     prompt_eval_count: Option<u64>,
     eval_count: Option<u64>,
@@ -98,7 +98,7 @@ struct Ollama {
 
 /// Some gateways report an upstream failure with status 200.
 #[derive(Deserialize)]
-struct Failure<'a> {
+struct RefusalBody<'a> {
     #[serde(borrow)]
     error: &'a RawValue,
 }
@@ -108,13 +108,13 @@ struct FailureCode {
     code: u16,
 }
 
-pub(super) fn openai(answer: &Answer) -> Result<Said, ProviderError> {
-    let body: OpenAi = body(answer)?;
+pub(super) fn openai(answer: &HttpAnswer) -> Result<ChatAnswer, ProviderError> {
+    let body: OpenaiAnswer = body(answer)?;
     let choice = body.choices.into_iter().next();
     let choice = choice.ok_or(ProviderError::NotChat(NotChat::NoText))?;
     let is_cut_off = choice.finish_reason.as_deref() == Some("length");
     let usage = body.usage;
-    Ok(Said {
+    Ok(ChatAnswer {
         text: text(choice.message, is_cut_off)?,
         tokens_in: usage.as_ref().and_then(|u| u.prompt_tokens),
         tokens_out: usage.as_ref().and_then(|u| u.completion_tokens),
@@ -123,10 +123,10 @@ pub(super) fn openai(answer: &Answer) -> Result<Said, ProviderError> {
     })
 }
 
-pub(super) fn ollama(answer: &Answer) -> Result<Said, ProviderError> {
-    let body: Ollama = body(answer)?;
+pub(super) fn ollama(answer: &HttpAnswer) -> Result<ChatAnswer, ProviderError> {
+    let body: OllamaAnswer = body(answer)?;
     let is_cut_off = body.done_reason.as_deref() == Some("length");
-    Ok(Said {
+    Ok(ChatAnswer {
         text: text(body.message, is_cut_off)?,
         tokens_in: body.prompt_eval_count,
         tokens_out: body.eval_count,
@@ -136,7 +136,7 @@ pub(super) fn ollama(answer: &Answer) -> Result<Said, ProviderError> {
 }
 
 /// A reasoning model may use up its tokens before it answers.
-fn text(message: Message, is_cut_off: bool) -> Result<String, ProviderError> {
+fn text(message: AnswerMessage, is_cut_off: bool) -> Result<String, ProviderError> {
     match message.content {
         Some(Content(text)) => Ok(text),
         None if is_cut_off => Ok(String::new()),
@@ -144,7 +144,7 @@ fn text(message: Message, is_cut_off: bool) -> Result<String, ProviderError> {
     }
 }
 
-fn body<T: DeserializeOwned>(answer: &Answer) -> Result<T, ProviderError> {
+fn body<T: DeserializeOwned>(answer: &HttpAnswer) -> Result<T, ProviderError> {
     if !(200..300).contains(&answer.status) {
         return Err(refusal(answer));
     }
@@ -152,7 +152,7 @@ fn body<T: DeserializeOwned>(answer: &Answer) -> Result<T, ProviderError> {
         return Err(ProviderError::NotChat(NotChat::Html));
     }
     serde_json::from_slice(&answer.body).map_err(|error| {
-        if let Ok(Failure { error }) = serde_json::from_slice(&answer.body) {
+        if let Ok(RefusalBody { error }) = serde_json::from_slice(&answer.body) {
             let code: Option<FailureCode> = serde_json::from_str(error.get()).ok();
             return ProviderError::Server {
                 status: code.map_or(500, |FailureCode { code }| code),
@@ -166,7 +166,7 @@ fn body<T: DeserializeOwned>(answer: &Answer) -> Result<T, ProviderError> {
     })
 }
 
-fn refusal(answer: &Answer) -> ProviderError {
+fn refusal(answer: &HttpAnswer) -> ProviderError {
     let hint = wire::hint(answer);
     let is_other_model = NO_CHAT_MODEL.iter().any(|words| hint.contains(words));
     if answer.status >= 400 && is_other_model {

@@ -1,54 +1,32 @@
 //! Parses the endpoint forms: all limits are here, and an invalid value gets one sentence beside its field.
 
-use super::ProviderSettings;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use super::{EndpointSettings, Pace, SpaceSettings, staged};
 use crate::input::{Invalid, check_text};
-use crate::providers::{EndpointUrl, MAX_DIMENSIONS, ProviderType, presets};
+use crate::providers::presets::{PRESETS, Prefixes, prefixes_of};
+use crate::providers::{ApiKey, Endpoint, EndpointUrl, MAX_DIMENSIONS, ProviderType, Reach};
+use crate::seal::{Bound, SealError, Sealer};
 
 const MODEL_CHARS_MAX: usize = 200;
 const PREFIX_CHARS_MAX: usize = 500;
 const KEY_CHARS_MAX: usize = 4_000;
 const DIMENSIONS_MAX: i32 = MAX_DIMENSIONS as i32;
 
-/// The presets of the form, each with a model name that [`presets`] knows.
-const PRESETS: [(&str, &str); 6] = [
-    ("minilm", "all-minilm-l6-v2"),
-    ("e5", "e5-base-v2"),
-    ("nomic", "nomic-embed-text"),
-    ("bge", "bge-base-en-v1.5"),
-    ("qwen3", "qwen3-embedding"),
-    ("none", ""),
-];
-
-/// How fast pending items are sent (Navi: 8 at a time with pauses of 2 s).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pace {
-    /// Texts per call, 1 to 256.
-    pub batch_size: i32,
-    /// Concurrent calls, 1 to 8.
-    pub concurrency: i32,
-    /// Between two calls, 0 to 60,000 ms.
-    pub pause_ms: i32,
-}
-
-impl Default for Pace {
-    fn default() -> Self {
-        Self {
-            batch_size: 32,
-            concurrency: 1,
-            pause_ms: 0,
-        }
-    }
-}
-
-/// The fields of an endpoint form, as posted. It holds a key, so it has no `Debug`.
+/// The fields of an endpoint form, as posted; chat has the first seven. It holds a key, so it has no `Debug`.
 #[derive(Clone, Copy, Default)]
 pub struct EndpointForm<'a> {
+    /// Use the user's own endpoint.
+    pub own_enabled: bool,
     pub provider_type: &'a str,
     pub url: &'a str,
     pub model: &'a str,
-    pub dimensions: &'a str,
     pub key: &'a str,
     pub clear_key: bool,
+    /// The key that was typed before a confirmation, sealed ([`ParsedEndpoint::stage`]).
+    pub staged: &'a str,
+    pub dimensions: &'a str,
     /// One of [`PRESETS`]; empty: by the model's name.
     pub preset: &'a str,
     pub query_prefix: &'a str,
@@ -58,159 +36,145 @@ pub struct EndpointForm<'a> {
     pub pause_ms: &'a str,
 }
 
-/// What happens to the stored key.
-#[derive(Clone, PartialEq, Eq)]
-pub enum KeyWish {
-    Keep,
-    Clear,
-    Replace(String),
+impl EndpointForm<'_> {
+    /// False if the own endpoint is neither used nor filled in: the form changes only the switch.
+    pub fn has_endpoint(&self) -> bool {
+        self.own_enabled || !self.url.trim().is_empty()
+    }
 }
 
-/// The parsed form; the key is separate, since it is not sealed yet.
-#[derive(Clone, PartialEq, Eq)]
-pub struct EndpointWish {
-    /// Without a key.
-    pub settings: ProviderSettings,
-    pub key: KeyWish,
-    pub pace: Pace,
+/// Which endpoint a form sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EndpointKind {
+    OwnEmbeddings,
+    SystemEmbeddings,
+    Chat,
 }
 
-impl EndpointWish {
-    /// `kept` is the stored provider: its key is kept only if the URL is unchanged.
+impl EndpointKind {
+    fn parse_type(self, text: &str) -> Result<ProviderType, Invalid> {
+        let known = match self {
+            Self::SystemEmbeddings => return Ok(ProviderType::Llamacpp),
+            Self::OwnEmbeddings => [
+                ProviderType::Ollama,
+                ProviderType::Openai,
+                ProviderType::CustomHttp,
+            ],
+            Self::Chat => [
+                ProviderType::Openai,
+                ProviderType::Ollama,
+                ProviderType::Llamacpp,
+            ],
+        };
+        let found = known.into_iter().find(|known| known.as_str() == text);
+        found.ok_or_else(|| {
+            let [a, b, c] = known;
+            let sentence = format!("`provider_type` is not known; give {a}, {b} or {c}.");
+            Invalid::new("provider_type", "invalid_provider_type", sentence)
+        })
+    }
+
+    fn example(self) -> &'static str {
+        match self {
+            Self::OwnEmbeddings | Self::SystemEmbeddings => "nomic-embed-text",
+            Self::Chat => "llama3.2",
+        }
+    }
+}
+
+/// The endpoint of a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParsedEndpoint {
+    pub url: EndpointUrl,
+    /// With the stored key, unless a key was typed or the stored one is to be deleted.
+    settings: EndpointSettings,
+    typed_key: Option<ApiKey>,
+}
+
+impl ParsedEndpoint {
+    /// `kept` is the stored endpoint: its key is kept only if the URL is unchanged.
     pub fn parse(
-        form: EndpointForm<'_>,
-        provider_type: ProviderType,
-        kept: Option<&ProviderSettings>,
+        form: &EndpointForm<'_>,
+        kind: EndpointKind,
+        kept: &EndpointSettings,
     ) -> Result<Self, Invalid> {
-        let url = EndpointUrl::parse("url", form.url.trim())?;
-        let model = parse_model(form.model, provider_type, "nomic-embed-text")?;
-        check_text("query_prefix", form.query_prefix, PREFIX_CHARS_MAX)?;
-        check_text("document_prefix", form.document_prefix, PREFIX_CHARS_MAX)?;
-        let (query_prefix, document_prefix) = prefixes(model, &form)?;
+        let provider_type = kind.parse_type(form.provider_type)?;
+        let url = EndpointUrl::parse("url", form.url)?;
+        check_text("model", form.model, MODEL_CHARS_MAX)?;
+        let model = form.model.trim();
+        let needs_model = matches!(provider_type, ProviderType::Ollama | ProviderType::Openai);
+        if model.is_empty() && needs_model {
+            let example = kind.example();
+            return Err(Invalid::new(
+                "model",
+                "required",
+                format!("`model` is empty; give the name the endpoint knows, such as {example}."),
+            ));
+        }
+        let typed_key = parse_key(form.key)?;
+        let sealed_key = kept.sealed_key.clone();
+        let sealed_key = sealed_key.filter(|_| typed_key.is_none() && !form.clear_key);
+        if sealed_key.is_some() && kept.url != url.as_str() {
+            return Err(Invalid::new(
+                "key",
+                "key_again",
+                "`key` must be given again when the URL changes, so that it reaches nobody else; or choose to send none.",
+            ));
+        }
         Ok(Self {
-            key: parse_key(
-                form.key,
-                form.clear_key,
-                &url,
-                kept.map(|k| KeptKey {
-                    endpoint: &k.endpoint,
-                    has_key: k.sealed_key.is_some(),
-                }),
-            )?,
-            pace: Pace {
-                batch_size: number("batch_size", form.batch_size, 1..=256, 32)?,
-                concurrency: number("concurrency", form.concurrency, 1..=8, 1)?,
-                pause_ms: number("pause_ms", form.pause_ms, 0..=60_000, 0)?,
-            },
-            settings: ProviderSettings {
+            settings: EndpointSettings {
                 provider_type,
-                endpoint: url.as_str().to_owned(),
+                url: url.as_str().to_owned(),
                 model: model.to_owned(),
-                dimensions: dimensions(form.dimensions)?,
-                query_prefix,
-                document_prefix,
-                sealed_key: None,
-                system_provider_id: None,
+                sealed_key,
             },
+            url,
+            typed_key,
+        })
+    }
+
+    /// The settings to store.
+    pub fn seal(self, sealer: &Sealer, bound: Bound) -> Result<EndpointSettings, SealError> {
+        let mut settings = self.settings;
+        if let Some(key) = &self.typed_key {
+            settings.sealed_key = Some(sealer.seal(bound, key.expose())?);
+        }
+        Ok(settings)
+    }
+
+    /// The endpoint to be called for a test. Nothing is stored.
+    pub fn open(self, sealer: &Sealer, bound: Bound, reach: Reach) -> Result<Endpoint, SealError> {
+        let mut endpoint = self.settings.open(sealer, bound, self.url, reach)?;
+        endpoint.key = self.typed_key.or(endpoint.key);
+        Ok(endpoint)
+    }
+
+    /// The typed key, sealed to be sent back with a confirmation; empty if none was typed.
+    pub fn stage(&self, sealer: &Sealer, bound: Bound) -> Result<String, SealError> {
+        Ok(match &self.typed_key {
+            Some(key) => URL_SAFE_NO_PAD.encode(sealer.seal(staged(bound), key.expose())?),
+            None => String::new(),
         })
     }
 }
 
-impl EndpointWish {
-    /// The prefixes of a query and of a document.
-    pub fn prefixes(&self) -> (String, String) {
-        (
-            self.settings.query_prefix.clone(),
-            self.settings.document_prefix.clone(),
-        )
+/// The form's key, or the one that was typed before the confirmation.
+pub fn typed_key(
+    form: &EndpointForm<'_>,
+    sealer: &Sealer,
+    bound: Bound,
+) -> Result<String, SealError> {
+    if form.staged.is_empty() || !form.key.is_empty() {
+        return Ok(form.key.to_owned());
     }
+    let sealed = URL_SAFE_NO_PAD.decode(form.staged);
+    sealer.open(staged(bound), &sealed.map_err(|_| SealError::Damaged)?)
 }
 
-/// Parses a model's name; empty only if the server has only one model.
-pub(in crate::providers) fn parse_model<'a>(
-    model: &'a str,
-    provider_type: ProviderType,
-    example: &str,
-) -> Result<&'a str, Invalid> {
-    check_text("model", model, MODEL_CHARS_MAX)?;
-    let model = model.trim();
-    let needs_model = matches!(provider_type, ProviderType::Ollama | ProviderType::Openai);
-    if model.is_empty() && needs_model {
-        return Err(Invalid::new(
-            "model",
-            "required",
-            format!("`model` is empty; give the name the endpoint knows, such as {example}."),
-        ));
-    }
-    Ok(model)
-}
-
-/// The entered prefixes, or those of the chosen preset, or those known for the model.
-fn prefixes(model: &str, form: &EndpointForm<'_>) -> Result<(String, String), Invalid> {
-    if !form.query_prefix.is_empty() || !form.document_prefix.is_empty() {
-        return Ok((
-            form.query_prefix.to_owned(),
-            form.document_prefix.to_owned(),
-        ));
-    }
-    let by_name = match form.preset {
-        "" => model,
-        slug => PRESETS
-            .iter()
-            .find(|(known, _)| *known == slug)
-            .map(|(_, name)| *name)
-            .ok_or_else(|| {
-                Invalid::new(
-                    "preset",
-                    "invalid_preset",
-                    "`preset` is not known; give minilm, e5, nomic, bge, qwen3, none, or leave it empty.",
-                )
-            })?,
-    };
-    Ok(of_model(by_name))
-}
-
-fn of_model(name: &str) -> (String, String) {
-    presets::preset_for(name)
-        .map(|p| (p.query.to_owned(), p.document.to_owned()))
-        .unwrap_or_default()
-}
-
-/// The preset that gives these prefixes, or the prefixes themselves if none does.
-pub fn preset_of(settings: &ProviderSettings) -> (&'static str, String, String) {
-    let prefixes = (
-        settings.query_prefix.clone(),
-        settings.document_prefix.clone(),
-    );
-    if of_model(&settings.model) == prefixes {
-        return ("", String::new(), String::new());
-    }
-    // Searched from the end: for models without prefixes, the last preset describes that best.
-    let preset = PRESETS
-        .iter()
-        .rev()
-        .find(|(_, name)| of_model(name) == prefixes);
-    match preset {
-        Some((slug, _)) => (slug, String::new(), String::new()),
-        None => ("", prefixes.0, prefixes.1),
-    }
-}
-
-/// The stored endpoint and key that a form may keep.
-pub(in crate::providers) struct KeptKey<'a> {
-    pub(in crate::providers) endpoint: &'a str,
-    pub(in crate::providers) has_key: bool,
-}
-
-/// A stored key is kept only if the URL is unchanged.
-pub(in crate::providers) fn parse_key(
-    typed: &str,
-    clear_key: bool,
-    url: &EndpointUrl,
-    kept: Option<KeptKey<'_>>,
-) -> Result<KeyWish, Invalid> {
-    check_text("key", typed, KEY_CHARS_MAX)?;
-    let key = typed.trim();
+/// `None`: none was typed.
+fn parse_key(text: &str) -> Result<Option<ApiKey>, Invalid> {
+    check_text("key", text, KEY_CHARS_MAX)?;
+    let key = text.trim();
     // The characters that a header allows.
     if !key.chars().all(|c| c.is_ascii_graphic()) {
         return Err(Invalid::new(
@@ -219,17 +183,81 @@ pub(in crate::providers) fn parse_key(
             "`key` has a space or a character that no key has; paste it again.",
         ));
     }
-    let moved = kept.is_some_and(|k| k.has_key && k.endpoint != url.as_str());
-    match key {
-        "" if clear_key => Ok(KeyWish::Clear),
-        "" if moved => Err(Invalid::new(
-            "key",
-            "key_again",
-            "`key` must be given again when the URL changes, so that it reaches nobody else; or choose to send none.",
-        )),
-        "" => Ok(KeyWish::Keep),
-        key => Ok(KeyWish::Replace(key.to_owned())),
+    Ok((!key.is_empty()).then(|| ApiKey::new(key)))
+}
+
+/// The parsed form of an embedding endpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParsedEmbedding {
+    pub endpoint: ParsedEndpoint,
+    pub pace: Pace,
+    pub query_prefix: String,
+    pub document_prefix: String,
+    dimensions: Option<i32>,
+}
+
+impl ParsedEmbedding {
+    /// See [`ParsedEndpoint::parse`].
+    pub fn parse(
+        form: &EndpointForm<'_>,
+        kind: EndpointKind,
+        kept: &EndpointSettings,
+    ) -> Result<Self, Invalid> {
+        let endpoint = ParsedEndpoint::parse(form, kind, kept)?;
+        let (query_prefix, document_prefix) = prefixes(&endpoint.settings.model, form)?;
+        Ok(Self {
+            endpoint,
+            pace: Pace {
+                batch_size: number("batch_size", form.batch_size, 1..=256, 32)?,
+                concurrency: number("concurrency", form.concurrency, 1..=8, 1)?,
+                pause_ms: number("pause_ms", form.pause_ms, 0..=60_000, 0)?,
+            },
+            query_prefix,
+            document_prefix,
+            dimensions: dimensions(form.dimensions)?,
+        })
     }
+
+    /// See [`ParsedEndpoint::seal`].
+    pub fn seal(self, sealer: &Sealer, bound: Bound) -> Result<SpaceSettings, SealError> {
+        Ok(SpaceSettings {
+            endpoint: self.endpoint.seal(sealer, bound)?,
+            dimensions: self.dimensions,
+            query_prefix: self.query_prefix,
+            document_prefix: self.document_prefix,
+            system_provider_id: None,
+        })
+    }
+
+    /// See [`ParsedEndpoint::open`].
+    pub fn open(self, sealer: &Sealer, bound: Bound, reach: Reach) -> Result<Endpoint, SealError> {
+        Ok(Endpoint {
+            dimensions: self.dimensions.and_then(|d| u16::try_from(d).ok()),
+            ..self.endpoint.open(sealer, bound, reach)?
+        })
+    }
+}
+
+/// The entered prefixes, or those of the chosen preset, or those known for the model.
+fn prefixes(model: &str, form: &EndpointForm<'_>) -> Result<(String, String), Invalid> {
+    check_text("query_prefix", form.query_prefix, PREFIX_CHARS_MAX)?;
+    check_text("document_prefix", form.document_prefix, PREFIX_CHARS_MAX)?;
+    let Prefixes { query, document } = match (form.query_prefix, form.document_prefix, form.preset)
+    {
+        ("", "", "") => prefixes_of(model),
+        ("", "", slug) => {
+            let preset = PRESETS.iter().find(|preset| preset.slug == slug);
+            preset.ok_or_else(unknown_preset)?.prefixes()
+        }
+        (query, document, _) => return Ok((query.to_owned(), document.to_owned())),
+    };
+    Ok((query.to_owned(), document.to_owned()))
+}
+
+fn unknown_preset() -> Invalid {
+    let slugs = PRESETS.map(|preset| preset.slug).join(", ");
+    let sentence = format!("`preset` is not known; give {slugs}, or leave it empty.");
+    Invalid::new("preset", "invalid_preset", sentence)
 }
 
 fn dimensions(text: &str) -> Result<Option<i32>, Invalid> {
@@ -274,20 +302,6 @@ fn number(
     }
 }
 
-/// The APIs that a user's own endpoint may have.
-pub fn parse_own_type(text: &str) -> Result<ProviderType, Invalid> {
-    ProviderType::parse("provider_type", text)
-        .ok()
-        .filter(|t| !matches!(t, ProviderType::Llamacpp | ProviderType::Builtin))
-        .ok_or_else(|| {
-            Invalid::new(
-                "provider_type",
-                "invalid_provider_type",
-                "`provider_type` is not known; give ollama, openai or custom_http.",
-            )
-        })
-}
-
 /// Parses `host:port` of a line of the allow-list.
 pub fn parse_allowed_endpoint(text: &str) -> Result<(String, u16), Invalid> {
     let refuse = || {
@@ -308,16 +322,21 @@ pub fn parse_allowed_endpoint(text: &str) -> Result<(String, u16), Invalid> {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::providers::presets::preset_of;
 
+    const URL: &str = "https://api.example.com/v1";
     const FORM: EndpointForm<'_> = EndpointForm {
+        own_enabled: true,
         provider_type: "openai",
-        url: "https://api.example.com/v1",
+        url: URL,
         model: "nomic-embed-text",
-        dimensions: "",
         key: "",
         clear_key: false,
+        staged: "",
+        dimensions: "",
         preset: "",
         query_prefix: "",
         document_prefix: "",
@@ -326,27 +345,26 @@ mod tests {
         pause_ms: "",
     };
 
-    fn parse(
-        form: EndpointForm<'_>,
-        kept: Option<&ProviderSettings>,
-    ) -> Result<EndpointWish, Invalid> {
-        EndpointWish::parse(form, ProviderType::Openai, kept)
+    fn parse(form: EndpointForm<'_>) -> Result<ParsedEmbedding, Invalid> {
+        let kept = EndpointSettings::default();
+        ParsedEmbedding::parse(&form, EndpointKind::OwnEmbeddings, &kept)
     }
 
     #[test]
     fn prefixes_are_those_the_model_is_known_to_want_unless_given() {
-        let wish = parse(FORM, None).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(wish.settings.query_prefix, "search_query: ");
-        assert_eq!(wish.settings.document_prefix, "search_document: ");
-        let own = EndpointForm {
-            query_prefix: "q: ",
+        let parsed = parse(FORM).unwrap();
+        assert_eq!(parsed.query_prefix, "search_query: ");
+        assert_eq!(parsed.document_prefix, "search_document: ");
+        let query_prefix = "q: ";
+        let parsed = parse(EndpointForm {
+            query_prefix,
             ..FORM
-        };
-        let wish = parse(own, None).unwrap_or_else(|e| panic!("{e}"));
+        })
+        .unwrap();
         assert_eq!(
             (
-                wish.settings.query_prefix.as_str(),
-                wish.settings.document_prefix.as_str()
+                parsed.query_prefix.as_str(),
+                parsed.document_prefix.as_str()
             ),
             ("q: ", "")
         );
@@ -354,58 +372,86 @@ mod tests {
 
     #[test]
     fn a_preset_is_shown_again_as_it_was_chosen() {
-        for (preset, query) in [("e5", "query: "), ("none", ""), ("", "search_query: ")] {
-            let wish =
-                parse(EndpointForm { preset, ..FORM }, None).unwrap_or_else(|e| panic!("{e}"));
-            assert_eq!(wish.settings.query_prefix, query, "{preset}");
-            assert_eq!(
-                preset_of(&wish.settings),
-                (preset, String::new(), String::new())
-            );
-        }
-        let own = EndpointForm {
-            query_prefix: "q: ",
-            ..FORM
+        let shown = |form| {
+            let ParsedEmbedding {
+                endpoint,
+                query_prefix,
+                document_prefix,
+                ..
+            } = parse(form).unwrap();
+            preset_of(&endpoint.settings.model, &query_prefix, &document_prefix)
         };
-        let wish = parse(own, None).unwrap_or_else(|e| panic!("{e}"));
+        for preset in ["e5", "none", ""] {
+            assert_eq!(shown(EndpointForm { preset, ..FORM }), Some(preset));
+        }
         assert_eq!(
-            preset_of(&wish.settings),
-            ("", "q: ".to_owned(), String::new())
+            shown(EndpointForm {
+                query_prefix: "q: ",
+                ..FORM
+            }),
+            None
+        );
+        let refused = parse(EndpointForm {
+            preset: "e6",
+            ..FORM
+        })
+        .unwrap_err();
+        assert!(
+            refused
+                .sentence
+                .contains("give minilm, e5, nomic, bge, qwen3, none, or")
         );
     }
 
     #[test]
     fn a_key_must_be_given_again_when_the_url_changes() {
-        let kept = ProviderSettings {
-            endpoint: "https://api.example.com/v1".into(),
+        let kept = EndpointSettings {
+            url: URL.to_owned(),
             sealed_key: Some(vec![1]),
-            ..ProviderSettings::builtin()
+            ..EndpointSettings::default()
         };
-        let key_of = |form| parse(form, Some(&kept)).map(|w| w.key);
-        assert!(key_of(FORM) == Ok(KeyWish::Keep));
-        let moved = EndpointForm {
-            url: "https://evil.example.com/v1",
-            ..FORM
-        };
-        assert_eq!(key_of(moved).err().map(|e| e.code), Some("key_again"));
-        assert!(
-            key_of(EndpointForm {
+        for kind in [EndpointKind::OwnEmbeddings, EndpointKind::Chat] {
+            let keys = |form: EndpointForm<'_>| {
+                let parsed = ParsedEndpoint::parse(&form, kind, &kept)?;
+                Ok::<_, Invalid>((parsed.settings.sealed_key, parsed.typed_key))
+            };
+            assert_eq!(keys(FORM), Ok((Some(vec![1]), None)));
+            let moved = EndpointForm {
+                url: "https://evil.example.com/v1",
+                ..FORM
+            };
+            assert_eq!(keys(moved).unwrap_err().code, "key_again");
+            let typed = keys(EndpointForm {
                 key: "sk-2",
                 ..moved
-            }) == Ok(KeyWish::Replace("sk-2".into()))
-        );
-        assert!(
-            key_of(EndpointForm {
+            });
+            assert_eq!(typed, Ok((None, Some(ApiKey::new("sk-2")))));
+            let cleared = keys(EndpointForm {
                 clear_key: true,
                 ..moved
-            }) == Ok(KeyWish::Clear)
-        );
+            });
+            assert_eq!(cleared, Ok((None, None)));
+        }
     }
 
     #[test]
     fn each_limit_names_its_field() {
         let long = "x".repeat(501);
         for (field, form) in [
+            (
+                "provider_type",
+                EndpointForm {
+                    provider_type: "builtin",
+                    ..FORM
+                },
+            ),
+            (
+                "provider_type",
+                EndpointForm {
+                    provider_type: "llamacpp",
+                    ..FORM
+                },
+            ),
             (
                 "url",
                 EndpointForm {
@@ -458,13 +504,16 @@ mod tests {
                 },
             ),
         ] {
-            assert_eq!(
-                parse(form, None)
-                    .err()
-                    .map(|e| e.field.into_owned())
-                    .as_deref(),
-                Some(field)
-            );
+            assert_eq!(parse(form).unwrap_err().field, field);
+        }
+    }
+
+    #[test]
+    fn what_makes_vectors_alone_is_no_chat_endpoint() {
+        for refused in ["builtin", "custom_http", "", "nonsense"] {
+            let parsed = EndpointKind::Chat.parse_type(refused);
+            let sentence = "`provider_type` is not known; give openai, ollama or llamacpp.";
+            assert_eq!(parsed.unwrap_err().sentence, sentence, "{refused}");
         }
     }
 

@@ -3,14 +3,18 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Pace, ProviderSettings, SystemSettings, UserSettings};
+use super::{
+    EndpointSettings, Pace, SpaceSettings, SystemChatSettings, SystemEmbeddingSettings,
+    UserChatSettings, UserEmbeddingSettings,
+};
 use crate::db::UserId;
 use crate::providers::ProviderType;
+use crate::providers::chat::Allowances;
 
-pub async fn find_user_settings(
+pub async fn find_embedding_settings(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Option<UserSettings>, sqlx::Error> {
+) -> Result<Option<UserEmbeddingSettings>, sqlx::Error> {
     let row = sqlx::query!(
         "SELECT enabled, own_enabled, provider_type, endpoint, model, dimensions, query_prefix,
                 document_prefix, sealed_key, batch_size, concurrency, pause_ms, declined
@@ -19,17 +23,19 @@ pub async fn find_user_settings(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| UserSettings {
+    Ok(row.map(|row| UserEmbeddingSettings {
         enabled: row.enabled,
         own_enabled: row.own_enabled,
-        own: ProviderSettings {
-            provider_type: ProviderType::from_column(&row.provider_type),
-            endpoint: row.endpoint,
-            model: row.model,
+        own: SpaceSettings {
+            endpoint: EndpointSettings {
+                provider_type: ProviderType::from_column(&row.provider_type),
+                url: row.endpoint,
+                model: row.model,
+                sealed_key: row.sealed_key,
+            },
             dimensions: row.dimensions,
             query_prefix: row.query_prefix,
             document_prefix: row.document_prefix,
-            sealed_key: row.sealed_key,
             system_provider_id: None,
         },
         pace: Pace {
@@ -41,13 +47,13 @@ pub async fn find_user_settings(
     }))
 }
 
-pub async fn save_user_settings(
+pub async fn save_embedding_settings(
     conn: &mut PgConnection,
     user: UserId,
-    settings: &UserSettings,
+    settings: &UserEmbeddingSettings,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    let UserSettings { own, pace, .. } = settings;
+    let UserEmbeddingSettings { own, pace, .. } = settings;
     sqlx::query!(
         "INSERT INTO embedding_settings (user_id, enabled, own_enabled, provider_type, endpoint, model,
              dimensions, query_prefix, document_prefix, sealed_key, batch_size, concurrency, pause_ms,
@@ -60,13 +66,13 @@ pub async fn save_user_settings(
         user.0,
         settings.enabled,
         settings.own_enabled,
-        own.provider_type.as_str(),
-        own.endpoint,
-        own.model,
+        own.endpoint.provider_type.as_str(),
+        own.endpoint.url,
+        own.endpoint.model,
         own.dimensions,
         own.query_prefix,
         own.document_prefix,
-        own.sealed_key,
+        own.endpoint.sealed_key,
         pace.batch_size,
         pace.concurrency,
         pace.pause_ms,
@@ -78,7 +84,9 @@ pub async fn save_user_settings(
     Ok(())
 }
 
-pub async fn find_system_settings(conn: &mut PgConnection) -> Result<SystemSettings, sqlx::Error> {
+pub async fn find_system_embedding_settings(
+    conn: &mut PgConnection,
+) -> Result<SystemEmbeddingSettings, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT s.builtin_enabled, s.late_interaction, s.batch_size, s.concurrency, s.pause_ms, p.id AS "id?",
                   p.endpoint AS "endpoint?", p.model AS "model?", p.dimensions AS "dimensions?",
@@ -88,7 +96,7 @@ pub async fn find_system_settings(conn: &mut PgConnection) -> Result<SystemSetti
     )
     .fetch_one(conn)
     .await?;
-    Ok(SystemSettings {
+    Ok(SystemEmbeddingSettings {
         builtin_enabled: row.builtin_enabled,
         late_interaction: row.late_interaction,
         pace: Pace {
@@ -96,14 +104,16 @@ pub async fn find_system_settings(conn: &mut PgConnection) -> Result<SystemSetti
             concurrency: row.concurrency,
             pause_ms: row.pause_ms,
         },
-        provider: row.id.map(|id| ProviderSettings {
-            provider_type: ProviderType::Llamacpp,
-            endpoint: row.endpoint.unwrap_or_default(),
-            model: row.model.unwrap_or_default(),
+        provider: row.id.map(|id| SpaceSettings {
+            endpoint: EndpointSettings {
+                provider_type: ProviderType::Llamacpp,
+                url: row.endpoint.unwrap_or_default(),
+                model: row.model.unwrap_or_default(),
+                sealed_key: row.sealed_key,
+            },
             dimensions: row.dimensions,
             query_prefix: row.query_prefix.unwrap_or_default(),
             document_prefix: row.document_prefix.unwrap_or_default(),
-            sealed_key: row.sealed_key,
             system_provider_id: Some(id),
         }),
     })
@@ -207,19 +217,19 @@ pub async fn retire_system_provider(conn: &mut PgConnection) -> Result<(), sqlx:
 
 pub async fn insert_system_provider(
     conn: &mut PgConnection,
-    settings: &ProviderSettings,
+    settings: &SpaceSettings,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "INSERT INTO system_providers (endpoint, model, dimensions, query_prefix, document_prefix,
                                        sealed_key, in_force, created_at)
          VALUES ($1, $2, $3, $4, $5, $6, true, $7)",
-        settings.endpoint,
-        settings.model,
+        settings.endpoint.url,
+        settings.endpoint.model,
         settings.dimensions,
         settings.query_prefix,
         settings.document_prefix,
-        settings.sealed_key,
+        settings.endpoint.sealed_key,
         now,
     )
     .execute(conn)
@@ -231,13 +241,108 @@ pub async fn insert_system_provider(
 pub async fn update_system_provider(
     conn: &mut PgConnection,
     id: i64,
-    settings: &ProviderSettings,
+    settings: &SpaceSettings,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE system_providers SET sealed_key = $2, query_prefix = $3 WHERE id = $1",
         id,
-        settings.sealed_key,
+        settings.endpoint.sealed_key,
         settings.query_prefix,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn find_chat_settings(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<UserChatSettings>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT enabled, own_enabled, provider_type, endpoint, model, sealed_key, daily_token_cap,
+                purposes
+         FROM chat_settings WHERE user_id = $1",
+        user.0,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| UserChatSettings {
+        enabled: row.enabled,
+        own_enabled: row.own_enabled,
+        own: EndpointSettings {
+            provider_type: ProviderType::from_column(&row.provider_type),
+            url: row.endpoint,
+            model: row.model,
+            sealed_key: row.sealed_key,
+        },
+        daily_token_cap: row.daily_token_cap,
+        purposes: Allowances::from_column(&row.purposes),
+    }))
+}
+
+pub async fn save_chat_settings(
+    conn: &mut PgConnection,
+    user: UserId,
+    settings: &UserChatSettings,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let own = &settings.own;
+    sqlx::query!(
+        "INSERT INTO chat_settings (user_id, enabled, own_enabled, provider_type, endpoint, model,
+             sealed_key, daily_token_cap, purposes, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+         ON CONFLICT (user_id) DO UPDATE
+         SET enabled = $2, own_enabled = $3, provider_type = $4, endpoint = $5, model = $6,
+             sealed_key = $7, daily_token_cap = $8, purposes = $9, updated_at = $10",
+        user.0,
+        settings.enabled,
+        settings.own_enabled,
+        own.provider_type.as_str(),
+        own.url,
+        own.model,
+        own.sealed_key,
+        settings.daily_token_cap,
+        settings.purposes.as_column(),
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn find_system_chat(conn: &mut PgConnection) -> Result<SystemChatSettings, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT provider_type, endpoint, model, sealed_key, daily_token_cap FROM system_chat_provider"
+    )
+    .fetch_one(conn)
+    .await?;
+    Ok(SystemChatSettings {
+        endpoint: EndpointSettings {
+            provider_type: ProviderType::from_column(&row.provider_type),
+            url: row.endpoint,
+            model: row.model,
+            sealed_key: row.sealed_key,
+        },
+        daily_token_cap: row.daily_token_cap,
+    })
+}
+
+pub async fn save_system_chat(
+    conn: &mut PgConnection,
+    system: &SystemChatSettings,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let endpoint = &system.endpoint;
+    sqlx::query!(
+        "UPDATE system_chat_provider
+         SET provider_type = $1, endpoint = $2, model = $3, sealed_key = $4, daily_token_cap = $5,
+             updated_at = $6",
+        endpoint.provider_type.as_str(),
+        endpoint.url,
+        endpoint.model,
+        endpoint.sealed_key,
+        system.daily_token_cap,
+        now,
     )
     .execute(conn)
     .await?;

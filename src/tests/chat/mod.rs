@@ -7,24 +7,26 @@ mod spend;
 use std::time::Duration;
 
 use keepsake::providers::chat::{
-    Chat, ChatChange, ChatError, ChatForm, ChatMessage, ChatPurpose, ChatRequest, Completion,
+    Chat, ChatError, ChatMessage, ChatPurpose, ChatRequest, Completion,
 };
+use keepsake::providers::settings::EndpointForm;
 
 use crate::support::{ChatServer, TestApp, TestUser};
 
 pub const KEY: &str = "sk-chat-canary-6f1d";
 
 pub fn chat(app: &TestApp) -> Chat {
-    app.embeddings.chat()
+    app.chat.clone()
 }
 
-pub fn form<'a>(url: &'a str, key: &'a str) -> ChatForm<'a> {
-    ChatForm {
+pub fn form<'a>(url: &'a str, key: &'a str) -> EndpointForm<'a> {
+    EndpointForm {
+        own_enabled: true,
         provider_type: "openai",
         url,
         model: "small",
         key,
-        clear_key: false,
+        ..EndpointForm::default()
     }
 }
 
@@ -35,11 +37,7 @@ pub async fn use_server(app: &TestApp, user: &TestUser, server: &ChatServer) {
         .await
         .unwrap();
     let url = server.url();
-    let change = ChatChange {
-        own_enabled: true,
-        form: form(&url, KEY),
-    };
-    chat(app).save(user.id, change).await.unwrap();
+    chat(app).save(user.id, &form(&url, KEY)).await.unwrap();
 }
 
 /// One call that may come to some hundred tokens.

@@ -1,4 +1,5 @@
-use keepsake::providers::chat::{ChatChange, ChatError, ChatPurpose, Effective, Who};
+use keepsake::providers::chat::{ChatError, ChatPurpose};
+use keepsake::providers::settings::{Effective, EndpointOwner};
 use keepsake::providers::{ProviderError, Reach};
 
 use super::{KEY, ask, chat, form, use_server};
@@ -28,7 +29,10 @@ async fn ones_own_comes_before_the_servers_and_off_before_both() {
         .await
         .unwrap()
         .unwrap();
-    assert_eq!((effective.who, effective.cap), (Who::System, 15_000));
+    assert_eq!(
+        (effective.owner, effective.cap),
+        (EndpointOwner::System, 15_000)
+    );
     assert_eq!(effective.endpoint.reach, Reach::Private);
     assert_eq!(ask(&app, &anna).await.unwrap().text, "all");
     use_server(&app, &anna, &own).await;
@@ -37,7 +41,10 @@ async fn ones_own_comes_before_the_servers_and_off_before_both() {
         .await
         .unwrap()
         .unwrap();
-    assert_eq!((effective.who, effective.cap), (Who::Own, 200_000));
+    assert_eq!(
+        (effective.owner, effective.cap),
+        (EndpointOwner::User, 200_000)
+    );
     assert_eq!(ask(&app, &anna).await.unwrap().text, "own");
     // Each is sent its own key and no other.
     for server in [&own, &all] {
@@ -68,23 +75,17 @@ async fn a_member_reaches_public_addresses_and_what_an_admin_has_allowed() {
     app.make_admin(&ben).await;
     let server = ChatServer::saying("{\"city\": \"Paris\"}").await;
     let (chat, url) = (chat(&app), server.url());
-    let refused = chat.test_own(anna.id, &form(&url, "")).await;
-    assert!(matches!(
-        refused,
-        Err(ChatError::Provider(ProviderError::Forbidden))
-    ));
+    let refused = chat.test_own(anna.id, &form(&url, "")).await.unwrap();
+    assert_eq!(refused, Err(ProviderError::Forbidden));
     // Saved it is called no more than tested.
-    let change = ChatChange {
-        own_enabled: true,
-        form: form(&url, ""),
-    };
-    chat.save(anna.id, change).await.unwrap();
+    chat.save(anna.id, &form(&url, "")).await.unwrap();
     assert!(matches!(
         ask(&app, &anna).await,
         Err(ChatError::Provider(ProviderError::Forbidden))
     ));
     assert!(server.asked().is_empty());
-    assert!(chat.test_own(ben.id, &form(&url, "")).await.is_ok());
+    let tested = chat.test_own(ben.id, &form(&url, "")).await.unwrap();
+    assert!(tested.is_ok());
     app.embeddings
         .allow_endpoint(&server.host_port())
         .await
@@ -114,17 +115,12 @@ async fn a_key_is_sealed_for_its_user_and_given_again_when_the_url_changes() {
     // Saved again without a key, it stays.
     let chat = chat(&app);
     let url = server.url();
-    let again = |url| ChatChange {
-        own_enabled: true,
-        form: form(url, ""),
-    };
-    chat.save(anna.id, again(&url)).await.unwrap();
+    chat.save(anna.id, &form(&url, "")).await.unwrap();
     ask(&app, &anna).await.unwrap();
-    let elsewhere = chat.save(anna.id, again("https://evil.example.com")).await;
+    let moved = form("https://evil.example.com", "");
+    let elsewhere = chat.save(anna.id, &moved).await;
     assert!(matches!(elsewhere, Err(ChatError::Invalid(i)) if i.code == "key_again"));
-    let tested = chat
-        .test_own(anna.id, &form("https://evil.example.com", ""))
-        .await;
+    let tested = chat.test_own(anna.id, &moved).await;
     assert!(matches!(tested, Err(ChatError::Invalid(_))));
     // Copied into another's row it does not open.
     use_server(&app, &ben, &server).await;
@@ -176,7 +172,7 @@ async fn nobody_elses_settings_or_spending_are_seen_and_the_servers_by_no_user()
     use_server(&app, &anna, &server).await;
     ask(&app, &anna).await.unwrap();
     let overview = chat(&app).overview(ben.id).await.unwrap();
-    assert_eq!(overview.settings.own.endpoint, "");
+    assert_eq!(overview.settings.own.url, "");
     assert!(overview.days.len() == 30 && overview.days.iter().all(|day| day.calls == 0));
     for table in ["chat_settings", "chat_spend", "chat_reservations"] {
         let mut tx = app.db.as_user(ben.id).await.unwrap();

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use keepsake::clock::Clock;
-use keepsake::providers::chat::spend::{self, Wish};
+use keepsake::providers::chat::spend::{self, ReservationRequest};
 use keepsake::providers::chat::{
     Allowance, Allowances, CapReached, ChatError, ChatLimits, ChatPurpose, DaySpend, Spent,
 };
@@ -12,8 +12,8 @@ use wiremock::ResponseTemplate;
 use super::{ask, chat, use_server};
 use crate::support::{ChatServer, TestApp, TestUser, refused, said};
 
-fn wish(tokens: i64, now: OffsetDateTime) -> Wish {
-    Wish {
+fn wish(tokens: i64, now: OffsetDateTime) -> ReservationRequest {
+    ReservationRequest {
         tokens,
         purpose: ChatPurpose::Facts,
         cap: 1_000,
@@ -26,7 +26,7 @@ fn wish(tokens: i64, now: OffsetDateTime) -> Wish {
 async fn reserve(
     app: &TestApp,
     user: &TestUser,
-    wish: &Wish,
+    wish: &ReservationRequest,
 ) -> Result<spend::Reservation, CapReached> {
     let mut tx = app.db.as_user(user.id).await.unwrap();
     let reserved = spend::reserve(&mut tx, user.id, wish).await.unwrap();
@@ -134,7 +134,7 @@ async fn each_purpose_has_a_switch_and_a_share_and_its_cost_is_told_apart() {
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let now = app.clock.now();
     // A share counts what is spent and what is held, of its own purpose alone.
-    let of = |purpose, tokens| Wish {
+    let of = |purpose, tokens| ReservationRequest {
         purpose,
         purpose_cap: 400,
         ..wish(tokens, now)

@@ -1,4 +1,4 @@
-use keepsake::consolidation::{AskLimits, Consolidation};
+use keepsake::consolidation::AskLimits;
 use keepsake::providers::chat::{Allowance, Allowances, ChatLimits, ChatPurpose};
 use keepsake::sessions::ledger as session_ledger;
 use serde_json::json;
@@ -276,7 +276,7 @@ async fn two_readers_at_once_keep_each_fact_once_and_two_servers_read_once() {
     .await;
     let user = user_of(&app, "anna", &model).await;
     told(&user, "talk", &[user_says("m1", TALK)]).await;
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     let due = consolidation.due().await.unwrap()[0];
     // As processes that lost their place and woke up late.
     let readings = (0..8).map(|_| consolidation.extract(due));
@@ -299,7 +299,7 @@ async fn a_reading_that_never_comes_to_its_end_is_given_up_and_the_ledger_says_s
     let model = finding(json!([]), "unrelated").await;
     let user = user_of(&app, "anna", &model).await;
     told(&user, "talk", &[user_says("m1", TALK)]).await;
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     for _ in 0..16 {
         let due = consolidation.due().await.unwrap()[0];
         let now = app.embeddings.now();
@@ -346,7 +346,7 @@ async fn whoever_falls_over_a_session_leaves_it_failed_and_due_again() {
     .await;
     let user = user_of(&app, "anna", &model).await;
     told(&user, "talk", &[user_says("m1", TALK)]).await;
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     let due = consolidation.due().await.unwrap()[0];
     let now = app.embeddings.now();
     let mut tx = app.db.as_user(user.id).await.unwrap();
@@ -377,7 +377,7 @@ async fn a_model_that_says_nothing_is_given_up_at_its_deadline() {
         call_deadline: std::time::Duration::from_millis(300),
         ..AskLimits::default()
     };
-    let consolidation = Consolidation::new(app.search.clone()).with_limits(limits);
+    let consolidation = app.consolidation().with_limits(limits);
     let due = consolidation.due().await.unwrap()[0];
     consolidation.extract(due).await.unwrap();
     let row = ledger(&user, "talk").await;
@@ -404,7 +404,7 @@ async fn a_session_behind_one_that_is_read_waits_its_turn_and_one_user_holds_up_
         told(&anna, &format!("talk-{n}"), &[user_says("m1", TALK)]).await;
     }
     told(&ben, "talk", &[user_says("m1", TALK)]).await;
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     let due = consolidation.due().await.unwrap();
     let users: Vec<_> = due.iter().map(|one| one.user).collect();
     assert_eq!(users, [anna.id, ben.id], "one of each");

@@ -1,7 +1,6 @@
 //! What was known and what is said now: a changed value supersedes, a repeated one renews, and
 //! what is older takes no newer one's place.
 
-use keepsake::consolidation::Consolidation;
 use serde_json::{Value, json};
 use time::Duration;
 use time::format_description::well_known::Rfc3339;
@@ -271,7 +270,7 @@ async fn finding_anna() -> ChatServer {
 
 /// Reads a session of several windows, and does this while the first of them is read.
 async fn read_while(app: &TestApp, model: &ChatServer, meanwhile: impl Future<Output = ()>) {
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     let due = consolidation.due().await.unwrap()[0];
     let held = model.hold();
     let reading = tokio::spawn(async move { consolidation.extract(due).await });

@@ -4,7 +4,6 @@
 use std::sync::{Arc, Mutex};
 
 use keepsake::accounts::{AgentSettings, Scope};
-use keepsake::consolidation::Consolidation;
 use keepsake::erasure::{self, Memories};
 use keepsake::providers::chat::{Allowance, Allowances, ChatLimits, ChatPurpose};
 use keepsake::sessions::SessionId;
@@ -91,7 +90,7 @@ impl Dreamer {
 /// A session of one sentence, read without a model.
 async fn session(app: &TestApp, user: &TestUser, name: &str, words: &str) {
     told(user, name, &[user_says("m1", words)]).await;
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     for due in consolidation.due().await.unwrap() {
         consolidation.extract(due).await.unwrap();
     }
@@ -827,7 +826,7 @@ async fn nobody_else_decides_and_an_admin_may_close_it() {
         press(&his, &all(action)).await;
     }
     let hers = signed_in(&app, &anna).await;
-    keepsake::memories::manage::set_browser_read_only(&app.db, &app.embeddings.clock(), true)
+    keepsake::memories::manage::set_browser_read_only(&app.db, &app.shared_clock(), true)
         .await
         .unwrap();
     let (status, _) = press(&hers, &all("accept_all")).await;

@@ -23,7 +23,7 @@ fn talk() -> [Value; 3] {
 }
 
 async fn read_due(app: &TestApp) {
-    let consolidation = keepsake::consolidation::Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     // Of each user the next.
     for _ in 0..3 {
         for due in consolidation.due().await.unwrap() {

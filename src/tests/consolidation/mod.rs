@@ -15,7 +15,6 @@ mod real_model;
 mod reflection;
 mod summary;
 
-use keepsake::consolidation::Consolidation;
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
 use wiremock::ResponseTemplate;
@@ -71,7 +70,7 @@ pub async fn told(user: &TestUser, session: &str, messages: &[Value]) {
 
 /// Reads all that is due: how many stretches that were.
 async fn read_due(app: &TestApp) -> usize {
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     let due = consolidation.due().await.unwrap();
     for one in &due {
         consolidation.extract(*one).await.unwrap();

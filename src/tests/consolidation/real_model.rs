@@ -3,8 +3,8 @@
 
 use std::time::Duration as StdDuration;
 
-use keepsake::consolidation::{AskLimits, Consolidation, Round};
-use keepsake::providers::chat::{ChatChange, ChatForm};
+use keepsake::consolidation::{AskLimits, Round};
+use keepsake::providers::settings::EndpointForm;
 use keepsake::queue::Slice;
 use serde_json::json;
 use time::Duration;
@@ -31,18 +31,15 @@ async fn use_model(app: &TestApp, user: &TestUser) {
     let address = chat_server();
     let host_port = address.trim_start_matches("http://");
     app.embeddings.allow_endpoint(host_port).await.unwrap();
-    let form = ChatForm {
+    let form = EndpointForm {
+        own_enabled: true,
         provider_type: "llamacpp",
         url: address,
         model: "smollm2",
         key: "sesame",
-        clear_key: false,
+        ..EndpointForm::default()
     };
-    let change = ChatChange {
-        own_enabled: true,
-        form,
-    };
-    chat(app).save(user.id, change).await.unwrap();
+    chat(app).save(user.id, &form).await.unwrap();
 }
 
 const NIGHT: AskLimits = AskLimits {
@@ -59,7 +56,7 @@ async fn a_session_goes_from_messages_to_the_ledger_with_a_real_model() {
         json!({ "id": "m2", "role": "assistant", "content": "Hello Anna!" }),
     ];
     told(&user, "talk", &messages).await;
-    let consolidation = Consolidation::new(app.search.clone()).with_limits(LIMITS);
+    let consolidation = app.consolidation().with_limits(LIMITS);
     let due = consolidation.due().await.unwrap();
     assert_eq!(due.len(), 1);
     consolidation.extract(due[0]).await.unwrap();
@@ -122,7 +119,7 @@ async fn a_night_with_a_real_model_names_nothing_that_no_memory_says() {
     let user = with_model(&app).await;
     let told = "marta works at kraken labs in bergen and reports to quentin";
     user.add(told).await;
-    let night = Consolidation::new(app.search.clone()).with_limits(NIGHT);
+    let night = app.consolidation().with_limits(NIGHT);
     night.enrich(user.id, &Slice::whole()).await.unwrap();
     let mut conn = app.superuser().await;
     let names: Vec<String> = sqlx::query_scalar("SELECT name FROM entity_names")
@@ -165,7 +162,7 @@ async fn a_dream_and_a_week_with_a_real_model_say_nothing_that_nobody_said() {
         told(&user, &format!("talk {n}"), &[user_says("m1", said)]).await;
         user.add(said).await;
     }
-    let consolidation = Consolidation::new(app.search.clone()).with_limits(NIGHT);
+    let consolidation = app.consolidation().with_limits(NIGHT);
     for due in consolidation.due().await.unwrap() {
         consolidation.extract(due).await.unwrap();
     }

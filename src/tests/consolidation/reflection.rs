@@ -285,7 +285,7 @@ async fn an_episode_that_expires_leaves_it_and_its_session_takes_it_along() {
     app.clock.advance(Duration::days(4));
     let words = "I took up beekeeping and bought two hives from a farmer in the village today.";
     told(&anna, "talk", &[user_says("m1", words)]).await;
-    let consolidation = keepsake::consolidation::Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     for due in consolidation.due().await.unwrap() {
         consolidation.extract(due).await.unwrap();
     }
@@ -353,7 +353,7 @@ async fn what_is_said_later_is_kept_beside_it_and_never_within_it() {
     to_sunday(&app);
     assert_eq!(app.run_job("reflect").await, 1);
     told(&anna, "talk", &[user_says("m1", words)]).await;
-    let consolidation = keepsake::consolidation::Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     for due in consolidation.due().await.unwrap() {
         consolidation.extract(due).await.unwrap();
     }

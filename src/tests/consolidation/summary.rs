@@ -1,6 +1,5 @@
 use std::sync::{Arc, Mutex};
 
-use keepsake::consolidation::Consolidation;
 use keepsake::consolidation::summary::{ASKED_EVERY, BEGUN_EVERY, STILL_FOR, WAITS_MAX, WORDS_MAX};
 use keepsake::providers::chat::{Allowances, ChatLimits};
 use serde_json::{Value, json};
@@ -54,7 +53,7 @@ impl Writer {
 
 /// As the sweep and the worker do at this moment: how many were written.
 async fn work(app: &TestApp) -> usize {
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     consolidation.sweep_summaries().await.unwrap();
     let due = consolidation.due_summaries().await.unwrap();
     for user in &due {
@@ -501,7 +500,7 @@ async fn what_was_erased_is_told_no_more_at_once() {
     assert_eq!(text(&summary(&anna).await), "Anna lives in Graz.");
 
     // While it is written anew.
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     let answering = ChatServer::answering(|_, _| said("Anna rows.")).await;
     use_server(&app, &anna, &answering).await;
     browser.post("/summary", &[("action", "write")]).await;
@@ -559,7 +558,7 @@ async fn no_other_user_is_told_a_word_and_two_workers_write_it_once() {
     anna.add("Anna lives in Graz").await;
     ben.add("Ben rows").await;
     app.clock.advance(STILL_FOR);
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     assert_eq!(consolidation.sweep_summaries().await.unwrap(), 1);
     let twin = app.twin().await;
     tokio::join!(app.run_due(), twin.run_due());

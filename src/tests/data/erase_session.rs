@@ -1,4 +1,3 @@
-use keepsake::consolidation::Consolidation;
 use keepsake::erasure::Kind;
 use keepsake::sessions::turns;
 use serde_json::{Value, json};
@@ -42,7 +41,7 @@ async fn scene(app: &TestApp) -> (TestUser, TestUser, Browser) {
     hand_over(&anna, SAID, &bird).await;
     hand_over(&anna, "boat", &boat).await;
     hand_over(&ben, "boat", &boat).await;
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     for _ in 0..2 {
         for due in consolidation.due().await.unwrap() {
             consolidation.extract(due).await.unwrap();
@@ -253,7 +252,7 @@ async fn what_is_read_while_it_is_erased_is_not_kept() {
     )
     .await;
     let session = id_of(&app, &anna, "late").await;
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     let due = consolidation.due().await.unwrap()[0];
     let held = slow.hold();
     let reading = tokio::spawn(async move { consolidation.extract(due).await });

@@ -1,7 +1,6 @@
 use std::io::{Read, Write};
 
 use keepsake::clock::Zone;
-use keepsake::consolidation::Consolidation;
 use serde_json::json;
 
 use super::{export, import, records};
@@ -42,7 +41,7 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
         let path = format!("/api/v1/sessions/chat/{path}");
         assert_eq!(anna.post(&path, &body).await.status(), 200);
     }
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     consolidation.ask_for_summary(anna.id).await.unwrap();
     consolidation.summarize(anna.id).await.unwrap();
     let file = export(&app, &anna).await;

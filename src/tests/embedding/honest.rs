@@ -15,12 +15,12 @@ async fn serve_all(app: &TestApp, provider: &Provider) {
         model: "model",
         ..EndpointForm::default()
     };
-    app.embeddings.save_system(form, "", true).await.unwrap();
+    app.embeddings.save_system(&form, true).await.unwrap();
 }
 
 async fn serve_nobody(app: &TestApp) {
     let none = EndpointForm::default();
-    app.embeddings.save_system(none, "", true).await.unwrap();
+    app.embeddings.save_system(&none, true).await.unwrap();
 }
 
 async fn add(user: &TestUser, content: &str) -> Value {
@@ -160,7 +160,7 @@ async fn once_the_provider_is_gone_an_add_says_off_and_nothing_is_pending() {
     let (_, page) = browser.get("/memory").await;
     assert!(!page.contains("keyword search works meanwhile"));
     let system = app.embeddings.system_overview().await.unwrap();
-    assert_eq!((system.pending, system.users_waiting), (0, 0));
+    assert_eq!((system.open.pending, system.open.pending_users), (0, 0));
     assert_eq!(app.embeddings.sweep().await.unwrap(), 0, "users with work");
     // Put back, it embeds what came meanwhile.
     provider.forget_calls();

@@ -56,7 +56,7 @@ async fn a_model_that_is_chosen_again_embeds_only_what_came_since() {
     let query = app.embed_query(&anna, "bees").await;
     assert!(query.vector.is_some() && query.degraded.is_none());
     let overview = app.embeddings.overview(anna.id).await.unwrap();
-    assert_eq!(overview.serving.unwrap().settings.model, "old");
+    assert_eq!(overview.serving.unwrap().settings.endpoint.model, "old");
 }
 
 #[tokio::test]
@@ -164,7 +164,7 @@ async fn where_the_model_answers_another_width_by_now_everything_is_made_anew() 
     );
     assert!(are_all_ready(&app, &anna).await);
     let overview = app.embeddings.overview(anna.id).await.unwrap();
-    assert_eq!(overview.serving.unwrap().settings.model, "old");
+    assert_eq!(overview.serving.unwrap().settings.endpoint.model, "old");
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-use keepsake::embedding::{Drained, EndpointChange, RETIRED_FOR, Saved, Texts};
+use keepsake::embedding::{Drained, RETIRED_FOR, Saved, Texts};
 use keepsake::providers::settings::EndpointForm;
 use serde_json::json;
 use time::Duration;
@@ -69,7 +69,7 @@ async fn a_change_is_asked_first_with_the_number_and_nothing_happens_until_it_is
     app.drain(&anna).await;
     assert!(provider.texts().is_empty());
     let overview = app.embeddings.overview(anna.id).await.unwrap();
-    assert_eq!(overview.settings.own.model, "old");
+    assert_eq!(overview.settings.own.endpoint.model, "old");
     assert!(overview.rebuild.is_none());
 
     let confirmed = app
@@ -107,21 +107,18 @@ async fn a_key_that_is_confirmed_later_travels_sealed() {
     assert!(!staged.is_empty() && !staged.contains("sk-secret"));
     provider.behave(|b| b.key = Some("sk-secret"));
     let url = provider.url();
-    let change = |staged| EndpointChange {
+    let form = EndpointForm {
         own_enabled: true,
-        form: EndpointForm {
-            provider_type: "openai",
-            url: &url,
-            model: "new",
-            ..Default::default()
-        },
-        staged,
-        confirmed: true,
+        provider_type: "openai",
+        url: &url,
+        model: "new",
+        staged: &staged,
+        ..EndpointForm::default()
     };
     // Sealed for Anna, it is nobody else's.
     let ben = app.user("ben").await;
-    assert!(app.embeddings.save(ben.id, change(&staged)).await.is_err());
-    app.embeddings.save(anna.id, change(&staged)).await.unwrap();
+    assert!(app.embeddings.save(ben.id, &form, true).await.is_err());
+    app.embeddings.save(anna.id, &form, true).await.unwrap();
     app.drain(&anna).await;
     assert!(
         app.vectors(&anna, "active")
@@ -239,7 +236,7 @@ async fn another_change_confirmed_meanwhile_replaces_the_older_one() {
     app.drain(&anna).await;
     assert_eq!(provider.texts().len(), 3);
     let overview = app.embeddings.overview(anna.id).await.unwrap();
-    assert_eq!(overview.serving.unwrap().settings.model, "newer");
+    assert_eq!(overview.serving.unwrap().settings.endpoint.model, "newer");
     // Back to what serves is no rebuild.
     app.use_provider(&anna, &provider, "other").await;
     let back = app

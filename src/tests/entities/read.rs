@@ -15,7 +15,7 @@ async fn told_session(user: &TestUser, words: &str) {
 }
 
 async fn read_due(app: &TestApp) {
-    let consolidation = keepsake::consolidation::Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     for due in consolidation.due().await.unwrap() {
         consolidation.extract(due).await.unwrap();
     }

@@ -26,7 +26,7 @@ pub async fn with_memories(app: &TestApp, provider: &Provider, count: usize) -> 
 }
 
 fn evaluation(app: &TestApp) -> Evaluation {
-    Evaluation::new(app.search.clone())
+    app.evaluation()
 }
 
 /// A chat model that puts a question for each line it is told.

@@ -29,7 +29,7 @@ async fn count(conn: &mut PgConnection, table: &str) -> i64 {
 }
 
 fn evaluation(app: &TestApp) -> Evaluation {
-    Evaluation::new(app.search.clone())
+    app.evaluation()
 }
 
 #[tokio::test]
@@ -166,7 +166,7 @@ async fn an_endpoint_that_is_dead_ends_it_with_its_reason() {
         model: "dead",
         ..EndpointForm::default()
     };
-    app.embeddings.save_system(form, "", true).await.unwrap();
+    app.embeddings.save_system(&form, true).await.unwrap();
     let data = DataSet::read(TEA.as_bytes()).unwrap();
     // Each look is made when the next try is due.
     let tell = |progress: Progress| {

@@ -8,7 +8,7 @@ use keepsake::accounts::Token;
 use keepsake::db::UserId;
 use keepsake::export;
 use keepsake::memories::{ThemeSlug, words};
-use keepsake::providers::settings::own_key;
+use keepsake::providers::settings::own_embedding_key;
 use keepsake::providers::{EndpointUrl, parse_retry_after, read_answer};
 use keepsake::seal::Sealer;
 use keepsake::search::{RawQuery, SearchQuery};
@@ -179,7 +179,7 @@ fn endpoint(data: &[u8]) {
 
 fn sealed(data: &[u8]) {
     let sealer = Sealer::new(&[7; 32]);
-    let bound = own_key(UserId(1));
+    let bound = own_embedding_key(UserId(1));
     assert!(sealer.open(bound, data).is_err(), "nobody sealed this");
     if let Ok(text) = str::from_utf8(data) {
         let sealed = sealer.seal(bound, text).unwrap();

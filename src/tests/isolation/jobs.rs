@@ -2,10 +2,8 @@
 //! nobody more than an id.
 
 use keepsake::clock::SharedClock;
-use keepsake::consolidation::Consolidation;
 use keepsake::consolidation::Round;
 use keepsake::erasure::{self, Step};
-use keepsake::evaluation::Evaluation;
 use keepsake::memories::ItemId;
 use keepsake::queue::Slice;
 use keepsake::sessions::turns::{self, Due};
@@ -84,7 +82,7 @@ async fn consolidate_reads_one_users_session_with_that_users_model() {
         json!({ "messages": [{ "id": "m1", "role": "user", "content": "Ben rows at dawn." }] });
     ben.post("/api/v1/sessions/talk/messages", &talk).await;
     ben.post("/api/v1/sessions/talk/complete", &json!({})).await;
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     let mut due = consolidation.due().await.unwrap();
     due.retain(|one| one.user == ben.id);
     assert_eq!(due.len(), 1);
@@ -144,7 +142,7 @@ async fn summarize_tells_one_users_facts_to_that_users_model() {
     let (app, ben) = (&scene.app, &scene.ben);
     let bens_model = ChatServer::saying("Ben rows.").await;
     use_server(app, ben, &bens_model).await;
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     consolidation.ask_for_summary(ben.id).await.unwrap();
     assert_eq!(consolidation.due_summaries().await.unwrap(), [ben.id]);
     consolidation.summarize(ben.id).await.unwrap();
@@ -179,7 +177,7 @@ async fn evaluate_asks_one_users_questions_of_that_users_models() {
     app.drain(ben).await;
     bens_provider.forget_calls();
     scene.annas_provider.forget_calls();
-    let evaluation = Evaluation::new(app.search.clone());
+    let evaluation = app.evaluation();
     evaluation.ask_for(ben.id).await.unwrap();
     assert_eq!(evaluation.users_asked().await.unwrap(), [ben.id]);
     evaluation.go_on(ben.id, &Slice::whole()).await.unwrap();
@@ -346,7 +344,7 @@ async fn entities_are_kept_and_read_for_one_user_alone() {
     scene.assert_untouched("entities").await;
     let chat = ChatServer::saying("{\"entities\": [], \"connections\": []}").await;
     use_server(app, &scene.ben, &chat).await;
-    let night = Consolidation::new(app.search.clone());
+    let night = app.consolidation();
     night.enrich(scene.ben.id, &Slice::whole()).await.unwrap();
     assert!(!chat.asked().is_empty());
     let asked = format!("{:?}", chat.asked());
@@ -366,7 +364,7 @@ async fn reflect_reads_one_users_week_with_that_users_model() {
     }
     let chat = ChatServer::saying("Ben bakes bread and keeps bees.").await;
     use_server(app, &scene.ben, &chat).await;
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     let reflected = consolidation.reflect(scene.ben.id).await.unwrap();
     assert_eq!(reflected, Round::Written);
     let asked = format!("{:?}", chat.asked());
@@ -384,7 +382,7 @@ async fn reflect_reads_one_users_week_with_that_users_model() {
 async fn dream_reads_one_users_sessions_with_that_users_model() {
     let scene = Scene::start().await;
     let app = &scene.app;
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     for n in 0..5 {
         let path = format!("/api/v1/sessions/row{n}");
         let words = format!("Ben rows with {n} friends on the lake before the sun is up.");

@@ -8,8 +8,7 @@
 use std::time::{Duration, Instant};
 
 use keepsake::accounts::Scope;
-use keepsake::consolidation::Consolidation;
-use keepsake::embedding::{EndpointChange, Saved};
+use keepsake::embedding::Saved;
 use keepsake::providers::settings::EndpointForm;
 use reqwest::{Client, RequestBuilder, Response};
 use serde_json::{Value, json};
@@ -178,7 +177,7 @@ impl Scene {
         let item = remember(&anna).await;
         app.drain(&anna).await;
         let staged = stage(&app, &anna, &url).await;
-        let consolidation = Consolidation::new(app.search.clone());
+        let consolidation = app.consolidation();
         consolidation.ask_for_summary(anna.id).await.unwrap();
         consolidation.summarize(anna.id).await.unwrap();
         let listed = anna.call("memory_search", json!({ "query": "*", "limit": 1 }));
@@ -440,19 +439,15 @@ fn said(content: &str) -> Value {
 
 /// What the form carries while a change waits to be confirmed: a key, sealed.
 async fn stage(app: &TestApp, anna: &TestUser, url: &str) -> String {
-    let change = EndpointChange {
+    let form = EndpointForm {
         own_enabled: true,
-        form: EndpointForm {
-            provider_type: "openai",
-            url,
-            model: "anna-private-other-model",
-            key: KEY,
-            ..EndpointForm::default()
-        },
-        staged: "",
-        confirmed: false,
+        provider_type: "openai",
+        url,
+        model: "anna-private-other-model",
+        key: KEY,
+        ..EndpointForm::default()
     };
-    match app.embeddings.save(anna.id, change).await.unwrap() {
+    match app.embeddings.save(anna.id, &form, false).await.unwrap() {
         Saved::AskFirst { staged, .. } => staged,
         other => panic!("{other:?}"),
     }

@@ -28,7 +28,7 @@ async fn read(app: &TestApp, anna: &TestUser, model: &ChatServer, session: &str)
     let messages = json!({ "messages": [user_says("m1", words)] });
     anna.post(&format!("{path}/messages"), &messages).await;
     anna.post(&format!("{path}/complete"), &json!({})).await;
-    let consolidation = keepsake::consolidation::Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     for due in consolidation.due().await.unwrap() {
         consolidation.extract(due).await.unwrap();
     }
@@ -244,7 +244,7 @@ async fn a_stranger_and_a_closed_browser_change_nothing() {
     }
     his.post(PATH, &[("action", "keep_all"), ("item", &bees)])
         .await;
-    keepsake::memories::manage::set_browser_read_only(&app.db, &app.embeddings.clock(), true)
+    keepsake::memories::manage::set_browser_read_only(&app.db, &app.shared_clock(), true)
         .await
         .unwrap();
     let page = look(&place).await;

@@ -1,9 +1,7 @@
 //! `kill -9` while every kind of job runs: the next server does all of it, and nothing twice.
 
 use keepsake::clock::SharedClock;
-use keepsake::consolidation::Consolidation;
 use keepsake::consolidation::dreaming::{self, DreamSettings};
-use keepsake::evaluation::Evaluation;
 use keepsake::evaluation::asked::{Answer, Standing};
 use keepsake::memories::{ItemId, manage};
 use keepsake::{erasure, jobs};
@@ -55,7 +53,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     );
     // Two sessions to dream of, read without a model.
     let dora = app.user("dora").await;
-    let consolidation = Consolidation::new(app.search.clone());
+    let consolidation = app.consolidation();
     for session in ["one", "two"] {
         say(
             &dora,
@@ -94,7 +92,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     change_model(&app, &anna, &provider, "new").await;
     app.clock.advance(Duration::seconds(5));
     app.drain(&anna).await;
-    let evaluation = Evaluation::new(app.search.clone());
+    let evaluation = app.evaluation();
     let asked = evaluation.ask_for(anna.id).await.unwrap();
     assert_eq!(asked, Answer::Begun);
     // Sessions, turns, vectors.

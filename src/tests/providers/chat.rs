@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use keepsake::providers::chat::{
-    ChatEndpoint, ChatMessage, ChatModel, ChatPurpose, ChatRequest, ChatRole, Completion,
+    ChatMessage, ChatModel, ChatPurpose, ChatRequest, ChatRole, Completion,
 };
 use keepsake::providers::{
-    EndpointUrl, NotChat, ProviderError, ProviderType, Reach, SecretKey, Unreachable,
+    ApiKey, Endpoint, EndpointUrl, NotChat, ProviderError, ProviderType, Reach, Unreachable,
 };
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
@@ -19,12 +19,13 @@ pub fn model() -> ChatModel {
     embedder().chat_model()
 }
 
-pub fn endpoint(provider_type: ProviderType, url: &str) -> ChatEndpoint {
-    ChatEndpoint {
+pub fn endpoint(provider_type: ProviderType, url: &str) -> Endpoint {
+    Endpoint {
         provider_type,
         url: EndpointUrl::parse("url", url).unwrap(),
         model: "small".into(),
-        key: Some(SecretKey::new("sesame")),
+        dimensions: None,
+        key: Some(ApiKey::new("sesame")),
         reach: Reach::Private,
     }
 }
@@ -42,7 +43,7 @@ fn schema() -> Value {
 
 async fn ask(
     model: &ChatModel,
-    endpoint: &ChatEndpoint,
+    endpoint: &Endpoint,
     schema: Option<&Value>,
 ) -> Result<Completion, ProviderError> {
     let messages = messages();

@@ -1,6 +1,6 @@
 //! What is accepted as an endpoint's address.
 
-use keepsake::providers::{EndpointUrl, ProviderType, SecretKey};
+use keepsake::providers::{ApiKey, EndpointUrl, ProviderType};
 
 #[test]
 fn an_address_is_http_or_https_with_a_host() {
@@ -47,6 +47,6 @@ fn types_are_known_by_their_names() {
 
 #[test]
 fn a_key_is_never_printed() {
-    let key = SecretKey::new("sesame");
+    let key = ApiKey::new("sesame");
     assert!(!format!("{key:?}").contains("sesame"));
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use keepsake::providers::chat::{ChatMessage, ChatPurpose, ChatRequest};
-use keepsake::providers::{Endpoint, ProviderError, ProviderType, SecretKey};
+use keepsake::providers::{ApiKey, Endpoint, ProviderError, ProviderType};
 
 use serde_json::{Value, json};
 
@@ -87,7 +87,7 @@ async fn it_embeds_by_every_form_that_it_speaks_and_all_agree() {
 
 #[tokio::test]
 async fn a_wrong_key_and_none_are_rejected() {
-    for key in [Some(SecretKey::new("wrong")), None] {
+    for key in [Some(ApiKey::new("wrong")), None] {
         let mut endpoint = real(ProviderType::Llamacpp, "");
         endpoint.key = key;
         let one = texts(&["one"]);

@@ -21,8 +21,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use keepsake::clock::MovableClock;
 use keepsake::providers::{
-    Embedded, Embedder, Endpoint, EndpointUrl, NameLookup, ProviderError, ProviderType, Reach,
-    SecretKey,
+    ApiKey, Embedded, Embedder, Endpoint, EndpointUrl, NameLookup, ProviderError, ProviderType,
+    Reach,
 };
 use time::macros::datetime;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -76,7 +76,7 @@ pub fn endpoint(provider_type: ProviderType, url: &str) -> Endpoint {
         url: EndpointUrl::parse("url", url).unwrap(),
         model: "small".into(),
         dimensions: None,
-        key: Some(SecretKey::new("sesame")),
+        key: Some(ApiKey::new("sesame")),
         reach: Reach::Private,
     }
 }

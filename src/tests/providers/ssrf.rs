@@ -16,10 +16,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use keepsake::clock::MovableClock;
-use keepsake::providers::chat::{ChatEndpoint, ChatMessage, ChatPurpose, ChatRequest};
+use keepsake::providers::chat::{ChatMessage, ChatPurpose, ChatRequest};
 use keepsake::providers::{
-    Embedder, Endpoint, EndpointUrl, NameLookup, NotChat, NotEmbeddings, ProviderError,
-    ProviderType, Reach, SecretKey, Unreachable,
+    ApiKey, Embedder, Endpoint, EndpointUrl, NameLookup, NotChat, NotEmbeddings, ProviderError,
+    ProviderType, Reach, Unreachable,
 };
 use time::macros::datetime;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -221,7 +221,7 @@ async fn call(embedder: &Embedder, url: &str, reach: Reach) -> Result<(), Provid
         url,
         model: "small".into(),
         dimensions: None,
-        key: Some(SecretKey::new("sesame")),
+        key: Some(ApiKey::new("sesame")),
         reach,
     };
     embedder
@@ -235,11 +235,12 @@ async fn chat(embedder: &Embedder, url: &str, reach: Reach) -> Result<(), Provid
     let Ok(url) = EndpointUrl::parse("url", url) else {
         return Err(ProviderError::Forbidden);
     };
-    let endpoint = ChatEndpoint {
+    let endpoint = Endpoint {
         provider_type: ProviderType::Openai,
         url,
         model: "small".into(),
-        key: Some(SecretKey::new("sesame")),
+        dimensions: None,
+        key: Some(ApiKey::new("sesame")),
         reach,
     };
     let messages = [ChatMessage::user("one")];

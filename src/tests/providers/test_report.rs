@@ -1,6 +1,6 @@
 //! What *Test* reports.
 
-use keepsake::providers::{ProviderError, ProviderType, TestReport};
+use keepsake::providers::{EmbeddingReport, ProviderError, ProviderType};
 use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
@@ -30,7 +30,7 @@ fn respond(request: &Request, turned: bool, width: usize) -> ResponseTemplate {
     ResponseTemplate::new(200).set_body_json(json!({"embeddings": vectors}))
 }
 
-async fn report(turned: bool, width: usize) -> TestReport {
+async fn report(turned: bool, width: usize) -> EmbeddingReport {
     let server = MockServer::start().await;
     Mock::given(path("/api/embed"))
         .respond_with(move |request: &Request| respond(request, turned, width))

@@ -7,9 +7,9 @@ use std::time::Duration;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use keepsake::clock::WallClock;
-use keepsake::embedding::{self, Embeddings, Resealed, reseal};
-use keepsake::providers::chat::ChatPurpose;
-use keepsake::providers::settings::{EndpointForm, own_key};
+use keepsake::embedding::{Embeddings, Resealed, reseal};
+use keepsake::providers::chat::{Chat, ChatPurpose};
+use keepsake::providers::settings::{EndpointForm, own_embedding_key};
 use keepsake::providers::{Embedder, SystemNames};
 use keepsake::seal::{Sealer, SecretKey};
 use rand::Rng;
@@ -37,16 +37,14 @@ async fn sealed(app: &TestApp) -> Vec<Vec<u8>> {
     .unwrap()
 }
 
-/// As another process has it, with these keys.
-fn sealing_with(app: &TestApp, sealer: Sealer) -> Embeddings {
+/// As another process has them, with these keys.
+fn sealing_with(app: &TestApp, sealer: Sealer) -> (Embeddings, Chat) {
     let clock = Arc::new(WallClock);
-    Embeddings::new(embedding::Parts {
-        db: app.db.clone(),
-        clock: clock.clone(),
-        embedder: Embedder::new(None, Arc::new(SystemNames), clock),
-        sealer,
-        offered: None,
-    })
+    let embedder = Embedder::new(None, Arc::new(SystemNames), clock.clone());
+    let chat_model = embedder.chat_model();
+    let chat = Chat::new(app.db.clone(), clock.clone(), chat_model, sealer.clone());
+    let embeddings = Embeddings::new(app.db.clone(), clock, embedder, sealer, None);
+    (embeddings, chat)
 }
 
 fn hex(key: u8) -> SecretKey {
@@ -110,11 +108,11 @@ async fn all_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
         key: KEY,
         ..EndpointForm::default()
     };
-    app.embeddings.save_system(form, "", true).await.unwrap();
+    app.embeddings.save_system(&form, true).await.unwrap();
     let server = ChatServer::saying("Hi.").await;
     crate::chat::use_server(&app, &ben, &server).await;
     let chat = crate::chat::form(&url, KEY);
-    app.embeddings.chat().save_system(&chat, "").await.unwrap();
+    app.chat.clone().save_system(&chat, "").await.unwrap();
     let before = sealed(&app).await;
     assert_eq!(
         before.len(),
@@ -122,7 +120,7 @@ async fn all_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
         "two settings, two spaces, one provider, two for chat"
     );
     let new = rotated();
-    let rotating = sealing_with(&app, new.clone());
+    let (rotating, rotated_chat) = sealing_with(&app, new.clone());
     let mut steps = Vec::new();
     let done = rotating
         .reseal(|done, total| steps.push((done, total)))
@@ -143,8 +141,7 @@ async fn all_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
     .await
     .unwrap();
     assert_eq!(copies, 2);
-    let chat = rotating
-        .chat()
+    let chat = rotated_chat
         .effective(ben.id, ChatPurpose::Facts)
         .await
         .unwrap()
@@ -163,9 +160,16 @@ async fn all_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
             .fetch_one(&mut app.superuser().await)
             .await
             .unwrap();
-    assert_eq!(new.open(own_key(anna.id), &of_anna).as_deref(), Ok(KEY));
-    assert!(new.open(own_key(ben.id), &of_anna).is_err());
-    assert!(Sealer::new(&OLD).open(own_key(anna.id), &of_anna).is_err());
+    assert_eq!(
+        new.open(own_embedding_key(anna.id), &of_anna).as_deref(),
+        Ok(KEY)
+    );
+    assert!(new.open(own_embedding_key(ben.id), &of_anna).is_err());
+    assert!(
+        Sealer::new(&OLD)
+            .open(own_embedding_key(anna.id), &of_anna)
+            .is_err()
+    );
 }
 
 #[tokio::test]
@@ -175,14 +179,16 @@ async fn what_no_key_opens_is_counted_and_left_and_the_rest_goes_on() {
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     with_key(&app, &anna, &provider).await;
     with_key(&app, &ben, &provider).await;
-    let lost = Sealer::new(&[3; 32]).seal(own_key(anna.id), KEY).unwrap();
+    let lost = Sealer::new(&[3; 32])
+        .seal(own_embedding_key(anna.id), KEY)
+        .unwrap();
     sqlx::query("UPDATE embedding_settings SET sealed_key = $2 WHERE user_id = $1")
         .bind(anna.id.0)
         .bind(&lost)
         .execute(&mut app.superuser().await)
         .await
         .unwrap();
-    let done = sealing_with(&app, rotated()).reseal(|_, _| {}).await;
+    let done = sealing_with(&app, rotated()).0.reseal(|_, _| {}).await;
     assert_eq!(done.unwrap().unreadable, 1);
     let left: Vec<Vec<u8>> = sealed(&app).await;
     assert!(left.contains(&lost));
@@ -193,7 +199,8 @@ async fn what_no_key_opens_is_counted_and_left_and_the_rest_goes_on() {
 #[tokio::test]
 async fn two_rotations_at_once_are_one() {
     let app = TestApp::start().await;
-    let (one, two) = (sealing_with(&app, rotated()), sealing_with(&app, rotated()));
+    let of_process = || sealing_with(&app, rotated()).0;
+    let (one, two) = (of_process(), of_process());
     let held = one.begin_rotation().await.unwrap();
     assert!(held.is_some());
     assert!(two.begin_rotation().await.unwrap().is_none());
@@ -222,7 +229,9 @@ async fn crowd(app: &TestApp, users: i64) {
         .fetch_one(&mut conn)
         .await
         .unwrap();
-        let key = sealer.seal(own_key(keepsake::db::UserId(id)), KEY).unwrap();
+        let key = sealer
+            .seal(own_embedding_key(keepsake::db::UserId(id)), KEY)
+            .unwrap();
         sqlx::query("INSERT INTO embedding_settings (user_id, sealed_key, updated_at) VALUES ($1, $2, now())")
             .bind(id)
             .bind(key)

@@ -3,7 +3,7 @@
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use keepsake::embedding::Overview;
+use keepsake::embedding::EmbeddingOverview;
 
 use super::Home;
 use crate::support::{PATIENCE, Provider, TestApp, TestUser, database_url};
@@ -53,7 +53,7 @@ impl Remembered {
             .unwrap()
     }
 
-    async fn wait_for(&self, what: &str, is_so: impl Fn(&Overview) -> bool) {
+    async fn wait_for(&self, what: &str, is_so: impl Fn(&EmbeddingOverview) -> bool) {
         let start = Instant::now();
         while !is_so(&self.app.embeddings.overview(self.anna.id).await.unwrap()) {
             assert!(start.elapsed() < PATIENCE, "never {what}");

@@ -21,14 +21,15 @@ use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, Toke
 use keepsake::activity::Activity;
 use keepsake::clock::{Clock, MovableClock, SharedClock};
 use keepsake::config::{MetricsToken, PublicUrl, SignUp, TrustedProxies};
+use keepsake::consolidation::Consolidation;
 use keepsake::db::{self, Db, StatementTimeouts};
 use keepsake::documents::Documents;
-use keepsake::embedding::{
-    self, Drained, EmbeddingError, Embeddings, EndpointChange, QueryEmbedding, Saved,
-};
+use keepsake::embedding::{Drained, EmbeddingError, Embeddings, QueryEmbedding, Saved};
+use keepsake::evaluation::Evaluation;
 use keepsake::jobs::{self, JobContext, Runner};
 use keepsake::memories::Adding;
 use keepsake::memories::quota::{ITEMS_MAX, ItemQuota};
+use keepsake::providers::chat::Chat;
 use keepsake::providers::settings::EndpointForm;
 use keepsake::providers::{Embedder, EndpointUrl, SystemNames, builtin};
 use keepsake::queue::Slice;
@@ -53,7 +54,7 @@ pub const PASSWORD: &str = "correct horse battery";
 /// What an app of a test is to be; nothing by default has a provider.
 pub struct Wish {
     pub sign_up: SignUp,
-    pub builtin: Option<builtin::Model>,
+    pub builtin: Option<builtin::BuiltinModel>,
     /// As KEEPSAKE_LLAMACPP_URL.
     pub offered: Option<EndpointUrl>,
     /// As KEEPSAKE_PUBLIC_URL.
@@ -100,6 +101,7 @@ pub struct TestApp {
     pub accounts: Accounts,
     pub embeddings: Embeddings,
     pub search: Search,
+    pub chat: Chat,
     pub adding: Adding,
     /// Written when a test says so: [`Activity::flush`].
     pub activity: Activity,
@@ -141,13 +143,11 @@ impl TestApp {
         let clock = MovableClock::at(time::OffsetDateTime::now_utc());
         let shared: SharedClock = clock.clone();
         let accounts = Accounts::new(db.clone(), shared.clone(), sign_up);
-        let embeddings = Embeddings::new(embedding::Parts {
-            db: db.clone(),
-            clock: shared.clone(),
-            embedder: Embedder::new(wish.builtin, Arc::new(SystemNames), shared.clone()),
-            sealer: Sealer::new(&[7; 32]),
-            offered: wish.offered,
-        });
+        let embedder = Embedder::new(wish.builtin, Arc::new(SystemNames), shared.clone());
+        let (chat_model, sealer) = (embedder.chat_model(), Sealer::new(&[7; 32]));
+        let chat = Chat::new(db.clone(), shared.clone(), chat_model, sealer.clone());
+        let embeddings =
+            Embeddings::new(db.clone(), shared.clone(), embedder, sealer, wish.offered);
         let search = Search::new(
             db.clone(),
             embeddings.clone(),
@@ -156,11 +156,15 @@ impl TestApp {
         let activity = Activity::new(db.clone(), shared.clone());
         let quota = ItemQuota::of(wish.items_max);
         let adding = Adding::with_quota(db.clone(), shared.clone(), embeddings.clone(), quota);
+        let consolidation = Consolidation::new(search.clone(), chat.clone(), shared.clone());
         let mut state = AppState::new(AppParts {
             accounts: accounts.clone(),
             db: db.clone(),
             clock: shared.clone(),
             search: search.clone(),
+            chat: chat.clone(),
+            consolidation: consolidation.clone(),
+            evaluation: Evaluation::new(search.clone(), chat.clone()),
             activity: activity.clone(),
             registry: Registry::new(
                 ToolContext {
@@ -168,6 +172,7 @@ impl TestApp {
                     adding: adding.clone(),
                     clock: shared,
                     documents: Documents::new(db.clone(), embeddings.clone()),
+                    consolidation,
                     embeddings: embeddings.clone(),
                     search: search.clone(),
                     activity: activity.clone(),
@@ -201,6 +206,7 @@ impl TestApp {
             accounts,
             embeddings,
             search,
+            chat,
             adding,
             activity,
             options,
@@ -294,30 +300,24 @@ impl TestApp {
         confirmed: bool,
     ) -> Saved {
         let form = EndpointForm {
+            own_enabled: true,
             provider_type: "openai",
             url,
             model,
             key,
             ..EndpointForm::default()
         };
-        let change = EndpointChange {
-            own_enabled: true,
-            form,
-            staged: "",
-            confirmed,
-        };
-        self.embeddings.save(user.id, change).await.unwrap()
+        let saved = self.embeddings.save(user.id, &form, confirmed).await;
+        saved.unwrap()
     }
 
     /// Saves the form of the user's own endpoint, and confirms what it changes.
     pub async fn confirm_endpoint(&self, user: &TestUser, form: EndpointForm<'_>) -> Saved {
-        let change = EndpointChange {
+        let form = EndpointForm {
             own_enabled: true,
-            form,
-            staged: "",
-            confirmed: true,
+            ..form
         };
-        self.embeddings.save(user.id, change).await.unwrap()
+        self.embeddings.save(user.id, &form, true).await.unwrap()
     }
 
     /// The vector that a search for this would go by, or why there is none.
@@ -359,13 +359,25 @@ impl TestApp {
         (keep, Runner::new(self.job_context(), stop))
     }
 
+    pub fn shared_clock(&self) -> SharedClock {
+        self.clock.clone()
+    }
+
+    pub fn consolidation(&self) -> Consolidation {
+        Consolidation::new(self.search.clone(), self.chat.clone(), self.shared_clock())
+    }
+
+    pub fn evaluation(&self) -> Evaluation {
+        Evaluation::new(self.search.clone(), self.chat.clone())
+    }
+
     pub fn job_context(&self) -> JobContext {
-        JobContext {
-            db: self.db.clone(),
-            embeddings: self.embeddings.clone(),
-            search: self.search.clone(),
-            activity: self.activity.clone(),
-        }
+        JobContext::new(
+            self.search.clone(),
+            self.chat.clone(),
+            self.shared_clock(),
+            self.activity.clone(),
+        )
     }
 
     /// Runs all that is due at this moment, the server's own jobs included.

@@ -1,29 +1,18 @@
 //! The forms of Settings › Chat model, and the admin's. An entered key is sealed or sent to the endpoint, and
 //! never part of a response.
 
-use app::view::TestResult;
 use axum::extract::{RawForm, State};
 use axum::response::Response;
 
-use super::endpoint_test::{failed, tried};
+use super::endpoint::{endpoint_form, test};
 use super::{Form, Outcome, done, respond, unknown_action};
-use crate::providers::chat::{Allowances, ChatChange, ChatError, ChatForm, ChatLimits, ChatReport};
+use crate::providers::chat::{Allowances, ChatLimits};
 use crate::web::AppState;
 use crate::web::auth::{Admin, SignedIn};
 use crate::web::error::Problem;
 
 const SETTINGS: &str = "/settings/chat";
 const ADMIN: &str = "/admin";
-
-fn chat_form(form: &Form) -> ChatForm<'_> {
-    ChatForm {
-        provider_type: form.get("provider_type"),
-        url: form.get("url"),
-        model: form.get("model"),
-        key: form.get("key"),
-        clear_key: form.get("clear_key") == "1",
-    }
-}
 
 pub async fn settings(
     State(state): State<AppState>,
@@ -45,19 +34,11 @@ async fn change_settings(
     signed_in: &SignedIn,
     form: &Form,
 ) -> Result<Outcome, Problem> {
-    let chat = state.embeddings.chat();
-    let user = signed_in.0.id;
+    let (chat, user, fields) = (&state.chat, signed_in.0.id, endpoint_form(form));
     match form.get("action") {
-        "test" => {
-            state.throttles.check_test(user)?;
-            tested(form, "chat", chat.test_own(user, &chat_form(form)).await)
-        }
+        "test" => test(state, user, form, "chat", chat.test_own(user, &fields)).await,
         "save" => {
-            let change = ChatChange {
-                own_enabled: form.get("own_enabled") == "1",
-                form: chat_form(form),
-            };
-            chat.save(user, change).await?;
+            chat.save(user, &fields).await?;
             Ok(done("chat", "Saved."))
         }
         "remove" => {
@@ -105,73 +86,14 @@ async fn change_system(
     signed_in: &SignedIn,
     form: &Form,
 ) -> Result<Outcome, Problem> {
-    let chat = state.embeddings.chat();
-    let fields = chat_form(form);
+    let (chat, user, fields) = (&state.chat, signed_in.0.id, endpoint_form(form));
     match form.get("action") {
-        "test" => {
-            state.throttles.check_test(signed_in.0.id)?;
-            tested(form, "chat_system", chat.test_system(&fields).await)
-        }
+        "test" => test(state, user, form, "chat_system", chat.test_system(&fields)).await,
         "save" => {
             chat.save_system(&fields, form.get("daily_token_cap"))
                 .await?;
             Ok(done("chat_system", "Saved."))
         }
         _ => Err(unknown_action()),
-    }
-}
-
-fn tested(
-    form: &Form,
-    name: &str,
-    report: Result<ChatReport, ChatError>,
-) -> Result<Outcome, Problem> {
-    match report {
-        Ok(report) => Ok(tried(form, name, passed(&report))),
-        Err(ChatError::Provider(error)) => Ok(tried(form, name, failed(form, &error))),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn passed(report: &ChatReport) -> TestResult {
-    let mut details = Vec::new();
-    let mut tell = |what: &str, seen: String| details.push((what.to_owned(), seen));
-    if let Some(model) = &report.model {
-        tell("Model", model.clone());
-    }
-    tell(
-        "JSON schema output",
-        match (report.is_schema_honoured, report.is_cut_off) {
-            (true, _) => "Supported".to_owned(),
-            (false, true) => {
-                "Unknown: its tokens were used up before it answered; a reasoning model needs more"
-                    .to_owned()
-            }
-            (false, false) => {
-                "Not supported: its answers are parsed leniently, and more of them may be lost"
-                    .to_owned()
-            }
-        },
-    );
-    tell(
-        "Tokens",
-        match report.are_tokens_estimated {
-            false => format!(
-                "{} input, {} output, counted by the endpoint",
-                report.tokens_in, report.tokens_out
-            ),
-            true => format!(
-                "about {} input and {} output, estimated at four characters per token, because the endpoint does not count them",
-                report.tokens_in, report.tokens_out
-            ),
-        },
-    );
-    TestResult {
-        is_ok: true,
-        headline: format!(
-            "Works: an answer in {} ms",
-            report.latency.as_millis().max(1)
-        ),
-        details,
     }
 }

@@ -1,18 +1,15 @@
 //! The forms of Settings › Embeddings and of the admin page: save, test, confirm, cancel, retry, off and on.
 //! An entered key is sealed or sent to the endpoint, and never part of a response.
 
-use app::view::{Confirmation, FormState, TestResult};
+use app::view::{Confirmation, FormState};
 use app::words;
 use axum::extract::{RawForm, State};
 use axum::response::Response;
 
-use super::endpoint_test::{failed, tried};
+use super::endpoint::{endpoint_form, test};
 use super::{Form, Outcome, done, respond, unknown_action};
-use crate::embedding::{EmbeddingError, EndpointChange, Saved, SystemSaved, Texts};
-use crate::evaluation::Evaluation;
+use crate::embedding::{Saved, SystemSaved, Texts};
 use crate::evaluation::asked::Answer;
-use crate::providers::TestReport;
-use crate::providers::settings::EndpointForm;
 use crate::web::AppState;
 use crate::web::auth::{Admin, SignedIn};
 use crate::web::error::Problem;
@@ -22,23 +19,6 @@ const SETTINGS: &str = "/settings/embeddings";
 const ADMIN: &str = "/admin";
 /// The staged value of a confirmation that switches embeddings on.
 const STAGED_ENABLE: &str = "enable";
-
-fn endpoint_form(form: &Form) -> EndpointForm<'_> {
-    EndpointForm {
-        provider_type: form.get("provider_type"),
-        url: form.get("url"),
-        model: form.get("model"),
-        dimensions: form.get("dimensions"),
-        key: form.get("key"),
-        clear_key: form.get("clear_key") == "1",
-        preset: form.get("preset"),
-        query_prefix: form.get("query_prefix"),
-        document_prefix: form.get("document_prefix"),
-        batch_size: form.get("batch_size"),
-        concurrency: form.get("concurrency"),
-        pause_ms: form.get("pause_ms"),
-    }
-}
 
 pub async fn settings(
     State(state): State<AppState>,
@@ -62,24 +42,18 @@ async fn change_settings(
     // With the job timeout, since a rebuild inserts a row per memory.
     let embeddings = state.embeddings.for_jobs();
     let user = signed_in.0.id;
-    let change = |confirmed| EndpointChange {
-        own_enabled: form.get("own_enabled") == "1",
-        form: endpoint_form(form),
-        staged: form.get("staged"),
-        confirmed,
-    };
+    let fields = endpoint_form(form);
     match form.get("action") {
         "test" => {
-            state.throttles.check_test(user)?;
-            let report = embeddings.test_own(user, change(false)).await;
-            tested(form, "embeddings", report)
+            let asked = embeddings.test_own(user, &fields);
+            test(state, user, form, "embeddings", asked).await
         }
-        "save" => saved(form, embeddings.save(user, change(false)).await?),
+        "save" => saved(form, embeddings.save(user, &fields, false).await?),
         "confirm" if form.get("staged") == STAGED_ENABLE => {
             embeddings.set_enabled(user, true, true).await?;
             Ok(Outcome::Redirect)
         }
-        "confirm" => saved(form, embeddings.save(user, change(true)).await?),
+        "confirm" => saved(form, embeddings.save(user, &fields, true).await?),
         "enable" => match embeddings.set_enabled(user, true, false).await? {
             Saved::AskFirst { texts, kept, .. } => {
                 let sentence = format!(
@@ -123,13 +97,10 @@ async fn change_settings(
             };
             Ok(done("progress", again))
         }
-        "measure" => {
-            let evaluation = Evaluation::new(state.search.for_jobs());
-            Ok(match evaluation.ask_for(user).await? {
-                Answer::Begun => Outcome::Redirect,
-                answer => done("progress", answer.sentence()),
-            })
-        }
+        "measure" => Ok(match state.evaluation.for_jobs().ask_for(user).await? {
+            Answer::Begun => Outcome::Redirect,
+            answer => done("progress", answer.sentence()),
+        }),
         "rebuild" => {
             embeddings.rebuild(user).await?;
             Ok(Outcome::Redirect)
@@ -212,70 +183,6 @@ fn known(kept: i64) -> String {
     }
 }
 
-fn tested(
-    form: &Form,
-    name: &str,
-    report: Result<TestReport, EmbeddingError>,
-) -> Result<Outcome, Problem> {
-    match report {
-        Ok(report) => Ok(tried(form, name, passed(&report))),
-        Err(EmbeddingError::Provider(error)) => Ok(tried(form, name, failed(form, &error))),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn passed(report: &TestReport) -> TestResult {
-    let ms = report.latency.as_millis().max(1);
-    let mut details = Vec::new();
-    let mut tell = |what: &str, seen: String| details.push((what.to_owned(), seen));
-    if let Some(model) = &report.model_found {
-        tell("Model", model.clone());
-    }
-    tell(
-        "Dimensions",
-        match report.requested_dimensions_honoured {
-            None => format!("{}; no number was requested", report.dimensions),
-            Some(true) => format!("{}, as requested", report.dimensions),
-            Some(false) => format!(
-                "{}: the endpoint ignores the requested number; leave `dimensions` empty",
-                report.dimensions
-            ),
-        },
-    );
-    tell(
-        "Length",
-        match (report.norm - 1.0).abs() < 0.01 {
-            true => "1, so the endpoint normalises".to_owned(),
-            false => format!("{:.3}; Keepsake normalises to 1", report.norm),
-        },
-    );
-    tell(
-        "Order",
-        match report.order_kept {
-            true => "Kept: each answer belongs to its text".to_owned(),
-            false => "Not kept: a text sent alone gets a different embedding than in a batch; set the batch size to 1".to_owned(),
-        },
-    );
-    tell(
-        "Meaning",
-        match report.similar_closer {
-            true => "A question is closer to its answer than to another text".to_owned(),
-            false => "A question is no closer to its answer than to another text. Is this an embedding model, and are the prefixes right?".to_owned(),
-        },
-    );
-    // A width other than the requested one would be refused at the first memory.
-    let is_ok = report.requested_dimensions_honoured != Some(false);
-    let headline = match is_ok {
-        true => format!("Works: {} dimensions in {ms} ms", report.dimensions),
-        false => "It answers, but not with the requested dimensions".to_owned(),
-    };
-    TestResult {
-        is_ok,
-        headline,
-        details,
-    }
-}
-
 pub async fn system(
     State(state): State<AppState>,
     Admin(signed_in): Admin,
@@ -297,50 +204,48 @@ async fn change_system(
     form: &Form,
 ) -> Result<Outcome, Problem> {
     let embeddings = state.embeddings.for_jobs();
-    let (fields, staged) = (endpoint_form(form), form.get("staged"));
+    let fields = endpoint_form(form);
     match form.get("action") {
         "test" => {
-            state.throttles.check_test(signed_in.0.id)?;
-            tested(form, "system", embeddings.test_system(fields, staged).await)
+            let (user, asked) = (signed_in.0.id, embeddings.test_system(&fields));
+            test(state, user, form, "system", asked).await
         }
         action @ ("save" | "confirm") => {
             let is_confirmed = action == "confirm";
-            Ok(
-                match embeddings.save_system(fields, staged, is_confirmed).await? {
-                    SystemSaved::InForce => done("system", "Saved."),
-                    SystemSaved::Rebuilding { users, texts } => done(
-                        "system",
-                        format!(
-                            "{} of {} are being rebuilt.",
-                            in_words(texts),
-                            people(users)
-                        ),
+            Ok(match embeddings.save_system(&fields, is_confirmed).await? {
+                SystemSaved::InForce => done("system", "Saved."),
+                SystemSaved::Rebuilding { users, texts } => done(
+                    "system",
+                    format!(
+                        "{} of {} are being rebuilt.",
+                        in_words(texts),
+                        people(users)
                     ),
-                    SystemSaved::AskFirst {
-                        users,
-                        texts,
+                ),
+                SystemSaved::AskFirst {
+                    users,
+                    texts,
+                    staged,
+                } => {
+                    let with = match host_port(form.get("url")).as_str() {
+                        "" => "with the provider that comes next for each".to_owned(),
+                        host => format!("with {host}"),
+                    };
+                    let sentence = format!(
+                        "{} of {} will be rebuilt {with}. Search uses the old embeddings until the new ones are complete.",
+                        in_words(texts),
+                        people(users),
+                    );
+                    ask(
+                        "system",
+                        form.clone(),
+                        sentence,
+                        texts.total(),
+                        Some(users),
                         staged,
-                    } => {
-                        let with = match host_port(form.get("url")).as_str() {
-                            "" => "with the provider that comes next for each".to_owned(),
-                            host => format!("with {host}"),
-                        };
-                        let sentence = format!(
-                            "{} of {} will be rebuilt {with}. Search uses the old embeddings until the new ones are complete.",
-                            in_words(texts),
-                            people(users),
-                        );
-                        ask(
-                            "system",
-                            form.clone(),
-                            sentence,
-                            texts.total(),
-                            Some(users),
-                            staged,
-                        )
-                    }
-                },
-            )
+                    )
+                }
+            })
         }
         "builtin_on" => {
             embeddings.set_builtin(true).await?;
@@ -384,21 +289,13 @@ pub async fn allowed(
     body: RawForm,
 ) -> Response {
     let form = Form::parse(&body);
-    let embeddings = &state.embeddings;
     let endpoint = form.get("endpoint");
     let changed = match form.get("action") {
-        "add" => embeddings.allow_endpoint(endpoint).await,
-        "remove" => embeddings.disallow_endpoint(endpoint).await,
+        "add" => state.embeddings.allow_endpoint(endpoint).await,
+        "remove" => state.embeddings.disallow_endpoint(endpoint).await,
         _ => {
-            return respond(
-                &state,
-                signed_in,
-                ADMIN,
-                "endpoint",
-                &form,
-                Err(unknown_action()),
-            )
-            .await;
+            let outcome = Err(unknown_action());
+            return respond(&state, signed_in, ADMIN, "endpoint", &form, outcome).await;
         }
     };
     let outcome = changed.map(|()| Outcome::Redirect).map_err(Problem::from);

@@ -9,7 +9,7 @@ pub mod data;
 pub mod documents;
 pub mod dreams;
 pub mod embeddings;
-mod endpoint_test;
+mod endpoint;
 pub mod entities;
 pub mod fading;
 pub mod invitations;

@@ -4,7 +4,6 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::{Outcome, Posted};
-use crate::consolidation::Consolidation;
 use crate::tools::ToolError;
 
 #[derive(Deserialize)]
@@ -16,8 +15,11 @@ pub enum SummaryForm {
 pub async fn write_now(Posted(posted, form): Posted<SummaryForm>) -> Response {
     let attempt = async {
         let SummaryForm::Write = form?;
-        let consolidation = Consolidation::new(posted.state.search.clone());
-        let asked = consolidation.ask_for_summary(posted.user()).await;
+        let asked = posted
+            .state
+            .consolidation
+            .ask_for_summary(posted.user())
+            .await;
         asked.map_err(ToolError::from)?;
         Ok(Outcome::Redirect)
     };

@@ -1,17 +1,16 @@
 //! Chat settings, as pages show them. No key comes in here, and none goes out.
 
-use app::view::{ChatEndpointView, ChatPage, DayTokens, PurposeView, SystemChatView};
+use app::view::{ChatPage, DayTokens, PurposeView, SystemChatView};
 use time::macros::format_description;
 
 use super::Ui;
-use super::embeddings::host_port;
-use crate::providers::chat::{
-    ChatProvider, ChatPurpose, DaySpend, Effective, Overview, SystemChat,
-};
+use super::endpoint::{effective_view, endpoint_view, host_port, model_name, own};
+use crate::providers::chat::{ChatOverview, ChatPurpose, DaySpend};
+use crate::providers::settings::{Effective, SystemChatSettings};
 
 impl Ui {
-    pub(super) fn chat_view(&self, overview: Overview, is_admin: bool) -> ChatPage {
-        let (name, reason) = match &overview.effective {
+    pub(super) fn chat_view(&self, overview: ChatOverview, is_admin: bool) -> ChatPage {
+        let name_and_reason = match &overview.effective {
             Effective::Off => (
                 "None",
                 "You switched the chat model off: no model reads your conversations.",
@@ -29,19 +28,11 @@ impl Ui {
                 "No chat model is set, neither by an admin nor by you: conversations are stored, and no model reads them.",
             ),
         };
-        let serving = overview.effective.provider().map(|(_, provider)| provider);
         let settings = &overview.settings;
         ChatPage {
             is_enabled: settings.enabled,
-            name: name.to_owned(),
-            reason: reason.to_owned(),
-            model: serving.map(|p| match p.model.as_str() {
-                "" => "the endpoint's default".to_owned(),
-                model => model.to_owned(),
-            }),
-            endpoint: serving.map(|p| host_port(&p.endpoint)),
-            own_enabled: settings.own_enabled,
-            own: endpoint_view(&settings.own),
+            effective: effective_view(name_and_reason, overview.effective.settings()),
+            own: own(endpoint_view(&settings.own), settings.own_enabled),
             cap: overview.cap,
             server_cap: overview.server_cap,
             own_cap: settings.daily_token_cap,
@@ -62,21 +53,17 @@ impl Ui {
     }
 }
 
-pub(super) fn system_view(system: &SystemChat) -> SystemChatView {
-    let host = host_port(&system.provider.endpoint);
+pub(super) fn system_view(system: &SystemChatSettings) -> SystemChatView {
+    let host = host_port(&system.endpoint.url);
+    let cap = system.daily_token_cap;
+    let mut endpoint = endpoint_view(&system.endpoint);
+    endpoint
+        .values
+        .push(("daily_token_cap", app::words::count(cap)));
     SystemChatView {
-        endpoint: endpoint_view(&system.provider),
-        in_force: Some(host).filter(|host| !host.is_empty()),
-        cap: system.daily_token_cap,
-    }
-}
-
-fn endpoint_view(provider: &ChatProvider) -> ChatEndpointView {
-    ChatEndpointView {
-        provider_type: provider.provider_type.as_str().to_owned(),
-        url: provider.endpoint.clone(),
-        model: provider.model.clone(),
-        has_key: provider.sealed_key.is_some(),
+        endpoint,
+        in_force: (!host.is_empty()).then(|| (host, model_name(&system.endpoint))),
+        cap,
     }
 }
 

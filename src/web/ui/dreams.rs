@@ -28,8 +28,7 @@ impl Ui {
             .await
             .map_err(database)?;
         let read_only = manage::is_browser_read_only(db).await.map_err(database)?;
-        let chat = self.state.embeddings.chat();
-        let why_none = match chat.effective(user, ChatPurpose::Dreaming).await {
+        let why_none = match self.state.chat.effective(user, ChatPurpose::Dreaming).await {
             Ok(Some(_)) => None,
             Err(ChatError::Database(error)) => return Err(database(error)),
             Ok(None) | Err(_) => {

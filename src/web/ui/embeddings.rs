@@ -2,24 +2,25 @@
 
 use app::view::EmbeddingState as StateView;
 use app::view::{
-    AdminPage, EffectiveProvider, EmbeddingCounts, EmbeddingWait, EmbeddingsPage, EndpointSettings,
+    AdminPage, EffectiveProvider, EmbeddingCounts, EmbeddingWait, EmbeddingsPage, EndpointView,
     EvaluationOffer, EvaluationView, FailedItem, FoundView, ItemEmbedding as ItemEmbeddingView,
-    JobsLine, LateSwitch, LateView, MeasuredView, OperatorRow, OwnEndpoint, QueueCounts,
-    Rebuild as RebuildView, ScoreParts, SpaceView,
+    JobsLine, LateSwitch, LateView, MeasuredView, OperatorRow, QueueCounts, Rebuild as RebuildView,
+    ScoreParts, SpaceView,
 };
 
 use super::Ui;
 use super::chat::system_view;
-use crate::embedding::model::{Counts, Space, TokenSigns};
+use super::endpoint::{self, embedding_endpoint_view, host_port, model_name};
+use crate::embedding::model::{Space, StateCounts, TokenSigns};
 use crate::embedding::{
-    EmbeddingState, ItemEmbedding, Overview, Rebuild, SystemOverview, Texts, Waiting,
+    EmbeddingOverview, EmbeddingState, ItemEmbedding, PendingMemories, RebuildProgress,
+    SystemOverview, Texts,
 };
 use crate::evaluation::Measured;
 use crate::evaluation::asked::{Offer, Standing};
 use crate::evaluation::own::SideScores;
-use crate::providers::chat::{ChatProvider, SystemChat};
-use crate::providers::settings::{Effective, Pace, ProviderSettings, preset_of};
-use crate::providers::{EndpointUrl, ProviderType};
+use crate::providers::ProviderType;
+use crate::providers::settings::{Effective, EndpointSettings, SpaceSettings, SystemChatSettings};
 use crate::search::Explanation;
 
 pub(super) fn score_parts(why: &Explanation) -> ScoreParts {
@@ -68,7 +69,7 @@ pub(super) fn error(embedding: &ItemEmbedding) -> Option<String> {
     failed.then(|| embedding.error.clone().unwrap_or_default())
 }
 
-pub(super) fn waiting_view(waiting: Waiting, total: i64) -> Option<EmbeddingWait> {
+pub(super) fn waiting_view(waiting: PendingMemories, total: i64) -> Option<EmbeddingWait> {
     (waiting.pending > 0).then_some(EmbeddingWait {
         pending: waiting.pending,
         total,
@@ -122,8 +123,8 @@ impl Ui {
     /// `chat` is the user's own chat endpoint.
     pub(super) fn embeddings_view(
         &self,
-        overview: Overview,
-        chat: &ChatProvider,
+        overview: EmbeddingOverview,
+        chat: &EndpointSettings,
         measured: Option<Measured>,
         standing: Standing,
         is_admin: bool,
@@ -150,7 +151,7 @@ impl Ui {
                 .filter(|_| in_use)
                 .map(|space| SpaceView {
                     late: late_view(&overview),
-                    ..self.space_view(space, provider_name(space.settings.provider_type))
+                    ..self.space_view(space, provider_name(space.settings.endpoint.provider_type))
                 }),
             problem: problem.filter(|_| in_use),
             counts: counts_view(overview.counts, overview.texts),
@@ -174,7 +175,7 @@ impl Ui {
     pub(super) fn admin_view(
         &self,
         system: SystemOverview,
-        chat: &SystemChat,
+        chat: &SystemChatSettings,
         users: i64,
         operators: Vec<OperatorRow>,
         jobs: JobsLine,
@@ -182,31 +183,30 @@ impl Ui {
     ) -> AdminPage {
         let settings = system.settings;
         let is_unserved = settings.provider.is_none() && !system.has_builtin;
-        let from_chat = is_unserved
-            .then(|| host_for_vectors(&chat.provider))
-            .flatten()
-            .filter(|(spoken, _)| system.offered.is_none() && *spoken == ProviderType::Openai);
-        let is_from_chat = from_chat.is_some();
-        let shown = match settings.provider.clone() {
-            Some(provider) => provider,
-            None => unset(
-                from_chat
-                    .map(|(_, url)| url)
-                    .or_else(|| system.offered.clone())
-                    .unwrap_or_default(),
-            ),
-        };
+        let of_chat = embeddings_beside(&chat.endpoint)
+            .filter(|_| is_unserved && system.offered.is_none())
+            .filter(|found| found.provider_type == ProviderType::Openai);
+        let is_from_chat = of_chat.is_some();
+        let shown = settings.provider.clone().unwrap_or_else(|| SpaceSettings {
+            endpoint: of_chat.unwrap_or_else(|| EndpointSettings {
+                url: system.offered.clone().unwrap_or_default(),
+                ..EndpointSettings::default()
+            }),
+            ..SpaceSettings::default()
+        });
         AdminPage {
             in_force: settings.provider.as_ref().map(|provider| SpaceView {
-                provider: host_port(&provider.endpoint),
-                model: model_name(provider),
+                provider: host_port(&provider.endpoint.url),
+                model: model_name(&provider.endpoint),
                 dimensions: provider.dimensions,
                 late: None,
                 since: self.moment(system.provider_since.unwrap_or(self.state.clock.now())),
             }),
             offered: system.offered,
-            system: endpoint_settings(&shown, settings.pace),
-            is_from_chat,
+            system: EndpointView {
+                is_from_chat,
+                ..embedding_endpoint_view(&shown, settings.pace)
+            },
             chat: system_view(chat),
             builtin_present: system.has_builtin,
             builtin_enabled: settings.builtin_enabled,
@@ -222,9 +222,9 @@ impl Ui {
                 .map(|(host, port)| format!("{host}:{port}"))
                 .collect(),
             queue: QueueCounts {
-                pending: system.pending,
-                failed: system.failed,
-                users_waiting: system.users_waiting,
+                pending: system.open.pending,
+                failed: system.open.failed,
+                users_waiting: system.open.pending_users,
             },
             jobs,
             users,
@@ -236,17 +236,17 @@ impl Ui {
     fn space_view(&self, space: &Space, provider: &str) -> SpaceView {
         SpaceView {
             provider: provider.to_owned(),
-            model: model_name(&space.settings),
+            model: model_name(&space.settings.endpoint),
             dimensions: space.dimensions,
             late: None,
             since: self.moment(space.activated_at.unwrap_or(space.created_at)),
         }
     }
 
-    fn rebuild_view(&self, rebuild: Rebuild) -> RebuildView {
+    fn rebuild_view(&self, rebuild: RebuildProgress) -> RebuildView {
         RebuildView {
-            provider: provider_name(rebuild.space.settings.provider_type).to_owned(),
-            model: model_name(&rebuild.space.settings),
+            provider: provider_name(rebuild.space.settings.endpoint.provider_type).to_owned(),
+            model: model_name(&rebuild.space.settings.endpoint),
             done: rebuild.counts.ready,
             failed: rebuild.counts.failed,
             total: rebuild.counts.total(),
@@ -257,11 +257,11 @@ impl Ui {
     }
 }
 
-fn late_view(overview: &Overview) -> Option<LateView> {
+fn late_view(overview: &EmbeddingOverview) -> Option<LateView> {
     let space = overview.serving.as_ref()?;
     let is_wanted = overview.system.late_interaction;
     match space.token_signs {
-        _ if space.settings.provider_type != ProviderType::Builtin => None,
+        _ if !space.settings.is_builtin() => None,
         TokenSigns::All if is_wanted => Some(LateView::On),
         _ if is_wanted => Some(LateView::Making {
             done: overview.signed,
@@ -283,7 +283,7 @@ fn found_view(scores: SideScores) -> FoundView {
     }
 }
 
-fn counts_view(counts: Counts, texts: Texts) -> EmbeddingCounts {
+fn counts_view(counts: StateCounts, texts: Texts) -> EmbeddingCounts {
     EmbeddingCounts {
         ready: counts.ready,
         pending: counts.pending,
@@ -293,11 +293,15 @@ fn counts_view(counts: Counts, texts: Texts) -> EmbeddingCounts {
     }
 }
 
-fn effective_view(overview: &Overview) -> EffectiveProvider {
-    let (name, reason) = match &overview.effective {
+fn effective_view(overview: &EmbeddingOverview) -> EffectiveProvider {
+    let name_and_reason = match &overview.effective {
         Effective::Off => (
             "None",
             "You switched embeddings off: search uses keywords only.",
+        ),
+        Effective::System(settings) if settings.is_builtin() => (
+            "Builtin MiniLM",
+            "No system llama.cpp is set and you have no endpoint of your own: the model inside this server serves you.",
         ),
         Effective::System(_) => (
             "System llama.cpp",
@@ -306,10 +310,6 @@ fn effective_view(overview: &Overview) -> EffectiveProvider {
         Effective::Own(_) => (
             "Your endpoint",
             "You have an endpoint of your own, and no system llama.cpp is set.",
-        ),
-        Effective::Builtin(_) => (
-            "Builtin MiniLM",
-            "No system llama.cpp is set and you have no endpoint of your own: the model inside this server serves you.",
         ),
         Effective::Nothing if overview.has_builtin => (
             "None",
@@ -329,72 +329,45 @@ fn effective_view(overview: &Overview) -> EffectiveProvider {
         .flatten()
         .find(of_these);
     EffectiveProvider {
-        name: name.to_owned(),
-        reason: reason.to_owned(),
-        model: settings.map(model_name),
-        endpoint: settings
-            .map(|s| host_port(&s.endpoint))
-            .filter(|e| !e.is_empty()),
         dimensions: space.and_then(|s| s.dimensions),
+        ..endpoint::effective_view(name_and_reason, settings.map(|s| &s.endpoint))
     }
 }
 
 /// Without an effective provider and an own endpoint, the form suggests the host of the chat endpoint, which
 /// may serve embeddings too.
-fn own_view(overview: &Overview, chat: &ChatProvider) -> OwnEndpoint {
+fn own_view(overview: &EmbeddingOverview, chat: &EndpointSettings) -> EndpointView {
     let settings = &overview.settings;
-    let is_unserved = overview.effective == Effective::Nothing && settings.own.endpoint.is_empty();
-    let from_chat = (is_unserved && !overview.has_builtin)
-        .then(|| host_for_vectors(chat))
-        .flatten();
-    let is_from_chat = from_chat.is_some();
-    let (spoken, shown) = match from_chat {
-        Some((spoken, url)) => (spoken, unset(url)),
-        None => (settings.own.provider_type, settings.own.clone()),
+    let is_unserved = overview.effective == Effective::Nothing && !settings.own.endpoint.is_set();
+    let of_chat = embeddings_beside(chat).filter(|_| is_unserved && !overview.has_builtin);
+    let is_from_chat = of_chat.is_some();
+    let shown = match of_chat {
+        Some(endpoint) => SpaceSettings {
+            endpoint,
+            ..SpaceSettings::default()
+        },
+        None => settings.own.clone(),
     };
-    OwnEndpoint {
-        is_enabled: settings.own_enabled,
-        provider_type: spoken.as_str().to_owned(),
-        settings: endpoint_settings(&shown, settings.pace),
+    let view = embedding_endpoint_view(&shown, settings.pace);
+    EndpointView {
         is_from_chat,
+        ..endpoint::own(view, settings.own_enabled)
     }
 }
 
 /// The API of a chat endpoint's host for embeddings, and its base address.
-fn host_for_vectors(chat: &ChatProvider) -> Option<(ProviderType, String)> {
-    let url = chat.endpoint.trim_end_matches('/');
+fn embeddings_beside(chat: &EndpointSettings) -> Option<EndpointSettings> {
+    let url = chat.url.trim_end_matches('/');
     let url = url.strip_suffix("/chat/completions").unwrap_or(url);
     let url = url.strip_suffix("/api/chat").unwrap_or(url);
-    let spoken = match chat.provider_type {
-        ProviderType::Ollama => ProviderType::Ollama,
-        _ => ProviderType::Openai,
-    };
-    (!url.is_empty()).then(|| (spoken, url.to_owned()))
-}
-
-/// Form values with an address only.
-fn unset(endpoint: String) -> ProviderSettings {
-    ProviderSettings {
-        endpoint,
-        model: String::new(),
-        ..ProviderSettings::builtin()
-    }
-}
-
-fn endpoint_settings(settings: &ProviderSettings, pace: Pace) -> EndpointSettings {
-    let (preset, query_prefix, document_prefix) = preset_of(settings);
-    EndpointSettings {
-        url: settings.endpoint.clone(),
-        model: settings.model.clone(),
-        dimensions: settings.dimensions.map_or(String::new(), |n| n.to_string()),
-        has_key: settings.sealed_key.is_some(),
-        preset: preset.to_owned(),
-        query_prefix,
-        document_prefix,
-        batch_size: pace.batch_size.to_string(),
-        concurrency: pace.concurrency.to_string(),
-        pause_ms: pace.pause_ms.to_string(),
-    }
+    (!url.is_empty()).then(|| EndpointSettings {
+        provider_type: match chat.provider_type {
+            ProviderType::Ollama => ProviderType::Ollama,
+            _ => ProviderType::Openai,
+        },
+        url: url.to_owned(),
+        ..EndpointSettings::default()
+    })
 }
 
 fn provider_name(provider_type: ProviderType) -> &'static str {
@@ -403,18 +376,4 @@ fn provider_name(provider_type: ProviderType) -> &'static str {
         ProviderType::Llamacpp => "System llama.cpp",
         ProviderType::Ollama | ProviderType::Openai | ProviderType::CustomHttp => "Your endpoint",
     }
-}
-
-fn model_name(settings: &ProviderSettings) -> String {
-    match settings.model.as_str() {
-        "" => "the endpoint's default".to_owned(),
-        model => model.to_owned(),
-    }
-}
-
-/// Empty without a URL.
-pub(in crate::web) fn host_port(url: &str) -> String {
-    EndpointUrl::parse("url", url).map_or(String::new(), |url| {
-        format!("{}:{}", url.host(), url.port())
-    })
 }

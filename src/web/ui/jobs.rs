@@ -12,7 +12,7 @@ use time::{Date, Duration};
 
 use super::{Ui, database};
 use crate::clock::Schedule;
-use crate::embedding::Trouble;
+use crate::embedding::ProviderTrouble;
 use crate::jobs::{self, DAYS_COUNTED, JobState};
 use crate::providers::ProviderType;
 use crate::queue::SERVER;
@@ -105,7 +105,7 @@ impl Ui {
 
     async fn vectors_view(&self, conn: &mut PgConnection) -> Result<VectorsView, sqlx::Error> {
         let embeddings = &self.state.embeddings;
-        let open = embeddings.open_vectors(conn).await?;
+        let open = embeddings.open_embeddings(conn).await?;
         let troubles = embeddings.troubles(conn).await?;
         Ok(VectorsView {
             failed_items: open.failed,
@@ -117,7 +117,7 @@ impl Ui {
         })
     }
 
-    fn trouble_row(&self, trouble: Trouble) -> TroubleRow {
+    fn trouble_row(&self, trouble: ProviderTrouble) -> TroubleRow {
         let provider = match trouble.provider_type {
             ProviderType::Llamacpp => "System llama.cpp",
             ProviderType::Ollama => "Ollama endpoints of users",

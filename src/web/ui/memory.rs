@@ -13,7 +13,7 @@ use super::{Ui, account_error, database, embedding_error, embeddings, invalid, m
 use crate::accounts::Viewer;
 use crate::clock::Zone;
 use crate::consolidation::dreaming::decide;
-use crate::embedding::{ItemEmbedding, PENDING, Waiting};
+use crate::embedding::{ItemEmbedding, PENDING, PendingMemories};
 use crate::input::{Invalid, sentence};
 use crate::memories::{self, Day, ItemId, ItemType, Period, timeline};
 use crate::search::query::RESULTS_MAX;
@@ -207,7 +207,7 @@ struct Listed {
     page: search::Page,
     /// All items of the user, whatever the filters.
     total_items: i64,
-    waiting: Waiting,
+    waiting: PendingMemories,
     /// One per hit.
     embeddings: Vec<ItemEmbedding>,
 }

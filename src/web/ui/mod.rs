@@ -9,6 +9,7 @@ mod docs;
 mod documents;
 mod dreams;
 mod embeddings;
+mod endpoint;
 mod entities;
 mod fading;
 mod graph;
@@ -24,7 +25,7 @@ mod timeline;
 mod users;
 mod work;
 
-pub(super) use embeddings::host_port;
+pub(super) use endpoint::host_port;
 
 use app::backend::{Backend, PageError};
 use app::view::{
@@ -51,7 +52,6 @@ use crate::accounts::{AccountError, Role, Viewer};
 use crate::clock::Zone;
 use crate::embedding::EmbeddingError;
 use crate::erasure;
-use crate::evaluation::Evaluation;
 use crate::input::{Invalid, sentence};
 use crate::memories::{self, MemoryError};
 use crate::providers::chat::ChatError;
@@ -250,13 +250,13 @@ impl Backend for Ui {
     async fn embeddings_page(&self) -> Result<EmbeddingsPage, PageError> {
         let viewer = self.memory_viewer()?;
         let overview = self.state.embeddings.overview(viewer.user_id).await;
-        let chat = self.state.embeddings.chat().overview(viewer.user_id).await;
+        let chat = self.state.chat.overview(viewer.user_id).await;
         let is_admin = self.viewer().is_some_and(|v| v.is_admin);
         let (overview, chat) = (
             overview.map_err(embedding_error)?,
             chat.map_err(chat_error)?,
         );
-        let evaluation = Evaluation::new(self.state.search.clone());
+        let evaluation = &self.state.evaluation;
         let measured = evaluation.latest(viewer.user_id).await;
         let standing = evaluation.standing(viewer.user_id).await;
         Ok(self.embeddings_view(
@@ -295,7 +295,7 @@ impl Backend for Ui {
 
     async fn chat_page(&self) -> Result<ChatPage, PageError> {
         let viewer = self.memory_viewer()?;
-        let overview = self.state.embeddings.chat().overview(viewer.user_id).await;
+        let overview = self.state.chat.overview(viewer.user_id).await;
         let is_admin = self.viewer().is_some_and(|v| v.is_admin);
         Ok(self.chat_view(overview.map_err(chat_error)?, is_admin))
     }
@@ -305,7 +305,7 @@ impl Backend for Ui {
             return Ok(None);
         }
         let system = self.state.embeddings.system_overview().await;
-        let chat = self.state.embeddings.chat().system_overview().await;
+        let chat = self.state.chat.system_overview().await;
         let users = self.state.accounts.count_users().await;
         let operators = self.state.accounts.list_operators().await;
         let read_only = memories::manage::is_browser_read_only(&self.state.db).await;

@@ -5,15 +5,13 @@ use app::view::{SourceItem, SummaryPage, SummaryState, SummaryText};
 
 use super::{Ui, database, items::whose};
 use crate::accounts::Viewer;
-use crate::consolidation::Consolidation;
 use crate::consolidation::summary::{self, Off, State};
 use crate::input::sentence;
 use crate::tools::ToolError;
 
 impl Ui {
     pub(super) async fn summary_view(&self, viewer: &Viewer) -> Result<SummaryPage, PageError> {
-        let consolidation = Consolidation::new(self.state.search.clone());
-        let found = consolidation.summary(viewer.user_id).await;
+        let found = self.state.consolidation.summary(viewer.user_id).await;
         let found = found.map_err(|error| match error.into() {
             ToolError::Database(error) => database(error),
             error => PageError {

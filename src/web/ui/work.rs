@@ -6,9 +6,8 @@ use app::words::{count, texts};
 
 use super::{Ui, chat_error, database, embedding_error};
 use crate::accounts::Viewer;
-use crate::embedding::Overview;
+use crate::embedding::EmbeddingOverview;
 use crate::entities;
-use crate::evaluation::Evaluation;
 use crate::evaluation::asked;
 use crate::input::sentence;
 use crate::jobs;
@@ -46,14 +45,8 @@ impl Ui {
 
     async fn scheduled(&self, viewer: &Viewer) -> Result<Vec<Scheduled>, PageError> {
         let (user, db) = (viewer.user_id, &self.state.db);
-        let (chat, model) = self
-            .state
-            .embeddings
-            .chat()
-            .chosen(user)
-            .await
-            .map_err(chat_error)?;
-        let by_model = |purpose| match (chat.purposes.of(purpose).is_on, model.provider()) {
+        let (chat, model) = self.state.chat.chosen(user).await.map_err(chat_error)?;
+        let by_model = |purpose| match (chat.purposes.of(purpose).is_on, model.settings()) {
             (false, _) => Standing::Off,
             (true, None) => Standing::NoModel,
             (true, Some(_)) => Standing::On,
@@ -143,7 +136,7 @@ impl Ui {
     async fn vectors_task(&self, viewer: &Viewer) -> Result<Option<Task>, PageError> {
         let overview = self.state.embeddings.overview(viewer.user_id).await;
         let overview = overview.map_err(embedding_error)?;
-        let Overview {
+        let EmbeddingOverview {
             counts,
             rebuild,
             serving,
@@ -251,8 +244,7 @@ impl Ui {
     }
 
     async fn evaluation_task(&self, viewer: &Viewer) -> Result<Option<Task>, PageError> {
-        let evaluation = Evaluation::new(self.state.search.clone());
-        let standing = evaluation.standing(viewer.user_id).await;
+        let standing = self.state.evaluation.standing(viewer.user_id).await;
         let asked::Standing::UnderWay { answers, total } = standing.map_err(chat_error)? else {
             return Ok(None);
         };

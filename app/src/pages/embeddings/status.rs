@@ -5,8 +5,8 @@ use leptos::prelude::*;
 
 use super::PATH;
 use crate::components::{
-    Facts, FoldedStep, Progress, StateBadge, When, count, rate, some_texts, space_facts, texts,
-    time_left,
+    Effective, Facts, FoldedStep, Progress, SwitchedOff, When, count, rate, some_texts,
+    space_facts, texts, time_left,
 };
 use crate::view::{EmbeddingCounts, EmbeddingsPage, FailedItem, Rebuild};
 
@@ -20,16 +20,6 @@ pub fn Status(page: EmbeddingsPage) -> impl IntoView {
         None => LOOK_SECONDS,
         Some(_) => LOOK_SECONDS_IN_TROUBLE,
     });
-    let effective = page.effective.clone();
-    let facts = [
-        ("Model", effective.model),
-        ("Endpoint", effective.endpoint),
-        ("Dimensions", effective.dimensions.map(|n| n.to_string())),
-    ];
-    let facts = facts
-        .into_iter()
-        .filter_map(|(term, fact)| Some((term, view! { <bdi>{fact?}</bdi> }.into_any())))
-        .collect();
     let problem = page.problem.clone().map(|problem| {
         view! {
             <p class="problem">
@@ -45,15 +35,8 @@ pub fn Status(page: EmbeddingsPage) -> impl IntoView {
             data-look-again=look_again
             aria-labelledby="effective"
         >
-            <p class="badges">
-                <StateBadge state=state_of(&page) />
-            </p>
-            <h2 id="effective" class="provider">
-                {effective.name}
-            </h2>
-            <p class="lead">{effective.reason}</p>
+            <Effective effective=page.effective.clone() state=state_of(&page) />
             {without_weights(&page)}
-            <Facts facts inline=true />
             {problem}
             <HowFar page=page.clone() />
         </section>
@@ -267,17 +250,11 @@ pub fn Serving(page: EmbeddingsPage) -> impl IntoView {
 pub fn Switches(page: EmbeddingsPage) -> impl IntoView {
     if !page.is_enabled {
         return view! {
-            <section class="part" aria-labelledby="switches">
-                <h2 id="switches">"Switched off"</h2>
-                <p>
-                    "Search uses keywords only. Existing embeddings are kept; missing ones are created when you switch embeddings on."
-                </p>
-                <form method="post" action=PATH>
-                    <button class="primary" type="submit" name="action" value="enable">
-                        "Switch embeddings on"
-                    </button>
-                </form>
-            </section>
+            <SwitchedOff
+                words="Search uses keywords only. Existing embeddings are kept; missing ones are created when you switch embeddings on."
+                path=PATH
+                button="Switch embeddings on"
+            />
         }
         .into_any();
     }

@@ -30,7 +30,7 @@ pub struct CapReached {
 
 /// The reservation that a call needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish {
+pub struct ReservationRequest {
     pub tokens: i64,
     pub purpose: ChatPurpose,
     /// The user's tokens per day, and those for this purpose.
@@ -116,28 +116,28 @@ impl DaySpend {
 pub async fn reserve(
     conn: &mut PgConnection,
     user: UserId,
-    wish: &Wish,
+    wanted: &ReservationRequest,
 ) -> Result<Result<Reservation, CapReached>, sqlx::Error> {
-    let day = wish.now.date();
+    let day = wanted.now.date();
     let spent = store::lock_day(conn, user, day).await?;
-    store::count_lost(conn, user, day, wish.now).await?;
-    store::forget_before(conn, user, day - KEPT_DAYS, wish.now).await?;
+    store::count_lost(conn, user, day, wanted.now).await?;
+    store::forget_before(conn, user, day - KEPT_DAYS, wanted.now).await?;
     let reserved = store::reserved(conn, user, day).await?;
-    let left = wish.cap.saturating_sub(spent.saturating_add(reserved));
-    if wish.tokens > left {
-        let cap = wish.cap;
+    let left = wanted.cap.saturating_sub(spent.saturating_add(reserved));
+    if wanted.tokens > left {
+        let cap = wanted.cap;
         return Ok(Err(CapReached { cap, purpose: None }));
     }
-    if wish.purpose_cap < wish.cap {
-        let taken = store::taken_for(conn, user, day, wish.purpose).await?;
-        if wish.tokens > wish.purpose_cap.saturating_sub(taken) {
+    if wanted.purpose_cap < wanted.cap {
+        let taken = store::taken_for(conn, user, day, wanted.purpose).await?;
+        if wanted.tokens > wanted.purpose_cap.saturating_sub(taken) {
             return Ok(Err(CapReached {
-                cap: wish.purpose_cap,
-                purpose: Some(wish.purpose),
+                cap: wanted.purpose_cap,
+                purpose: Some(wanted.purpose),
             }));
         }
     }
-    let id = store::insert_reservation(conn, user, day, wish).await?;
+    let id = store::insert_reservation(conn, user, day, wanted).await?;
     Ok(Ok(Reservation { id, day }))
 }
 

@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 use time::{Date, OffsetDateTime};
 
-use super::{DaySpend, Spent, Wish};
+use super::{DaySpend, ReservationRequest, Spent};
 use crate::db::UserId;
 use crate::providers::chat::ChatPurpose;
 
@@ -105,15 +105,15 @@ pub async fn insert_reservation(
     conn: &mut PgConnection,
     user: UserId,
     day: Date,
-    wish: &Wish,
+    wanted: &ReservationRequest,
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         "INSERT INTO chat_reservations (user_id, day, tokens, until, purpose) VALUES ($1, $2, $3, $4, $5) RETURNING id",
         user.0,
         day,
-        wish.tokens,
-        wish.until,
-        wish.purpose.as_str(),
+        wanted.tokens,
+        wanted.until,
+        wanted.purpose.as_str(),
     )
     .fetch_one(conn)
     .await

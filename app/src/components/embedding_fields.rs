@@ -1,0 +1,154 @@
+//! The fields of an embedding endpoint that a chat endpoint has not: the prefixes of texts, and
+//! how fast it is called.
+
+use leptos::prelude::*;
+
+use super::{Field, FieldError, NumberField};
+use crate::view::{FormState, PresetView};
+
+const PACE_FIELDS: [&str; 3] = ["batch_size", "concurrency", "pause_ms"];
+const PREFIX_FIELDS: [&str; 3] = ["preset", "query_prefix", "document_prefix"];
+
+#[component]
+pub fn EmbeddingFields(form: FormState, presets: Vec<PresetView>) -> impl IntoView {
+    view! {
+        <Prefixes form=form.clone() presets />
+        <Pace form />
+    }
+    .into_any()
+}
+
+/// Folded, unless something in it is typed, chosen or wrong.
+#[component]
+fn Prefixes(form: FormState, presets: Vec<PresetView>) -> impl IntoView {
+    let is_open = PREFIX_FIELDS
+        .iter()
+        .any(|name| !form.value(name).is_empty() || form.error_of(name).is_some());
+    let chosen = form.value("preset");
+    let options = presets.iter().map(|preset| {
+        view! {
+            <option value=preset.slug selected=chosen == preset.slug>
+                {preset.name}
+            </option>
+        }
+    });
+    let options = options.collect_view();
+    let shown = presets.iter().filter(|preset| preset.slug != "none");
+    let rows = shown.map(|preset| {
+        view! {
+            <tr>
+                <th scope="row">{preset.name}</th>
+                <td>{prefix(preset.query_prefix)}</td>
+                <td>{prefix(preset.document_prefix)}</td>
+            </tr>
+        }
+    });
+    let rows = rows.collect_view();
+    let id = format!("{}-preset", form.form);
+    let hint_id = format!("{id}-hint");
+    let error_id = format!("{id}-error");
+    let error = form.error_of("preset");
+    let described_by = match error {
+        Some(_) => format!("{hint_id} {error_id}"),
+        None => hint_id.clone(),
+    };
+    view! {
+        <details class="fold" open=is_open>
+            <summary>"Input prefixes"</summary>
+            <div class="stack">
+                <div class="field">
+                    <label for=id.clone()>"Preset"</label>
+                    <p class="hint" id=hint_id>
+                        "Some models were trained with a prefix before each text, and find less without it. A prefix entered below takes precedence over the preset."
+                    </p>
+                    <select id=id name="preset" aria-describedby=described_by>
+                        <option value="">"Automatic, by the model's name"</option>
+                        {options}
+                    </select>
+                    <FieldError id=error_id error />
+                </div>
+                <div class="field-row">
+                    <Field
+                        form=form.clone()
+                        name="query_prefix"
+                        label="Query prefix"
+                        autocomplete="off"
+                        maxlength="500"
+                        optional=true
+                    />
+                    <Field
+                        form
+                        name="document_prefix"
+                        label="Memory prefix"
+                        autocomplete="off"
+                        maxlength="500"
+                        optional=true
+                    />
+                </div>
+                <details class="fold">
+                    <summary>"Prefixes of the presets"</summary>
+                    <div class="table" tabindex="0" role="group" aria-label="Presets">
+                        <table>
+                            <thead>
+                                <tr>
+                                    <th scope="col">"Model"</th>
+                                    <th scope="col">"Query prefix"</th>
+                                    <th scope="col">"Memory prefix"</th>
+                                </tr>
+                            </thead>
+                            <tbody>{rows}</tbody>
+                        </table>
+                    </div>
+                </details>
+            </div>
+        </details>
+    }
+    .into_any()
+}
+
+fn prefix(text: &'static str) -> AnyView {
+    if text.is_empty() {
+        view! { <span class="hint">"none"</span> }.into_any()
+    } else {
+        view! { <code class="prefix">{text}</code> }.into_any()
+    }
+}
+
+#[component]
+fn Pace(form: FormState) -> impl IntoView {
+    let is_open = PACE_FIELDS.iter().any(|name| form.error_of(name).is_some());
+    view! {
+        <details class="fold" open=is_open>
+            <summary>"Request limits"</summary>
+            <div class="stack">
+                <p class="hint">
+                    "For an endpoint with rate limits: smaller batches, and a pause between them. Changes take effect at once; nothing is rebuilt."
+                </p>
+                <div class="field-row">
+                    <NumberField
+                        form=form.clone()
+                        name="batch_size"
+                        label="Batch size"
+                        hint="Texts per call, 1 to 256"
+                        maxlength="4"
+                    />
+                    <NumberField
+                        form=form.clone()
+                        name="concurrency"
+                        label="Concurrency"
+                        hint="Calls at the same time, 1 to 8"
+                        maxlength="2"
+                    />
+                    <NumberField
+                        form
+                        name="pause_ms"
+                        label="Pause between calls"
+                        hint="In milliseconds"
+                        maxlength="6"
+                    />
+                </div>
+            </div>
+        </details>
+    }
+    .into_any()
+}

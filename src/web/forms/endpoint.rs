@@ -1,0 +1,167 @@
+//! The endpoint forms of embeddings and chat: their fields, and *Test*. The form keeps its values, except the
+//! key, which is sealed or sent to the endpoint, and never part of a response.
+
+use app::view::{FormState, TestResult};
+
+use super::{Form, Outcome};
+use crate::db::UserId;
+use crate::input::sentence;
+use crate::providers::chat::ChatReport;
+use crate::providers::settings::EndpointForm;
+use crate::providers::{EmbeddingReport, ProviderError};
+use crate::web::AppState;
+use crate::web::error::Problem;
+use crate::web::ui::host_port;
+
+pub(super) fn endpoint_form(form: &Form) -> EndpointForm<'_> {
+    EndpointForm {
+        own_enabled: form.get("own_enabled") == "1",
+        provider_type: form.get("provider_type"),
+        url: form.get("url"),
+        model: form.get("model"),
+        key: form.get("key"),
+        clear_key: form.get("clear_key") == "1",
+        staged: form.get("staged"),
+        dimensions: form.get("dimensions"),
+        preset: form.get("preset"),
+        query_prefix: form.get("query_prefix"),
+        document_prefix: form.get("document_prefix"),
+        batch_size: form.get("batch_size"),
+        concurrency: form.get("concurrency"),
+        pause_ms: form.get("pause_ms"),
+    }
+}
+
+/// Runs a test. The page shows the endpoint's report, or the kind of failure.
+pub(super) async fn test<R: Into<TestResult>, E>(
+    state: &AppState,
+    user: UserId,
+    form: &Form,
+    name: &str,
+    test: impl Future<Output = Result<Result<R, ProviderError>, E>>,
+) -> Result<Outcome, Problem>
+where
+    Problem: From<E>,
+{
+    state.throttles.check_test(user)?;
+    let test = match test.await? {
+        Ok(report) => report.into(),
+        Err(error) => TestResult {
+            is_ok: false,
+            headline: headline(&error).to_owned(),
+            details: vec![
+                ("Asked", host_port(form.get("url"))),
+                ("What happened", sentence(&error.to_string())),
+            ],
+        },
+    };
+    Ok(Outcome::Page(Box::new(FormState {
+        form: name.to_owned(),
+        values: form.values(),
+        test: Some(test),
+        ..FormState::default()
+    })))
+}
+
+/// A headline for each kind of failure (DESIGN §5).
+fn headline(error: &ProviderError) -> &'static str {
+    match error {
+        ProviderError::Refused(_) => "The endpoint cannot be reached",
+        ProviderError::TimedOut => "No answer in time",
+        ProviderError::KeyRejected => "The key was rejected",
+        ProviderError::UnknownModel => "The endpoint does not know this model",
+        ProviderError::NotEmbeddings(_) => "This is not an embeddings endpoint",
+        ProviderError::NotChat(_) => "This is not a chat endpoint",
+        ProviderError::Forbidden => "This address is not allowed",
+        ProviderError::RateLimited { .. } => "The endpoint limits our requests",
+        ProviderError::WrongVector(_) | ProviderError::DimensionsRefused => {
+            "It answers, but its embeddings cannot be used"
+        }
+        _ => "The endpoint failed",
+    }
+}
+
+impl From<EmbeddingReport> for TestResult {
+    fn from(report: EmbeddingReport) -> Self {
+        let (dimensions, ms) = (report.dimensions, report.latency.as_millis().max(1));
+        let model = report.model_found.map(|model| ("Model", model));
+        let mut details = Vec::from_iter(model);
+        details.extend([
+            (
+                "Dimensions",
+                match report.requested_dimensions_honoured {
+                    None => format!("{dimensions}; no number was requested"),
+                    Some(true) => format!("{dimensions}, as requested"),
+                    Some(false) => format!(
+                        "{dimensions}: the endpoint ignores the requested number; leave `dimensions` empty"
+                    ),
+                },
+            ),
+            (
+                "Length",
+                match (report.norm - 1.0).abs() < 0.01 {
+                    true => "1, so the endpoint normalises".to_owned(),
+                    false => format!("{:.3}; Keepsake normalises to 1", report.norm),
+                },
+            ),
+            (
+                "Order",
+                match report.order_kept {
+                    true => "Kept: each answer belongs to its text",
+                    false => "Not kept: a text sent alone gets a different embedding than in a batch; set the batch size to 1",
+                }
+                .to_owned(),
+            ),
+            (
+                "Meaning",
+                match report.similar_closer {
+                    true => "A question is closer to its answer than to another text",
+                    false => "A question is no closer to its answer than to another text. Is this an embedding model, and are the prefixes right?",
+                }
+                .to_owned(),
+            ),
+        ]);
+        // A width other than the requested one would be refused at the first memory.
+        let is_ok = report.requested_dimensions_honoured != Some(false);
+        let headline = match is_ok {
+            true => format!("Works: {dimensions} dimensions in {ms} ms"),
+            false => "It answers, but not with the requested dimensions".to_owned(),
+        };
+        Self {
+            is_ok,
+            headline,
+            details,
+        }
+    }
+}
+
+impl From<ChatReport> for TestResult {
+    fn from(report: ChatReport) -> Self {
+        let ms = report.latency.as_millis().max(1);
+        let model = report.model.map(|model| ("Model", model));
+        let mut details = Vec::from_iter(model);
+        let schema = match (report.is_schema_honoured, report.is_cut_off) {
+            (true, _) => "Supported",
+            (false, true) => {
+                "Unknown: its tokens were used up before it answered; a reasoning model needs more"
+            }
+            (false, false) => {
+                "Not supported: its answers are parsed leniently, and more of them may be lost"
+            }
+        };
+        details.push(("JSON schema output", schema.to_owned()));
+        let (tokens_in, tokens_out) = (report.tokens_in, report.tokens_out);
+        let tokens = match report.are_tokens_estimated {
+            false => format!("{tokens_in} input, {tokens_out} output, counted by the endpoint"),
+            true => format!(
+                "about {tokens_in} input and {tokens_out} output, estimated at four characters per token, because the endpoint does not count them"
+            ),
+        };
+        details.push(("Tokens", tokens));
+        Self {
+            is_ok: true,
+            headline: format!("Works: an answer in {ms} ms"),
+            details,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Endpoints of embeddings and chat, as pages show them. No key comes in here, and none goes out.
+
+use app::view::{EffectiveProvider, EndpointView, PresetView};
+
+use crate::providers::EndpointUrl;
+use crate::providers::presets::{PRESETS, preset_of};
+use crate::providers::settings::{EndpointSettings, Pace, SpaceSettings};
+
+pub(super) fn endpoint_view(settings: &EndpointSettings) -> EndpointView {
+    EndpointView {
+        values: vec![
+            ("provider_type", settings.provider_type.as_str().to_owned()),
+            ("url", settings.url.clone()),
+            ("model", settings.model.clone()),
+        ],
+        has_key: settings.sealed_key.is_some(),
+        ..EndpointView::default()
+    }
+}
+
+/// A user's own endpoint, with the switch that uses it.
+pub(super) fn own(mut view: EndpointView, is_enabled: bool) -> EndpointView {
+    let value = if is_enabled { "1" } else { "" };
+    view.values.push(("own_enabled", value.to_owned()));
+    view
+}
+
+pub(super) fn embedding_endpoint_view(settings: &SpaceSettings, pace: Pace) -> EndpointView {
+    let (query, document) = (&settings.query_prefix, &settings.document_prefix);
+    let preset = preset_of(&settings.endpoint.model, query, document);
+    let typed = |prefix: &str| preset.map_or(prefix.to_owned(), |_| String::new());
+    let number = |n: i32| n.to_string();
+    let mut view = endpoint_view(&settings.endpoint);
+    view.values.extend([
+        (
+            "dimensions",
+            settings.dimensions.map_or(String::new(), number),
+        ),
+        ("preset", preset.unwrap_or_default().to_owned()),
+        ("query_prefix", typed(query)),
+        ("document_prefix", typed(document)),
+        ("batch_size", number(pace.batch_size)),
+        ("concurrency", number(pace.concurrency)),
+        ("pause_ms", number(pace.pause_ms)),
+    ]);
+    let presets = PRESETS.iter().map(|preset| PresetView {
+        slug: preset.slug,
+        name: preset.name,
+        query_prefix: preset.prefixes().query,
+        document_prefix: preset.prefixes().document,
+    });
+    EndpointView {
+        presets: presets.collect(),
+        ..view
+    }
+}
+
+/// `settings`: of the endpoint that serves, if any.
+pub(super) fn effective_view(
+    (name, reason): (&str, &str),
+    settings: Option<&EndpointSettings>,
+) -> EffectiveProvider {
+    EffectiveProvider {
+        name: name.to_owned(),
+        reason: reason.to_owned(),
+        model: settings.map(model_name),
+        endpoint: settings
+            .map(|settings| host_port(&settings.url))
+            .filter(|host| !host.is_empty()),
+        dimensions: None,
+    }
+}
+
+pub(super) fn model_name(settings: &EndpointSettings) -> String {
+    match settings.model.as_str() {
+        "" => "the endpoint's default".to_owned(),
+        model => model.to_owned(),
+    }
+}
+
+/// Empty without a URL.
+pub(in crate::web) fn host_port(url: &str) -> String {
+    EndpointUrl::parse("url", url).map_or(String::new(), |url| {
+        format!("{}:{}", url.host(), url.port())
+    })
+}
