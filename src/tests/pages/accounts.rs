@@ -375,6 +375,7 @@ async fn every_answer_carries_the_security_headers() {
         "/dreams",
         "/learned",
         "/timeline",
+        "/used",
         "/settings/fading",
         "/settings/work",
         "/nowhere",

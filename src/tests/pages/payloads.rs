@@ -273,6 +273,7 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
         "/memory",
         "/agents",
         "/activity",
+        "/used",
         "/account",
         "/dreams",
         "/learned",
@@ -320,6 +321,7 @@ async fn nothing_in_an_address_becomes_markup_and_none_breaks_a_page() {
             format!(
                 "/activity?agent={text}&tool={text}&outcome={text}&days={text}&item={text}&shown={text}"
             ),
+            format!("/activity?day={text}&theme={text}"),
             format!("/sessions?agent={text}&state={text}&outcome={text}&shown={text}"),
             format!("/sessions/{text}?from={text}"),
             format!("/admin/users?q={text}"),
