@@ -115,6 +115,21 @@ test("every page is accessible and fits a phone", async (t) => {
   });
   await passes("activity", "/activity");
   await passes("activity, filtered", `/activity?item=${id}&tool=memory_search&days=7`);
+  await passes("activity, of a day and a theme", async () => {
+    await page.goto(`${url}/activity`);
+    const today = new Date().toISOString().slice(0, 10);
+    const bar = page.locator(".days a").last();
+    assert.match(await bar.getAttribute("aria-label"), /: \d+ calls/);
+    assert.equal(await bar.getAttribute("href"), `/activity?day=${today}`);
+    await page.goto(`${url}/activity?day=${today}&theme=food`);
+    await page.getByText("theme: food").waitFor();
+  });
+  await passes("used and unused", async () => {
+    await page.goto(`${url}/activity`);
+    await page.getByRole("link", { name: "Used and unused memories" }).click();
+    await page.getByRole("link", { name: /calls?: .*, food/ }).waitFor();
+    await page.getByRole("heading", { name: "Most used" }).waitFor();
+  });
   await passes("activity, no such call", "/activity?tool=memory_archive&outcome=failed");
   await passes("activity, with the words of searches", async () => {
     await page.goto(`${url}/activity`);

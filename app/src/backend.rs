@@ -13,7 +13,7 @@ use crate::view::{
     EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage,
     InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Receipt,
     ResetPage, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage,
-    TimelineFilters, TimelinePage, UsersFilters, UsersPage, WorkPage,
+    TimelineFilters, TimelinePage, UsagePage, UsersFilters, UsersPage, WorkPage,
 };
 
 /// Rows a step of "load more", and at first.
@@ -105,6 +105,7 @@ pub trait Backend: Send + Sync {
     ) -> Result<Option<SessionPage>, PageError>;
     async fn summary_page(&self) -> Result<SummaryPage, PageError>;
     async fn activity_page(&self, filters: &ActivityFilters) -> Result<ActivityPage, PageError>;
+    async fn usage_page(&self) -> Result<UsagePage, PageError>;
     async fn agents_page(&self) -> Result<AgentsPage, PageError>;
     async fn data_page(&self) -> Result<DataPage, PageError>;
     /// For whoever holds its id, signed in or not.

@@ -11,7 +11,7 @@ use leptos_router::{SsrMode, path};
 use crate::pages::{
     Account, Activity, Admin, Agents, Chat, Data, Docs, Document, Documents, Dreams, Embeddings,
     Entities, Entity, Erased, Fading, Graph, Invitation, Item, Jobs, Join, Learned, Login, Memory,
-    NotFound, Reset, Session, Sessions, Summary, Timeline, Users, Work,
+    NotFound, Reset, Session, Sessions, Summary, Timeline, Used, Users, Work,
 };
 
 /// In the context of every render: whether `/pkg/keepsake.js` and `.wasm` exist.
@@ -66,6 +66,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/sessions/:id") view=Session ssr=SsrMode::Async />
                 <Route path=path!("/agents") view=Agents ssr=SsrMode::Async />
                 <Route path=path!("/activity") view=Activity ssr=SsrMode::Async />
+                <Route path=path!("/used") view=Used ssr=SsrMode::Async />
                 <Route path=path!("/settings/embeddings") view=Embeddings ssr=SsrMode::Async />
                 <Route path=path!("/settings/chat") view=Chat ssr=SsrMode::Async />
                 <Route path=path!("/settings/fading") view=Fading ssr=SsrMode::Async />

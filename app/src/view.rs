@@ -17,10 +17,12 @@ mod jobs;
 mod learned;
 mod lineage;
 mod manage;
+mod related;
 mod sessions;
 mod summary;
 mod teams;
 mod timeline;
+mod usage;
 mod users;
 mod work;
 
@@ -58,6 +60,7 @@ pub use jobs::{
 pub use learned::{LearnedPage, LearnedRow, UnwantedRow};
 pub use lineage::{LineageEdge, LineageNode, LineageView};
 pub use manage::{Deletion, Rival, Undo};
+pub use related::{RelatedRow, RelatedView};
 pub use sessions::{
     CameOf, EpisodeView, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow,
     SessionsPage, ToolCallView,
@@ -68,6 +71,7 @@ pub use timeline::{
     CalendarDay, DifferenceView, FactBar, HappeningRow, MemoryLine, StreamDay, TimelineFilters,
     TimelinePage,
 };
+pub use usage::{ThemeUse, UsagePage};
 pub use users::{
     AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
     ResetPage, UsersFilters, UsersPage,
@@ -139,7 +143,10 @@ pub struct MemoryFilters {
 pub struct ThemeCount {
     pub slug: String,
     pub display_name: String,
+    /// On the day that is shown.
     pub active_count: i64,
+    /// Memories that were added or changed in the last 30 days.
+    pub changed_count: i64,
 }
 
 /// One row of the memory list.
@@ -338,8 +345,10 @@ pub struct ItemPage {
     pub origins_gone: i64,
     /// Memories that were written from it.
     pub derived: Vec<i64>,
-    /// One step each way.
+    /// One step each way, and what it names.
     pub lineage: LineageView,
+    /// `None` on another day.
+    pub related: Option<RelatedView>,
     /// Those whose place it took, newest first.
     pub superseded: Vec<i64>,
     /// What contradicts it and was put aside, newest first.

@@ -6,7 +6,10 @@ mod model;
 mod store;
 mod writer;
 
-pub use model::{DAYS_COUNTED, DayCount, Filter, KEPT_DAYS, KEPT_ROWS_MAX, OK, Page, Row};
+pub use model::{
+    BEGINNING_CHARS, DAYS_COUNTED, DayCount, Filter, KEPT_DAYS, KEPT_ROWS_MAX, OK, Page,
+    READS_COUNTED_MAX, Row, ThemeReads, Usage, UsedItem,
+};
 pub use store::count_uses;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -251,6 +254,23 @@ impl Activity {
         let rows = store::list(&mut tx, user, filter).await?;
         tx.commit().await?;
         Ok(rows)
+    }
+
+    /// What is used, and by whom: `tools` are those that read.
+    pub async fn usage(&self, user: UserId, tools: &[String]) -> Result<Usage, sqlx::Error> {
+        let now = self.0.clock.now();
+        let mut tx = self.0.db.as_user(user).await?;
+        let since = now - Duration::days(KEPT_DAYS);
+        let (active, unused) = store::count_unused(&mut tx, user, now).await?;
+        let usage = Usage {
+            reads: store::count_reads(&mut tx, user, tools, since).await?,
+            most_used: store::list_most_used(&mut tx, user, now).await?,
+            never_used: store::list_never_used(&mut tx, user, now).await?,
+            active,
+            unused,
+        };
+        tx.commit().await?;
+        Ok(usage)
     }
 
     fn first_day(&self) -> OffsetDateTime {

@@ -18,6 +18,8 @@ pub const KEPT_QUERY_CHARS_MAX: usize = 500;
 pub const KEPT_DAYS: i64 = 90;
 /// Limit per user; the oldest rows beyond it are deleted within an hour.
 pub const KEPT_ROWS_MAX: i64 = 100_000;
+/// Characters of the beginnings of items.
+pub const BEGINNING_CHARS: i32 = 90;
 /// Number of days with a count, including today.
 pub const DAYS_COUNTED: i64 = 30;
 
@@ -62,7 +64,11 @@ pub struct Filter {
     /// Only successful or only failed calls.
     pub went_well: Option<bool>,
     pub since: Option<OffsetDateTime>,
+    /// Before this time.
+    pub until: Option<OffsetDateTime>,
     pub item: Option<i64>,
+    /// With a memory of the theme with this slug.
+    pub theme: Option<String>,
     pub limit: i64,
 }
 
@@ -109,4 +115,40 @@ pub struct Page {
     pub kept_queries: i64,
     /// No calls are recorded at all, regardless of the filter.
     pub is_empty: bool,
+}
+
+/// How much of a user's memory is used, and by whom.
+#[derive(Clone, Debug)]
+pub struct Usage {
+    /// Of the busiest agents and themes, at most [`BUSIEST`] each.
+    pub reads: Vec<ThemeReads>,
+    pub most_used: Vec<UsedItem>,
+    /// Oldest first.
+    pub never_used: Vec<UsedItem>,
+    /// Number of active memories, and of those that were never used.
+    pub active: i64,
+    pub unused: i64,
+}
+
+pub const BUSIEST: i64 = 10;
+/// Only so many of the newest calls are counted, which takes up to 0.4 s.
+pub const READS_COUNTED_MAX: i64 = 10_000;
+
+/// Calls of an agent that returned memories of a theme.
+#[derive(Clone, Debug)]
+pub struct ThemeReads {
+    pub agent: i64,
+    pub agent_name: String,
+    pub theme: String,
+    pub theme_name: String,
+    pub calls: i64,
+}
+
+#[derive(Clone, Debug)]
+pub struct UsedItem {
+    pub id: i64,
+    /// The first [`BEGINNING_CHARS`] characters of its text.
+    pub beginning: String,
+    pub created_at: OffsetDateTime,
+    pub uses: i64,
 }

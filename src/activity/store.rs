@@ -6,10 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{DayCount, Entry, Filter, OK, Pruned, Row, TeamRead};
+use super::model::{
+    BEGINNING_CHARS, BUSIEST, DayCount, Entry, Filter, OK, Pruned, READS_COUNTED_MAX, Row,
+    TeamRead, ThemeReads, UsedItem,
+};
 use crate::accounts::UserId;
-
-const BEGINNING_CHARS: i32 = 90;
 
 /// Inserts calls of one user. Queries are stored only if the user's setting allows it now; nothing is written for a deleted
 /// user.
@@ -128,6 +129,12 @@ pub async fn list(
              AND ($4::boolean IS NULL OR (c.outcome = $5) = $4)
              AND ($6::timestamptz IS NULL OR c.at >= $6)
              AND ($7::bigint IS NULL OR $7 = ANY (c.item_ids))
+             AND ($9::timestamptz IS NULL OR c.at < $9)
+             AND ($10::text IS NULL OR (
+                 -- Not EXISTS, which would look up each item: the theme's items are read once.
+                 SELECT bool_or(r.id IN (
+                     SELECT i.id FROM memory_items i JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
+                     WHERE i.user_id = $1 AND t.slug = $10)) FROM unnest(c.item_ids) AS r (id)))
            ORDER BY c.at DESC, c.id DESC LIMIT $8"#,
         user.0,
         filter.agent.map(|a| a.0),
@@ -137,6 +144,8 @@ pub async fn list(
         filter.since,
         filter.item,
         filter.limit,
+        filter.until,
+        filter.theme,
     )
     .fetch_all(conn)
     .await?;
@@ -180,6 +189,11 @@ pub async fn count_by_day(
              AND ($3::text[] IS NULL OR tool = ANY ($3))
              AND ($4::boolean IS NULL OR (outcome = $5) = $4)
              AND ($7::bigint IS NULL OR $7 = ANY (item_ids))
+             AND ($8::text IS NULL OR (
+                 -- Not EXISTS, which would look up each item: the theme's items are read once.
+                 SELECT bool_or(r.id IN (
+                     SELECT i.id FROM memory_items i JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
+                     WHERE i.user_id = $1 AND t.slug = $8)) FROM unnest(item_ids) AS r (id)))
            GROUP BY 1 ORDER BY 1"#,
         user.0,
         filter.agent.map(|a| a.0),
@@ -188,6 +202,104 @@ pub async fn count_by_day(
         OK,
         since,
         filter.item,
+        filter.theme,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Successful calls of these tools since then, by agent and theme of the memories that they returned; without those of team
+/// members, which are not the user's own.
+pub async fn count_reads(
+    conn: &mut PgConnection,
+    user: UserId,
+    tools: &[String],
+    since: OffsetDateTime,
+) -> Result<Vec<ThemeReads>, sqlx::Error> {
+    sqlx::query_as!(
+        ThemeReads,
+        r#"WITH reads AS (
+               SELECT c.agent_id, i.theme_id, count(DISTINCT c.id) AS calls
+               FROM (SELECT id, agent_id, item_ids FROM activity
+                     WHERE user_id = $1 AND at >= $2 AND tool = ANY ($3) AND outcome = $4 AND member_user IS NULL
+                     ORDER BY at DESC, id DESC LIMIT $5) c
+               CROSS JOIN LATERAL unnest(c.item_ids) AS r (item_id)
+               JOIN memory_items i ON i.user_id = $1 AND i.id = r.item_id
+               WHERE c.agent_id IS NOT NULL AND i.theme_id IS NOT NULL GROUP BY 1, 2
+           ), busy_agents AS (
+               SELECT agent_id FROM reads GROUP BY 1 ORDER BY sum(calls) DESC, 1 LIMIT $6
+           ), busy_themes AS (
+               SELECT theme_id FROM reads GROUP BY 1 ORDER BY sum(calls) DESC, 1 LIMIT $6
+           )
+           SELECT a.id AS agent, a.name AS agent_name, t.slug AS theme, t.display_name AS theme_name, r.calls AS "calls!"
+           FROM reads r JOIN busy_agents USING (agent_id) JOIN busy_themes USING (theme_id)
+           JOIN agents a ON a.user_id = $1 AND a.id = r.agent_id
+           JOIN memory_themes t ON t.user_id = $1 AND t.id = r.theme_id"#,
+        user.0,
+        since,
+        tools,
+        OK,
+        READS_COUNTED_MAX,
+        BUSIEST,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Number of active memories, and of those among them that were never used.
+pub async fn count_unused(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<(i64, i64), sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT count(*) AS "active!", count(*) FILTER (WHERE u.item_id IS NULL) AS "unused!"
+           FROM memory_items i LEFT JOIN memory_uses u ON u.user_id = $1 AND u.item_id = i.id AND u.access_count > 0
+           WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $2) AND i.theme_id IS NOT NULL"#,
+        user.0,
+        now,
+    );
+    let row = row.fetch_one(conn).await?;
+    Ok((row.active, row.unused))
+}
+
+pub async fn list_most_used(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<Vec<UsedItem>, sqlx::Error> {
+    sqlx::query_as!(
+        UsedItem,
+        r#"SELECT i.id, left(i.content, $3) AS "beginning!", i.created_at, u.access_count AS uses
+           FROM memory_uses u JOIN memory_items i ON i.user_id = $1 AND i.id = u.item_id
+           WHERE u.user_id = $1 AND u.access_count > 0 AND is_live(i.status, i.live_until, $2) AND i.theme_id IS NOT NULL
+           ORDER BY u.access_count DESC, i.id LIMIT $4"#,
+        user.0,
+        now,
+        BEGINNING_CHARS,
+        BUSIEST,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Oldest first.
+pub async fn list_never_used(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<Vec<UsedItem>, sqlx::Error> {
+    sqlx::query_as!(
+        UsedItem,
+        r#"SELECT i.id, left(i.content, $3) AS "beginning!", i.created_at, 0::bigint AS "uses!"
+           FROM memory_items i
+           WHERE i.user_id = $1 AND NOT i.is_turn AND is_live(i.status, i.live_until, $2) AND i.theme_id IS NOT NULL
+             AND NOT EXISTS (SELECT FROM memory_uses u WHERE u.user_id = $1 AND u.item_id = i.id AND u.access_count > 0)
+           ORDER BY i.created_at, i.id LIMIT $4"#,
+        user.0,
+        now,
+        BEGINNING_CHARS,
+        BUSIEST,
     )
     .fetch_all(conn)
     .await

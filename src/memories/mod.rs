@@ -41,7 +41,7 @@ pub use part::{Part, Span, Turn};
 pub use period::Period;
 pub use provenance::{ConflictPolicy, Expiry, ItemKey, Provenance, Source};
 pub use stop_words::is_stop_word;
-pub use themes::{describe_theme, fullest_themes, list_themes};
+pub use themes::{changed_themes, describe_theme, fullest_themes, list_themes, themes_on};
 pub use trust::Trust;
 
 use sqlx::PgConnection;

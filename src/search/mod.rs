@@ -12,6 +12,7 @@ mod page;
 pub mod query;
 mod rank;
 pub mod reader;
+mod related;
 pub mod relevance;
 mod snippet;
 pub mod store;

@@ -103,7 +103,10 @@ pub struct Session {
     /// The last message that a row of the ledger covers.
     pub ledger_position: i32,
     pub created_at: OffsetDateTime,
+    /// When the last message was received.
     pub last_message_at: OffsetDateTime,
+    /// When it was sent, if the agent said so.
+    pub last_sent_at: Option<OffsetDateTime>,
     pub completed: Option<(OffsetDateTime, Why)>,
     pub extraction: Option<Extraction>,
 }

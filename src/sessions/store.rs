@@ -378,6 +378,7 @@ struct SessionRow {
     ledger_position: i32,
     created_at: OffsetDateTime,
     last_message_at: OffsetDateTime,
+    last_sent_at: Option<OffsetDateTime>,
     completed_at: Option<OffsetDateTime>,
     completed_why: Option<String>,
 }
@@ -394,6 +395,7 @@ impl From<SessionRow> for Session {
             ledger_position: row.ledger_position,
             created_at: row.created_at,
             last_message_at: row.last_message_at,
+            last_sent_at: row.last_sent_at,
             completed: row.completed_at.zip(why),
             extraction: None,
         }
@@ -410,7 +412,9 @@ pub async fn find_by_name(
     let row = sqlx::query_as!(
         SessionRow,
         "SELECT s.id, s.external_id, a.name AS agent, s.state, s.message_count, s.ledger_position,
-                s.created_at, s.last_message_at, s.completed_at, s.completed_why
+                s.created_at, s.last_message_at, s.completed_at, s.completed_why,
+                (SELECT m.sent_at FROM session_messages m
+                 WHERE m.user_id = $1 AND m.session_id = s.id AND m.position = s.message_count) AS last_sent_at
          FROM sessions s JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
          WHERE s.user_id = $1 AND s.agent_id = $2 AND s.external_id = $3",
         user.0,
@@ -429,7 +433,9 @@ pub async fn find(
     let row = sqlx::query_as!(
         SessionRow,
         "SELECT s.id, s.external_id, a.name AS agent, s.state, s.message_count, s.ledger_position,
-                s.created_at, s.last_message_at, s.completed_at, s.completed_why
+                s.created_at, s.last_message_at, s.completed_at, s.completed_why,
+                (SELECT m.sent_at FROM session_messages m
+                 WHERE m.user_id = $1 AND m.session_id = s.id AND m.position = s.message_count) AS last_sent_at
          FROM sessions s JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
          WHERE s.user_id = $1 AND s.id = $2",
         user.0,
@@ -447,7 +453,9 @@ pub async fn list(
     let rows = sqlx::query_as!(
         SessionRow,
         "SELECT s.id, s.external_id, a.name AS agent, s.state, s.message_count, s.ledger_position,
-                s.created_at, s.last_message_at, s.completed_at, s.completed_why
+                s.created_at, s.last_message_at, s.completed_at, s.completed_why,
+                (SELECT m.sent_at FROM session_messages m
+                 WHERE m.user_id = $1 AND m.session_id = s.id AND m.position = s.message_count) AS last_sent_at
          FROM sessions s JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
          WHERE s.user_id = $1 AND ($2::bigint IS NULL OR s.agent_id = $2) AND ($3::text IS NULL OR s.state = $3)
            AND ($4::text IS NULL OR $4 = (SELECT e.outcome FROM session_extractions e

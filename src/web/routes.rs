@@ -174,6 +174,7 @@ fn people(state: &AppState) -> Router<AppState> {
         )
         .route("/timeline", get(pages::behind_sign_in))
         .route("/activity", get(pages::behind_sign_in))
+        .route("/used", get(pages::behind_sign_in))
         .route("/activity/queries", post(forms::activity::queries))
         .route(
             "/settings/embeddings",

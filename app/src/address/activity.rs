@@ -40,6 +40,8 @@ impl ActivityFilters {
                     let asked = value.parse().ok();
                     filters.days = asked.filter(|n| PERIODS.iter().any(|(days, _)| days == n));
                 }
+                "day" => filters.day = Some(value.into_owned()).filter(|day| !day.is_empty()),
+                "theme" => filters.theme = Some(value.into_owned()).filter(|slug| !slug.is_empty()),
                 "item" => filters.item = value.parse().ok(),
                 "shown" => filters.shown = rows_shown(&value),
                 _ => {}
@@ -63,6 +65,8 @@ impl ActivityFilters {
             self.went_well.map(outcome_slug).map(str::to_owned),
         );
         add("days", self.days.map(|days| days.to_string()));
+        add("day", self.day.clone());
+        add("theme", self.theme.clone());
         add("item", self.item.map(|id| id.to_string()));
         add(
             "shown",
@@ -79,9 +83,39 @@ impl ActivityFilters {
         }
     }
 
+    /// What an agent did with memories of a theme.
+    pub fn of_theme(agent: i64, theme: &str) -> Self {
+        Self {
+            agent: Some(agent),
+            theme: Some(theme.to_owned()),
+            ..Self::default()
+        }
+    }
+
     pub fn without_item(&self) -> Self {
         Self {
             item: None,
+            ..self.at_the_top()
+        }
+    }
+
+    pub fn without_theme(&self) -> Self {
+        Self {
+            theme: None,
+            ..self.at_the_top()
+        }
+    }
+
+    pub fn on_day(&self, day: Option<&str>) -> Self {
+        Self {
+            day: day.map(str::to_owned),
+            days: None,
+            ..self.at_the_top()
+        }
+    }
+
+    fn at_the_top(&self) -> Self {
+        Self {
             shown: PAGE_SIZE,
             ..self.clone()
         }
@@ -114,7 +148,7 @@ mod tests {
 
     #[test]
     fn an_address_is_read_and_written_back_unchanged() {
-        let address = "agent=3&tool=memory_get&outcome=failed&days=7&item=42&shown=50";
+        let address = "agent=3&tool=memory_get&outcome=failed&days=7&day=2026-03-03&theme=work&item=42&shown=50";
         let filters = ActivityFilters::from_query(address);
         assert_eq!(filters.href(), format!("/activity?{address}"));
         assert!(filters.is_narrowed());

@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 
 use super::count;
-use crate::view::DayCalls;
+use crate::view::{ActivityFilters, DayCalls};
 use crate::words;
 
 const BAR_WIDTH: usize = 8;
@@ -30,20 +30,35 @@ impl Bar {
     }
 }
 
-/// Days side by side, today the last; `classes` are those of the parts, `summary` says the same in words.
+/// Days side by side, today the last; `classes` are those of the parts, `summary` says the same in words. `links` are where
+/// each leads, as far as there is something to see.
 #[component]
 pub fn Bars(
     bars: Vec<Bar>,
+    #[prop(optional)] links: Vec<Option<String>>,
     first: Option<String>,
     summary: String,
     classes: &'static [&'static str],
 ) -> impl IntoView {
     let most = bars.iter().map(Bar::total).max().unwrap_or(0).max(1);
     let width = bars.len() * STEP - (STEP - BAR_WIDTH);
+    let role = if links.is_empty() { "img" } else { "group" };
+    let mut links = links.into_iter();
     let bars = bars
         .into_iter()
         .enumerate()
-        .map(|(at, one)| bar(at, one, classes, most))
+        .map(|(at, one)| {
+            let (title, drawn) = (one.title.clone(), bar(at, one, classes, most));
+            match links.next().flatten() {
+                Some(href) => view! {
+                    <a href=href aria-label=title>
+                        {drawn}
+                    </a>
+                }
+                .into_any(),
+                None => drawn.into_any(),
+            }
+        })
         .collect_view();
     view! {
         <figure class="days">
@@ -52,7 +67,7 @@ pub fn Bars(
             <svg
                 viewBox=format!("0 0 {width} {HEIGHT}")
                 preserveAspectRatio="none"
-                role="img"
+                role=role
                 aria-label=summary
             >
                 {bars}
@@ -67,7 +82,7 @@ pub fn Bars(
 }
 
 #[component]
-pub fn Days(days: Vec<DayCalls>) -> impl IntoView {
+pub fn Days(days: Vec<DayCalls>, filters: ActivityFilters) -> impl IntoView {
     let summary = summary_of(&days);
     // From the first use on, a week at least.
     let unused = days.iter().position(|day| total(day) > 0).unwrap_or(0);
@@ -76,6 +91,11 @@ pub fn Days(days: Vec<DayCalls>) -> impl IntoView {
         .1
         .to_vec();
     let first = days.first().map(|day| day.day.clone());
+    let links = days.iter().map(|day| {
+        let href = || filters.on_day(Some(&day.iso)).href();
+        (total(day) > 0).then(href)
+    });
+    let links = links.collect();
     let bars = days
         .into_iter()
         .map(|day| Bar {
@@ -86,7 +106,7 @@ pub fn Days(days: Vec<DayCalls>) -> impl IntoView {
             parts: vec![day.ok, day.failed],
         })
         .collect();
-    view! { <Bars bars first summary classes=OUTCOMES /> }
+    view! { <Bars bars links first summary classes=OUTCOMES /> }
 }
 
 fn total(day: &DayCalls) -> i64 {
@@ -149,6 +169,7 @@ mod tests {
 
     fn day(ok: i64, failed: i64) -> DayCalls {
         DayCalls {
+            iso: "2026-05-01".to_owned(),
             day: "1 May".to_owned(),
             ok,
             failed,

@@ -8,6 +8,7 @@ mod queries;
 use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 
+use super::used::PATH as USED;
 use crate::backend::{ROWS_MAX, backend};
 use crate::components::{
     Call, Days, Done, FirstSteps, Frame, Run, Section, TOKEN_PLACE, Trouble, calls, count,
@@ -80,9 +81,12 @@ fn Found(page: ActivityPage, filters: ActivityFilters, form: FormState) -> impl 
             <h1>"Activity"</h1>
             <Done form=form.clone() />
             <div data-live="days">
-                <Days days=page.days />
+                <Days days=page.days filters=filters.clone() />
+                <p>
+                    <a href=USED>"Used and unused memories"</a>
+                </p>
             </div>
-            <Narrow agents=page.agents filters is_document />
+            <Narrow agents=page.agents filters day=page.chosen_day is_document />
             <section id="results" class="results" data-live="results" aria-labelledby="count">
                 <h2 id="count" class="count">
                     {heading}

@@ -3,6 +3,7 @@
 
 mod lineage;
 mod manage;
+mod related;
 mod why;
 
 use leptos::prelude::*;
@@ -19,8 +20,8 @@ use crate::view::{
     ActivityFilters, DayFilters, EntityLink, FactBar, FormState, HistoryEntry, ItemPage,
     MemoryFilters, Moment, PartPlace, PutAside, Reading, Retired, SourceItem, SpanPlace, TurnPlace,
 };
-use lineage::Lineage;
 use manage::{Decided, Manage};
+use related::Related;
 use why::{Surfaces, Vector};
 
 #[component]
@@ -101,11 +102,11 @@ fn Whole(item: ItemPage, form: FormState) -> impl IntoView {
                     <Chain older=item.superseded.clone() newer=item.superseded_by />
                     <Contradictions put_aside=item.put_aside.clone() />
                 </div>
+                <Related related=item.related.clone() lineage=item.lineage.clone() />
                 <Surfaces id=item.id why=item.why.clone() embedding=item.embedding.clone() />
                 {item.turn.clone().map(|turn| view! { <WhereSaid turn /> })}
                 {item.part.clone().map(|part| view! { <OfDocument part /> })}
                 {item.span.clone().map(|span| view! { <OfSession span /> })}
-                <Lineage lineage=item.lineage.clone() />
                 <Origins items=item.origins.clone() gone=item.origins_gone />
             </div>
             <div class="parts">

@@ -2,6 +2,7 @@
 //! links change it. The parts marked `data-live` are those that the island
 //! [`LiveResults`] replaces; no island may stand inside them.
 
+mod areas;
 mod empty;
 mod filters;
 mod waiting;
@@ -14,6 +15,7 @@ use crate::backend::{RANKED_MAX, ROWS_MAX, backend};
 use crate::components::{DayBanner, Frame, ItemRow, Section, Trouble};
 use crate::islands::LiveResults;
 use crate::view::{MemoryFilters, MemoryPage, SearchMode};
+use areas::Areas;
 use empty::{Beginning, NothingMatches};
 use filters::{SearchForm, Themes};
 use waiting::Waiting;
@@ -75,10 +77,11 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
         <div id="live" class="memory">
             <h1>"Memory"</h1>
             <SearchForm agents=page.agents filters=filters.clone() />
-            <Themes themes=page.themes filters />
+            <Themes themes=page.themes.clone() filters=filters.clone() />
             <div class="found">
                 <ToLookAt learned=page.learned proposals=page.proposals />
                 <Week week=page.week />
+                <Areas themes=page.themes filters />
                 <Waiting waiting=page.waiting />
                 <section id="results" class="results" data-live="results" aria-labelledby="count">
                     <h2 id="count" class="count">

@@ -25,6 +25,7 @@ mod reset;
 mod sessions;
 mod summary;
 mod timeline;
+mod used;
 mod work;
 
 pub use account::Account;
@@ -51,4 +52,5 @@ pub use reset::Reset;
 pub use sessions::{Session, Sessions};
 pub use summary::Summary;
 pub use timeline::Timeline;
+pub use used::Used;
 pub use work::Work;

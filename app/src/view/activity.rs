@@ -3,7 +3,7 @@
 
 use super::Moment;
 
-/// What the address of `/activity` says: `?agent=&tool=&outcome=&days=&item=&shown=`.
+/// What the address of `/activity` says: `?agent=&tool=&outcome=&days=&day=&item=&theme=&shown=`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActivityFilters {
     pub agent: Option<i64>,
@@ -13,8 +13,12 @@ pub struct ActivityFilters {
     pub went_well: Option<bool>,
     /// `days=1`, `7` or `30`: not older.
     pub days: Option<i64>,
+    /// `day=2026-03-03`: on this day, in UTC, whatever `days` says.
+    pub day: Option<String>,
     /// Calls that returned or touched this memory.
     pub item: Option<i64>,
+    /// Calls that returned or touched memories of this theme.
+    pub theme: Option<String>,
     /// How many rows to show, in steps of [`PAGE_SIZE`](crate::backend::PAGE_SIZE).
     pub shown: usize,
 }
@@ -54,6 +58,8 @@ pub struct CallItem {
 /// The calls of one day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DayCalls {
+    /// 2026-11-21
+    pub iso: String,
     /// "21 November"
     pub day: String,
     pub ok: i64,
@@ -65,6 +71,8 @@ pub struct ActivityPage {
     pub rows: Vec<CallRow>,
     /// More rows than `shown` exist: offer `shown + PAGE_SIZE`.
     pub has_more: bool,
+    /// "3 March 2026": only this day is listed.
+    pub chosen_day: Option<String>,
     /// The last 30 days, today last, whatever the period.
     pub days: Vec<DayCalls>,
     /// Id and name, by name.

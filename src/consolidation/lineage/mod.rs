@@ -21,14 +21,16 @@ pub enum Kind {
     Episode,
     /// The memory was written from it.
     Source,
-    /// The memory replaced it.
+    /// It gave way to the memory.
     Older,
     This,
-    /// It replaced the memory.
+    /// The memory gave way to it.
     Newer,
     /// A dream's document.
     Dream,
     Reflection,
+    /// Named by the memory.
+    Entity,
 }
 
 #[derive(Clone, Debug)]
@@ -39,7 +41,7 @@ pub struct Node {
     /// The beginning of the text; for a session, the agent's name for it; for a turn, the quote that the
     /// memory was read from.
     pub text: String,
-    /// `None` for sessions.
+    /// `None` for sessions and entities.
     pub trust: Option<Trust>,
 }
 
@@ -51,6 +53,9 @@ pub enum How {
     WrittenFrom,
     ReplacedBy,
     MergedInto,
+    /// It contradicts the other, which stays active.
+    PutAsideFor,
+    Names,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -141,16 +146,16 @@ pub async fn of(db: &Db, user: UserId, item: &Item) -> Result<Lineage, sqlx::Err
         lineage.join(at, this, How::WrittenFrom);
     }
     let limits = (BEGINNING_CHARS_MAX, OLDER_MAX);
-    for (older, is_merged) in store::list_older(&mut tx, user, item.id, limits).await? {
+    for (older, event) in store::list_older(&mut tx, user, item.id, limits).await? {
         let at = lineage.add(older);
-        lineage.join(at, this, way(is_merged));
+        lineage.join(at, this, way(event.as_deref()));
     }
     if let Some(newer) = item.superseded_by
-        && let Some((newer, is_merged)) =
+        && let Some((newer, event)) =
             store::find_newer(&mut tx, user, (item.id, newer), BEGINNING_CHARS_MAX).await?
     {
         let at = lineage.add(newer);
-        lineage.join(this, at, way(is_merged));
+        lineage.join(this, at, way(event.as_deref()));
     }
     let ids: Vec<i64> = read.iter().map(|(id, _)| *id).collect();
     let limits = (BEGINNING_CHARS_MAX, WRITTEN_MAX);
@@ -164,9 +169,10 @@ pub async fn of(db: &Db, user: UserId, item: &Item) -> Result<Lineage, sqlx::Err
     Ok(lineage)
 }
 
-fn way(is_merged: bool) -> How {
-    match is_merged {
-        true => How::MergedInto,
-        false => How::ReplacedBy,
+fn way(event: Option<&str>) -> How {
+    match event {
+        Some("merged") => How::MergedInto,
+        Some("put_aside") => How::PutAsideFor,
+        _ => How::ReplacedBy,
     }
 }

@@ -98,18 +98,18 @@ pub(super) async fn list_sources(
     Ok(rows.collect())
 }
 
-/// The items that an item replaced, newest first, and whether they were merged.
+/// The items that gave way to an item, newest first, and the event: merged, superseded or put_aside.
 pub(super) async fn list_older(
     conn: &mut PgConnection,
     user: UserId,
     item: ItemId,
     (chars_max, limit): (i32, i64),
-) -> Result<Vec<(Node, bool)>, sqlx::Error> {
+) -> Result<Vec<(Node, Option<String>)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, left(i.content, $3) AS "text!", i.trust,
-                  coalesce((SELECT e.event = 'merged' FROM memory_item_events e
-                            WHERE e.user_id = $1 AND e.item_id = i.id AND e.event IN ('merged', 'superseded', 'put_aside')
-                            ORDER BY e.id DESC LIMIT 1), false) AS "is_merged!"
+                  (SELECT e.event FROM memory_item_events e
+                   WHERE e.user_id = $1 AND e.item_id = i.id AND e.event IN ('merged', 'superseded', 'put_aside')
+                   ORDER BY e.id DESC LIMIT 1) AS event
            FROM memory_items i WHERE i.user_id = $1 AND i.superseded_by = $2 ORDER BY i.id DESC LIMIT $4"#,
         user.0,
         item.0,
@@ -123,23 +123,23 @@ pub(super) async fn list_older(
             text: row.text,
             trust: Some(Trust::from_column(&row.trust)),
         };
-        (node, row.is_merged)
+        (node, row.event)
     });
     Ok(rows.collect())
 }
 
-/// The item that replaced this one, and whether they were merged.
+/// The item that this one gave way to, and the event.
 pub(super) async fn find_newer(
     conn: &mut PgConnection,
     user: UserId,
     (item, newer): (ItemId, ItemId),
     chars_max: i32,
-) -> Result<Option<(Node, bool)>, sqlx::Error> {
+) -> Result<Option<(Node, Option<String>)>, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT i.id, left(i.content, $4) AS "text!", i.trust,
-                  coalesce((SELECT e.event = 'merged' FROM memory_item_events e
-                            WHERE e.user_id = $1 AND e.item_id = $2 AND e.event IN ('merged', 'superseded', 'put_aside')
-                            ORDER BY e.id DESC LIMIT 1), false) AS "is_merged!"
+                  (SELECT e.event FROM memory_item_events e
+                   WHERE e.user_id = $1 AND e.item_id = $2 AND e.event IN ('merged', 'superseded', 'put_aside')
+                   ORDER BY e.id DESC LIMIT 1) AS event
            FROM memory_items i WHERE i.user_id = $1 AND i.id = $3"#,
         user.0,
         item.0,
@@ -153,7 +153,7 @@ pub(super) async fn find_newer(
             text: row.text,
             trust: Some(Trust::from_column(&row.trust)),
         };
-        (node, row.is_merged)
+        (node, row.event)
     }))
 }
 

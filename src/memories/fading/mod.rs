@@ -40,6 +40,8 @@ const AT_ONCE: i64 = 500;
 const RESTORED_AT_ONCE: i64 = 200;
 /// Limit on the items shown on a page.
 pub const SHOWN_MAX: i64 = 50;
+/// Characters of the beginnings of items.
+pub const BEGINNING_CHARS: i32 = 160;
 /// Ranking factor at strength 0.
 const FACTOR_MIN: f64 = 0.5;
 

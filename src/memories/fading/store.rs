@@ -6,11 +6,9 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{FadingSettings, Strength};
+use super::{BEGINNING_CHARS, FadingSettings, Strength};
 use crate::db::UserId;
 use crate::memories::model::{ItemId, ItemType};
-
-const BEGINNING_CHARS: i32 = 160;
 
 pub async fn find_settings(
     conn: &mut PgConnection,

@@ -2,9 +2,12 @@
 
 pub mod store;
 
-use time::OffsetDateTime;
+use std::collections::HashMap;
+
+use time::{Duration, OffsetDateTime};
 
 use super::MemoryError;
+use super::day::{Day, store as days};
 use super::model::{Theme, ThemeCount, ThemeNames, ThemeSlug};
 use super::quota::THEMES_MAX;
 use crate::accounts::Viewer;
@@ -27,6 +30,36 @@ pub async fn list_themes(
     themes.truncate(limit);
     Ok((themes, has_more))
 }
+
+/// The themes of a day, with their counts of what was known and true on it, largest first.
+pub async fn themes_on(
+    db: &Db,
+    viewer: &Viewer,
+    limit: usize,
+    day: &Day,
+    now: OffsetDateTime,
+) -> Result<Vec<Theme>, MemoryError> {
+    let mut tx = db.as_user(viewer.user_id).await?;
+    let ids = days::list_ids(&mut tx, viewer.user_id, day, now, None).await?;
+    let themes = store::list_themes_of(&mut tx, viewer.user_id, &ids, limit as i64).await?;
+    tx.commit().await?;
+    Ok(themes)
+}
+
+/// How many memories of each theme changed in the last [`CHANGED_DAYS`] days, by slug; themes without a change are missing.
+pub async fn changed_themes(
+    db: &Db,
+    viewer: &Viewer,
+    now: OffsetDateTime,
+) -> Result<HashMap<String, i64>, MemoryError> {
+    let mut tx = db.as_user(viewer.user_id).await?;
+    let since = now - Duration::days(CHANGED_DAYS);
+    let changed = store::count_changed(&mut tx, viewer.user_id, since).await?;
+    tx.commit().await?;
+    Ok(changed)
+}
+
+pub const CHANGED_DAYS: i64 = 30;
 
 /// Changes a theme's name and description. The activity record is committed in the same transaction.
 pub async fn describe_theme(

@@ -1,5 +1,7 @@
 //! SQL of themes: find, create within the limit, list with counts.
 
+use std::collections::HashMap;
+
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
@@ -89,6 +91,48 @@ pub async fn list_themes(
     )
     .fetch_all(conn)
     .await
+}
+
+/// The themes of these items, with how many of them each has; largest first.
+pub async fn list_themes_of(
+    conn: &mut PgConnection,
+    user: UserId,
+    items: &[i64],
+    limit: i64,
+) -> Result<Vec<Theme>, sqlx::Error> {
+    sqlx::query_as!(
+        Theme,
+        r#"SELECT t.slug, t.display_name, t.description, n.active_count AS "active_count!"
+           FROM (SELECT theme_id, count(*) AS active_count FROM memory_items
+                 WHERE user_id = $1 AND id = ANY ($2) AND theme_id IS NOT NULL GROUP BY theme_id) n
+           JOIN memory_themes t ON t.user_id = $1 AND t.id = n.theme_id
+           ORDER BY n.active_count DESC, t.slug LIMIT $3"#,
+        user.0,
+        items,
+        limit,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+/// Items that were added or changed since then, by the slug of their theme; imports do not count.
+pub async fn count_changed(
+    conn: &mut PgConnection,
+    user: UserId,
+    since: OffsetDateTime,
+) -> Result<HashMap<String, i64>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT t.slug, count(DISTINCT e.item_id) AS "n!"
+           FROM memory_item_events e
+           JOIN memory_items i ON i.user_id = $1 AND i.id = e.item_id
+           JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
+           WHERE e.user_id = $1 AND e.at >= $2 AND e.event <> 'imported' GROUP BY t.slug"#,
+        user.0,
+        since,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(rows.into_iter().map(|row| (row.slug, row.n)).collect())
 }
 
 /// Returns false if the theme does not exist.

@@ -92,7 +92,7 @@ async fn a_memory_shows_what_it_was_read_from_and_what_was_made_of_it() {
         "session has turn",
         "turn was read for this",
         &format!("href=\"/memory/{graz}\""),
-        "older memory was replaced by this",
+        "replaced memory was replaced by this",
         &format!("href=\"/memory/{episode}\""),
         "session is stated by episode",
         &format!("href=\"/documents/{dream}\""),

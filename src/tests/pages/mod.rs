@@ -14,6 +14,7 @@ mod memory;
 mod memory_switch;
 mod operators;
 mod payloads;
+mod pictures;
 mod reset_links;
 mod sessions;
 mod sign_in;

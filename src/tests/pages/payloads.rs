@@ -308,6 +308,7 @@ async fn nothing_in_an_address_becomes_markup_and_none_breaks_a_page() {
             format!(
                 "/activity?agent={text}&tool={text}&outcome={text}&days={text}&item={text}&shown={text}"
             ),
+            format!("/activity?day={text}&theme={text}"),
             format!("/sessions?agent={text}&state={text}&outcome={text}&shown={text}"),
             format!("/sessions/{text}?from={text}"),
             format!("/admin/users?q={text}"),

@@ -5,11 +5,15 @@ use app::view::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Read
 use time::macros::format_description;
 use time::{Date, Duration, OffsetDateTime};
 
+use super::items::beginning;
 use super::memory::date_of;
-use super::{Ui, database};
+use super::timeline::{iso, parse_day};
+use super::{Ui, database, invalid};
 use crate::accounts::{AgentId, Viewer};
-use crate::activity::{DAYS_COUNTED, DayCount, Filter, KEPT_DAYS, KEPT_ROWS_MAX, OK, Page, Row};
-use crate::memories::ItemId;
+use crate::activity::{
+    BEGINNING_CHARS, DAYS_COUNTED, DayCount, Filter, KEPT_DAYS, KEPT_ROWS_MAX, OK, Page, Row,
+};
+use crate::memories::{ItemId, ThemeSlug};
 
 const READINGS_SHOWN: i64 = 10;
 
@@ -21,12 +25,24 @@ impl Ui {
     ) -> Result<ActivityPage, PageError> {
         let shown = filters.shown.clamp(PAGE_SIZE, ROWS_MAX);
         let now = self.state.clock.now();
+        let day = match &filters.day {
+            Some(day) => Some(parse_day("day", day).map_err(invalid)?),
+            None => None,
+        };
+        let theme = filters.theme.as_deref().map(ThemeSlug::parse).transpose();
+        let theme = theme.map_err(invalid)?;
+        let begins = |day: Date| day.midnight().assume_utc();
         let filter = Filter {
             agent: filters.agent.map(AgentId),
             tools: filters.tool.into_iter().collect(),
             went_well: filters.went_well,
-            since: filters.days.map(|days| now - Duration::days(days)),
+            since: match day {
+                Some(day) => Some(begins(day)),
+                None => filters.days.map(|days| now - Duration::days(days)),
+            },
+            until: day.and_then(Date::next_day).map(begins),
             item: filters.item,
+            theme: theme.map(|theme| theme.as_str().to_owned()),
             limit: shown as i64 + 1,
         };
         let page = self.state.activity.page(viewer.user_id, &filter).await;
@@ -35,6 +51,7 @@ impl Ui {
         Ok(ActivityPage {
             rows: rows.map(|row| self.call_row(row, &page)).collect(),
             has_more: page.rows.len() > shown,
+            chosen_day: day.map(|day| date_of(begins(day))),
             days: every_day(now.date(), &page.days),
             agents: page
                 .agents
@@ -110,7 +127,10 @@ impl Ui {
     fn call_row(&self, row: &Row, page: &Page) -> CallRow {
         let items = row.items.iter().map(|id| CallItem {
             id: *id,
-            beginning: page.documents.get(id).or(page.beginnings.get(id)).cloned(),
+            beginning: page.documents.get(id).cloned().or_else(|| {
+                let text = page.beginnings.get(id)?.clone();
+                Some(beginning(text, BEGINNING_CHARS))
+            }),
             is_document: page.documents.contains_key(id),
             is_lent: row.lent.contains(id),
         });
@@ -159,6 +179,7 @@ fn every_day(today: Date, counted: &[DayCount]) -> Vec<DayCalls> {
     days.map(|day| {
         let calls = counted.iter().find(|count| count.day == day);
         DayCalls {
+            iso: iso(day),
             day: day.format(format).unwrap_or_default(),
             ok: calls.map_or(0, |count| count.ok),
             failed: calls.map_or(0, |count| count.failed),

@@ -3,10 +3,11 @@
 use app::backend::PageError;
 use app::view::{FadedRow, FadingPage, FadingRow, ItemStrength};
 
+use super::items::beginning;
 use super::{Ui, database};
 use crate::accounts::Viewer;
 use crate::jobs::{self, schedule};
-use crate::memories::fading::{self, FadingSettings, HALF_LIVES, Strength};
+use crate::memories::fading::{self, BEGINNING_CHARS, FadingSettings, HALF_LIVES, Strength};
 use crate::memories::{Item, manage};
 
 impl Ui {
@@ -21,7 +22,7 @@ impl Ui {
         let weakest = overview.weakest.into_iter().map(|item| FadingRow {
             id: item.id.0,
             item_type: item.item_type.as_str(),
-            beginning: item.beginning,
+            beginning: beginning(item.beginning, BEGINNING_CHARS),
             strength: percent(item.strength),
             used: self.moment(item.last_used),
             uses: item.access_count,
@@ -29,7 +30,7 @@ impl Ui {
         let faded = overview.faded.into_iter().map(|item| FadedRow {
             id: item.id.0,
             item_type: item.item_type.as_str(),
-            beginning: item.beginning,
+            beginning: beginning(item.beginning, BEGINNING_CHARS),
             at: self.moment(item.at),
         });
         let days = &overview.settings.half_lives;

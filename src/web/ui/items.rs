@@ -267,11 +267,17 @@ impl Ui {
             gave_way.into_iter().partition(|older| older.is_put_aside);
         let origins = reflection::origins(&self.state.db, viewer.user_id, id).await;
         let origins = origins.map_err(database)?;
-        let lineage = self.lineage_view(&viewer, &item).await?;
         let dreams = dreaming::decide::of_item(&self.state.db, viewer.user_id, id).await;
         let dreams = dreams.map_err(database)?;
         let names = entities::of_source(&self.state.db, viewer.user_id, id).await;
         let names = names.map_err(database)?.into_iter();
+        let names = names.map(|(id, name, entity_type)| EntityLink {
+            id: id.0,
+            name,
+            entity_type: entity_type.as_str(),
+        });
+        let names: Vec<EntityLink> = names.collect();
+        let lineage = self.lineage_view(&viewer, &item, &names).await?;
         let state = item.state();
         let is_derived = item.source == Source::Derived.as_str();
         let fading = fading::settings(&self.state.db, viewer.user_id).await;
@@ -305,13 +311,11 @@ impl Ui {
                     word: word(&aside.source, aside.trust, None),
                 })
                 .collect(),
-            names: names
-                .map(|(id, name, entity_type)| EntityLink {
-                    id: id.0,
-                    name,
-                    entity_type: entity_type.as_str(),
-                })
-                .collect(),
+            names,
+            related: match day.is_now() {
+                true => Some(self.related_view(&viewer, &item).await?),
+                false => None,
+            },
             word: whose(item.trust),
             theme: item.theme.zip(item.theme_display_name),
             turn: item.turn.map(turn_place),

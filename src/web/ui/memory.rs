@@ -1,5 +1,7 @@
 //! The list of memories, as its page shows it, today or on another day.
 
+use std::collections::HashMap;
+
 use app::backend::{PAGE_SIZE, PageError, ROWS_MAX};
 use app::view::{
     DayFilters, DayTold, MemoryFilters, MemoryLine, MemoryPage, SearchMode, StatusFilter,
@@ -39,8 +41,7 @@ impl Ui {
             embeddings,
         } = list(&self.state, viewer, query, filters.shown).await?;
         let now = self.state.clock.now();
-        let themes = memories::list_themes(&self.state.db, viewer, THEMES_SHOWN_MAX, now);
-        let (themes, _) = themes.await.map_err(memory_error)?;
+        let themes = self.themes(viewer, filters, &day).await?;
         let learned = memories::learned::count(&self.state.db, viewer.user_id, now).await;
         let learned = learned.map_err(database)?;
         let proposals = decide::count_open(&self.state.db, viewer.user_id).await;
@@ -64,14 +65,7 @@ impl Ui {
         let is_said = |clause: &String| waiting.is_some() && clause.starts_with(PENDING);
         let degraded = page.degraded.filter(|clause| !is_said(clause));
         Ok(MemoryPage {
-            themes: themes
-                .into_iter()
-                .map(|theme| ThemeCount {
-                    slug: theme.slug,
-                    display_name: theme.display_name,
-                    active_count: theme.active_count,
-                })
-                .collect(),
+            themes,
             agents: agents.into_iter().map(|(id, name)| (id.0, name)).collect(),
             rows: hits
                 .map(|(hit, embedding)| self.item_row(hit, mode, embedding, &filters.day))
@@ -92,6 +86,36 @@ impl Ui {
             week,
             public_url: self.state.public_url.origin().to_owned(),
         })
+    }
+
+    /// With the counts of the day that is shown; and of what changed lately, where areas are drawn.
+    async fn themes(
+        &self,
+        viewer: &Viewer,
+        filters: &MemoryFilters,
+        day: &Day,
+    ) -> Result<Vec<ThemeCount>, PageError> {
+        let (db, now) = (&self.state.db, self.state.clock.now());
+        let themes = match day.is_now() {
+            true => {
+                let listed = memories::list_themes(db, viewer, THEMES_SHOWN_MAX, now).await;
+                listed.map(|(themes, _)| themes)
+            }
+            false => memories::themes_on(db, viewer, THEMES_SHOWN_MAX, day, now).await,
+        };
+        let themes = themes.map_err(memory_error)?;
+        let changed = match filters.shows_areas() {
+            true => memories::changed_themes(db, viewer, now).await,
+            false => Ok(HashMap::new()),
+        };
+        let changed = changed.map_err(memory_error)?;
+        let counts = themes.into_iter().map(|theme| ThemeCount {
+            changed_count: changed.get(&theme.slug).copied().unwrap_or(0),
+            slug: theme.slug,
+            display_name: theme.display_name,
+            active_count: theme.active_count,
+        });
+        Ok(counts.collect())
     }
 
     async fn week(&self, viewer: &Viewer) -> Result<WeekView, PageError> {

@@ -19,9 +19,11 @@ mod learned;
 mod lineage;
 mod memory;
 mod moment;
+mod related;
 mod sessions;
 mod summary;
 mod timeline;
+mod usage;
 mod users;
 mod work;
 
@@ -34,8 +36,8 @@ use app::view::{
     EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage,
     InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Moment,
     OperatorRow, Receipt, ResetPage, SessionFilters, SessionPage, SessionsPage, SignInOffer,
-    SummaryPage, TimelineFilters, TimelinePage, TokenRow, TokenState, UsersFilters, UsersPage,
-    WorkPage,
+    SummaryPage, TimelineFilters, TimelinePage, TokenRow, TokenState, UsagePage, UsersFilters,
+    UsersPage, WorkPage,
 };
 use async_trait::async_trait;
 use axum::http::{StatusCode, header};
@@ -186,6 +188,11 @@ impl Backend for Ui {
     async fn activity_page(&self, filters: &ActivityFilters) -> Result<ActivityPage, PageError> {
         let viewer = self.memory_viewer()?;
         self.activity_view(&viewer, filters).await
+    }
+
+    async fn usage_page(&self) -> Result<UsagePage, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.usage_view(&viewer).await
     }
 
     async fn entities_page(&self, filters: &EntityFilters) -> Result<EntitiesPage, PageError> {

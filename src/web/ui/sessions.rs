@@ -122,7 +122,7 @@ impl Ui {
             agent: session.agent.clone(),
             is_open: session.state == State::Open,
             messages: session.message_count.into(),
-            last_message: self.moment(session.last_message_at),
+            last_message: self.moment(session.last_sent_at.unwrap_or(session.last_message_at)),
             ledger: session.extraction.as_ref().map(|row| self.ledger_row(row)),
             about: None,
         }

@@ -229,7 +229,7 @@ fn calendar_day((day, count): (Date, i64)) -> CalendarDay {
     }
 }
 
-fn iso(day: Date) -> String {
+pub(super) fn iso(day: Date) -> String {
     day.format(format_description!("[year]-[month]-[day]"))
         .unwrap_or_default()
 }
@@ -262,7 +262,7 @@ fn parse_before(text: &str) -> Result<Option<Before>, Invalid> {
     read.map(Some)
 }
 
-fn parse_day(field: &'static str, text: &str) -> Result<Date, Invalid> {
+pub(super) fn parse_day(field: &'static str, text: &str) -> Result<Date, Invalid> {
     let day = Date::parse(text, format_description!("[year]-[month]-[day]")).ok();
     day.filter(|day| (1..=9_998).contains(&day.year()))
         .ok_or_else(|| {

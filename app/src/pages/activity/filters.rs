@@ -11,6 +11,8 @@ use crate::view::ActivityFilters;
 pub fn Narrow(
     agents: Vec<(i64, String)>,
     filters: ActivityFilters,
+    /// "3 March 2026"
+    day: Option<String>,
     /// What the filters name by number is a document.
     is_document: bool,
 ) -> impl IntoView {
@@ -36,16 +38,38 @@ pub fn Narrow(
             )
         })
         .to_vec();
-    let item = filters.item.map(|id| {
+    let chip = |name: &'static str, value: String, words: String, without: ActivityFilters| {
         view! {
-            <input type="hidden" name="item" value=id />
-            <a class="chip" href=filters.without_item().href() data-live-link="loosen">
-                {format!("with {} {id}", if is_document { "document" } else { "memory" })}
+            <input type="hidden" name=name value=value />
+            <a class="chip" href=without.href() data-live-link="loosen">
+                <bdi>{words}</bdi>
                 <span aria-hidden="true">"✕"</span>
                 <span class="visually-hidden">": show calls with any"</span>
             </a>
         }
+    };
+    let what = if is_document { "document" } else { "memory" };
+    let item = filters.item.map(|id| {
+        chip(
+            "item",
+            id.to_string(),
+            format!("with {what} {id}"),
+            filters.without_item(),
+        )
     });
+    let theme = filters.theme.clone().map(|theme| {
+        chip(
+            "theme",
+            theme.clone(),
+            format!("theme: {theme}"),
+            filters.without_theme(),
+        )
+    });
+    let day = filters
+        .day
+        .clone()
+        .zip(day)
+        .map(|(day, words)| chip("day", day, format!("on {words}"), filters.on_day(None)));
     let reset = filters.is_narrowed().then(|| {
         view! {
             <a class="reset" href="/activity" data-live-link="loosen">
@@ -61,6 +85,8 @@ pub fn Narrow(
                 <Pick name="outcome" label="Outcome" any="All outcomes" choices=outcomes />
                 <Pick name="days" label="Period" any="Any time" choices=periods />
                 {item}
+                {theme}
+                {day}
                 <button type="submit">
                     "Filter"
                 </button>

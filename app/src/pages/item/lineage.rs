@@ -1,7 +1,9 @@
-//! Where a memory comes from and what came of it: boxes from left to right, each a link, joined by lines.
+//! Where a memory comes from, what came of it and what it names: boxes from left to right, each a link, joined by lines;
+//! and the same as text.
 
 use leptos::prelude::*;
 
+use crate::components::Marked;
 use crate::view::{LineageEdge, LineageNode, LineageView};
 
 /// In the units of the picture.
@@ -24,19 +26,48 @@ pub fn Lineage(lineage: LineageView) -> impl IntoView {
         .iter()
         .map(|edge| line(&lineage.nodes, edge))
         .collect_view();
+    let told = lineage
+        .edges
+        .iter()
+        .filter_map(|edge| {
+            Some((
+                lineage.nodes.get(edge.from)?,
+                edge.how,
+                lineage.nodes.get(edge.to)?,
+            ))
+        })
+        .map(|(from, how, to)| view! { <li>{end(from)} " " {how} " " {end(to)}</li> })
+        .collect_view();
     let nodes = lineage.nodes.clone().into_iter().map(node).collect_view();
     view! {
-        <section class="part" aria-labelledby="lineage-title">
-            <h2 id="lineage-title">"Lineage"</h2>
-            <div class="lineage" tabindex="0" role="group" aria-label="Its sources, and what was derived from it">
-                <svg viewBox=format!("-1 -1 {width} {height}") width=width height=height>
-                    {edges}
-                    {nodes}
-                </svg>
-            </div>
-        </section>
+        <h3 id="lineage-title">"Connections"</h3>
+        <div class="lineage" tabindex="0" role="group" aria-labelledby="lineage-title">
+            <svg viewBox=format!("-1 -1 {width} {height}") width=width height=height>
+                {edges}
+                {nodes}
+            </svg>
+        </div>
+        <details class="fold" id="lineage-text">
+            <summary>"As text"</summary>
+            <ul class="lines">{told}</ul>
+        </details>
     }
     .into_any()
+}
+
+/// "this", "session “monday”"
+fn end(node: &LineageNode) -> AnyView {
+    match node.is_this {
+        true => "this memory".into_any(),
+        false => view! {
+            {node.what}
+            " "
+            <a href=node.href.clone() dir="auto">
+                <Marked text=node.text.clone() />
+            </a>
+        }
+        .into_any(),
+    }
 }
 
 fn line(nodes: &[LineageNode], edge: &LineageEdge) -> AnyView {

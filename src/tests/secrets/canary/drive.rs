@@ -404,7 +404,7 @@ async fn pages(all: &Everything, item: &Value) {
         format!("/memory?q={QUERY}&theme={THEME}"),
         format!("/memory/{item}?q={QUERY}"),
         format!("/memory/{TEXT}"),
-        format!("/activity?tool={TEXT}&agent={TEXT}"),
+        format!("/activity?tool={TEXT}&agent={TEXT}&day={TEXT}&theme={THEME}"),
         format!("/login?next=/{TEXT}"),
         format!("/docs?{TEXT}"),
         format!("/no/such/{TEXT}"),

@@ -1,0 +1,65 @@
+//! The memories most like a given one.
+
+use super::query::{Balance, Filters, Ingredients, QUERY_CHARS_MAX, SearchQuery};
+use super::reader::Need;
+use super::{Page, Search, store};
+use crate::accounts::Viewer;
+use crate::embedding::QueryVector;
+use crate::memories::{ItemId, Status};
+
+impl Search {
+    /// The memories most like this one, best first: by the embedding that it has, else by its words. Asks no provider.
+    ///
+    /// # Errors
+    /// Database errors only.
+    pub async fn related(
+        &self,
+        viewer: &Viewer,
+        (item, text): (ItemId, &str),
+        limit: usize,
+    ) -> Result<Page, sqlx::Error> {
+        let user = viewer.user_id;
+        let text: String = text.chars().take(QUERY_CHARS_MAX).collect();
+        let need = Need {
+            user,
+            space: None,
+            theme: None,
+            text: Some(&text),
+        };
+        let (mut tx, held) = self.reader.current(&self.db, &need).await?;
+        let mut vector = None;
+        if let Some(space) = &held.serving.space {
+            let ids = [item.0];
+            let read = store::list_closer(&mut tx, user, space.id, &ids, &ids, &[]).await?;
+            let mean = read.into_iter().find_map(|own| own.mean);
+            vector = mean.map(|vector| QueryVector {
+                space_id: space.id,
+                vector,
+                tokens: None,
+                speakers: Vec::new(),
+            });
+        }
+        let query = SearchQuery {
+            text: None,
+            // Itself is among them.
+            limit: limit + 1,
+            filters: Filters {
+                status: Some(Status::Active),
+                memories_alone: true,
+                ingredients: Ingredients::OF_STATEMENTS,
+                ..Filters::default()
+            },
+            cursor: None,
+            min_similarity: None,
+            balance: Balance::default(),
+            by_strength: false,
+            explain: true,
+        };
+        let text = if vector.is_some() { "" } else { text.as_str() };
+        let ranked = self.ranked(tx, user, &held, &query, text, vector.as_ref());
+        let mut page = ranked.await?;
+        page.hits.retain(|hit| hit.item.id != item);
+        page.hits.truncate(limit);
+        Ok(page)
+    }
+}

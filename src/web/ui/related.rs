@@ -1,0 +1,87 @@
+//! The memories most like one, as its page shows them.
+
+use app::backend::PageError;
+use app::view::{MemoryLine, RelatedRow, RelatedView};
+
+use super::items::beginning;
+use super::{Ui, database};
+use crate::accounts::Viewer;
+use crate::memories::{Item, timeline};
+use crate::search::{Hit, Mode};
+
+const SHOWN: usize = 5;
+
+impl Ui {
+    pub(super) async fn related_view(
+        &self,
+        viewer: &Viewer,
+        item: &Item,
+    ) -> Result<RelatedView, PageError> {
+        let of = (item.id, item.content.as_str());
+        let found = self.state.search.related(viewer, of, SHOWN).await;
+        let found = found.map_err(database)?;
+        let row = |hit: Hit| {
+            let text = hit.item.content.chars();
+            let text: String = text.take(timeline::CHARS_MAX as usize).collect();
+            RelatedRow {
+                how: match hit.explanation.distance {
+                    Some(distance) => likeness(1.0 - distance),
+                    None => words_shared(hit.explanation.words_matched),
+                },
+                theme: hit.item.theme,
+                item_type: hit.item.item_type.as_str().to_owned(),
+                line: MemoryLine {
+                    href: format!("/memory/{}", hit.item.id),
+                    text: beginning(text, timeline::CHARS_MAX),
+                },
+            }
+        };
+        Ok(RelatedView {
+            is_by_words: found.mode == Mode::Fts,
+            rows: found.hits.into_iter().map(row).collect(),
+        })
+    }
+}
+
+/// Of a cosine similarity; the number, since models differ in what they call similar.
+fn likeness(cosine: f64) -> String {
+    let words = match cosine {
+        0.9.. => "almost the same",
+        0.7.. => "very similar",
+        0.45.. => "similar",
+        _ => "slightly similar",
+    };
+    format!("{words} ({:.2})", cosine.max(0.0))
+}
+
+fn words_shared(n: i64) -> String {
+    match n {
+        1 => "1 word in common".to_owned(),
+        n => format!("{n} words in common"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn similarity_is_told_in_words() {
+        let said = [0.951, 0.9, 0.71, 0.5, 0.1, -0.2].map(likeness);
+        assert_eq!(
+            said,
+            [
+                "almost the same (0.95)",
+                "almost the same (0.90)",
+                "very similar (0.71)",
+                "similar (0.50)",
+                "slightly similar (0.10)",
+                "slightly similar (0.00)",
+            ]
+        );
+        assert_eq!(
+            [1, 3].map(words_shared),
+            ["1 word in common", "3 words in common"]
+        );
+    }
+}
