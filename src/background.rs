@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 use keepsake::accounts::Email;
 use keepsake::config::Config;
-use keepsake::jobs::{self, Runner, Work};
+use keepsake::jobs::{self, JobWork, Runner};
 use keepsake::queue;
 use keepsake::wiring::{self, Database};
 use time::format_description::well_known::Rfc3339;
@@ -69,7 +69,7 @@ pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Re
         let names: Vec<&str> = jobs::JOBS.iter().map(|job| job.name).collect();
         format!("there is no job {name}; there are: {}", names.join(", "))
     })?;
-    if email.is_some() && matches!(job.work, Work::OfServer(_)) {
+    if email.is_some() && matches!(job.work, JobWork::OfServer(_)) {
         bail!("{name} is a job of the server, not of an account: leave --email out");
     }
     let email = email.map(Email::parse).transpose()?;

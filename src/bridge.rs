@@ -40,7 +40,7 @@ struct Bridge {
 }
 
 /// A JSON-RPC error that the client receives instead of an answer.
-struct Failure {
+struct BridgeFailure {
     code: i32,
     message: String,
     data: Value,
@@ -141,9 +141,9 @@ impl Bridge {
         let (line, message): (String, Value) = match parsed {
             Ok(parsed) => parsed,
             Err(why) => {
-                let failure = Failure {
+                let failure = BridgeFailure {
                     code: PARSE_ERROR,
-                    ..Failure::saying(why)
+                    ..BridgeFailure::saying(why)
                 };
                 return write_line(&failure.answer(&Value::Null));
             }
@@ -162,11 +162,11 @@ impl Bridge {
         }
     }
 
-    async fn ask(&self, message: &Value, line: &str) -> Result<Vec<Value>, Failure> {
+    async fn ask(&self, message: &Value, line: &str) -> Result<Vec<Value>, BridgeFailure> {
         let token = self.config.token.as_deref();
-        let token = token.ok_or_else(|| Failure::saying(no_token(&self.config)))?;
+        let token = token.ok_or_else(|| BridgeFailure::saying(no_token(&self.config)))?;
         let mut bearer = HeaderValue::from_str(&format!("Bearer {token}"))
-            .map_err(|_| Failure::saying("KEEPSAKE_TOKEN holds what no token holds."))?;
+            .map_err(|_| BridgeFailure::saying("KEEPSAKE_TOKEN holds what no token holds."))?;
         bearer.set_sensitive(true);
         let request = self
             .client
@@ -181,7 +181,7 @@ impl Bridge {
         let status = response.status();
         let answers = self.read(response).await?;
         if !status.is_success() {
-            return Err(Failure::of_answer(status.as_u16(), answers.first()));
+            return Err(BridgeFailure::of_answer(status.as_u16(), answers.first()));
         }
         if message["method"] == "initialize" {
             let version = answers
@@ -194,7 +194,7 @@ impl Bridge {
         }
         let is_request = message.get("id").is_some() && message.get("method").is_some();
         if is_request && answers.is_empty() {
-            return Err(Failure::saying("The server's answer was empty."));
+            return Err(BridgeFailure::saying("The server's answer was empty."));
         }
         Ok(answers)
     }
@@ -235,7 +235,7 @@ impl Bridge {
     }
 
     /// The messages of a response: a JSON body is one, an event stream has any number.
-    async fn read(&self, mut response: Response) -> Result<Vec<Value>, Failure> {
+    async fn read(&self, mut response: Response) -> Result<Vec<Value>, BridgeFailure> {
         let content_type = response.headers().get(CONTENT_TYPE);
         let is_events =
             content_type.is_some_and(|v| v.as_bytes().starts_with(b"text/event-stream"));
@@ -259,21 +259,21 @@ impl Bridge {
         let parsed: Result<Vec<Value>, _> =
             messages.iter().map(|m| serde_json::from_str(m)).collect();
         parsed.or_else(|_| match response.status().is_success() {
-            true => Err(Failure::saying(
+            true => Err(BridgeFailure::saying(
                 "The server's answer is not JSON; does KEEPSAKE_URL name a Keepsake?",
             )),
             false => Ok(Vec::new()),
         })
     }
 
-    fn unreachable(&self, error: &reqwest::Error) -> Failure {
+    fn unreachable(&self, error: &reqwest::Error) -> BridgeFailure {
         let why = if error.is_timeout() {
             "did not answer in time"
         } else {
             "cannot be reached"
         };
         let server = &self.config.server;
-        Failure::saying(format!(
+        BridgeFailure::saying(format!(
             "Keepsake at {server} {why}. Is it running, and does KEEPSAKE_URL name its address?"
         ))
     }
@@ -312,7 +312,7 @@ fn events(text: &str) -> Vec<String> {
     data.filter(|data| !data.trim().is_empty()).collect()
 }
 
-impl Failure {
+impl BridgeFailure {
     fn saying(message: impl Into<String>) -> Self {
         Self {
             code: INTERNAL_ERROR,

@@ -11,10 +11,10 @@ use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use keepsake::accounts::Email;
 use keepsake::config::Config;
-use keepsake::evaluation::own::{Asked, SideScores};
+use keepsake::evaluation::own::{AskedCounts, SideScores};
 use keepsake::evaluation::score::{CUTOFFS, Scores};
-use keepsake::evaluation::trial::{Progress, Report};
-use keepsake::evaluation::{DataSet, Measured};
+use keepsake::evaluation::trial::{TrialProgress, TrialReport};
+use keepsake::evaluation::{DataSet, Measurement};
 use keepsake::jobs::{self, Runner};
 use keepsake::queue;
 use keepsake::search::query::Ingredients;
@@ -45,7 +45,7 @@ pub async fn data_set(
         let evaluation = core.evaluation();
         let is_wanted = until_interrupted();
         let bar = bar()?;
-        let tell = |progress: Progress| {
+        let tell = |progress: TrialProgress| {
             bar.set_length(progress.of as u64);
             bar.set_position(progress.done as u64);
             bar.set_message(progress.stage.as_str());
@@ -95,7 +95,7 @@ fn bar() -> anyhow::Result<ProgressBar> {
     Ok(ProgressBar::new(0).with_style(style))
 }
 
-fn table_of(report: &Report) -> String {
+fn table_of(report: &TrialReport) -> String {
     let mut table = format!("{:NAME_CHARS$} questions", "");
     for (name, _) in Scores::default().shares() {
         table += &format!(" {name:>8}");
@@ -142,7 +142,7 @@ fn row_of(name: &str, scores: &Scores) -> String {
     row
 }
 
-fn json_of(report: &Report) -> Value {
+fn json_of(report: &TrialReport) -> Value {
     let of = |scores: &Scores| {
         let mut object = Map::from_iter([("questions".to_owned(), json!(scores.questions))]);
         object.extend(
@@ -201,7 +201,7 @@ pub async fn own(config: &Config, email: &str, as_json: bool) -> anyhow::Result<
     Ok(())
 }
 
-fn own_table(now: &Measured, rebuilt: Option<&Measured>) -> String {
+fn own_table(now: &Measurement, rebuilt: Option<&Measurement>) -> String {
     let mut table = format!("{:34} questions", "");
     for cutoff in CUTOFFS {
         table += &format!(" {:>9}", format!("found@{cutoff}"));
@@ -217,7 +217,7 @@ fn own_table(now: &Measured, rebuilt: Option<&Measured>) -> String {
     table + &own_row("after the last rebuild", rebuilt.asked, &rebuilt.now)
 }
 
-fn own_row(when: &str, asked: Asked, scores: &SideScores) -> String {
+fn own_row(when: &str, asked: AskedCounts, scores: &SideScores) -> String {
     let name: String = format!("{when} ({})", named(scores))
         .chars()
         .take(34)
@@ -242,7 +242,7 @@ fn named(scores: &SideScores) -> &str {
     }
 }
 
-fn measurement(measured: &Measured) -> Value {
+fn measurement(measured: &Measurement) -> Value {
     let side = |scores: &SideScores| {
         json!({
             "provider_type": scores.provider_type.as_str(),

@@ -102,16 +102,16 @@ enum Command {
     /// Migrate the database to this version's schema, and exit
     Migrate,
     /// Rebuild a user's embeddings with the current settings; waits, with a progress bar
-    Rebuild(Rebuild),
+    Rebuild(RebuildArgs),
     /// Measure search quality, with a data set of known answers or an account's own memory
     #[command(after_help = EVAL)]
-    Eval(Eval),
+    Eval(EvalArgs),
     /// Export an account to standard output, as JSON Lines
     #[command(after_help = EXPORT)]
     Export(ExportArgs),
     /// Import an export of Keepsake, mem0 or ChatGPT from standard input
     #[command(after_help = IMPORT)]
-    Import(Account),
+    Import(AccountArgs),
     /// Change the key that encrypts provider keys
     #[command(subcommand)]
     Secret(SecretCommand),
@@ -142,7 +142,7 @@ enum SecretCommand {
 }
 
 #[derive(Args)]
-struct Eval {
+struct EvalArgs {
     /// Data set in JSON Lines (docs/evaluation.md); - for standard input
     #[arg(value_name = "FILE", required_unless_present = "email")]
     file: Option<PathBuf>,
@@ -165,23 +165,23 @@ struct Eval {
 #[derive(Args)]
 struct ExportArgs {
     #[command(flatten)]
-    account: Account,
+    account: AccountArgs,
     /// The memory as known at that time: 2026, 2026-03, 2026-03-03 or an RFC 3339 time
     #[arg(long, value_name = "DATE")]
     as_of: Option<String>,
 }
 
 #[derive(Args)]
-struct Account {
+struct AccountArgs {
     /// E-mail address of the account
     #[arg(long)]
     email: String,
 }
 
 #[derive(Args)]
-struct Rebuild {
+struct RebuildArgs {
     #[command(flatten)]
-    account: Account,
+    account: AccountArgs,
     /// Measure the effect afterwards, with the same questions before and after
     #[arg(long)]
     measure: bool,
@@ -294,14 +294,14 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn run(command: Command) -> anyhow::Result<()> {
     let config = Config::from_env()?;
-    panics::tell_only_where();
+    panics::install_hook();
     let telemetry = telemetry::start(&config)?;
-    let done = obey(command, config).await;
+    let done = run_command(command, config).await;
     telemetry.end().await;
     done
 }
 
-async fn obey(command: Command, config: Config) -> anyhow::Result<()> {
+async fn run_command(command: Command, config: Config) -> anyhow::Result<()> {
     match command {
         Command::Serve { no_worker } => {
             let workers = if no_worker {
@@ -315,7 +315,7 @@ async fn obey(command: Command, config: Config) -> anyhow::Result<()> {
         Command::Rebuild(given) => {
             rebuild::rebuild(&config, &given.account.email, given.measure).await
         }
-        Command::Eval(Eval {
+        Command::Eval(EvalArgs {
             file,
             email,
             without,
@@ -329,7 +329,7 @@ async fn obey(command: Command, config: Config) -> anyhow::Result<()> {
         Command::Export(ExportArgs { account, as_of }) => {
             transfer::export(&config, &account.email, as_of.as_deref()).await
         }
-        Command::Import(Account { email }) => transfer::import(&config, &email).await,
+        Command::Import(AccountArgs { email }) => transfer::import(&config, &email).await,
         Command::Secret(SecretCommand::Rotate) => secret::rotate(&config).await,
         Command::Mcp => bridge::run(BridgeConfig::from_env()?).await,
         Command::Migrate => Database::of_command(&config).await?.close().await,

@@ -2,7 +2,7 @@
 //! text, such as a string that was sliced inside a character.
 
 /// Sets the panic hook, for all threads of the process.
-pub fn tell_only_where() {
+pub fn install_hook() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string);
         tracing::error!(place, "the program panicked");

@@ -28,7 +28,7 @@ use sqlx::postgres::PgConnectOptions;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use locate::{Home, Site};
+use locate::{Home, PostgresSetup};
 use lock::FolderLock;
 use supervisor::Supervisor;
 
@@ -154,7 +154,7 @@ impl EmbeddedPostgres {
     /// [`PostgresError::Owned`] if another Keepsake holds the folder; otherwise what failed.
     pub async fn start(data_dir: &Path) -> Result<Self, PostgresError> {
         let folder = FolderLock::take(data_dir).await?;
-        let (site, locks) = Site::prepare(folder).await?;
+        let (site, locks) = PostgresSetup::prepare(folder).await?;
         let options = site.connect_options();
         let (stop, asked_to_stop) = oneshot::channel();
         let (tell_ready, ready) = oneshot::channel();

@@ -10,8 +10,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use keepsake::accounts::{Email, UserId};
 use keepsake::config::Config;
 use keepsake::embedding::{Embeddings, Saved, Texts};
-use keepsake::evaluation::asked::{Answer, Standing};
-use keepsake::evaluation::own::Tokens;
+use keepsake::evaluation::asked::{MeasurementState, RequestOutcome};
+use keepsake::evaluation::own::MeasurementTokens;
 use keepsake::jobs::{self, Runner};
 use keepsake::queue;
 use keepsake::wiring::{self, Core, Database};
@@ -55,7 +55,7 @@ async fn start_and_wait(core: &Core, user: UserId) -> anyhow::Result<bool> {
         "{wide_bar} {pos} of {len} texts{msg} · {per_sec} · {eta} left",
     )?);
     tokio::select! {
-        worked = work_off(core, user, queue::EMBED, until_rebuilt(embeddings, user)) => worked?,
+        worked = run_job(core, user, queue::EMBED, until_rebuilt(embeddings, user)) => worked?,
         Err(error) = show(&bar, embeddings, user) => return Err(error),
     }
     bar.finish_and_clear();
@@ -78,7 +78,7 @@ async fn start_and_wait(core: &Core, user: UserId) -> anyhow::Result<bool> {
 
 /// Runs one job of the user until `until` completes. If a server holds the job's lease, this process only
 /// waits.
-async fn work_off<T>(
+async fn run_job<T>(
     core: &Core,
     user: UserId,
     job: &str,
@@ -132,7 +132,7 @@ async fn show(
 async fn measure(core: &Core, user: UserId) -> anyhow::Result<()> {
     let evaluation = core.evaluation();
     match evaluation.ask_for(user).await? {
-        Answer::Begun | Answer::UnderWay => {}
+        RequestOutcome::Begun | RequestOutcome::UnderWay => {}
         answer => {
             println!("{}", answer.sentence());
             return Ok(());
@@ -145,7 +145,7 @@ async fn measure(core: &Core, user: UserId) -> anyhow::Result<()> {
     let until_measured = async {
         loop {
             match evaluation.standing(user).await? {
-                Standing::UnderWay { answers, total } => {
+                MeasurementState::UnderWay { answers, total } => {
                     bar.set_length(total.unsigned_abs());
                     bar.set_position(answers.unsigned_abs());
                 }
@@ -154,9 +154,9 @@ async fn measure(core: &Core, user: UserId) -> anyhow::Result<()> {
             tokio::time::sleep(SHOWN_EVERY).await;
         }
     };
-    let ended = work_off(core, user, queue::EVALUATE, until_measured).await?;
+    let ended = run_job(core, user, queue::EVALUATE, until_measured).await?;
     bar.finish_and_clear();
-    if let Standing::GivenUp(why) = ended {
+    if let MeasurementState::GivenUp(why) = ended {
         bail!("nothing was measured: {why}");
     }
     let Some(measured) = evaluation.latest(user).await? else {
@@ -168,7 +168,7 @@ async fn measure(core: &Core, user: UserId) -> anyhow::Result<()> {
         let [.., found] = before.found;
         format!(", before the rebuild {found}")
     });
-    let Tokens { embedding, chat } = measured.tokens;
+    let MeasurementTokens { embedding, chat } = measured.tokens;
     println!(
         "{found} of {of} questions about these memories found theirs in the top 10{before}; used about {embedding} embedding tokens and {chat} chat tokens"
     );

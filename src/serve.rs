@@ -25,7 +25,7 @@ const DRAIN_MAX: Duration = Duration::from_secs(30);
 pub async fn serve(config: &Config, workers: Workers) -> anyhow::Result<()> {
     metrics::begin();
     allow_many_files();
-    let mut signals = Signals::listen()?;
+    let mut signals = StopSignals::listen()?;
     let database = tokio::select! {
         started = Database::of_server(config) => started?,
         _ = signals.first() => return Ok(()),
@@ -50,7 +50,7 @@ fn allow_many_files() {
 
 /// Runs jobs without serving requests.
 pub async fn work(config: &Config) -> anyhow::Result<()> {
-    let mut signals = Signals::listen()?;
+    let mut signals = StopSignals::listen()?;
     let database = tokio::select! {
         started = Database::of_command(config) => started?,
         _ = signals.first() => return Ok(()),
@@ -84,12 +84,12 @@ impl JobWorkers {
     }
 
     /// Begins no further job; jobs in progress put their remaining work back.
-    fn let_go(&self) {
+    fn stop_claiming(&self) {
         self.stop.send(true).ok();
     }
 
     async fn stop(self) {
-        self.let_go();
+        self.stop_claiming();
         self.running.await.ok();
     }
 }
@@ -98,7 +98,7 @@ async fn serve_until(
     config: &Config,
     database: &Database,
     workers: Workers,
-    mut signals: Signals,
+    mut signals: StopSignals,
 ) -> anyhow::Result<()> {
     let listener = TcpListener::bind(config.listen)
         .await
@@ -128,11 +128,11 @@ async fn serve_until(
             readiness.drain();
             signals.end_at_the_second();
             if let Some(crew) = &crew {
-                crew.let_go();
+                crew.stop_claiming();
             }
             tracing::info!("stopping: finishing running requests");
             // Ctrl-C at a terminal: there is no load balancer to wait for.
-            if stop == Stop::Terminate {
+            if stop == StopSignal::Terminate {
                 tokio::time::sleep(config.stop_grace).await;
             }
             door.close().await;
@@ -164,14 +164,14 @@ fn announce(config: &Config, state: &AppState) {
 
 /// The signal that asked the process to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stop {
+enum StopSignal {
     /// SIGTERM
     Terminate,
     /// Ctrl-C
     Interrupt,
 }
 
-impl Stop {
+impl StopSignal {
     /// 128 plus the signal's number, as shells do.
     fn exit_code(self) -> i32 {
         match self {
@@ -181,12 +181,12 @@ impl Stop {
     }
 }
 
-struct Signals {
+struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
 }
 
-impl Signals {
+impl StopSignals {
     fn listen() -> anyhow::Result<Self> {
         Ok(Self {
             terminate: signal(SignalKind::terminate()).context("cannot listen for SIGTERM")?,
@@ -194,10 +194,10 @@ impl Signals {
         })
     }
 
-    async fn first(&mut self) -> Stop {
+    async fn first(&mut self) -> StopSignal {
         tokio::select! {
-            _ = self.terminate.recv() => Stop::Terminate,
-            _ = self.interrupt.recv() => Stop::Interrupt,
+            _ = self.terminate.recv() => StopSignal::Terminate,
+            _ = self.interrupt.recv() => StopSignal::Interrupt,
         }
     }
 

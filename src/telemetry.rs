@@ -99,7 +99,7 @@ fn exporting(endpoint: &str) -> anyhow::Result<SdkTracerProvider> {
         .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
         .build();
     Ok(SdkTracerProvider::builder()
-        .with_batch_exporter(OursAlone(exporter))
+        .with_batch_exporter(OwnSpansOnly(exporter))
         .with_resource(resource)
         .build())
 }
@@ -107,9 +107,9 @@ fn exporting(endpoint: &str) -> anyhow::Result<SdkTracerProvider> {
 /// Exports only our own spans, whose fields are known. Spans of other crates and all events may hold
 /// anything.
 #[derive(Debug)]
-struct OursAlone(SpanExporter);
+struct OwnSpansOnly(SpanExporter);
 
-impl OursAlone {
+impl OwnSpansOnly {
     fn keeps(span: &SpanData) -> bool {
         let mut targets = span
             .attributes
@@ -119,7 +119,7 @@ impl OursAlone {
     }
 }
 
-impl Export for OursAlone {
+impl Export for OwnSpansOnly {
     async fn export(&self, mut batch: Vec<SpanData>) -> OTelSdkResult {
         batch.retain(Self::keeps);
         for span in &mut batch {

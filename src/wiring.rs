@@ -82,7 +82,7 @@ impl Database {
         let options: PgConnectOptions = url
             .parse()
             .context("KEEPSAKE_DATABASE_URL cannot be read as a PostgreSQL URL")?;
-        prepare_patiently(&options).await?;
+        prepare_with_retries(&options).await?;
         Ok(Self {
             db: Db::new(&options),
             embedded: None,
@@ -100,7 +100,7 @@ impl Database {
 }
 
 /// Retries while the database cannot be reached; fails at once if it is unusable.
-async fn prepare_patiently(options: &PgConnectOptions) -> Result<(), DatabaseError> {
+async fn prepare_with_retries(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     let start = Instant::now();
     loop {
         match db::prepare(options).await {

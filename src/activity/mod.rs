@@ -1,5 +1,5 @@
 //! The log of tool calls: who, when, outcome, and the items returned or changed. Append-only. A write is recorded in its own
-//! transaction ([`Call::write`]), other calls in batches a moment later (`writer.rs`), so that a search pays no commit. Never
+//! transaction ([`RunningCall::write`]), other calls in batches a moment later (`writer.rs`), so that a search pays no commit. Never
 //! stores content, and queries only if the user enables it.
 
 mod model;
@@ -7,8 +7,8 @@ mod store;
 mod writer;
 
 pub use model::{
-    BEGINNING_CHARS, DAYS_COUNTED, DayCount, Filter, KEPT_DAYS, KEPT_ROWS_MAX, OK, Page,
-    READS_COUNTED_MAX, Row, ThemeReads, Usage, UsedItem,
+    ActivityFilter, ActivityRow, BEGINNING_CHARS, CallsPage, DAYS_COUNTED, DayCount, KEPT_DAYS,
+    KEPT_ROWS_MAX, OK, READS_COUNTED_MAX, ThemeReads, Usage, UsedItem,
 };
 pub use store::count_uses;
 
@@ -23,11 +23,11 @@ use time::{Duration, OffsetDateTime};
 use crate::accounts::{AgentId, UserId, Viewer, list_agent_names};
 use crate::clock::SharedClock;
 use crate::db::Db;
-use model::{CANCELLED, Entry, ITEMS_MAX, KEPT_QUERY_CHARS_MAX, TeamRead};
-use writer::Queue;
+use model::{ActivityEntry, CANCELLED, ITEMS_MAX, KEPT_QUERY_CHARS_MAX, TeamRead};
+use writer::ActivityQueue;
 
 /// A running tool call. Recorded exactly once: as `cancelled` if dropped early, because its client disconnected.
-pub struct Call {
+pub struct RunningCall {
     pub viewer: Viewer,
     tool: &'static str,
     at: OffsetDateTime,
@@ -39,7 +39,7 @@ pub struct Call {
     lent: OnceLock<Vec<i64>>,
 }
 
-impl Call {
+impl RunningCall {
     /// Records success in the transaction of the change, so that both are committed or neither. Nothing else is recorded
     /// afterwards, because the outcome of an unanswered commit is unknown. The duration ends here.
     pub async fn write(&self, conn: &mut PgConnection, items: Vec<i64>) -> Result<(), sqlx::Error> {
@@ -50,8 +50,8 @@ impl Call {
     }
 
     /// For a caller that writes this change together with others.
-    pub fn record(&self) -> Record {
-        Record {
+    pub fn record(&self) -> CallRecord {
+        CallRecord {
             agent_id: self.viewer.agent_id,
             at: self.at,
             tool: self.tool,
@@ -60,7 +60,7 @@ impl Call {
         }
     }
 
-    /// The [`Record`] was not written after all.
+    /// The [`CallRecord`] was not written after all.
     pub fn take_back(&self) {
         self.is_settled.store(false, Ordering::Relaxed);
     }
@@ -88,7 +88,7 @@ impl Call {
         let lent = self.viewer.lent.as_ref();
         let leader = lent.and_then(|lent| Some((lent.user_id, lent.leader?)));
         if let (Some((user, leader)), Some(agent)) = (leader, self.viewer.agent_id) {
-            self.activity.0.queue.push(Entry {
+            self.activity.0.queue.push(ActivityEntry {
                 user,
                 agent: Some(leader),
                 of_team: Some(Box::new(TeamRead::Member(self.viewer.user_id, agent))),
@@ -115,13 +115,13 @@ impl Call {
         outcome: &'static str,
         mut items: Vec<i64>,
         mut query: Option<String>,
-    ) -> Entry {
+    ) -> ActivityEntry {
         // Entries wait in memory, so keep them small.
         items.truncate(ITEMS_MAX);
         items.shrink_to_fit();
         query.iter_mut().for_each(String::shrink_to_fit);
         let lent = self.lent.get().filter(|lent| !lent.is_empty());
-        Entry {
+        ActivityEntry {
             user: self.viewer.user_id,
             agent: self.viewer.agent_id,
             at: self.at,
@@ -136,7 +136,7 @@ impl Call {
 }
 
 /// A successful call ([`OK`]), to be recorded in the transaction of its change.
-pub struct Record {
+pub struct CallRecord {
     agent_id: Option<AgentId>,
     /// When the call arrived.
     at: OffsetDateTime,
@@ -149,9 +149,9 @@ pub struct Record {
 pub async fn write_records(
     conn: &mut PgConnection,
     user: UserId,
-    records: Vec<(&Record, Vec<i64>)>,
+    records: Vec<(&CallRecord, Vec<i64>)>,
 ) -> Result<(), sqlx::Error> {
-    let entry = |(record, items): (&Record, Vec<i64>)| Entry {
+    let entry = |(record, items): (&CallRecord, Vec<i64>)| ActivityEntry {
         user,
         agent: record.agent_id,
         at: record.at,
@@ -162,22 +162,22 @@ pub async fn write_records(
         query: None,
         of_team: None,
     };
-    let entries: Vec<Entry> = records.into_iter().map(entry).collect();
+    let entries: Vec<ActivityEntry> = records.into_iter().map(entry).collect();
     store::insert(conn, user, &entries).await
 }
 
 /// A successful call, as JSON for the statement that writes its change.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Recorded {
+pub struct CallJson {
     #[serde(with = "time::serde::rfc3339")]
     at: OffsetDateTime,
     tool: &'static str,
     duration_us: i32,
 }
 
-impl Record {
-    pub fn recorded(&self) -> Recorded {
-        Recorded {
+impl CallRecord {
+    pub fn recorded(&self) -> CallJson {
+        CallJson {
             at: self.at,
             tool: self.tool,
             duration_us: duration_us(self.started),
@@ -195,7 +195,7 @@ fn duration_us(started: Instant) -> i32 {
     i32::try_from(started.elapsed().as_micros()).unwrap_or(i32::MAX)
 }
 
-impl Drop for Call {
+impl Drop for RunningCall {
     fn drop(&mut self) {
         self.settle(CANCELLED, Vec::new(), None);
     }
@@ -203,22 +203,22 @@ impl Drop for Call {
 
 /// Cheap to clone; one is created at startup.
 #[derive(Clone)]
-pub struct Activity(Arc<Inner>);
+pub struct Activity(Arc<ActivityInner>);
 
-struct Inner {
+struct ActivityInner {
     db: Db,
     clock: SharedClock,
-    queue: Queue,
+    queue: ActivityQueue,
 }
 
 impl Activity {
     pub fn new(db: Db, clock: SharedClock) -> Self {
-        let queue = Queue::default();
-        Self(Arc::new(Inner { db, clock, queue }))
+        let queue = ActivityQueue::default();
+        Self(Arc::new(ActivityInner { db, clock, queue }))
     }
 
-    pub fn begin(&self, viewer: &Viewer, tool: &'static str) -> Call {
-        Call {
+    pub fn begin(&self, viewer: &Viewer, tool: &'static str) -> RunningCall {
+        RunningCall {
             viewer: viewer.clone(),
             tool,
             at: self.0.clock.now(),
@@ -230,11 +230,15 @@ impl Activity {
     }
 
     /// Newest first.
-    pub async fn page(&self, user: UserId, filter: &Filter) -> Result<Page, sqlx::Error> {
+    pub async fn page(
+        &self,
+        user: UserId,
+        filter: &ActivityFilter,
+    ) -> Result<CallsPage, sqlx::Error> {
         let mut tx = self.0.db.as_user(user).await?;
         let rows = store::list(&mut tx, user, filter).await?;
         let days = store::count_by_day(&mut tx, user, filter, self.first_day()).await?;
-        let page = Page {
+        let page = CallsPage {
             beginnings: store::beginnings(&mut tx, user, &rows).await?,
             documents: store::documents(&mut tx, user, &rows).await?,
             rows,
@@ -249,7 +253,11 @@ impl Activity {
     }
 
     /// Only the rows.
-    pub async fn list(&self, user: UserId, filter: &Filter) -> Result<Vec<Row>, sqlx::Error> {
+    pub async fn list(
+        &self,
+        user: UserId,
+        filter: &ActivityFilter,
+    ) -> Result<Vec<ActivityRow>, sqlx::Error> {
         let mut tx = self.0.db.as_user(user).await?;
         let rows = store::list(&mut tx, user, filter).await?;
         tx.commit().await?;

@@ -25,7 +25,7 @@ pub const DAYS_COUNTED: i64 = 30;
 
 /// The result of one pruning step; its size is set in the SQL function.
 #[derive(Clone, Copy, Debug)]
-pub struct Pruned {
+pub struct PruneStep {
     pub rows: i64,
     /// The user to continue after; `None` if all are done, or another server is pruning.
     pub after_user: Option<i64>,
@@ -33,7 +33,7 @@ pub struct Pruned {
 
 /// A call to be written.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct ActivityEntry {
     pub user: UserId,
     pub agent: Option<AgentId>,
     pub at: OffsetDateTime,
@@ -57,7 +57,7 @@ pub enum TeamRead {
 
 /// Which calls to list, newest first. The default matches all, with a limit of 0.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct ActivityFilter {
     pub agent: Option<AgentId>,
     /// Any of these tools; empty: all.
     pub tools: Vec<&'static str>,
@@ -73,7 +73,7 @@ pub struct Filter {
 }
 
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct ActivityRow {
     pub id: i64,
     pub at: OffsetDateTime,
     /// Name of the agent.
@@ -100,8 +100,8 @@ pub struct DayCount {
 
 /// The data of the activity page.
 #[derive(Clone, Debug)]
-pub struct Page {
-    pub rows: Vec<Row>,
+pub struct CallsPage {
+    pub rows: Vec<ActivityRow>,
     /// The beginnings of these rows' items; deleted ones are missing.
     pub beginnings: BTreeMap<i64, String>,
     /// Paths of those items that are documents.

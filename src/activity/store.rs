@@ -7,8 +7,8 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::model::{
-    BEGINNING_CHARS, BUSIEST, DayCount, Entry, Filter, OK, Pruned, READS_COUNTED_MAX, Row,
-    TeamRead, ThemeReads, UsedItem,
+    ActivityEntry, ActivityFilter, ActivityRow, BEGINNING_CHARS, BUSIEST, DayCount, OK, PruneStep,
+    READS_COUNTED_MAX, TeamRead, ThemeReads, UsedItem,
 };
 use crate::accounts::UserId;
 
@@ -17,7 +17,7 @@ use crate::accounts::UserId;
 pub async fn insert(
     conn: &mut PgConnection,
     user: UserId,
-    entries: &[Entry],
+    entries: &[ActivityEntry],
 ) -> Result<(), sqlx::Error> {
     let at: Vec<_> = entries.iter().map(|e| e.at).collect();
     let agents: Vec<_> = entries.iter().map(|e| e.agent.map(|a| a.0)).collect();
@@ -26,13 +26,13 @@ pub async fn insert(
     let durations: Vec<_> = entries.iter().map(|e| e.duration_us).collect();
     // PostgreSQL's nested arrays must be rectangular, so each array is passed as text.
     let items: Vec<_> = entries.iter().map(|e| array_text(&e.items)).collect();
-    let lent = |e: &Entry| match e.of_team.as_deref() {
+    let lent = |e: &ActivityEntry| match e.of_team.as_deref() {
         Some(TeamRead::Lent(ids)) => Some(array_text(ids)),
         _ => None,
     };
     let lent: Vec<_> = entries.iter().map(lent).collect();
     let queries: Vec<_> = entries.iter().map(|e| e.query.clone()).collect();
-    let member = |e: &Entry| match e.of_team.as_deref() {
+    let member = |e: &ActivityEntry| match e.of_team.as_deref() {
         Some(TeamRead::Member(user, agent)) => Some((user.0, agent.0)),
         _ => None,
     };
@@ -115,8 +115,8 @@ pub async fn wait_a_moment_for_locks(conn: &mut PgConnection) -> Result<(), sqlx
 pub async fn list(
     conn: &mut PgConnection,
     user: UserId,
-    filter: &Filter,
-) -> Result<Vec<Row>, sqlx::Error> {
+    filter: &ActivityFilter,
+) -> Result<Vec<ActivityRow>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT c.id, c.at, a.name AS "agent?", c.tool, c.outcome, c.duration_us, c.item_ids, c.query, c.lent_ids,
                   CASE WHEN c.member_user IS NOT NULL
@@ -151,7 +151,7 @@ pub async fn list(
     .await?;
     Ok(rows
         .into_iter()
-        .map(|row| Row {
+        .map(|row| ActivityRow {
             id: row.id,
             at: row.at,
             agent: row.agent,
@@ -166,7 +166,7 @@ pub async fn list(
         .collect())
 }
 
-fn any_of(filter: &Filter) -> Option<Vec<String>> {
+fn any_of(filter: &ActivityFilter) -> Option<Vec<String>> {
     let tools = filter.tools.iter().map(|t| (*t).to_owned()).collect();
     Some(tools).filter(|tools: &Vec<String>| !tools.is_empty())
 }
@@ -175,7 +175,7 @@ fn any_of(filter: &Filter) -> Option<Vec<String>> {
 pub async fn count_by_day(
     conn: &mut PgConnection,
     user: UserId,
-    filter: &Filter,
+    filter: &ActivityFilter,
     since: OffsetDateTime,
 ) -> Result<Vec<DayCount>, sqlx::Error> {
     sqlx::query_as!(
@@ -309,7 +309,7 @@ pub async fn list_never_used(
 pub async fn beginnings(
     conn: &mut PgConnection,
     user: UserId,
-    rows: &[Row],
+    rows: &[ActivityRow],
 ) -> Result<BTreeMap<i64, String>, sqlx::Error> {
     let ids = ids_of(rows);
     let found = sqlx::query!(
@@ -331,7 +331,7 @@ pub async fn beginnings(
 pub async fn documents(
     conn: &mut PgConnection,
     user: UserId,
-    rows: &[Row],
+    rows: &[ActivityRow],
 ) -> Result<BTreeMap<i64, String>, sqlx::Error> {
     let found = sqlx::query!(
         "SELECT id, path FROM documents WHERE user_id = $1 AND id = ANY ($2)",
@@ -342,7 +342,7 @@ pub async fn documents(
     Ok(found.into_iter().map(|row| (row.id, row.path)).collect())
 }
 
-fn ids_of(rows: &[Row]) -> Vec<i64> {
+fn ids_of(rows: &[ActivityRow]) -> Vec<i64> {
     let ids = rows.iter().flat_map(|row| row.items.iter().copied());
     let ids: BTreeSet<i64> = ids.collect();
     ids.into_iter().collect()
@@ -400,9 +400,9 @@ pub async fn prune(
     conn: &mut PgConnection,
     after_user: i64,
     now: OffsetDateTime,
-) -> Result<Pruned, sqlx::Error> {
+) -> Result<PruneStep, sqlx::Error> {
     sqlx::query_as!(
-        Pruned,
+        PruneStep,
         r#"SELECT pruned AS "rows!", next_after AS after_user FROM prune_activity($1, $2)"#,
         after_user,
         now,

@@ -10,7 +10,7 @@ use sqlx::{Connection, PgConnection};
 use time::OffsetDateTime;
 use tokio::sync::Notify;
 
-use super::{Activity, Entry, OK, store};
+use super::{Activity, ActivityEntry, OK, store};
 use crate::accounts::UserId;
 use crate::metrics;
 
@@ -30,8 +30,8 @@ const WARN_EVERY: Duration = Duration::from_secs(60);
 
 /// Calls waiting to be written.
 #[derive(Default)]
-pub struct Queue {
-    waiting: Mutex<Waiting>,
+pub struct ActivityQueue {
+    waiting: Mutex<WaitingEntries>,
     /// One write at a time, so that a failed batch is put back in order.
     writing: tokio::sync::Mutex<()>,
     has_some: Notify,
@@ -39,14 +39,14 @@ pub struct Queue {
 }
 
 #[derive(Default)]
-struct Waiting {
-    entries: Vec<Entry>,
+struct WaitingEntries {
+    entries: Vec<ActivityEntry>,
     dropped: u64,
     warned_at: Option<Instant>,
 }
 
-impl Queue {
-    pub fn push(&self, entry: Entry) {
+impl ActivityQueue {
+    pub fn push(&self, entry: ActivityEntry) {
         let mut waiting = self.waiting();
         if waiting.entries.len() >= WAITING_ROWS_MAX {
             return waiting.drop_some(1);
@@ -60,14 +60,14 @@ impl Queue {
     }
 
     /// Takes all entries, by user, oldest first.
-    fn take(&self) -> Vec<Entry> {
+    fn take(&self) -> Vec<ActivityEntry> {
         let mut entries = std::mem::take(&mut self.waiting().entries);
         entries.sort_by_key(|entry| entry.user.0);
         entries
     }
 
     /// Puts a failed batch back; drops the oldest entries beyond the limit.
-    fn put_back(&self, mut entries: Vec<Entry>) {
+    fn put_back(&self, mut entries: Vec<ActivityEntry>) {
         let mut waiting = self.waiting();
         entries.append(&mut waiting.entries);
         entries.sort_by_key(|entry| entry.at);
@@ -79,12 +79,12 @@ impl Queue {
         }
     }
 
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, WaitingEntries> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Waiting {
+impl WaitingEntries {
     fn drop_some(&mut self, rows: u64) {
         self.dropped += rows;
         metrics::activity_dropped(rows);
@@ -137,8 +137,12 @@ impl Activity {
     }
 
     /// Increments `settled` for entries that need no retry.
-    async fn write_all(&self, entries: &[Entry], settled: &mut usize) -> Result<(), sqlx::Error> {
-        let of_one_user = |a: &Entry, b: &Entry| a.user == b.user;
+    async fn write_all(
+        &self,
+        entries: &[ActivityEntry],
+        settled: &mut usize,
+    ) -> Result<(), sqlx::Error> {
+        let of_one_user = |a: &ActivityEntry, b: &ActivityEntry| a.user == b.user;
         let batches = entries.chunk_by(of_one_user);
         for batch in batches.flat_map(|of_user| of_user.chunks(ROWS_A_STATEMENT_MAX)) {
             match self.write(batch).await {
@@ -151,7 +155,11 @@ impl Activity {
     }
 
     /// Writes entries one by one, so that a bad row costs only itself. It is not retried: it would fail again.
-    async fn write_singly(&self, batch: &[Entry], settled: &mut usize) -> Result<(), sqlx::Error> {
+    async fn write_singly(
+        &self,
+        batch: &[ActivityEntry],
+        settled: &mut usize,
+    ) -> Result<(), sqlx::Error> {
         let (mut refused, mut sqlstate) = (0, None);
         let mut ended = Ok(());
         for entry in batch.chunks(1) {
@@ -180,7 +188,7 @@ impl Activity {
         ended
     }
 
-    async fn write(&self, batch: &[Entry]) -> Result<(), sqlx::Error> {
+    async fn write(&self, batch: &[ActivityEntry]) -> Result<(), sqlx::Error> {
         let Some(first) = batch.first() else {
             return Ok(());
         };
@@ -217,7 +225,7 @@ async fn count_if_free(
 }
 
 /// The first items of each answer, by id: number of uses and the last time.
-fn uses_in(batch: &[Entry]) -> Vec<(i64, i64, OffsetDateTime)> {
+fn uses_in(batch: &[ActivityEntry]) -> Vec<(i64, i64, OffsetDateTime)> {
     let mut uses: BTreeMap<i64, (i64, OffsetDateTime)> = BTreeMap::new();
     for entry in batch.iter().filter(|entry| entry.outcome == OK) {
         for id in entry.items.iter().take(USED_MAX) {
@@ -252,8 +260,8 @@ mod tests {
     use crate::activity::model::{ITEMS_MAX, KEPT_QUERY_CHARS_MAX, TeamRead};
 
     /// A newer call gets a lower user id.
-    fn entry(n: i64) -> Entry {
-        Entry {
+    fn entry(n: i64) -> ActivityEntry {
+        ActivityEntry {
             user: UserId(1_000_000 - n),
             agent: None,
             at: OffsetDateTime::UNIX_EPOCH + Duration::from_secs(n as u64),
@@ -266,13 +274,13 @@ mod tests {
         }
     }
 
-    fn seconds(entries: &[Entry]) -> Vec<i64> {
+    fn seconds(entries: &[ActivityEntry]) -> Vec<i64> {
         entries.iter().map(|e| e.at.unix_timestamp()).collect()
     }
 
     #[test]
     fn no_more_wait_than_the_bound_whoever_comes_or_comes_back() {
-        let queue = Queue::default();
+        let queue = ActivityQueue::default();
         let bound = WAITING_ROWS_MAX as i64;
         for n in 0..bound + 5 {
             queue.push(entry(n));
@@ -291,7 +299,7 @@ mod tests {
     #[test]
     fn what_waits_takes_no_more_memory_than_is_said() {
         // A growing vector may have twice the needed capacity.
-        let row = 2 * size_of::<Entry>() + 8 * ITEMS_MAX;
+        let row = 2 * size_of::<ActivityEntry>() + 8 * ITEMS_MAX;
         assert!(WAITING_ROWS_MAX * row <= MEGABYTE * 14, "{row}");
         let lent = size_of::<TeamRead>() + 8 * ITEMS_MAX;
         let words = 4 * KEPT_QUERY_CHARS_MAX;

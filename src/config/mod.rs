@@ -13,7 +13,7 @@ use std::time::Duration;
 use sha2::{Digest, Sha256};
 use url::Url;
 
-use crate::seal::SecretKey;
+use crate::seal::SealKey;
 
 const LISTEN_DEFAULT: &str = "127.0.0.1:3000";
 const DATA_DIR_DEFAULT: &str = "./data";
@@ -47,9 +47,9 @@ pub struct Config {
     /// `KEEPSAKE_PUBLIC_URL`, without a trailing slash: how browsers and agents reach this server.
     pub public_url: PublicUrl,
     /// `KEEPSAKE_SECRET_KEY`; without it a key is kept in the data folder.
-    pub secret_key: Option<SecretKey>,
+    pub secret_key: Option<SealKey>,
     /// `KEEPSAKE_SECRET_KEYS_OLD`, comma-separated: they decrypt only.
-    pub old_secret_keys: Vec<SecretKey>,
+    pub old_secret_keys: Vec<SealKey>,
     /// `KEEPSAKE_LLAMACPP_URL`
     pub llamacpp_url: Option<Url>,
     /// `KEEPSAKE_SIGNUP`
@@ -206,9 +206,9 @@ fn parse_database_url(text: Option<String>) -> Result<Option<String>, ConfigErro
     }
 }
 
-fn parse_secret_key(text: Option<String>) -> Result<Option<SecretKey>, ConfigError> {
+fn parse_secret_key(text: Option<String>) -> Result<Option<SealKey>, ConfigError> {
     let Some(text) = text else { return Ok(None) };
-    let key = SecretKey::parse(&text).ok_or_else(|| ConfigError {
+    let key = SealKey::parse(&text).ok_or_else(|| ConfigError {
         name: "KEEPSAKE_SECRET_KEY",
         problem: "not 32 bytes in base64 or hex".into(),
         accepted: "make one with: openssl rand -base64 32",
@@ -216,10 +216,10 @@ fn parse_secret_key(text: Option<String>) -> Result<Option<SecretKey>, ConfigErr
     Ok(Some(key))
 }
 
-fn parse_old_secret_keys(text: Option<String>) -> Result<Vec<SecretKey>, ConfigError> {
+fn parse_old_secret_keys(text: Option<String>) -> Result<Vec<SealKey>, ConfigError> {
     let text = text.unwrap_or_default();
     let named = text.split(',').filter(|key| !key.trim().is_empty());
-    let keys: Option<Vec<_>> = named.map(SecretKey::parse).collect();
+    let keys: Option<Vec<_>> = named.map(SealKey::parse).collect();
     keys.ok_or_else(|| ConfigError {
         name: "KEEPSAKE_SECRET_KEYS_OLD",
         problem: "not a list of keys of 32 bytes in base64 or hex".into(),

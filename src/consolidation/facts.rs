@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::category::Category;
 use crate::memories::provenance::{KEY_CHARS_MAX, SOURCE_CONTEXT_CHARS_MAX};
-use crate::memories::{ItemKey, Period, Source};
+use crate::memories::{ItemKey, ItemSource, Period};
 
 /// Only this much of an answer is read, in bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
@@ -19,39 +19,39 @@ pub const FACTS_MAX: usize = 100;
 pub const VALUE_CHARS_MAX: usize = 2_000;
 
 /// The sources that a model may name; anything else counts as `conversation`.
-const SOURCES: [Source; 4] = [
-    Source::Conversation,
-    Source::ToolCall,
-    Source::AutoDiscovery,
-    Source::UserExplicit,
+const SOURCES: [ItemSource; 4] = [
+    ItemSource::Conversation,
+    ItemSource::ToolCall,
+    ItemSource::AutoDiscovery,
+    ItemSource::UserExplicit,
 ];
 
 pub fn source_names() -> [&'static str; 4] {
-    SOURCES.map(Source::as_str)
+    SOURCES.map(ItemSource::as_str)
 }
 
-fn read_source(text: &str) -> Source {
+fn read_source(text: &str) -> ItemSource {
     let text = text.trim().to_lowercase();
     let known = SOURCES.into_iter().find(|s| s.as_str() == text);
-    known.unwrap_or(Source::Conversation)
+    known.unwrap_or(ItemSource::Conversation)
 }
 
 /// 0 to 100 (Navi's mapping). Higher for the user's own words than for an agent's claim of them, since here
 /// they have been read.
-pub fn confidence(source: Source) -> i16 {
+pub fn confidence(source: ItemSource) -> i16 {
     match source {
-        Source::UserExplicit => 90,
+        ItemSource::UserExplicit => 90,
         other => other.confidence(),
     }
 }
 
 /// One statement about the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fact {
+pub struct ExtractedFact {
     pub category: Category,
     pub key: ItemKey,
     pub value: String,
-    pub source: Source,
+    pub source: ItemSource,
     /// When it is valid, if that was said.
     pub period: Period,
     /// The words it comes from, as the model quotes them; may be empty.
@@ -60,8 +60,8 @@ pub struct Fact {
 
 /// The content of an answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
-    pub facts: Vec<Fact>,
+pub struct FactsAnswer {
+    pub facts: Vec<ExtractedFact>,
     /// Parts that look like facts but cannot be used.
     pub malformed: usize,
 }
@@ -69,26 +69,26 @@ pub struct Answer {
 /// The answer holds neither facts nor an empty list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the model answered something else than a list of facts")]
-pub struct Nonsense;
+pub struct UnreadableAnswer;
 
 /// Parses a model's answer, after removing its reasoning. Accepts a list in prose, an object around the list,
 /// an incomplete list and trailing commas; every complete fact counts.
-pub fn read(text: &str) -> Result<Answer, Nonsense> {
+pub fn read(text: &str) -> Result<FactsAnswer, UnreadableAnswer> {
     let mut end = text.len().min(ANSWER_BYTES_MAX);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let text = without_thoughts(&text[..end]);
-    let mut read = Scan::of(text);
+    let mut read = AnswerScan::of(text);
     if read.answer.facts.is_empty() || read.has_broken_off {
-        let again = Scan::of(&mended(text));
+        let again = AnswerScan::of(&mended(text));
         if again.answer.facts.len() > read.answer.facts.len() || again.is_list && !read.is_list {
             read = again;
         }
     }
     match !read.answer.facts.is_empty() || read.is_list && !read.has_broken_off {
         true => Ok(read.answer),
-        false => Err(Nonsense),
+        false => Err(UnreadableAnswer),
     }
 }
 
@@ -151,15 +151,15 @@ fn mended(text: &str) -> String {
 }
 
 #[derive(Default)]
-struct Scan {
-    answer: Answer,
+struct AnswerScan {
+    answer: FactsAnswer,
     /// A list of facts was found, even an empty one.
     is_list: bool,
     /// Something that looks like a fact is incomplete.
     has_broken_off: bool,
 }
 
-impl Scan {
+impl AnswerScan {
     fn of(text: &str) -> Self {
         let mut scan = Self::default();
         scan.is_list = scan.within(text, 0);
@@ -257,7 +257,7 @@ impl Scan {
     }
 }
 
-fn fact(object: &serde_json::Map<String, Value>) -> Option<Fact> {
+fn fact(object: &serde_json::Map<String, Value>) -> Option<ExtractedFact> {
     let text = |name: &str| match object.get(name) {
         Some(Value::String(text)) => Some(clean(text)),
         Some(Value::Number(number)) => Some(number.to_string()),
@@ -272,7 +272,7 @@ fn fact(object: &serde_json::Map<String, Value>) -> Option<Fact> {
         return None;
     }
     let context = text("source_context").unwrap_or_default();
-    Some(Fact {
+    Some(ExtractedFact {
         category: Category::read(&text("category").unwrap_or_default()),
         key,
         value,
@@ -296,12 +296,12 @@ mod tests {
 
     const ONE: &str = r#"{"category":"profile","key":"name","value":"Anna","source":"user_explicit","source_context":"My name is Anna"}"#;
 
-    fn one() -> Fact {
-        Fact {
+    fn one() -> ExtractedFact {
+        ExtractedFact {
             category: Category::Profile,
             key: ItemKey::parse("name").expect("valid").expect("a key"),
             value: "Anna".to_owned(),
-            source: Source::UserExplicit,
+            source: ItemSource::UserExplicit,
             period: Period::default(),
             context: "My name is Anna".to_owned(),
         }
@@ -323,7 +323,7 @@ mod tests {
     #[test]
     fn an_empty_list_is_an_answer_and_prose_is_none() {
         for text in ["[]", "{\"facts\": []}", "Nothing: [ ]", "```json\n[]\n```"] {
-            assert_eq!(read(text), Ok(Answer::default()), "{text}");
+            assert_eq!(read(text), Ok(FactsAnswer::default()), "{text}");
         }
         for text in [
             "",
@@ -333,7 +333,7 @@ mod tests {
             "{\"a\": 1}",
             "[1, 2]",
         ] {
-            assert_eq!(read(text), Err(Nonsense), "{text}");
+            assert_eq!(read(text), Err(UnreadableAnswer), "{text}");
         }
     }
 
@@ -363,9 +363,9 @@ mod tests {
         assert_eq!(
             read,
             [
-                (Category::Other, Source::Conversation),
-                (Category::Profile, Source::ToolCall),
-                (Category::Other, Source::Conversation)
+                (Category::Other, ItemSource::Conversation),
+                (Category::Profile, ItemSource::ToolCall),
+                (Category::Other, ItemSource::Conversation)
             ]
         );
     }
@@ -429,10 +429,13 @@ mod tests {
         ] {
             assert_eq!(read(&text).expect("facts").facts, [one()], "{text}");
         }
-        assert_eq!(read(&format!("<think>[{draft}] and")), Err(Nonsense));
+        assert_eq!(
+            read(&format!("<think>[{draft}] and")),
+            Err(UnreadableAnswer)
+        );
         assert_eq!(
             read(&format!("<think>[{draft}]</think>[]")),
-            Ok(Answer::default())
+            Ok(FactsAnswer::default())
         );
         // Inside a value it is ordinary text.
         let told = r#"[{"key":"tag","value":"ends a thought with </think> []"}]"#;
@@ -469,7 +472,7 @@ mod tests {
     #[test]
     fn the_form_given_back_is_no_fact() {
         let schema = crate::consolidation::prompt::extraction_schema(false, true).to_string();
-        assert_eq!(read(&schema), Err(Nonsense));
+        assert_eq!(read(&schema), Err(UnreadableAnswer));
         let empty = r#"{"facts":[{"category":"category","key":"key","value":"value","source":"source","source_context":"source_context"}]}"#;
         assert_eq!(read(empty).expect("a list").facts, []);
     }
@@ -493,7 +496,7 @@ mod tests {
         assert_eq!((twice.key.as_str(), twice.value.as_str()), ("b", "y"));
     }
 
-    fn read_one(text: &str) -> Fact {
+    fn read_one(text: &str) -> ExtractedFact {
         read(text).expect("facts").facts.remove(0)
     }
 
@@ -501,7 +504,7 @@ mod tests {
     fn an_empty_list_within_what_breaks_off_does_not_say_that_there_is_nothing() {
         assert_eq!(
             read(r#"{"facts": [{"key":"a","value":"likes [] and"#),
-            Err(Nonsense)
+            Err(UnreadableAnswer)
         );
     }
 
@@ -512,7 +515,7 @@ mod tests {
             "[".repeat(ANSWER_BYTES_MAX),
             "{\"a\":".repeat(20_000),
         ] {
-            assert_eq!(read(&text), Err(Nonsense));
+            assert_eq!(read(&text), Err(UnreadableAnswer));
         }
     }
 }

@@ -6,7 +6,7 @@ use super::category::Category;
 use super::likeness::sentences;
 use super::quoted::own_words;
 use super::transcript::without_own_memory;
-use crate::sessions::{Message, Role};
+use crate::sessions::{MessageRole, StoredMessage};
 
 /// Maximum statements of one session.
 pub const STATEMENTS_MAX: usize = 20;
@@ -83,9 +83,9 @@ pub struct Statement {
 }
 
 /// The most informative statements, in the order in which they were made.
-pub fn statements(messages: &[Message]) -> Vec<Statement> {
+pub fn statements(messages: &[StoredMessage]) -> Vec<Statement> {
     let mut found = Vec::new();
-    for message in messages.iter().filter(|m| m.role == Role::User) {
+    for message in messages.iter().filter(|m| m.role == MessageRole::User) {
         let text = own_words(&without_own_memory(&message.content));
         for sentence in sentences(&text) {
             if let Some(rank) = rank(sentence) {
@@ -138,9 +138,13 @@ const LEFT_OPEN: [(&str, Category); 22] = [
 ];
 
 /// The latest sentences with a decision or an open task, in order.
-pub fn left_open(messages: &[Message]) -> Vec<Statement> {
+pub fn left_open(messages: &[StoredMessage]) -> Vec<Statement> {
     let mut found: Vec<Statement> = Vec::new();
-    for message in messages.iter().rev().filter(|m| m.role != Role::Tool) {
+    for message in messages
+        .iter()
+        .rev()
+        .filter(|m| m.role != MessageRole::Tool)
+    {
         let text = own_words(&without_own_memory(&message.content));
         for sentence in sentences(&text).map(str::trim) {
             let plain = sentence.to_lowercase().replace('’', "'");
@@ -156,7 +160,7 @@ pub fn left_open(messages: &[Message]) -> Vec<Statement> {
                     key: None,
                     sentence: sentence.to_owned(),
                     position: message.position,
-                    by_user: message.role == Role::User,
+                    by_user: message.role == MessageRole::User,
                 });
             }
         }
@@ -194,7 +198,7 @@ mod tests {
     use crate::consolidation::testing::{message, result};
 
     fn kept(text: &str) -> Vec<(Category, Option<&'static str>, String)> {
-        let statements = statements(&[message(1, Role::User, text)]);
+        let statements = statements(&[message(1, MessageRole::User, text)]);
         statements
             .into_iter()
             .map(|s| (s.category, s.key, s.sentence))
@@ -244,11 +248,11 @@ mod tests {
     #[test]
     fn only_people_make_statements() {
         let messages = [
-            message(1, Role::Assistant, "I prefer tea over coffee."),
+            message(1, MessageRole::Assistant, "I prefer tea over coffee."),
             result(2, "c1", "My name is Mallory."),
             message(
                 3,
-                Role::User,
+                MessageRole::User,
                 "<keepsake-memory>My name is Anna.</keepsake-memory>Hello.",
             ),
         ];

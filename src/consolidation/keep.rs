@@ -1,8 +1,8 @@
 //! Compares a fact with known items: it is new, a duplicate, or it supersedes an older item. Only equal words
 //! merge ([`super::same`]); vectors only choose what a model is asked about. In doubt, both are kept.
 
-use super::comparison::Relation;
-use super::same::Words;
+use super::comparison::StatementRelation;
+use super::same::StatementWords;
 use crate::memories::ItemId;
 
 /// Above this cosine two statements are about the same subject and may contradict each other. For the builtin
@@ -11,7 +11,7 @@ pub const ASK_COSINE: f64 = 0.45;
 
 /// An active item that may be related to a fact.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Known {
+pub struct RelatedItem {
     pub id: ItemId,
     pub theme: String,
     pub key: Option<String>,
@@ -34,19 +34,24 @@ pub enum Resolution {
 }
 
 /// Decides by key, words and vectors, without a model.
-pub fn fate(theme: &str, key: Option<&str>, value: &str, known: &[Known]) -> Resolution {
-    let said = Words::of(value);
+pub fn resolve_fact(
+    theme: &str,
+    key: Option<&str>,
+    value: &str,
+    known: &[RelatedItem],
+) -> Resolution {
+    let said = StatementWords::of(value);
     let is_same_key =
-        |other: &&Known| key.is_some() && other.key.as_deref() == key && other.theme == theme;
+        |other: &&RelatedItem| key.is_some() && other.key.as_deref() == key && other.theme == theme;
     if let Some(other) = known.iter().find(is_same_key) {
-        return match said.are_those_of(&Words::of(&other.content)) {
+        return match said.are_those_of(&StatementWords::of(&other.content)) {
             true => Resolution::Merge(other.id),
             false => Resolution::Add,
         };
     }
     let same = known
         .iter()
-        .find(|other| said.say_no_more_than(&Words::of(&other.content)));
+        .find(|other| said.say_no_more_than(&StatementWords::of(&other.content)));
     if let Some(other) = same {
         return Resolution::Merge(other.id);
     }
@@ -58,12 +63,17 @@ pub fn fate(theme: &str, key: Option<&str>, value: &str, known: &[Known]) -> Res
 }
 
 /// Decides with a model's answer to [`Resolution::Ask`]. A bare value is never merged into that of another key.
-pub fn answered(asked: ItemId, older: &str, newer: &str, relation: Relation) -> Resolution {
-    let is_bare = || Words::of(older).is_bare() || Words::of(newer).is_bare();
+pub fn answered(
+    asked: ItemId,
+    older: &str,
+    newer: &str,
+    relation: StatementRelation,
+) -> Resolution {
+    let is_bare = || StatementWords::of(older).is_bare() || StatementWords::of(newer).is_bare();
     match relation {
-        Relation::Same if !is_bare() => Resolution::Merge(asked),
-        Relation::Contradicts => Resolution::Supersede(asked),
-        Relation::Same | Relation::Unrelated => Resolution::Add,
+        StatementRelation::Same if !is_bare() => Resolution::Merge(asked),
+        StatementRelation::Contradicts => Resolution::Supersede(asked),
+        StatementRelation::Same | StatementRelation::Unrelated => Resolution::Add,
     }
 }
 
@@ -71,8 +81,8 @@ pub fn answered(asked: ItemId, older: &str, newer: &str, relation: Relation) -> 
 mod tests {
     use super::*;
 
-    fn known(id: i64, key: Option<&str>, content: &str, cosine: f64) -> Known {
-        Known {
+    fn known(id: i64, key: Option<&str>, content: &str, cosine: f64) -> RelatedItem {
+        RelatedItem {
             id: ItemId(id),
             theme: "profile".to_owned(),
             key: key.map(str::to_owned),
@@ -81,8 +91,8 @@ mod tests {
         }
     }
 
-    fn of(key: &str, value: &str, all: &[Known]) -> Resolution {
-        fate("profile", Some(key), value, all)
+    fn of(key: &str, value: &str, all: &[RelatedItem]) -> Resolution {
+        resolve_fact("profile", Some(key), value, all)
     }
 
     #[test]
@@ -127,7 +137,7 @@ mod tests {
             of("daughter_name", "Anna", &all),
             Resolution::Ask(ItemId(1))
         );
-        let said_same = answered(ItemId(1), "Anna", "Anna", Relation::Same);
+        let said_same = answered(ItemId(1), "Anna", "Anna", StatementRelation::Same);
         assert_eq!(said_same, Resolution::Add);
         assert_eq!(of("name", "anna", &all), Resolution::Merge(ItemId(1)));
     }
@@ -179,8 +189,11 @@ mod tests {
     fn a_model_decides_what_words_cannot() {
         let id = ItemId(7);
         let of = |relation| answered(id, "Is fond of oolong", "Enjoys oolong a lot", relation);
-        assert_eq!(of(Relation::Same), Resolution::Merge(id));
-        assert_eq!(of(Relation::Contradicts), Resolution::Supersede(id));
-        assert_eq!(of(Relation::Unrelated), Resolution::Add);
+        assert_eq!(of(StatementRelation::Same), Resolution::Merge(id));
+        assert_eq!(
+            of(StatementRelation::Contradicts),
+            Resolution::Supersede(id)
+        );
+        assert_eq!(of(StatementRelation::Unrelated), Resolution::Add);
     }
 }

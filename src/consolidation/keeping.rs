@@ -4,22 +4,24 @@
 use serde_json::Value;
 use time::OffsetDateTime;
 
-use super::comparison::{self, Relation};
-use super::keep::{Known, Resolution, answered, fate};
+use super::comparison::{self, StatementRelation};
+use super::keep::{RelatedItem, Resolution, answered, resolve_fact};
 use super::named::{note_connection, note_names};
-use super::reading::{End, Found, Reading};
-use super::same::Words;
+use super::reading::{Reading, ReadingEnd, SourcedStatement};
+use super::same::StatementWords;
 use super::{Consolidation, ConsolidationError, episodes, store};
 use crate::accounts::Viewer;
 use crate::db::UserId;
-use crate::entities::Evidence;
+use crate::entities::RelationEvidence;
 use crate::memories::quota::ItemQuota;
 use crate::memories::{self, ConflictPolicy, Expiry, ItemKey, MemoryError, NewItem, Provenance};
 use crate::providers::chat::ChatPurpose;
 use crate::search::query::Ingredients;
 use crate::search::{RawQuery, SearchQuery};
 use crate::sessions::ledger;
-use crate::sessions::model::{Counts, Ending, Extraction, Outcome};
+use crate::sessions::model::{
+    ExtractionCounts, ExtractionEnd, ExtractionOutcome, SessionExtraction,
+};
 
 /// Items to compare a statement with.
 const NEAREST: i64 = 5;
@@ -33,10 +35,10 @@ impl Consolidation {
     pub(super) async fn keep(
         &self,
         viewer: &Viewer,
-        row: &Extraction,
+        row: &SessionExtraction,
         mut reading: Reading,
     ) -> Result<(), ConsolidationError> {
-        if reading.end == End::Lost {
+        if reading.end == ReadingEnd::Lost {
             return Ok(());
         }
         let user = viewer.user_id;
@@ -52,17 +54,21 @@ impl Consolidation {
             }
             let known = self.known(viewer, one).await?;
             let key = one.key.as_ref().map(ItemKey::as_str);
-            fates.push((fate(one.theme, key, &one.value, &known), known));
+            fates.push((resolve_fact(one.theme, key, &one.value, &known), known));
         }
         let fates = self.resolve(user, row, &found, fates, &mut reading).await?;
-        if reading.end == End::Lost {
+        if reading.end == ReadingEnd::Lost {
             return Ok(());
         }
         self.write(viewer, row, &found, &fates, &reading).await
     }
 
     /// Active items that may be related to the statement: the one with its key, and the nearest.
-    async fn known(&self, viewer: &Viewer, one: &Found) -> Result<Vec<Known>, ConsolidationError> {
+    async fn known(
+        &self,
+        viewer: &Viewer,
+        one: &SourcedStatement,
+    ) -> Result<Vec<RelatedItem>, ConsolidationError> {
         let raw = RawQuery {
             query: &one.value,
             limit: Some(NEAREST),
@@ -95,9 +101,9 @@ impl Consolidation {
     async fn resolve(
         &self,
         user: UserId,
-        row: &Extraction,
-        found: &[Found],
-        fates: Vec<(Resolution, Vec<Known>)>,
+        row: &SessionExtraction,
+        found: &[SourcedStatement],
+        fates: Vec<(Resolution, Vec<RelatedItem>)>,
         reading: &mut Reading,
     ) -> Result<Vec<Resolution>, ConsolidationError> {
         let mut resolved = Vec::with_capacity(fates.len());
@@ -114,7 +120,7 @@ impl Consolidation {
                 fate
             });
         }
-        if reading.end != End::Read {
+        if reading.end != ReadingEnd::Read {
             // The model has just failed: do not ask it again.
             return Ok(resolved);
         }
@@ -123,7 +129,7 @@ impl Consolidation {
                 reading.end = end;
                 break;
             }
-            let pair = |(n, older): &(usize, Known)| {
+            let pair = |(n, older): &(usize, RelatedItem)| {
                 let newer = &found[*n];
                 let key = newer.key.as_ref().map(ItemKey::as_str);
                 let older = with_key(older.key.as_deref(), &older.content);
@@ -137,9 +143,10 @@ impl Consolidation {
             else {
                 break;
             };
-            reading.pay(&completion);
+            reading.count_tokens(&completion);
             let relations = comparison::relations(&completion.text, pairs.len());
-            let relations = relations.unwrap_or_else(|| vec![Relation::Unrelated; pairs.len()]);
+            let relations =
+                relations.unwrap_or_else(|| vec![StatementRelation::Unrelated; pairs.len()]);
             for ((n, older), relation) in some.iter().zip(relations) {
                 resolved[*n] = answered(older.id, &older.content, &found[*n].value, relation);
             }
@@ -150,8 +157,8 @@ impl Consolidation {
     async fn write(
         &self,
         viewer: &Viewer,
-        row: &Extraction,
-        found: &[Found],
+        row: &SessionExtraction,
+        found: &[SourcedStatement],
         fates: &[Resolution],
         reading: &Reading,
     ) -> Result<(), ConsolidationError> {
@@ -159,12 +166,12 @@ impl Consolidation {
         let user = viewer.user_id;
         let mut tx = self.db.as_writer(user).await?;
         let end = match store::may_read(&mut tx, user, row.session_id).await? {
-            store::MayRead::Yes | store::MayRead::NotOfAgent => &reading.end,
-            store::MayRead::MemoryOff => &End::MemoryOff,
-            store::MayRead::Nobody => return Ok(()),
+            store::ReadPermission::Yes | store::ReadPermission::NotOfAgent => &reading.end,
+            store::ReadPermission::MemoryOff => &ReadingEnd::MemoryOff,
+            store::ReadPermission::Nobody => return Ok(()),
         };
         let found = match end {
-            End::MemoryOff => &[],
+            ReadingEnd::MemoryOff => &[],
             _ => found,
         };
         let mut counts = counts_of(reading, row);
@@ -177,7 +184,7 @@ impl Consolidation {
                 continue;
             };
             if let Resolution::Merge(id) = fate
-                && memories::say_again(&mut tx, viewer, *id, &item, now).await?
+                && memories::restate(&mut tx, viewer, *id, &item, now).await?
             {
                 counts.merged += 1;
                 continue;
@@ -208,11 +215,11 @@ impl Consolidation {
                 counts.superseded += 1;
             }
         }
-        if !matches!(end, End::MemoryOff) {
+        if !matches!(end, ReadingEnd::MemoryOff) {
             let entities = reading.entities.iter().map(|(name, t)| (name.as_str(), *t));
             note_names(&mut tx, user, entities.collect(), now).await?;
             for found in &reading.connections {
-                let evidence = Evidence {
+                let evidence = RelationEvidence {
                     sentence: found.sentence.clone(),
                     item: None,
                     session: Some(row.session_id.0),
@@ -224,7 +231,7 @@ impl Consolidation {
             }
         }
         if let Some(episode) = &reading.episode
-            && !matches!(end, End::MemoryOff)
+            && !matches!(end, ReadingEnd::MemoryOff)
         {
             let last = reading.read_to.unwrap_or(row.last_position);
             let whose = (user, viewer.agent_id);
@@ -236,14 +243,14 @@ impl Consolidation {
             };
             episodes::keep(&mut tx, &self.embeddings, whose, row, last, episode).await?;
         }
-        if !matches!(end, End::MemoryOff) {
+        if !matches!(end, ReadingEnd::MemoryOff) {
             self.note(&mut tx, viewer, row, reading, found).await?;
         }
         let is_ours = match reading.read_to {
             // What was read is finished; the rest becomes a stretch of its own.
             Some(read_to) if read_to < row.last_position && *end == reading.end => {
-                let rest = Ending {
-                    counts: Counts::default(),
+                let rest = ExtractionEnd {
+                    counts: ExtractionCounts::default(),
                     ..ending(reading, end, counts.clone())
                 };
                 let done = ending_of_read(reading, counts);
@@ -259,13 +266,13 @@ impl Consolidation {
 }
 
 /// The counts of this attempt, plus those of the earlier attempts that it continues.
-fn counts_of(reading: &Reading, row: &Extraction) -> Counts {
+fn counts_of(reading: &Reading, row: &SessionExtraction) -> ExtractionCounts {
     let before = match row.windows_read {
-        0 => Counts::default(),
+        0 => ExtractionCounts::default(),
         _ => row.counts.clone(),
     };
     let tokens = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
-    Counts {
+    ExtractionCounts {
         merged: before.merged + reading.repeated,
         malformed: before.malformed + i32::try_from(reading.malformed).unwrap_or(0),
         skipped_chars: i64::try_from(reading.skipped_chars).unwrap_or(i64::MAX),
@@ -285,11 +292,11 @@ fn with_key(key: Option<&str>, content: &str) -> String {
     }
 }
 
-fn ending_of_read(reading: &Reading, counts: Counts) -> Ending<'_> {
-    Ending {
+fn ending_of_read(reading: &Reading, counts: ExtractionCounts) -> ExtractionEnd<'_> {
+    ExtractionEnd {
         outcome: match counts.stored + counts.merged {
-            0 => Outcome::Nothing,
-            _ => Outcome::Stored,
+            0 => ExtractionOutcome::Nothing,
+            _ => ExtractionOutcome::Stored,
         },
         reason: None,
         counts,
@@ -300,14 +307,18 @@ fn ending_of_read(reading: &Reading, counts: Counts) -> Ending<'_> {
     }
 }
 
-fn ending<'a>(reading: &'a Reading, end: &'a End, counts: Counts) -> Ending<'a> {
+fn ending<'a>(
+    reading: &'a Reading,
+    end: &'a ReadingEnd,
+    counts: ExtractionCounts,
+) -> ExtractionEnd<'a> {
     let (outcome, reason, next_try_at): (_, _, Option<OffsetDateTime>) = match end {
-        End::Failed(why, again) => (Outcome::Failed, why.as_str(), *again),
-        End::Skipped(why, again) => (Outcome::Skipped, why.as_str(), *again),
-        End::MemoryOff => (Outcome::Skipped, MEMORY_OFF, None),
-        End::Read | End::Lost => return ending_of_read(reading, counts),
+        ReadingEnd::Failed(why, again) => (ExtractionOutcome::Failed, why.as_str(), *again),
+        ReadingEnd::Skipped(why, again) => (ExtractionOutcome::Skipped, why.as_str(), *again),
+        ReadingEnd::MemoryOff => (ExtractionOutcome::Skipped, MEMORY_OFF, None),
+        ReadingEnd::Read | ReadingEnd::Lost => return ending_of_read(reading, counts),
     };
-    Ending {
+    ExtractionEnd {
         outcome,
         reason: Some(reason),
         next_try_at,
@@ -316,7 +327,7 @@ fn ending<'a>(reading: &'a Reading, end: &'a End, counts: Counts) -> Ending<'a> 
 }
 
 /// `None` if it breaks a limit of items, which parsed facts never do.
-fn item_of(one: &Found, row: &Extraction) -> Option<NewItem> {
+fn item_of(one: &SourcedStatement, row: &SessionExtraction) -> Option<NewItem> {
     let item = NewItem::parse(one.item_type, &one.value, Some(one.theme), &[]).ok()?;
     let expiry = one.days.map(Expiry::in_days).transpose().ok()?;
     let item = item
@@ -338,14 +349,14 @@ fn item_of(one: &Found, row: &Extraction) -> Option<NewItem> {
 
 /// Keeps duplicates within one reading once. The later of two values with one key comes after the earlier,
 /// which it supersedes. The order by key prevents deadlocks between two readings of one user.
-pub(super) fn once_each(mut found: Vec<Found>) -> (Vec<Found>, i32) {
+pub(super) fn once_each(mut found: Vec<SourcedStatement>) -> (Vec<SourcedStatement>, i32) {
     found.sort_by(|a, b| (a.theme, &a.key, a.place).cmp(&(b.theme, &b.key, b.place)));
-    let mut kept: Vec<Found> = Vec::with_capacity(found.len());
+    let mut kept: Vec<SourcedStatement> = Vec::with_capacity(found.len());
     // For each key its last value, by index in `kept`.
-    let mut holding: Vec<(Words, usize)> = Vec::new();
+    let mut holding: Vec<(StatementWords, usize)> = Vec::new();
     let mut repeated = 0;
     for mut one in found {
-        let words = Words::of(&one.value);
+        let words = StatementWords::of(&one.value);
         let of_key = kept.last().is_some_and(|last| {
             one.key.is_some() && (last.theme, &last.key) == (one.theme, &one.key)
         });

@@ -3,11 +3,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::facts::Fact;
+use super::facts::ExtractedFact;
 use super::quoted::own_words;
 use super::transcript::{ToolNames, without_own_memory};
-use crate::memories::{Source, Trust, is_stop_word};
-use crate::sessions::{Message, Role};
+use crate::memories::{ItemSource, Trust, is_stop_word};
+use crate::sessions::{MessageRole, StoredMessage};
 
 /// A message that contains less of a statement's words is not its source.
 const COVER_MIN: f64 = 0.6;
@@ -38,17 +38,17 @@ pub(super) fn is_unparted(c: char) -> bool {
 
 /// The message that a fact comes from, and the quote.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evidence {
+pub struct FactEvidence {
     /// The message's position in its session.
     pub position: i32,
-    pub role: Role,
+    pub role: MessageRole,
     pub quote: String,
 }
 
 /// Where a fact comes from, and its maximum trust.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Seen {
-    pub evidence: Option<Evidence>,
+pub struct FactSource {
+    pub evidence: Option<FactEvidence>,
     pub trust: Trust,
 }
 
@@ -57,27 +57,27 @@ pub(super) const REPEATED_CHARS_MIN: usize = 8;
 
 /// The search for one fact, and the best match so far.
 struct SourceSearch<'f> {
-    fact: &'f Fact,
+    fact: &'f ExtractedFact,
     repeated: String,
     value: HashSet<String>,
     /// Words of the value that the user wrote.
     own: HashSet<String>,
     /// Words of the value from tool results or pasted text, with their trust.
     foreign: HashMap<String, Trust>,
-    best: Option<Best>,
+    best: Option<BestMatch>,
 }
 
-struct Best {
-    rank: Rank,
+struct BestMatch {
+    rank: MatchRank,
     position: i32,
-    role: Role,
+    role: MessageRole,
     text: String,
     trust: Trust,
 }
 
 /// A message, prepared for the search.
-struct Place<'m> {
-    message: &'m Message,
+struct PreparedMessage<'m> {
+    message: &'m StoredMessage,
     text: String,
     words: HashSet<String>,
     flat: String,
@@ -89,17 +89,17 @@ struct Place<'m> {
     foreign_trust: Trust,
 }
 
-impl<'m> Place<'m> {
-    fn of(message: &'m Message, tools: &ToolNames<'_>) -> Self {
+impl<'m> PreparedMessage<'m> {
+    fn of(message: &'m StoredMessage, tools: &ToolNames<'_>) -> Self {
         let text = without_own_memory(&message.content).into_owned();
         let (own_trust, foreign_trust) = match message.role {
-            Role::User => (Trust::User, Trust::External),
-            Role::Assistant => (Trust::Agent, Trust::External),
-            Role::Tool => (Trust::Tool, tools.trust_of(message)),
+            MessageRole::User => (Trust::User, Trust::External),
+            MessageRole::Assistant => (Trust::Agent, Trust::External),
+            MessageRole::Tool => (Trust::Tool, tools.trust_of(message)),
         };
         let own = match message.role {
-            Role::User | Role::Assistant => own_words(&text),
-            Role::Tool => String::new(),
+            MessageRole::User | MessageRole::Assistant => own_words(&text),
+            MessageRole::Tool => String::new(),
         };
         Self {
             words: words(&text),
@@ -120,7 +120,7 @@ impl<'m> Place<'m> {
 
 /// A literal quote that shares a word with the value ranks first, then the share of the value's words.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
-struct Rank {
+struct MatchRank {
     is_literal: bool,
     share: f64,
 }
@@ -128,7 +128,11 @@ struct Rank {
 /// Finds each fact's message in one pass: it contains the model's quote, or most of the value's words.
 /// A fact gets the lowest trust of its author and of any tool or page that contains its words, unless the user
 /// said them too. Without a source, it gets the lowest trust in the conversation.
-pub fn evidence(facts: &[Fact], messages: &[Message], tools: &ToolNames<'_>) -> Vec<Seen> {
+pub fn evidence(
+    facts: &[ExtractedFact],
+    messages: &[StoredMessage],
+    tools: &ToolNames<'_>,
+) -> Vec<FactSource> {
     let mut looked: Vec<SourceSearch> = facts
         .iter()
         .map(|fact| SourceSearch {
@@ -141,10 +145,10 @@ pub fn evidence(facts: &[Fact], messages: &[Message], tools: &ToolNames<'_>) -> 
         })
         .collect();
     let mut least = Trust::Agent;
-    for role in [Role::User, Role::Tool, Role::Assistant] {
+    for role in [MessageRole::User, MessageRole::Tool, MessageRole::Assistant] {
         let of_role = messages.iter().filter(|message| message.role == role);
         for message in of_role.filter(|message| !tools.is_own_memory(message)) {
-            let place = Place::of(message, tools);
+            let place = PreparedMessage::of(message, tools);
             if place.foreign_words().next().is_some() {
                 least = least.min(place.foreign_trust);
             }
@@ -157,9 +161,9 @@ pub fn evidence(facts: &[Fact], messages: &[Message], tools: &ToolNames<'_>) -> 
 }
 
 impl SourceSearch<'_> {
-    fn see(&mut self, place: &Place<'_>) {
+    fn see(&mut self, place: &PreparedMessage<'_>) {
         let said = &place.words;
-        if place.message.role == Role::User {
+        if place.message.role == MessageRole::User {
             let own = self.value.intersection(&place.own_words);
             self.own.extend(own.cloned());
         }
@@ -171,21 +175,24 @@ impl SourceSearch<'_> {
         }
         let is_repeated = self.repeated.chars().count() >= REPEATED_CHARS_MIN
             && place.flat.contains(&self.repeated);
-        let rank = Rank {
+        let rank = MatchRank {
             is_literal: is_repeated && telling(&self.value).any(|word| said.contains(word)),
             share: cover(&self.value, said),
         };
         // A quote of something else is better than nothing.
         let is_enough = is_repeated || rank.share >= COVER_MIN;
-        let is_better = self.best.as_ref().is_none_or(|Best { rank: best, .. }| {
-            !best.is_literal && (rank.is_literal || rank.share > best.share.max(COVER_MIN))
-        });
+        let is_better = self
+            .best
+            .as_ref()
+            .is_none_or(|BestMatch { rank: best, .. }| {
+                !best.is_literal && (rank.is_literal || rank.share > best.share.max(COVER_MIN))
+            });
         if is_enough && is_better {
             let is_own = match rank.is_literal || rank.share < COVER_MIN {
                 true => place.own_flat.contains(&self.repeated),
                 false => cover(&self.value, &place.own_words) >= COVER_MIN,
             };
-            self.best = Some(Best {
+            self.best = Some(BestMatch {
                 rank,
                 position: place.message.position,
                 role: place.message.role,
@@ -199,21 +206,21 @@ impl SourceSearch<'_> {
     }
 
     /// `least`: the lowest trust in the conversation.
-    fn found(self, least: Trust) -> Seen {
+    fn found(self, least: Trust) -> FactSource {
         let foreign = telling(&self.value)
             .filter(|word| !self.own.contains(*word))
             .filter_map(|word| self.foreign.get(word).copied());
         let of_words = foreign.min().unwrap_or(Trust::User);
         let Some(best) = self.best else {
-            return Seen {
+            return FactSource {
                 evidence: None,
                 trust: least.min(of_words),
             };
         };
         let context = words(&self.fact.context);
         let wanted = self.value.union(&context).cloned().collect();
-        Seen {
-            evidence: Some(Evidence {
+        FactSource {
+            evidence: Some(FactEvidence {
                 position: best.position,
                 role: best.role,
                 quote: best_sentence(&best.text, &wanted),
@@ -229,17 +236,21 @@ fn telling(words: &HashSet<String>) -> impl Iterator<Item = &String> {
 
 /// The fact's source and trust, given where it was found. It does not count as the user's own word if it
 /// stands only in a tool result or pasted text, or was inferred.
-pub fn source_seen(claimed: Source, seen: &Seen, has_tools: bool) -> (Source, Trust) {
+pub fn source_seen(claimed: ItemSource, seen: &FactSource, has_tools: bool) -> (ItemSource, Trust) {
     let role = seen.evidence.as_ref().map(|e| e.role);
     let source = match (claimed, role) {
-        (_, Some(Role::Tool)) if claimed != Source::AutoDiscovery => Source::ToolCall,
-        (Source::UserExplicit, _) if seen.trust == Trust::User => Source::UserExplicit,
-        (Source::UserExplicit, _) => Source::Conversation,
-        (Source::ToolCall | Source::AutoDiscovery, _) if !has_tools => Source::Conversation,
+        (_, Some(MessageRole::Tool)) if claimed != ItemSource::AutoDiscovery => {
+            ItemSource::ToolCall
+        }
+        (ItemSource::UserExplicit, _) if seen.trust == Trust::User => ItemSource::UserExplicit,
+        (ItemSource::UserExplicit, _) => ItemSource::Conversation,
+        (ItemSource::ToolCall | ItemSource::AutoDiscovery, _) if !has_tools => {
+            ItemSource::Conversation
+        }
         (claimed, _) => claimed,
     };
     let at_most = match source {
-        Source::UserExplicit => Trust::User,
+        ItemSource::UserExplicit => Trust::User,
         source => source.trust(),
     };
     (source, seen.trust.min(at_most))
@@ -299,18 +310,18 @@ mod tests {
     use crate::consolidation::testing::{call, message, result};
     use crate::memories::ItemKey;
 
-    fn fact(value: &str, context: &str) -> Fact {
-        Fact {
+    fn fact(value: &str, context: &str) -> ExtractedFact {
+        ExtractedFact {
             category: Category::Profile,
             key: ItemKey::parse("key").expect("valid").expect("a key"),
             value: value.to_owned(),
-            source: Source::UserExplicit,
+            source: ItemSource::UserExplicit,
             period: crate::memories::Period::default(),
             context: context.to_owned(),
         }
     }
 
-    fn look(fact: &Fact, messages: &[Message]) -> Seen {
+    fn look(fact: &ExtractedFact, messages: &[StoredMessage]) -> FactSource {
         evidence(
             std::slice::from_ref(fact),
             messages,
@@ -319,29 +330,33 @@ mod tests {
         .remove(0)
     }
 
-    fn of(fact: &Fact, messages: &[Message]) -> Option<Evidence> {
+    fn of(fact: &ExtractedFact, messages: &[StoredMessage]) -> Option<FactEvidence> {
         look(fact, messages).evidence
     }
 
-    fn seen(value: &str, context: &str, messages: &[Message]) -> (Source, Trust, Option<i32>) {
+    fn seen(
+        value: &str,
+        context: &str,
+        messages: &[StoredMessage],
+    ) -> (ItemSource, Trust, Option<i32>) {
         let seen = look(&fact(value, context), messages);
-        let has_tools = messages.iter().any(|m| m.role == Role::Tool);
-        let (source, trust) = source_seen(Source::UserExplicit, &seen, has_tools);
+        let has_tools = messages.iter().any(|m| m.role == MessageRole::Tool);
+        let (source, trust) = source_seen(ItemSource::UserExplicit, &seen, has_tools);
         (source, trust, seen.evidence.map(|e| e.position))
     }
 
     #[test]
     fn a_fact_is_found_by_the_words_the_model_repeated() {
         let messages = [
-            message(1, Role::User, "Hello there."),
+            message(1, MessageRole::User, "Hello there."),
             message(
                 2,
-                Role::User,
+                MessageRole::User,
                 "By the way. My  name is Anna\nKovács. What about you?",
             ),
         ];
         let found = of(&fact("Anna Kovács", "my name is anna kovács"), &messages).expect("found");
-        assert_eq!((found.position, found.role), (2, Role::User));
+        assert_eq!((found.position, found.role), (2, MessageRole::User));
         assert!(found.quote.contains("name is Anna"), "{}", found.quote);
     }
 
@@ -354,14 +369,14 @@ mod tests {
             result(4, "c2", "address: Graz, two cats registered"),
         ];
         let found = of(&fact("Graz, two cats", "the user said so"), &messages).expect("found");
-        assert_eq!((found.position, found.role), (4, Role::Tool));
+        assert_eq!((found.position, found.role), (4, MessageRole::Tool));
         assert_eq!(of(&fact("sails boats", ""), &messages), None);
     }
 
     #[test]
     fn what_only_a_tool_answered_is_never_the_users_word() {
         let messages = [
-            message(1, Role::User, "Please read the page."),
+            message(1, MessageRole::User, "Please read the page."),
             call(2, "", "c1", "fetch", "{}"),
             result(
                 3,
@@ -373,38 +388,38 @@ mod tests {
             "The admin's password is hunter2",
             "the user asked to remember it",
         );
-        let expected = (Source::ToolCall, Trust::External, Some(3));
+        let expected = (ItemSource::ToolCall, Trust::External, Some(3));
         assert_eq!(seen(value, context, &messages), expected);
         // Words that stand nowhere may still come from the page.
-        let expected = (Source::Conversation, Trust::External, None);
+        let expected = (ItemSource::Conversation, Trust::External, None);
         assert_eq!(seen("Das Kennwort lautet anders", "", &messages), expected);
-        let expected = (Source::Conversation, Trust::Agent, None);
+        let expected = (ItemSource::Conversation, Trust::Agent, None);
         assert_eq!(seen("Keeps bees", "", &messages[..1]), expected);
-        let nothing = Seen {
+        let nothing = FactSource {
             evidence: None,
             trust: Trust::Agent,
         };
-        let expected = (Source::Conversation, Trust::Agent);
-        assert_eq!(source_seen(Source::ToolCall, &nothing, false), expected);
+        let expected = (ItemSource::Conversation, Trust::Agent);
+        assert_eq!(source_seen(ItemSource::ToolCall, &nothing, false), expected);
     }
 
     #[test]
     fn what_an_assistant_repeats_of_a_tools_answer_is_that_tools_word() {
         let messages = [
-            message(1, Role::User, "Which editor do I have?"),
+            message(1, MessageRole::User, "Which editor do I have?"),
             call(2, "", "c1", "list_packages", "{}"),
             result(3, "c1", "helix 25.1"),
-            message(4, Role::Assistant, "You use the editor Helix."),
-            message(5, Role::Assistant, "You like short answers."),
+            message(4, MessageRole::Assistant, "You use the editor Helix."),
+            message(5, MessageRole::Assistant, "You like short answers."),
         ];
-        let expected = (Source::Conversation, Trust::Tool, Some(4));
+        let expected = (ItemSource::Conversation, Trust::Tool, Some(4));
         let of_tool = seen(
             "Uses the editor Helix",
             "You use the editor Helix",
             &messages,
         );
         assert_eq!(of_tool, expected);
-        let expected = (Source::Conversation, Trust::Agent, Some(5));
+        let expected = (ItemSource::Conversation, Trust::Agent, Some(5));
         let of_agent = seen("Likes short answers", "You like short answers", &messages);
         assert_eq!(of_agent, expected);
     }
@@ -414,14 +429,14 @@ mod tests {
         let messages = [
             message(
                 1,
-                Role::User,
+                MessageRole::User,
                 "What is the admin's password? Summarise this page for me.",
             ),
             call(2, "", "c1", "fetch", "{}"),
             result(3, "c1", "password: hunter2"),
             message(
                 4,
-                Role::Assistant,
+                MessageRole::Assistant,
                 "The page says the admin's password is hunter2.",
             ),
         ];
@@ -431,7 +446,7 @@ mod tests {
             ("What is the admin's password?", 1),
             ("Summarise this page for me.", 1),
         ] {
-            let expected = (Source::Conversation, Trust::External, Some(position));
+            let expected = (ItemSource::Conversation, Trust::External, Some(position));
             assert_eq!(seen(value, context, &messages), expected, "{context}");
         }
     }
@@ -440,7 +455,7 @@ mod tests {
     fn the_users_word_is_what_they_said_and_not_what_they_pasted() {
         let own = [message(
             1,
-            Role::User,
+            MessageRole::User,
             "Hi! My name is Anna, I do it all in \"Helix\".",
         )];
         for (value, context) in [
@@ -452,20 +467,20 @@ mod tests {
             let (source, trust, _) = seen(value, context, &own);
             assert_eq!(
                 (source, trust),
-                (Source::UserExplicit, Trust::User),
+                (ItemSource::UserExplicit, Trust::User),
                 "{value}"
             );
         }
         let pasted = [message(
             1,
-            Role::User,
+            MessageRole::User,
             "Summarise:\n> My name is Bob and I live in Linz.\nThanks, Anna.",
         )];
         for context in ["My name is Bob and I live in Linz", "Summarise:", ""] {
             let (source, trust, _) = seen("Bob lives in Linz", context, &pasted);
             assert_eq!(
                 (source, trust),
-                (Source::Conversation, Trust::External),
+                (ItemSource::Conversation, Trust::External),
                 "{context}"
             );
         }

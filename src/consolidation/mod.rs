@@ -39,7 +39,9 @@ use crate::memories::MemoryError;
 use crate::providers::chat::{Chat, ChatError};
 use crate::queue::Slice;
 use crate::search::Search;
-use crate::sessions::model::{Counts, Due, Ending, Extraction, Outcome};
+use crate::sessions::model::{
+    DueExtraction, ExtractionCounts, ExtractionEnd, ExtractionOutcome, SessionExtraction,
+};
 use crate::sessions::{self, ledger};
 pub use round::Round;
 use transcript::without_own_memory;
@@ -198,13 +200,13 @@ impl Consolidation {
     pub async fn next_due(
         &self,
         user: UserId,
-    ) -> Result<Option<(Due, OffsetDateTime)>, ConsolidationError> {
+    ) -> Result<Option<(DueExtraction, OffsetDateTime)>, ConsolidationError> {
         Ok(ledger::next_due(&self.db, user, self.now()).await?)
     }
 
     /// Reads one stretch of a session and stores what is worth keeping. The caller holds the user's job.
     /// Idempotent; if it is killed, nothing is stored and another run reads it again.
-    pub async fn extract(&self, due: Due) -> Result<(), ConsolidationError> {
+    pub async fn extract(&self, due: DueExtraction) -> Result<(), ConsolidationError> {
         let now = self.now();
         let mut tx = self.db.as_user(due.user).await?;
         let claimed = ledger::claim(&mut tx, due.user, due.extraction, now).await?;
@@ -212,7 +214,7 @@ impl Consolidation {
             return Ok(());
         };
         tx.commit().await?;
-        if row.outcome == Outcome::Pending && row.attempts > BEGUN_MAX {
+        if row.outcome == ExtractionOutcome::Pending && row.attempts > BEGUN_MAX {
             return self.give_up(due.user, &row, NEVER_ENDED, None).await;
         }
         let mut tx = self.db.as_user(due.user).await?;
@@ -244,7 +246,7 @@ impl Consolidation {
     }
 
     /// The reading task ended without a result, such as by a panic: counts as a failure.
-    pub async fn record_panic(&self, due: Due) -> Result<(), ConsolidationError> {
+    pub async fn record_panic(&self, due: DueExtraction) -> Result<(), ConsolidationError> {
         let mut tx = self.db.as_user(due.user).await?;
         let row = ledger::find_extraction(&mut tx, due.user, due.extraction).await?;
         tx.commit().await?;
@@ -260,14 +262,14 @@ impl Consolidation {
     async fn give_up(
         &self,
         user: UserId,
-        row: &Extraction,
+        row: &SessionExtraction,
         why: &str,
         next_try_at: Option<OffsetDateTime>,
     ) -> Result<(), ConsolidationError> {
-        let ending = Ending {
-            outcome: Outcome::Failed,
+        let ending = ExtractionEnd {
+            outcome: ExtractionOutcome::Failed,
             reason: Some(why),
-            counts: Counts::default(),
+            counts: ExtractionCounts::default(),
             is_fallback: row.is_fallback,
             model: None,
             next_try_at,

@@ -7,8 +7,8 @@ use time::OffsetDateTime;
 
 use super::facts::without_thoughts;
 use crate::db::UserId;
-use crate::entities::relations::{self, Stated, Target, VALUE_CHARS_MAX};
-use crate::entities::{self, EntityId, Evidence, Predicate};
+use crate::entities::relations::{self, RelationTarget, StatedRelation, VALUE_CHARS_MAX};
+use crate::entities::{self, EntityId, Predicate, RelationEvidence};
 use crate::memories::mentions::EntityType;
 use crate::memories::mentions::normal::{NAME_CHARS_MAX, words};
 use crate::memories::{Period, Trust};
@@ -22,7 +22,7 @@ pub const USER: &str = "user";
 
 /// One end of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum ExtractedEnd {
     /// The owner of the memory.
     User,
     Named(String, EntityType),
@@ -30,11 +30,11 @@ pub enum Said {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Connection {
-    pub subject: Said,
+pub struct ExtractedRelation {
+    pub subject: ExtractedEnd,
     pub predicate: Predicate,
     pub words: Option<String>,
-    pub object: Said,
+    pub object: ExtractedEnd,
     pub period: Period,
     /// The sentence, as the model quotes it.
     pub sentence: String,
@@ -42,7 +42,7 @@ pub struct Connection {
     pub text: usize,
 }
 
-impl Said {
+impl ExtractedEnd {
     fn as_str(&self) -> &str {
         match self {
             Self::User => USER,
@@ -51,7 +51,7 @@ impl Said {
     }
 }
 
-impl Connection {
+impl ExtractedRelation {
     /// Such as "Anna lives in Lyon".
     pub fn in_words(&self) -> String {
         let relation = self
@@ -67,15 +67,15 @@ impl Connection {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Names {
+pub struct ExtractedNames {
     /// Each with the number of its text.
     pub entities: Vec<(usize, String, EntityType)>,
-    pub connections: Vec<Connection>,
+    pub connections: Vec<ExtractedRelation>,
 }
 
 /// Parses the entities and relations that an answer finds in these texts.
-pub fn read(answer: &str, texts: &[&str]) -> Names {
-    let mut names = Names::default();
+pub fn read(answer: &str, texts: &[&str]) -> ExtractedNames {
+    let mut names = ExtractedNames::default();
     let answer = without_thoughts(answer);
     let Some(object) = first_object(answer) else {
         return names;
@@ -109,7 +109,7 @@ fn connection(
     text: usize,
     words: &[String],
     entities: &[(usize, String, EntityType)],
-) -> Option<Connection> {
+) -> Option<ExtractedRelation> {
     let relation = text_of(value, "relation", VALUE_CHARS_MAX)?;
     let predicate = Predicate::parse(&relation).unwrap_or_else(Predicate::related_to);
     let own_words = predicate.needs_words().then(|| relation.replace('_', " "));
@@ -124,22 +124,22 @@ fn connection(
             .find(|(_, known, _)| same(known))
             .map(|(_, _, t)| *t)
     };
-    let end = |field: &str, default: Option<EntityType>| -> Option<Said> {
+    let end = |field: &str, default: Option<EntityType>| -> Option<ExtractedEnd> {
         let name = text_of(value, field, VALUE_CHARS_MAX)?;
         if is_user(&name) {
-            return Some(Said::User);
+            return Some(ExtractedEnd::User);
         }
         if !stands_in(&name, words) {
             return None;
         }
         Some(match type_of(&name).or(default) {
-            Some(entity_type) => Said::Named(name, entity_type),
-            None => Said::Value(name),
+            Some(entity_type) => ExtractedEnd::Named(name, entity_type),
+            None => ExtractedEnd::Value(name),
         })
     };
     let subject = end("subject", Some(EntityType::Person))?;
     let object = end("object", predicate.object())?;
-    (subject != object && !matches!(subject, Said::Value(_))).then(|| Connection {
+    (subject != object && !matches!(subject, ExtractedEnd::Value(_))).then(|| ExtractedRelation {
         subject,
         predicate,
         words: own_words,
@@ -217,24 +217,24 @@ pub async fn note_names(
 pub async fn note_connection(
     conn: &mut PgConnection,
     user: UserId,
-    said: &Connection,
-    evidence: Evidence,
+    said: &ExtractedRelation,
+    evidence: RelationEvidence,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     let Some(subject) = entity_of(&mut *conn, user, &said.subject, now).await? else {
         return Ok(());
     };
     let object = match &said.object {
-        Said::Value(value) => Target::Value(value.clone()),
+        ExtractedEnd::Value(value) => RelationTarget::Value(value.clone()),
         named => match entity_of(&mut *conn, user, named, now).await? {
-            Some(id) => Target::Entity(id),
+            Some(id) => RelationTarget::Entity(id),
             None => return Ok(()),
         },
     };
-    if object == Target::Entity(subject) {
+    if object == RelationTarget::Entity(subject) {
         return Ok(());
     }
-    let stated = Stated {
+    let stated = StatedRelation {
         subject,
         predicate: said.predicate,
         words: said.words.clone(),
@@ -253,15 +253,15 @@ pub async fn note_connection(
 async fn entity_of(
     conn: &mut PgConnection,
     user: UserId,
-    said: &Said,
+    said: &ExtractedEnd,
     now: OffsetDateTime,
 ) -> Result<Option<EntityId>, sqlx::Error> {
     match said {
-        Said::User => entities::ensure_user(conn, user, now).await.map(Some),
-        Said::Named(name, entity_type) => {
+        ExtractedEnd::User => entities::ensure_user(conn, user, now).await.map(Some),
+        ExtractedEnd::Named(name, entity_type) => {
             entities::ensure(conn, user, name, *entity_type, now).await
         }
-        Said::Value(_) => Ok(None),
+        ExtractedEnd::Value(_) => Ok(None),
     }
 }
 
@@ -300,16 +300,16 @@ mod tests {
             .iter()
             .map(|c| (c.predicate.as_str(), c.words.as_deref(), c.object.clone()))
             .collect();
-        let anna = Said::Named("Anna Berg".to_owned(), EntityType::Person);
+        let anna = ExtractedEnd::Named("Anna Berg".to_owned(), EntityType::Person);
         assert_eq!(
             connections,
             [
                 (
                     "lives_in",
                     None,
-                    Said::Named("Lyon".to_owned(), EntityType::Location)
+                    ExtractedEnd::Named("Lyon".to_owned(), EntityType::Location)
                 ),
-                ("works_as", None, Said::Value("a baker".to_owned())),
+                ("works_as", None, ExtractedEnd::Value("a baker".to_owned())),
                 ("related_to", Some("met at the market"), anna),
             ]
         );
@@ -326,7 +326,12 @@ mod tests {
             "{\"entities\": [{\"name\": \"Anna",
             &"{".repeat(50_000),
         ] {
-            assert_eq!(read(answer, &[TEXT]), Names::default(), "{}", answer.len());
+            assert_eq!(
+                read(answer, &[TEXT]),
+                ExtractedNames::default(),
+                "{}",
+                answer.len()
+            );
         }
     }
 

@@ -5,25 +5,25 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 use time::macros::format_description;
 
-use super::reading::{Found, Reading};
+use super::reading::{Reading, SourcedStatement};
 use super::{Consolidation, ConsolidationError};
 use crate::accounts::Viewer;
 use crate::accounts::store::find_time_zone;
 use crate::db::{Db, UserId};
-use crate::documents::{By, DocumentError, DocumentPath, Documents};
+use crate::documents::{ChangeAuthor, DocumentError, DocumentPath, Documents};
 use crate::input::Invalid;
 use crate::memories::Trust;
 use crate::sessions::ledger;
-use crate::sessions::model::Extraction;
+use crate::sessions::model::SessionExtraction;
 
 impl Consolidation {
     pub(super) async fn note(
         &self,
         conn: &mut PgConnection,
         viewer: &Viewer,
-        row: &Extraction,
+        row: &SessionExtraction,
         reading: &Reading,
-        found: &[Found],
+        found: &[SourcedStatement],
     ) -> Result<(), ConsolidationError> {
         let handed = &reading.handed;
         let Some(reason) = handed.flush.as_deref().filter(|_| !handed.is_noted) else {
@@ -45,7 +45,7 @@ impl Consolidation {
         let Ok(path) = path_of(at) else {
             return Ok(());
         };
-        let by = By {
+        let by = ChangeAuthor {
             agent: viewer.agent_id,
             trust: Trust::Agent,
             call: None,
@@ -86,7 +86,12 @@ fn path_of(at: OffsetDateTime) -> Result<DocumentPath, Invalid> {
     DocumentPath::parse("path", &format!("memory/{}.md", day.unwrap_or_default()))
 }
 
-fn text_of(at: OffsetDateTime, reason: &str, summary: Option<&str>, found: &[Found]) -> String {
+fn text_of(
+    at: OffsetDateTime,
+    reason: &str,
+    summary: Option<&str>,
+    found: &[SourcedStatement],
+) -> String {
     let time = at.format(format_description!("[hour]:[minute]"));
     let mut text = format!("## {} ({})\n", time.unwrap_or_default(), one_line(reason));
     if let Some(summary) = summary {

@@ -7,22 +7,22 @@ use std::time::Instant;
 use time::{Date, Duration, OffsetDateTime};
 
 use super::category::Category;
-use super::episodes::{self, Draft, MadeBy};
-use super::facts::{self, Answer, Fact, Nonsense};
+use super::episodes::{self, EpisodeDraft, SummaryAuthor};
+use super::facts::{self, ExtractedFact, FactsAnswer, UnreadableAnswer};
 use super::keeping::once_each;
-use super::likeness::{Seen, evidence, source_seen};
-use super::named::{self, Connection, Names};
-use super::prompt::{self, Ask};
+use super::likeness::{FactSource, evidence, source_seen};
+use super::named::{self, ExtractedNames, ExtractedRelation};
+use super::prompt::{self, Prompt};
 use super::transcript::{self, ToolNames, Transcript};
 use super::{Consolidation, ConsolidationError, back_off, fallback, store};
 use crate::db::UserId;
 use crate::entities;
 use crate::memories::mentions::EntityType;
-use crate::memories::{ItemKey, ItemType, Period, Source, Trust, learned};
+use crate::memories::{ItemKey, ItemSource, ItemType, Period, Trust, learned};
 use crate::providers::chat::{ChatError, ChatMessage, ChatPurpose, ChatRequest, Completion};
 use crate::sessions::ledger::AgentInput;
-use crate::sessions::model::Extraction;
-use crate::sessions::{Message, Role, ToolCall, ledger};
+use crate::sessions::model::SessionExtraction;
+use crate::sessions::{MessageRole, StoredMessage, ToolCall, ledger};
 
 /// Facts must be literal; a summary may be written more freely (Navi).
 pub(super) const EXTRACTION_TEMPERATURE: f32 = 0.1;
@@ -36,12 +36,12 @@ const FALLBACK_FROM_ATTEMPT: i32 = 2;
 
 /// A statement that may be stored.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct SourcedStatement {
     pub theme: &'static str,
     pub item_type: ItemType,
     pub key: Option<ItemKey>,
     pub value: String,
-    pub source: Source,
+    pub source: ItemSource,
     pub trust: Trust,
     pub period: Period,
     pub confidence: i16,
@@ -58,8 +58,8 @@ pub(super) struct Found {
 
 /// A relation that may be stored, with its source and trust.
 #[derive(Clone, Debug)]
-pub(super) struct FoundConnection {
-    pub said: Connection,
+pub(super) struct SourcedRelation {
+    pub said: ExtractedRelation,
     pub trust: Trust,
     pub sentence: Option<String>,
     pub position: Option<i32>,
@@ -67,11 +67,11 @@ pub(super) struct FoundConnection {
 }
 
 /// Each with the last message of its window.
-type Placed<T> = Vec<(T, i32)>;
+type Positioned<T> = Vec<(T, i32)>;
 
 /// How a reading ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum ReadingEnd {
     Read,
     /// The reason, and the time of the next attempt.
     Skipped(String, Option<OffsetDateTime>),
@@ -86,18 +86,18 @@ pub(super) enum End {
 #[derive(Clone, Debug)]
 pub(super) struct Reading {
     /// Without duplicates, in the order in which they are written.
-    pub found: Vec<Found>,
+    pub found: Vec<SourcedStatement>,
     /// The episode of the stretch.
-    pub episode: Option<Draft>,
+    pub episode: Option<EpisodeDraft>,
     pub handed: AgentInput,
     /// The model's summary of each window.
     pub summaries: Vec<String>,
     /// The entities and relations that it names.
     pub entities: Vec<(String, EntityType)>,
-    pub connections: Vec<FoundConnection>,
+    pub connections: Vec<SourcedRelation>,
     /// The number of duplicates.
     pub repeated: i32,
-    pub end: End,
+    pub end: ReadingEnd,
     pub malformed: usize,
     pub skipped_chars: usize,
     pub tokens_in: u64,
@@ -122,7 +122,7 @@ impl Reading {
             entities: Vec::new(),
             connections: Vec::new(),
             repeated: 0,
-            end: End::Read,
+            end: ReadingEnd::Read,
             malformed: 0,
             skipped_chars: 0,
             tokens_in: 0,
@@ -135,7 +135,7 @@ impl Reading {
         }
     }
 
-    pub(super) fn pay(&mut self, completion: &Completion) {
+    pub(super) fn count_tokens(&mut self, completion: &Completion) {
         self.tokens_in += completion.tokens_in;
         self.tokens_out += completion.tokens_out;
         if let Some(model) = &completion.model {
@@ -148,7 +148,7 @@ impl Consolidation {
     pub(super) async fn read(
         &self,
         user: UserId,
-        row: &Extraction,
+        row: &SessionExtraction,
     ) -> Result<Reading, ConsolidationError> {
         let mut reading = Reading::new();
         reading.windows_read = row.windows_read;
@@ -158,7 +158,7 @@ impl Consolidation {
         }
         let mut tx = self.db.as_user(user).await?;
         let known = prompt::KNOWN_MAX as i64;
-        let context = prompt::Context {
+        let context = prompt::ReadingContext {
             known: store::list_known(&mut tx, user, known, self.now()).await?,
             unwanted: learned::unwanted(&mut tx, user).await?,
         };
@@ -196,15 +196,15 @@ impl Consolidation {
         if let Some(episode) = reading.episode.take() {
             let summaries = std::mem::take(&mut reading.summaries);
             reading.episode = Some(match episode.made_by {
-                MadeBy::Agent => episode,
+                SummaryAuthor::Agent => episode,
                 _ => episode.told_by_model(&summaries),
             });
         }
         // A flushed session is about to be forgotten: it does not wait for a model.
         let is_flush = reading.handed.flush.is_some();
         reading.is_fallback = match reading.end {
-            End::Failed(..) => is_flush || row.attempts >= FALLBACK_FROM_ATTEMPT,
-            End::Skipped(..) => is_flush,
+            ReadingEnd::Failed(..) => is_flush || row.attempts >= FALLBACK_FROM_ATTEMPT,
+            ReadingEnd::Skipped(..) => is_flush,
             _ => false,
         };
         let is_fallback = reading.is_fallback;
@@ -223,11 +223,14 @@ impl Consolidation {
     async fn ask_for_facts(
         &self,
         user: UserId,
-        row: &Extraction,
+        row: &SessionExtraction,
         (transcript, date): (&Transcript, Date),
-        (context, by_model): (&prompt::Context, bool),
+        (context, by_model): (&prompt::ReadingContext, bool),
         reading: &mut Reading,
-        (found, connections): (&mut Placed<Fact>, &mut Placed<Connection>),
+        (found, connections): (
+            &mut Positioned<ExtractedFact>,
+            &mut Positioned<ExtractedRelation>,
+        ),
     ) -> Result<(), ConsolidationError> {
         let is_flush = reading.handed.flush.is_some();
         let schema = prompt::extraction_schema(by_model, is_flush);
@@ -246,13 +249,13 @@ impl Consolidation {
             let ask = prompt::extraction(window, context, date, by_model, is_flush);
             match self.ask_for(user, ChatPurpose::Facts, &ask, &schema).await {
                 Ok(completion) => {
-                    reading.pay(&completion);
+                    reading.count_tokens(&completion);
                     let text = completion.text;
                     let window = window.clone();
                     let read = move || {
                         let names = match by_model {
                             true => named::read(&text, &[&window]),
-                            false => Names::default(),
+                            false => ExtractedNames::default(),
                         };
                         (read_answer(&text), names, episodes::summary_in(&text))
                     };
@@ -275,17 +278,17 @@ impl Consolidation {
                 }
                 Err(ChatError::Database(error)) => return Err(error.into()),
                 Err(error @ ChatError::CapReached(_)) => {
-                    if reading.end == End::Read {
+                    if reading.end == ReadingEnd::Read {
                         match read_to >= row.first_position {
                             true => reading.read_to = Some(read_to),
                             false => reading.windows_read = n as i32,
                         }
                     }
-                    reading.end = End::Skipped(error.to_string(), Some(self.tomorrow()));
+                    reading.end = ReadingEnd::Skipped(error.to_string(), Some(self.tomorrow()));
                     return Ok(());
                 }
                 Err(error @ ChatError::NoProvider) => {
-                    reading.end = End::Skipped(error.to_string(), None);
+                    reading.end = ReadingEnd::Skipped(error.to_string(), None);
                     return Ok(());
                 }
                 Err(error) => {
@@ -303,7 +306,7 @@ impl Consolidation {
         &self,
         user: UserId,
         purpose: ChatPurpose,
-        ask: &Ask,
+        ask: &Prompt,
         schema: Option<&serde_json::Value>,
         temperature: f32,
     ) -> Result<Completion, ChatError> {
@@ -327,7 +330,7 @@ impl Consolidation {
         &self,
         user: UserId,
         purpose: ChatPurpose,
-        ask: &Ask,
+        ask: &Prompt,
         schema: &serde_json::Value,
     ) -> Result<Completion, ChatError> {
         self.ask(user, purpose, ask, Some(schema), EXTRACTION_TEMPERATURE)
@@ -338,25 +341,27 @@ impl Consolidation {
     pub(super) async fn must_end(
         &self,
         user: UserId,
-        row: &Extraction,
-    ) -> Result<Option<End>, ConsolidationError> {
+        row: &SessionExtraction,
+    ) -> Result<Option<ReadingEnd>, ConsolidationError> {
         let mut tx = self.db.as_user(user).await?;
         let is_ours = ledger::is_ours(&mut tx, user, row).await?;
         let may_read = match is_ours {
             true => store::may_read(&mut tx, user, row.session_id).await?,
-            false => store::MayRead::Nobody,
+            false => store::ReadPermission::Nobody,
         };
         tx.commit().await?;
         Ok(match may_read {
-            store::MayRead::Yes => None,
-            store::MayRead::MemoryOff => Some(End::MemoryOff),
-            store::MayRead::NotOfAgent => Some(End::Skipped(NOT_OF_AGENT.to_owned(), None)),
-            store::MayRead::Nobody => Some(End::Lost),
+            store::ReadPermission::Yes => None,
+            store::ReadPermission::MemoryOff => Some(ReadingEnd::MemoryOff),
+            store::ReadPermission::NotOfAgent => {
+                Some(ReadingEnd::Skipped(NOT_OF_AGENT.to_owned(), None))
+            }
+            store::ReadPermission::Nobody => Some(ReadingEnd::Lost),
         })
     }
 
-    fn failed(&self, row: &Extraction, why: String) -> End {
-        End::Failed(why, back_off(row.attempts, self.now()))
+    fn failed(&self, row: &SessionExtraction, why: String) -> ReadingEnd {
+        ReadingEnd::Failed(why, back_off(row.attempts, self.now()))
     }
 
     /// When the daily limits reset (UTC).
@@ -371,8 +376,8 @@ impl Consolidation {
     async fn messages(
         &self,
         user: UserId,
-        row: &Extraction,
-    ) -> Result<(Vec<Message>, usize), ConsolidationError> {
+        row: &SessionExtraction,
+    ) -> Result<(Vec<StoredMessage>, usize), ConsolidationError> {
         let (mut head, mut tail) = (Vec::new(), VecDeque::new());
         let (mut head_bytes, mut tail_bytes, mut dropped) = (0, 0, 0);
         let mut after = 0;
@@ -408,14 +413,14 @@ impl Consolidation {
     }
 }
 
-fn read_answer(text: &str) -> Result<Answer, Nonsense> {
-    match prompt::is_given_back(facts::without_thoughts(text)) {
-        true => Err(Nonsense),
+fn read_answer(text: &str) -> Result<FactsAnswer, UnreadableAnswer> {
+    match prompt::repeats_prompt(facts::without_thoughts(text)) {
+        true => Err(UnreadableAnswer),
         false => facts::read(text),
     }
 }
 
-fn weight(message: &Message) -> usize {
+fn weight(message: &StoredMessage) -> usize {
     let of_call = |call: &ToolCall| {
         let id = call.id.as_ref().map_or(0, String::len);
         OVERHEAD_BYTES + id + call.name.len() + call.arguments.len()
@@ -436,28 +441,31 @@ pub(super) async fn off_the_runtime<T: Send + 'static>(
 }
 
 /// Finds where each fact was said, which gives its time and its trust.
-fn locate(found: Vec<(Fact, i32)>, messages: &[Message]) -> Vec<Found> {
-    let (facts, ends): (Vec<Fact>, Vec<i32>) = found.into_iter().unzip();
+fn locate(found: Vec<(ExtractedFact, i32)>, messages: &[StoredMessage]) -> Vec<SourcedStatement> {
+    let (facts, ends): (Vec<ExtractedFact>, Vec<i32>) = found.into_iter().unzip();
     let seen = evidence(&facts, messages, &ToolNames::of(messages));
-    let has_tools = messages.iter().any(|m| m.role == Role::Tool);
+    let has_tools = messages.iter().any(|m| m.role == MessageRole::Tool);
     let each = facts.into_iter().zip(seen).zip(ends);
     each.map(|((fact, seen), end)| of_fact(fact, seen, end, messages, has_tools))
         .collect()
 }
 
 /// Like [`locate`], for relations.
-fn locate_connections(found: Vec<(Connection, i32)>, messages: &[Message]) -> Vec<FoundConnection> {
-    let as_fact = |connection: &Connection| {
-        Some(Fact {
+fn locate_connections(
+    found: Vec<(ExtractedRelation, i32)>,
+    messages: &[StoredMessage],
+) -> Vec<SourcedRelation> {
+    let as_fact = |connection: &ExtractedRelation| {
+        Some(ExtractedFact {
             category: Category::Other,
             key: ItemKey::parse("connection").ok().flatten()?,
             value: connection.in_words(),
-            source: Source::Conversation,
+            source: ItemSource::Conversation,
             period: connection.period,
             context: connection.sentence.clone(),
         })
     };
-    let facts: Option<Vec<Fact>> = found
+    let facts: Option<Vec<ExtractedFact>> = found
         .iter()
         .map(|(connection, _)| as_fact(connection))
         .collect();
@@ -469,7 +477,7 @@ fn locate_connections(found: Vec<(Connection, i32)>, messages: &[Message]) -> Ve
     let each = found.into_iter().zip(seen);
     each.map(|((said, end), seen)| {
         let position = seen.evidence.as_ref().map(|e| e.position);
-        FoundConnection {
+        SourcedRelation {
             said_at: said_at(messages, position.unwrap_or(end)),
             trust: seen.trust,
             sentence: seen
@@ -483,11 +491,17 @@ fn locate_connections(found: Vec<(Connection, i32)>, messages: &[Message]) -> Ve
     .collect()
 }
 
-fn of_fact(fact: Fact, seen: Seen, end: i32, messages: &[Message], has_tools: bool) -> Found {
+fn of_fact(
+    fact: ExtractedFact,
+    seen: FactSource,
+    end: i32,
+    messages: &[StoredMessage],
+    has_tools: bool,
+) -> SourcedStatement {
     let (source, trust) = source_seen(fact.source, &seen, has_tools);
     let position = seen.evidence.as_ref().map(|e| e.position);
     let place = position.unwrap_or(end);
-    Found {
+    SourcedStatement {
         theme: fact.category.as_str(),
         item_type: fact.category.item_type(),
         key: Some(fact.key),
@@ -510,7 +524,10 @@ fn of_fact(fact: Fact, seen: Seen, end: i32, messages: &[Message], has_tools: bo
 /// Lower than a model's, since a pattern understands nothing.
 const PATTERN_CONFIDENCE: i16 = 60;
 
-fn by_patterns(messages: &[Message], is_flush: bool) -> impl Iterator<Item = Found> {
+fn by_patterns(
+    messages: &[StoredMessage],
+    is_flush: bool,
+) -> impl Iterator<Item = SourcedStatement> {
     let open = match is_flush {
         true => fallback::left_open(messages),
         false => Vec::new(),
@@ -518,7 +535,7 @@ fn by_patterns(messages: &[Message], is_flush: bool) -> impl Iterator<Item = Fou
     fallback::statements(messages)
         .into_iter()
         .chain(open)
-        .map(|statement| Found {
+        .map(|statement| SourcedStatement {
             theme: statement.category.as_str(),
             item_type: statement.category.item_type(),
             key: statement
@@ -527,8 +544,8 @@ fn by_patterns(messages: &[Message], is_flush: bool) -> impl Iterator<Item = Fou
             quote: Some(statement.sentence.clone()),
             value: statement.sentence,
             source: match statement.by_user {
-                true => Source::UserExplicit,
-                false => Source::Conversation,
+                true => ItemSource::UserExplicit,
+                false => ItemSource::Conversation,
             },
             trust: match statement.by_user {
                 true => Trust::User,
@@ -544,7 +561,7 @@ fn by_patterns(messages: &[Message], is_flush: bool) -> impl Iterator<Item = Fou
 }
 
 /// When the message at this position was sent, or the next one, or else the last one.
-fn said_at(messages: &[Message], position: i32) -> Option<OffsetDateTime> {
+fn said_at(messages: &[StoredMessage], position: i32) -> Option<OffsetDateTime> {
     let at = messages.partition_point(|m| m.position < position);
     let message = messages.get(at).or(messages.last())?;
     Some(message.sent_at.unwrap_or(message.created_at))

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::prompt::Ask;
+use super::prompt::Prompt;
 use super::{Consolidation, ConsolidationError};
 use crate::db::UserId;
 use crate::providers::chat::{ChatError, ChatPurpose, Completion};
@@ -37,7 +37,7 @@ impl Consolidation {
         &self,
         user: UserId,
         purpose: ChatPurpose,
-        (ask, schema): (&Ask, Option<&Value>),
+        (ask, schema): (&Prompt, Option<&Value>),
         temperature: f32,
     ) -> Result<Result<Completion, Round>, ConsolidationError> {
         match self.ask(user, purpose, ask, schema, temperature).await {

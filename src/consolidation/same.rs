@@ -57,20 +57,20 @@ const PUNCTUATION: &[char] = &[
 
 /// A statement, split into words once for many comparisons.
 #[derive(Clone, Debug)]
-pub struct Words {
-    telling: Vec<Word>,
+pub struct StatementWords {
+    telling: Vec<StatementWord>,
     is_bare: bool,
 }
 
 #[derive(Clone, Debug)]
-struct Word {
+struct StatementWord {
     /// In lower case.
     folded: String,
     /// Looks like a name or a number, so it is the value.
     is_value: bool,
 }
 
-impl Words {
+impl StatementWords {
     pub fn of(text: &str) -> Self {
         let all: Vec<&str> = text
             .split_whitespace()
@@ -82,7 +82,7 @@ impl Words {
             let is_capital = word.starts_with(char::is_uppercase) && at > 0;
             let is_last = at + 1 == all.len();
             let is_article = ARTICLES.contains(&folded.as_str()) && !is_capital && !is_last;
-            (!is_article).then_some(Word {
+            (!is_article).then_some(StatementWord {
                 is_value: is_capital || folded.contains(|c: char| c.is_numeric()),
                 folded,
             })
@@ -279,7 +279,7 @@ mod tests {
     fn a_statement_merges_into_one_that_says_the_same() {
         for (newer, older) in SAME {
             assert!(
-                Words::of(newer).say_no_more_than(&Words::of(older)),
+                StatementWords::of(newer).say_no_more_than(&StatementWords::of(older)),
                 "{newer} | {older}"
             );
         }
@@ -289,7 +289,7 @@ mod tests {
     fn another_word_that_may_be_the_value_is_another_statement() {
         for (newer, older) in OTHER {
             assert!(
-                !Words::of(newer).say_no_more_than(&Words::of(older)),
+                !StatementWords::of(newer).say_no_more_than(&StatementWords::of(older)),
                 "{newer} | {older}"
             );
         }
@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn of_one_key_a_value_is_the_same_but_for_case_punctuation_and_articles() {
-        let is_same = |a: &str, b: &str| Words::of(a).are_those_of(&Words::of(b));
+        let is_same = |a: &str, b: &str| StatementWords::of(a).are_those_of(&StatementWords::of(b));
         for (a, b) in [
             ("Anna", "anna."),
             ("Lives in Graz, Austria", "lives in Graz (Austria)"),

@@ -4,14 +4,14 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::keep::Known;
+use super::keep::RelatedItem;
 use crate::accounts::{AgentId, Viewer};
 use crate::db::UserId;
 use crate::memories::ItemId;
 use crate::sessions::SessionId;
 
 /// Whether a session may be read.
-pub enum MayRead {
+pub enum ReadPermission {
     Yes,
     /// Memory is switched off for the person or for the session's agent.
     MemoryOff,
@@ -25,7 +25,7 @@ pub async fn may_read(
     conn: &mut PgConnection,
     user: UserId,
     session: SessionId,
-) -> Result<MayRead, sqlx::Error> {
+) -> Result<ReadPermission, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT u.memory_enabled AND a.memory_enabled AS "is_on!", u.disabled_at IS NOT NULL AS "is_disabled!",
                   coalesce((a.settings ->> 'consolidation_enabled')::boolean, true) AS "is_read!"
@@ -39,10 +39,10 @@ pub async fn may_read(
     .fetch_one(conn)
     .await?;
     Ok(match (row.is_disabled, row.is_on, row.is_read) {
-        (true, ..) => MayRead::Nobody,
-        (false, false, _) => MayRead::MemoryOff,
-        (false, true, false) => MayRead::NotOfAgent,
-        (false, true, true) => MayRead::Yes,
+        (true, ..) => ReadPermission::Nobody,
+        (false, false, _) => ReadPermission::MemoryOff,
+        (false, true, false) => ReadPermission::NotOfAgent,
+        (false, true, true) => ReadPermission::Yes,
     })
 }
 
@@ -93,7 +93,7 @@ pub async fn list_active(
     theme: &str,
     key: Option<&str>,
     now: OffsetDateTime,
-) -> Result<Vec<Known>, sqlx::Error> {
+) -> Result<Vec<RelatedItem>, sqlx::Error> {
     let rows = sqlx::query!(
         "SELECT i.id, t.slug, i.key, i.content FROM memory_items i
          JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
@@ -110,7 +110,7 @@ pub async fn list_active(
     .await?;
     Ok(rows
         .into_iter()
-        .map(|row| Known {
+        .map(|row| RelatedItem {
             id: ItemId(row.id),
             theme: row.slug,
             key: row.key,

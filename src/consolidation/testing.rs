@@ -2,10 +2,10 @@
 
 use time::OffsetDateTime;
 
-use crate::sessions::{Message, Role, ToolCall};
+use crate::sessions::{MessageRole, StoredMessage, ToolCall};
 
-pub fn message(position: i32, role: Role, content: &str) -> Message {
-    Message {
+pub fn message(position: i32, role: MessageRole, content: &str) -> StoredMessage {
+    StoredMessage {
         position,
         external_id: format!("m{position}"),
         role,
@@ -18,22 +18,22 @@ pub fn message(position: i32, role: Role, content: &str) -> Message {
 }
 
 /// An assistant message with one tool call.
-pub fn call(position: i32, content: &str, id: &str, name: &str, arguments: &str) -> Message {
+pub fn call(position: i32, content: &str, id: &str, name: &str, arguments: &str) -> StoredMessage {
     let tool_calls = vec![ToolCall {
         id: Some(id.to_owned()),
         name: name.to_owned(),
         arguments: arguments.to_owned(),
     }];
-    Message {
+    StoredMessage {
         tool_calls,
-        ..message(position, Role::Assistant, content)
+        ..message(position, MessageRole::Assistant, content)
     }
 }
 
 /// A tool's result for the call with this id.
-pub fn result(position: i32, call_id: &str, content: &str) -> Message {
-    Message {
+pub fn result(position: i32, call_id: &str, content: &str) -> StoredMessage {
+    StoredMessage {
         tool_call_id: Some(call_id.to_owned()),
-        ..message(position, Role::Tool, content)
+        ..message(position, MessageRole::Tool, content)
     }
 }

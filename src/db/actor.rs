@@ -31,7 +31,7 @@ pub enum Actor {
 
 /// Why an actor is not allowed to act any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
+pub enum ActorRefusal {
     #[error("this token is not known here")]
     Unknown,
     #[error("this token was revoked")]
@@ -56,7 +56,7 @@ pub enum Refusal {
     ReadOnlyBrowser,
 }
 
-impl Refusal {
+impl ActorRefusal {
     /// Stable, part of the API.
     pub fn code(self) -> &'static str {
         match self {
@@ -75,7 +75,7 @@ impl Refusal {
 /// Raised by the functions of the migration `actors`.
 const SQLSTATE: &str = "KS001";
 
-impl Refusal {
+impl ActorRefusal {
     /// The refusal, if this is why a transaction could not begin; `None` for other errors.
     pub fn of(error: &sqlx::Error) -> Option<Self> {
         let error = error.as_database_error()?;
@@ -155,14 +155,14 @@ pub fn person() -> Option<UserId> {
     }
 }
 
-struct Scope {
+struct ActorScope {
     clock: SharedClock,
     actor: Mutex<Option<Actor>>,
-    refusal: Mutex<Option<Refusal>>,
+    refusal: Mutex<Option<ActorRefusal>>,
 }
 
 tokio::task_local! {
-    static CURRENT: Arc<Scope>;
+    static CURRENT: Arc<ActorScope>;
 }
 
 /// Runs `work` as `actor`, or as the one that [`act_as`] sets meanwhile. Also returns the first refusal of its transactions.
@@ -170,8 +170,8 @@ pub async fn scope<T>(
     actor: Option<Actor>,
     clock: &SharedClock,
     work: impl Future<Output = T>,
-) -> (T, Option<Refusal>) {
-    let scope = Arc::new(Scope {
+) -> (T, Option<ActorRefusal>) {
+    let scope = Arc::new(ActorScope {
         clock: clock.clone(),
         actor: Mutex::new(actor),
         refusal: Mutex::default(),
@@ -206,18 +206,18 @@ pub fn require_open_browser() {
 
 /// Records a refusal in the current scope.
 pub fn note_refusal_in(error: &sqlx::Error) {
-    if let Some(refusal) = Refusal::of(error) {
+    if let Some(refusal) = ActorRefusal::of(error) {
         note(refusal);
     }
 }
 
-fn note(refusal: Refusal) {
+fn note(refusal: ActorRefusal) {
     in_scope(|scope| {
         locked(&scope.refusal).get_or_insert(refusal);
     });
 }
 
-fn in_scope(act: impl FnOnce(&Scope)) {
+fn in_scope(act: impl FnOnce(&ActorScope)) {
     // Outside of a scope there is no actor.
     CURRENT.try_with(|scope| act(scope)).ok();
 }

@@ -28,7 +28,7 @@ const TIDIED_EVERY: Duration = Duration::from_secs(60);
 /// First and last pause between attempts to connect while PostgreSQL starts; doubled each time.
 const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(10), Duration::from_millis(300));
 
-type Lent = Object<Connector>;
+type PooledConnection = Object<Connector>;
 
 #[derive(Clone)]
 pub(super) struct Lender {
@@ -79,7 +79,7 @@ impl Lender {
         }
     }
 
-    async fn lend(&self) -> Result<Lent, sqlx::Error> {
+    async fn lend(&self) -> Result<PooledConnection, sqlx::Error> {
         self.close_unused();
         match timeout(self.patience, self.pool.get()).await {
             Ok(Ok(lent)) => Ok(lent),
@@ -173,7 +173,7 @@ impl fmt::Debug for Lender {
 /// A connection for idempotent look-ups, which can be retried on another connection.
 pub struct Lookup {
     lender: Lender,
-    lent: Lent,
+    lent: PooledConnection,
 }
 
 impl Lookup {
@@ -183,7 +183,7 @@ impl Lookup {
         if !self.lender.has_lost(error) {
             return Ok(None);
         }
-        drop(Lent::take(self.lent));
+        drop(PooledConnection::take(self.lent));
         Ok(Some(self.lender.look_up().await?))
     }
 }
@@ -244,7 +244,7 @@ impl Manager for Connector {
 
 /// A connection for independent statements.
 pub struct LentConnection {
-    lent: Option<Lent>,
+    lent: Option<PooledConnection>,
     has_own_timeout: bool,
 }
 
@@ -272,9 +272,9 @@ impl Drop for LentConnection {
 
 /// Returns a connection in the background, so that nobody waits for a rollback. One that does not answer soon is still busy
 /// with an abandoned statement: it is closed, and PostgreSQL cancels the statement.
-fn give_back_if_alive(mut conn: Lent, has_own_timeout: bool) {
+fn give_back_if_alive(mut conn: PooledConnection, has_own_timeout: bool) {
     let Ok(runtime) = Handle::try_current() else {
-        return drop(Lent::take(conn));
+        return drop(PooledConnection::take(conn));
     };
     runtime.spawn(async move {
         let answered = async {
@@ -284,13 +284,13 @@ fn give_back_if_alive(mut conn: Lent, has_own_timeout: bool) {
             }
         };
         if timeout(GIVE_BACK_MAX, answered).await != Ok(true) {
-            drop(Lent::take(conn));
+            drop(PooledConnection::take(conn));
         }
     });
 }
 
 /// A transaction. Rolls back unless committed.
-pub struct Tx(Option<Lent>);
+pub struct Tx(Option<PooledConnection>);
 
 const UNENDED: &str = "it has its connection until it has ended";
 
@@ -330,7 +330,7 @@ impl Drop for Tx {
         };
         // `BEGIN` was cancelled: closing the connection ends whatever PostgreSQL still runs and the locks it holds.
         if PgTransactionManager::get_transaction_depth(&conn) == 0 {
-            return drop(Lent::take(conn));
+            return drop(PooledConnection::take(conn));
         }
         PgTransactionManager::start_rollback(&mut conn);
         give_back_if_alive(conn, false);

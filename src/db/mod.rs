@@ -8,7 +8,9 @@ pub mod actor;
 mod lender;
 mod store;
 
-pub use store::{enter_scope, note_changes, prune_changes, raise_revision, tell_anew, write_as};
+pub use store::{
+    enter_scope, mark_all_changed, note_changes, prune_changes, raise_revision, write_as,
+};
 
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::postgres::PgConnectOptions;
@@ -231,7 +233,7 @@ pub fn is_of_a_gone_user(error: &sqlx::Error) -> bool {
 ///
 /// # Errors
 /// If the database cannot be reached, which affects all users.
-pub fn go_on<T>(
+pub fn log_user_error<T>(
     step: &'static str,
     user: UserId,
     done: Result<T, sqlx::Error>,

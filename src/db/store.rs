@@ -8,20 +8,20 @@ use time::OffsetDateTime;
 
 use super::UserId;
 
-pub struct Server {
+pub struct ServerVersion {
     pub version: String,
     pub version_num: i32,
     pub encoding: String,
 }
 
-pub async fn server(conn: &mut PgConnection) -> Result<Server, sqlx::Error> {
+pub async fn server(conn: &mut PgConnection) -> Result<ServerVersion, sqlx::Error> {
     let (version, version_num, encoding) = sqlx::query_as(
         "SELECT current_setting('server_version'), current_setting('server_version_num')::int,
                 current_setting('server_encoding')",
     )
     .fetch_one(conn)
     .await?;
-    Ok(Server {
+    Ok(ServerVersion {
         version,
         version_num,
         encoding,
@@ -99,20 +99,20 @@ pub async fn reset_statement_timeout(conn: &mut PgConnection) -> Result<(), sqlx
     Ok(())
 }
 
-pub struct Found {
+pub struct DatabaseState {
     pub is_migrated: bool,
     pub has_vector: bool,
 }
 
 /// Runs as the system role.
-pub async fn fitness(conn: &mut PgConnection) -> Result<Found, sqlx::Error> {
+pub async fn fitness(conn: &mut PgConnection) -> Result<DatabaseState, sqlx::Error> {
     let (is_migrated, has_vector) = sqlx::query_as(
         "SELECT to_regclass('memory_embeddings') IS NOT NULL AND to_regclass('job_queue') IS NOT NULL,
                 EXISTS (SELECT FROM pg_extension WHERE extname = 'vector')",
     )
     .fetch_one(conn)
     .await?;
-    Ok(Found {
+    Ok(DatabaseState {
         is_migrated,
         has_vector,
     })
@@ -218,7 +218,7 @@ pub async fn note_changes(conn: &mut PgConnection, sources: &[i64]) -> Result<()
 }
 
 /// Records that anything of the user may have changed at this revision, so that indexes are rebuilt.
-pub async fn tell_anew(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
+pub async fn mark_all_changed(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE memory_revisions SET told_from = revision WHERE user_id = $1",
         user.0

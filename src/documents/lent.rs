@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Document, DocumentError, DocumentPath, Documents, Whole};
+use super::{Document, DocumentError, DocumentPath, Documents, FullDocument};
 use crate::accounts::{LentMemory, Viewer};
 use crate::db::is_not_lent;
 
 /// Display name of the lent memory that a document is from; `None`: the viewer's own.
-pub type MemoryOf = Option<Arc<str>>;
+pub type LentMemoryName = Option<Arc<str>>;
 
 impl Documents {
     /// The viewer's document with this path or, if there is none, the lent one.
@@ -19,13 +19,13 @@ impl Documents {
         &self,
         viewer: &Viewer,
         path: &DocumentPath,
-    ) -> Result<(Whole, MemoryOf), DocumentError> {
+    ) -> Result<(FullDocument, LentMemoryName), DocumentError> {
         match (self.read(viewer.user_id, path).await, self.lent_to(viewer)) {
             (Err(DocumentError::NotFound), Some((lent, theirs))) => {
                 let read = theirs.read(lent.user_id, path).await;
-                let Whole { document, content } = read.map_err(unless_lent)?;
+                let FullDocument { document, content } = read.map_err(unless_lent)?;
                 let (document, memory_of) = told(document, lent, viewer);
-                Ok((Whole { document, content }, memory_of))
+                Ok((FullDocument { document, content }, memory_of))
             }
             (own, _) => Ok((own?, None)),
         }
@@ -40,15 +40,15 @@ impl Documents {
         viewer: &Viewer,
         path: &DocumentPath,
         revision: i32,
-    ) -> Result<(Whole, MemoryOf), DocumentError> {
+    ) -> Result<(FullDocument, LentMemoryName), DocumentError> {
         let (whole, memory_of) = self.read_for(viewer, path).await?;
         let id = whole.document.id;
         let then = match (&memory_of, self.lent_to(viewer)) {
             (Some(_), Some((lent, theirs))) => {
                 let then = theirs.read_revision(lent.user_id, id, Some(revision));
-                let Whole { document, content } = then.await.map_err(unless_lent)?;
+                let FullDocument { document, content } = then.await.map_err(unless_lent)?;
                 let (document, _) = told(document, lent, viewer);
-                Whole { document, content }
+                FullDocument { document, content }
             }
             _ => {
                 self.read_revision(viewer.user_id, id, Some(revision))
@@ -66,7 +66,7 @@ impl Documents {
         &self,
         viewer: &Viewer,
         folder: Option<&DocumentPath>,
-    ) -> Result<Vec<(Document, MemoryOf)>, sqlx::Error> {
+    ) -> Result<Vec<(Document, LentMemoryName)>, sqlx::Error> {
         let own = self.list(viewer.user_id, folder, false).await?;
         let Some((lent, theirs)) = self.lent_to(viewer) else {
             return Ok(own.into_iter().map(|document| (document, None)).collect());
@@ -119,7 +119,7 @@ impl Documents {
     }
 }
 
-fn told(document: Document, lent: &LentMemory, viewer: &Viewer) -> (Document, MemoryOf) {
+fn told(document: Document, lent: &LentMemory, viewer: &Viewer) -> (Document, LentMemoryName) {
     let is_anothers = lent.is_anothers(viewer.user_id);
     let trust = document.trust.read_by_another(is_anothers);
     let document = Document { trust, ..document };

@@ -13,14 +13,14 @@ mod taken;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-pub use lent::MemoryOf;
+pub use lent::LentMemoryName;
 pub use model::{
-    By, CONTENT_BYTES_MAX, DOCUMENTS_MAX, Document, DocumentError, Expected, KEPT_BYTES_MAX,
-    REVISIONS_KEPT, Revision, check_content,
+    CONTENT_BYTES_MAX, ChangeAuthor, DOCUMENTS_MAX, Document, DocumentError, ExpectedRevision,
+    KEPT_BYTES_MAX, REVISIONS_KEPT, Revision, check_content,
 };
 pub use path::{DocumentPath, PATH_CHARS_MAX};
-pub use revisions::AtRevision;
-pub use taken::{TakenDocument, TakenRevision};
+pub use revisions::DocumentRevision;
+pub use taken::{ImportedDocument, ImportedRevision};
 
 use crate::accounts::UserId;
 use crate::db::{Db, Tx};
@@ -40,7 +40,7 @@ pub struct Documents {
 
 /// A document with its text.
 #[derive(Clone, Debug)]
-pub struct Whole {
+pub struct FullDocument {
     pub document: Document,
     pub content: String,
 }
@@ -71,7 +71,11 @@ impl Documents {
 
     /// # Errors
     /// [`DocumentError::NotFound`]
-    pub async fn read(&self, user: UserId, path: &DocumentPath) -> Result<Whole, DocumentError> {
+    pub async fn read(
+        &self,
+        user: UserId,
+        path: &DocumentPath,
+    ) -> Result<FullDocument, DocumentError> {
         let mut tx = self.db.as_user(user).await?;
         let whole = read_in(&mut tx, user, path).await?;
         tx.commit().await?;
@@ -87,14 +91,14 @@ impl Documents {
         user: UserId,
         id: i64,
         revision: Option<i32>,
-    ) -> Result<Whole, DocumentError> {
+    ) -> Result<FullDocument, DocumentError> {
         let mut tx = self.db.as_user(user).await?;
         let found = store::find_by_id(&mut tx, user, id).await?;
         let document = found.ok_or(DocumentError::NotFound)?;
         let at = revision.unwrap_or(document.revision);
         let content = store::find_content(&mut tx, user, id, at).await?;
         tx.commit().await?;
-        Ok(Whole {
+        Ok(FullDocument {
             content: content.ok_or(DocumentError::NotFound)?,
             document,
         })
@@ -118,22 +122,24 @@ impl Documents {
     pub async fn put(
         &self,
         user: UserId,
-        by: By<'_>,
+        by: ChangeAuthor<'_>,
         path: &DocumentPath,
         content: &str,
-        expected: Expected,
+        expected: ExpectedRevision,
     ) -> Result<Document, DocumentError> {
         check_content("content", content)?;
         check_writable(by, path)?;
         let now = self.embeddings.now();
         let mut tx = self.db.as_writer(user).await?;
         // With an expected revision, change the document that was read; otherwise the agent's own, next to a shared one.
-        let of_writer = !matches!(expected, Expected::Revision(_));
+        let of_writer = !matches!(expected, ExpectedRevision::Revision(_));
         let there = store::find(&mut tx, user, path, of_writer).await?;
         let document = match (there, expected) {
-            (Some(_), Expected::None) => return Err(DocumentError::Exists),
-            (None, Expected::Revision(_)) => return Err(DocumentError::NotFound),
-            (Some(document), Expected::Revision(expected)) if document.revision != expected => {
+            (Some(_), ExpectedRevision::None) => return Err(DocumentError::Exists),
+            (None, ExpectedRevision::Revision(_)) => return Err(DocumentError::NotFound),
+            (Some(document), ExpectedRevision::Revision(expected))
+                if document.revision != expected =>
+            {
                 let revision = document.revision;
                 let content = store::find_content(&mut tx, user, document.id, revision).await?;
                 return Err(DocumentError::Changed {
@@ -159,10 +165,10 @@ impl Documents {
     pub async fn edit(
         &self,
         user: UserId,
-        by: By<'_>,
+        by: ChangeAuthor<'_>,
         path: &DocumentPath,
         change: impl FnOnce(&str) -> Result<String, DocumentError>,
-    ) -> Result<Whole, DocumentError> {
+    ) -> Result<FullDocument, DocumentError> {
         check_writable(by, path)?;
         let now = self.embeddings.now();
         let mut tx = self.db.as_writer(user).await?;
@@ -173,7 +179,7 @@ impl Documents {
             .change(&mut tx, user, by, before.document, &content, now)
             .await?;
         finish(tx, by, &[document.id]).await?;
-        Ok(Whole { document, content })
+        Ok(FullDocument { document, content })
     }
 
     /// Archives a document, or all in a folder. Returns how many.
@@ -183,7 +189,7 @@ impl Documents {
     pub async fn archive(
         &self,
         user: UserId,
-        by: By<'_>,
+        by: ChangeAuthor<'_>,
         path: &DocumentPath,
     ) -> Result<usize, DocumentError> {
         check_writable(by, path)?;
@@ -196,7 +202,7 @@ impl Documents {
     ///
     /// # Errors
     /// Database errors only, as a [`DocumentError`].
-    pub async fn clear(&self, user: UserId, by: By<'_>) -> Result<usize, DocumentError> {
+    pub async fn clear(&self, user: UserId, by: ChangeAuthor<'_>) -> Result<usize, DocumentError> {
         let mut tx = self.db.as_writer(user).await?;
         let all = store::list(&mut tx, user, "", false, DOCUMENTS_MAX).await?;
         let own = all.into_iter().filter(|d| !d.path.is_of_system());
@@ -210,7 +216,7 @@ impl Documents {
     pub async fn rename(
         &self,
         user: UserId,
-        by: By<'_>,
+        by: ChangeAuthor<'_>,
         from: &DocumentPath,
         to: &DocumentPath,
     ) -> Result<(), DocumentError> {
@@ -263,7 +269,7 @@ impl Documents {
     pub async fn restore(
         &self,
         user: UserId,
-        by: By<'_>,
+        by: ChangeAuthor<'_>,
         id: i64,
     ) -> Result<Document, DocumentError> {
         let now = self.embeddings.now();
@@ -300,7 +306,7 @@ impl Documents {
         &self,
         conn: &mut PgConnection,
         user: UserId,
-        by: By<'_>,
+        by: ChangeAuthor<'_>,
         path: &DocumentPath,
         text: &str,
     ) -> Result<(), DocumentError> {
@@ -332,7 +338,7 @@ impl Documents {
         &self,
         conn: &mut PgConnection,
         user: UserId,
-        by: By<'_>,
+        by: ChangeAuthor<'_>,
         path: impl Fn(usize) -> Result<DocumentPath, Invalid>,
         text: &str,
         paths_max: usize,
@@ -351,7 +357,7 @@ impl Documents {
         &self,
         conn: &mut PgConnection,
         user: UserId,
-        by: By<'_>,
+        by: ChangeAuthor<'_>,
         path: &DocumentPath,
         content: &str,
         now: OffsetDateTime,
@@ -367,7 +373,7 @@ impl Documents {
         &self,
         conn: &mut PgConnection,
         user: UserId,
-        by: By<'_>,
+        by: ChangeAuthor<'_>,
         document: Document,
         content: &str,
         now: OffsetDateTime,
@@ -395,7 +401,7 @@ impl Documents {
         &self,
         mut tx: Tx,
         user: UserId,
-        by: By<'_>,
+        by: ChangeAuthor<'_>,
         found: Vec<Document>,
     ) -> Result<usize, DocumentError> {
         let now = self.embeddings.now();
@@ -418,7 +424,7 @@ impl Documents {
         &self,
         conn: &mut PgConnection,
         user: UserId,
-        by: By<'_>,
+        by: ChangeAuthor<'_>,
         document: &Document,
         now: OffsetDateTime,
     ) -> Result<(), DocumentError> {
@@ -432,7 +438,7 @@ impl Documents {
         &self,
         conn: &mut PgConnection,
         user: UserId,
-        by: By<'_>,
+        by: ChangeAuthor<'_>,
         document: &Document,
         content: String,
         now: OffsetDateTime,
@@ -446,7 +452,7 @@ impl Documents {
 async fn revise(
     conn: &mut PgConnection,
     user: UserId,
-    by: By<'_>,
+    by: ChangeAuthor<'_>,
     document: &Document,
     new: &NewRevision<'_>,
 ) -> Result<Document, DocumentError> {
@@ -459,7 +465,7 @@ async fn read_in(
     conn: &mut PgConnection,
     user: UserId,
     path: &DocumentPath,
-) -> Result<Whole, DocumentError> {
+) -> Result<FullDocument, DocumentError> {
     let found = store::find(&mut *conn, user, path, false).await?;
     read_found(conn, user, found).await
 }
@@ -468,10 +474,10 @@ async fn read_found(
     conn: &mut PgConnection,
     user: UserId,
     found: Option<Document>,
-) -> Result<Whole, DocumentError> {
+) -> Result<FullDocument, DocumentError> {
     let document = found.ok_or(DocumentError::NotFound)?;
     let content = store::find_content(conn, user, document.id, document.revision).await?;
-    Ok(Whole {
+    Ok(FullDocument {
         content: content.ok_or(DocumentError::NotFound)?,
         document,
     })
@@ -506,14 +512,14 @@ async fn check_free(
     }
 }
 
-fn check_writable(by: By<'_>, path: &DocumentPath) -> Result<(), DocumentError> {
+fn check_writable(by: ChangeAuthor<'_>, path: &DocumentPath) -> Result<(), DocumentError> {
     match by.call.is_some() && path.is_of_system() {
         true => Err(DocumentError::ReadOnly),
         false => Ok(()),
     }
 }
 
-async fn finish(mut tx: Tx, by: By<'_>, documents: &[i64]) -> Result<(), DocumentError> {
+async fn finish(mut tx: Tx, by: ChangeAuthor<'_>, documents: &[i64]) -> Result<(), DocumentError> {
     if let Some(call) = by.call {
         call.write(&mut tx, documents.to_vec()).await?;
     }

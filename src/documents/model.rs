@@ -4,7 +4,7 @@ use time::OffsetDateTime;
 
 use super::path::DocumentPath;
 use crate::accounts::AgentId;
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::embedding::EmbeddingError;
 use crate::input::Invalid;
 use crate::memories::Trust;
@@ -51,16 +51,16 @@ pub struct Revision {
 
 /// The author of a change.
 #[derive(Clone, Copy)]
-pub struct By<'a> {
+pub struct ChangeAuthor<'a> {
     pub agent: Option<AgentId>,
     pub trust: Trust,
     /// Recorded in the same transaction.
-    pub call: Option<&'a Call>,
+    pub call: Option<&'a RunningCall>,
 }
 
-impl<'a> By<'a> {
+impl<'a> ChangeAuthor<'a> {
     /// An agent, through this call.
-    pub fn agent(call: &'a Call) -> Self {
+    pub fn agent(call: &'a RunningCall) -> Self {
         Self {
             agent: call.viewer.agent_id,
             trust: Trust::Agent,
@@ -80,7 +80,7 @@ impl<'a> By<'a> {
 
 /// The precondition of a write: the revision that the writer has read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
+pub enum ExpectedRevision {
     /// No precondition.
     Any,
     /// The document must not exist.

@@ -13,7 +13,7 @@ use super::store;
 use crate::accounts::{AgentId, UserId};
 use crate::embedding::Embeddings;
 use crate::memories::passages;
-use crate::memories::write::{NewSource, OfDocument, Owner, write};
+use crate::memories::write::{DocumentLines, NewSource, SourceOwner, write};
 use crate::search::reader::on_a_thread;
 
 /// Limit of a part (GoClaw's).
@@ -25,14 +25,14 @@ const PARTS_AT_ONCE: usize = 200;
 
 /// A piece of a document's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct TextPiece {
     pub text: String,
     /// First and last line, inclusive, from 1.
     pub lines: (i32, i32),
 }
 
 /// Splits a document's text. Only blanks are dropped.
-pub fn cut(text: &str) -> Vec<Piece> {
+pub fn cut(text: &str) -> Vec<TextPiece> {
     let mut pieces = Vec::new();
     let (mut line, mut at) = (1, 0);
     for section in sections(text) {
@@ -42,7 +42,7 @@ pub fn cut(text: &str) -> Vec<Piece> {
             let first = line;
             line += lines_in(piece);
             at = begins + piece.len();
-            pieces.push(Piece {
+            pieces.push(TextPiece {
                 text: piece.to_owned(),
                 lines: (first, line),
             });
@@ -94,10 +94,10 @@ pub async fn set(
     for piece in &pieces {
         let source = NewSource {
             agent_id: agent.map(|agent| agent.0),
-            owner: Owner::given(document.owner_id),
+            owner: SourceOwner::given(document.owner_id),
             source: "agent",
             trust: document.trust.as_str(),
-            document: Some(OfDocument {
+            document: Some(DocumentLines {
                 document_id: document.id,
                 first_line: piece.lines.0,
                 last_line: piece.lines.1,

@@ -1,12 +1,12 @@
 //! Reading and comparing a document's revisions, and restoring an older text.
 
 use super::model::{Document, DocumentError};
-use super::{By, Documents, finish, store};
+use super::{ChangeAuthor, Documents, finish, store};
 use crate::accounts::UserId;
 
 /// A document at one of its revisions.
 #[derive(Clone, Debug)]
-pub struct AtRevision {
+pub struct DocumentRevision {
     /// The current state.
     pub document: Document,
     pub content: String,
@@ -22,7 +22,7 @@ impl Documents {
         user: UserId,
         id: i64,
         revision: i32,
-    ) -> Result<AtRevision, DocumentError> {
+    ) -> Result<DocumentRevision, DocumentError> {
         let mut tx = self.db.as_user(user).await?;
         let found = store::find_by_id(&mut tx, user, id).await?;
         let document = found.ok_or(DocumentError::NotFound)?;
@@ -32,7 +32,7 @@ impl Documents {
             _ => store::find_content(&mut tx, user, id, revision - 1).await?,
         };
         tx.commit().await?;
-        Ok(AtRevision {
+        Ok(DocumentRevision {
             content: content.ok_or(DocumentError::NotFound)?,
             document,
             before,
@@ -46,7 +46,7 @@ impl Documents {
     pub async fn restore_revision(
         &self,
         user: UserId,
-        by: By<'_>,
+        by: ChangeAuthor<'_>,
         id: i64,
         revision: i32,
     ) -> Result<Document, DocumentError> {
@@ -66,7 +66,7 @@ impl Documents {
         }
         // The text keeps its trust, whoever restores it.
         let trust = store::find_trust(&mut tx, user, id, revision).await?;
-        let by = By {
+        let by = ChangeAuthor {
             trust: trust.unwrap_or(by.trust),
             ..by
         };

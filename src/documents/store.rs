@@ -4,13 +4,13 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{By, Document, Revision};
+use super::model::{ChangeAuthor, Document, Revision};
 use super::path::DocumentPath;
-use super::taken::{TakenDocument, TakenRevision};
+use super::taken::{ImportedDocument, ImportedRevision};
 use crate::accounts::{AgentId, UserId};
 use crate::memories::Trust;
 
-struct Row {
+struct DocumentRecord {
     id: i64,
     path: String,
     revision: i32,
@@ -23,8 +23,8 @@ struct Row {
     archived_at: Option<OffsetDateTime>,
 }
 
-impl From<Row> for Document {
-    fn from(row: Row) -> Self {
+impl From<DocumentRecord> for Document {
+    fn from(row: DocumentRecord) -> Self {
         Self {
             id: row.id,
             path: DocumentPath::from_column(row.path),
@@ -49,7 +49,7 @@ pub async fn find(
     of_writer: bool,
 ) -> Result<Option<Document>, sqlx::Error> {
     let row = sqlx::query_as!(
-        Row,
+        DocumentRecord,
         r#"SELECT d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, a.name AS "owner?", d.created_at, d.updated_at,
                   d.archived_at
            FROM documents d LEFT JOIN agents a ON a.user_id = $1 AND a.id = d.owner_agent_id
@@ -70,7 +70,7 @@ pub async fn find_by_id(
     id: i64,
 ) -> Result<Option<Document>, sqlx::Error> {
     let row = sqlx::query_as!(
-        Row,
+        DocumentRecord,
         r#"SELECT d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, a.name AS "owner?", d.created_at, d.updated_at,
                   d.archived_at
            FROM documents d LEFT JOIN agents a ON a.user_id = $1 AND a.id = d.owner_agent_id
@@ -90,7 +90,7 @@ pub async fn list(
     limit: i64,
 ) -> Result<Vec<Document>, sqlx::Error> {
     let rows = sqlx::query_as!(
-        Row,
+        DocumentRecord,
         r#"SELECT d.id, d.path, d.revision, d.bytes, d.trust, d.owner_agent_id, a.name AS "owner?", d.created_at, d.updated_at,
                   d.archived_at
            FROM documents d LEFT JOIN agents a ON a.user_id = $1 AND a.id = d.owner_agent_id
@@ -109,7 +109,7 @@ pub async fn list(
 }
 
 /// What conflicts with a path: a folder of that name, or a document in place of one of its folders.
-pub struct InTheWay {
+pub struct PathConflict {
     pub folder: bool,
     pub document: bool,
 }
@@ -118,11 +118,11 @@ pub async fn find_in_the_way(
     conn: &mut PgConnection,
     user: UserId,
     path: &DocumentPath,
-) -> Result<InTheWay, sqlx::Error> {
+) -> Result<PathConflict, sqlx::Error> {
     let folders: Vec<&str> = path.folders().collect();
     let inside = format!("{path}/");
     sqlx::query_as!(
-        InTheWay,
+        PathConflict,
         r#"SELECT EXISTS (SELECT FROM documents WHERE user_id = $1 AND archived_at IS NULL AND starts_with(path, $2)) AS "folder!",
                   EXISTS (SELECT FROM documents WHERE user_id = $1 AND archived_at IS NULL AND path = ANY ($3)) AS "document!""#,
         user.0,
@@ -214,7 +214,7 @@ pub async fn insert(
     now: OffsetDateTime,
 ) -> Result<Document, sqlx::Error> {
     let row = sqlx::query_as!(
-        Row,
+        DocumentRecord,
         r#"INSERT INTO documents (user_id, id, path, revision, bytes, kept_bytes, trust, owner_agent_id, created_at, updated_at)
            VALUES ($1, nextval('memory_source_ids'), $2, 0, 0, 0, $3, new_owner(), $4, $4)
            RETURNING id, path, revision, bytes, trust, owner_agent_id, NULL::text AS owner, created_at, updated_at, archived_at"#,
@@ -239,13 +239,13 @@ pub struct NewRevision<'a> {
 pub async fn add_revisions(
     conn: &mut PgConnection,
     user: UserId,
-    by: By<'_>,
+    by: ChangeAuthor<'_>,
     documents: &[(i64, &str)],
     new: &NewRevision<'_>,
 ) -> Result<Vec<Document>, sqlx::Error> {
     let (ids, paths): (Vec<i64>, Vec<&str>) = documents.iter().copied().unzip();
     let rows = sqlx::query_as!(
-        Row,
+        DocumentRecord,
         r#"WITH document AS (
                UPDATE documents d
                SET revision = revision + 1, path = n.path, trust = coalesce($5, trust), updated_at = $7, archived_at = $8,
@@ -385,7 +385,7 @@ pub async fn is_known(
 pub async fn insert_taken(
     conn: &mut PgConnection,
     user: UserId,
-    taken: &TakenDocument,
+    taken: &ImportedDocument,
     owner: Option<i64>,
     now: OffsetDateTime,
 ) -> Result<i64, sqlx::Error> {
@@ -408,7 +408,7 @@ pub async fn insert_taken_revision(
     user: UserId,
     document: i64,
     agent: Option<AgentId>,
-    taken: &TakenRevision<'_>,
+    taken: &ImportedRevision<'_>,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "WITH document AS (

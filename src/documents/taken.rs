@@ -4,20 +4,20 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::model::{Document, DocumentError, check_room};
-use super::{By, DocumentPath, Documents, check_free, store};
+use super::{ChangeAuthor, DocumentPath, Documents, check_free, store};
 use crate::accounts::{AgentId, UserId};
 use crate::input::Invalid;
 use crate::memories::Trust;
 
 /// An imported document.
 #[derive(Clone, Debug)]
-pub struct TakenDocument {
+pub struct ImportedDocument {
     pub path: DocumentPath,
     pub created_at: OffsetDateTime,
 }
 
 #[derive(Clone, Debug)]
-pub struct TakenRevision<'a> {
+pub struct ImportedRevision<'a> {
     pub revision: i32,
     pub event: &'static str,
     pub path: DocumentPath,
@@ -37,7 +37,7 @@ impl Documents {
         &self,
         conn: &mut PgConnection,
         user: UserId,
-        taken: &TakenDocument,
+        taken: &ImportedDocument,
         owner: Option<i64>,
         now: OffsetDateTime,
     ) -> Result<Option<i64>, DocumentError> {
@@ -58,7 +58,7 @@ impl Documents {
         user: UserId,
         id: i64,
         agent: Option<AgentId>,
-        taken: &TakenRevision<'_>,
+        taken: &ImportedRevision<'_>,
     ) -> Result<(), DocumentError> {
         let document = found(&mut *conn, user, id).await?;
         if taken.revision <= document.revision || document.revision == 0 && taken.content.is_none()
@@ -96,9 +96,9 @@ impl Documents {
         if archived_at.is_some() {
             return Ok(());
         }
-        let by = By {
+        let by = ChangeAuthor {
             trust: document.trust,
-            ..By::person()
+            ..ChangeAuthor::person()
         };
         self.index_again(conn, user, by, &document, now).await
     }

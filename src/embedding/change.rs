@@ -4,14 +4,14 @@
 use super::model::Texts;
 use super::spaces::{FollowReason, Followed, Spaces};
 use super::{EmbeddingError, Embeddings, overview, store};
-use crate::db::{UserId, tell_anew};
+use crate::db::{UserId, mark_all_changed};
 use crate::providers::settings::{
     self, EndpointForm, EndpointKind, EndpointSettings, ParsedEmbedding, UserEmbeddingSettings,
     own_embedding_key, typed_key,
 };
 use crate::providers::{EmbeddingReport, EndpointUrl, ProviderError, Reach};
 use crate::queue;
-use crate::seal::Bound;
+use crate::seal::SecretOwner;
 
 /// The result of saving.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,7 +73,7 @@ impl Embeddings {
         &self,
         form: &EndpointForm<'_>,
         kind: EndpointKind,
-        bound: Bound,
+        bound: SecretOwner,
         kept: &EndpointSettings,
     ) -> Result<ParsedEmbedding, EmbeddingError> {
         let key = typed_key(form, &self.shared.sealer, bound)?;
@@ -175,7 +175,7 @@ impl Embeddings {
         let now = self.now();
         let mut tx = self.db.as_writer(user).await?;
         let retried = store::retry_failed(&mut tx, user, now).await?;
-        tell_anew(&mut tx, user).await?;
+        mark_all_changed(&mut tx, user).await?;
         for space in store::list_spaces(&mut tx, user).await? {
             store::clear_problem(&mut tx, user, space.id).await?;
         }
@@ -201,7 +201,7 @@ impl Embeddings {
     pub(super) async fn test(
         &self,
         parsed: ParsedEmbedding,
-        bound: Bound,
+        bound: SecretOwner,
         reach: Reach,
     ) -> Result<Result<EmbeddingReport, ProviderError>, EmbeddingError> {
         let (query, document) = (parsed.query_prefix.clone(), parsed.document_prefix.clone());

@@ -9,7 +9,7 @@ use super::{
     COMPARED_FOR, EmbeddingError, Embeddings, RETIRED_FOR, RETIRED_MAX, SEARCHED_FOR, drain,
     overview, store,
 };
-use crate::db::{UserId, raise_revision, tell_anew};
+use crate::db::{UserId, mark_all_changed, raise_revision};
 use crate::providers::settings::{Effective, SpaceSettings};
 
 /// With more items than this, the first space is created by the job and not in the transaction of an add.
@@ -177,7 +177,7 @@ impl Embeddings {
                 store::refresh_space(conn, user, active.id, wanted).await?;
                 // Items added while embeddings were switched off.
                 store::insert_missing(conn, user, active.id, now).await?;
-                tell_anew(conn, user).await?;
+                mark_all_changed(conn, user).await?;
                 return Ok(Followed::Kept);
             }
             if let Some(building) = spaces.building.as_ref().filter(of_these) {

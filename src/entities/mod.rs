@@ -17,7 +17,8 @@ use std::collections::HashSet;
 use time::OffsetDateTime;
 
 pub use model::{
-    Alias, Decision, End, Entity, EntityId, Evidence, Pair, Profile, Relation, parse_name,
+    Alias, DecisionRecord, Entity, EntityId, PossibleDuplicate, Profile, Relation,
+    RelationEvidence, RelationObject, parse_name,
 };
 pub use predicates::Predicate;
 
@@ -62,7 +63,7 @@ fn suggested(names: &[String]) -> String {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Sort {
+pub enum EntityOrder {
     #[default]
     Mentions,
     Name,
@@ -71,16 +72,16 @@ pub enum Sort {
 
 /// Which entities to list.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct EntityFilter {
     /// Empty: all.
     pub types: Vec<EntityType>,
     /// A substring of a name.
     pub text: Option<String>,
-    pub sort: Sort,
+    pub sort: EntityOrder,
     pub limit: i64,
 }
 
-impl Filter {
+impl EntityFilter {
     fn name_pattern(&self) -> Option<String> {
         let text = self.text.as_deref()?;
         Some(format!("%{}%", escaped(text)))
@@ -105,18 +106,18 @@ fn escaped(text: &str) -> String {
 }
 
 /// A page of entities.
-pub struct Page {
+pub struct EntityList {
     pub entities: Vec<Entity>,
     /// Number of entities that match the filter.
     pub total: i64,
     pub by_type: Vec<(EntityType, i64)>,
     pub relations: i64,
-    pub pairs: Vec<Pair>,
+    pub pairs: Vec<PossibleDuplicate>,
     pub pairs_total: i64,
 }
 
 /// The data of the entities page.
-pub async fn page(db: &Db, user: UserId, filter: &Filter) -> Result<Page, sqlx::Error> {
+pub async fn page(db: &Db, user: UserId, filter: &EntityFilter) -> Result<EntityList, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let (entities, total) = store::list(&mut tx, user, filter).await?;
     let by_type = store::count_by_type(&mut tx, user).await?;
@@ -127,13 +128,13 @@ pub async fn page(db: &Db, user: UserId, filter: &Filter) -> Result<Page, sqlx::
     tx.commit().await?;
     let find = |id: i64| of_pairs.iter().find(|e| e.id.0 == id).cloned();
     let pairs = pairs.into_iter().filter_map(|(one, other, why)| {
-        Some(Pair {
+        Some(PossibleDuplicate {
             one: find(one)?,
             other: find(other)?,
             why,
         })
     });
-    Ok(Page {
+    Ok(EntityList {
         entities,
         total,
         by_type,
@@ -263,10 +264,10 @@ pub async fn find_named(
     if let Some((id, _, _)) = found.first() {
         return Ok(*id);
     }
-    let filter = Filter {
+    let filter = EntityFilter {
         text: Some(name.clone()),
         limit: 5,
-        ..Filter::default()
+        ..EntityFilter::default()
     };
     let (alike, _) = store::list(&mut tx, user, &filter).await?;
     if let [only] = alike.as_slice() {
@@ -395,7 +396,7 @@ pub async fn ask_about_near(
 }
 
 /// An entity from an import.
-pub struct Taken<'a> {
+pub struct ImportedEntity<'a> {
     pub name: &'a str,
     pub entity_type: EntityType,
     pub names: &'a [String],
@@ -408,10 +409,10 @@ pub struct Taken<'a> {
 ///
 /// # Errors
 /// Database errors only.
-pub async fn take_in(
+pub async fn import(
     conn: &mut sqlx::PgConnection,
     user: UserId,
-    taken: Taken<'_>,
+    taken: ImportedEntity<'_>,
     now: OffsetDateTime,
 ) -> Result<Option<EntityId>, sqlx::Error> {
     let id = match taken.is_user {

@@ -76,7 +76,7 @@ pub(super) fn each_once(names: Vec<Alias>) -> Vec<Alias> {
 
 /// The object of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
+pub enum RelationObject {
     Entity {
         id: EntityId,
         name: String,
@@ -85,7 +85,7 @@ pub enum End {
     Value(String),
 }
 
-impl End {
+impl RelationObject {
     pub fn as_str(&self) -> &str {
         match self {
             Self::Entity { name, .. } => name,
@@ -96,7 +96,7 @@ impl End {
 
 /// A source of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Evidence {
+pub struct RelationEvidence {
     pub sentence: Option<String>,
     pub item: Option<ItemId>,
     pub session: Option<i64>,
@@ -109,10 +109,10 @@ pub struct Evidence {
 #[derive(Clone, Debug)]
 pub struct Relation {
     pub id: i64,
-    pub subject: End,
+    pub subject: RelationObject,
     pub predicate: Predicate,
     pub words: Option<String>,
-    pub object: End,
+    pub object: RelationObject,
     pub period: Period,
     pub confidence: i16,
     pub trust: Trust,
@@ -123,7 +123,7 @@ pub struct Relation {
     /// The relation that replaced it.
     pub retired_for: Option<i64>,
     /// A few, newest first.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<RelationEvidence>,
 }
 
 impl Relation {
@@ -147,7 +147,7 @@ pub fn holds(period: Period, at: OffsetDateTime) -> bool {
 
 /// A decision about an entity.
 #[derive(Clone, Debug)]
-pub struct Decision {
+pub struct DecisionRecord {
     pub id: i64,
     pub event: String,
     pub by_person: bool,
@@ -169,12 +169,12 @@ pub struct Profile {
     pub relations: Vec<Relation>,
     /// A few sources that name it, newest first.
     pub sources: Vec<FoundItem>,
-    pub decisions: Vec<Decision>,
+    pub decisions: Vec<DecisionRecord>,
 }
 
 /// Two entities that may be the same.
 #[derive(Clone, Debug)]
-pub struct Pair {
+pub struct PossibleDuplicate {
     pub one: Entity,
     pub other: Entity,
     pub why: String,

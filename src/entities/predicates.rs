@@ -6,10 +6,10 @@ use crate::memories::mentions::EntityType;
 
 /// An entry of the list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Predicate(&'static Entry);
+pub struct Predicate(&'static PredicateEntry);
 
 #[derive(Debug, PartialEq, Eq, Hash)]
-struct Entry {
+struct PredicateEntry {
     name: &'static str,
     /// Wording from the object's side: "home of".
     inverse: &'static str,
@@ -21,8 +21,12 @@ struct Entry {
     object: Option<EntityType>,
 }
 
-const fn of(name: &'static str, inverse: &'static str, object: Option<EntityType>) -> Entry {
-    Entry {
+const fn of(
+    name: &'static str,
+    inverse: &'static str,
+    object: Option<EntityType>,
+) -> PredicateEntry {
+    PredicateEntry {
         name,
         inverse,
         is_single: false,
@@ -31,15 +35,15 @@ const fn of(name: &'static str, inverse: &'static str, object: Option<EntityType
     }
 }
 
-const fn single(entry: Entry) -> Entry {
-    Entry {
+const fn single(entry: PredicateEntry) -> PredicateEntry {
+    PredicateEntry {
         is_single: true,
         ..entry
     }
 }
 
-const fn mutual(entry: Entry) -> Entry {
-    Entry {
+const fn mutual(entry: PredicateEntry) -> PredicateEntry {
+    PredicateEntry {
         is_mutual: true,
         ..entry
     }
@@ -47,7 +51,7 @@ const fn mutual(entry: Entry) -> Entry {
 
 use EntityType::{Location, Organization, Other, Person, Product, Project};
 
-static LIST: [Entry; 32] = [
+static LIST: [PredicateEntry; 32] = [
     single(of("lives_in", "home of", Some(Location))),
     single(of("born_in", "birthplace of", Some(Location))),
     single(of("born_on", "birthday of", None)),

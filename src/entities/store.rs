@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::model::{Alias, Entity, EntityId};
-use super::{Filter, Sort};
+use super::{EntityFilter, EntityOrder};
 use crate::db::UserId;
 use crate::embedding::SpaceId;
 use crate::memories::ItemId;
@@ -46,7 +46,7 @@ impl From<EntityRow> for Entity {
 pub async fn list(
     conn: &mut PgConnection,
     user: UserId,
-    filter: &Filter,
+    filter: &EntityFilter,
 ) -> Result<(Vec<Entity>, i64), sqlx::Error> {
     let types: Vec<String> = filter.types.iter().map(|t| t.as_str().to_owned()).collect();
     let rows = sqlx::query!(
@@ -78,9 +78,9 @@ pub async fn list(
         filter.normal_pattern(),
         filter.name_pattern(),
         match filter.sort {
-            Sort::Mentions => "mentions",
-            Sort::Name => "name",
-            Sort::LastSeen => "last",
+            EntityOrder::Mentions => "mentions",
+            EntityOrder::Name => "name",
+            EntityOrder::LastSeen => "last",
         },
         filter.limit,
     )

@@ -53,7 +53,7 @@ impl ReceiptId {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ErasureKind {
     Item,
     Session,
     Document,
@@ -62,7 +62,7 @@ pub enum Kind {
 
 /// What happens to the memories that were extracted from an erased session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Memories {
+pub enum ExtractedMemories {
     /// They stay, without the quotes from the session.
     Stay,
     GoToo,
@@ -70,23 +70,23 @@ pub enum Memories {
 
 /// Number of rows by kind: table names, and `links`, `mentions` and `quotes`, which were removed from rows
 /// that stay.
-pub type Rows = BTreeMap<String, i64>;
+pub type ErasedRows = BTreeMap<String, i64>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Receipt {
     pub id: ReceiptId,
-    pub kind: Kind,
+    pub kind: ErasureKind,
     /// Counted at the beginning.
-    pub found: Rows,
+    pub found: ErasedRows,
     /// Erased so far.
-    pub erased: Rows,
+    pub erased: ErasedRows,
     pub requested_at: OffsetDateTime,
     pub finished_at: Option<OffsetDateTime>,
 }
 
 /// The outcome of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Step {
+pub enum ErasureStep {
     /// The account is not being erased, or another worker is at it.
     Nothing,
     /// More rows are left.
@@ -157,14 +157,14 @@ pub async fn session(
     activity: &Activity,
     user: UserId,
     session: SessionId,
-    memories: Memories,
+    memories: ExtractedMemories,
     now: OffsetDateTime,
 ) -> Result<ReceiptId, ErasureError> {
     // Buffered calls may refer to what is erased.
     activity.flush().await?;
     let id = ReceiptId::new();
     let mut tx = db.as_writer(user).await?;
-    let with_memories = memories == Memories::GoToo;
+    let with_memories = memories == ExtractedMemories::GoToo;
     if !store::erase_session(&mut tx, session.0, with_memories, id.as_str(), now).await? {
         return Err(ErasureError::Gone);
     }
@@ -216,25 +216,29 @@ pub async fn users_due(db: &Db) -> Result<Vec<UserId>, sqlx::Error> {
 }
 
 /// Does a bounded part of the work on an account that is being erased.
-pub async fn step(db: &Db, account: UserId, now: OffsetDateTime) -> Result<Step, sqlx::Error> {
+pub async fn step(
+    db: &Db,
+    account: UserId,
+    now: OffsetDateTime,
+) -> Result<ErasureStep, sqlx::Error> {
     let mut tx = db.as_system().await?;
     let became = store::step(&mut tx, account, ROWS_A_STEP, now).await?;
     tx.commit().await?;
     Ok(match became.as_str() {
-        "more" => Step::More,
-        "waiting" => Step::Waiting,
-        "finished" => Step::Finished,
-        _ => Step::Nothing,
+        "more" => ErasureStep::More,
+        "waiting" => ErasureStep::Waiting,
+        "finished" => ErasureStep::Finished,
+        _ => ErasureStep::Nothing,
     })
 }
 
 /// The rows that erasing the account would remove.
-pub async fn weigh_account(db: &Db, user: UserId) -> Result<Rows, sqlx::Error> {
+pub async fn weigh_account(db: &Db, user: UserId) -> Result<ErasedRows, sqlx::Error> {
     store::account_rows(&mut *db.system_connection().await?, user).await
 }
 
 /// The rows that erasing the item would remove, or remove from rows that stay.
-pub async fn weigh_item(db: &Db, user: UserId, item: ItemId) -> Result<Rows, sqlx::Error> {
+pub async fn weigh_item(db: &Db, user: UserId, item: ItemId) -> Result<ErasedRows, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let rows = store::item_rows(&mut tx, user, item.0).await?;
     tx.commit().await?;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Kind, Receipt, ReceiptId, Rows};
+use super::{ErasedRows, ErasureKind, Receipt, ReceiptId};
 use crate::db::UserId;
 
 /// Erases an item of the transaction's user, as the app role. False if there is no such item.
@@ -52,7 +52,7 @@ pub async fn item_rows(
     conn: &mut PgConnection,
     user: UserId,
     item: i64,
-) -> Result<Rows, sqlx::Error> {
+) -> Result<ErasedRows, sqlx::Error> {
     let rows = sqlx::query_scalar!(
         r#"SELECT jsonb_build_object(
                'memory_embeddings',
@@ -119,7 +119,10 @@ pub async fn step(
     became.fetch_one(conn).await
 }
 
-pub async fn account_rows(conn: &mut PgConnection, user: UserId) -> Result<Rows, sqlx::Error> {
+pub async fn account_rows(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<ErasedRows, sqlx::Error> {
     let rows = sqlx::query_scalar!(r#"SELECT account_rows($1) AS "rows!""#, user.0);
     Ok(rows_of(&rows.fetch_one(conn).await?))
 }
@@ -138,10 +141,10 @@ impl From<ReceiptRow> for Receipt {
         Self {
             id: ReceiptId(row.public_id),
             kind: match row.kind.as_str() {
-                "item" => Kind::Item,
-                "session" => Kind::Session,
-                "document" => Kind::Document,
-                _ => Kind::Account,
+                "item" => ErasureKind::Item,
+                "session" => ErasureKind::Session,
+                "document" => ErasureKind::Document,
+                _ => ErasureKind::Account,
             },
             found: rows_of(&row.found),
             erased: rows_of(&row.erased),
@@ -151,7 +154,7 @@ impl From<ReceiptRow> for Receipt {
     }
 }
 
-fn rows_of(value: &Value) -> Rows {
+fn rows_of(value: &Value) -> ErasedRows {
     let counts = value.as_object().into_iter().flatten();
     counts
         .map(|(name, count)| (name.clone(), count.as_i64().unwrap_or_default()))

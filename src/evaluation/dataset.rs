@@ -26,20 +26,20 @@ pub enum DataSetError {
 /// By group name.
 #[derive(Debug, Default)]
 pub struct DataSet {
-    pub groups: BTreeMap<String, Group>,
+    pub groups: BTreeMap<String, DataSetGroup>,
 }
 
 #[derive(Debug, Default)]
-pub struct Group {
+pub struct DataSetGroup {
     pub items: Vec<NewItem>,
-    pub questions: Vec<Question>,
+    pub questions: Vec<DataSetQuestion>,
     by_id: HashMap<String, usize>,
 }
 
 #[derive(Debug)]
-pub struct Question {
+pub struct DataSetQuestion {
     pub text: String,
-    /// Indexes into [`Group::items`]; empty if nothing answers the question.
+    /// Indexes into [`DataSetGroup::items`]; empty if nothing answers the question.
     pub evidence: Vec<usize>,
     /// Times in the question are relative to this moment; `None`: to now.
     pub asked_at: Option<OffsetDateTime>,
@@ -48,7 +48,7 @@ pub struct Question {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct DataSetLine {
     #[serde(default)]
     group: String,
     id: Option<String>,
@@ -80,7 +80,7 @@ impl DataSet {
                 line: at + 1,
                 problem,
             };
-            let line: Line =
+            let line: DataSetLine =
                 serde_json::from_str(&text).map_err(|error| of_line(error.to_string()))?;
             match line.question {
                 Some(_) => asked.push((at + 1, line)),
@@ -109,7 +109,7 @@ impl DataSet {
         self.groups.values().map(|g| g.questions.len()).sum()
     }
 
-    fn take_item(&mut self, line: Line) -> Result<(), String> {
+    fn take_item(&mut self, line: DataSetLine) -> Result<(), String> {
         let (Some(id), Some(content)) = (line.id, line.content) else {
             return Err(
                 "give `id` and `content` of an item, or `question` and `evidence`".to_owned(),
@@ -141,7 +141,7 @@ impl DataSet {
         Ok(())
     }
 
-    fn take_question(&mut self, line: Line) -> Result<(), String> {
+    fn take_question(&mut self, line: DataSetLine) -> Result<(), String> {
         let text = line.question.unwrap_or_default();
         if line.id.is_some()
             || line.content.is_some()
@@ -171,7 +171,7 @@ impl DataSet {
             group.by_id.get(id).copied().ok_or_else(missing)
         };
         let evidence = ids.iter().map(place).collect::<Result<_, _>>()?;
-        group.questions.push(Question {
+        group.questions.push(DataSetQuestion {
             text,
             evidence,
             asked_at: at_of(line.at.as_deref())?,

@@ -12,7 +12,7 @@ mod store;
 pub mod trial;
 
 pub use dataset::{DataSet, DataSetError};
-pub use own::Measured;
+pub use own::Measurement;
 pub use score::Scores;
 
 use crate::accounts::AccountError;

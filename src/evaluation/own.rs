@@ -4,7 +4,7 @@
 
 use time::OffsetDateTime;
 
-use super::questions::{self, OwnQuestion, QUESTIONS_MIN, Text};
+use super::questions::{self, OwnQuestion, QUESTIONS_MIN, QuestionItem};
 use super::score::CUTOFFS;
 use super::{Arm, Evaluation, EvaluationError, all_candidates, store};
 use crate::accounts::Viewer;
@@ -22,12 +22,12 @@ const TEXT_CHARS_MAX: i32 = 2_000;
 
 /// The space that the figures are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum SpaceSide {
     Before,
     Now,
 }
 
-impl Side {
+impl SpaceSide {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Before => "before",
@@ -38,7 +38,7 @@ impl Side {
 
 /// What was asked, the same for both sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct AskedCounts {
     /// Items that questions could be made of.
     pub items: i64,
     pub questions: i32,
@@ -48,7 +48,7 @@ pub struct Asked {
 
 /// The rank at which a question finds its item, from 1; 0: not found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct QuestionRanks {
     /// By words and meaning, as search ranks.
     pub found: i32,
     pub by_meaning: i32,
@@ -65,8 +65,8 @@ pub struct SideScores {
 }
 
 impl SideScores {
-    pub(super) fn of(space: &Space, places: &[Place]) -> Self {
-        let within = |of: fn(&Place) -> i32| {
+    pub(super) fn of(space: &Space, places: &[QuestionRanks]) -> Self {
+        let within = |of: fn(&QuestionRanks) -> i32| {
             CUTOFFS.map(|most| {
                 let is_within = |at: &i32| (1..=most).contains(&usize::try_from(*at).unwrap_or(0));
                 let n = places.iter().map(of).filter(is_within).count();
@@ -84,7 +84,7 @@ impl SideScores {
 
 /// Approximate cost of a measurement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tokens {
+pub struct MeasurementTokens {
     /// Sent to both models to embed the questions.
     pub embedding: i64,
     /// Read and written by the chat model.
@@ -92,18 +92,18 @@ pub struct Tokens {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Measured {
+pub struct Measurement {
     pub at: OffsetDateTime,
-    pub asked: Asked,
+    pub asked: AskedCounts,
     pub now: SideScores,
     /// `None` if its vectors were deleted, or its model stopped answering.
     pub before: Option<SideScores>,
-    pub tokens: Tokens,
+    pub tokens: MeasurementTokens,
 }
 
 impl Evaluation {
     /// The latest stored measurement of a rebuild.
-    pub async fn latest(&self, user: UserId) -> Result<Option<Measured>, sqlx::Error> {
+    pub async fn latest(&self, user: UserId) -> Result<Option<Measurement>, sqlx::Error> {
         let mut tx = self.db.as_user(user).await?;
         store::find_latest(&mut tx, user).await
     }
@@ -117,7 +117,7 @@ impl Evaluation {
         &self,
         user: UserId,
         mut tell: impl FnMut(usize, usize),
-    ) -> Result<Measured, EvaluationError> {
+    ) -> Result<Measurement, EvaluationError> {
         let mut tx = self.db.as_user(user).await?;
         let compared = self.embeddings.compared(&mut tx, user).await?;
         tx.commit().await?;
@@ -125,9 +125,9 @@ impl Evaluation {
         let mut before = compared.before.map(|before| before.space);
         let oldest = before.as_ref().unwrap_or(&compared.now).id;
         let (texts, mut questions) = self.own_questions(user, oldest).await?;
-        let mut tokens = Tokens {
+        let mut tokens = MeasurementTokens {
             chat: questions::ask_model(&self.chat, user, &texts, &mut questions).await,
-            ..Tokens::default()
+            ..MeasurementTokens::default()
         };
         let (total, mut told) = (questions.len() * if before.is_some() { 2 } else { 1 }, 0);
         let (mut places_before, mut places_now) = (Vec::new(), Vec::new());
@@ -156,9 +156,9 @@ impl Evaluation {
         }
         let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
         let by_model = questions.iter().filter(|question| question.is_by_model);
-        Ok(Measured {
+        Ok(Measurement {
             at: self.embeddings.now(),
-            asked: Asked {
+            asked: AskedCounts {
                 items: i64::from(count(texts.len())),
                 questions: count(questions.len()),
                 by_model: count(by_model.count()),
@@ -174,12 +174,12 @@ impl Evaluation {
         &self,
         user: UserId,
         space: SpaceId,
-    ) -> Result<(Vec<Text>, Vec<OwnQuestion>), EvaluationError> {
+    ) -> Result<(Vec<QuestionItem>, Vec<OwnQuestion>), EvaluationError> {
         let now = self.embeddings.now();
-        let mut texts: Vec<Text> = Vec::new();
+        let mut texts: Vec<QuestionItem> = Vec::new();
         while texts.len() < usize::try_from(TEXTS_MAX).unwrap_or(usize::MAX) {
             let after = texts.last().map(|text| (text.created_at, text.item_id));
-            let page = store::Page {
+            let page = store::TextPage {
                 after,
                 limit: TEXTS_A_PAGE,
                 chars_max: TEXT_CHARS_MAX,
@@ -215,7 +215,7 @@ impl Evaluation {
         user: UserId,
         space: &Space,
         question: &OwnQuestion,
-    ) -> Result<(Place, i64), EvaluationError> {
+    ) -> Result<(QuestionRanks, i64), EvaluationError> {
         let viewer = Viewer::person(user);
         let query = all_candidates(&question.text, Ingredients::default());
         let found = self.search.find_in(&viewer, &query, &question.text, space);
@@ -225,7 +225,7 @@ impl Evaluation {
             let at = ranked.iter().position(|id| *id == question.item_id);
             at.map_or(0, |at| i32::try_from(at + 1).unwrap_or(i32::MAX))
         };
-        let place = Place {
+        let place = QuestionRanks {
             found: place(Arm::Both),
             by_meaning: place(Arm::Meaning),
         };

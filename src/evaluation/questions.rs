@@ -39,7 +39,7 @@ const ANSWER_TOKENS: u64 = 20;
 
 /// An item that a question can be made of.
 #[derive(Clone, Debug)]
-pub struct Text {
+pub struct QuestionItem {
     pub item_id: i64,
     pub created_at: OffsetDateTime,
     /// The beginning of the item.
@@ -54,7 +54,7 @@ pub struct OwnQuestion {
 }
 
 /// Makes questions of up to [`QUESTIONS_MAX`] items, evenly spread. Deterministic.
-pub fn by_words(texts: &[Text]) -> Vec<OwnQuestion> {
+pub fn by_words(texts: &[QuestionItem]) -> Vec<OwnQuestion> {
     let terms: Vec<Vec<Term>> = texts
         .iter()
         .map(|text| query_terms(&text.content))
@@ -115,7 +115,7 @@ fn step_of(total: usize, most: usize) -> usize {
 }
 
 #[derive(Deserialize)]
-struct Answer {
+struct QuestionsAnswer {
     questions: Vec<String>,
 }
 
@@ -164,7 +164,7 @@ pub fn estimate(items: usize, chars: u64, prefix_chars: u64, has_model: bool) ->
 pub async fn ask_model(
     chat: &Chat,
     user: UserId,
-    texts: &[Text],
+    texts: &[QuestionItem],
     questions: &mut [OwnQuestion],
 ) -> i64 {
     if !matches!(
@@ -244,7 +244,7 @@ fn schema(lines: usize) -> Value {
 /// One question per line or none at all, since they could not be assigned otherwise.
 fn read(answer: &str, lines: usize) -> Option<Vec<String>> {
     let object = answer.get(answer.find('{')?..=answer.rfind('}')?)?;
-    let answer: Answer = serde_json::from_str(object).ok()?;
+    let answer: QuestionsAnswer = serde_json::from_str(object).ok()?;
     let put: Vec<String> = answer
         .questions
         .iter()
@@ -261,11 +261,11 @@ fn read(answer: &str, lines: usize) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
-    fn texts(contents: &[&str]) -> Vec<Text> {
+    fn texts(contents: &[&str]) -> Vec<QuestionItem> {
         contents
             .iter()
             .zip(1..)
-            .map(|(content, item_id)| Text {
+            .map(|(content, item_id)| QuestionItem {
                 item_id,
                 created_at: OffsetDateTime::UNIX_EPOCH,
                 content: (*content).to_owned(),

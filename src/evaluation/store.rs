@@ -4,22 +4,22 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::own::{Asked, Measured, Side, SideScores, Tokens};
-use super::questions::Text;
+use super::own::{AskedCounts, Measurement, MeasurementTokens, SideScores, SpaceSide};
+use super::questions::QuestionItem;
 use super::score::CUTOFFS;
 use crate::db::UserId;
 use crate::embedding::model::SpaceId;
 use crate::providers::ProviderType;
 
-/// The scores of one space: rows by user and space, one per [`Side`].
-pub struct Row<'a> {
+/// The scores of one space: rows by user and space, one per [`SpaceSide`].
+pub struct ScoresRow<'a> {
     pub space: SpaceId,
-    pub side: Side,
+    pub side: SpaceSide,
     pub scores: &'a SideScores,
 }
 
 /// A page of the newest items.
-pub struct Page {
+pub struct TextPage {
     /// The last item of the previous page: its creation time and id.
     pub after: Option<(OffsetDateTime, i64)>,
     pub limit: i64,
@@ -32,12 +32,12 @@ pub async fn list_texts(
     conn: &mut PgConnection,
     user: UserId,
     space: SpaceId,
-    page: Page,
+    page: TextPage,
     now: OffsetDateTime,
-) -> Result<Vec<Text>, sqlx::Error> {
+) -> Result<Vec<QuestionItem>, sqlx::Error> {
     let (after_at, after_id) = page.after.unzip();
     sqlx::query_as!(
-        Text,
+        QuestionItem,
         r#"SELECT i.id AS item_id, i.created_at, left(i.content, $6) AS "content!" FROM memory_items i
            WHERE i.user_id = $1 AND i.theme_id IS NOT NULL AND is_live(i.status, i.live_until, $7)
              AND ($3::timestamptz IS NULL OR (i.created_at, i.id) < ($3, $4::bigint))
@@ -93,8 +93,8 @@ pub async fn sample(
 pub async fn insert(
     conn: &mut PgConnection,
     user: UserId,
-    asked: Asked,
-    row: Row<'_>,
+    asked: AskedCounts,
+    row: ScoresRow<'_>,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     let scores = row.scores;
@@ -142,7 +142,7 @@ pub async fn delete_older(
 pub async fn find_latest(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Option<Measured>, sqlx::Error> {
+) -> Result<Option<Measurement>, sqlx::Error> {
     let rows = sqlx::query!(
         "SELECT e.side, e.measured_at, e.provider_type, e.model, e.items, e.questions, e.questions_by_model,
                 e.found, e.found_by_meaning, r.embedding_tokens, r.chat_tokens
@@ -156,16 +156,16 @@ pub async fn find_latest(
     .fetch_all(conn)
     .await?;
     let mut before = None;
-    let mut tokens = Tokens::default();
+    let mut tokens = MeasurementTokens::default();
     let mut now = None;
     for row in rows {
-        let asked = Asked {
+        let asked = AskedCounts {
             items: row.items,
             questions: row.questions,
             by_model: row.questions_by_model,
         };
         // Older rows have no tokens.
-        tokens = Tokens {
+        tokens = MeasurementTokens {
             embedding: row.embedding_tokens.unwrap_or_default(),
             chat: row.chat_tokens.unwrap_or_default(),
         };
@@ -180,7 +180,7 @@ pub async fn find_latest(
             _ => now = Some((row.measured_at, asked, scores)),
         }
     }
-    Ok(now.map(|(at, asked, now)| Measured {
+    Ok(now.map(|(at, asked, now)| Measurement {
         at,
         asked,
         now,

@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use uuid::Uuid;
 
-use super::dataset::{DataSet, Group};
+use super::dataset::{DataSet, DataSetGroup};
 use super::score::Scores;
 use super::{Arm, Evaluation, EvaluationError, all_candidates};
 use crate::accounts::{Accounts, Email, Password, Role, UserId, Viewer};
 use crate::clock::Zone;
 use crate::embedding::model::TokenSigns;
-use crate::erasure::{self, Step};
+use crate::erasure::{self, ErasureStep};
 use crate::memories;
 use crate::search::query::Ingredients;
 use crate::search::{Mode, when};
@@ -29,21 +29,21 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// The stage, and how many of `of` are `done`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    pub stage: Stage,
+pub struct TrialProgress {
+    pub stage: TrialStage,
     pub done: usize,
     pub of: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stage {
+pub enum TrialStage {
     Adding,
     Embedding,
     Asking,
     Erasing,
 }
 
-impl Stage {
+impl TrialStage {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Adding => "adding",
@@ -56,7 +56,7 @@ impl Stage {
 
 /// The result of a data set.
 #[derive(Debug, Default)]
-pub struct Report {
+pub struct TrialReport {
     pub groups: usize,
     pub items: usize,
     /// Items without an embedding: the model refused them, or there is no model.
@@ -64,8 +64,8 @@ pub struct Report {
     /// Questions that were searched by words only.
     pub by_words_alone: u32,
     /// For questions that nothing answers, and for the others.
-    pub absent: Absence,
-    pub present: Absence,
+    pub absent: AbsenceCounts,
+    pub present: AbsenceCounts,
     pub arms: BTreeMap<Arm, Scores>,
     /// As search ranks, by category of the questions.
     pub categories: BTreeMap<String, Scores>,
@@ -73,12 +73,12 @@ pub struct Report {
 
 /// How often search said that the answer is probably absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Absence {
+pub struct AbsenceCounts {
     pub questions: u32,
     pub said: u32,
 }
 
-impl Absence {
+impl AbsenceCounts {
     fn note(&mut self, is_said: bool) {
         self.questions += 1;
         self.said += u32::from(is_said);
@@ -102,8 +102,8 @@ impl Evaluation {
         accounts: &Accounts,
         data: &DataSet,
         ingredients: Ingredients,
-        mut tell: impl FnMut(Progress) -> bool,
-    ) -> Result<Report, EvaluationError> {
+        mut tell: impl FnMut(TrialProgress) -> bool,
+    ) -> Result<TrialReport, EvaluationError> {
         let mut scratch = self.abandoned(accounts).await?;
         let tried = self
             .try_groups(accounts, data, ingredients, &mut scratch, &mut tell)
@@ -120,12 +120,12 @@ impl Evaluation {
         data: &DataSet,
         ingredients: Ingredients,
         scratch: &mut Vec<UserId>,
-        tell: &mut impl FnMut(Progress) -> bool,
-    ) -> Result<Report, EvaluationError> {
-        let mut report = Report {
+        tell: &mut impl FnMut(TrialProgress) -> bool,
+    ) -> Result<TrialReport, EvaluationError> {
+        let mut report = TrialReport {
             groups: data.groups.len(),
             items: data.items(),
-            ..Report::default()
+            ..TrialReport::default()
         };
         let mut groups = Vec::new();
         let mut done = 0;
@@ -136,8 +136,8 @@ impl Evaluation {
             for items in group.items.chunks(ITEMS_A_TRANSACTION) {
                 ids.extend(self.add(user, items).await?);
                 done += items.len();
-                continue_if(tell(Progress {
-                    stage: Stage::Adding,
+                continue_if(tell(TrialProgress {
+                    stage: TrialStage::Adding,
                     done,
                     of: report.items,
                 }))?;
@@ -152,8 +152,8 @@ impl Evaluation {
                 self.ask_of(*user, group, at, ids, ingredients, &mut report)
                     .await?;
                 done += 1;
-                continue_if(tell(Progress {
-                    stage: Stage::Asking,
+                continue_if(tell(TrialProgress {
+                    stage: TrialStage::Asking,
                     done,
                     of,
                 }))?;
@@ -185,7 +185,7 @@ impl Evaluation {
         &self,
         users: &[UserId],
         items: usize,
-        tell: &mut impl FnMut(Progress) -> bool,
+        tell: &mut impl FnMut(TrialProgress) -> bool,
     ) -> Result<i64, EvaluationError> {
         let (mut done, mut without) = (0, 0);
         for user in users {
@@ -193,8 +193,8 @@ impl Evaluation {
                 let overview = self.embeddings.overview(*user).await?;
                 let counts = overview.counts;
                 let of_user = overview.texts.total() - counts.pending;
-                continue_if(tell(Progress {
-                    stage: Stage::Embedding,
+                continue_if(tell(TrialProgress {
+                    stage: TrialStage::Embedding,
                     done: done + usize::try_from(of_user).unwrap_or_default(),
                     of: items,
                 }))?;
@@ -222,11 +222,11 @@ impl Evaluation {
     async fn ask_of(
         &self,
         user: UserId,
-        group: &Group,
+        group: &DataSetGroup,
         at: usize,
         ids: &[i64],
         ingredients: Ingredients,
-        report: &mut Report,
+        report: &mut TrialReport,
     ) -> Result<(), EvaluationError> {
         let question = &group.questions[at];
         let evidence: Vec<i64> = question.evidence.iter().map(|place| ids[*place]).collect();
@@ -273,11 +273,11 @@ impl Evaluation {
     async fn erase(
         &self,
         users: &[UserId],
-        tell: &mut impl FnMut(Progress) -> bool,
+        tell: &mut impl FnMut(TrialProgress) -> bool,
     ) -> Result<(), EvaluationError> {
         for (done, user) in users.iter().enumerate() {
-            tell(Progress {
-                stage: Stage::Erasing,
+            tell(TrialProgress {
+                stage: TrialStage::Erasing,
                 done,
                 of: users.len(),
             });
@@ -287,7 +287,7 @@ impl Evaluation {
             };
             while !self.is_erased(receipt.as_str()).await? {
                 let step = erasure::step(&self.db, *user, self.embeddings.now()).await?;
-                if matches!(step, Step::Waiting | Step::Nothing) {
+                if matches!(step, ErasureStep::Waiting | ErasureStep::Nothing) {
                     tokio::time::sleep(LOOK_EVERY).await;
                 }
             }

@@ -24,7 +24,7 @@ use crate::embedding::{EmbeddingError, Embeddings};
 use crate::entities::EntityId;
 use crate::input::Invalid;
 use crate::memories::quota::{ItemQuota, too_many_themes};
-use crate::memories::write::{Event, NewSource, write};
+use crate::memories::write::{NewEvent, NewSource, write};
 use crate::memories::{self, Status};
 
 /// Per transaction. Other writers of the same spaces wait for it.
@@ -302,13 +302,13 @@ impl Importer {
             let (_, item) = &batch[at];
             for event in &item.events {
                 let agent_id = self.agent(&mut tx, event.agent.as_ref()).await?;
-                rows[at].events.push(Event {
+                rows[at].events.push(NewEvent {
                     agent_id,
                     event: event.event,
                     at: event.at,
                 });
             }
-            rows[at].events.push(Event {
+            rows[at].events.push(NewEvent {
                 agent_id: None,
                 event: "imported",
                 at: self.now,

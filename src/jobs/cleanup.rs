@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use time::Duration as TimeDuration;
 
-use super::{Failure, Job, Next, Work};
+use super::{BackgroundJob, JobFailure, JobWork, NextDue};
 use crate::accounts::{AccountError, Accounts};
 use crate::activity::Activity;
 use crate::config::SignUp;
@@ -15,11 +15,11 @@ use crate::recall;
 
 const RUNS_KEPT: TimeDuration = TimeDuration::days(30);
 
-pub static JOB: Job = Job {
+pub static JOB: BackgroundJob = BackgroundJob {
     name: "cleanup",
     title: "Clean-up",
     about: "Removes web sessions and links that have expired, activity past its time, and runs older than 30 days.",
-    work: Work::OfServer(Duration::from_secs(3_600)),
+    work: JobWork::OfServer(Duration::from_secs(3_600)),
     schedule: None,
     at_once: 1,
     run: |context, _, slice| {
@@ -36,12 +36,12 @@ pub static JOB: Job = Job {
             let told = recall::prune(&context.db, context.now()).await?;
             let removed = told + web_sessions? + links? + calls?.unsigned_abs();
             slice.note(usize::try_from(removed).unwrap_or(usize::MAX), 0);
-            Ok(Next::Done)
+            Ok(NextDue::Done)
         })
     },
 };
 
-impl From<AccountError> for Failure {
+impl From<AccountError> for JobFailure {
     fn from(error: AccountError) -> Self {
         Self::Other(error.to_string())
     }

@@ -2,15 +2,15 @@
 
 use time::macros::time;
 
-use super::{Job, Next, Work};
+use super::{BackgroundJob, JobWork, NextDue};
 use crate::clock::Schedule;
 use crate::sessions;
 
-pub static JOB: Job = Job {
+pub static JOB: BackgroundJob = BackgroundJob {
     name: "complete",
     title: "Completion",
     about: "Completes sessions that have been inactive for 30 minutes. At the time of its schedule, 2 minutes are enough.",
-    work: Work::OfUsers(|context| {
+    work: JobWork::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
             let nights = context.rounds(&JOB).await?;
@@ -26,11 +26,11 @@ pub static JOB: Job = Job {
             loop {
                 let now = context.now();
                 match sessions::complete_still(&context.db, user, night, now).await? {
-                    0 => return Ok(Next::Done),
+                    0 => return Ok(NextDue::Done),
                     completed => slice.note(completed, 0),
                 }
                 if slice.is_over() {
-                    return Ok(Next::More(1));
+                    return Ok(NextDue::More(1));
                 }
             }
         })

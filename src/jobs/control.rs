@@ -4,13 +4,13 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Job, Work, sweep};
+use super::{BackgroundJob, JobWork, sweep};
 use crate::accounts::admin_events::{self, AdminAction, AdminActor, AdminSubject};
 use crate::clock::Schedule;
 use crate::db::Db;
 use crate::queue::{self, SERVER, store};
 
-impl Job {
+impl BackgroundJob {
     /// The sweep cannot be paused: it recovers lost pushes, and its runs show that workers are alive.
     pub fn can_pause(&self) -> bool {
         self.name != sweep::JOB.name
@@ -21,7 +21,7 @@ impl Job {
 /// rows it brought forward; `None` while the job is paused.
 pub async fn run_now(
     db: &Db,
-    job: &'static Job,
+    job: &'static BackgroundJob,
     now: OffsetDateTime,
 ) -> Result<Option<u64>, sqlx::Error> {
     let mut tx = db.as_system().await?;
@@ -30,9 +30,9 @@ pub async fn run_now(
         return Ok(None);
     }
     let (users, pushed) = match job.work {
-        Work::OfServer(_) => (0, job),
-        Work::OfUsers(_) => {
-            let users = store::bring_forward(&mut tx, job.name, now).await?;
+        JobWork::OfServer(_) => (0, job),
+        JobWork::OfUsers(_) => {
+            let users = store::make_due_now(&mut tx, job.name, now).await?;
             (users, &sweep::JOB)
         }
     };
@@ -50,7 +50,11 @@ pub async fn run_now(
 
 /// Pauses a job. Current slices run to their end; no new one begins until it is resumed. False if it was
 /// already paused.
-pub async fn pause(db: &Db, job: &'static Job, now: OffsetDateTime) -> Result<bool, sqlx::Error> {
+pub async fn pause(
+    db: &Db,
+    job: &'static BackgroundJob,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
     let mut tx = db.as_system().await?;
     let is_changed = store::pause(&mut tx, job.name, now).await?;
     if is_changed {
@@ -67,7 +71,11 @@ pub async fn pause(db: &Db, job: &'static Job, now: OffsetDateTime) -> Result<bo
 }
 
 /// Resumes a job. False if it was not paused.
-pub async fn resume(db: &Db, job: &'static Job, now: OffsetDateTime) -> Result<bool, sqlx::Error> {
+pub async fn resume(
+    db: &Db,
+    job: &'static BackgroundJob,
+    now: OffsetDateTime,
+) -> Result<bool, sqlx::Error> {
     let mut tx = db.as_system().await?;
     let is_changed = store::resume(&mut tx, job.name).await?;
     if is_changed {
@@ -87,7 +95,7 @@ pub async fn resume(db: &Db, job: &'static Job, now: OffsetDateTime) -> Result<b
 /// are due now. False if nothing changed.
 pub async fn set_schedule(
     db: &Db,
-    job: &'static Job,
+    job: &'static BackgroundJob,
     schedule: Schedule,
     now: OffsetDateTime,
 ) -> Result<bool, sqlx::Error> {
@@ -109,7 +117,7 @@ pub async fn set_schedule(
 /// Restores the job's own schedule. False if it was in force already.
 pub async fn unset_schedule(
     db: &Db,
-    job: &'static Job,
+    job: &'static BackgroundJob,
     now: OffsetDateTime,
 ) -> Result<bool, sqlx::Error> {
     let mut tx = db.as_system().await?;
@@ -130,7 +138,7 @@ pub async fn unset_schedule(
 /// Retries all failed runs, of one job or of all. Returns how many there were.
 pub async fn retry_failed(
     db: &Db,
-    job: Option<&'static Job>,
+    job: Option<&'static BackgroundJob>,
     now: OffsetDateTime,
 ) -> Result<u64, sqlx::Error> {
     let mut tx = db.as_system().await?;

@@ -1,13 +1,13 @@
 //! Deletes memories for good, once their undo period is over.
 
-use super::{Job, Next, Work};
+use super::{BackgroundJob, JobWork, NextDue};
 use crate::{erasure, memories, queue};
 
-pub static JOB: Job = Job {
+pub static JOB: BackgroundJob = BackgroundJob {
     name: queue::DELETE,
     title: "Deletion",
     about: "Deletes memories permanently, as requested.",
-    work: Work::OfUsers(|context| {
+    work: JobWork::OfUsers(|context| {
         Box::pin(async move { Ok(memories::manage::users_with_deletions(&context.db).await?) })
     }),
     schedule: None,
@@ -23,9 +23,9 @@ pub static JOB: Job = Job {
                     context.search.reader().forget(user);
                 }
                 match next {
-                    None => return Ok(Next::Done),
-                    Some(at) if at > now => return Ok(Next::At(at)),
-                    Some(_) if slice.is_over() => return Ok(Next::More(1)),
+                    None => return Ok(NextDue::Done),
+                    Some(at) if at > now => return Ok(NextDue::At(at)),
+                    Some(_) if slice.is_over() => return Ok(NextDue::More(1)),
                     Some(_) => {}
                 }
             }

@@ -3,7 +3,7 @@
 
 use time::Duration;
 
-use super::{Job, Work};
+use super::{BackgroundJob, JobWork};
 use crate::consolidation::{Round, dreaming};
 
 /// Users per look-up.
@@ -13,11 +13,11 @@ const NEXT_AFTER: Duration = dreaming::QUIET_FOR;
 /// After the model did not answer.
 const AGAIN_AFTER: Duration = Duration::hours(1);
 
-pub static JOB: Job = Job {
+pub static JOB: BackgroundJob = BackgroundJob {
     name: "dream",
     title: "Dreaming",
     about: "Writes what lasts of five sessions or more with the chat model, and proposes which memories belong together.",
-    work: Work::OfUsers(|context| {
+    work: JobWork::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
             let users = dreaming::users_due(&context.db, now, USERS_MAX).await?;

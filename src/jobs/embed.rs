@@ -1,14 +1,14 @@
 //! Embeds pending texts.
 
-use super::{Failure, Job, JobContext, Next, Work};
+use super::{BackgroundJob, JobContext, JobFailure, JobWork, NextDue};
 use crate::embedding::{Drained, EmbeddingError};
 use crate::queue;
 
-pub static JOB: Job = Job {
+pub static JOB: BackgroundJob = BackgroundJob {
     name: queue::EMBED,
     title: "Vectors",
     about: "Embeds new texts, and all texts when the model changes.",
-    work: Work::OfUsers(|context: JobContext| {
+    work: JobWork::OfUsers(|context: JobContext| {
         Box::pin(async move {
             context.embeddings.take_offered().await?;
             let now = context.now();
@@ -24,7 +24,7 @@ pub static JOB: Job = Job {
     },
 };
 
-impl From<Drained> for Next {
+impl From<Drained> for NextDue {
     fn from(drained: Drained) -> Self {
         match drained {
             Drained::Done => Self::Done,
@@ -34,7 +34,7 @@ impl From<Drained> for Next {
     }
 }
 
-impl From<EmbeddingError> for Failure {
+impl From<EmbeddingError> for JobFailure {
     fn from(error: EmbeddingError) -> Self {
         match error {
             EmbeddingError::Database(error) => error.into(),

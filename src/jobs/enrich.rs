@@ -2,14 +2,14 @@
 
 use time::macros::time;
 
-use super::{Job, Work};
+use super::{BackgroundJob, JobWork};
 use crate::clock::Schedule;
 
-pub static JOB: Job = Job {
+pub static JOB: BackgroundJob = BackgroundJob {
     name: "enrich",
     title: "Entity reading",
     about: "Reads memories that name little for people, projects and places with the chat model, 50 of a user a night.",
-    work: Work::OfUsers(|context| Box::pin(async move { context.due(&JOB).await })),
+    work: JobWork::OfUsers(|context| Box::pin(async move { context.due(&JOB).await })),
     schedule: Some(Schedule::daily(time!(2:00))),
     // Runs mostly wait for a model.
     at_once: 4,

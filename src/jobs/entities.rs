@@ -1,13 +1,13 @@
 //! Maintains entities: looks for new names in older texts, and compares new entities with existing ones.
 
-use super::{Job, Next, Work};
+use super::{BackgroundJob, JobWork, NextDue};
 use crate::entities::upkeep;
 
-pub static JOB: Job = Job {
+pub static JOB: BackgroundJob = BackgroundJob {
     name: "entities",
     title: "Entities",
     about: "Links earlier memories to new names, and compares new entities with the others.",
-    work: Work::OfUsers(|context| {
+    work: JobWork::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
             let users = upkeep::users_due(&context.db).await?;
@@ -21,11 +21,11 @@ pub static JOB: Job = Job {
             let search = context.search.for_jobs();
             loop {
                 match upkeep::step(&search, user, context.now()).await? {
-                    None => return Ok(Next::Done),
+                    None => return Ok(NextDue::Done),
                     Some(done) => slice.note(done, 0),
                 }
                 if slice.is_over() {
-                    return Ok(Next::More(1));
+                    return Ok(NextDue::More(1));
                 }
             }
         })

@@ -2,18 +2,18 @@
 
 use time::Duration;
 
-use super::{Job, Next, Work};
-use crate::erasure::{self, Step};
+use super::{BackgroundJob, JobWork, NextDue};
+use crate::erasure::{self, ErasureStep};
 use crate::queue;
 
 /// Retry delay while another job of the account runs.
 const LOOK_AGAIN_AFTER: Duration = Duration::seconds(1);
 
-pub static JOB: Job = Job {
+pub static JOB: BackgroundJob = BackgroundJob {
     name: queue::ERASE,
     title: "Erasure",
     about: "Deletes accounts permanently, as requested.",
-    work: Work::OfUsers(|context| {
+    work: JobWork::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
             let users = erasure::users_due(&context.db).await?;
@@ -28,14 +28,14 @@ pub static JOB: Job = Job {
                 let now = context.now();
                 context.search.reader().forget(user);
                 match erasure::step(&context.db, user, now).await? {
-                    Step::More if slice.is_over() => return Ok(Next::More(1)),
-                    Step::More => {}
-                    Step::Waiting => return Ok(Next::At(now + LOOK_AGAIN_AFTER)),
-                    Step::Finished => {
+                    ErasureStep::More if slice.is_over() => return Ok(NextDue::More(1)),
+                    ErasureStep::More => {}
+                    ErasureStep::Waiting => return Ok(NextDue::At(now + LOOK_AGAIN_AFTER)),
+                    ErasureStep::Finished => {
                         tracing::info!("an account was erased");
-                        return Ok(Next::Done);
+                        return Ok(NextDue::Done);
                     }
-                    Step::Nothing => return Ok(Next::Done),
+                    ErasureStep::Nothing => return Ok(NextDue::Done),
                 }
             }
         })

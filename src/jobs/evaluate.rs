@@ -1,14 +1,14 @@
 //! Measures how a rebuild changed search results, when a user asks for it.
 
-use super::{Failure, Job, JobContext, Work};
+use super::{BackgroundJob, JobContext, JobFailure, JobWork};
 use crate::evaluation::EvaluationError;
 use crate::queue;
 
-pub static JOB: Job = Job {
+pub static JOB: BackgroundJob = BackgroundJob {
     name: queue::EVALUATE,
     title: "Evaluation",
     about: "Measures how a change of the model changed search, where the user requests it.",
-    work: Work::OfUsers(|context: JobContext| {
+    work: JobWork::OfUsers(|context: JobContext| {
         Box::pin(async move {
             let now = context.now();
             let evaluation = &context.evaluation;
@@ -21,12 +21,12 @@ pub static JOB: Job = Job {
     run: |context, user, slice| {
         Box::pin(async move {
             let evaluation = &context.evaluation;
-            Ok(evaluation.go_on(user, &slice).await?.into())
+            Ok(evaluation.continue_measurement(user, &slice).await?.into())
         })
     },
 };
 
-impl From<EvaluationError> for Failure {
+impl From<EvaluationError> for JobFailure {
     fn from(error: EvaluationError) -> Self {
         match error {
             EvaluationError::Database(error) => error.into(),

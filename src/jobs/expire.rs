@@ -1,14 +1,14 @@
 //! Archives expired memories, and deletes expired episodes.
 
-use super::{Job, Next, Work};
+use super::{BackgroundJob, JobWork, NextDue};
 use crate::consolidation::episodes;
 use crate::memories;
 
-pub static JOB: Job = Job {
+pub static JOB: BackgroundJob = BackgroundJob {
     name: "expire",
     title: "Expiry",
     about: "Archives expired memories and removes expired episodes.",
-    work: Work::OfUsers(|context| {
+    work: JobWork::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
             let users = memories::users_with_expired(&context.db, now).await?;
@@ -23,11 +23,11 @@ pub static JOB: Job = Job {
                 let archived = memories::archive_expired(&context.db, user, context.now()).await?;
                 let removed = episodes::remove_expired(&context.db, user, context.now()).await?;
                 match archived + removed {
-                    0 => return Ok(Next::Done),
+                    0 => return Ok(NextDue::Done),
                     ended => slice.note(ended, 0),
                 }
                 if slice.is_over() {
-                    return Ok(Next::More(1));
+                    return Ok(NextDue::More(1));
                 }
             }
         })

@@ -4,15 +4,15 @@ use std::panic::AssertUnwindSafe;
 
 use futures_util::FutureExt;
 
-use super::{Failure, Job, Next, Work};
+use super::{BackgroundJob, JobFailure, JobWork, NextDue};
 use crate::consolidation::ConsolidationError;
 use crate::queue;
 
-pub static JOB: Job = Job {
+pub static JOB: BackgroundJob = BackgroundJob {
     name: queue::EXTRACT,
     title: "Sessions",
     about: "Extracts memories from completed sessions with the chat model.",
-    work: Work::OfUsers(|context| {
+    work: JobWork::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
             let consolidation = &context.consolidation;
@@ -29,10 +29,10 @@ pub static JOB: Job = Job {
             consolidation.tell_endpoint(user, &slice).await?;
             while let Some((due, at)) = consolidation.next_due(user).await? {
                 if at > context.now() {
-                    return Ok(Next::At(at));
+                    return Ok(NextDue::At(at));
                 }
                 if slice.is_over() {
-                    return Ok(Next::More(1));
+                    return Ok(NextDue::More(1));
                 }
                 let reading = AssertUnwindSafe(consolidation.extract(due)).catch_unwind();
                 match reading.await {
@@ -41,12 +41,12 @@ pub static JOB: Job = Job {
                 }
                 slice.note(1, 0);
             }
-            Ok(Next::Done)
+            Ok(NextDue::Done)
         })
     },
 };
 
-impl From<ConsolidationError> for Failure {
+impl From<ConsolidationError> for JobFailure {
     fn from(error: ConsolidationError) -> Self {
         match error {
             ConsolidationError::Database(error) => error.into(),

@@ -2,15 +2,15 @@
 
 use time::macros::time;
 
-use super::{Job, Next, Work};
+use super::{BackgroundJob, JobWork, NextDue};
 use crate::clock::Schedule;
 use crate::memories::fading;
 
-pub static JOB: Job = Job {
+pub static JOB: BackgroundJob = BackgroundJob {
     name: "fade",
     title: "Fading",
     about: "Archives memories that have faded because they were not used, for users who switched this on.",
-    work: Work::OfUsers(|context| Box::pin(async move { context.due(&JOB).await })),
+    work: JobWork::OfUsers(|context| Box::pin(async move { context.due(&JOB).await })),
     schedule: Some(Schedule::daily(time!(4:00))),
     at_once: 2,
     run: |context, user, slice| {
@@ -21,7 +21,7 @@ pub static JOB: Job = Job {
                     faded => slice.note(faded, 0),
                 }
                 if slice.is_over() {
-                    return Ok(Next::More(1));
+                    return Ok(NextDue::More(1));
                 }
             }
         })

@@ -47,11 +47,11 @@ use crate::evaluation::Evaluation;
 use crate::providers::chat::Chat;
 use crate::queue::Slice;
 use crate::search::Search;
-pub use overview::{DAYS_COUNTED, JobState, Overview, overview, states};
-pub use runner::{Runner, Totals, run, work};
+pub use overview::{DAYS_COUNTED, JobState, JobsOverview, overview, states};
+pub use runner::{RunTotals, Runner, run, work};
 pub use sweep::ask_for;
 
-pub static JOBS: [&Job; 17] = [
+pub static JOBS: [&BackgroundJob; 17] = [
     &embed::JOB,
     &passages::JOB,
     &entities::JOB,
@@ -102,13 +102,13 @@ impl JobContext {
     }
 }
 
-pub struct Job {
+pub struct BackgroundJob {
     /// Stable: used in a column, as a metric label and as a command argument.
     pub name: &'static str,
     pub title: &'static str,
     /// What the job does, in one sentence.
     pub about: &'static str,
-    pub work: Work,
+    pub work: JobWork,
     /// For jobs of users, in each user's time zone; an admin may override it (`schedule.rs`).
     pub schedule: Option<Schedule>,
     /// Concurrent runs per process; at most half of them call the same provider. One user has at most one.
@@ -116,19 +116,19 @@ pub struct Job {
     pub run: fn(JobContext, UserId, Arc<Slice>) -> Running,
 }
 
-pub enum Work {
+pub enum JobWork {
     /// For users: finds who has work, and when it is due.
     OfUsers(fn(JobContext) -> Finding),
     /// For the server: runs at this interval.
     OfServer(StdDuration),
 }
 
-pub type Running = BoxFuture<'static, Result<Next, Failure>>;
-pub type Finding = BoxFuture<'static, Result<Vec<(UserId, OffsetDateTime)>, Failure>>;
+pub type Running = BoxFuture<'static, Result<NextDue, JobFailure>>;
+pub type Finding = BoxFuture<'static, Result<Vec<(UserId, OffsetDateTime)>, JobFailure>>;
 
 /// When the job runs next for this user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub enum NextDue {
     Done,
     /// About this many rows are left for another slice.
     More(usize),
@@ -138,7 +138,7 @@ pub enum Next {
 
 /// Why a run failed. It is retried with exponential backoff.
 #[derive(Debug, thiserror::Error)]
-pub enum Failure {
+pub enum JobFailure {
     /// The account was erased in the meantime: not retryable.
     #[error("the account is gone")]
     Gone,
@@ -149,7 +149,7 @@ pub enum Failure {
     Other(String),
 }
 
-impl From<sqlx::Error> for Failure {
+impl From<sqlx::Error> for JobFailure {
     fn from(error: sqlx::Error) -> Self {
         match is_of_a_gone_user(&error) {
             true => Self::Gone,
@@ -158,19 +158,19 @@ impl From<sqlx::Error> for Failure {
     }
 }
 
-impl Job {
+impl BackgroundJob {
     /// When the job runs, in words; `schedule` is the effective one.
     pub fn when(&self, schedule: Option<Schedule>) -> String {
         match (schedule, &self.work) {
             (Some(schedule), _) => format!("{schedule}, in each user's time zone"),
-            (None, Work::OfUsers(_)) => "when there is work".to_owned(),
-            (None, Work::OfServer(every)) if every.as_secs() >= 3_600 => "every hour".to_owned(),
-            (None, Work::OfServer(_)) => "every minute".to_owned(),
+            (None, JobWork::OfUsers(_)) => "when there is work".to_owned(),
+            (None, JobWork::OfServer(every)) if every.as_secs() >= 3_600 => "every hour".to_owned(),
+            (None, JobWork::OfServer(_)) => "every minute".to_owned(),
         }
     }
 }
 
 /// Finds a job by its name.
-pub fn find(name: &str) -> Option<&'static Job> {
+pub fn find(name: &str) -> Option<&'static BackgroundJob> {
     JOBS.iter().copied().find(|job| job.name == name)
 }

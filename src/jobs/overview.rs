@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
-use super::{JOBS, Job};
+use super::{BackgroundJob, JOBS};
 use crate::clock::Schedule;
 use crate::queue::runs::store::{self as runs_store, DayRuns, LastRun};
 use crate::queue::store::{self, FailedJob, JobCounts};
@@ -13,7 +13,7 @@ pub const DAYS_COUNTED: i64 = 30;
 /// Failed runs that are listed, next retry first.
 const FAILED_SHOWN: i64 = 50;
 
-pub struct Overview {
+pub struct JobsOverview {
     /// All of [`JOBS`], in the same order.
     pub jobs: Vec<JobState>,
     pub failed: Vec<FailedJob>,
@@ -22,7 +22,7 @@ pub struct Overview {
 }
 
 pub struct JobState {
-    pub job: &'static Job,
+    pub job: &'static BackgroundJob,
     /// `None` if the job has no row in the queue.
     pub counts: Option<JobCounts>,
     pub last: Option<LastRun>,
@@ -51,12 +51,12 @@ impl JobState {
 pub async fn overview(
     conn: &mut PgConnection,
     now: OffsetDateTime,
-) -> Result<Overview, sqlx::Error> {
+) -> Result<JobsOverview, sqlx::Error> {
     let jobs = states(conn, now).await?;
     let failed = store::list_failed(conn, FAILED_SHOWN).await?;
     let first_day = (now - Duration::days(DAYS_COUNTED - 1)).replace_time(time::Time::MIDNIGHT);
     let days = runs_store::count_by_day(conn, first_day).await?;
-    Ok(Overview { jobs, failed, days })
+    Ok(JobsOverview { jobs, failed, days })
 }
 
 pub async fn states(
@@ -68,7 +68,7 @@ pub async fn states(
     let last = runs_store::list_last(conn, &names).await?;
     let paused = store::list_paused(conn).await?;
     let schedules = store::list_schedules(conn).await?;
-    let state = |job: &'static Job| JobState {
+    let state = |job: &'static BackgroundJob| JobState {
         job,
         counts: counts.iter().find(|one| one.job == job.name).cloned(),
         last: last.iter().find(|one| one.job == job.name).cloned(),

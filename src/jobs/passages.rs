@@ -1,13 +1,13 @@
 //! Creates passages for texts that were stored before passages existed.
 
-use super::{Job, Next, Work};
+use super::{BackgroundJob, JobWork, NextDue};
 use crate::memories::passages;
 
-pub static JOB: Job = Job {
+pub static JOB: BackgroundJob = BackgroundJob {
     name: "passages",
     title: "Passages",
     about: "Prepares memories of an older version for search.",
-    work: Work::OfUsers(|context| {
+    work: JobWork::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
             let users = passages::users_due(&context.db).await?;
@@ -21,11 +21,11 @@ pub static JOB: Job = Job {
             loop {
                 let made = passages::make_some(&context.db, &context.embeddings, user).await;
                 match made? {
-                    None => return Ok(Next::Done),
+                    None => return Ok(NextDue::Done),
                     Some(sources) => slice.note(sources, 0),
                 }
                 if slice.is_over() {
-                    return Ok(Next::More(1));
+                    return Ok(NextDue::More(1));
                 }
             }
         })

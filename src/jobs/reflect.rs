@@ -3,18 +3,18 @@
 use time::macros::time;
 use time::{Duration, Weekday};
 
-use super::{Job, Work};
+use super::{BackgroundJob, JobWork};
 use crate::clock::Schedule;
 use crate::consolidation::Round;
 
 /// After the model did not answer.
 const AGAIN_AFTER: Duration = Duration::hours(1);
 
-pub static JOB: Job = Job {
+pub static JOB: BackgroundJob = BackgroundJob {
     name: "reflect",
     title: "Reflection",
     about: "Writes what a week was about with the chat model, of users of whom three memories or more were kept in it.",
-    work: Work::OfUsers(|context| Box::pin(async move { context.due(&JOB).await })),
+    work: JobWork::OfUsers(|context| Box::pin(async move { context.due(&JOB).await })),
     schedule: Some(Schedule::weekly(Weekday::Sunday, time!(3:00))),
     // Runs mostly wait for a model.
     at_once: 4,

@@ -23,10 +23,10 @@ use tokio::task::JoinSet;
 use tower::layer::util::Identity;
 use tracing::Instrument;
 
-use super::{Failure, JOBS, Job, JobContext, Next, Work};
+use super::{BackgroundJob, JOBS, JobContext, JobFailure, JobWork, NextDue};
 use crate::db::UserId;
 use crate::metrics;
-use crate::queue::store::{Claim, End, Room};
+use crate::queue::store::{Claim, JobCapacity, RunEnd};
 use crate::queue::{self, BACK_OFF_MAX, SERVER, Slice};
 
 /// The maximum latency of a push. What is pushed in the meantime runs as one batch, so that a stream of adds
@@ -142,7 +142,7 @@ impl BackendConfig for Claims {
 pub struct Runner {
     context: JobContext,
     stop: watch::Receiver<bool>,
-    jobs: Vec<&'static Job>,
+    jobs: Vec<&'static BackgroundJob>,
     /// Restricts the runner to one user.
     only: Option<UserId>,
     /// The id of this process's leases.
@@ -165,7 +165,7 @@ impl Runner {
     }
 
     /// Restricts the runner to these jobs, for one user or for all.
-    pub fn of(self, jobs: &[&'static Job], only: Option<UserId>) -> Self {
+    pub fn of(self, jobs: &[&'static BackgroundJob], only: Option<UserId>) -> Self {
         Self {
             jobs: jobs.to_vec(),
             only,
@@ -205,7 +205,7 @@ impl Runner {
         let now = self.context.now();
         let mut conn = self.context.db.system_connection().await?;
         for job in &self.jobs {
-            if let Work::OfServer(_) = job.work {
+            if let JobWork::OfServer(_) = job.work {
                 let found = [(SERVER, now)];
                 queue::push_found(&mut conn, job.name, &found, now).await?;
             }
@@ -215,12 +215,13 @@ impl Runner {
 
     /// Claims due jobs, up to the free capacity.
     async fn claim(&self) -> Result<Vec<Claim>, sqlx::Error> {
-        let rooms: Vec<Room> = {
+        let rooms: Vec<JobCapacity> = {
             let running = self.running();
-            let places =
-                |job: &Job| job.at_once - running.iter().filter(|r| r.1 == job.name).count();
+            let places = |job: &BackgroundJob| {
+                job.at_once - running.iter().filter(|r| r.1 == job.name).count()
+            };
             let as_i32 = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
-            let rooms = self.jobs.iter().map(|job| Room {
+            let rooms = self.jobs.iter().map(|job| JobCapacity {
                 job: job.name,
                 places: as_i32(places(job)),
                 per_endpoint: as_i32(job.at_once.div_ceil(2)),
@@ -239,10 +240,10 @@ impl Runner {
     }
 
     /// Runs everything that is due now, one run after another, until nothing is.
-    pub async fn run_due(&self) -> Result<Totals, sqlx::Error> {
+    pub async fn run_due(&self) -> Result<RunTotals, sqlx::Error> {
         self.prepare().await?;
         let running = async {
-            let mut totals = Totals::default();
+            let mut totals = RunTotals::default();
             loop {
                 let claims = self.claim().await?;
                 if claims.is_empty() {
@@ -277,9 +278,9 @@ impl Runner {
     }
 
     /// Runs one slice of a claim, and writes its end to the queue's row.
-    async fn run_one(&self, claim: Claim) -> Totals {
+    async fn run_one(&self, claim: Claim) -> RunTotals {
         let Some(job) = super::find(&claim.job) else {
-            return Totals::default();
+            return RunTotals::default();
         };
         let span = tracing::error_span!("job", job = job.name);
         let totals = self.run_in_span(job, &claim).instrument(span).await;
@@ -293,7 +294,7 @@ impl Runner {
         totals
     }
 
-    async fn run_in_span(&self, job: &'static Job, claim: &Claim) -> Totals {
+    async fn run_in_span(&self, job: &'static BackgroundJob, claim: &Claim) -> RunTotals {
         let (began, started_at) = (Instant::now(), self.context.now());
         let slice = Arc::new(Slice::begin(self.stop.clone()));
         // In its own task, which is aborted when this future is dropped.
@@ -302,17 +303,17 @@ impl Runner {
         task.spawn(AssertUnwindSafe(running).catch_unwind().in_current_span());
         let ended = match task.join_next().await {
             Some(Ok(Ok(ended))) => ended,
-            _ => Err(Failure::Other(PANICKED.to_owned())),
+            _ => Err(JobFailure::Other(PANICKED.to_owned())),
         };
         let outcome = if ended.is_ok() { "ok" } else { "failed" };
         metrics::job_ended(job.name, outcome, began.elapsed());
-        if let Err(Failure::Gone) = ended {
+        if let Err(JobFailure::Gone) = ended {
             tracing::debug!(user = claim.user.0, "the account is gone");
         } else if let Err(failure) = &ended {
             let cause = std::error::Error::source(failure).map(ToString::to_string);
             tracing::warn!(user = claim.user.0, attempts = claim.attempts, %failure, cause, "a run failed; trying again later");
         }
-        let run = Run {
+        let run = JobRun {
             claim,
             job,
             started_at,
@@ -329,35 +330,35 @@ impl Runner {
             }
             tokio::time::sleep(LOOK_AGAIN_AFTER).await;
         }
-        Totals {
+        RunTotals {
             done: run.counts.0,
             failed: run.counts.1,
-            has_more: matches!(ended, Ok(Next::More(_))),
+            has_more: matches!(ended, Ok(NextDue::More(_))),
             problem: ended.err().map(|failure| failure.to_string()),
         }
     }
 
     async fn finish(
         &self,
-        run: &Run<'_>,
-        ended: &Result<Next, Failure>,
+        run: &JobRun<'_>,
+        ended: &Result<NextDue, JobFailure>,
     ) -> Result<(), sqlx::Error> {
         let now = self.context.now();
         let (next, problem) = match ended {
             Ok(next) => (*next, None),
-            Err(Failure::Gone) => (Next::Done, None),
+            Err(JobFailure::Gone) => (NextDue::Done, None),
             Err(failure) => {
                 let again = now + back_off(run.claim.attempts);
-                (Next::At(again), Some(failure.to_string()))
+                (NextDue::At(again), Some(failure.to_string()))
             }
         };
         let (run_at, size) = match (next, &run.job.work) {
-            (Next::Done, Work::OfServer(every)) => (Some(now + *every), 0),
-            (Next::Done, Work::OfUsers(_)) => (None, 0),
-            (Next::More(size), _) => (Some(now), i32::try_from(size).unwrap_or(i32::MAX)),
-            (Next::At(at), _) => (Some(at), 0),
+            (NextDue::Done, JobWork::OfServer(every)) => (Some(now + *every), 0),
+            (NextDue::Done, JobWork::OfUsers(_)) => (None, 0),
+            (NextDue::More(size), _) => (Some(now), i32::try_from(size).unwrap_or(i32::MAX)),
+            (NextDue::At(at), _) => (Some(at), 0),
         };
-        let end = End {
+        let end = RunEnd {
             run_at,
             size,
             endpoint: run.endpoint,
@@ -368,7 +369,7 @@ impl Runner {
         let (done, failed) = run.counts;
         let said = problem.as_deref().or(run.said);
         if is_ours && (done > 0 || failed > 0 || said.is_some()) {
-            let recorded = queue::runs::store::Recorded {
+            let recorded = queue::runs::store::RunRecord {
                 user: run.claim.user,
                 job: run.job.name,
                 started_at: run.started_at,
@@ -391,7 +392,7 @@ impl Runner {
 
 /// What one or more runs have done.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
+pub struct RunTotals {
     pub done: u32,
     pub failed: u32,
     has_more: bool,
@@ -399,7 +400,7 @@ pub struct Totals {
     pub problem: Option<String>,
 }
 
-impl Totals {
+impl RunTotals {
     pub fn add(&mut self, run: Self) {
         self.done += run.done;
         self.failed += run.failed;
@@ -407,9 +408,9 @@ impl Totals {
     }
 }
 
-struct Run<'a> {
+struct JobRun<'a> {
     claim: &'a Claim,
-    job: &'static Job,
+    job: &'static BackgroundJob,
     started_at: OffsetDateTime,
     took: Duration,
     counts: (u32, u32),

@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use time::macros::format_description;
 use time::{Duration, OffsetDateTime, Time, Weekday};
 
-use super::{Failure, Job, JobContext, Next};
+use super::{BackgroundJob, JobContext, JobFailure, NextDue};
 use crate::accounts;
 use crate::clock::{Rounds, Schedule};
 use crate::db::UserId;
@@ -18,13 +18,13 @@ const USERS_DUE_MAX: i64 = 1_000;
 
 impl JobContext {
     /// The job's effective schedule.
-    pub(super) async fn schedule(&self, job: &Job) -> Result<Schedule, Failure> {
+    pub(super) async fn schedule(&self, job: &BackgroundJob) -> Result<Schedule, JobFailure> {
         let mut conn = self.db.system_connection().await?;
         in_force(&mut conn, job).await
     }
 
     /// When the job last came round, in each time zone that users have.
-    pub(super) async fn rounds(&self, job: &Job) -> Result<Rounds, Failure> {
+    pub(super) async fn rounds(&self, job: &BackgroundJob) -> Result<Rounds, JobFailure> {
         let mut conn = self.db.system_connection().await?;
         let schedule = in_force(&mut conn, job).await?;
         let zones = accounts::store::list_time_zones(&mut conn).await?;
@@ -32,7 +32,10 @@ impl JobContext {
     }
 
     /// Users for whom the job has not run since it last came round. They are due now.
-    pub(super) async fn due(&self, job: &Job) -> Result<Vec<(UserId, OffsetDateTime)>, Failure> {
+    pub(super) async fn due(
+        &self,
+        job: &BackgroundJob,
+    ) -> Result<Vec<(UserId, OffsetDateTime)>, JobFailure> {
         let (rounds, now) = (self.rounds(job).await?, self.now());
         let mut conn = self.db.system_connection().await?;
         let users = queue::list_users_due(&mut conn, job.name, &rounds, now, USERS_DUE_MAX).await?;
@@ -40,59 +43,66 @@ impl JobContext {
     }
 
     /// Records that the job was done for the user, until it comes round again.
-    pub(super) async fn done(&self, job: &Job, user: UserId) -> Result<Next, Failure> {
+    pub(super) async fn done(
+        &self,
+        job: &BackgroundJob,
+        user: UserId,
+    ) -> Result<NextDue, JobFailure> {
         self.note_round(job, user, Some(self.now()), None).await?;
-        Ok(Next::Done)
+        Ok(NextDue::Done)
     }
 
     /// Records that the job was done, and may run again after `after`.
     pub(super) async fn done_for(
         &self,
-        job: &Job,
+        job: &BackgroundJob,
         user: UserId,
         after: Duration,
-    ) -> Result<Next, Failure> {
+    ) -> Result<NextDue, JobFailure> {
         let now = self.now();
         let again = now + after;
         self.note_round(job, user, Some(now), Some(again)).await?;
-        Ok(Next::At(again))
+        Ok(NextDue::At(again))
     }
 
     /// Records that the job could not be done, and is retried after `after`.
     pub(super) async fn later(
         &self,
-        job: &Job,
+        job: &BackgroundJob,
         user: UserId,
         after: Duration,
-    ) -> Result<Next, Failure> {
+    ) -> Result<NextDue, JobFailure> {
         let again = self.now() + after;
         self.note_round(job, user, None, Some(again)).await?;
-        Ok(Next::At(again))
+        Ok(NextDue::At(again))
     }
 
     async fn note_round(
         &self,
-        job: &Job,
+        job: &BackgroundJob,
         user: UserId,
         done_at: Option<OffsetDateTime>,
         next_try_at: Option<OffsetDateTime>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), JobFailure> {
         let mut tx = self.db.as_user(user).await?;
         queue::note_round(&mut tx, user, job.name, done_at, next_try_at).await?;
         Ok(tx.commit().await?)
     }
 }
 
-async fn in_force(conn: &mut PgConnection, job: &Job) -> Result<Schedule, Failure> {
+async fn in_force(conn: &mut PgConnection, job: &BackgroundJob) -> Result<Schedule, JobFailure> {
     let schedule = find(conn, job).await?;
-    schedule.ok_or_else(|| Failure::Other("the job has no schedule".to_owned()))
+    schedule.ok_or_else(|| JobFailure::Other("the job has no schedule".to_owned()))
 }
 
 /// The effective schedule of a job, `None` if it has none; as the system role.
 ///
 /// # Errors
 /// Only database errors.
-pub async fn find(conn: &mut PgConnection, job: &Job) -> Result<Option<Schedule>, sqlx::Error> {
+pub async fn find(
+    conn: &mut PgConnection,
+    job: &BackgroundJob,
+) -> Result<Option<Schedule>, sqlx::Error> {
     let set = store::list_schedules(conn).await?;
     let set = set.into_iter().find(|(name, _)| name == job.name);
     Ok(set.map(|(_, schedule)| schedule).or(job.schedule))

@@ -1,13 +1,13 @@
 //! Writes the summaries that are due.
 
-use super::{Job, Next, Work};
+use super::{BackgroundJob, JobWork, NextDue};
 use crate::queue;
 
-pub static JOB: Job = Job {
+pub static JOB: BackgroundJob = BackgroundJob {
     name: queue::SUMMARY,
     title: "Summaries",
     about: "Writes the summary after a user's memories have changed.",
-    work: Work::OfUsers(|context| {
+    work: JobWork::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
             let consolidation = &context.consolidation;
@@ -25,7 +25,7 @@ pub static JOB: Job = Job {
             if consolidation.summarize(user).await? {
                 slice.note(1, 0);
             }
-            Ok(Next::Done)
+            Ok(NextDue::Done)
         })
     },
 };

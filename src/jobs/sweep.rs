@@ -3,16 +3,16 @@
 
 use std::time::Duration;
 
-use super::{Failure, JOBS, Job, JobContext, Next, Work};
+use super::{BackgroundJob, JOBS, JobContext, JobFailure, JobWork, NextDue};
 use crate::db::UserId;
 use crate::queue::SERVER;
 use crate::{metrics, queue};
 
-pub static JOB: Job = Job {
+pub static JOB: BackgroundJob = BackgroundJob {
     name: "sweep",
     title: "Sweep",
     about: "Finds work that no event has started.",
-    work: Work::OfServer(Duration::from_secs(60)),
+    work: JobWork::OfServer(Duration::from_secs(60)),
     schedule: None,
     at_once: 1,
     run: |context, _, slice| {
@@ -33,7 +33,7 @@ pub static JOB: Job = Job {
                 Some(failure) => Err(failure),
                 None => {
                     metrics::swept(context.now());
-                    Ok(Next::Done)
+                    Ok(NextDue::Done)
                 }
             }
         })
@@ -41,11 +41,15 @@ pub static JOB: Job = Job {
 };
 
 /// Makes the job due now, for one user or for all that have work.
-pub async fn ask_for(job: &Job, context: &JobContext, user: Option<UserId>) -> Result<(), Failure> {
+pub async fn ask_for(
+    job: &BackgroundJob,
+    context: &JobContext,
+    user: Option<UserId>,
+) -> Result<(), JobFailure> {
     let now = context.now();
     let user = match job.work {
-        Work::OfServer(_) => Some(SERVER),
-        Work::OfUsers(_) => user,
+        JobWork::OfServer(_) => Some(SERVER),
+        JobWork::OfUsers(_) => user,
     };
     let Some(user) = user else {
         push_missing(job, context).await?;
@@ -56,17 +60,17 @@ pub async fn ask_for(job: &Job, context: &JobContext, user: Option<UserId>) -> R
 }
 
 /// Returns how many users have work.
-async fn push_missing(job: &Job, context: &JobContext) -> Result<usize, Failure> {
+async fn push_missing(job: &BackgroundJob, context: &JobContext) -> Result<usize, JobFailure> {
     let now = context.now();
     let found = match job.work {
-        Work::OfUsers(find) => find(context.clone()).await?,
+        JobWork::OfUsers(find) => find(context.clone()).await?,
         // Restores a missing row, and lowers a time that a clock running ahead has set too far in the future.
-        Work::OfServer(every) => vec![(SERVER, now + every)],
+        JobWork::OfServer(every) => vec![(SERVER, now + every)],
     };
     let mut conn = context.db.system_connection().await?;
     queue::push_found(&mut conn, job.name, &found, now).await?;
     Ok(match job.work {
-        Work::OfUsers(_) => found.len(),
-        Work::OfServer(_) => 0,
+        JobWork::OfUsers(_) => found.len(),
+        JobWork::OfServer(_) => 0,
     })
 }

@@ -1,14 +1,14 @@
 //! Turns completed sessions into searchable turns, before any model reads them.
 
-use super::{Job, Next, Work};
+use super::{BackgroundJob, JobWork, NextDue};
 use crate::queue;
 use crate::sessions::turns;
 
-pub static JOB: Job = Job {
+pub static JOB: BackgroundJob = BackgroundJob {
     name: queue::TURNS,
     title: "Turns",
     about: "Makes messages of completed sessions searchable, and removes them from search when they expire or when a user switches this off.",
-    work: Work::OfUsers(|context| {
+    work: JobWork::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();
             let users = turns::users_due(&context.db, now).await?;
@@ -21,7 +21,7 @@ pub static JOB: Job = Job {
         Box::pin(async move {
             while turns::remove_some(&context.db, user, context.now()).await? {
                 if slice.is_over() {
-                    return Ok(Next::More(1));
+                    return Ok(NextDue::More(1));
                 }
             }
             loop {
@@ -29,7 +29,7 @@ pub static JOB: Job = Job {
                 let mut is_idle = true;
                 for session in &due {
                     if slice.is_over() {
-                        return Ok(Next::More(due.len()));
+                        return Ok(NextDue::More(due.len()));
                     }
                     if turns::make_some(&context.db, &context.embeddings, *session).await? {
                         is_idle = false;
@@ -37,7 +37,7 @@ pub static JOB: Job = Job {
                     }
                 }
                 if is_idle {
-                    return Ok(Next::Done);
+                    return Ok(NextDue::Done);
                 }
             }
         })

@@ -5,11 +5,11 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::add::store::link;
-use super::add::{Added, add_in, renew};
+use super::add::{AddedItem, add_in, renew};
 use super::history::ItemState;
 use super::manage::store::{change_item, find_confirmation};
-use super::manage::{Restored, find, rivals};
-use super::model::{Item, ItemId, ItemType, NewItem, Status, ThemeSlug};
+use super::manage::{RestoreOutcome, find, rivals};
+use super::model::{ItemId, ItemType, MemoryItem, NewItem, Status, ThemeSlug};
 use super::period::Period;
 use super::provenance::{CONFIRMED_CONFIDENCE, ConflictPolicy, Expiry, ItemKey, Provenance};
 use super::trust::{Newcomer, Verdict, verdict};
@@ -17,7 +17,7 @@ use super::{
     ARCHIVED, CONFIRMED, EXPIRED, MemoryError, PUT_ASIDE, RESTORED, SUPERSEDED, UNCONFIRMED, store,
 };
 use crate::accounts::{UserId, Viewer};
-use crate::activity::{self, Call};
+use crate::activity::{self, RunningCall};
 use crate::clock::SharedClock;
 use crate::db::{Db, raise_revision, write_as};
 use crate::embedding::Embeddings;
@@ -32,7 +32,7 @@ const EXPIRED_AT_ONCE: i64 = 500;
 pub async fn archive(
     db: &Db,
     clock: &SharedClock,
-    call: &Call,
+    call: &RunningCall,
     id: ItemId,
 ) -> Result<(), MemoryError> {
     let viewer = &call.viewer;
@@ -105,7 +105,7 @@ pub async fn replace_in(
 
 /// The item to correct.
 #[derive(Clone, Debug)]
-pub enum Target {
+pub enum CorrectionTarget {
     Item(ItemId),
     /// The active item with this key; the theme is needed only if several themes have one.
     Key(ItemKey, Option<ThemeSlug>),
@@ -126,7 +126,7 @@ pub struct Correction {
 }
 
 impl Correction {
-    fn of(&self, old: &Item) -> Result<NewItem, Invalid> {
+    fn of(&self, old: &MemoryItem) -> Result<NewItem, Invalid> {
         let old_key = old.key.as_deref().map(ItemKey::parse).transpose()?;
         let item = NewItem::parse(
             self.item_type.unwrap_or(old.item_type),
@@ -153,17 +153,17 @@ pub async fn correct(
     db: &Db,
     clock: &SharedClock,
     embeddings: &Embeddings,
-    call: &Call,
-    target: &Target,
+    call: &RunningCall,
+    target: &CorrectionTarget,
     correction: &Correction,
-) -> Result<Added, MemoryError> {
+) -> Result<AddedItem, MemoryError> {
     let viewer = &call.viewer;
     let user = viewer.user_id;
     let now = clock.now();
     let mut tx = db.as_writer(user).await?;
     let id = match target {
-        Target::Item(id) => *id,
-        Target::Key(key, theme) => {
+        CorrectionTarget::Item(id) => *id,
+        CorrectionTarget::Key(key, theme) => {
             let found = store::list_of_key(&mut tx, user, key, theme.as_ref(), now).await?;
             match found.as_slice() {
                 [] => return Err(MemoryError::NoSuchKey),
@@ -193,7 +193,7 @@ pub async fn correct(
         };
         renew(&mut tx, viewer, &old, &renewed, now).await?;
         let states = embeddings.states(&mut tx, user, &[id.0]).await?;
-        Added {
+        AddedItem {
             id,
             duplicate: true,
             superseded: None,
@@ -207,7 +207,7 @@ pub async fn correct(
         write_as(&mut tx, owner).await?;
         let added = add_in(&mut tx, embeddings, viewer, &new, now).await?;
         link(&mut tx, user, id, added.id).await?;
-        Added {
+        AddedItem {
             superseded: Some(id),
             ..added
         }
@@ -217,7 +217,7 @@ pub async fn correct(
     Ok(added)
 }
 
-fn check_active(item: &Item, now: OffsetDateTime) -> Result<(), MemoryError> {
+fn check_active(item: &MemoryItem, now: OffsetDateTime) -> Result<(), MemoryError> {
     match item.status_at(now) {
         Status::Active => Ok(()),
         Status::Archived => Err(MemoryError::NotActive {
@@ -229,7 +229,7 @@ fn check_active(item: &Item, now: OffsetDateTime) -> Result<(), MemoryError> {
 
 /// How to treat a confirmation of an item that is already confirmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Again {
+pub enum Reconfirmation {
     /// The user states again that it is true.
     Renews,
     /// The same button was pressed twice.
@@ -240,9 +240,9 @@ pub enum Again {
 pub async fn confirm(
     db: &Db,
     clock: &SharedClock,
-    call: &Call,
+    call: &RunningCall,
     id: ItemId,
-    again: Again,
+    again: Reconfirmation,
 ) -> Result<(), MemoryError> {
     let now = clock.now();
     decide(db, call, id, now, async |_, item| {
@@ -253,7 +253,7 @@ pub async fn confirm(
             last_verified_at: Some(now),
             ..item.state()
         };
-        let changes = !item.protected || again == Again::Renews;
+        let changes = !item.protected || again == Reconfirmation::Renews;
         Ok(changes.then_some((item.status, confirmed, CONFIRMED)))
     })
     .await
@@ -264,7 +264,7 @@ pub async fn confirm(
 pub async fn unconfirm(
     db: &Db,
     clock: &SharedClock,
-    call: &Call,
+    call: &RunningCall,
     id: ItemId,
 ) -> Result<(), MemoryError> {
     let now = clock.now();
@@ -292,15 +292,18 @@ pub async fn unconfirm(
 }
 
 /// The item's new status and state, and the event to record.
-type Decision = (Status, ItemState, &'static str);
+type StatusChange = (Status, ItemState, &'static str);
 
 /// Loads the item, applies the decision (`None`: no change) and records the call, in one transaction.
 async fn decide(
     db: &Db,
-    call: &Call,
+    call: &RunningCall,
     id: ItemId,
     now: OffsetDateTime,
-    decision: impl AsyncFnOnce(&mut PgConnection, &Item) -> Result<Option<Decision>, MemoryError>,
+    decision: impl AsyncFnOnce(
+        &mut PgConnection,
+        &MemoryItem,
+    ) -> Result<Option<StatusChange>, MemoryError>,
 ) -> Result<(), MemoryError> {
     let viewer = &call.viewer;
     let mut tx = db.as_writer(viewer.user_id).await?;
@@ -322,10 +325,10 @@ async fn decide(
 pub async fn restore(
     db: &Db,
     clock: &SharedClock,
-    call: &Call,
+    call: &RunningCall,
     id: ItemId,
     instead_of: &[ItemId],
-) -> Result<Restored, MemoryError> {
+) -> Result<RestoreOutcome, MemoryError> {
     let (viewer, now) = (&call.viewer, clock.now());
     let user = viewer.user_id;
     let mut tx = db.as_writer(user).await?;
@@ -334,7 +337,7 @@ pub async fn restore(
     if item.status_at(now) == Status::Archived {
         let rivals = rivals(&mut tx, user, id, now).await?;
         if !rivals.iter().all(|rival| instead_of.contains(&rival.id)) {
-            return Ok(Restored::Replaced(rivals));
+            return Ok(RestoreOutcome::Replaced(rivals));
         }
         let ids: Vec<i64> = rivals.iter().map(|rival| rival.id.0).collect();
         store::archive_items(&mut tx, user, viewer.agent_id, &ids, SUPERSEDED, now).await?;
@@ -357,14 +360,14 @@ pub async fn restore(
     }
     call.write(&mut tx, touched).await?;
     tx.commit().await?;
-    Ok(Restored::Done)
+    Ok(RestoreOutcome::Done)
 }
 
 /// Archives every active item with this key, confirmed or not, in one theme or in all. Returns their ids, possibly none.
 pub async fn forget(
     db: &Db,
     clock: &SharedClock,
-    call: &Call,
+    call: &RunningCall,
     key: &ItemKey,
     theme: Option<&ThemeSlug>,
 ) -> Result<Vec<ItemId>, MemoryError> {

@@ -26,20 +26,20 @@ pub mod trust;
 pub mod words;
 pub mod write;
 
-pub use add::{Added, Adding, add_in, say_again};
+pub use add::{AddedItem, Adding, add_in, restate};
 pub use change::{
-    Again, Correction, Target, archive, archive_expired, confirm, correct, forget, replace_in,
-    restore, supersede_in, unconfirm, users_with_expired,
+    Correction, CorrectionTarget, Reconfirmation, archive, archive_expired, confirm, correct,
+    forget, replace_in, restore, supersede_in, unconfirm, users_with_expired,
 };
 pub use day::Day;
 pub use history::{ItemEvent, ItemState, ReplacedItem};
 pub use model::{
-    Item, ItemId, ItemType, NewItem, SessionItem, Stats, Status, Theme, ThemeCount, ThemeNames,
-    ThemeSlug,
+    ItemId, ItemType, MemoryItem, MemoryTheme, NewItem, SessionItem, Stats, Status, ThemeCount,
+    ThemeNames, ThemeSlug,
 };
-pub use part::{Part, Span, Turn};
+pub use part::{DocumentPart, EpisodeSpan, TurnPosition};
 pub use period::Period;
-pub use provenance::{ConflictPolicy, Expiry, ItemKey, Provenance, Source};
+pub use provenance::{ConflictPolicy, Expiry, ItemKey, ItemSource, Provenance};
 pub use stop_words::is_stop_word;
 pub use themes::{changed_themes, describe_theme, fullest_themes, list_themes, themes_on};
 pub use trust::Trust;
@@ -115,8 +115,8 @@ fn not_active(id: ItemId, superseded_by: Option<ItemId>) -> String {
 }
 
 /// An item, turn or document part, with the state of its embedding.
-pub struct Found {
-    pub item: Item,
+pub struct ItemDetails {
+    pub item: MemoryItem,
     pub embedding: ItemEmbedding,
     /// The items it replaces, newest first, at most 50.
     pub gave_way: Vec<ReplacedItem>,
@@ -131,7 +131,7 @@ pub async fn get(
     viewer: &Viewer,
     id: ItemId,
     day: &Day,
-) -> Result<Found, MemoryError> {
+) -> Result<ItemDetails, MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
     let found = find(&mut tx, embeddings, viewer.user_id, id, day).await?;
     tx.commit().await?;
@@ -144,7 +144,7 @@ async fn find(
     user: UserId,
     id: ItemId,
     day: &Day,
-) -> Result<Found, MemoryError> {
+) -> Result<ItemDetails, MemoryError> {
     let found = store::find_to_read(conn, user, id).await?;
     let mut item = found.ok_or(MemoryError::NotFound(id))?;
     let now = embeddings.now();
@@ -152,10 +152,10 @@ async fn find(
         item = day::on(conn, user, item, day, now).await?;
     }
     let states = embeddings.states(conn, user, &[id.0]).await?;
-    Ok(Found {
+    Ok(ItemDetails {
         item,
         embedding: states[0].clone(),
-        gave_way: store::list_given_way(conn, user, id, day.as_of).await?,
+        gave_way: store::list_superseded(conn, user, id, day.as_of).await?,
         strength: match day.as_of {
             None => fading::strength(conn, user, id, now).await?,
             Some(_) => None,
@@ -177,7 +177,7 @@ pub async fn of_session(
 }
 
 /// An item with its history, oldest first: the newest 500 events.
-pub type Whole = (Found, Vec<ItemEvent>);
+pub type ItemWithHistory = (ItemDetails, Vec<ItemEvent>);
 
 pub async fn get_whole(
     db: &Db,
@@ -185,7 +185,7 @@ pub async fn get_whole(
     viewer: &Viewer,
     id: ItemId,
     day: &Day,
-) -> Result<Whole, MemoryError> {
+) -> Result<ItemWithHistory, MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
     let found = find(&mut tx, embeddings, viewer.user_id, id, day).await?;
     let mut history = store::list_events(&mut tx, viewer.user_id, id, HISTORY_MAX).await?;

@@ -9,7 +9,7 @@ use unicode_normalization::UnicodeNormalization;
 use super::day::PastState;
 use super::history::ItemState;
 pub use super::item_type::ItemType;
-use super::part::{Part, Span, Turn};
+use super::part::{DocumentPart, EpisodeSpan, TurnPosition};
 use super::period::Period;
 use super::provenance::{ConflictPolicy, Expiry, ItemKey, Provenance};
 use super::trust::{Holder, Newcomer, Trust};
@@ -288,7 +288,7 @@ fn parse_tags(tags: &[String]) -> Result<Vec<String>, Invalid> {
 
 /// A complete item (Nova §3.2.3).
 #[derive(Clone, Debug)]
-pub struct Item {
+pub struct MemoryItem {
     pub id: ItemId,
     /// The theme's slug; `None` for turns and document parts.
     pub theme: Option<String>,
@@ -322,16 +322,16 @@ pub struct Item {
     pub source_session: Option<String>,
     pub source_message: Option<String>,
     /// Only for turns.
-    pub turn: Option<Turn>,
+    pub turn: Option<TurnPosition>,
     /// Only for document parts.
-    pub part: Option<Part>,
+    pub part: Option<DocumentPart>,
     /// Only for episodes.
-    pub span: Option<Span>,
+    pub span: Option<EpisodeSpan>,
     pub created_at: OffsetDateTime,
     pub updated_at: OffsetDateTime,
 }
 
-impl Item {
+impl MemoryItem {
     /// The status with expiry applied, even if the item is not archived yet.
     pub fn status_at(&self, now: OffsetDateTime) -> Status {
         self.status.at(self.expires_at, now)
@@ -350,7 +350,7 @@ impl Item {
         }
     }
 
-    pub(super) fn back_then(self, then: PastState) -> Self {
+    pub(super) fn with_past_state(self, then: PastState) -> Self {
         let status = then.status();
         let was = then.state;
         Self {
@@ -430,7 +430,7 @@ impl ThemeNames {
 }
 
 #[derive(Clone, Debug)]
-pub struct Theme {
+pub struct MemoryTheme {
     pub slug: String,
     pub display_name: String,
     /// Empty if none was set.

@@ -4,7 +4,7 @@ use time::OffsetDateTime;
 
 /// The part of a session that an episode summarizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Span {
+pub struct EpisodeSpan {
     /// The session's id, and the agent's id of it; `None` if it was imported.
     pub session: Option<(i64, String)>,
     /// Start and end of the conversation.
@@ -12,7 +12,7 @@ pub struct Span {
     pub until: OffsetDateTime,
 }
 
-impl Span {
+impl EpisodeSpan {
     pub fn without_session(self) -> Self {
         Self {
             session: None,
@@ -35,14 +35,14 @@ impl Span {
 
 /// A document part's position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct DocumentPart {
     pub document: i64,
     pub path: String,
     /// First and last line, inclusive, from 1.
     pub lines: (i32, i32),
 }
 
-impl Part {
+impl DocumentPart {
     pub(crate) fn of(document: Option<(i64, String)>, lines: Option<(i32, i32)>) -> Option<Self> {
         let ((document, path), lines) = document.zip(lines)?;
         Some(Self {
@@ -55,7 +55,7 @@ impl Part {
 
 /// A turn's position in its session.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Turn {
+pub struct TurnPosition {
     pub session_id: i64,
     /// The agent's id of the session.
     pub session: String,

@@ -44,7 +44,7 @@ impl ItemKey {
 
 /// Where an item's content comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Source {
+pub enum ItemSource {
     /// Default: the agent named no source.
     #[default]
     Agent,
@@ -62,8 +62,8 @@ pub enum Source {
     Derived,
 }
 
-impl Source {
-    /// The sources that callers can name; [`Source::Agent`] is the default.
+impl ItemSource {
+    /// The sources that callers can name; [`ItemSource::Agent`] is the default.
     pub const NAMED: [Self; 6] = [
         Self::Conversation,
         Self::ToolCall,
@@ -133,12 +133,12 @@ pub fn parse_source_context(text: &str) -> Result<Option<String>, Invalid> {
 /// The origin of an item.
 #[derive(Clone, Debug, Default)]
 pub struct Provenance {
-    pub source: Source,
-    /// Verified trust; `None`: [`Source::trust`]
+    pub source: ItemSource,
+    /// Verified trust; `None`: [`ItemSource::trust`]
     pub trust: Option<Trust>,
     /// [`parse_source_context`]
     pub context: Option<String>,
-    /// [`parse_confidence`]; `None`: [`Source::confidence`]
+    /// [`parse_confidence`]; `None`: [`ItemSource::confidence`]
     pub confidence: Option<i16>,
     /// The session, and the message in it.
     pub session_id: Option<i64>,

@@ -8,14 +8,14 @@ use super::add::store::link;
 use super::history::ItemState;
 use super::manage::rivals;
 use super::manage::store::change_item;
-use super::model::{Item, ItemId, Status, TAGS_MAX};
+use super::model::{ItemId, MemoryItem, Status, TAGS_MAX};
 use super::trust::{Newcomer, Trust, Verdict, verdict};
 use super::{CHANGED, MERGED, RESTORED, SUPERSEDED, store};
 use crate::accounts::{UserId, Viewer};
 
 /// How the two memories relate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stands {
+pub enum Settlement {
     /// Duplicates: the kept one takes over the tags and period of the other.
     Same,
     /// One supersedes the other.
@@ -32,14 +32,14 @@ pub enum Decider {
 
 /// Two memories; `gone` is archived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
+pub struct ItemPair {
     pub gone: ItemId,
     pub kept: ItemId,
 }
 
 /// The result of undoing a settlement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TakenBack {
+pub enum SettlementUndo {
     Done,
     /// The item was changed since; nothing was undone.
     Changed,
@@ -56,8 +56,8 @@ pub enum TakenBack {
 pub async fn settle_in(
     conn: &mut PgConnection,
     user: UserId,
-    pair: Pair,
-    (stands, decider): (Stands, Decider),
+    pair: ItemPair,
+    (stands, decider): (Settlement, Decider),
     now: OffsetDateTime,
 ) -> Result<bool, sqlx::Error> {
     let Some((gone, kept)) = find_live(&mut *conn, user, pair, now).await? else {
@@ -68,12 +68,12 @@ pub async fn settle_in(
     }
     let viewer = Viewer::person(user);
     let event = match stands {
-        Stands::Same => MERGED,
-        Stands::InPlace => SUPERSEDED,
+        Settlement::Same => MERGED,
+        Settlement::InPlace => SUPERSEDED,
     };
     store::archive_items(&mut *conn, user, None, &[gone.id.0], event, now).await?;
     link(&mut *conn, user, gone.id, kept.id).await?;
-    if stands == Stands::Same {
+    if stands == Settlement::Same {
         let state = with_what_it_says(&kept, &gone);
         if state != kept.state() {
             let active = Status::Active;
@@ -87,16 +87,16 @@ pub async fn settle_in(
 async fn find_live(
     conn: &mut PgConnection,
     user: UserId,
-    pair: Pair,
+    pair: ItemPair,
     now: OffsetDateTime,
-) -> Result<Option<(Item, Item)>, sqlx::Error> {
+) -> Result<Option<(MemoryItem, MemoryItem)>, sqlx::Error> {
     let (first, second) = (pair.gone.min(pair.kept), pair.gone.max(pair.kept));
     let first = store::find_item(&mut *conn, user, first).await?;
     let second = store::find_item(conn, user, second).await?;
     let Some((first, second)) = first.zip(second) else {
         return Ok(None);
     };
-    let is_live = |item: &Item| item.status_at(now) == Status::Active && item.theme.is_some();
+    let is_live = |item: &MemoryItem| item.status_at(now) == Status::Active && item.theme.is_some();
     if !is_live(&first) || !is_live(&second) || first.owner != second.owner || first.id == second.id
     {
         return Ok(None);
@@ -108,11 +108,11 @@ async fn find_live(
 }
 
 /// Whether `gone` can be archived without asking the user.
-pub fn may_give_way(gone: &Item, kept: &Item, stands: Stands) -> bool {
+pub fn may_give_way(gone: &MemoryItem, kept: &MemoryItem, stands: Settlement) -> bool {
     if gone.protected || gone.trust == Trust::User {
         return false;
     }
-    if stands == Stands::Same {
+    if stands == Settlement::Same {
         return !kept.trust.is_below(gone.trust);
     }
     let newcomer = Newcomer {
@@ -122,7 +122,7 @@ pub fn may_give_way(gone: &Item, kept: &Item, stands: Stands) -> bool {
     verdict(gone.as_holder(), newcomer) == Verdict::Supersedes
 }
 
-fn with_what_it_says(kept: &Item, gone: &Item) -> ItemState {
+fn with_what_it_says(kept: &MemoryItem, gone: &MemoryItem) -> ItemState {
     let mut tags = kept.tags.clone();
     for tag in &gone.tags {
         if tags.len() < TAGS_MAX && !tags.contains(tag) {
@@ -143,31 +143,31 @@ fn with_what_it_says(kept: &Item, gone: &Item) -> ItemState {
 pub async fn take_back_in(
     conn: &mut PgConnection,
     user: UserId,
-    pair: Pair,
+    pair: ItemPair,
     settled_at: OffsetDateTime,
     now: OffsetDateTime,
-) -> Result<TakenBack, sqlx::Error> {
+) -> Result<SettlementUndo, sqlx::Error> {
     let gone = store::find_item(&mut *conn, user, pair.gone).await?;
     let kept = store::find_item(&mut *conn, user, pair.kept).await?;
     let Some((gone, kept)) = gone.zip(kept) else {
-        return Ok(TakenBack::Changed);
+        return Ok(SettlementUndo::Changed);
     };
     let latest = store::list_events(&mut *conn, user, gone.id, 1).await?;
     let settled = latest
         .first()
         .filter(|last| last.at == settled_at && [MERGED, SUPERSEDED].contains(&&*last.event));
     let Some(settled) = settled.filter(|_| gone.status == Status::Archived) else {
-        return Ok(TakenBack::Changed);
+        return Ok(SettlementUndo::Changed);
     };
     if let Some(newer) = kept
         .superseded_by
         .filter(|_| kept.status == Status::Archived)
     {
-        return Ok(TakenBack::StoodOn(newer));
+        return Ok(SettlementUndo::StoodOn(newer));
     }
     let rivals = rivals(&mut *conn, user, gone.id, now).await?;
     if let Some(rival) = rivals.iter().find(|rival| rival.id != kept.id) {
-        return Ok(TakenBack::StoodOn(rival.id));
+        return Ok(SettlementUndo::StoodOn(rival.id));
     }
     let viewer = Viewer::person(user);
     let back = ItemState {
@@ -193,5 +193,5 @@ pub async fn take_back_in(
     if let Some(was) = changed.and_then(|event| event.was.as_ref()) {
         change_item(conn, &viewer, &kept, kept.status, was, Some(CHANGED), now).await?;
     }
-    Ok(TakenBack::Done)
+    Ok(SettlementUndo::Done)
 }

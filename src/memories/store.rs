@@ -5,8 +5,10 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::history::{ItemEvent, ItemState, ReplacedItem};
-use super::model::{EXPIRING_SOON, Item, ItemId, ItemType, SessionItem, Stats, Status, ThemeSlug};
-use super::part::{Part, Span, Turn};
+use super::model::{
+    EXPIRING_SOON, ItemId, ItemType, MemoryItem, SessionItem, Stats, Status, ThemeSlug,
+};
+use super::part::{DocumentPart, EpisodeSpan, TurnPosition};
 use super::period::Period;
 use super::provenance::{ItemKey, SUPERSEDED_CONFIDENCE};
 use super::trust::Trust;
@@ -58,7 +60,7 @@ pub async fn find_item(
     conn: &mut PgConnection,
     user: UserId,
     id: ItemId,
-) -> Result<Option<Item>, sqlx::Error> {
+) -> Result<Option<MemoryItem>, sqlx::Error> {
     let found = find_to_read(conn, user, id).await?;
     Ok(found.filter(|item| item.theme.is_some()))
 }
@@ -68,7 +70,7 @@ pub async fn find_to_read(
     conn: &mut PgConnection,
     user: UserId,
     id: ItemId,
-) -> Result<Option<Item>, sqlx::Error> {
+) -> Result<Option<MemoryItem>, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT i.id, t.slug AS "slug?", t.display_name AS "display_name?", i.type AS item_type, i.key, i.content, i.tags,
                   i.status, i.source, i.trust, i.source_context, a.name AS "agent?", i.owner_agent_id, o.name AS "owner?",
@@ -92,10 +94,10 @@ pub async fn find_to_read(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| Item {
+    Ok(row.map(|row| MemoryItem {
         source_session: row.session.clone(),
         source_message: row.message.clone(),
-        span: Span::of(
+        span: EpisodeSpan::of(
             row.told_of.zip(row.session.clone()),
             (row.began_at, row.ended_at),
         ),
@@ -104,14 +106,16 @@ pub async fn find_to_read(
             .zip(row.session)
             .zip(row.position)
             .zip(row.message)
-            .map(|(((session_id, session), position), message)| Turn {
-                session_id,
-                session,
-                position,
-                message,
-                role: row.source.clone(),
-            }),
-        part: Part::of(
+            .map(
+                |(((session_id, session), position), message)| TurnPosition {
+                    session_id,
+                    session,
+                    position,
+                    message,
+                    role: row.source.clone(),
+                },
+            ),
+        part: DocumentPart::of(
             row.document_id.zip(row.path),
             row.first_line.zip(row.last_line),
         ),
@@ -192,7 +196,7 @@ pub async fn list_events(
 }
 
 /// The items that this one superseded, and those put aside for it, newest first; as of `by`, if given.
-pub async fn list_given_way(
+pub async fn list_superseded(
     conn: &mut PgConnection,
     user: UserId,
     id: ItemId,

@@ -1,5 +1,5 @@
 //! How far a memory is trusted, and which of two contradicting ones is archived (DESIGN §8). How certain a source is, is a
-//! separate value: [`confidence`](super::Source::confidence).
+//! separate value: [`confidence`](super::ItemSource::confidence).
 
 use std::fmt;
 
@@ -100,11 +100,11 @@ pub enum Verdict {
     /// The newcomer replaces the holder.
     Supersedes,
     /// The holder stays; the newcomer is archived.
-    Stays(Because),
+    Stays(StayReason),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Because {
+pub enum StayReason {
     LessTrusted,
     Confirmed,
     Older,
@@ -114,16 +114,16 @@ pub enum Because {
 pub fn verdict(holder: Holder, newcomer: Newcomer) -> Verdict {
     let held = holder.held_by();
     if newcomer.trust.is_below(held) {
-        return Verdict::Stays(Because::LessTrusted);
+        return Verdict::Stays(StayReason::LessTrusted);
     }
     if held.is_below(newcomer.trust) {
         return Verdict::Supersedes;
     }
     if newcomer.said_at.is_some_and(|at| at < holder.stated_at) {
-        return Verdict::Stays(Because::Older);
+        return Verdict::Stays(StayReason::Older);
     }
     match holder.is_confirmed && newcomer.trust != Trust::User {
-        true => Verdict::Stays(Because::Confirmed),
+        true => Verdict::Stays(StayReason::Confirmed),
         false => Verdict::Supersedes,
     }
 }
@@ -172,9 +172,9 @@ mod tests {
                     };
                     let letter = match verdict(holder, newcomer) {
                         Verdict::Supersedes => 'S',
-                        Verdict::Stays(Because::LessTrusted) => 't',
-                        Verdict::Stays(Because::Older) => 'o',
-                        Verdict::Stays(Because::Confirmed) => 'c',
+                        Verdict::Stays(StayReason::LessTrusted) => 't',
+                        Verdict::Stays(StayReason::Older) => 'o',
+                        Verdict::Stays(StayReason::Confirmed) => 'c',
                     };
                     assert_eq!(letter, expected, "{holder:?} {newcomer:?}");
                 }

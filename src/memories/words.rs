@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use self::characters::{clings, is_spaced_word, is_unspaced};
+use self::characters::{is_attached, is_spaced_word, is_unspaced};
 use self::compounds::{compound_end, push_compound};
 use super::stop_words::is_stop_word;
 
@@ -32,15 +32,15 @@ static ENGLISH: LazyLock<Stemmer> = LazyLock::new(|| Stemmer::create(Algorithm::
 
 /// A word of a text: its lexeme and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Word {
+struct TextLexeme {
     lexeme: String,
     /// Byte range in the original text.
     range: Range<usize>,
-    kind: Kind,
+    kind: WordKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum WordKind {
     /// A word that is not part of a compound.
     Plain,
     /// `src/db.rs`: a whole compound.
@@ -62,11 +62,11 @@ pub struct Term {
     pub alternatives: Vec<String>,
 }
 
-impl Word {
+impl TextLexeme {
     /// The English stem, if it differs from the lexeme. A compound has none.
     fn stem(&self) -> Option<String> {
         let lexeme = self.lexeme.as_str();
-        let stems = self.kind != Kind::Compound
+        let stems = self.kind != WordKind::Compound
             && lexeme.len() >= 3
             && lexeme.bytes().all(|b| b.is_ascii_lowercase());
         let stem = stems.then(|| ENGLISH.stem(lexeme))?;
@@ -75,13 +75,13 @@ impl Word {
 }
 
 impl Term {
-    fn matches(&self, word: &Word, stem: Option<&str>) -> bool {
+    fn matches(&self, word: &TextLexeme, stem: Option<&str>) -> bool {
         self.alternatives
             .iter()
             .any(|a| *a == word.lexeme || stem == Some(a))
     }
 
-    fn begins_as(&self, word: &Word) -> bool {
+    fn begins_as(&self, word: &TextLexeme) -> bool {
         let first = word.lexeme.chars().next();
         self.alternatives.iter().any(|a| a.chars().next() == first)
     }
@@ -89,21 +89,21 @@ impl Term {
 
 /// All lexemes of a text, repeated as often as they occur.
 pub fn lexemes(text: &str) -> impl Iterator<Item = String> {
-    let both = |word: Word| [word.stem(), Some(word.lexeme)];
+    let both = |word: TextLexeme| [word.stem(), Some(word.lexeme)];
     words(text).into_iter().flat_map(both).flatten()
 }
 
 /// The distinct words of a query, at most [`QUERY_TERMS_MAX`]. Stop words are removed unless nothing else remains.
 pub fn query_terms(query: &str) -> Vec<Term> {
     let words = words(query);
-    let wanted = |w: &&Word| match w.kind {
-        Kind::Plain | Kind::Compound | Kind::Pair | Kind::Single => true,
+    let wanted = |w: &&TextLexeme| match w.kind {
+        WordKind::Plain | WordKind::Compound | WordKind::Pair | WordKind::Single => true,
         // Short parts match too much: the `1` of `192.168.1.168` adds nothing to the whole.
-        Kind::Part => {
+        WordKind::Part => {
             let digits = w.lexeme.bytes().all(|b| b.is_ascii_digit());
             w.lexeme.chars().count() >= if digits { 3 } else { 2 }
         }
-        Kind::Character => false,
+        WordKind::Character => false,
     };
     let mut telling = Vec::new();
     let mut stop = Vec::new();
@@ -157,7 +157,7 @@ const PUNCTUATION: &[char] = &[
 
 /// Byte ranges of the query's words in `text`, ascending and disjoint.
 pub fn matches(text: &str, terms: &[Term]) -> Vec<Range<usize>> {
-    let is_asked_for = |word: &Word| {
+    let is_asked_for = |word: &TextLexeme| {
         // A stem begins with the same letter as its word, so most words need no stemming.
         let mut alike = terms.iter().filter(|t| t.begins_as(word)).peekable();
         alike.peek().is_some() && {
@@ -185,7 +185,7 @@ pub fn matches(text: &str, terms: &[Term]) -> Vec<Range<usize>> {
 pub(super) fn plain_words(query: &str) -> impl Iterator<Item = (String, Range<usize>)> {
     words(query)
         .into_iter()
-        .filter(|w| w.kind == Kind::Plain && !is_stop_word(&w.lexeme))
+        .filter(|w| w.kind == WordKind::Plain && !is_stop_word(&w.lexeme))
         .map(|w| (w.lexeme, w.range))
 }
 
@@ -193,7 +193,7 @@ pub(super) fn plain_words(query: &str) -> impl Iterator<Item = (String, Range<us
 pub fn telling_words(text: &str, most: usize) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for word in words(text) {
-        let shown = !matches!(word.kind, Kind::Part | Kind::Character);
+        let shown = !matches!(word.kind, WordKind::Part | WordKind::Character);
         if shown && !is_stop_word(&word.lexeme) && !found.contains(&word.lexeme) {
             found.push(word.lexeme);
         }
@@ -204,7 +204,7 @@ pub fn telling_words(text: &str, most: usize) -> Vec<String> {
 }
 
 /// All words of a text, in order; a compound comes before its parts.
-fn words(text: &str) -> Vec<Word> {
+fn words(text: &str) -> Vec<TextLexeme> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
@@ -218,7 +218,7 @@ fn words(text: &str) -> Vec<Word> {
             end
         } else if emoji::is_emoji(c) {
             let end = emoji::end(text, at);
-            push_word(&mut found, text, at..end, Kind::Plain);
+            push_word(&mut found, text, at..end, WordKind::Plain);
             end
         } else {
             at + c.len_utf8()
@@ -234,33 +234,33 @@ fn run_end(text: &str, start: usize, belongs: impl Fn(char) -> bool) -> usize {
         .map_or(text.len(), |length| start + length)
 }
 
-fn push_word(found: &mut Vec<Word>, text: &str, range: Range<usize>, kind: Kind) {
+fn push_word(found: &mut Vec<TextLexeme>, text: &str, range: Range<usize>, kind: WordKind) {
     let lexeme = fold(&text[range.clone()]);
     if lexeme.is_empty() || lexeme.len() > LEXEME_BYTES_MAX {
         return;
     }
-    found.push(Word {
+    found.push(TextLexeme {
         lexeme,
         range,
         kind,
     });
 }
 
-fn push_unspaced(found: &mut Vec<Word>, text: &str, range: Range<usize>) {
+fn push_unspaced(found: &mut Vec<TextLexeme>, text: &str, range: Range<usize>) {
     let starts: Vec<usize> = text[range.clone()]
         .char_indices()
-        .filter(|&(at, c)| at == 0 || !clings(c))
+        .filter(|&(at, c)| at == 0 || !is_attached(c))
         .map(|(at, _)| range.start + at)
         .collect();
     let end_of = |n: usize| starts.get(n).copied().unwrap_or(range.end);
     let kind = match starts.len() {
-        1 => Kind::Single,
-        _ => Kind::Character,
+        1 => WordKind::Single,
+        _ => WordKind::Character,
     };
     for (n, &start) in starts.iter().enumerate() {
         push_word(found, text, start..end_of(n + 1), kind);
         if n + 1 < starts.len() {
-            push_word(found, text, start..end_of(n + 2), Kind::Pair);
+            push_word(found, text, start..end_of(n + 2), WordKind::Pair);
         }
     }
 }

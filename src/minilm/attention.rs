@@ -18,7 +18,7 @@ pub fn attend(
 ) {
     out.resize(told.len() / 3, 0.0);
     let (mut told, mut rest) = (told, out.as_mut_slice());
-    let mut scratch = Scratch::default();
+    let mut scratch = AttentionBuffers::default();
     for &tokens in lengths {
         let (of_text, others) = told.split_at(tokens * 3 * width);
         let (to, later) = rest.split_at_mut(tokens * width);
@@ -32,7 +32,7 @@ pub fn attend(
         if rayon::current_num_threads() > 1 && tokens >= TOKENS_A_THREAD_MIN {
             let all: Vec<Vec<f32>> = (0..heads)
                 .into_par_iter()
-                .map_init(Scratch::default, |scratch, head| {
+                .map_init(AttentionBuffers::default, |scratch, head| {
                     text.head(head, scratch);
                     std::mem::take(&mut scratch.out)
                 })
@@ -51,7 +51,7 @@ pub fn attend(
 }
 
 #[derive(Default)]
-struct Scratch {
+struct AttentionBuffers {
     rows: Packed,
     panels: Option<Panels>,
     scores: Vec<f32>,
@@ -74,7 +74,7 @@ impl<'a> Text<'a> {
         &self.told[at..at + self.of_head]
     }
 
-    fn head(&self, head: usize, scratch: &mut Scratch) {
+    fn head(&self, head: usize, scratch: &mut AttentionBuffers) {
         let (tokens, of_head) = (self.tokens, self.of_head);
         let panels = scratch.panels.get_or_insert_with(Panels::new);
         scratch

@@ -13,13 +13,13 @@ const NAMES: [&str; 3] = ["keepsake", "postgres", "nobody"];
 
 /// An OS user, never root.
 #[derive(Debug, Clone)]
-pub(super) struct Account {
+pub(super) struct OsUser {
     pub(super) name: String,
     uid: u32,
     gid: u32,
 }
 
-impl Account {
+impl OsUser {
     /// The first of `keepsake`, `postgres` and `nobody` that exists.
     pub(super) fn unprivileged() -> Result<Self, PostgresError> {
         let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use super::account::Account;
+use super::account::OsUser;
 use super::files::{make_dir, read_if_there, sync_dir, write_durably};
 use super::locate::Home;
 use super::tree::Tree;
@@ -37,7 +37,7 @@ pub(super) async fn ensure(
     data_dir: &Path,
     home: &Home,
     tree: &Tree,
-    account: Option<&Account>,
+    account: Option<&OsUser>,
 ) -> Result<String, PostgresError> {
     remove_unfinished(home);
     if major(&home.cluster())?.is_some() {
@@ -97,7 +97,7 @@ pub(super) fn major(cluster: &Path) -> Result<Option<u32>, PostgresError> {
 async fn initialise(
     home: &Home,
     tree: &Tree,
-    account: Option<&Account>,
+    account: Option<&OsUser>,
     password: &str,
 ) -> Result<(), PostgresError> {
     let work = home

@@ -12,14 +12,14 @@ const SOCKET_PATH_MAX_BYTES: usize = if cfg!(target_os = "linux") { 107 } else {
 
 /// How clients connect to PostgreSQL.
 #[derive(Debug, Clone)]
-pub(super) enum Endpoint {
+pub(super) enum PostgresEndpoint {
     /// A Unix socket in this folder, which only its owner may enter.
     Socket(PathBuf),
     /// 127.0.0.1, on this port.
     Loopback(u16),
 }
 
-impl Endpoint {
+impl PostgresEndpoint {
     /// The socket in `folder`, if its path is one that the OS and sqlx accept.
     pub(super) fn socket_in(folder: PathBuf) -> Option<Self> {
         let path = folder.join(format!(".s.PGSQL.{SOCKET_PORT}"));

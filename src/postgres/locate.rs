@@ -12,8 +12,8 @@ use std::process::Command;
 use sha2::{Digest, Sha256};
 use sqlx::postgres::PgConnectOptions;
 
-use super::account::Account;
-use super::endpoint::Endpoint;
+use super::account::OsUser;
+use super::endpoint::PostgresEndpoint;
 use super::files::{make_dir, read_if_there, write_durably};
 use super::lock::{FolderLock, take_lock};
 use super::tree::Tree;
@@ -26,19 +26,19 @@ const LOCATION_FILE: &str = "postgres.location";
 /// In the data folder: the loopback port of a cluster whose socket path would be too long.
 const PORT_FILE: &str = "postgres.port";
 /// What is needed to start one PostgreSQL. Not `Debug`: it holds the password.
-pub(super) struct Site {
+pub(super) struct PostgresSetup {
     pub(super) data_dir: PathBuf,
     pub(super) home: Home,
     pub(super) tree: Tree,
-    pub(super) account: Option<Account>,
-    pub(super) endpoint: Endpoint,
+    pub(super) account: Option<OsUser>,
+    pub(super) endpoint: PostgresEndpoint,
     pub(super) password: String,
 }
 
 /// Held while PostgreSQL is ours: the lock of the data folder, and that of a home outside it.
 pub(super) type Locks = (FolderLock, Option<File>);
 
-impl Site {
+impl PostgresSetup {
     /// Finds or creates everything that PostgreSQL needs to start, including the cluster.
     pub(super) async fn prepare(folder: FolderLock) -> Result<(Self, Locks), PostgresError> {
         let data_dir = folder.data_dir.clone();
@@ -114,7 +114,7 @@ impl Home {
     }
 
     /// The home of this data folder's cluster, and the user to run it if we are root.
-    fn find(data_dir: &Path) -> Result<(Self, Option<Account>), PostgresError> {
+    fn find(data_dir: &Path) -> Result<(Self, Option<OsUser>), PostgresError> {
         let recorded = Self::recorded(data_dir)?;
         let is_recorded = recorded.is_some();
         let home = recorded.unwrap_or_else(|| Self::within(data_dir));
@@ -132,10 +132,10 @@ impl Home {
             return Ok((home, None));
         }
         if is_there {
-            let account = Account::owner_of(&cluster)?;
+            let account = OsUser::owner_of(&cluster)?;
             return Ok((home, Some(account)));
         }
-        let account = Account::unprivileged()?;
+        let account = OsUser::unprivileged()?;
         if account.can_enter(data_dir) {
             return Ok((home, Some(account)));
         }
@@ -167,14 +167,14 @@ impl Home {
     }
 
     /// How to connect to a running PostgreSQL of this home.
-    pub(super) fn endpoint(&self, data_dir: &Path) -> Result<Endpoint, PostgresError> {
-        if let Some(socket) = Endpoint::socket_in(self.sockets()) {
+    pub(super) fn endpoint(&self, data_dir: &Path) -> Result<PostgresEndpoint, PostgresError> {
+        if let Some(socket) = PostgresEndpoint::socket_in(self.sockets()) {
             return Ok(socket);
         }
         let path = data_dir.join(PORT_FILE);
         let port = read_if_there(&path)?.and_then(|text| text.trim().parse().ok());
         let missing = || io::Error::new(io::ErrorKind::NotFound, "no port is recorded there");
-        port.map(Endpoint::Loopback)
+        port.map(PostgresEndpoint::Loopback)
             .ok_or_else(|| failed_to("read", &path)(missing()))
     }
 
@@ -183,18 +183,18 @@ impl Home {
     fn choose_endpoint(
         &self,
         data_dir: &Path,
-        account: Option<&Account>,
-    ) -> Result<Endpoint, PostgresError> {
-        if let Some(socket) = Endpoint::socket_in(self.sockets()) {
+        account: Option<&OsUser>,
+    ) -> Result<PostgresEndpoint, PostgresError> {
+        if let Some(socket) = PostgresEndpoint::socket_in(self.sockets()) {
             make_dir(&self.sockets(), 0o700)?;
             account.map_or(Ok(()), |account| account.give(&self.sockets()))?;
             return Ok(socket);
         }
-        if let Ok(Endpoint::Loopback(port)) = self.endpoint(data_dir)
+        if let Ok(PostgresEndpoint::Loopback(port)) = self.endpoint(data_dir)
             && (process::running_postmaster(&self.cluster())?.is_some()
                 || TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok())
         {
-            return Ok(Endpoint::Loopback(port));
+            return Ok(PostgresEndpoint::Loopback(port));
         }
         let path = data_dir.join(PORT_FILE);
         let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
@@ -202,6 +202,6 @@ impl Home {
             .map_err(failed_to("find a free loopback port for", &self.path))?
             .port();
         write_durably(&path, 0o644, &format!("{port}\n"))?;
-        Ok(Endpoint::Loopback(port))
+        Ok(PostgresEndpoint::Loopback(port))
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn running_postmaster(cluster: &Path) -> Result<Option<Pid>, Postgres
 /// file, and looks for surviving backends. Call only if no postmaster runs on `cluster`.
 pub(super) fn clear_stale_lock(lock: &Path, cluster: &Path) -> Result<(), PostgresError> {
     let is_stale = match recorded_pid(lock)? {
-        Some(pid) => judge(pid, cluster) == Verdict::Stranger,
+        Some(pid) => judge(pid, cluster) == ProcessKind::Stranger,
         // A file that is just being written is filled at once.
         None => fs::metadata(lock).is_ok_and(|file| {
             let age = file.modified().ok().and_then(|time| time.elapsed().ok());
@@ -47,11 +47,11 @@ pub(super) fn clear_stale_lock(lock: &Path, cluster: &Path) -> Result<(), Postgr
 
 /// Whether `pid` is a live postmaster on `cluster`.
 pub(super) fn is_postmaster_of(pid: Pid, cluster: &Path) -> bool {
-    judge(pid, cluster) == Verdict::Postmaster
+    judge(pid, cluster) == ProcessKind::Postmaster
 }
 
 #[derive(PartialEq)]
-enum Verdict {
+enum ProcessKind {
     Postmaster,
     Stranger,
     /// There is no such process, or we may not see it.
@@ -59,9 +59,9 @@ enum Verdict {
 }
 
 /// Decides by the process's command line and working folder.
-fn judge(pid: Pid, cluster: &Path) -> Verdict {
+fn judge(pid: Pid, cluster: &Path) -> ProcessKind {
     if rustix::process::test_kill_process(pid) == Err(Errno::SRCH) {
-        return Verdict::Unknown;
+        return ProcessKind::Unknown;
     }
     let process = PathBuf::from(format!("/proc/{}", pid.as_raw_pid()));
     let is_ours = if Path::new("/proc/self/cmdline").exists() {
@@ -75,9 +75,9 @@ fn judge(pid: Pid, cluster: &Path) -> Verdict {
         command_by_ps(pid).map(|line| is_postmaster_line(&line, cluster))
     };
     match is_ours {
-        Some(true) => Verdict::Postmaster,
-        Some(false) => Verdict::Stranger,
-        None => Verdict::Unknown,
+        Some(true) => ProcessKind::Postmaster,
+        Some(false) => ProcessKind::Stranger,
+        None => ProcessKind::Unknown,
     }
 }
 

@@ -14,7 +14,7 @@ use tokio::process::Child;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-use super::locate::Site;
+use super::locate::PostgresSetup;
 use super::{PostgresError, cluster, failed_to, process};
 
 /// How long PostgreSQL may be unresponsive while it starts; one that reports recovery may take as long as it
@@ -55,7 +55,7 @@ const SETTINGS: [&str; 15] = [
 ];
 
 pub(super) struct Supervisor {
-    site: Site,
+    site: PostgresSetup,
     postmaster: Option<Postmaster>,
 }
 
@@ -73,7 +73,7 @@ enum NotAccepting {
 }
 
 impl Supervisor {
-    pub(super) fn new(site: Site) -> Self {
+    pub(super) fn new(site: PostgresSetup) -> Self {
         Self {
             site,
             postmaster: None,
@@ -232,7 +232,7 @@ impl Postmaster {
         *pid
     }
 
-    async fn ended(&mut self, site: &Site) {
+    async fn ended(&mut self, site: &PostgresSetup) {
         match self {
             Self::Child { child, .. } => {
                 if let Err(error) = child.wait().await {
@@ -247,7 +247,7 @@ impl Postmaster {
         }
     }
 
-    fn signal(&self, site: &Site, signal: Signal) {
+    fn signal(&self, site: &PostgresSetup, signal: Signal) {
         match self {
             Self::Child { child, pid } if child.id().is_some() => process::signal(*pid, signal),
             Self::Adopted { pid } if process::is_postmaster_of(*pid, &site.home.cluster()) => {
@@ -259,7 +259,7 @@ impl Postmaster {
 }
 
 /// Starts a postmaster in its own process group, so that Ctrl-C reaches only the server.
-fn launch(site: &Site) -> Result<Postmaster, PostgresError> {
+fn launch(site: &PostgresSetup) -> Result<Postmaster, PostgresError> {
     let path = site.home.log();
     let log = open_log(&path)?;
     let errors = log.try_clone().map_err(failed_to("open", &path))?;
@@ -332,7 +332,7 @@ fn reason_to_end(tail: &str) -> String {
 }
 
 /// Returns once PostgreSQL accepts our password.
-async fn accepting(site: &Site) -> Result<(), PostgresError> {
+async fn accepting(site: &PostgresSetup) -> Result<(), PostgresError> {
     let options = site.connect_options().database("postgres");
     let mut silent_since = Instant::now();
     loop {

@@ -9,7 +9,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::account::Account;
+use super::account::OsUser;
 use super::locate::{COMMON_PLACE, Home};
 use super::{PostgresError, cluster, failed_to};
 
@@ -25,7 +25,7 @@ impl Tree {
     pub(super) fn find(
         data_dir: &Path,
         home: &Home,
-        account: Option<&Account>,
+        account: Option<&OsUser>,
     ) -> Result<Self, PostgresError> {
         let runtime = data_dir.join("runtime");
         let trees = fetched(&runtime);
@@ -59,7 +59,7 @@ impl Tree {
     }
 
     /// A copy in a place that every user can reach, made once per version.
-    fn copied(folder: &Path, account: &Account) -> Result<Self, PostgresError> {
+    fn copied(folder: &Path, account: &OsUser) -> Result<Self, PostgresError> {
         let name = folder.file_name().unwrap_or(OsStr::new("postgresql"));
         let copy = Path::new(COMMON_PLACE).join("runtime").join(name);
         if !copy.exists() {
@@ -92,7 +92,7 @@ impl Tree {
         }
     }
 
-    fn try_to_run(&self, account: Option<&Account>) -> Result<(), String> {
+    fn try_to_run(&self, account: Option<&OsUser>) -> Result<(), String> {
         let output = self
             .command("postgres", Path::new("/"), account)
             .arg("--version")
@@ -115,7 +115,7 @@ impl Tree {
         &self,
         program: &str,
         folder: &Path,
-        account: Option<&Account>,
+        account: Option<&OsUser>,
     ) -> Command {
         let mut command = Command::new(self.root.join("bin").join(program));
         command

@@ -150,7 +150,7 @@ pub struct Claim {
 
 /// The free capacity of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct JobCapacity {
     pub job: &'static str,
     pub places: i32,
     /// Maximum concurrent runs that call the same provider, including those in progress.
@@ -163,7 +163,7 @@ pub struct Room {
 pub async fn claim(
     conn: &mut PgConnection,
     lease: i64,
-    rooms: &[Room],
+    rooms: &[JobCapacity],
     only: Option<UserId>,
     now: OffsetDateTime,
 ) -> Result<Vec<Claim>, sqlx::Error> {
@@ -251,7 +251,7 @@ pub async fn renew(
 
 /// How a run ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct End<'a> {
+pub struct RunEnd<'a> {
     /// When the next run is due; `None` if no work is left.
     pub run_at: Option<OffsetDateTime>,
     /// About how many rows are left.
@@ -267,7 +267,7 @@ pub async fn finish(
     conn: &mut PgConnection,
     lease: i64,
     claim: &Claim,
-    end: &End<'_>,
+    end: &RunEnd<'_>,
     now: OffsetDateTime,
 ) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(
@@ -427,7 +427,7 @@ pub async fn retry_failed(
 }
 
 /// Makes delayed and failed rows due now. Returns how many there were.
-pub async fn bring_forward(
+pub async fn make_due_now(
     conn: &mut PgConnection,
     job: &str,
     now: OffsetDateTime,

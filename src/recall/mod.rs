@@ -18,9 +18,9 @@ use crate::db::{Db, Tx, UserId};
 use crate::memories::{ItemId, ItemType, Status, Trust, fading};
 use crate::search::fuse::reciprocal;
 use crate::search::query::Ingredients;
-use crate::search::{Filters, LentFound, Search, Signals};
+use crate::search::{CandidateSignals, Filters, LentFound, Search};
 use section::Section;
-use store::Source;
+use store::RecallSource;
 pub use trivial::is_trivial;
 
 /// Limit on the stored sessions of a user.
@@ -40,7 +40,7 @@ const SUMMARY: i64 = 0;
 
 /// A recall request.
 #[derive(Clone, Debug, Default)]
-pub struct Ask {
+pub struct RecallRequest {
     /// The user's messages, oldest first.
     pub messages: Vec<String>,
     /// The agent's id of the session; it may be unknown to the server.
@@ -53,7 +53,7 @@ pub struct Ask {
 
 /// Why the result is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reason {
+pub enum EmptyReason {
     /// Switched off for this agent.
     Off,
     /// The message is too short or trivial to search for.
@@ -66,7 +66,7 @@ pub enum Reason {
     Budget,
 }
 
-impl Reason {
+impl EmptyReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Off => "off",
@@ -95,7 +95,7 @@ pub struct GivenItem {
 }
 
 #[derive(Clone, Debug, Default)]
-pub struct Recalled {
+pub struct RecallResult {
     /// Empty if nothing was recalled.
     pub section: String,
     /// Approximate tokens of the section.
@@ -106,15 +106,15 @@ pub struct Recalled {
     pub match_count: usize,
     /// Highest relevance found; 0 if nothing was found.
     pub top_score: f64,
-    pub reason: Option<Reason>,
+    pub reason: Option<EmptyReason>,
     /// Why the search was degraded, as a clause.
     pub degraded: Option<String>,
     /// Lent memory was searched too.
     pub has_lent: bool,
 }
 
-impl Recalled {
-    fn nothing(reason: Reason) -> Self {
+impl RecallResult {
+    fn nothing(reason: EmptyReason) -> Self {
         Self {
             reason: Some(reason),
             ..Self::default()
@@ -169,8 +169,8 @@ fn filters() -> Filters {
 }
 
 /// The best candidates by reciprocal rank fusion of the arms (DESIGN §4), with their relevance.
-fn ranked(found: &[Signals], terms: usize) -> Vec<(i64, f64)> {
-    let by = |value: &dyn Fn(&Signals) -> Option<f64>| -> Vec<i64> {
+fn ranked(found: &[CandidateSignals], terms: usize) -> Vec<(i64, f64)> {
+    let by = |value: &dyn Fn(&CandidateSignals) -> Option<f64>| -> Vec<i64> {
         let mut of_arm: Vec<(f64, i64)> = found
             .iter()
             .filter_map(|signals| Some((value(signals)?, signals.id.0)))
@@ -217,10 +217,14 @@ impl Recall {
     ///
     /// # Errors
     /// Database errors only.
-    pub async fn recall(&self, viewer: &Viewer, ask: &Ask) -> Result<Recalled, ConsolidationError> {
+    pub async fn recall(
+        &self,
+        viewer: &Viewer,
+        ask: &RecallRequest,
+    ) -> Result<RecallResult, ConsolidationError> {
         let text = text_of(&ask.messages);
         if is_trivial(&text) {
-            return Ok(Recalled::nothing(Reason::Trivial));
+            return Ok(RecallResult::nothing(EmptyReason::Trivial));
         }
         let (user, session) = (viewer.user_id, ask.session.as_deref());
         let name = name_of(session);
@@ -238,7 +242,7 @@ impl Recall {
             .map(|s| AgentSettings::from_column(&s.settings));
         let settings = settings.unwrap_or_default();
         if !settings.is_recall_on() {
-            return Ok(Recalled::nothing(Reason::Off));
+            return Ok(RecallResult::nothing(EmptyReason::Off));
         }
         let budget = ask.budget.unwrap_or(settings.max_tokens());
         let threshold = ask.threshold.unwrap_or(settings.threshold());
@@ -291,7 +295,7 @@ impl Recall {
             reason = None;
         }
         let (section, tokens) = section.finish(now);
-        Ok(Recalled {
+        Ok(RecallResult {
             section,
             tokens,
             told,
@@ -332,7 +336,7 @@ impl Recall {
         wanted: &[(i64, f64)],
         session: Option<i64>,
         now: OffsetDateTime,
-    ) -> Result<Vec<(Source, f64)>, sqlx::Error> {
+    ) -> Result<Vec<(RecallSource, f64)>, sqlx::Error> {
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
@@ -345,7 +349,7 @@ impl Recall {
         {
             let of_lent =
                 store::list_sources(&mut tx, lent.lent().user_id, &ids, None, now).await?;
-            let named = of_lent.into_iter().map(|row| Source {
+            let named = of_lent.into_iter().map(|row| RecallSource {
                 memory_of: lent.name_of(row.id.0),
                 trust: row
                     .trust
@@ -355,7 +359,7 @@ impl Recall {
             rows.extend(named.collect::<Vec<_>>());
         }
         let relevance: HashMap<i64, f64> = wanted.iter().copied().collect();
-        let mut sources: Vec<(Source, f64)> = rows
+        let mut sources: Vec<(RecallSource, f64)> = rows
             .into_iter()
             .map(|row| {
                 let relevance = relevance.get(&row.id.0).copied().unwrap_or_default();
@@ -363,7 +367,7 @@ impl Recall {
             })
             .collect();
         let rank =
-            |(source, relevance): &(Source, f64)| relevance * fading::factor(source.strength);
+            |(source, relevance): &(RecallSource, f64)| relevance * fading::factor(source.strength);
         sources.sort_by(|a, b| {
             let by_rank = rank(b).total_cmp(&rank(a));
             by_rank.then(b.0.id.0.cmp(&a.0.id.0))
@@ -375,15 +379,15 @@ impl Recall {
 /// Adds the most relevant sources that were not given before. Also returns why none was added.
 fn choose(
     section: &mut Section,
-    sources: Vec<(Source, f64)>,
+    sources: Vec<(RecallSource, f64)>,
     told_before: &HashSet<i64>,
-) -> (Vec<GivenItem>, Option<Reason>) {
+) -> (Vec<GivenItem>, Option<EmptyReason>) {
     let mut told = Vec::new();
-    let mut reason = Reason::NothingRelevant;
+    let mut reason = EmptyReason::NothingRelevant;
     let mut room = (FACTS_MAX, EPISODES_MAX);
     for (source, relevance) in sources {
         if told_before.contains(&source.id.0) {
-            reason = Reason::Told;
+            reason = EmptyReason::Told;
             continue;
         }
         let room = match source.item_type {
@@ -394,7 +398,7 @@ fn choose(
             continue;
         }
         if !section.add(&source) {
-            reason = Reason::Budget;
+            reason = EmptyReason::Budget;
             continue;
         }
         *room -= 1;

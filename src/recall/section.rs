@@ -3,7 +3,7 @@
 use time::OffsetDateTime;
 use time::macros::format_description;
 
-use super::store::Source;
+use super::store::RecallSource;
 use crate::consolidation::likeness::sentences;
 use crate::memories::{ItemType, is_stop_word, passages, words};
 use crate::sessions::said::delimited;
@@ -35,7 +35,7 @@ impl Section {
     }
 
     /// Returns false if there is no room, or the block contains a similar text already.
-    pub fn add(&mut self, source: &Source) -> bool {
+    pub fn add(&mut self, source: &RecallSource) -> bool {
         let telling = words::lexemes(&source.text).filter(|word| !is_stop_word(word));
         let mut own: Vec<String> = telling.collect();
         own.sort_unstable();
@@ -135,8 +135,8 @@ mod tests {
     use super::*;
     use crate::memories::{ItemId, Trust};
 
-    fn source(id: i64, text: &str) -> Source {
-        Source {
+    fn source(id: i64, text: &str) -> RecallSource {
+        RecallSource {
             id: ItemId(id),
             item_type: ItemType::Fact,
             theme: None,

@@ -12,7 +12,7 @@ use crate::db::UserId;
 use crate::memories::{ItemId, ItemType, Trust, fading};
 
 /// An agent's settings and the state of a session.
-pub struct Standing {
+pub struct RecallState {
     pub settings: Value,
     /// The named session, if it exists.
     pub session: Option<i64>,
@@ -26,9 +26,9 @@ pub async fn find_standing(
     agent: AgentId,
     session: Option<&str>,
     name: &[u8],
-) -> Result<Option<Standing>, sqlx::Error> {
+) -> Result<Option<RecallState>, sqlx::Error> {
     sqlx::query_as!(
-        Standing,
+        RecallState,
         r#"SELECT a.settings, s.id AS "session?", r.told AS "told?" FROM agents a
            LEFT JOIN sessions s ON s.user_id = $1 AND s.agent_id = $2 AND s.external_id = $3
            LEFT JOIN recall_sessions r ON r.user_id = $1 AND r.agent_id = $2 AND r.name = $4
@@ -44,7 +44,7 @@ pub async fn find_standing(
 
 /// A source that may be recalled.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct RecallSource {
     pub id: ItemId,
     pub item_type: ItemType,
     pub theme: Option<String>,
@@ -66,7 +66,7 @@ pub async fn list_sources(
     ids: &[i64],
     session: Option<i64>,
     now: OffsetDateTime,
-) -> Result<Vec<Source>, sqlx::Error> {
+) -> Result<Vec<RecallSource>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, i.type AS item_type, t.slug AS "theme?", coalesce(e.abstract, i.content) AS "text!", i.source, i.trust,
                   coalesce(e.ended_at, i.valid_from, i.created_at) AS "at!"
@@ -85,7 +85,7 @@ pub async fn list_sources(
     );
     let rows = rows.fetch_all(&mut *conn).await?;
     let strengths = fading::strengths(conn, user, ids, now).await?;
-    let rows = rows.into_iter().map(|row| Source {
+    let rows = rows.into_iter().map(|row| RecallSource {
         id: ItemId(row.id),
         strength: strengths
             .get(&row.id)

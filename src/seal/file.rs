@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use rand::TryRngCore;
 use rand::rngs::OsRng;
 
-use super::{KEY_BYTES, SecretKey};
+use super::{KEY_BYTES, SealKey};
 
 const KEY_FILE: &str = "secret-key";
 
@@ -30,10 +30,10 @@ impl KeyFile {
     }
 
     /// At least one key; the first one encrypts.
-    pub(super) fn read(&self) -> anyhow::Result<Vec<SecretKey>> {
+    pub(super) fn read(&self) -> anyhow::Result<Vec<SealKey>> {
         let shown = self.0.display();
         let text = fs::read_to_string(&self.0).with_context(|| format!("cannot read {shown}"))?;
-        let keys: Option<Vec<_>> = text.lines().map(SecretKey::parse).collect();
+        let keys: Option<Vec<_>> = text.lines().map(SealKey::parse).collect();
         keys.filter(|keys| !keys.is_empty()).with_context(|| {
             format!("{shown} does not hold 32 bytes in base64 on each line; restore it from a backup, or remove it and give every provider key anew")
         })
@@ -73,7 +73,7 @@ impl KeyFile {
         self.replace(&keys[..1])
     }
 
-    fn replace(&self, keys: &[SecretKey]) -> anyhow::Result<()> {
+    fn replace(&self, keys: &[SealKey]) -> anyhow::Result<()> {
         let replace = || -> anyhow::Result<()> {
             let half = self.write_half(keys)?;
             // The command may run as root for a server that does not.
@@ -89,7 +89,7 @@ impl KeyFile {
         replace().with_context(|| format!("cannot replace {}", self.0.display()))
     }
 
-    fn write_half(&self, keys: &[SecretKey]) -> anyhow::Result<PathBuf> {
+    fn write_half(&self, keys: &[SealKey]) -> anyhow::Result<PathBuf> {
         let half = self
             .folder()
             .join(format!(".{KEY_FILE}.{}", std::process::id()));
@@ -111,10 +111,10 @@ impl KeyFile {
     }
 }
 
-fn new_key() -> anyhow::Result<SecretKey> {
+fn new_key() -> anyhow::Result<SealKey> {
     let mut key = [0; KEY_BYTES];
     OsRng.try_fill_bytes(&mut key)?;
-    Ok(SecretKey(key))
+    Ok(SealKey(key))
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub enum SealError {
 
 /// What a secret belongs to. It is authenticated, not stored.
 #[derive(Clone, Copy, Debug)]
-pub struct Bound {
+pub struct SecretOwner {
     /// 0 for the system's own.
     pub user_id: i64,
     /// `table.column`
@@ -47,9 +47,9 @@ type KeyId = [u8; KEY_ID_BYTES];
 
 /// Cheap to clone; hides its keys.
 #[derive(Clone)]
-pub struct Sealer(Arc<Inner>);
+pub struct Sealer(Arc<SealerInner>);
 
-struct Inner {
+struct SealerInner {
     ring: RwLock<Ring>,
     /// Read again when a rotation may have changed it.
     file: Option<KeyFile>,
@@ -58,19 +58,19 @@ struct Inner {
 }
 
 struct Ring {
-    sealing: Arc<Key>,
+    sealing: Arc<CipherKey>,
     /// All keys that open, including the sealing one. A key is never dropped while the process runs, since a
     /// value that was read before a rotation may be opened after it.
-    known: Vec<Arc<Key>>,
+    known: Vec<Arc<CipherKey>>,
 }
 
-struct Key {
+struct CipherKey {
     id: KeyId,
     cipher: XChaCha20Poly1305,
 }
 
-impl Key {
-    fn new(SecretKey(key): &SecretKey) -> Arc<Self> {
+impl CipherKey {
+    fn new(SealKey(key): &SealKey) -> Arc<Self> {
         let digest = Sha256::new()
             .chain_update(b"keepsake key id")
             .chain_update(key)
@@ -85,7 +85,7 @@ impl Key {
 }
 
 impl Ring {
-    fn of(sealing: Arc<Key>, others: impl IntoIterator<Item = Arc<Key>>) -> Self {
+    fn of(sealing: Arc<CipherKey>, others: impl IntoIterator<Item = Arc<CipherKey>>) -> Self {
         let mut ring = Self {
             known: vec![sealing.clone()],
             sealing,
@@ -94,7 +94,7 @@ impl Ring {
         ring
     }
 
-    fn learn(&mut self, keys: impl IntoIterator<Item = Arc<Key>>) {
+    fn learn(&mut self, keys: impl IntoIterator<Item = Arc<CipherKey>>) {
         for key in keys {
             if self.find(key.id).is_none() {
                 self.known.push(key);
@@ -102,7 +102,7 @@ impl Ring {
         }
     }
 
-    fn find(&self, id: KeyId) -> Option<Arc<Key>> {
+    fn find(&self, id: KeyId) -> Option<Arc<CipherKey>> {
         self.known.iter().find(|key| key.id == id).cloned()
     }
 }
@@ -110,8 +110,8 @@ impl Ring {
 impl Sealer {
     /// Uses one key, without a file.
     pub fn new(key: &[u8; KEY_BYTES]) -> Self {
-        Self(Arc::new(Inner {
-            ring: RwLock::new(Ring::of(Key::new(&SecretKey(*key)), [])),
+        Self(Arc::new(SealerInner {
+            ring: RwLock::new(Ring::of(CipherKey::new(&SealKey(*key)), [])),
             file: None,
             file_seals: false,
         }))
@@ -120,8 +120,8 @@ impl Sealer {
     /// Seals with `KEEPSAKE_SECRET_KEY`, or with the key in the data folder, which is created if missing. The
     /// `old` keys (`KEEPSAKE_SECRET_KEYS_OLD`) only open, and so does the data folder's if another seals.
     pub fn of(
-        configured: Option<&SecretKey>,
-        old: &[SecretKey],
+        configured: Option<&SealKey>,
+        old: &[SealKey],
         data_dir: &Path,
     ) -> anyhow::Result<Self> {
         let file = KeyFile::of(data_dir);
@@ -133,19 +133,19 @@ impl Sealer {
                 file.read()?
             }
         };
-        let mut all = configured.into_iter().chain(&of_file).map(Key::new);
+        let mut all = configured.into_iter().chain(&of_file).map(CipherKey::new);
         let sealing = all
             .next()
             .ok_or_else(|| anyhow::anyhow!("there is no key"))?;
-        Ok(Self(Arc::new(Inner {
-            ring: RwLock::new(Ring::of(sealing, all.chain(old.iter().map(Key::new)))),
+        Ok(Self(Arc::new(SealerInner {
+            ring: RwLock::new(Ring::of(sealing, all.chain(old.iter().map(CipherKey::new)))),
             file: Some(file),
             file_seals: configured.is_none(),
         })))
     }
 
     /// Returns format, key id, nonce and ciphertext.
-    pub fn seal(&self, bound: Bound, secret: &str) -> Result<Vec<u8>, SealError> {
+    pub fn seal(&self, bound: SecretOwner, secret: &str) -> Result<Vec<u8>, SealError> {
         // A rotation may be about to remove the key that this process knows.
         if self.0.file_seals {
             self.look_at_the_file();
@@ -168,7 +168,7 @@ impl Sealer {
         Ok(out)
     }
 
-    pub fn open(&self, bound: Bound, sealed: &[u8]) -> Result<String, SealError> {
+    pub fn open(&self, bound: SecretOwner, sealed: &[u8]) -> Result<String, SealError> {
         let head = 1 + KEY_ID_BYTES + NONCE_BYTES;
         let id = key_id(sealed).filter(|_| sealed.len() >= head);
         let key = self.find(id.ok_or(SealError::Damaged)?)?;
@@ -187,12 +187,12 @@ impl Sealer {
         key_id(sealed) == Some(self.sealing().id)
     }
 
-    fn sealing(&self) -> Arc<Key> {
+    fn sealing(&self) -> Arc<CipherKey> {
         let ring = self.0.ring.read().unwrap_or_else(PoisonError::into_inner);
         ring.sealing.clone()
     }
 
-    fn find(&self, id: KeyId) -> Result<Arc<Key>, SealError> {
+    fn find(&self, id: KeyId) -> Result<Arc<CipherKey>, SealError> {
         let find = || {
             let ring = self.0.ring.read().unwrap_or_else(PoisonError::into_inner);
             ring.find(id)
@@ -208,7 +208,7 @@ impl Sealer {
     /// Reloads the file. If it cannot be read, nothing changes.
     fn look_at_the_file(&self) {
         let keys = self.0.file.as_ref().and_then(|file| file.read().ok());
-        let keys: Vec<_> = keys.iter().flatten().map(Key::new).collect();
+        let keys: Vec<_> = keys.iter().flatten().map(CipherKey::new).collect();
         let mut ring = self.0.ring.write().unwrap_or_else(PoisonError::into_inner);
         if let (Some(first), true) = (keys.first(), self.0.file_seals) {
             ring.sealing = first.clone();
@@ -219,7 +219,7 @@ impl Sealer {
 
 /// Adds a new key to the data folder, if that is where the sealing key is; running servers seal with it from
 /// now on. With `KEEPSAKE_SECRET_KEY` the new key is already configured.
-pub fn begin_rotation(configured: Option<&SecretKey>, data_dir: &Path) -> anyhow::Result<()> {
+pub fn begin_rotation(configured: Option<&SealKey>, data_dir: &Path) -> anyhow::Result<()> {
     let file = KeyFile::of(data_dir);
     if configured.is_none() {
         file.make_if_missing()?;
@@ -229,7 +229,7 @@ pub fn begin_rotation(configured: Option<&SecretKey>, data_dir: &Path) -> anyhow
 }
 
 /// Removes the older keys from the data folder, once nothing is sealed with them.
-pub fn end_rotation(configured: Option<&SecretKey>, data_dir: &Path) -> anyhow::Result<()> {
+pub fn end_rotation(configured: Option<&SealKey>, data_dir: &Path) -> anyhow::Result<()> {
     match configured {
         None => KeyFile::of(data_dir).end_rotation(),
         Some(_) => Ok(()),
@@ -242,7 +242,7 @@ fn key_id(sealed: &[u8]) -> Option<KeyId> {
     id.try_into().ok()
 }
 
-fn authenticated(id: KeyId, bound: Bound) -> Vec<u8> {
+fn authenticated(id: KeyId, bound: SecretOwner) -> Vec<u8> {
     let mut aad = id.to_vec();
     aad.extend(bound.user_id.to_be_bytes());
     aad.extend(bound.column.as_bytes());
@@ -251,9 +251,9 @@ fn authenticated(id: KeyId, bound: Bound) -> Vec<u8> {
 
 /// `KEEPSAKE_SECRET_KEY`: 32 bytes in base64 or hex.
 #[derive(Clone)]
-pub struct SecretKey([u8; KEY_BYTES]);
+pub struct SealKey([u8; KEY_BYTES]);
 
-impl SecretKey {
+impl SealKey {
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let bytes = match text.len() {
@@ -266,7 +266,7 @@ impl SecretKey {
     }
 }
 
-impl std::fmt::Debug for SecretKey {
+impl std::fmt::Debug for SealKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("SecretKey(…)")
     }
@@ -276,7 +276,7 @@ impl std::fmt::Debug for SecretKey {
 mod tests {
     use super::*;
 
-    const ANNA: Bound = Bound {
+    const ANNA: SecretOwner = SecretOwner {
         user_id: 1,
         column: "embedding_settings.sealed_key",
     };
@@ -297,8 +297,8 @@ mod tests {
     fn it_opens_for_no_other_user_column_or_key_and_not_when_changed() {
         let sealer = Sealer::new(&[7; 32]);
         let sealed = sealer.seal(ANNA, "sk-secret").expect("sealed");
-        let ben = Bound { user_id: 2, ..ANNA };
-        let elsewhere = Bound {
+        let ben = SecretOwner { user_id: 2, ..ANNA };
+        let elsewhere = SecretOwner {
             column: "x.y",
             ..ANNA
         };
@@ -342,7 +342,7 @@ mod tests {
         let of_folder = Sealer::of(None, &[], folder.path()).expect("a sealer");
         let by_folder = of_folder.seal(ANNA, "one").expect("sealed");
         let by_old = Sealer::new(&[7; 32]).seal(ANNA, "two").expect("sealed");
-        let (new, old) = (SecretKey([9; 32]), SecretKey([7; 32]));
+        let (new, old) = (SealKey([9; 32]), SealKey([7; 32]));
         let sealer = Sealer::of(Some(&new), &[old], folder.path()).expect("a sealer");
         assert_eq!(sealer.open(ANNA, &by_folder).as_deref(), Ok("one"));
         assert_eq!(sealer.open(ANNA, &by_old).as_deref(), Ok("two"));
@@ -354,10 +354,10 @@ mod tests {
 
     #[test]
     fn a_secret_key_is_32_bytes_in_base64_or_hex() {
-        assert!(SecretKey::parse(&"ab".repeat(32)).is_some());
-        assert!(SecretKey::parse(&STANDARD.encode([1; 32])).is_some());
+        assert!(SealKey::parse(&"ab".repeat(32)).is_some());
+        assert!(SealKey::parse(&STANDARD.encode([1; 32])).is_some());
         for refused in ["", "secret", &"zz".repeat(32), &STANDARD.encode([1; 31])] {
-            assert!(SecretKey::parse(refused).is_none(), "{refused}");
+            assert!(SealKey::parse(refused).is_none(), "{refused}");
         }
     }
 }

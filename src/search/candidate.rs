@@ -4,11 +4,13 @@ use time::OffsetDateTime;
 
 use super::reader::vectors::Direction;
 use crate::memories::day::PastState;
-use crate::memories::{ItemId, ItemType, Part, Period, Span, Status, Trust, Turn};
+use crate::memories::{
+    DocumentPart, EpisodeSpan, ItemId, ItemType, Period, Status, Trust, TurnPosition,
+};
 
 /// The ranking signals of a candidate.
 #[derive(Clone, Debug)]
-pub struct Signals {
+pub struct CandidateSignals {
     pub id: ItemId,
     pub created_at: OffsetDateTime,
     pub is_turn: bool,
@@ -29,7 +31,7 @@ pub struct Signals {
     /// Number of its passages.
     pub passages: usize,
     /// Late interaction ([`super::closer`]).
-    pub late: Option<Late>,
+    pub late: Option<LateSimilarity>,
     /// Among the [`CANDIDATES_MAX`](super::arms::CANDIDATES_MAX) nearest by embedding.
     pub is_near: bool,
     /// Found by an arm; false if it is only the neighbour of such a candidate.
@@ -53,7 +55,7 @@ pub struct Signals {
 
 /// Similarity to the query by late interaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Late {
+pub struct LateSimilarity {
     /// The mean, over the query's tokens, of the best match among the text's tokens; about 0.8 for the same words.
     pub likeness: f64,
     /// Its share of the semantic signal, less for long texts; the rest is the embedding's.
@@ -83,9 +85,9 @@ pub struct FoundItem {
     pub period: Period,
     /// Another item superseded it.
     pub is_superseded: bool,
-    pub turn: Option<Turn>,
-    pub part: Option<Part>,
-    pub span: Option<Span>,
+    pub turn: Option<TurnPosition>,
+    pub part: Option<DocumentPart>,
+    pub span: Option<EpisodeSpan>,
 }
 
 impl FoundItem {
@@ -101,7 +103,7 @@ impl FoundItem {
 }
 
 #[cfg(test)]
-impl Signals {
+impl CandidateSignals {
     /// Found by its embedding only, at this distance if there is one.
     pub fn at(id: i64, distance: Option<f64>) -> Self {
         Self {

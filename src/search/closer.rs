@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 use simsimd::SpatialSimilarity;
 use sqlx::PgConnection;
 
-use super::candidate::{Late, Signals};
+use super::candidate::{CandidateSignals, LateSimilarity};
 use super::query::Balance;
 use super::reader::{on_a_thread, vectors};
 use super::{fuse, store};
@@ -32,12 +32,12 @@ const SIGN_BYTES_INLINE: usize = 1 << 20;
 ///
 /// # Errors
 /// Database errors only.
-pub(super) async fn look(
+pub(super) async fn compare_tokens(
     conn: &mut PgConnection,
     user: UserId,
     vector: &QueryVector,
     with_late: bool,
-    found: &mut [Signals],
+    found: &mut [CandidateSignals],
 ) -> Result<(), sqlx::Error> {
     let tokens = vector.tokens.as_ref().filter(|_| with_late);
     let has_vector = || found.iter().filter(|signals| signals.distance.is_some());
@@ -82,7 +82,7 @@ pub(super) async fn look(
         let compared = signs
             .iter()
             .filter_map(|(id, signs)| Some((*id, best(&tokens, signs)?)));
-        compared.collect::<HashMap<i64, Best>>()
+        compared.collect::<HashMap<i64, BestTokenMatches>>()
     };
     let compared = match bytes * vector.tokens.as_ref().map_or(0, QueryTokens::count) {
         0..=SIGN_BYTES_INLINE => compare(),
@@ -95,20 +95,20 @@ pub(super) async fn look(
 }
 
 /// Ids of the candidates that are compared token by token.
-fn best_by_other_signals(found: &[Signals]) -> HashSet<i64> {
+fn best_by_other_signals(found: &[CandidateSignals]) -> HashSet<i64> {
     let ranked = fuse::weighted(found.to_vec(), Balance::default());
     let ranked = ranked.iter().filter(|(s, _)| s.distance.is_some());
     ranked.take(COMPARED_MAX).map(|(s, _)| s.id.0).collect()
 }
 
 /// A text's best match for each token of the query.
-struct Best {
+struct BestTokenMatches {
     of_query: Vec<f32>,
     tokens: usize,
 }
 
 /// `None` where the text has no tokens.
-fn best(query: &QueryTokens, signs: &[u8]) -> Option<Best> {
+fn best(query: &QueryTokens, signs: &[u8]) -> Option<BestTokenMatches> {
     let mut most = vec![f64::NEG_INFINITY; query.count()];
     let bytes_of_token = query.width().div_ceil(8);
     let mut token = vec![0; 8 * bytes_of_token];
@@ -126,7 +126,7 @@ fn best(query: &QueryTokens, signs: &[u8]) -> Option<Best> {
     let length = (query.width() as f32).sqrt();
     let scaled = query.iter().zip(most);
     let scaled = scaled.map(|((_, scale), most)| most as f32 * scale / length);
-    (tokens > 0).then(|| Best {
+    (tokens > 0).then(|| BestTokenMatches {
         of_query: scaled.collect(),
         tokens,
     })
@@ -146,12 +146,15 @@ static UNPACKED: [[i8; 8]; 256] = {
 };
 
 /// The mean over the query's tokens of the best match in the text or, at a small discount, in its neighbours.
-fn late_of(signals: &Signals, compared: &HashMap<i64, Best>) -> Option<Late> {
+fn late_of(
+    signals: &CandidateSignals,
+    compared: &HashMap<i64, BestTokenMatches>,
+) -> Option<LateSimilarity> {
     let own = compared
         .get(&signals.id.0)
         .filter(|_| signals.distance.is_some())?;
     let beside = signals.neighbours.iter();
-    let beside: Vec<&Best> = beside.filter_map(|(id, _)| compared.get(&id.0)).collect();
+    let beside: Vec<&BestTokenMatches> = beside.filter_map(|(id, _)| compared.get(&id.0)).collect();
     let best = own.of_query.iter().enumerate().map(|(at, own)| {
         let beside = beside
             .iter()
@@ -160,7 +163,7 @@ fn late_of(signals: &Signals, compared: &HashMap<i64, Best>) -> Option<Late> {
     });
     let sum: f64 = best.map(f64::from).sum();
     let tokens = own.tokens * signals.passages.max(1);
-    Some(Late {
+    Some(LateSimilarity {
         likeness: sum / own.of_query.len() as f64,
         share: SHARE * (FULL_SHARE_TOKENS / tokens as f64).min(1.0),
     })
@@ -181,13 +184,16 @@ mod tests {
     const B: [f32; 8] = [1.0, 1.0, 1.0, 1.0, -1.0, -1.0, -1.0, -1.0];
     const C: [f32; 8] = [1.0, 1.0, -1.0, -1.0, 1.0, 1.0, -1.0, -1.0];
 
-    fn compared(query: &[[f32; 8]], texts: &[(i64, &[[f32; 8]])]) -> HashMap<i64, Best> {
+    fn compared(
+        query: &[[f32; 8]],
+        texts: &[(i64, &[[f32; 8]])],
+    ) -> HashMap<i64, BestTokenMatches> {
         let query = QueryTokens::new(query.as_flattened(), 8).expect("tokens");
         let of = |(id, of): &(i64, &[[f32; 8]])| Some((*id, best(&query, &text(of))?));
         texts.iter().filter_map(of).collect()
     }
 
-    fn likeness(signals: &Signals, compared: &HashMap<i64, Best>) -> f64 {
+    fn likeness(signals: &CandidateSignals, compared: &HashMap<i64, BestTokenMatches>) -> f64 {
         late_of(signals, compared).expect("compared").likeness
     }
 
@@ -197,19 +203,22 @@ mod tests {
             &[A, B],
             &[(1, &[A, B, C]), (2, &[C, A]), (3, &[C]), (4, &[])],
         );
-        let of = |id| likeness(&Signals::at(id, Some(0.5)), &compared);
+        let of = |id| likeness(&CandidateSignals::at(id, Some(0.5)), &compared);
         for (id, expected) in [(1, 1.0), (2, 0.5), (3, 0.0)] {
             assert!((of(id) - expected).abs() < 0.01, "{id}: {}", of(id));
         }
-        assert_eq!(late_of(&Signals::at(4, Some(0.5)), &compared), None);
-        assert_eq!(late_of(&Signals::at(1, None), &compared), None);
+        assert_eq!(
+            late_of(&CandidateSignals::at(4, Some(0.5)), &compared),
+            None
+        );
+        assert_eq!(late_of(&CandidateSignals::at(1, None), &compared), None);
     }
 
     #[test]
     fn what_stands_beside_counts_a_little_less() {
         let compared = compared(&[A, B], &[(1, &[A]), (2, &[B])]);
-        let alone = Signals::at(1, Some(0.5));
-        let beside = Signals {
+        let alone = CandidateSignals::at(1, Some(0.5));
+        let beside = CandidateSignals {
             neighbours: vec![(ItemId(2), 1), (ItemId(9), 2)],
             ..alone.clone()
         };
@@ -222,9 +231,9 @@ mod tests {
         let long = [A; 100];
         let compared = compared(&[A], &[(1, &long[..]), (2, &[A])]);
         let share = |id, passages| {
-            let signals = Signals {
+            let signals = CandidateSignals {
                 passages,
-                ..Signals::at(id, Some(0.5))
+                ..CandidateSignals::at(id, Some(0.5))
             };
             late_of(&signals, &compared).expect("compared").share
         };

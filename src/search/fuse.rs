@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use super::arms::neighbours::STEPS_MAX;
-use super::candidate::Signals;
+use super::candidate::CandidateSignals;
 use super::query::Balance;
 use crate::memories::ItemId;
 
@@ -78,7 +78,7 @@ pub struct Explanation {
     pub scale: f64,
 }
 
-impl Signals {
+impl CandidateSignals {
     /// See [`Explanation::own_weight`].
     pub fn own_weight(&self) -> f64 {
         match (self.comes_first, self.is_lent) {
@@ -115,7 +115,10 @@ impl Explanation {
 
 /// Scales and weighs the signals of all candidates, best first. Ties: memories before turns, then newer, then higher id
 /// (DESIGN §4).
-pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Explanation)> {
+pub fn weighted(
+    candidates: Vec<CandidateSignals>,
+    balance: Balance,
+) -> Vec<(CandidateSignals, Explanation)> {
     let semantic: Vec<f64> = candidates.iter().map(|c| closeness(c.distance)).collect();
     let lexical: Vec<f64> = candidates.iter().map(|c| c.lexical).collect();
     let has_near = candidates.iter().any(|c| c.is_near);
@@ -145,7 +148,7 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
     let scaled = semantic_scaled
         .into_iter()
         .zip(normalise(&lexical, no_words));
-    let mut ranked: Vec<(Signals, Explanation)> = candidates
+    let mut ranked: Vec<(CandidateSignals, Explanation)> = candidates
         .into_iter()
         .zip(semantic)
         .zip(scaled)
@@ -194,7 +197,7 @@ pub fn weighted(candidates: Vec<Signals>, balance: Balance) -> Vec<(Signals, Exp
 }
 
 /// Best first. Ties: by tier, then newer, then higher id.
-pub fn sort(ranked: &mut [(Signals, Explanation)]) {
+pub fn sort(ranked: &mut [(CandidateSignals, Explanation)]) {
     ranked.sort_by(|(a, why_a), (b, why_b)| {
         why_b
             .score()
@@ -210,7 +213,7 @@ const LIKENESS_WEIGHT: f64 = 0.15;
 
 /// Diversifies the `first` places by maximal marginal relevance: each is chosen by its score minus its similarity to those
 /// before it. The rest keeps its order.
-pub fn spread(ranked: &mut [(Signals, Explanation)], first: usize) {
+pub fn spread(ranked: &mut [(CandidateSignals, Explanation)], first: usize) {
     let best = ranked
         .first()
         .map_or(1.0, |(_, why)| why.score())
@@ -234,8 +237,8 @@ pub fn spread(ranked: &mut [(Signals, Explanation)], first: usize) {
 }
 
 /// The late interaction scores, scaled within this answer; empty if there are none.
-fn late_scaled(candidates: &[Signals], has_turns: bool) -> Vec<f64> {
-    let likeness = |c: &Signals| c.late.map(|late| late.likeness);
+fn late_scaled(candidates: &[CandidateSignals], has_turns: bool) -> Vec<f64> {
+    let likeness = |c: &CandidateSignals| c.late.map(|late| late.likeness);
     let of_found = candidates.iter().filter(|c| c.is_found);
     let Some(least) = of_found.filter_map(likeness).reduce(f64::min) else {
         return Vec::new();
@@ -250,7 +253,7 @@ fn closeness(distance: Option<f64>) -> f64 {
 }
 
 /// Adds each neighbour's share in both directions, once per pair.
-fn share_with_neighbours(ranked: &mut [(Signals, Explanation)]) {
+fn share_with_neighbours(ranked: &mut [(CandidateSignals, Explanation)]) {
     let places: HashMap<ItemId, usize> = ranked
         .iter()
         .enumerate()
@@ -274,9 +277,9 @@ fn share_with_neighbours(ranked: &mut [(Signals, Explanation)]) {
 }
 
 /// Limits each score to its tier's weight, so that neighbours cannot lift a turn above a memory.
-fn scale(ranked: &mut [(Signals, Explanation)]) {
+fn scale(ranked: &mut [(CandidateSignals, Explanation)]) {
     for is_turn in [false, true] {
-        let of_tier = |candidate: &Signals| candidate.is_turn == is_turn;
+        let of_tier = |candidate: &CandidateSignals| candidate.is_turn == is_turn;
         let highest = ranked
             .iter()
             .filter(|(candidate, _)| of_tier(candidate))
@@ -297,7 +300,7 @@ fn weights(has_near: bool, has_words: bool, lexical_share: f64) -> (f64, f64) {
 }
 
 /// The lowest signal among the candidates that an arm found; a mere neighbour may be lower.
-fn lowest(candidates: &[Signals], signals: &[f64]) -> f64 {
+fn lowest(candidates: &[CandidateSignals], signals: &[f64]) -> f64 {
     let found = candidates.iter().zip(signals).filter(|(c, _)| c.is_found);
     found
         .map(|(_, signal)| *signal)
@@ -341,15 +344,18 @@ mod tests {
     use super::*;
     use time::Duration;
 
-    fn candidate(id: i64, distance: Option<f64>, lexical: f64) -> Signals {
-        Signals {
+    fn candidate(id: i64, distance: Option<f64>, lexical: f64) -> CandidateSignals {
+        CandidateSignals {
             lexical,
             words_matched: i64::from(lexical > 0.0),
-            ..Signals::at(id, distance)
+            ..CandidateSignals::at(id, distance)
         }
     }
 
-    fn with(mut candidate: Signals, change: impl Fn(&mut Signals)) -> Signals {
+    fn with(
+        mut candidate: CandidateSignals,
+        change: impl Fn(&mut CandidateSignals),
+    ) -> CandidateSignals {
         change(&mut candidate);
         candidate
     }
@@ -358,7 +364,7 @@ mod tests {
         (score * 1e6).round() / 1e6
     }
 
-    fn scores(candidates: Vec<Signals>) -> Vec<(i64, f64)> {
+    fn scores(candidates: Vec<CandidateSignals>) -> Vec<(i64, f64)> {
         let ranked = weighted(candidates, Balance::Meaning).into_iter();
         ranked
             .map(|(c, why)| (c.id.0, round(why.score())))
@@ -412,7 +418,8 @@ mod tests {
         let union = vec![turn(9, Some(0.25), 4.0), candidate(1, Some(0.25), 4.0)];
         assert_eq!(scores(union), [(1, 1.0), (9, TURN_WEIGHT)]);
         // Even among many turns, a weaker memory does not get 0.
-        let mut flood: Vec<Signals> = (10..60).map(|id| turn(id, Some(0.25), 4.0)).collect();
+        let mut flood: Vec<CandidateSignals> =
+            (10..60).map(|id| turn(id, Some(0.25), 4.0)).collect();
         flood.push(candidate(1, Some(0.4), 3.0));
         flood.push(candidate(2, Some(1.2), 0.0));
         let ranked = scores(flood);

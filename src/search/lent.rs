@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use time::OffsetDateTime;
 
-use super::candidate::Signals;
+use super::candidate::CandidateSignals;
 use super::query::{Filters, SearchQuery};
-use super::reader::Need;
+use super::reader::IndexRequest;
 use super::{Hit, Search};
 use crate::accounts::{LentMemory, Viewer};
 use crate::db::{Db, Tx, is_not_lent};
@@ -81,16 +81,16 @@ impl Search {
     ///
     /// # Errors
     /// Database errors only.
-    pub(super) async fn look_at_lent(
+    pub(super) async fn run_lent_arms(
         &self,
         viewer: &Viewer,
         wanted: LentQuery<'_>,
-    ) -> Result<Option<(LentFound, Vec<Signals>)>, sqlx::Error> {
+    ) -> Result<Option<(LentFound, Vec<CandidateSignals>)>, sqlx::Error> {
         let Some(lent) = &viewer.lent else {
             return Ok(None);
         };
         let db = self.db.lent_to(viewer.user_id);
-        let need = Need {
+        let need = IndexRequest {
             user: lent.user_id,
             space: None,
             theme: wanted.filters.theme.as_ref().map(|theme| theme.as_str()),
@@ -122,7 +122,7 @@ impl Search {
         let user = lent.user_id;
         let (filters, text) = (wanted.filters, wanted.text);
         let (mut found, _) = self
-            .look(&mut tx, user, &held, filters, text, vector.as_ref())
+            .run_arms(&mut tx, user, &held, filters, text, vector.as_ref())
             .await?;
         for signals in &mut found {
             signals.is_lent = true;
@@ -151,7 +151,7 @@ impl Search {
             return Ok(None);
         };
         let db = self.db.lent_to(viewer.user_id);
-        let need = Need::of(lent.user_id, query, None);
+        let need = IndexRequest::of(lent.user_id, query, None);
         let current = self.reader.current(&db, &need).await;
         let Some((mut tx, mut held)) = unless_not_lent(current)? else {
             return Ok(None);

@@ -24,10 +24,10 @@ use std::sync::Arc;
 use sqlx::PgConnection;
 use tracing::Instrument;
 
-pub use candidate::{FoundItem, Signals};
+pub use candidate::{CandidateSignals, FoundItem};
 pub use fuse::Explanation;
 pub use lent::LentFound;
-pub use page::{Hit, Mode, Page};
+pub use page::{Hit, Mode, ResultPage};
 pub use query::{Filters, RawQuery, SearchQuery};
 pub use reader::Reader;
 pub use snippet::Snippet;
@@ -38,23 +38,23 @@ use crate::embedding::model::Space;
 use crate::embedding::{Embeddings, NamedWord, PENDING, QueryEmbedding, QueryVector};
 use crate::memories::{Period, day, mentions, speakers, words};
 use crate::metrics;
-use rank::Found;
-use reader::{Held, Need, Question, vectors};
+use rank::RankingInput;
+use reader::{ArmQuery, IndexRequest, SearchIndex, vectors};
 
 const NONE_EMBEDDED: &str =
     "none of these memories has an embedding, so they were found by words alone";
 
 /// The unranked candidates for a text.
-pub struct Gathered {
+pub struct Candidates {
     /// The user's transaction, for further reads; `None` if lent memory was read.
     pub tx: Option<Tx>,
     /// The lent part of `found`.
     pub lent: Option<LentFound>,
     /// Unordered.
-    pub found: Vec<Signals>,
+    pub found: Vec<CandidateSignals>,
     /// Number of distinct words in the query.
     pub terms: usize,
-    /// See [`Page::degraded`].
+    /// See [`ResultPage::degraded`].
     pub degraded: Option<String>,
 }
 
@@ -101,7 +101,11 @@ impl Search {
     ///
     /// # Errors
     /// Database errors only; a query that finds nothing gives an empty page.
-    pub async fn find(&self, viewer: &Viewer, query: &SearchQuery) -> Result<Page, sqlx::Error> {
+    pub async fn find(
+        &self,
+        viewer: &Viewer,
+        query: &SearchQuery,
+    ) -> Result<ResultPage, sqlx::Error> {
         let span = tracing::error_span!("search");
         let page = self.find_in_span(viewer, query).instrument(span).await?;
         metrics::searched(page.mode.as_str(), page.degraded.is_some());
@@ -112,9 +116,9 @@ impl Search {
         &self,
         viewer: &Viewer,
         query: &SearchQuery,
-    ) -> Result<Page, sqlx::Error> {
+    ) -> Result<ResultPage, sqlx::Error> {
         let user = viewer.user_id;
-        let need = Need::of(user, query, None);
+        let need = IndexRequest::of(user, query, None);
         let Some(text) = need.text else {
             return self.newest(viewer, query).await;
         };
@@ -127,9 +131,9 @@ impl Search {
         let vector = asked.vector.as_ref();
         let filters = &*self.in_time(&query.filters, text, &held).await?;
         let (found, terms) = self
-            .look(&mut tx, user, &held, filters, text, vector)
+            .run_arms(&mut tx, user, &held, filters, text, vector)
             .await?;
-        let found = Found {
+        let found = RankingInput {
             tx: Some(tx),
             user,
             signals: found,
@@ -166,14 +170,14 @@ impl Search {
     async fn with_lent<'a>(
         &self,
         viewer: &Viewer,
-        mut found: Found,
+        mut found: RankingInput,
         wanted: impl FnOnce() -> lent::LentQuery<'a>,
-    ) -> Result<Found, sqlx::Error> {
+    ) -> Result<RankingInput, sqlx::Error> {
         if viewer.lent.is_none() {
             return Ok(found);
         }
         found.tx = None;
-        if let Some((lent, signals)) = self.look_at_lent(viewer, wanted()).await? {
+        if let Some((lent, signals)) = self.run_lent_arms(viewer, wanted()).await? {
             found.signals.extend(signals);
             found.lent = Some(lent);
         }
@@ -189,7 +193,7 @@ impl Search {
         user: UserId,
         text: &str,
     ) -> Result<QueryEmbedding, sqlx::Error> {
-        let need = Need {
+        let need = IndexRequest {
             user,
             space: None,
             theme: None,
@@ -201,10 +205,10 @@ impl Search {
     /// The current index and the query's embedding. The transaction is `None` if a provider was asked.
     async fn ask(
         &self,
-        need: &Need<'_>,
+        need: &IndexRequest<'_>,
         text: &str,
         names: &[NamedWord],
-    ) -> Result<(Option<Tx>, Held, QueryEmbedding), sqlx::Error> {
+    ) -> Result<(Option<Tx>, SearchIndex, QueryEmbedding), sqlx::Error> {
         let (tx, held) = self.reader.current(&self.db, need).await?;
         let (vectors, serving) = (held.vectors(names).await, held.serving.clone());
         let held = Some(held).filter(|held| !held.is_large());
@@ -217,7 +221,7 @@ impl Search {
         }
         // The large index was dropped, so that no other search waited for it meanwhile. The serving space may have changed.
         drop(tx);
-        let need = Need {
+        let need = IndexRequest {
             space: embedding.vector.as_ref().map(|vector| vector.space_id),
             ..*need
         };
@@ -234,9 +238,9 @@ impl Search {
         viewer: &Viewer,
         query: &SearchQuery,
         vector: Option<&QueryVector>,
-    ) -> Result<Page, sqlx::Error> {
+    ) -> Result<ResultPage, sqlx::Error> {
         let user = viewer.user_id;
-        let need = Need::of(user, query, vector.map(|vector| vector.space_id));
+        let need = IndexRequest::of(user, query, vector.map(|vector| vector.space_id));
         let Some(text) = need.text else {
             return self.newest(viewer, query).await;
         };
@@ -255,9 +259,9 @@ impl Search {
         query: &SearchQuery,
         text: &str,
         space: &Space,
-    ) -> Result<Result<(Page, u64), String>, sqlx::Error> {
+    ) -> Result<Result<(ResultPage, u64), String>, sqlx::Error> {
         let user = viewer.user_id;
-        let need = Need::of(user, query, Some(space.id));
+        let need = IndexRequest::of(user, query, Some(space.id));
         let (tx, held) = self.reader.current(&self.db, &need).await?;
         drop(tx);
         let names = speakers::names(text);
@@ -286,7 +290,7 @@ impl Search {
         limit: usize,
     ) -> Result<Vec<Vec<i64>>, sqlx::Error> {
         let asked = texts.join(" ");
-        let need = Need {
+        let need = IndexRequest {
             user,
             space: None,
             theme: None,
@@ -304,16 +308,16 @@ impl Search {
         &self,
         mut tx: Tx,
         user: UserId,
-        held: &Held,
+        held: &SearchIndex,
         query: &SearchQuery,
         text: &str,
         vector: Option<&QueryVector>,
-    ) -> Result<Page, sqlx::Error> {
+    ) -> Result<ResultPage, sqlx::Error> {
         let filters = &*self.in_time(&query.filters, text, held).await?;
         let (signals, terms) = self
-            .look(&mut tx, user, held, filters, text, vector)
+            .run_arms(&mut tx, user, held, filters, text, vector)
             .await?;
-        let found = Found {
+        let found = RankingInput {
             tx: Some(tx),
             user,
             signals,
@@ -325,15 +329,15 @@ impl Search {
     }
 
     /// Runs the arms in one memory. Returns the candidates and the query's words.
-    async fn look(
+    async fn run_arms(
         &self,
         conn: &mut PgConnection,
         user: UserId,
-        held: &Held,
+        held: &SearchIndex,
         filters: &Filters,
         text: &str,
         vector: Option<&QueryVector>,
-    ) -> Result<(Vec<Signals>, Vec<words::Term>), sqlx::Error> {
+    ) -> Result<(Vec<CandidateSignals>, Vec<words::Term>), sqlx::Error> {
         let filters = &*self.restrict(&mut *conn, user, filters).await?;
         let asked = self.question(&mut *conn, user, held, filters, text, vector);
         let asked = asked.await?;
@@ -347,7 +351,8 @@ impl Search {
             }
         }
         if let Some(vector) = vector {
-            closer::look(conn, user, vector, filters.ingredients.late, &mut found).await?;
+            closer::compare_tokens(conn, user, vector, filters.ingredients.late, &mut found)
+                .await?;
         }
         Ok((found, asked.terms.clone()))
     }
@@ -357,7 +362,7 @@ impl Search {
         &self,
         filters: &'f Filters,
         text: &str,
-        held: &Held,
+        held: &SearchIndex,
     ) -> Result<Cow<'f, Filters>, sqlx::Error> {
         if filters.time.is_some() || !filters.ingredients.time {
             return Ok(Cow::Borrowed(filters));
@@ -381,7 +386,7 @@ impl Search {
         &self,
         filters: &Filters,
         text: &str,
-        held: &Held,
+        held: &SearchIndex,
     ) -> Result<Option<Period>, sqlx::Error> {
         let Some(clause) = when::EventClause::named(text) else {
             return Ok(None);
@@ -430,11 +435,11 @@ impl Search {
         &self,
         conn: &mut PgConnection,
         user: UserId,
-        held: &Held,
+        held: &SearchIndex,
         filters: &Filters,
         text: &str,
         vector: Option<&QueryVector>,
-    ) -> Result<Arc<Question>, sqlx::Error> {
+    ) -> Result<Arc<ArmQuery>, sqlx::Error> {
         if let Some(vector) = vector {
             held.measure(&mut *conn, user, &vector.vector).await?;
         }
@@ -442,7 +447,7 @@ impl Search {
             true => self.naming(conn, user, held, text).await?,
             false => Vec::new(),
         };
-        Ok(Arc::new(Question {
+        Ok(Arc::new(ArmQuery {
             naming,
             with_context: vector.is_some_and(|v| v.tokens.is_some()) && filters.ingredients.late,
             times: filters
@@ -466,9 +471,9 @@ impl Search {
         viewer: &Viewer,
         filters: &Filters,
         text: &str,
-    ) -> Result<Gathered, sqlx::Error> {
+    ) -> Result<Candidates, sqlx::Error> {
         let user = viewer.user_id;
-        let need = Need {
+        let need = IndexRequest {
             user,
             space: None,
             theme: None,
@@ -487,7 +492,7 @@ impl Search {
         let (signals, _) = held.candidates(&question, Vec::new()).await?;
         let space = held.serving.space.clone();
         drop(held);
-        let found = Found {
+        let found = RankingInput {
             tx: Some(tx),
             user,
             signals,
@@ -504,7 +509,7 @@ impl Search {
                 with_entities: true,
             })
             .await?;
-        Ok(Gathered {
+        Ok(Candidates {
             tx: found.tx,
             lent: found.lent,
             found: found.signals,
@@ -518,7 +523,7 @@ impl Search {
         &self,
         conn: &mut PgConnection,
         user: UserId,
-        held: &Held,
+        held: &SearchIndex,
         text: &str,
     ) -> Result<Vec<(i64, f64)>, sqlx::Error> {
         let normals = mentions::normal::runs(text);

@@ -43,7 +43,7 @@ pub struct Hit {
 }
 
 #[derive(Clone, Debug)]
-pub struct Page {
+pub struct ResultPage {
     pub hits: Vec<Hit>,
     pub mode: Mode,
     /// The next page of a listing by date; `None` at its end and for ranked results.
@@ -58,7 +58,7 @@ pub struct Page {
     pub confidence: Option<f64>,
 }
 
-impl Page {
+impl ResultPage {
     /// Whether probably nothing here answers the query. Unknown for a search by words, unless no word matches.
     pub fn is_probably_absent(&self) -> bool {
         let is_hybrid = self.mode == Mode::Hybrid;

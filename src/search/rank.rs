@@ -6,24 +6,24 @@ use std::sync::Arc;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::candidate::{FoundItem, Signals};
+use super::candidate::{CandidateSignals, FoundItem};
 use super::fuse::{self, Explanation};
 use super::query::{Cursor, Filters, SearchQuery};
-use super::reader::{Held, Need};
-use super::{Hit, LentFound, Mode, Page, Search, arms, lent, relevance, snippet, store};
+use super::reader::{IndexRequest, SearchIndex};
+use super::{Hit, LentFound, Mode, ResultPage, Search, arms, lent, relevance, snippet, store};
 use crate::accounts::{UserId, Viewer};
 use crate::db::Tx;
-use crate::memories::{Day, ItemId, Period, Span, day, fading, words};
+use crate::memories::{Day, EpisodeSpan, ItemId, Period, day, fading, words};
 
 /// Limit on the candidates whose strength is read.
 const WEIGHED_MAX: usize = 100;
 
 /// The input of the ranking.
-pub(super) struct Found {
+pub(super) struct RankingInput {
     /// The user's transaction, if it is still open.
     pub(super) tx: Option<Tx>,
     pub(super) user: UserId,
-    pub(super) signals: Vec<Signals>,
+    pub(super) signals: Vec<CandidateSignals>,
     pub(super) terms: Vec<words::Term>,
     pub(super) lent: Option<LentFound>,
     /// The time that was asked for, or that the query names.
@@ -33,10 +33,10 @@ pub(super) struct Found {
 impl Search {
     pub(super) async fn rank(
         &self,
-        found: Found,
+        found: RankingInput,
         query: &SearchQuery,
-    ) -> Result<Page, sqlx::Error> {
-        let Found {
+    ) -> Result<ResultPage, sqlx::Error> {
+        let RankingInput {
             mut tx,
             user,
             signals,
@@ -48,10 +48,11 @@ impl Search {
         let has_near = signals.iter().any(|c| c.is_near);
         // Without similarities, the threshold is ignored.
         let similarity_min = query.min_similarity.filter(|_| has_near);
-        let mut ranked: Vec<(Signals, Explanation)> = fuse::weighted(signals, query.balance)
-            .into_iter()
-            .filter(|(_, why)| similarity_min.is_none_or(|least| why.similarity() >= least))
-            .collect();
+        let mut ranked: Vec<(CandidateSignals, Explanation)> =
+            fuse::weighted(signals, query.balance)
+                .into_iter()
+                .filter(|(_, why)| similarity_min.is_none_or(|least| why.similarity() >= least))
+                .collect();
         if query.by_strength {
             let best = ranked.len().min(WEIGHED_MAX);
             let best = &mut ranked[..best];
@@ -83,7 +84,7 @@ impl Search {
         }
         // Read only: dropping rolls back in the background, so that nobody waits for it.
         drop(tx);
-        Ok(Page {
+        Ok(ResultPage {
             hits,
             mode: if has_near { Mode::Hybrid } else { Mode::Fts },
             cursor: None,
@@ -100,7 +101,7 @@ impl Search {
         tx: &mut Option<Tx>,
         user: UserId,
         has_lent: bool,
-        best: &mut [(Signals, Explanation)],
+        best: &mut [(CandidateSignals, Explanation)],
     ) -> Result<(), sqlx::Error> {
         let now = self.embeddings.now();
         let ids: Vec<i64> = best.iter().map(|(found, _)| found.id.0).collect();
@@ -153,7 +154,7 @@ impl Search {
             let theirs = theirs.into_iter().filter(|row| row.turn.is_none());
             rows.extend(theirs.map(|row| FoundItem {
                 trust: row.trust.read_by_another(lent.lent().is_anothers(user)),
-                span: row.span.map(Span::without_session),
+                span: row.span.map(EpisodeSpan::without_session),
                 ..row
             }));
         }
@@ -165,9 +166,9 @@ impl Search {
         &self,
         viewer: &Viewer,
         query: &SearchQuery,
-    ) -> Result<Page, sqlx::Error> {
+    ) -> Result<ResultPage, sqlx::Error> {
         let (user, now) = (viewer.user_id, self.embeddings.now());
-        let need = Need::of(user, query, None);
+        let need = IndexRequest::of(user, query, None);
         let (mut tx, held) = self.reader.current(&self.db, &need).await?;
         let filters = self.restrict(&mut tx, user, &query.filters).await?;
         let mut newest = newest_of(&held, query, &filters, now).await;
@@ -201,7 +202,7 @@ impl Search {
             let memory_of = lent.as_ref().and_then(|lent| lent.name_of(item.id.0));
             Hit::new(item, Explanation::default(), false, &[], memory_of)
         };
-        Ok(Page {
+        Ok(ResultPage {
             hits: rows.into_iter().map(hit).collect(),
             mode: Mode::Recent,
             cursor,
@@ -215,7 +216,7 @@ impl Search {
 
 /// Dates and ids of the newest wanted sources, one more than requested, which tells whether there are more.
 pub(super) async fn newest_of(
-    held: &Held,
+    held: &SearchIndex,
     query: &SearchQuery,
     filters: &Filters,
     now: OffsetDateTime,

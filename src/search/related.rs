@@ -1,8 +1,8 @@
 //! The memories most like a given one.
 
 use super::query::{Balance, Filters, Ingredients, QUERY_CHARS_MAX, SearchQuery};
-use super::reader::Need;
-use super::{Page, Search, store};
+use super::reader::IndexRequest;
+use super::{ResultPage, Search, store};
 use crate::accounts::Viewer;
 use crate::embedding::QueryVector;
 use crate::memories::{ItemId, Status};
@@ -17,10 +17,10 @@ impl Search {
         viewer: &Viewer,
         (item, text): (ItemId, &str),
         limit: usize,
-    ) -> Result<Page, sqlx::Error> {
+    ) -> Result<ResultPage, sqlx::Error> {
         let user = viewer.user_id;
         let text: String = text.chars().take(QUERY_CHARS_MAX).collect();
-        let need = Need {
+        let need = IndexRequest {
             user,
             space: None,
             theme: None,

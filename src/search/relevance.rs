@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use super::candidate::Signals;
+use super::candidate::CandidateSignals;
 use super::fuse::EPISODE_WEIGHT;
 
 /// Coefficients of the cosine, its z-score and the share of words; without embeddings, of the last and the word count.
@@ -19,13 +19,13 @@ const TERMS_MAX: usize = 8;
 const WORDS_MAX: i64 = 4;
 
 /// By id.
-pub fn of_all(found: &[Signals], terms: usize) -> HashMap<i64, f64> {
+pub fn of_all(found: &[CandidateSignals], terms: usize) -> HashMap<i64, f64> {
     let mut cosines: Vec<f64> = found.iter().filter_map(cosine).collect();
     cosines.sort_unstable_by(|a, b| b.total_cmp(a));
     cosines.truncate(NEAREST);
     let (mean, deviation) = spread(&cosines);
     let terms = terms.clamp(1, TERMS_MAX) as f64;
-    let of = |signals: &Signals| {
+    let of = |signals: &CandidateSignals| {
         let share = (signals.words_matched as f64 / terms).min(1.0);
         let sum = match cosine(signals) {
             Some(cosine) => {
@@ -59,13 +59,14 @@ pub const CONFIDENCE_MIN: f64 = 0.25;
 
 /// Probability that the answer is among the candidates, 0 to 1. Fitted on LoCoMo's conversations 1 to 5, as turns and as
 /// short facts, and validated on 6 to 10. Without embeddings, the highest relevance by words.
-pub fn of_answer(found: &[Signals], terms: usize) -> f64 {
+pub fn of_answer(found: &[CandidateSignals], terms: usize) -> f64 {
     let Some(nearest) = found.iter().filter_map(cosine).reduce(f64::max) else {
         return of_all(found, terms).into_values().fold(0.0, f64::max);
     };
-    let found: Vec<&Signals> = found.iter().filter(|signals| signals.is_found).collect();
-    let joint = |signals: &Signals| 2.0 * cosine(signals).unwrap_or(0.0) + signals.share_of_words;
-    let is_named = |signals: &&&Signals| signals.is_of_subject != Some(false);
+    let found: Vec<&CandidateSignals> = found.iter().filter(|signals| signals.is_found).collect();
+    let joint =
+        |signals: &CandidateSignals| 2.0 * cosine(signals).unwrap_or(0.0) + signals.share_of_words;
+    let is_named = |signals: &&&CandidateSignals| signals.is_of_subject != Some(false);
     let shares = found.iter().filter(is_named).map(|s| s.share_of_words);
     let least = found.iter().map(|s| joint(s)).fold(f64::INFINITY, f64::min);
     let best = |of_named: bool| {
@@ -85,7 +86,7 @@ pub fn of_answer(found: &[Signals], terms: usize) -> f64 {
     1.0 / (1.0 + (-sum).exp())
 }
 
-fn cosine(signals: &Signals) -> Option<f64> {
+fn cosine(signals: &CandidateSignals) -> Option<f64> {
     signals.distance.map(|distance| 1.0 - distance)
 }
 
@@ -104,11 +105,11 @@ fn spread(cosines: &[f64]) -> (f64, f64) {
 mod tests {
     use super::*;
 
-    fn signals(id: i64, cosine: Option<f64>, words: i64) -> Signals {
-        Signals {
+    fn signals(id: i64, cosine: Option<f64>, words: i64) -> CandidateSignals {
+        CandidateSignals {
             lexical: words as f64,
             words_matched: words,
-            ..Signals::at(id, cosine.map(|cosine| 1.0 - cosine))
+            ..CandidateSignals::at(id, cosine.map(|cosine| 1.0 - cosine))
         }
     }
 
@@ -135,7 +136,7 @@ mod tests {
 
     #[test]
     fn an_answer_is_sure_where_words_and_meaning_agree_and_it_is_of_whom_is_named() {
-        let of = |share: f64, cosine: f64, is_of_subject: Option<bool>| Signals {
+        let of = |share: f64, cosine: f64, is_of_subject: Option<bool>| CandidateSignals {
             share_of_words: share,
             is_of_subject,
             ..signals(1, Some(cosine), 1)

@@ -8,7 +8,9 @@ use super::arms::entity::QueryEntity;
 use super::candidate::FoundItem;
 use crate::accounts::UserId;
 use crate::embedding::{SpaceId, Vector};
-use crate::memories::{ItemId, ItemType, Part, Period, Span, Status, Trust, Turn};
+use crate::memories::{
+    DocumentPart, EpisodeSpan, ItemId, ItemType, Period, Status, Trust, TurnPosition,
+};
 
 /// Limit on the newest sources per tier that are scanned if no word matches. Substrings have no index; scanning ten
 /// thousand sources takes about 9 ms.
@@ -73,16 +75,18 @@ pub async fn list_found(
                 until: row.valid_until,
             },
             is_superseded: row.is_superseded,
-            turn: turn.map(|((session_id, session), (position, message))| Turn {
-                session_id,
-                session,
-                position,
-                message,
-                role: row.source.clone(),
-            }),
-            span: Span::of(session, (row.began_at, row.ended_at)),
+            turn: turn.map(
+                |((session_id, session), (position, message))| TurnPosition {
+                    session_id,
+                    session,
+                    position,
+                    message,
+                    role: row.source.clone(),
+                },
+            ),
+            span: EpisodeSpan::of(session, (row.began_at, row.ended_at)),
             source: row.source,
-            part: Part::of(
+            part: DocumentPart::of(
                 row.document_id.zip(row.path),
                 row.first_line.zip(row.last_line),
             ),
@@ -205,7 +209,7 @@ pub async fn list_mentioning(
 }
 
 /// Data for the second look at a source.
-pub struct Closer {
+pub struct ComparisonSource {
     pub source_id: i64,
     /// Of its first passage; empty if there are none.
     pub token_signs: Vec<u8>,
@@ -236,7 +240,7 @@ pub async fn list_closer(
     ids: &[i64],
     long: &[i64],
     compared: &[i64],
-) -> Result<Vec<Closer>, sqlx::Error> {
+) -> Result<Vec<ComparisonSource>, sqlx::Error> {
     // Not `query!`: the macro does not support the vector type.
     let rows = sqlx::query(
         "SELECT e.source_id, CASE WHEN e.source_id = ANY ($5) THEN e.token_signs END,
@@ -260,7 +264,7 @@ pub async fn list_closer(
     for row in rows.fetch_all(conn).await? {
         let mean: Option<HalfVector> = row.try_get(2)?;
         let mean = mean.map(|mean| mean.to_vec().iter().map(|v| v.to_f32()).collect::<Vec<_>>());
-        found.push(Closer {
+        found.push(ComparisonSource {
             source_id: row.try_get(0)?,
             token_signs: row.try_get::<Option<Vec<u8>>, _>(1)?.unwrap_or_default(),
             mean: mean.and_then(|mean| Vector::from_answer(&mean).ok()),

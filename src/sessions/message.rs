@@ -67,13 +67,13 @@ fn check_external_id(field: &str, text: &str) -> Result<(), Invalid> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Role {
+pub enum MessageRole {
     User,
     Assistant,
     Tool,
 }
 
-impl Role {
+impl MessageRole {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -126,7 +126,7 @@ pub struct RawMessage {
 #[derive(Clone, Debug)]
 pub struct NewMessage {
     pub(super) external_id: String,
-    pub(super) role: Role,
+    pub(super) role: MessageRole,
     pub(super) content: String,
     pub(super) tool_calls: Vec<ToolCall>,
     pub(super) tool_call_id: Option<String>,
@@ -182,9 +182,9 @@ impl NewMessage {
         let field = |name: &str| format!("messages[{at}].{name}");
         check_external_id(&field("id"), &raw.id)?;
         let role = match raw.role.as_str() {
-            "user" => Role::User,
-            "assistant" => Role::Assistant,
-            "tool" => Role::Tool,
+            "user" => MessageRole::User,
+            "assistant" => MessageRole::Assistant,
+            "tool" => MessageRole::Tool,
             _ => {
                 return Err(Invalid::new(
                     field("role"),
@@ -199,12 +199,12 @@ impl NewMessage {
         let content = raw.content.unwrap_or_default();
         check_named(&field("content"), &content, MESSAGE_CHARS_MAX)?;
         let is_silent = content.trim().is_empty() && raw.tool_calls.is_empty();
-        if is_silent && role != Role::Tool {
+        if is_silent && role != MessageRole::Tool {
             return Err(Invalid::new(
                 field("content"),
                 "required",
                 match role {
-                    Role::Assistant => format!(
+                    MessageRole::Assistant => format!(
                         "`{}` is empty; give a text, or `tool_calls`.",
                         field("content")
                     ),
@@ -215,7 +215,7 @@ impl NewMessage {
                 },
             ));
         }
-        if role != Role::Assistant && !raw.tool_calls.is_empty() {
+        if role != MessageRole::Assistant && !raw.tool_calls.is_empty() {
             return Err(Invalid::new(
                 field("tool_calls"),
                 "unexpected",
@@ -242,7 +242,7 @@ impl NewMessage {
         if let Some(id) = &raw.tool_call_id {
             check_external_id(&field("tool_call_id"), id)?;
         }
-        if role != Role::Tool && raw.tool_call_id.is_some() {
+        if role != MessageRole::Tool && raw.tool_call_id.is_some() {
             return Err(Invalid::new(
                 field("tool_call_id"),
                 "unexpected",

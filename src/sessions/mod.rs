@@ -13,10 +13,11 @@ pub mod turns;
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
-pub use message::{NewMessages, RawMessage, Role, SessionName, ToolCall};
+pub use message::{MessageRole, NewMessages, RawMessage, SessionName, ToolCall};
 pub use model::{
-    Added, Counts, Extraction, ExtractionId, Filter, Flushed, Message, Outcome, Session, SessionId,
-    State, Why,
+    AddedMessages, AgentSession, CompletionReason, ExtractionCounts, ExtractionId,
+    ExtractionOutcome, FlushedSession, SessionExtraction, SessionFilter, SessionId, SessionState,
+    StoredMessage,
 };
 
 use crate::accounts::{self, AgentId};
@@ -26,7 +27,7 @@ use crate::input::Invalid;
 use crate::queue;
 use lifetimes::Lifetimes;
 use message::{MESSAGES_A_SESSION_MAX, TOOL_CALLS_A_SESSION_MAX};
-use store::{OpenSession, Still, Stretch};
+use store::{IdleSince, OpenSession, Stretch};
 
 /// After this idle time a session is complete.
 pub const STILL_FOR: Duration = Duration::minutes(30);
@@ -98,7 +99,7 @@ pub async fn add(
     address: &Address,
     messages: &NewMessages,
     now: OffsetDateTime,
-) -> Result<Added, SessionError> {
+) -> Result<AddedMessages, SessionError> {
     let user = address.user;
     let mut tx = db.as_user(user).await?;
     let session = hold_or_make(&mut tx, address, now).await?;
@@ -120,13 +121,13 @@ pub async fn add(
         }
         let since = now - PAUSED_FOR;
         let others =
-            store::hold_still_others(&mut tx, user, address.agent, session.id, since).await?;
+            store::lock_other_idle(&mut tx, user, address.agent, session.id, since).await?;
         if !others.is_empty() {
-            complete_all(&mut tx, user, &others, Why::Another, now).await?;
+            complete_all(&mut tx, user, &others, CompletionReason::Another, now).await?;
         }
     }
     tx.commit().await?;
-    Ok(Added {
+    Ok(AddedMessages {
         accepted: accepted.messages,
         duplicates,
         unflushed,
@@ -164,13 +165,13 @@ pub async fn complete(
     address: &Address,
     summary: Option<&str>,
     now: OffsetDateTime,
-) -> Result<Session, SessionError> {
+) -> Result<AgentSession, SessionError> {
     let user = address.user;
     let mut tx = db.as_user(user).await?;
     let held = store::hold(&mut tx, user, address.agent, &address.name).await?;
     let held = held.ok_or(SessionError::NotFound)?;
-    if held.state == State::Open {
-        complete_all(&mut tx, user, &[held.id.0], Why::Asked, now).await?;
+    if held.state == SessionState::Open {
+        complete_all(&mut tx, user, &[held.id.0], CompletionReason::Asked, now).await?;
     }
     if let Some(summary) = summary {
         ledger::note_summary(&mut tx, user, held.id, summary).await?;
@@ -187,7 +188,7 @@ pub async fn flush(
     address: &Address,
     reason: &str,
     now: OffsetDateTime,
-) -> Result<Flushed, SessionError> {
+) -> Result<FlushedSession, SessionError> {
     let user = address.user;
     let mut tx = db.as_user(user).await?;
     let held = store::hold(&mut tx, user, address.agent, &address.name).await?;
@@ -196,26 +197,26 @@ pub async fn flush(
     store::note_flush(&mut tx, user, held.id, reason).await?;
     push_reading(&mut tx, user, 1, now).await?;
     tx.commit().await?;
-    Ok(Flushed {
+    Ok(FlushedSession {
         session: held.id,
         up_to: held.message_count,
     })
 }
 
 /// A session by its agent's name for it, with the newest row of its ledger.
-pub async fn find(db: &Db, address: &Address) -> Result<Session, SessionError> {
+pub async fn find(db: &Db, address: &Address) -> Result<AgentSession, SessionError> {
     let mut tx = db.as_user(address.user).await?;
     let session = found(&mut tx, address).await?;
     tx.commit().await?;
     Ok(session)
 }
 
-async fn found(conn: &mut PgConnection, address: &Address) -> Result<Session, SessionError> {
+async fn found(conn: &mut PgConnection, address: &Address) -> Result<AgentSession, SessionError> {
     let (user, agent, name) = (address.user, address.agent, &address.name);
     let session = store::find_by_name(conn, user, agent, name).await?;
     let session = session.ok_or(SessionError::NotFound)?;
     let newest = ledger::newest_of(conn, user, &[session.id.0]).await?;
-    Ok(Session {
+    Ok(AgentSession {
         extraction: newest.into_iter().next(),
         ..session
     })
@@ -227,7 +228,7 @@ pub async fn messages(
     address: &Address,
     after: i32,
     limit: i64,
-) -> Result<(Vec<Message>, bool), SessionError> {
+) -> Result<(Vec<StoredMessage>, bool), SessionError> {
     let mut tx = db.as_user(address.user).await?;
     let session = found(&mut tx, address).await?;
     let page = page_of(&mut tx, address.user, &session, after, limit).await?;
@@ -238,10 +239,10 @@ pub async fn messages(
 async fn page_of(
     conn: &mut PgConnection,
     user: UserId,
-    session: &Session,
+    session: &AgentSession,
     after: i32,
     limit: i64,
-) -> Result<(Vec<Message>, bool), sqlx::Error> {
+) -> Result<(Vec<StoredMessage>, bool), sqlx::Error> {
     let stretch = Stretch {
         after,
         last: session.message_count,
@@ -256,9 +257,9 @@ async fn page_of(
 
 /// A page of a person's sessions.
 #[derive(Clone, Debug)]
-pub struct Page {
+pub struct SessionList {
     /// Newest first, each with the newest row of its ledger.
-    pub sessions: Vec<Session>,
+    pub sessions: Vec<AgentSession>,
     /// Agents that have sessions, by id and name.
     pub agents: Vec<(i64, String)>,
     /// True if the user has no sessions at all, whatever the filter.
@@ -269,7 +270,11 @@ pub struct Page {
 }
 
 /// A person's sessions, of all agents.
-pub async fn page(db: &Db, user: UserId, filter: &Filter) -> Result<Page, sqlx::Error> {
+pub async fn page(
+    db: &Db,
+    user: UserId,
+    filter: &SessionFilter,
+) -> Result<SessionList, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let mut sessions = store::list(&mut tx, user, filter).await?;
     let ids: Vec<i64> = sessions.iter().map(|s| s.id.0).collect();
@@ -278,7 +283,7 @@ pub async fn page(db: &Db, user: UserId, filter: &Filter) -> Result<Page, sqlx::
         of.into_iter()
             .for_each(|s| s.extraction = Some(row.clone()));
     }
-    let page = Page {
+    let page = SessionList {
         agents: store::list_agents(&mut tx, user).await?,
         turns_are_on: turns::are_on(&mut tx, user).await?,
         lifetimes: lifetimes::of(&mut tx, user).await?,
@@ -291,11 +296,11 @@ pub async fn page(db: &Db, user: UserId, filter: &Filter) -> Result<Page, sqlx::
 
 /// One session, as its owner sees it.
 #[derive(Clone, Debug)]
-pub struct Transcript {
-    pub session: Session,
+pub struct SessionTranscript {
+    pub session: AgentSession,
     /// In the order of the messages.
-    pub ledger: Vec<Extraction>,
-    pub messages: Vec<Message>,
+    pub ledger: Vec<SessionExtraction>,
+    pub messages: Vec<StoredMessage>,
     pub has_more: bool,
 }
 
@@ -306,7 +311,7 @@ pub async fn transcript(
     session: SessionId,
     after: i32,
     limit: i64,
-) -> Result<Option<Transcript>, sqlx::Error> {
+) -> Result<Option<SessionTranscript>, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let Some(mut session) = store::find(&mut tx, user, session).await? else {
         return Ok(None);
@@ -315,7 +320,7 @@ pub async fn transcript(
     let ledger = ledger::of_session(&mut tx, user, session.id).await?;
     tx.commit().await?;
     session.extraction = ledger.last().cloned();
-    Ok(Some(Transcript {
+    Ok(Some(SessionTranscript {
         session,
         ledger,
         messages,
@@ -339,7 +344,7 @@ pub async fn users_with_still(
     now: OffsetDateTime,
 ) -> Result<Vec<UserId>, sqlx::Error> {
     let mut conn = db.system_connection().await?;
-    store::list_users_with_still(&mut conn, &Still::at(now), nights, USERS_MAX).await
+    store::list_users_with_still(&mut conn, &IdleSince::at(now), nights, USERS_MAX).await
 }
 
 /// Completes some of a user's idle sessions, using the night of the user's time zone. Safe to run
@@ -354,13 +359,16 @@ pub async fn complete_still(
     let Some(zone) = accounts::store::find_time_zone(&mut tx, user).await? else {
         return Ok(0);
     };
-    let still = Still::at(now);
+    let still = IdleSince::at(now);
     let night = night.last(&zone, now);
-    let over = store::hold_still(&mut tx, user, &still, night, COMPLETED_AT_ONCE).await?;
+    let over = store::lock_idle(&mut tx, user, &still, night, COMPLETED_AT_ONCE).await?;
     let completed = over.len();
     let (still_ones, paused): (Vec<_>, Vec<_>) =
         over.into_iter().partition(|(_, at)| *at <= still.since);
-    for (of, why) in [(still_ones, Why::Still), (paused, Why::Nightly)] {
+    for (of, why) in [
+        (still_ones, CompletionReason::Still),
+        (paused, CompletionReason::Nightly),
+    ] {
         let ids: Vec<i64> = of.into_iter().map(|(id, _)| id).collect();
         if !ids.is_empty() {
             complete_all(&mut tx, user, &ids, why, now).await?;
@@ -375,7 +383,7 @@ async fn complete_all(
     conn: &mut PgConnection,
     user: UserId,
     sessions: &[i64],
-    why: Why,
+    why: CompletionReason,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     store::complete(conn, user, sessions, why, now).await?;

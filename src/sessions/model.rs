@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use time::OffsetDateTime;
 
-use super::message::{Role, ToolCall};
+use super::message::{MessageRole, ToolCall};
 use crate::db::UserId;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -20,7 +20,7 @@ impl fmt::Display for SessionId {
 
 /// What happened to the messages of one request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Added {
+pub struct AddedMessages {
     pub accepted: usize,
     /// Ids that the session already has; the stored messages are unchanged.
     pub duplicates: usize,
@@ -30,19 +30,19 @@ pub struct Added {
 
 /// A session that was flushed up to this message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Flushed {
+pub struct FlushedSession {
     pub session: SessionId,
     pub up_to: i32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum SessionState {
     Open,
     Completed,
 }
 
-impl State {
+impl SessionState {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Open => "open",
@@ -62,14 +62,14 @@ impl State {
 /// asked: by the agent; another: it went on in another session; still: nothing was said for a while; nightly: the night came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Why {
+pub enum CompletionReason {
     Asked,
     Another,
     Still,
     Nightly,
 }
 
-impl Why {
+impl CompletionReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Asked => "asked",
@@ -92,12 +92,12 @@ impl Why {
 
 /// One conversation of an agent with its user, and the newest row of its ledger.
 #[derive(Clone, Debug)]
-pub struct Session {
+pub struct AgentSession {
     pub id: SessionId,
     pub external_id: String,
     /// The agent's name.
     pub agent: String,
-    pub state: State,
+    pub state: SessionState,
     /// The position of the last message.
     pub message_count: i32,
     /// The last message that a row of the ledger covers.
@@ -107,17 +107,17 @@ pub struct Session {
     pub last_message_at: OffsetDateTime,
     /// When it was sent, if the agent said so.
     pub last_sent_at: Option<OffsetDateTime>,
-    pub completed: Option<(OffsetDateTime, Why)>,
-    pub extraction: Option<Extraction>,
+    pub completed: Option<(OffsetDateTime, CompletionReason)>,
+    pub extraction: Option<SessionExtraction>,
 }
 
 /// A stored message.
 #[derive(Clone, Debug)]
-pub struct Message {
+pub struct StoredMessage {
     /// 1, 2, … in the order of arrival.
     pub position: i32,
     pub external_id: String,
-    pub role: Role,
+    pub role: MessageRole,
     /// Empty for a message with tool calls only.
     pub content: String,
     pub tool_calls: Vec<ToolCall>,
@@ -134,7 +134,7 @@ pub struct ExtractionId(pub i64);
 /// How the reading of a stretch ended; nothing: nothing was worth storing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Outcome {
+pub enum ExtractionOutcome {
     Pending,
     Stored,
     Nothing,
@@ -142,7 +142,7 @@ pub enum Outcome {
     Skipped,
 }
 
-impl Outcome {
+impl ExtractionOutcome {
     pub const ALL: [Self; 5] = [
         Self::Pending,
         Self::Stored,
@@ -173,7 +173,7 @@ impl Outcome {
 
 /// The results of a reading, as stored in its row of the ledger.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Counts {
+pub struct ExtractionCounts {
     /// Memories that were stored.
     #[schemars(range(min = 0))]
     pub stored: i32,
@@ -202,15 +202,15 @@ pub struct Counts {
 
 /// A row of the ledger: one stretch of messages, and the result of reading it.
 #[derive(Clone, Debug)]
-pub struct Extraction {
+pub struct SessionExtraction {
     pub id: ExtractionId,
     pub session_id: SessionId,
     pub first_position: i32,
     pub last_position: i32,
-    pub outcome: Outcome,
+    pub outcome: ExtractionOutcome,
     /// Why it failed or was skipped: a clause for people.
     pub reason: Option<String>,
-    pub counts: Counts,
+    pub counts: ExtractionCounts,
     /// It was read without a model.
     pub is_fallback: bool,
     /// How often it was begun. A finish names the attempt that it ends.
@@ -227,11 +227,11 @@ pub struct Extraction {
 
 /// How an attempt ended.
 #[derive(Clone, Debug)]
-pub struct Ending<'a> {
-    /// [`Outcome::Pending`] releases it, to be begun again at `next_try_at`.
-    pub outcome: Outcome,
+pub struct ExtractionEnd<'a> {
+    /// [`ExtractionOutcome::Pending`] releases it, to be begun again at `next_try_at`.
+    pub outcome: ExtractionOutcome,
     pub reason: Option<&'a str>,
-    pub counts: Counts,
+    pub counts: ExtractionCounts,
     pub is_fallback: bool,
     pub model: Option<&'a str>,
     /// When it is due again, whatever the outcome.
@@ -242,17 +242,17 @@ pub struct Ending<'a> {
 
 /// A row of the ledger that is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Due {
+pub struct DueExtraction {
     pub user: UserId,
     pub extraction: ExtractionId,
 }
 
 /// The filter of the sessions page.
 #[derive(Clone, Debug, Default)]
-pub struct Filter {
+pub struct SessionFilter {
     pub agent: Option<i64>,
-    pub state: Option<State>,
+    pub state: Option<SessionState>,
     /// Of the newest row of the ledger.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<ExtractionOutcome>,
     pub limit: i64,
 }

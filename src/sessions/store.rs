@@ -5,8 +5,10 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::message::{NewMessage, Role, SessionName, ToolCall};
-use super::model::{Filter, Message, Session, SessionId, State, Why};
+use super::message::{MessageRole, NewMessage, SessionName, ToolCall};
+use super::model::{
+    AgentSession, CompletionReason, SessionFilter, SessionId, SessionState, StoredMessage,
+};
 use super::{PAUSED_FOR, SESSIONS_MAX, STILL_FOR};
 use crate::accounts::AgentId;
 use crate::clock::Rounds;
@@ -22,7 +24,7 @@ const SAID_CHARS_MAX: i32 = 20_000;
 /// A locked session.
 pub struct OpenSession {
     pub id: SessionId,
-    pub state: State,
+    pub state: SessionState,
     pub message_count: i32,
     /// The last message that a row of the ledger covers.
     pub ledger_position: i32,
@@ -33,7 +35,7 @@ pub struct OpenSession {
 }
 
 /// How many of the sent messages were new.
-pub struct Inserted {
+pub struct InsertedCounts {
     pub messages: usize,
     pub tool_calls: usize,
 }
@@ -82,7 +84,7 @@ pub async fn hold(
     );
     Ok(row.fetch_optional(conn).await?.map(|row| OpenSession {
         id: SessionId(row.id),
-        state: State::from_column(&row.state),
+        state: SessionState::from_column(&row.state),
         message_count: row.message_count,
         ledger_position: row.ledger_position,
         flushed_position: row.flushed_position,
@@ -131,7 +133,7 @@ pub async fn insert_messages(
     session: &OpenSession,
     messages: &[NewMessage],
     now: OffsetDateTime,
-) -> Result<Inserted, sqlx::Error> {
+) -> Result<InsertedCounts, sqlx::Error> {
     let ids: Vec<&str> = messages.iter().map(|m| m.external_id.as_str()).collect();
     let roles: Vec<&str> = messages.iter().map(|m| m.role.as_str()).collect();
     let contents: Vec<&str> = messages.iter().map(|m| m.content.as_str()).collect();
@@ -163,7 +165,7 @@ pub async fn insert_messages(
     )
     .fetch_one(conn)
     .await?;
-    Ok(Inserted {
+    Ok(InsertedCounts {
         messages: row.messages as usize,
         tool_calls: row.tool_calls as usize,
     })
@@ -181,7 +183,7 @@ pub async fn note_messages(
     conn: &mut PgConnection,
     user: UserId,
     session: SessionId,
-    accepted: &Inserted,
+    accepted: &InsertedCounts,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
@@ -203,7 +205,7 @@ pub async fn note_messages(
 
 /// Locks the agent's other open sessions that have been idle since then. Skips sessions that are locked,
 /// since they are not idle.
-pub async fn hold_still_others(
+pub async fn lock_other_idle(
     conn: &mut PgConnection,
     user: UserId,
     agent: AgentId,
@@ -225,10 +227,10 @@ pub async fn hold_still_others(
 
 /// Locks the user's open sessions that are idle, with the time of their last message. Skips sessions that are
 /// locked.
-pub async fn hold_still(
+pub async fn lock_idle(
     conn: &mut PgConnection,
     user: UserId,
-    still: &Still,
+    still: &IdleSince,
     night: OffsetDateTime,
     limit: i64,
 ) -> Result<Vec<(i64, OffsetDateTime)>, sqlx::Error> {
@@ -256,7 +258,7 @@ pub async fn complete(
     conn: &mut PgConnection,
     user: UserId,
     sessions: &[i64],
-    why: Why,
+    why: CompletionReason,
     now: OffsetDateTime,
 ) -> Result<usize, sqlx::Error> {
     let done = sqlx::query!(
@@ -331,13 +333,13 @@ pub async fn note_flush(
 }
 
 /// The times since when a session must be idle to be completed.
-pub struct Still {
+pub struct IdleSince {
     pub since: OffsetDateTime,
     /// For sessions opened before the last night; later than `since`.
     pub paused_since: OffsetDateTime,
 }
 
-impl Still {
+impl IdleSince {
     pub fn at(now: OffsetDateTime) -> Self {
         Self {
             since: now - STILL_FOR,
@@ -349,7 +351,7 @@ impl Still {
 /// As the system role: users with sessions to be completed, longest idle first.
 pub async fn list_users_with_still(
     conn: &mut PgConnection,
-    still: &Still,
+    still: &IdleSince,
     nights: &Rounds,
     limit: i64,
 ) -> Result<Vec<UserId>, sqlx::Error> {
@@ -383,14 +385,17 @@ struct SessionRow {
     completed_why: Option<String>,
 }
 
-impl From<SessionRow> for Session {
+impl From<SessionRow> for AgentSession {
     fn from(row: SessionRow) -> Self {
-        let why = row.completed_why.as_deref().map(Why::from_column);
+        let why = row
+            .completed_why
+            .as_deref()
+            .map(CompletionReason::from_column);
         Self {
             id: SessionId(row.id),
             external_id: row.external_id,
             agent: row.agent,
-            state: State::from_column(&row.state),
+            state: SessionState::from_column(&row.state),
             message_count: row.message_count,
             ledger_position: row.ledger_position,
             created_at: row.created_at,
@@ -408,7 +413,7 @@ pub async fn find_by_name(
     user: UserId,
     agent: AgentId,
     name: &SessionName,
-) -> Result<Option<Session>, sqlx::Error> {
+) -> Result<Option<AgentSession>, sqlx::Error> {
     let row = sqlx::query_as!(
         SessionRow,
         "SELECT s.id, s.external_id, a.name AS agent, s.state, s.message_count, s.ledger_position,
@@ -421,7 +426,7 @@ pub async fn find_by_name(
         agent.0,
         name.as_str(),
     );
-    Ok(row.fetch_optional(conn).await?.map(Session::from))
+    Ok(row.fetch_optional(conn).await?.map(AgentSession::from))
 }
 
 /// Without its ledger.
@@ -429,7 +434,7 @@ pub async fn find(
     conn: &mut PgConnection,
     user: UserId,
     session: SessionId,
-) -> Result<Option<Session>, sqlx::Error> {
+) -> Result<Option<AgentSession>, sqlx::Error> {
     let row = sqlx::query_as!(
         SessionRow,
         "SELECT s.id, s.external_id, a.name AS agent, s.state, s.message_count, s.ledger_position,
@@ -441,15 +446,15 @@ pub async fn find(
         user.0,
         session.0,
     );
-    Ok(row.fetch_optional(conn).await?.map(Session::from))
+    Ok(row.fetch_optional(conn).await?.map(AgentSession::from))
 }
 
 /// Newest first, without their ledgers.
 pub async fn list(
     conn: &mut PgConnection,
     user: UserId,
-    filter: &Filter,
-) -> Result<Vec<Session>, sqlx::Error> {
+    filter: &SessionFilter,
+) -> Result<Vec<AgentSession>, sqlx::Error> {
     let rows = sqlx::query_as!(
         SessionRow,
         "SELECT s.id, s.external_id, a.name AS agent, s.state, s.message_count, s.ledger_position,
@@ -464,12 +469,12 @@ pub async fn list(
          ORDER BY s.last_message_at DESC, s.id DESC LIMIT $5",
         user.0,
         filter.agent,
-        filter.state.map(State::as_str),
-        filter.outcome.map(super::model::Outcome::as_str),
+        filter.state.map(SessionState::as_str),
+        filter.outcome.map(super::model::ExtractionOutcome::as_str),
         filter.limit,
     );
     let rows = rows.fetch_all(conn).await?;
-    Ok(rows.into_iter().map(Session::from).collect())
+    Ok(rows.into_iter().map(AgentSession::from).collect())
 }
 
 /// Whether the user has any session.
@@ -515,7 +520,7 @@ pub async fn list_messages(
     user: UserId,
     session: SessionId,
     stretch: Stretch,
-) -> Result<Vec<Message>, sqlx::Error> {
+) -> Result<Vec<StoredMessage>, sqlx::Error> {
     let rows = sqlx::query!(
         "SELECT position, external_id, role, content, tool_calls, tool_call_id, sent_at, created_at
          FROM (SELECT *, sum(octet_length(content) + tool_calls_bytes) OVER (ORDER BY position)
@@ -534,10 +539,10 @@ pub async fn list_messages(
     let rows = rows.fetch_all(conn).await?;
     Ok(rows
         .into_iter()
-        .map(|row| Message {
+        .map(|row| StoredMessage {
             position: row.position,
             external_id: row.external_id,
-            role: Role::from_column(&row.role),
+            role: MessageRole::from_column(&row.role),
             content: row.content,
             tool_calls: row
                 .tool_calls

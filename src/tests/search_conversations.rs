@@ -2,7 +2,7 @@
 
 use keepsake::accounts::Viewer;
 use keepsake::embedding::{Drained, QueryVector, SpaceId};
-use keepsake::search::{Page, RawQuery, SearchQuery};
+use keepsake::search::{RawQuery, ResultPage, SearchQuery};
 use serde_json::json;
 use time::Duration;
 
@@ -10,7 +10,7 @@ use crate::search_hybrid::{ask_with, at, embed, found, space};
 use crate::support::{Provider, TestApp, TestUser};
 
 /// As `ask_with`, for a query whose vector was made without this speaker's name.
-async fn ask_of(app: &TestApp, user: &TestUser, space: SpaceId, speaker: &str) -> Page {
+async fn ask_of(app: &TestApp, user: &TestUser, space: SpaceId, speaker: &str) -> ResultPage {
     let raw = RawQuery {
         query: "caroline kettle",
         limit: Some(50),
@@ -142,7 +142,7 @@ async fn the_answer_is_found_beside_the_question() {
         ..RawQuery::default()
     };
     let page = ask_with(&app, &anna, Some(space), raw).await;
-    let scores = |page: &Page, n: usize| {
+    let scores = |page: &ResultPage, n: usize| {
         let hit = page.hits.iter().find(|hit| hit.item.id.0 == items[n]);
         hit.map(|hit| (hit.score * 1e6).round() / 1e6)
     };

@@ -3,7 +3,7 @@
 
 use keepsake::accounts::Viewer;
 use keepsake::embedding::{QueryVector, SpaceId, Vector};
-use keepsake::search::{Mode, Page, RawQuery, SearchQuery};
+use keepsake::search::{Mode, RawQuery, ResultPage, SearchQuery};
 use serde_json::json;
 use sqlx::PgConnection;
 use time::Duration;
@@ -56,7 +56,7 @@ pub(crate) async fn ask_with(
     user: &TestUser,
     space: Option<SpaceId>,
     raw: RawQuery<'_>,
-) -> Page {
+) -> ResultPage {
     let query = SearchQuery::parse(raw).unwrap();
     let viewer = Viewer::person(user.id);
     let vector = space.map(|space_id| QueryVector {
@@ -69,7 +69,7 @@ pub(crate) async fn ask_with(
     found.await.unwrap()
 }
 
-async fn ask(app: &TestApp, user: &TestUser, space: SpaceId, query: &str) -> Page {
+async fn ask(app: &TestApp, user: &TestUser, space: SpaceId, query: &str) -> ResultPage {
     let raw = RawQuery {
         query,
         limit: Some(50),
@@ -78,7 +78,7 @@ async fn ask(app: &TestApp, user: &TestUser, space: SpaceId, query: &str) -> Pag
     ask_with(app, user, Some(space), raw).await
 }
 
-pub(crate) fn found(page: &Page) -> Vec<i64> {
+pub(crate) fn found(page: &ResultPage) -> Vec<i64> {
     page.hits.iter().map(|hit| hit.item.id.0).collect()
 }
 

@@ -3,7 +3,7 @@
 
 use keepsake::clock::Clock;
 use keepsake::db::UserId;
-use keepsake::erasure::{self, Memories};
+use keepsake::erasure::{self, ExtractedMemories};
 use keepsake::memories::passages;
 use keepsake::sessions::model::SessionId;
 use serde_json::json;
@@ -114,7 +114,7 @@ async fn whatever_changes_what_search_may_see_is_a_change_at_a_new_revision() {
         .fetch_one(&mut changes.conn)
         .await
         .unwrap();
-    let (stay, now) = (Memories::Stay, app.clock.now());
+    let (stay, now) = (ExtractedMemories::Stay, app.clock.now());
     erasure::session(
         &app.db,
         &app.activity,

@@ -2,7 +2,7 @@
 
 use super::DATABASE_UNAVAILABLE;
 use crate::accounts::{MemoryOff, Scope, TooManyUsers};
-use crate::db::actor::Refusal;
+use crate::db::actor::ActorRefusal;
 use crate::db::is_of_a_gone_user;
 use crate::documents::DocumentError;
 use crate::embedding::EmbeddingError;
@@ -23,7 +23,7 @@ pub enum ToolError {
     TooManyUsers(#[from] TooManyUsers),
     /// The caller was authenticated, but has lost its permission since.
     #[error("{0}")]
-    NotAllowedAnyMore(Refusal),
+    NotAllowedAnyMore(ActorRefusal),
     /// The input is not JSON.
     #[error("{0}")]
     NotJson(String),
@@ -97,9 +97,9 @@ impl ToolError {
 
 impl From<sqlx::Error> for ToolError {
     fn from(error: sqlx::Error) -> Self {
-        match Refusal::of(&error) {
-            Some(Refusal::MemoryOffForUser) => Self::MemoryOff(MemoryOff::User),
-            Some(Refusal::MemoryOffForAgent) => Self::MemoryOff(MemoryOff::Agent),
+        match ActorRefusal::of(&error) {
+            Some(ActorRefusal::MemoryOffForUser) => Self::MemoryOff(MemoryOff::User),
+            Some(ActorRefusal::MemoryOffForAgent) => Self::MemoryOff(MemoryOff::Agent),
             Some(refusal) => Self::NotAllowedAnyMore(refusal),
             None if is_of_a_gone_user(&error) => Self::AccountErased,
             None => Self::Database(error),

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use super::{ToolContext, ToolError};
 use crate::accounts::Viewer;
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::db::is_not_lent;
 use crate::embedding::ItemEmbedding;
-use crate::memories::model::Item;
-use crate::memories::{self, Day, Found, ItemId, MemoryError, Span};
+use crate::memories::model::MemoryItem;
+use crate::memories::{self, Day, EpisodeSpan, ItemDetails, ItemId, MemoryError};
 
 /// A shared item, and the name of the memory it comes from; `None` if no item with this id is shared.
 pub async fn get(
     context: &ToolContext,
-    call: &Call,
+    call: &RunningCall,
     id: ItemId,
     day: &Day,
-) -> Result<Option<(Found, Arc<str>)>, ToolError> {
+) -> Result<Option<(ItemDetails, Arc<str>)>, ToolError> {
     let Some(lent) = &call.viewer.lent else {
         return Ok(None);
     };
@@ -36,17 +36,17 @@ pub async fn get(
 }
 
 /// Without the source conversation, and without the owner's settings.
-fn told(found: Found, is_anothers: bool) -> Found {
-    let Found {
+fn told(found: ItemDetails, is_anothers: bool) -> ItemDetails {
+    let ItemDetails {
         item, embedding, ..
     } = found;
-    Found {
-        item: Item {
+    ItemDetails {
+        item: MemoryItem {
             trust: item.trust.read_by_another(is_anothers),
             source_context: None,
             source_session: None,
             source_message: None,
-            span: item.span.map(Span::without_session),
+            span: item.span.map(EpisodeSpan::without_session),
             ..item
         },
         embedding: ItemEmbedding {
@@ -64,7 +64,7 @@ fn told(found: Found, is_anothers: bool) -> Found {
 /// The error for a change whose item was not found: says so if the item is only shared with the caller.
 pub async fn refused(
     context: &ToolContext,
-    call: &Call,
+    call: &RunningCall,
     id: ItemId,
     error: MemoryError,
 ) -> ToolError {

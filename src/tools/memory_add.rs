@@ -5,22 +5,24 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::values::{
-    ToolEmbeddingState, ToolItemType, ToolSource, ToolTrust, Whole, check_said, provenance,
+    ToolEmbeddingState, ToolItemType, ToolSource, ToolTrust, WholeNumber, check_said, provenance,
 };
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::memories::model::{CONTENT_CHARS_MAX, TAG_CHARS_MAX, TAGS_MAX, THEME_CHARS_MAX};
 use crate::memories::provenance::{
     CONFIDENCE_MAX, EXPIRES_IN_DAYS_MAX, KEY_CHARS_MAX, SOURCE_CONTEXT_CHARS_MAX,
 };
-use crate::memories::{Added, Expiry, ItemKey, NewItem, Period, Provenance, Source, Status, Trust};
+use crate::memories::{
+    AddedItem, Expiry, ItemKey, ItemSource, NewItem, Period, Provenance, Status, Trust,
+};
 
 pub struct MemoryAdd;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct AddInput {
     /// What kind of memory it is.
     #[serde(rename = "type")]
     item_type: ToolItemType,
@@ -40,10 +42,10 @@ pub struct Input {
     source: Option<ToolSource>,
     /// Default by source, 30 to 95.
     #[schemars(range(min = 0, max = CONFIDENCE_MAX))]
-    confidence: Option<Whole>,
+    confidence: Option<WholeNumber>,
     /// For what holds so long.
     #[schemars(range(min = 1, max = EXPIRES_IN_DAYS_MAX))]
-    expires_in_days: Option<Whole>,
+    expires_in_days: Option<WholeNumber>,
     /// Since when: 2019, 2019-05 or 2019-05-17.
     valid_from: Option<String>,
     /// Until when, inclusive.
@@ -54,7 +56,7 @@ pub struct Input {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Output {
+pub struct AddOutput {
     id: i64,
     /// archived: it was put aside.
     #[schemars(extend("enum" = ["active", "archived"]))]
@@ -77,10 +79,10 @@ const NOT_SAID: &str = "No message of the user that is held here has the source_
 const NO_CONTEXT: &str =
     "Without the user's words as source_context it counts as the agent's word.";
 
-impl Output {
-    pub(super) fn new(added: Added, provenance: &Provenance) -> Self {
+impl AddOutput {
+    pub(super) fn new(added: AddedItem, provenance: &Provenance) -> Self {
         let trust = provenance.trust.unwrap_or(provenance.source.trust());
-        let is_claimed = provenance.source == Source::UserExplicit && trust != Trust::User;
+        let is_claimed = provenance.source == ItemSource::UserExplicit && trust != Trust::User;
         let note = match (added.put_aside_for, is_claimed) {
             (Some(holder), _) => Some(format!(
                 "Item {} of this key stays, being more trusted, confirmed or later; this one is kept beside it, archived.",
@@ -122,10 +124,14 @@ impl Tool for MemoryAdd {
         secrets. To correct an item, add the new one under its key, or archive the old. Example: {\"type\": \"fact\", \
         \"content\": \"Lives in Lisbon.\", \"theme\": \"profile\", \"key\": \"home_city\"}";
     const SCOPE: Scope = Scope::MemoryWrite;
-    type Input = Input;
-    type Output = Output;
+    type Input = AddInput;
+    type Output = AddOutput;
 
-    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        call: &RunningCall,
+        input: AddInput,
+    ) -> Result<AddOutput, ToolError> {
         let tags = input.tags.unwrap_or_default();
         let item = NewItem::parse(
             input.item_type.into(),
@@ -149,10 +155,10 @@ impl Tool for MemoryAdd {
         check_said(&context.db, call.viewer.user_id, &mut provenance).await?;
         let item = item.with_provenance(provenance);
         let added = context.adding.add(call, &item).await?;
-        Ok(Output::new(added, item.provenance()))
+        Ok(AddOutput::new(added, item.provenance()))
     }
 
-    fn touched(output: &Output) -> Vec<i64> {
+    fn touched(output: &AddOutput) -> Vec<i64> {
         output.touched()
     }
 }

@@ -4,24 +4,24 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::Whole;
+use super::values::WholeNumber;
 use super::{Tool, ToolContext, ToolError, lent};
 use crate::accounts::Scope;
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::memories::{self, ItemId, Status};
 
 pub struct MemoryArchive;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct ArchiveInput {
     /// The `id` of a search result.
     #[schemars(range(min = 1))]
-    item_id: Whole,
+    item_id: WholeNumber,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Output {
+pub struct ArchiveOutput {
     id: i64,
     #[schemars(extend("const" = "archived"))]
     status: &'static str,
@@ -34,22 +34,26 @@ impl Tool for MemoryArchive {
     const DESCRIPTION: &'static str = "Forget an item: it is kept for the user to see, and no longer found by default. \
         Use it only when the user asks to forget, or an item is clearly wrong or outdated. Example: {\"item_id\": 42}";
     const SCOPE: Scope = Scope::MemoryWrite;
-    type Input = Input;
-    type Output = Output;
+    type Input = ArchiveInput;
+    type Output = ArchiveOutput;
 
-    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        call: &RunningCall,
+        input: ArchiveInput,
+    ) -> Result<ArchiveOutput, ToolError> {
         let id = ItemId(input.item_id.0);
         let archived = memories::archive(&context.db, &context.clock, call, id).await;
         if let Err(error) = archived {
             return Err(lent::refused(context, call, id, error).await);
         }
-        Ok(Output {
+        Ok(ArchiveOutput {
             id: id.0,
             status: Status::Archived.as_str(),
         })
     }
 
-    fn touched(output: &Output) -> Vec<i64> {
+    fn touched(output: &ArchiveOutput) -> Vec<i64> {
         vec![output.id]
     }
 }

@@ -4,24 +4,24 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::Whole;
+use super::values::WholeNumber;
 use super::{Tool, ToolContext, ToolError, lent};
 use crate::accounts::Scope;
-use crate::activity::Call;
-use crate::memories::{self, Again, ItemId};
+use crate::activity::RunningCall;
+use crate::memories::{self, ItemId, Reconfirmation};
 
 pub struct MemoryConfirm;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct ConfirmInput {
     /// The `id` of a search result.
     #[schemars(range(min = 1))]
-    item_id: Whole,
+    item_id: WholeNumber,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Output {
+pub struct ConfirmOutput {
     id: i64,
     /// It stays what it is until the user or a correction says otherwise.
     #[schemars(extend("const" = true))]
@@ -38,23 +38,33 @@ impl Tool for MemoryConfirm {
         unless the user says so. Use it when the user confirms what is remembered; not on your own judgement. \
         Example: {\"item_id\": 42}";
     const SCOPE: Scope = Scope::MemoryWrite;
-    type Input = Input;
-    type Output = Output;
+    type Input = ConfirmInput;
+    type Output = ConfirmOutput;
 
-    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        call: &RunningCall,
+        input: ConfirmInput,
+    ) -> Result<ConfirmOutput, ToolError> {
         let id = ItemId(input.item_id.0);
-        let confirmed = memories::confirm(&context.db, &context.clock, call, id, Again::Renews);
+        let confirmed = memories::confirm(
+            &context.db,
+            &context.clock,
+            call,
+            id,
+            Reconfirmation::Renews,
+        );
         if let Err(error) = confirmed.await {
             return Err(lent::refused(context, call, id, error).await);
         }
-        Ok(Output {
+        Ok(ConfirmOutput {
             id: id.0,
             protected: true,
             confidence: 100,
         })
     }
 
-    fn touched(output: &Output) -> Vec<i64> {
+    fn touched(output: &ConfirmOutput) -> Vec<i64> {
         vec![output.id]
     }
 }

@@ -4,28 +4,30 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::memory_add::Output;
+use super::memory_add::AddOutput;
 use super::values::{
-    ToolItemType, ToolSource, Whole, check_said, provenance, required_key, theme_filter,
+    ToolItemType, ToolSource, WholeNumber, check_said, provenance, required_key, theme_filter,
 };
 use super::{Tool, ToolContext, ToolError, lent};
 use crate::accounts::Scope;
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::input::{Invalid, required_text};
 use crate::memories::model::{CONTENT_CHARS_MAX, TAG_CHARS_MAX, TAGS_MAX, THEME_CHARS_MAX};
 use crate::memories::provenance::{
     CONFIDENCE_MAX, EXPIRES_IN_DAYS_MAX, KEY_CHARS_MAX, SOURCE_CONTEXT_CHARS_MAX,
 };
-use crate::memories::{self, Correction, Expiry, ItemId, ItemKey, ItemType, Period, Target};
+use crate::memories::{
+    self, Correction, CorrectionTarget, Expiry, ItemId, ItemKey, ItemType, Period,
+};
 
 pub struct MemoryCorrect;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct CorrectInput {
     /// Which item; or give its `key`.
     #[schemars(range(min = 1))]
-    item_id: Option<Whole>,
+    item_id: Option<WholeNumber>,
     /// Finds the item; beside item_id, its new key.
     #[schemars(length(max = KEY_CHARS_MAX))]
     key: Option<String>,
@@ -45,10 +47,10 @@ pub struct Input {
     source: Option<ToolSource>,
     /// Default by source, as in memory_add.
     #[schemars(range(min = 0, max = CONFIDENCE_MAX))]
-    confidence: Option<Whole>,
+    confidence: Option<WholeNumber>,
     /// Only to change it.
     #[schemars(range(min = 1, max = EXPIRES_IN_DAYS_MAX))]
-    expires_in_days: Option<Whole>,
+    expires_in_days: Option<WholeNumber>,
     /// Only to change it, as in memory_add.
     valid_from: Option<String>,
     /// Only to change it.
@@ -66,10 +68,14 @@ impl Tool for MemoryCorrect {
         has become wrong: a new item takes its place, the old one is kept, archived. Key, theme, type, tags and expiry \
         stay unless given. Example: {\"item_id\": 42, \"content\": \"Lives in Porto.\", \"source\": \"user_explicit\"}";
     const SCOPE: Scope = Scope::MemoryWrite;
-    type Input = Input;
-    type Output = Output;
+    type Input = CorrectInput;
+    type Output = AddOutput;
 
-    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        call: &RunningCall,
+        input: CorrectInput,
+    ) -> Result<AddOutput, ToolError> {
         let (target, mut correction) = input.parse()?;
         let user = call.viewer.user_id;
         check_said(&context.db, user, &mut correction.provenance).await?;
@@ -84,26 +90,32 @@ impl Tool for MemoryCorrect {
         )
         .await;
         match (added, target) {
-            (Ok(added), _) => Ok(Output::new(added, &correction.provenance)),
-            (Err(error), Target::Item(id)) => Err(lent::refused(context, call, id, error).await),
-            (Err(error), Target::Key(..)) => Err(error.into()),
+            (Ok(added), _) => Ok(AddOutput::new(added, &correction.provenance)),
+            (Err(error), CorrectionTarget::Item(id)) => {
+                Err(lent::refused(context, call, id, error).await)
+            }
+            (Err(error), CorrectionTarget::Key(..)) => Err(error.into()),
         }
     }
 
-    fn touched(output: &Output) -> Vec<i64> {
+    fn touched(output: &AddOutput) -> Vec<i64> {
         output.touched()
     }
 }
 
-impl Input {
-    fn parse(self) -> Result<(Target, Correction), Invalid> {
+impl CorrectInput {
+    fn parse(self) -> Result<(CorrectionTarget, Correction), Invalid> {
         let content = required_text("content", &self.content, CONTENT_CHARS_MAX)?.to_owned();
         let theme = theme_filter(self.theme.as_deref())?;
         let key = self.key.as_deref().unwrap_or_default();
         let (target, new_key, new_theme) = match self.item_id {
             Some(id) => {
                 let new_theme = theme.is_some().then_some(self.theme).flatten();
-                (Target::Item(ItemId(id.0)), ItemKey::parse(key)?, new_theme)
+                (
+                    CorrectionTarget::Item(ItemId(id.0)),
+                    ItemKey::parse(key)?,
+                    new_theme,
+                )
             }
             None if key.trim().is_empty() => {
                 return Err(Invalid::new(
@@ -112,7 +124,7 @@ impl Input {
                     "`item_id` is missing; give it, or the `key` of the item.",
                 ));
             }
-            None => (Target::Key(required_key(key)?, theme), None, None),
+            None => (CorrectionTarget::Key(required_key(key)?, theme), None, None),
         };
         let expiry = self.expires_in_days.map(|n| Expiry::in_days(n.0));
         let correction = Correction {

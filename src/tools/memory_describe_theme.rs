@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::memory_list_themes::Theme;
+use super::memory_list_themes::ListedTheme;
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::input::required_text;
 use crate::memories::model::{DESCRIPTION_CHARS_MAX, THEME_CHARS_MAX, ThemeNames};
 use crate::memories::{self, ThemeSlug};
@@ -16,7 +16,7 @@ pub struct MemoryDescribeTheme;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct DescribeThemeInput {
     /// The theme's slug.
     #[schemars(length(min = 1, max = THEME_CHARS_MAX))]
     theme: String,
@@ -36,10 +36,14 @@ impl Tool for MemoryDescribeTheme {
         slug and its items stay. Use it when a theme's purpose is not clear from its name. \
         Example: {\"theme\": \"home-lab\", \"description\": \"Servers and devices at home.\"}";
     const SCOPE: Scope = Scope::MemoryWrite;
-    type Input = Input;
-    type Output = Theme;
+    type Input = DescribeThemeInput;
+    type Output = ListedTheme;
 
-    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Theme, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        call: &RunningCall,
+        input: DescribeThemeInput,
+    ) -> Result<ListedTheme, ToolError> {
         let slug = ThemeSlug::parse(required_text("theme", &input.theme, THEME_CHARS_MAX)?)?;
         let names = ThemeNames::parse(input.display_name.as_deref(), input.description.as_deref())?;
         let theme =
@@ -47,7 +51,7 @@ impl Tool for MemoryDescribeTheme {
         Ok(theme.into())
     }
 
-    fn touched(_output: &Theme) -> Vec<i64> {
+    fn touched(_output: &ListedTheme) -> Vec<i64> {
         Vec::new()
     }
 }

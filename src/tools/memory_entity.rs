@@ -5,10 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::{FoundType, RelationOut, ToolEntityType, ToolTrust, Whole};
+use super::values::{FoundType, RelationOut, ToolEntityType, ToolTrust, WholeNumber};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::entities::{self, EntityId, Profile};
 use crate::input::Invalid;
 use crate::memories::Day;
@@ -24,13 +24,13 @@ const SNIPPET_CHARS: usize = 200;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct EntityInput {
     /// "me" is the user.
     #[schemars(length(max = NAME_CHARS_MAX))]
     name: Option<String>,
     /// In place of the name.
     #[schemars(range(min = 1))]
-    id: Option<Whole>,
+    id: Option<WholeNumber>,
     /// As known on 2024-05-17.
     as_of: Option<String>,
     /// True then.
@@ -38,7 +38,7 @@ pub struct Input {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Output {
+pub struct EntityOutput {
     id: i64,
     name: String,
     #[serde(rename = "type")]
@@ -54,7 +54,7 @@ pub struct Output {
     /// What was true before, and what was put aside.
     changed: Vec<RelationOut>,
     /// Memories that mention it, newest first.
-    items: Vec<ItemOut>,
+    items: Vec<EntityItem>,
     /// All that do.
     mentions: i64,
     #[serde(with = "time::serde::rfc3339::option")]
@@ -67,7 +67,7 @@ pub struct Output {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
-struct ItemOut {
+struct EntityItem {
     id: i64,
     #[serde(rename = "type")]
     item_type: FoundType,
@@ -86,10 +86,14 @@ impl Tool for MemoryEntity {
     const DESCRIPTION: &'static str = "Tell who or what a person, project, organization or place is, how it is connected \
         and since when, and what changed. Example: {\"name\": \"Anna Berg\"}";
     const SCOPE: Scope = Scope::MemoryRead;
-    type Input = Input;
-    type Output = Output;
+    type Input = EntityInput;
+    type Output = EntityOutput;
 
-    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        call: &RunningCall,
+        input: EntityInput,
+    ) -> Result<EntityOutput, ToolError> {
         let (user, now) = (call.viewer.user_id, context.clock.now());
         let day = Day::parse(input.as_of.as_deref(), input.at.as_deref(), now)?;
         let id = match (input.id, input.name) {
@@ -105,15 +109,18 @@ impl Tool for MemoryEntity {
             }
         };
         let profile = entities::profile_on(&context.db, user, id, ITEMS_SHOWN, &day, now).await?;
-        Ok(Output::new(profile, day.at.or(day.as_of).unwrap_or(now)))
+        Ok(EntityOutput::new(
+            profile,
+            day.at.or(day.as_of).unwrap_or(now),
+        ))
     }
 
-    fn touched(output: &Output) -> Vec<i64> {
+    fn touched(output: &EntityOutput) -> Vec<i64> {
         output.items.iter().map(|item| item.id).collect()
     }
 }
 
-impl Output {
+impl EntityOutput {
     /// `at` decides which relations are current.
     fn new(profile: Profile, at: OffsetDateTime) -> Self {
         let Profile {
@@ -147,7 +154,7 @@ impl Output {
             summary: entity.summary,
             relations: told(current),
             changed: told(changed),
-            items: sources.into_iter().map(ItemOut::from).collect(),
+            items: sources.into_iter().map(EntityItem::from).collect(),
             mentions: entity.mentions,
             first_seen: entity.first_seen,
             last_seen: entity.last_seen,
@@ -155,7 +162,7 @@ impl Output {
     }
 }
 
-impl From<FoundItem> for ItemOut {
+impl From<FoundItem> for EntityItem {
     fn from(item: FoundItem) -> Self {
         let cut = item.content.char_indices().nth(SNIPPET_CHARS);
         Self {

@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::values;
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::{Scope, UserId};
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::documents::{
-    By, Document, DocumentError, DocumentPath, Documents, Expected, PATH_CHARS_MAX, Whole,
+    ChangeAuthor, Document, DocumentError, DocumentPath, Documents, ExpectedRevision, FullDocument,
+    PATH_CHARS_MAX,
 };
 use crate::input::Invalid;
 
@@ -29,7 +30,7 @@ const PLACES_MAX: usize = 100;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-enum Command {
+enum FileCommand {
     View,
     Create,
     StrReplace,
@@ -40,8 +41,8 @@ enum Command {
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
-    command: Command,
+pub struct FilesInput {
+    command: FileCommand,
     /// Of all but rename.
     #[schemars(length(max = PATH_CHARS_MAX))]
     path: Option<String>,
@@ -53,7 +54,7 @@ pub struct Input {
     old_str: Option<String>,
     new_str: Option<String>,
     /// insert: after this line; 0: before the first.
-    insert_line: Option<values::Whole>,
+    insert_line: Option<values::WholeNumber>,
     insert_text: Option<String>,
     /// rename
     old_path: Option<String>,
@@ -61,7 +62,7 @@ pub struct Input {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Output {
+pub struct FilesOutput {
     /// What the model is to read.
     output: String,
     #[serde(skip)]
@@ -77,34 +78,38 @@ impl Tool for MemoryFiles {
     /// The scope for viewing; every other command needs to write.
     const SCOPE: Scope = Scope::MemoryRead;
     const READ_ONLY: bool = false;
-    type Input = Input;
-    type Output = Output;
+    type Input = FilesInput;
+    type Output = FilesOutput;
 
-    fn needs(input: &Input) -> Scope {
+    fn needs(input: &FilesInput) -> Scope {
         match input.command {
-            Command::View => Scope::MemoryRead,
+            FileCommand::View => Scope::MemoryRead,
             _ => Scope::MemoryWrite,
         }
     }
 
-    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        call: &RunningCall,
+        input: FilesInput,
+    ) -> Result<FilesOutput, ToolError> {
         let files = Files {
             documents: &context.documents,
             user: call.viewer.user_id,
-            by: By::agent(call),
+            by: ChangeAuthor::agent(call),
             call,
         };
         match input.command {
-            Command::View => files.view(&input).await,
-            Command::Create => files.create(&input).await,
-            Command::StrReplace => files.replace(&input).await,
-            Command::Insert => files.insert(&input).await,
-            Command::Delete => files.delete(&input).await,
-            Command::Rename => files.rename(&input).await,
+            FileCommand::View => files.view(&input).await,
+            FileCommand::Create => files.create(&input).await,
+            FileCommand::StrReplace => files.replace(&input).await,
+            FileCommand::Insert => files.insert(&input).await,
+            FileCommand::Delete => files.delete(&input).await,
+            FileCommand::Rename => files.rename(&input).await,
         }
     }
 
-    fn touched(output: &Output) -> Vec<i64> {
+    fn touched(output: &FilesOutput) -> Vec<i64> {
         output.documents.clone()
     }
 }
@@ -112,12 +117,12 @@ impl Tool for MemoryFiles {
 struct Files<'a> {
     documents: &'a Documents,
     user: UserId,
-    by: By<'a>,
-    call: &'a Call,
+    by: ChangeAuthor<'a>,
+    call: &'a RunningCall,
 }
 
 /// A path as given, and the document or folder that it names; `None`: the root.
-struct Place<'a> {
+struct GivenPath<'a> {
     given: &'a str,
     path: Option<DocumentPath>,
 }
@@ -129,7 +134,7 @@ fn given<'a, T>(field: &'static str, value: &'a Option<T>) -> Result<&'a T, Inva
     })
 }
 
-fn place<'a>(field: &'static str, value: &'a Option<String>) -> Result<Place<'a>, Invalid> {
+fn place<'a>(field: &'static str, value: &'a Option<String>) -> Result<GivenPath<'a>, Invalid> {
     let given = given(field, value)?;
     let below = given.strip_prefix(ROOT).ok_or(());
     let below = below.and_then(|below| match below {
@@ -146,7 +151,7 @@ fn place<'a>(field: &'static str, value: &'a Option<String>) -> Result<Place<'a>
         "" => None,
         below => Some(DocumentPath::parse(field, below).map_err(as_below_root)?),
     };
-    Ok(Place { given, path })
+    Ok(GivenPath { given, path })
 }
 
 /// Changes the example path in an error to one below the root.
@@ -177,7 +182,7 @@ fn refused(code: &'static str, words: String) -> ToolError {
 }
 
 impl Files<'_> {
-    async fn view(&self, input: &Input) -> Result<Output, ToolError> {
+    async fn view(&self, input: &FilesInput) -> Result<FilesOutput, ToolError> {
         let place = place("path", &input.path)?;
         let whole = match &place.path {
             Some(path) => self.read(path).await?,
@@ -189,7 +194,7 @@ impl Files<'_> {
         }
     }
 
-    async fn view_folder(&self, place: &Place<'_>) -> Result<Output, ToolError> {
+    async fn view_folder(&self, place: &GivenPath<'_>) -> Result<FilesOutput, ToolError> {
         let folder = place.path.as_ref();
         let inside = self.documents.list_for(&self.call.viewer, folder).await?;
         let inside: Vec<Document> = inside.into_iter().map(|(document, _)| document).collect();
@@ -209,22 +214,22 @@ impl Files<'_> {
         for (size, path) in listed(&inside, skipped) {
             text += &format!("\n{size}\t{shown}/{path}");
         }
-        Ok(Output {
+        Ok(FilesOutput {
             output: text,
             documents: Vec::new(),
         })
     }
 
-    async fn create(&self, input: &Input) -> Result<Output, ToolError> {
+    async fn create(&self, input: &FilesInput) -> Result<FilesOutput, ToolError> {
         let place = place("path", &input.path)?;
         let text = given("file_text", &input.file_text)?;
         let there = |at: &str| refused("exists", format!("Error: File {at} already exists"));
         let path = place.path.as_ref().ok_or_else(|| there(place.given))?;
         let put = self
             .documents
-            .put(self.user, self.by, path, text, Expected::None);
+            .put(self.user, self.by, path, text, ExpectedRevision::None);
         match put.await {
-            Ok(document) => Ok(Output {
+            Ok(document) => Ok(FilesOutput {
                 output: format!("File created successfully at: {}", place.given),
                 documents: vec![document.id],
             }),
@@ -234,7 +239,7 @@ impl Files<'_> {
         }
     }
 
-    async fn replace(&self, input: &Input) -> Result<Output, ToolError> {
+    async fn replace(&self, input: &FilesInput) -> Result<FilesOutput, ToolError> {
         let place = place("path", &input.path)?;
         let old = given("old_str", &input.old_str)?;
         let new = input.new_str.as_deref().unwrap_or_default();
@@ -273,13 +278,13 @@ impl Files<'_> {
         let first = line.saturating_sub(CONTEXT_LINES);
         let lines = edited.content.split('\n').enumerate();
         let around = lines.skip(first).take(line - first + CONTEXT_LINES + 1);
-        Ok(Output {
+        Ok(FilesOutput {
             output: format!("The memory file has been edited.\n{}", numbered(around)),
             documents: vec![edited.document.id],
         })
     }
 
-    async fn insert(&self, input: &Input) -> Result<Output, ToolError> {
+    async fn insert(&self, input: &FilesInput) -> Result<FilesOutput, ToolError> {
         let place = place("path", &input.path)?;
         let line = given("insert_line", &input.insert_line)?.0;
         let text = given("insert_text", &input.insert_text)?;
@@ -305,13 +310,13 @@ impl Files<'_> {
             })
             .await?;
         let edited = edited.ok_or_else(|| not_there(place.given))?;
-        Ok(Output {
+        Ok(FilesOutput {
             output: format!("The file {} has been edited.", place.given),
             documents: vec![edited.document.id],
         })
     }
 
-    async fn delete(&self, input: &Input) -> Result<Output, ToolError> {
+    async fn delete(&self, input: &FilesInput) -> Result<FilesOutput, ToolError> {
         let place = place("path", &input.path)?;
         let path = place.path.as_ref().ok_or_else(|| {
             refused(
@@ -320,7 +325,7 @@ impl Files<'_> {
             )
         })?;
         match self.documents.archive(self.user, self.by, path).await {
-            Ok(_) => Ok(Output {
+            Ok(_) => Ok(FilesOutput {
                 output: format!("Successfully deleted {}", place.given),
                 documents: Vec::new(),
             }),
@@ -331,7 +336,7 @@ impl Files<'_> {
         }
     }
 
-    async fn rename(&self, input: &Input) -> Result<Output, ToolError> {
+    async fn rename(&self, input: &FilesInput) -> Result<FilesOutput, ToolError> {
         let (from, to) = (
             place("old_path", &input.old_path)?,
             place("new_path", &input.new_path)?,
@@ -354,7 +359,7 @@ impl Files<'_> {
             return Err(refused("conflict", words));
         }
         match self.documents.rename(self.user, self.by, old, new).await {
-            Ok(()) => Ok(Output {
+            Ok(()) => Ok(FilesOutput {
                 output: format!("Successfully renamed {} to {}", from.given, to.given),
                 documents: Vec::new(),
             }),
@@ -368,7 +373,7 @@ impl Files<'_> {
         }
     }
 
-    async fn read(&self, path: &DocumentPath) -> Result<Option<Whole>, ToolError> {
+    async fn read(&self, path: &DocumentPath) -> Result<Option<FullDocument>, ToolError> {
         match self.documents.read_for(&self.call.viewer, path).await {
             Ok((whole, memory_of)) => {
                 if memory_of.is_some() {
@@ -390,10 +395,10 @@ impl Files<'_> {
     /// `None` if there is no such file; a folder may have that path.
     async fn edit(
         &self,
-        place: &Place<'_>,
+        place: &GivenPath<'_>,
         field: &'static str,
         change: impl FnOnce(&str) -> Result<String, DocumentError>,
-    ) -> Result<Option<Whole>, ToolError> {
+    ) -> Result<Option<FullDocument>, ToolError> {
         let Some(path) = &place.path else {
             return Ok(None);
         };
@@ -419,7 +424,11 @@ fn not_there(path: &str) -> ToolError {
     )
 }
 
-fn view_file(shown: &str, whole: &Whole, range: Option<&[i64]>) -> Result<Output, ToolError> {
+fn view_file(
+    shown: &str,
+    whole: &FullDocument,
+    range: Option<&[i64]>,
+) -> Result<FilesOutput, ToolError> {
     let lines = whole.content.split('\n').count();
     if lines > LINES_MAX {
         let words = format!("File {shown} exceeds maximum line limit of 999,999 lines.");
@@ -431,7 +440,7 @@ fn view_file(shown: &str, whole: &Whole, range: Option<&[i64]>) -> Result<Output
     };
     let told = whole.content.split('\n').enumerate();
     let told = told.skip(first - 1).take(last + 1 - first);
-    Ok(Output {
+    Ok(FilesOutput {
         output: format!(
             "Here's the content of {shown} with line numbers:\n{}",
             numbered(told)

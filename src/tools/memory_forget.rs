@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::values::{required_key, theme_filter};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::memories;
 use crate::memories::model::THEME_CHARS_MAX;
 use crate::memories::provenance::KEY_CHARS_MAX;
@@ -16,7 +16,7 @@ pub struct MemoryForget;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct ForgetInput {
     /// The name of the fact, such as "home_city".
     #[schemars(length(min = 1, max = KEY_CHARS_MAX))]
     key: String,
@@ -26,7 +26,7 @@ pub struct Input {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Output {
+pub struct ForgetOutput {
     /// How many items were archived; 0 when none has this key.
     #[schemars(range(min = 0))]
     count: usize,
@@ -42,21 +42,25 @@ impl Tool for MemoryForget {
         and no longer found by default. Use it only when the user asks to forget something that has a key. \
         Example: {\"key\": \"home_city\"}";
     const SCOPE: Scope = Scope::MemoryWrite;
-    type Input = Input;
-    type Output = Output;
+    type Input = ForgetInput;
+    type Output = ForgetOutput;
 
-    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        call: &RunningCall,
+        input: ForgetInput,
+    ) -> Result<ForgetOutput, ToolError> {
         let key = required_key(&input.key)?;
         let theme = theme_filter(input.theme.as_deref())?;
         let forgotten =
             memories::forget(&context.db, &context.clock, call, &key, theme.as_ref()).await?;
-        Ok(Output {
+        Ok(ForgetOutput {
             count: forgotten.len(),
             archived: forgotten.into_iter().map(|id| id.0).collect(),
         })
     }
 
-    fn touched(output: &Output) -> Vec<i64> {
+    fn touched(output: &ForgetOutput) -> Vec<i64> {
         output.archived.clone()
     }
 }

@@ -5,26 +5,28 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::{FoundType, PartOf, SaidIn, ToldOf, ToolEmbeddingState, ToolTrust, Whole};
+use super::values::{
+    EpisodeOrigin, FoundType, PartOrigin, ToolEmbeddingState, ToolTrust, TurnOrigin, WholeNumber,
+};
 use super::{Tool, ToolContext, ToolError, lent};
 use crate::accounts::Scope;
-use crate::activity::Call;
-use crate::memories::{self, Day, Found, ItemId, MemoryError};
+use crate::activity::RunningCall;
+use crate::memories::{self, Day, ItemDetails, ItemId, MemoryError};
 
 pub struct MemoryGet;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct GetInput {
     /// A search result's `id`.
     #[schemars(range(min = 1))]
-    item_id: Whole,
+    item_id: WholeNumber,
     as_of: Option<String>,
     at: Option<String>,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Output {
+pub struct GetOutput {
     id: i64,
     /// The theme's slug; null of a turn or a part of a document.
     theme: Option<String>,
@@ -98,13 +100,13 @@ pub struct Output {
     source_message: Option<String>,
     /// Of a turn.
     #[serde(skip_serializing_if = "Option::is_none")]
-    said_in: Option<SaidIn>,
+    said_in: Option<TurnOrigin>,
     /// Of a part of a document.
     #[serde(skip_serializing_if = "Option::is_none")]
-    part_of: Option<PartOf>,
+    part_of: Option<PartOrigin>,
     /// Of an episode.
     #[serde(skip_serializing_if = "Option::is_none")]
-    told_of: Option<ToldOf>,
+    told_of: Option<EpisodeOrigin>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -124,17 +126,21 @@ impl Tool for MemoryGet {
     const DESCRIPTION: &'static str = "Read one remembered item whole, by the id a search gave. Use it when the snippet \
         was cut or for its source and dates. Example: {\"item_id\": 42}";
     const SCOPE: Scope = Scope::MemoryRead;
-    type Input = Input;
-    type Output = Output;
+    type Input = GetInput;
+    type Output = GetOutput;
 
-    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        call: &RunningCall,
+        input: GetInput,
+    ) -> Result<GetOutput, ToolError> {
         let id = ItemId(input.item_id.0);
         let now = context.clock.now();
         let day = Day::parse(input.as_of.as_deref(), input.at.as_deref(), now)?;
         let now = day.as_of.unwrap_or(now);
         let found = memories::get(&context.db, &context.embeddings, &call.viewer, id, &day);
         let error = match found.await {
-            Ok(found) => return Ok(Output::new(found, now)),
+            Ok(found) => return Ok(GetOutput::new(found, now)),
             Err(error) => error,
         };
         if !matches!(error, MemoryError::NotFound(_)) {
@@ -143,15 +149,15 @@ impl Tool for MemoryGet {
         let Some((found, memory_of)) = lent::get(context, call, id, &day).await? else {
             return Err(error.into());
         };
-        let output = Output {
+        let output = GetOutput {
             memory_of: Some(memory_of.to_string()),
-            ..Output::new(found, now)
+            ..GetOutput::new(found, now)
         };
         call.read_lent(Self::touched(&output));
         Ok(output)
     }
 
-    fn touched(output: &Output) -> Vec<i64> {
+    fn touched(output: &GetOutput) -> Vec<i64> {
         vec![
             output
                 .part_of
@@ -161,9 +167,9 @@ impl Tool for MemoryGet {
     }
 }
 
-impl Output {
-    fn new(found: Found, now: OffsetDateTime) -> Self {
-        let Found {
+impl GetOutput {
+    fn new(found: ItemDetails, now: OffsetDateTime) -> Self {
+        let ItemDetails {
             item,
             embedding,
             gave_way,
@@ -198,9 +204,9 @@ impl Output {
             contradicted_by: contradicting.map(|other| other.id.0).collect(),
             source_thread: item.source_session,
             source_message: item.source_message,
-            said_in: item.turn.map(SaidIn::from),
-            part_of: item.part.map(PartOf::from),
-            told_of: item.span.map(ToldOf::from),
+            said_in: item.turn.map(TurnOrigin::from),
+            part_of: item.part.map(PartOrigin::from),
+            told_of: item.span.map(EpisodeOrigin::from),
             created_at: item.created_at,
             updated_at: item.updated_at,
             embedding: Embedding {

@@ -4,11 +4,11 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::{ToolEntityType, Whole};
+use super::values::{ToolEntityType, WholeNumber};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
-use crate::activity::Call;
-use crate::entities::graph::{self, DEPTH_MAX, Edge, GraphQuery, Tie};
+use crate::activity::RunningCall;
+use crate::entities::graph::{self, DEPTH_MAX, EdgeKind, GraphEdge, GraphQuery};
 use crate::entities::{self, Predicate};
 use crate::input::Invalid;
 use crate::memories::Day;
@@ -23,13 +23,13 @@ const BYTES_MAX: usize = 7_000;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct GraphInput {
     /// Its name.
     #[schemars(length(max = NAME_CHARS_MAX))]
     entity: String,
     /// Default 1.
     #[schemars(range(min = 1, max = DEPTH_MAX))]
-    depth: Option<Whole>,
+    depth: Option<WholeNumber>,
     /// Only this relation, such as works_on.
     relation: Option<String>,
     /// What was true that day, such as 2024-05-17.
@@ -38,13 +38,13 @@ pub struct Input {
     as_of: Option<String>,
     /// Default 25.
     #[schemars(range(min = 1, max = NODES_MAX))]
-    limit: Option<Whole>,
+    limit: Option<WholeNumber>,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Output {
+pub struct GraphOutput {
     /// The first is the one that was asked for.
-    nodes: Vec<Node>,
+    nodes: Vec<NodeOut>,
     edges: Vec<EdgeOut>,
     /// There is more than is told here.
     cut: bool,
@@ -52,7 +52,7 @@ pub struct Output {
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
-struct Node {
+struct NodeOut {
     id: i64,
     name: String,
     #[serde(rename = "type")]
@@ -80,12 +80,16 @@ impl Tool for MemoryGraph {
     const DESCRIPTION: &'static str = "Tell what somebody or something is connected to, today or on another day. \
         Example: {\"entity\": \"Alice\", \"relation\": \"works_on\"}";
     const SCOPE: Scope = Scope::MemoryRead;
-    type Input = Input;
-    type Output = Output;
+    type Input = GraphInput;
+    type Output = GraphOutput;
 
-    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        call: &RunningCall,
+        input: GraphInput,
+    ) -> Result<GraphOutput, ToolError> {
         let user = call.viewer.user_id;
-        let within = |field, given: Option<Whole>, default: i64, most: i64| {
+        let within = |field, given: Option<WholeNumber>, default: i64, most: i64| {
             let n = given.map_or(default, |n| n.0);
             (1..=most).contains(&n).then_some(n).ok_or_else(|| {
                 let sentence = format!("`{field}` is {n}; 1 to {most} are accepted.");
@@ -109,13 +113,13 @@ impl Tool for MemoryGraph {
             limit: limit as usize,
         };
         let found = graph::read(&context.db, user, &query).await?;
-        let mut output = Output {
+        let mut output = GraphOutput {
             cut: found.is_cut || found.nodes.len() < found.nodes_total,
             edges: found.edges.iter().map(EdgeOut::from).collect(),
             nodes: found
                 .nodes
                 .into_iter()
-                .map(|node| Node {
+                .map(|node| NodeOut {
                     id: node.id.0,
                     name: node.name,
                     entity_type: node.entity_type.into(),
@@ -135,7 +139,7 @@ impl Tool for MemoryGraph {
         Ok(output)
     }
 
-    fn touched(output: &Output) -> Vec<i64> {
+    fn touched(output: &GraphOutput) -> Vec<i64> {
         let mut items: Vec<i64> = output
             .edges
             .iter()
@@ -158,14 +162,14 @@ fn parse_predicate(text: &str) -> Result<Predicate, Invalid> {
     })
 }
 
-impl From<&Edge> for EdgeOut {
-    fn from(edge: &Edge) -> Self {
+impl From<&GraphEdge> for EdgeOut {
+    fn from(edge: &GraphEdge) -> Self {
         let (when, item_id) = match &edge.tie {
-            Tie::Relation { period, item, .. } => {
+            EdgeKind::Relation { period, item, .. } => {
                 let when = Some(period.to_string()).filter(|when| !when.is_empty());
                 (when, *item)
             }
-            Tie::Together(_) => (None, None),
+            EdgeKind::Together(_) => (None, None),
         };
         Self {
             from: edge.from.0,

@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::values::Whole;
+use super::values::WholeNumber;
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::input::Invalid;
 use crate::memories;
 
@@ -18,22 +18,22 @@ pub struct MemoryListThemes;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct ListThemesInput {
     /// Default 100.
     #[schemars(range(min = 1, max = THEMES_LISTED_MAX))]
-    limit: Option<Whole>,
+    limit: Option<WholeNumber>,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Output {
+pub struct ListThemesOutput {
     /// Fullest first.
-    themes: Vec<Theme>,
+    themes: Vec<ListedTheme>,
     /// There are more than were asked for.
     truncated: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Theme {
+pub struct ListedTheme {
     /// What `theme` of the other tools takes.
     slug: String,
     /// As it was first written, or set since.
@@ -45,7 +45,7 @@ pub struct Theme {
     active_count: i64,
 }
 
-impl Input {
+impl ListThemesInput {
     fn limit(&self) -> Result<usize, Invalid> {
         let limit = self.limit.as_ref().map_or(THEMES_LISTED, |n| n.0);
         let limit = usize::try_from(limit).ok();
@@ -58,8 +58,8 @@ impl Input {
     }
 }
 
-impl From<memories::Theme> for Theme {
-    fn from(theme: memories::Theme) -> Self {
+impl From<memories::MemoryTheme> for ListedTheme {
+    fn from(theme: memories::MemoryTheme) -> Self {
         Self {
             slug: theme.slug,
             display_name: theme.display_name,
@@ -75,21 +75,25 @@ impl Tool for MemoryListThemes {
     const TITLE: &'static str = "List themes";
     const DESCRIPTION: &'static str = "List the themes of items, fullest first, with their counts. Use it to choose one. Example: {}";
     const SCOPE: Scope = Scope::MemoryRead;
-    type Input = Input;
-    type Output = Output;
+    type Input = ListThemesInput;
+    type Output = ListThemesOutput;
 
-    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        call: &RunningCall,
+        input: ListThemesInput,
+    ) -> Result<ListThemesOutput, ToolError> {
         let now = context.clock.now();
         let limit = input.limit()?;
         let listed = memories::list_themes(&context.db, &call.viewer, limit, now).await?;
         let (themes, truncated) = listed;
-        Ok(Output {
-            themes: themes.into_iter().map(Theme::from).collect(),
+        Ok(ListThemesOutput {
+            themes: themes.into_iter().map(ListedTheme::from).collect(),
             truncated,
         })
     }
 
-    fn touched(_output: &Output) -> Vec<i64> {
+    fn touched(_output: &ListThemesOutput) -> Vec<i64> {
         Vec::new()
     }
 }

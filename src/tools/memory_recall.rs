@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
-use super::values::{FoundType, ToolTrust, Whole};
+use super::values::{FoundType, ToolTrust, WholeNumber};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::{RECALL_TOKENS, Scope};
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::input::{Invalid, check_text, required_text};
-use crate::recall::{Ask, GivenItem, Recall};
+use crate::recall::{GivenItem, Recall, RecallRequest};
 use crate::sessions::SessionName;
 use crate::sessions::message::MESSAGE_CHARS_MAX;
 
@@ -22,7 +22,7 @@ pub struct MemoryRecall;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct RecallInput {
     /// What the user just wrote; or `messages`.
     #[schemars(length(max = MESSAGE_CHARS_MAX))]
     message: Option<String>,
@@ -33,7 +33,7 @@ pub struct Input {
     session: Option<String>,
     /// Of the section, 30 to 4,000; default 200, or as the agent's settings have it.
     #[schemars(range(min = 30, max = 4_000))]
-    budget_tokens: Option<Whole>,
+    budget_tokens: Option<WholeNumber>,
     /// 0 to 1; default 0.3, or as the agent's settings have it.
     #[schemars(range(min = 0, max = 1))]
     min_relevance: Option<f64>,
@@ -43,7 +43,7 @@ pub struct Input {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Output {
+pub struct RecallOutput {
     /// To put before the user's message, as it is: data between tags; empty where nothing qualifies.
     section: String,
     /// As asked for.
@@ -105,8 +105,8 @@ impl From<GivenItem> for RecalledItem {
     }
 }
 
-impl Input {
-    fn ask(&self) -> Result<Ask, Invalid> {
+impl RecallInput {
+    fn ask(&self) -> Result<RecallRequest, Invalid> {
         let messages = match (&self.message, &self.messages) {
             (Some(message), None) => {
                 check_text("message", message, MESSAGE_CHARS_MAX)?;
@@ -152,7 +152,7 @@ impl Input {
             let sentence = "`min_relevance` is a number from 0 to 1.";
             return Err(Invalid::new("min_relevance", "out_of_range", sentence));
         }
-        Ok(Ask {
+        Ok(RecallRequest {
             messages,
             session: session.map(|name| name.as_str().to_owned()),
             budget,
@@ -180,10 +180,14 @@ impl Tool for MemoryRecall {
         user's message, or nothing, which is the usual answer. For the program that runs an agent, before each turn; the \
         model itself has memory_search. Example: {\"message\": \"When does the boat to Bergen leave?\", \"session\": \"chat-7\"}";
     const SCOPE: Scope = Scope::MemoryRead;
-    type Input = Input;
-    type Output = Output;
+    type Input = RecallInput;
+    type Output = RecallOutput;
 
-    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        call: &RunningCall,
+        input: RecallInput,
+    ) -> Result<RecallOutput, ToolError> {
         let (ask, role) = (input.ask()?, input.role()?.to_owned());
         let recall = Recall::new(context.search.clone(), context.consolidation.clone());
         let recalled = recall.recall(&call.viewer, &ask).await?;
@@ -191,7 +195,7 @@ impl Tool for MemoryRecall {
             let lent = recalled.told.iter().filter(|told| told.memory_of.is_some());
             call.read_lent(lent.map(|told| told.id.0).collect());
         }
-        Ok(Output {
+        Ok(RecallOutput {
             section: recalled.section,
             role,
             injected: recalled.told.len(),
@@ -205,7 +209,7 @@ impl Tool for MemoryRecall {
         })
     }
 
-    fn touched(output: &Output) -> Vec<i64> {
+    fn touched(output: &RecallOutput) -> Vec<i64> {
         output.items.iter().map(|item| item.id).collect()
     }
 }

@@ -6,10 +6,10 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use time::OffsetDateTime;
 
-use super::values::{FoundType, PartOf, SaidIn, ToldOf, ToolTrust, Whole};
+use super::values::{EpisodeOrigin, FoundType, PartOrigin, ToolTrust, TurnOrigin, WholeNumber};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::input::Invalid;
 use crate::memories::model::THEME_CHARS_MAX;
 use crate::memories::{Day, ItemType, Period};
@@ -23,13 +23,13 @@ pub struct MemorySearch;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {
+pub struct SearchInput {
     /// Words or a sentence; "*" lists the newest.
     #[schemars(length(max = QUERY_CHARS_MAX))]
     query: Option<String>,
     /// Default 10.
     #[schemars(range(min = 1, max = RESULTS_MAX))]
-    limit: Option<Whole>,
+    limit: Option<WholeNumber>,
     /// Only this theme.
     #[schemars(length(max = THEME_CHARS_MAX))]
     theme: Option<String>,
@@ -37,7 +37,7 @@ pub struct Input {
     types: Option<Vec<FoundType>>,
     /// Only this recent.
     #[schemars(range(min = 1, max = RECENCY_DAYS_MAX))]
-    recency_days: Option<Whole>,
+    recency_days: Option<WholeNumber>,
     /// Best left out.
     #[schemars(range(min = 0, max = 1))]
     min_similarity: Option<f64>,
@@ -79,7 +79,7 @@ struct TimeAsked {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub struct Output {
+pub struct SearchOutput {
     results: Vec<ResultItem>,
     /// That the answer is among these, 0 to 1; null in a listing by date.
     #[schemars(range(min = 0, max = 1))]
@@ -125,7 +125,7 @@ struct ResultItem {
     /// Within this answer; 0 in a listing by date.
     #[schemars(range(min = 0, max = 1))]
     score: f64,
-    signals: Signals,
+    signals: ResultSignals,
     /// How it is known.
     source: String,
     /// Whose word it is.
@@ -157,17 +157,17 @@ struct ResultItem {
     memory_of: Option<String>,
     /// Of a turn: where it was said.
     #[serde(skip_serializing_if = "Option::is_none")]
-    said_in: Option<SaidIn>,
+    said_in: Option<TurnOrigin>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    part_of: Option<PartOf>,
+    part_of: Option<PartOrigin>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    told_of: Option<ToldOf>,
+    told_of: Option<EpisodeOrigin>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<Explain>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Signals {
+struct ResultSignals {
     /// A word matched.
     fts: bool,
     /// Among the nearest by meaning.
@@ -188,7 +188,7 @@ struct Explain {
     lexical_normalised: f64,
     words_matched: i64,
     substring: bool,
-    weights: Weights,
+    weights: SignalWeights,
     /// Added where it was said by whom the query names.
     speaker: f64,
     /// It mentions what the query names.
@@ -211,7 +211,7 @@ struct Explain {
 
 /// The score is the sum of each normalised signal by its weight, `speaker`, `entities`, `time`, `trust` and `neighbours`, by `scale`, `tier` and `strength`.
 #[derive(Serialize, JsonSchema)]
-struct Weights {
+struct SignalWeights {
     semantic: f64,
     lexical: f64,
 }
@@ -226,10 +226,14 @@ impl Tool for MemorySearch {
         {\"query\": \"staging database port\", \"limit\": 5}";
     const SCOPE: Scope = Scope::MemoryRead;
     const FOR_SCRIPTS: &'static [&'static str] = &["explain", "min_similarity", "spread"];
-    type Input = Input;
-    type Output = Output;
+    type Input = SearchInput;
+    type Output = SearchOutput;
 
-    async fn run(context: &ToolContext, call: &Call, input: Input) -> Result<Output, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        call: &RunningCall,
+        input: SearchInput,
+    ) -> Result<SearchOutput, ToolError> {
         let types: Vec<ItemType> = input
             .types
             .unwrap_or_default()
@@ -261,7 +265,7 @@ impl Tool for MemorySearch {
             .into_iter()
             .map(|hit| ResultItem::new(hit, query.explain))
             .collect();
-        let output = Output {
+        let output = SearchOutput {
             results,
             confidence: page.confidence,
             note,
@@ -280,11 +284,11 @@ impl Tool for MemorySearch {
         Ok(output)
     }
 
-    fn touched(output: &Output) -> Vec<i64> {
+    fn touched(output: &SearchOutput) -> Vec<i64> {
         output.results.iter().map(ResultItem::touched).collect()
     }
 
-    fn query(input: &Input) -> Option<&str> {
+    fn query(input: &SearchInput) -> Option<&str> {
         input.query.as_deref()
     }
 }
@@ -305,7 +309,7 @@ impl ResultItem {
     fn new(hit: Hit, explain: bool) -> Self {
         let why = hit.explanation;
         Self {
-            signals: Signals {
+            signals: ResultSignals {
                 fts: hit.matched_by_words(),
                 semantic: hit.is_near,
             },
@@ -319,7 +323,7 @@ impl ResultItem {
                 lexical_normalised: why.lexical_normalised,
                 words_matched: why.words_matched,
                 substring: why.is_substring,
-                weights: Weights {
+                weights: SignalWeights {
                     semantic: why.semantic_weight,
                     lexical: why.lexical_weight,
                 },
@@ -349,9 +353,9 @@ impl ResultItem {
             tags: hit.item.tags,
             owner: hit.item.owner,
             memory_of: hit.memory_of.map(|name| name.to_string()),
-            said_in: hit.item.turn.map(SaidIn::from),
-            part_of: hit.item.part.map(PartOf::from),
-            told_of: hit.item.span.map(ToldOf::from),
+            said_in: hit.item.turn.map(TurnOrigin::from),
+            part_of: hit.item.part.map(PartOrigin::from),
+            told_of: hit.item.span.map(EpisodeOrigin::from),
         }
     }
 }

@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 use super::values::{FoundType, ToolEntityType};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::entities;
 use crate::memories;
 
@@ -18,11 +18,11 @@ pub struct MemoryStats;
 
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Input {}
+pub struct StatsInput {}
 
 /// Counts are of active items where nothing else is said.
 #[derive(Serialize, JsonSchema)]
-pub struct Output {
+pub struct StatsOutput {
     active: i64,
     /// With what has expired.
     archived: i64,
@@ -34,16 +34,16 @@ pub struct Output {
     /// Within 7 days.
     expiring_soon: i64,
     /// Most first.
-    by_type: Vec<OfType>,
+    by_type: Vec<TypeCount>,
     /// The ten fullest, by slug.
-    by_theme: Vec<OfTheme>,
+    by_theme: Vec<ThemeItemCount>,
     /// Files of memory_files.
     documents: usize,
     /// What sessions were about.
     episodes: i64,
     /// What was said in them, as it was said.
     turns: i64,
-    vectors: Vectors,
+    vectors: VectorCounts,
     entities: Entities,
     #[serde(with = "time::serde::rfc3339::option")]
     #[schemars(with = "Option<String>", extend("format" = "date-time"))]
@@ -54,21 +54,21 @@ pub struct Output {
 }
 
 #[derive(Serialize, JsonSchema)]
-struct OfType {
+struct TypeCount {
     #[serde(rename = "type")]
     item_type: FoundType,
     count: i64,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct OfTheme {
+struct ThemeItemCount {
     theme: String,
     count: i64,
 }
 
 /// Items without a vector, archived ones too: found by words alone.
 #[derive(Serialize, JsonSchema)]
-struct Vectors {
+struct VectorCounts {
     pending: i64,
     failed: i64,
 }
@@ -78,13 +78,13 @@ struct Vectors {
 struct Entities {
     total: i64,
     /// Most first.
-    by_type: Vec<EntitiesOfType>,
+    by_type: Vec<EntityTypeCount>,
     /// Connections between them that hold.
     relations: i64,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct EntitiesOfType {
+struct EntityTypeCount {
     #[serde(rename = "type")]
     entity_type: ToolEntityType,
     count: i64,
@@ -97,25 +97,32 @@ impl Tool for MemoryStats {
     const DESCRIPTION: &'static str = "Count what is remembered: by status, type and theme, what expires soon, what has \
         no vector yet. Use it when the user asks how much you remember. Example: {}";
     const SCOPE: Scope = Scope::MemoryRead;
-    type Input = Input;
-    type Output = Output;
+    type Input = StatsInput;
+    type Output = StatsOutput;
 
-    async fn run(context: &ToolContext, call: &Call, _input: Input) -> Result<Output, ToolError> {
+    async fn run(
+        context: &ToolContext,
+        call: &RunningCall,
+        _input: StatsInput,
+    ) -> Result<StatsOutput, ToolError> {
         let now = context.clock.now();
         let (stats, waiting) =
             memories::stats(&context.db, &context.embeddings, &call.viewer, now).await?;
         let (named, relations) = entities::counts(&context.db, call.viewer.user_id).await?;
         let documents = context.documents.list(call.viewer.user_id, None, false);
         let documents = documents.await?.len();
-        let types = stats.by_type.into_iter().map(|(item_type, count)| OfType {
-            item_type: item_type.into(),
-            count,
-        });
-        let themes = stats.by_theme.into_iter().map(|theme| OfTheme {
+        let types = stats
+            .by_type
+            .into_iter()
+            .map(|(item_type, count)| TypeCount {
+                item_type: item_type.into(),
+                count,
+            });
+        let themes = stats.by_theme.into_iter().map(|theme| ThemeItemCount {
             theme: theme.slug,
             count: theme.active_count,
         });
-        Ok(Output {
+        Ok(StatsOutput {
             active: stats.active,
             archived: stats.archived,
             faded: stats.faded,
@@ -127,7 +134,7 @@ impl Tool for MemoryStats {
             documents,
             episodes: stats.episodes,
             turns: stats.turns,
-            vectors: Vectors {
+            vectors: VectorCounts {
                 pending: waiting.pending,
                 failed: waiting.failed,
             },
@@ -135,7 +142,7 @@ impl Tool for MemoryStats {
                 total: named.iter().map(|(_, count)| count).sum(),
                 by_type: named
                     .into_iter()
-                    .map(|(entity_type, count)| EntitiesOfType {
+                    .map(|(entity_type, count)| EntityTypeCount {
                         entity_type: entity_type.into(),
                         count,
                     })
@@ -147,7 +154,7 @@ impl Tool for MemoryStats {
         })
     }
 
-    fn touched(_output: &Output) -> Vec<i64> {
+    fn touched(_output: &StatsOutput) -> Vec<i64> {
         Vec::new()
     }
 }

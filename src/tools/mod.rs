@@ -39,7 +39,7 @@ use tracing::Instrument;
 
 use crate::accounts::ToolProfile::{self, Core, Full, Single};
 use crate::accounts::{Accounts, ActingFor, AgentAccess, Scope, Scopes};
-use crate::activity::{Activity, Call};
+use crate::activity::{Activity, RunningCall};
 use crate::clock::SharedClock;
 use crate::consolidation::Consolidation;
 use crate::db::actor;
@@ -68,12 +68,12 @@ pub struct ToolContext {
 
 /// The interface through which a call came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Door {
+pub enum CallInterface {
     Rest,
     Mcp,
 }
 
-impl Door {
+impl CallInterface {
     fn as_str(self) -> &'static str {
         match self {
             Self::Rest => "rest",
@@ -104,7 +104,7 @@ trait Tool: Send + Sync + 'static {
     /// A tool that writes passes `call` on, so that it is recorded in the same transaction.
     async fn run(
         context: &ToolContext,
-        call: &Call,
+        call: &RunningCall,
         input: Self::Input,
     ) -> Result<Self::Output, ToolError>;
 
@@ -123,7 +123,7 @@ trait Tool: Send + Sync + 'static {
 }
 
 /// The result of a successful call.
-struct Answer {
+struct ToolAnswer {
     output: Value,
     touched: Vec<i64>,
     query: Option<String>,
@@ -139,9 +139,9 @@ trait AnyTool: Send + Sync {
         &self,
         context: &ToolContext,
         scopes: &Scopes,
-        call: &Call,
+        call: &RunningCall,
         input: &[u8],
-    ) -> Result<Answer, ToolError>;
+    ) -> Result<ToolAnswer, ToolError>;
 }
 
 /// The definition of a tool, as it is listed.
@@ -235,9 +235,9 @@ impl<T: Tool> AnyTool for Registered<T> {
         &self,
         context: &ToolContext,
         scopes: &Scopes,
-        call: &Call,
+        call: &RunningCall,
         input: &[u8],
-    ) -> Result<Answer, ToolError> {
+    ) -> Result<ToolAnswer, ToolError> {
         let input = input::parse(input)?;
         let needed = T::needs(&input);
         if !scopes.contains(&needed) {
@@ -245,7 +245,7 @@ impl<T: Tool> AnyTool for Registered<T> {
         }
         let query = T::query(&input).map(str::to_owned);
         let output = T::run(context, call, input).await?;
-        Ok(Answer {
+        Ok(ToolAnswer {
             touched: T::touched(&output),
             output: serde_json::to_value(output)?,
             query,
@@ -335,7 +335,7 @@ impl Registry {
     /// Runs a tool for an agent, and records the call. `input` is the JSON text as received.
     pub async fn call(
         &self,
-        door: Door,
+        door: CallInterface,
         access: &AgentAccess,
         name: &str,
         input: &[u8],
@@ -395,9 +395,9 @@ impl Registry {
         &self,
         access: &AgentAccess,
         named: Option<&dyn AnyTool>,
-        call: &Call,
+        call: &RunningCall,
         input: &[u8],
-    ) -> Result<Answer, ToolError> {
+    ) -> Result<ToolAnswer, ToolError> {
         let tool = self.permitted(access, named)?;
         tool.call(&self.context, &access.scopes, call, input).await
     }

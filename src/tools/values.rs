@@ -13,7 +13,10 @@ use crate::entities::Relation;
 use crate::input::Invalid;
 use crate::memories::mentions::EntityType;
 use crate::memories::provenance::{parse_confidence, parse_source_context};
-use crate::memories::{ItemKey, ItemType, Part, Provenance, Source, Span, ThemeSlug, Trust, Turn};
+use crate::memories::{
+    DocumentPart, EpisodeSpan, ItemKey, ItemSource, ItemType, Provenance, ThemeSlug, Trust,
+    TurnPosition,
+};
 
 // An item type in tools. Its schema has no description, which would cost tokens in every call of a model.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
@@ -90,7 +93,7 @@ impl From<ItemType> for FoundType {
 /// Where a part of a document stands.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub struct PartOf {
+pub struct PartOrigin {
     /// Of the document: /memories/{path} of memory_files.
     path: String,
     /// The first and the last, counted from 1.
@@ -99,8 +102,8 @@ pub struct PartOf {
     pub document: i64,
 }
 
-impl From<Part> for PartOf {
-    fn from(part: Part) -> Self {
+impl From<DocumentPart> for PartOrigin {
+    fn from(part: DocumentPart) -> Self {
         Self {
             path: part.path,
             lines: [part.lines.0, part.lines.1],
@@ -112,7 +115,7 @@ impl From<Part> for PartOf {
 /// What an episode tells of.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub struct ToldOf {
+pub struct EpisodeOrigin {
     /// The agent's own id of the session; null where it was imported.
     session: Option<String>,
     session_id: Option<i64>,
@@ -124,8 +127,8 @@ pub struct ToldOf {
     until: OffsetDateTime,
 }
 
-impl From<Span> for ToldOf {
-    fn from(span: Span) -> Self {
+impl From<EpisodeSpan> for EpisodeOrigin {
+    fn from(span: EpisodeSpan) -> Self {
         let (session_id, session) = span.session.unzip();
         Self {
             session,
@@ -139,7 +142,7 @@ impl From<Span> for ToldOf {
 /// Where a turn was said.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub struct SaidIn {
+pub struct TurnOrigin {
     /// The agent's own id of the session.
     session: String,
     /// By which its page is called: `/sessions/{session_id}`.
@@ -152,8 +155,8 @@ pub struct SaidIn {
     role: String,
 }
 
-impl From<Turn> for SaidIn {
-    fn from(turn: Turn) -> Self {
+impl From<TurnPosition> for TurnOrigin {
+    fn from(turn: TurnPosition) -> Self {
         Self {
             session: turn.session,
             session_id: turn.session_id,
@@ -202,7 +205,7 @@ pub enum ToolSource {
     Guess,
 }
 
-impl From<ToolSource> for Source {
+impl From<ToolSource> for ItemSource {
     fn from(source: ToolSource) -> Self {
         match source {
             ToolSource::Conversation => Self::Conversation,
@@ -219,10 +222,10 @@ impl From<ToolSource> for Source {
 pub fn provenance(
     source: Option<ToolSource>,
     context: Option<&str>,
-    confidence: Option<Whole>,
+    confidence: Option<WholeNumber>,
 ) -> Result<Provenance, Invalid> {
     Ok(Provenance {
-        source: source.map(Source::from).unwrap_or_default(),
+        source: source.map(ItemSource::from).unwrap_or_default(),
         context: parse_source_context(context.unwrap_or_default())?,
         confidence: confidence.map(|n| parse_confidence(n.0)).transpose()?,
         ..Provenance::default()
@@ -235,7 +238,7 @@ pub async fn check_said(
     user: UserId,
     provenance: &mut Provenance,
 ) -> Result<(), sqlx::Error> {
-    if provenance.source == Source::UserExplicit
+    if provenance.source == ItemSource::UserExplicit
         && let Some(words) = &provenance.context
         && consolidation::is_said_by_user(db, user, words).await?
     {
@@ -285,34 +288,34 @@ pub fn theme_filter(theme: Option<&str>) -> Result<Option<ThemeSlug>, Invalid> {
 
 /// A whole number. JSON Schema also counts 5.0 as an integer, and clients with floats only send that.
 #[derive(Clone, Copy, Debug)]
-pub struct Whole(pub i64);
+pub struct WholeNumber(pub i64);
 
 /// Above this, a float cannot represent every integer.
 const WHOLE_FLOAT_MAX: f64 = (1_i64 << f64::MANTISSA_DIGITS) as f64;
 
-impl<'de> Deserialize<'de> for Whole {
+impl<'de> Deserialize<'de> for WholeNumber {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct WholeVisitor;
 
         impl Visitor<'_> for WholeVisitor {
-            type Value = Whole;
+            type Value = WholeNumber;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("a whole number")
             }
 
-            fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<Whole, E> {
-                Ok(Whole(n))
+            fn visit_i64<E: serde::de::Error>(self, n: i64) -> Result<WholeNumber, E> {
+                Ok(WholeNumber(n))
             }
 
-            fn visit_u64<E: serde::de::Error>(self, n: u64) -> Result<Whole, E> {
-                let fits = i64::try_from(n).map(Whole);
+            fn visit_u64<E: serde::de::Error>(self, n: u64) -> Result<WholeNumber, E> {
+                let fits = i64::try_from(n).map(WholeNumber);
                 fits.map_err(|_| E::invalid_type(Unexpected::Unsigned(n), &self))
             }
 
-            fn visit_f64<E: serde::de::Error>(self, n: f64) -> Result<Whole, E> {
+            fn visit_f64<E: serde::de::Error>(self, n: f64) -> Result<WholeNumber, E> {
                 if n.fract() == 0.0 && n.abs() <= WHOLE_FLOAT_MAX {
-                    return Ok(Whole(n as i64));
+                    return Ok(WholeNumber(n as i64));
                 }
                 Err(E::invalid_type(Unexpected::Float(n), &self))
             }
@@ -322,7 +325,7 @@ impl<'de> Deserialize<'de> for Whole {
     }
 }
 
-impl JsonSchema for Whole {
+impl JsonSchema for WholeNumber {
     fn inline_schema() -> bool {
         true
     }

@@ -14,7 +14,7 @@ use super::error::{DATABASE_SENTENCE, Problem};
 use super::pages::{after_form, not_found_for};
 use super::{AppState, session};
 use crate::accounts::{AgentAccess, ExternalId, Role, Token, TokenRefusal, User, UserId, Viewer};
-use crate::db::actor::{self, Refusal};
+use crate::db::actor::{self, ActorRefusal};
 
 /// The key of the user id in a web session.
 pub const SESSION_USER: &str = "user_id";
@@ -145,9 +145,9 @@ pub async fn identify_visitor(
 }
 
 /// Replaces the handler's response: the person was signed in, but has lost the permission to act since.
-async fn refuse(state: &AppState, refusal: Refusal) -> Response {
+async fn refuse(state: &AppState, refusal: ActorRefusal) -> Response {
     let problem = Problem::from(refusal);
-    if refusal != Refusal::SignedOut {
+    if refusal != ActorRefusal::SignedOut {
         return problem.into_response();
     }
     let form = FormState {

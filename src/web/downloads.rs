@@ -15,8 +15,8 @@ use super::AppState;
 use super::auth::SignedIn;
 use super::error::Problem;
 use super::pages::not_found_for;
-use crate::documents::{DocumentError, Documents, Whole};
-use crate::erasure::{self, Kind};
+use crate::documents::{DocumentError, Documents, FullDocument};
+use crate::erasure::{self, ErasureKind};
 use crate::export::Export;
 
 pub async fn export(State(state): State<AppState>, signed_in: SignedIn) -> Response {
@@ -70,10 +70,10 @@ pub async fn receipt(State(state): State<AppState>, Path(id): Path<String>) -> R
     let document = json!({
         "receipt": receipt.id.as_str(),
         "erased": match receipt.kind {
-            Kind::Item => "item",
-            Kind::Session => "session",
-            Kind::Document => "document",
-            Kind::Account => "account",
+            ErasureKind::Item => "item",
+            ErasureKind::Session => "session",
+            ErasureKind::Document => "document",
+            ErasureKind::Account => "account",
         },
         "requested_at": rfc3339(receipt.requested_at),
         "finished_at": receipt.finished_at.map(rfc3339),
@@ -95,7 +95,7 @@ pub async fn document(
     };
     let revision = DocumentFilters::from_query(&query.unwrap_or_default()).revision;
     let documents = Documents::new(state.db.clone(), state.embeddings.clone());
-    let Whole { document, content } =
+    let FullDocument { document, content } =
         match documents.read_revision(signed_in.0.id, id, revision).await {
             Ok(whole) => whole,
             Err(DocumentError::Database(error)) => return Problem::from(error).into_response(),

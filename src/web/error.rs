@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::accounts::{AccountError, TokenRefusal};
 use crate::db;
-use crate::db::actor::Refusal;
+use crate::db::actor::ActorRefusal;
 use crate::embedding::EmbeddingError;
 use crate::input::{Invalid, sentence};
 use crate::providers::chat::ChatError;
@@ -147,18 +147,18 @@ impl From<Invalid> for Problem {
     }
 }
 
-impl From<Refusal> for Problem {
-    fn from(refusal: Refusal) -> Self {
+impl From<ActorRefusal> for Problem {
+    fn from(refusal: ActorRefusal) -> Self {
         let status = match refusal {
-            Refusal::Unknown
-            | Refusal::Revoked
-            | Refusal::Expired
-            | Refusal::Disabled
-            | Refusal::SignedOut => StatusCode::UNAUTHORIZED,
-            Refusal::MemoryOffForUser
-            | Refusal::MemoryOffForAgent
-            | Refusal::NotAdmin
-            | Refusal::ReadOnlyBrowser => StatusCode::FORBIDDEN,
+            ActorRefusal::Unknown
+            | ActorRefusal::Revoked
+            | ActorRefusal::Expired
+            | ActorRefusal::Disabled
+            | ActorRefusal::SignedOut => StatusCode::UNAUTHORIZED,
+            ActorRefusal::MemoryOffForUser
+            | ActorRefusal::MemoryOffForAgent
+            | ActorRefusal::NotAdmin
+            | ActorRefusal::ReadOnlyBrowser => StatusCode::FORBIDDEN,
         };
         Self::new(status, refusal.code(), sentence(&refusal.to_string()))
     }
@@ -166,7 +166,7 @@ impl From<Refusal> for Problem {
 
 impl From<sqlx::Error> for Problem {
     fn from(error: sqlx::Error) -> Self {
-        if let Some(refusal) = Refusal::of(&error) {
+        if let Some(refusal) = ActorRefusal::of(&error) {
             return refusal.into();
         }
         log_database_error(&error);

@@ -4,9 +4,9 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Kind, store};
+use super::{ProposedChange, store};
 use crate::db::{Db, UserId};
-use crate::memories::settle::{Decider, Pair, TakenBack, settle_in, take_back_in};
+use crate::memories::settle::{Decider, ItemPair, SettlementUndo, settle_in, take_back_in};
 use crate::memories::{ItemId, Trust};
 
 /// Dreams per page.
@@ -40,18 +40,18 @@ pub struct ReadEpisode {
 
 pub struct Proposal {
     pub n: i16,
-    pub kind: Kind,
+    pub kind: ProposedChange,
     pub why: String,
     pub state: ProposalState,
     pub decided_at: Option<OffsetDateTime>,
     /// The dream applied it without asking.
     pub by_dream: bool,
-    pub gone: Side,
-    pub kept: Side,
+    pub gone: PairMemory,
+    pub kept: PairMemory,
 }
 
 /// One memory of a pair.
-pub struct Side {
+pub struct PairMemory {
     pub id: ItemId,
     pub beginning: String,
     pub trust: Trust,
@@ -141,7 +141,7 @@ pub async fn count_open(db: &Db, user: UserId) -> Result<i64, sqlx::Error> {
 }
 
 /// A dream's proposal about an item that was applied or undone.
-pub struct OfItem {
+pub struct ItemProposal {
     pub dream: i64,
     pub at: OffsetDateTime,
     pub by_dream: bool,
@@ -151,7 +151,11 @@ pub struct OfItem {
 ///
 /// # Errors
 /// Only database errors.
-pub async fn of_item(db: &Db, user: UserId, item: ItemId) -> Result<Vec<OfItem>, sqlx::Error> {
+pub async fn of_item(
+    db: &Db,
+    user: UserId,
+    item: ItemId,
+) -> Result<Vec<ItemProposal>, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let found = store::list_of_item(&mut tx, user, item).await?;
     tx.commit().await?;
@@ -171,7 +175,7 @@ pub async fn count_waiting(db: &Db, user: UserId, now: OffsetDateTime) -> Result
 
 /// The outcome of a decision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Decided {
+pub struct DecisionOutcome {
     pub applied: usize,
     /// Proposals whose memories have changed since.
     pub void: usize,
@@ -188,14 +192,14 @@ pub async fn accept(
     (dream, n): (i64, Option<i16>),
     kept: Option<ItemId>,
     now: OffsetDateTime,
-) -> Result<Decided, sqlx::Error> {
+) -> Result<DecisionOutcome, sqlx::Error> {
     let mut tx = db.as_writer(user).await?;
-    let mut decided = Decided::default();
+    let mut decided = DecisionOutcome::default();
     for open in store::list_in_state(&mut tx, user, dream, n, ProposalState::Open).await? {
-        let Pair { gone, kept: other } = open.pair;
+        let ItemPair { gone, kept: other } = open.pair;
         let pair = match kept {
-            None if open.kind == Kind::Contradiction => continue,
-            Some(kept) if kept == gone => Pair {
+            None if open.kind == ProposedChange::Contradiction => continue,
+            Some(kept) if kept == gone => ItemPair {
                 gone: other,
                 kept: gone,
             },
@@ -229,7 +233,7 @@ pub(super) async fn apply_own_in(
 ) -> Result<(), sqlx::Error> {
     for open in store::list_in_state(&mut *conn, user, dream, None, ProposalState::Open).await? {
         let how = (open.kind.stands(), Decider::Dream);
-        if open.kind != Kind::Contradiction
+        if open.kind != ProposedChange::Contradiction
             && settle_in(&mut *conn, user, open.pair, how, now).await?
         {
             let (at, state) = ((dream, open.n), (ProposalState::Applied, true));
@@ -287,9 +291,9 @@ pub async fn undo(
     for one in applied {
         let settled_at = one.decided_at.unwrap_or(now);
         match take_back_in(&mut tx, user, one.pair, settled_at, now).await? {
-            TakenBack::Done => undone.done += 1,
-            TakenBack::Changed => undone.changed.push(one.pair.gone),
-            TakenBack::StoodOn(newer) => {
+            SettlementUndo::Done => undone.done += 1,
+            SettlementUndo::Changed => undone.changed.push(one.pair.gone),
+            SettlementUndo::StoodOn(newer) => {
                 undone.stood_on.push((one.pair.gone, newer));
                 continue;
             }

@@ -14,21 +14,21 @@ use time::{Duration, OffsetDateTime};
 
 use super::reading::off_the_runtime;
 use super::round::Round;
-use super::summary::facts::{Fact, within_bounds};
+use super::summary::facts::{PromptFact, within_bounds};
 use super::summary::hold_items;
 use super::{AskLimits, Consolidation, ConsolidationError};
 use crate::accounts::store::find_time_zone;
 use crate::accounts::{AgentId, Viewer};
 use crate::db::{Db, UserId, write_as};
-use crate::documents::{By, DocumentError, DocumentPath, Documents};
+use crate::documents::{ChangeAuthor, DocumentError, DocumentPath, Documents};
 use crate::input::Invalid;
-use crate::memories::settle::{Stands, may_give_way};
+use crate::memories::settle::{Settlement, may_give_way};
 use crate::memories::store::find_item;
-use crate::memories::{Item, ItemId, MemoryError, Status, Trust};
+use crate::memories::{ItemId, MemoryError, MemoryItem, Status, Trust};
 use crate::providers::chat::ChatPurpose;
 use crate::search::query::Ingredients;
 use crate::search::{RawQuery, SearchQuery};
-use prompt::NamedPair;
+use prompt::SuggestedPair;
 
 /// A dream begins after this long without a new episode.
 pub const QUIET_FOR: Duration = Duration::minutes(10);
@@ -50,7 +50,7 @@ const A_DAY_MAX: usize = 1_000;
 
 /// What a dream proposes for two memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProposedChange {
     /// Both say the same.
     Merge,
     /// The later one replaces the earlier one.
@@ -59,7 +59,7 @@ pub enum Kind {
     Contradiction,
 }
 
-impl Kind {
+impl ProposedChange {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Merge => "merge",
@@ -82,10 +82,10 @@ impl Kind {
         }
     }
 
-    fn stands(self) -> Stands {
+    fn stands(self) -> Settlement {
         match self {
-            Self::Merge => Stands::Same,
-            Self::Supersede | Self::Contradiction => Stands::InPlace,
+            Self::Merge => Settlement::Same,
+            Self::Supersede | Self::Contradiction => Settlement::InPlace,
         }
     }
 }
@@ -172,16 +172,16 @@ pub async fn save(db: &Db, user: UserId, settings: DreamSettings) -> Result<(), 
 }
 
 /// An episode, as a dream reads it.
-struct Episode {
-    fact: Fact,
+struct DreamEpisode {
+    fact: PromptFact,
     session: Option<i64>,
     short: String,
     ended_at: OffsetDateTime,
 }
 
 /// A memory that a dream compares.
-struct Memory {
-    fact: Fact,
+struct DreamMemory {
+    fact: PromptFact,
     /// When it was last stated.
     stated_at: OffsetDateTime,
 }
@@ -230,8 +230,8 @@ impl Consolidation {
         &self,
         user: UserId,
         owner: Option<i64>,
-        episodes: &[Episode],
-    ) -> Result<Vec<NamedPair>, ConsolidationError> {
+        episodes: &[DreamEpisode],
+    ) -> Result<Vec<SuggestedPair>, ConsolidationError> {
         let mut near: Vec<i64> = Vec::new();
         for episode in episodes {
             let query = SearchQuery::parse(RawQuery {
@@ -272,9 +272,9 @@ impl Consolidation {
         &self,
         user: UserId,
         owner: Option<i64>,
-        episodes: &[Episode],
+        episodes: &[DreamEpisode],
         text: Option<String>,
-        pairs: &[NamedPair],
+        pairs: &[SuggestedPair],
     ) -> Result<Round, ConsolidationError> {
         let now = self.now();
         let ids: Vec<i64> = episodes.iter().map(|one| one.fact.id.0).collect();
@@ -293,7 +293,7 @@ impl Consolidation {
         let mut document = None;
         if let Some(text) = text {
             let trust = episodes.iter().map(|one| one.fact.trust).min();
-            let by = By {
+            let by = ChangeAuthor {
                 agent: owner.map(AgentId),
                 trust: trust.unwrap_or(Trust::Agent).min(Trust::Agent),
                 call: None,
@@ -347,13 +347,13 @@ impl Consolidation {
         conn: &mut sqlx::PgConnection,
         user: UserId,
         owner: Option<i64>,
-        pair: &NamedPair,
-    ) -> Result<Option<(Kind, ItemId, ItemId)>, sqlx::Error> {
+        pair: &SuggestedPair,
+    ) -> Result<Option<(ProposedChange, ItemId, ItemId)>, sqlx::Error> {
         let now = self.now();
         let mut found = Vec::with_capacity(2);
         for id in [pair.first.min(pair.second), pair.first.max(pair.second)] {
             let item = find_item(&mut *conn, user, id).await?;
-            let is_of_owner = |item: &Item| item.owner.as_ref().map(|(id, _)| *id) == owner;
+            let is_of_owner = |item: &MemoryItem| item.owner.as_ref().map(|(id, _)| *id) == owner;
             found.extend(
                 item.filter(|item| item.status_at(now) == Status::Active && is_of_owner(item)),
             );
@@ -361,18 +361,22 @@ impl Consolidation {
         let [first, second] = found.as_slice() else {
             return Ok(None);
         };
-        let strength = |item: &Item| (item.protected, item.trust, item.confidence);
-        let said = |item: &Item| (item.stated_at(), item.id);
+        let strength = |item: &MemoryItem| (item.protected, item.trust, item.confidence);
+        let said = |item: &MemoryItem| (item.stated_at(), item.id);
         let is_first_gone = match pair.kind {
-            Kind::Merge => (strength(first), said(first)) < (strength(second), said(second)),
-            Kind::Supersede | Kind::Contradiction => said(first) < said(second),
+            ProposedChange::Merge => {
+                (strength(first), said(first)) < (strength(second), said(second))
+            }
+            ProposedChange::Supersede | ProposedChange::Contradiction => said(first) < said(second),
         };
         let (gone, kept) = match is_first_gone {
             true => (first, second),
             false => (second, first),
         };
         let kind = match pair.kind {
-            Kind::Supersede if !may_give_way(gone, kept, Stands::InPlace) => Kind::Contradiction,
+            ProposedChange::Supersede if !may_give_way(gone, kept, Settlement::InPlace) => {
+                ProposedChange::Contradiction
+            }
             kind => kind,
         };
         Ok(Some((kind, gone.id, kept.id)))

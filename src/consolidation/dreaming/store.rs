@@ -4,11 +4,11 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::decide::{Dream, OfItem, Proposal, ProposalState, ReadEpisode, Side};
-use super::{DreamSettings, EPISODES_MIN, Episode, Kind, Memory, QUIET_FOR};
-use crate::consolidation::summary::facts::Fact;
+use super::decide::{Dream, ItemProposal, PairMemory, Proposal, ProposalState, ReadEpisode};
+use super::{DreamEpisode, DreamMemory, DreamSettings, EPISODES_MIN, ProposedChange, QUIET_FOR};
+use crate::consolidation::summary::facts::PromptFact;
 use crate::db::UserId;
-use crate::memories::settle::Pair;
+use crate::memories::settle::ItemPair;
 use crate::memories::{ItemId, Trust};
 
 /// As the system role: users who have enough episodes for a dream, and a chat model that may write it; at
@@ -70,7 +70,7 @@ pub(super) async fn list_waiting(
     owner: Option<i64>,
     (chars_max, limit): (i32, i16),
     now: OffsetDateTime,
-) -> Result<Vec<Episode>, sqlx::Error> {
+) -> Result<Vec<DreamEpisode>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, i.trust, left(i.content, $3) AS "content!", e.session_id AS "session_id?", e.abstract AS short, e.ended_at
            FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
@@ -82,18 +82,22 @@ pub(super) async fn list_waiting(
         limit,
         now,
     );
-    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Episode {
-        fact: Fact {
-            id: ItemId(row.id),
-            theme: row.ended_at.date().to_string(),
-            key: None,
-            trust: Trust::from_column(&row.trust),
-            content: row.content,
-        },
-        session: row.session_id,
-        short: row.short,
-        ended_at: row.ended_at,
-    });
+    let rows = rows
+        .fetch_all(conn)
+        .await?
+        .into_iter()
+        .map(|row| DreamEpisode {
+            fact: PromptFact {
+                id: ItemId(row.id),
+                theme: row.ended_at.date().to_string(),
+                key: None,
+                trust: Trust::from_column(&row.trust),
+                content: row.content,
+            },
+            session: row.session_id,
+            short: row.short,
+            ended_at: row.ended_at,
+        });
     Ok(rows.collect())
 }
 
@@ -104,7 +108,7 @@ pub(super) async fn list_memories(
     (owner, ids): (Option<i64>, &[i64]),
     chars_max: i32,
     now: OffsetDateTime,
-) -> Result<Vec<Memory>, sqlx::Error> {
+) -> Result<Vec<DreamMemory>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, t.slug, i.key, i.trust, left(i.content, $4) AS "content!",
                   greatest(i.last_verified_at, i.created_at) AS "stated_at!"
@@ -117,16 +121,20 @@ pub(super) async fn list_memories(
         chars_max,
         now,
     );
-    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Memory {
-        fact: Fact {
-            id: ItemId(row.id),
-            theme: row.slug,
-            key: row.key,
-            trust: Trust::from_column(&row.trust),
-            content: row.content,
-        },
-        stated_at: row.stated_at,
-    });
+    let rows = rows
+        .fetch_all(conn)
+        .await?
+        .into_iter()
+        .map(|row| DreamMemory {
+            fact: PromptFact {
+                id: ItemId(row.id),
+                theme: row.slug,
+                key: row.key,
+                trust: Trust::from_column(&row.trust),
+                content: row.content,
+            },
+            stated_at: row.stated_at,
+        });
     Ok(rows.collect())
 }
 
@@ -169,7 +177,7 @@ pub(super) async fn insert_origins(
     conn: &mut PgConnection,
     user: UserId,
     document: i64,
-    episodes: &[Episode],
+    episodes: &[DreamEpisode],
 ) -> Result<(), sqlx::Error> {
     let sources: Vec<(i64, Option<i64>)> = episodes
         .iter()
@@ -182,7 +190,7 @@ pub async fn insert_proposal(
     conn: &mut PgConnection,
     user: UserId,
     (dream, n): (i64, i16),
-    kind: Kind,
+    kind: ProposedChange,
     (gone, kept): (ItemId, ItemId),
     why: &str,
 ) -> Result<(), sqlx::Error> {
@@ -310,19 +318,19 @@ pub async fn list_proposals(
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| {
         let proposal = Proposal {
             n: row.n,
-            kind: Kind::parse(&row.kind).unwrap_or(Kind::Contradiction),
+            kind: ProposedChange::parse(&row.kind).unwrap_or(ProposedChange::Contradiction),
             why: row.why,
             state: ProposalState::from_column(&row.state),
             decided_at: row.decided_at,
             by_dream: row.by_dream,
-            gone: Side {
+            gone: PairMemory {
                 id: ItemId(row.gone_id),
                 beginning: row.gone,
                 trust: Trust::from_column(&row.gone_trust),
                 is_confirmed: row.gone_protected,
                 stated_at: row.gone_stated_at,
             },
-            kept: Side {
+            kept: PairMemory {
                 id: ItemId(row.kept_id),
                 beginning: row.kept,
                 trust: Trust::from_column(&row.kept_trust),
@@ -346,10 +354,10 @@ pub async fn count_open(conn: &mut PgConnection, user: UserId) -> Result<i64, sq
 }
 
 /// A proposal, as it is decided.
-pub struct Decided {
+pub struct ProposalRow {
     pub n: i16,
-    pub kind: Kind,
-    pub pair: Pair,
+    pub kind: ProposedChange,
+    pub pair: ItemPair,
     pub decided_at: Option<OffsetDateTime>,
 }
 
@@ -360,7 +368,7 @@ pub async fn list_in_state(
     dream: i64,
     n: Option<i16>,
     state: ProposalState,
-) -> Result<Vec<Decided>, sqlx::Error> {
+) -> Result<Vec<ProposalRow>, sqlx::Error> {
     let rows = sqlx::query!(
         "SELECT n, kind, gone_id, kept_id, decided_at FROM dream_proposals
          WHERE user_id = $1 AND dream_id = $2 AND ($3::smallint IS NULL OR n = $3) AND state = $4 ORDER BY n",
@@ -369,15 +377,19 @@ pub async fn list_in_state(
         n,
         state.as_str(),
     );
-    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Decided {
-        n: row.n,
-        kind: Kind::parse(&row.kind).unwrap_or(Kind::Contradiction),
-        pair: Pair {
-            gone: ItemId(row.gone_id),
-            kept: ItemId(row.kept_id),
-        },
-        decided_at: row.decided_at,
-    });
+    let rows = rows
+        .fetch_all(conn)
+        .await?
+        .into_iter()
+        .map(|row| ProposalRow {
+            n: row.n,
+            kind: ProposedChange::parse(&row.kind).unwrap_or(ProposedChange::Contradiction),
+            pair: ItemPair {
+                gone: ItemId(row.gone_id),
+                kept: ItemId(row.kept_id),
+            },
+            decided_at: row.decided_at,
+        });
     Ok(rows.collect())
 }
 
@@ -386,7 +398,7 @@ pub async fn set_state(
     conn: &mut PgConnection,
     user: UserId,
     (dream, n): (i64, i16),
-    pair: Pair,
+    pair: ItemPair,
     (state, by_dream): (ProposalState, bool),
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
@@ -414,9 +426,9 @@ pub async fn list_of_item(
     conn: &mut PgConnection,
     user: UserId,
     item: ItemId,
-) -> Result<Vec<OfItem>, sqlx::Error> {
+) -> Result<Vec<ItemProposal>, sqlx::Error> {
     sqlx::query_as!(
-        OfItem,
+        ItemProposal,
         r#"SELECT dream_id AS "dream!", decided_at AS "at!", by_dream AS "by_dream!" FROM dream_proposals
            WHERE user_id = $1 AND gone_id = $2 AND decided_at IS NOT NULL AND state IN ('applied', 'undone')
            UNION ALL

@@ -8,17 +8,17 @@ use std::collections::HashMap;
 
 use time::OffsetDateTime;
 
-use super::named::{self, Names, note_connection, note_names};
+use super::named::{self, ExtractedNames, note_connection, note_names};
 use super::prompt;
 use super::reading::off_the_runtime;
-use super::summary::facts::Fact;
+use super::summary::facts::PromptFact;
 use super::summary::narrative;
 use super::{Consolidation, ConsolidationError};
 use crate::db::UserId;
 use crate::embedding::{QueryVector, serving_space};
-use crate::entities::{self, Evidence};
+use crate::entities::{self, RelationEvidence};
 use crate::memories::mentions::normal::words;
-use crate::memories::mentions::{self, FoundBy, Named, NamingSource};
+use crate::memories::mentions::{self, FoundBy, FoundName, NamingSource};
 use crate::memories::{ItemId, Trust};
 use crate::providers::chat::{ChatError, ChatPurpose};
 use crate::queue::Slice;
@@ -40,7 +40,7 @@ const PORTRAIT_TEMPERATURE: f32 = 0.2;
 const VECTORS_A_NIGHT: i64 = 500;
 
 /// A memory, as the model reads it.
-pub struct Item {
+pub struct EnrichmentItem {
     pub id: i64,
     pub content: String,
     pub trust: Trust,
@@ -118,25 +118,25 @@ impl Consolidation {
     async fn keep_names(
         &self,
         user: UserId,
-        items: &[Item],
-        names: &Names,
+        items: &[EnrichmentItem],
+        names: &ExtractedNames,
     ) -> Result<(), ConsolidationError> {
         let now = self.now();
         let mut tx = self.db.as_writer(user).await?;
         // Some may have been deleted in the meantime.
         let ids: Vec<i64> = items.iter().map(|item| item.id).collect();
-        let there = store::list_there(&mut tx, user, &ids).await?;
-        let is_there = |item: &&Item| there.contains(&item.id);
+        let there = store::list_existing(&mut tx, user, &ids).await?;
+        let is_there = |item: &&EnrichmentItem| there.contains(&item.id);
         let named: Vec<_> = names
             .entities
             .iter()
             .map(|(_, name, t)| (name.as_str(), *t))
             .collect();
         note_names(&mut tx, user, named, now).await?;
-        let mut by_text: HashMap<usize, Vec<Named>> = HashMap::new();
+        let mut by_text: HashMap<usize, Vec<FoundName>> = HashMap::new();
         for (text, name, entity_type) in &names.entities {
             if let Some((start, length)) = place_of(name, &items[text - 1].content) {
-                by_text.entry(*text).or_default().push(Named {
+                by_text.entry(*text).or_default().push(FoundName {
                     name: name.clone(),
                     entity_type: *entity_type,
                     start,
@@ -166,7 +166,7 @@ impl Consolidation {
             if !is_there(&item) {
                 continue;
             }
-            let evidence = Evidence {
+            let evidence = RelationEvidence {
                 sentence: Some(
                     match !said.sentence.is_empty() && item.content.contains(&said.sentence) {
                         true => said.sentence.clone(),
@@ -222,7 +222,7 @@ impl Consolidation {
                 Err(ChatError::Database(error)) => return Err(error.into()),
                 Err(_) => return Ok(()),
             };
-            let facts: Vec<Fact> = told.iter().map(fact_of).collect();
+            let facts: Vec<PromptFact> = told.iter().map(fact_of).collect();
             let read =
                 move || narrative::read(&completion.text, completion.is_cut_off, &ask, &facts);
             let summary = off_the_runtime(read).await.ok();
@@ -235,7 +235,7 @@ impl Consolidation {
             let mut tx = self.db.as_writer(user).await?;
             // A source may have been deleted since: then the text is not written.
             let ids: Vec<i64> = told.iter().map(|item| item.id).collect();
-            let there = store::list_there(&mut tx, user, &ids).await?;
+            let there = store::list_existing(&mut tx, user, &ids).await?;
             if there.len() == ids.len() {
                 store::set_summary(
                     &mut tx,
@@ -293,8 +293,8 @@ impl Consolidation {
     }
 }
 
-fn fact_of(item: &Item) -> Fact {
-    Fact {
+fn fact_of(item: &EnrichmentItem) -> PromptFact {
+    PromptFact {
         id: ItemId(item.id),
         theme: String::new(),
         key: None,

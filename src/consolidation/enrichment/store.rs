@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::Item;
+use super::EnrichmentItem;
 use crate::db::UserId;
 use crate::embedding::{QueryVector, SpaceId};
 use crate::memories::Trust;
@@ -15,7 +15,7 @@ struct ItemRow {
     created_at: OffsetDateTime,
 }
 
-impl From<ItemRow> for Item {
+impl From<ItemRow> for EnrichmentItem {
     fn from(row: ItemRow) -> Self {
         Self {
             id: row.id,
@@ -32,7 +32,7 @@ pub async fn list_poor(
     user: UserId,
     (enough, chars_max, limit): (i64, i32, i64),
     now: OffsetDateTime,
-) -> Result<Vec<Item>, sqlx::Error> {
+) -> Result<Vec<EnrichmentItem>, sqlx::Error> {
     let rows = sqlx::query_as!(
         ItemRow,
         r#"SELECT i.id, left(i.content, $4) AS "content!", i.trust, i.created_at FROM memory_items i
@@ -51,11 +51,11 @@ pub async fn list_poor(
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows.into_iter().map(Item::from).collect())
+    Ok(rows.into_iter().map(EnrichmentItem::from).collect())
 }
 
 /// Which of these ids still exist.
-pub async fn list_there(
+pub async fn list_existing(
     conn: &mut PgConnection,
     user: UserId,
     ids: &[i64],
@@ -87,7 +87,7 @@ pub async fn note_enriched(
     Ok(())
 }
 
-pub struct Unportrayed {
+pub struct EntityWithoutPortrait {
     pub id: i64,
     pub name: String,
     pub mentions: i64,
@@ -100,9 +100,9 @@ pub async fn list_unportrayed(
     user: UserId,
     least: i64,
     limit: i64,
-) -> Result<Vec<Unportrayed>, sqlx::Error> {
+) -> Result<Vec<EntityWithoutPortrait>, sqlx::Error> {
     sqlx::query_as!(
-        Unportrayed,
+        EntityWithoutPortrait,
         r#"SELECT e.id, e.name, n.mentions AS "mentions!" FROM entities e
            JOIN LATERAL (SELECT sum(mentions)::bigint AS mentions FROM entity_names
                          WHERE user_id = $1 AND entity_id = e.id) n ON true
@@ -130,7 +130,7 @@ pub async fn list_of_entity(
     entity: i64,
     (chars_max, limit): (i32, i64),
     now: OffsetDateTime,
-) -> Result<Vec<Item>, sqlx::Error> {
+) -> Result<Vec<EnrichmentItem>, sqlx::Error> {
     let rows = sqlx::query_as!(
         ItemRow,
         r#"SELECT i.id, left(i.content, $4) AS "content!", i.trust, i.created_at FROM memory_items i
@@ -146,7 +146,7 @@ pub async fn list_of_entity(
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows.into_iter().map(Item::from).collect())
+    Ok(rows.into_iter().map(EnrichmentItem::from).collect())
 }
 
 /// Saves a portrait with its source items. `None`: no usable text was written; it is retried only when the
@@ -154,7 +154,7 @@ pub async fn list_of_entity(
 pub async fn set_summary(
     conn: &mut PgConnection,
     user: UserId,
-    (of, items): (&Unportrayed, &[i64]),
+    (of, items): (&EntityWithoutPortrait, &[i64]),
     summary: Option<&str>,
     vector: Option<&QueryVector>,
     now: OffsetDateTime,
@@ -179,7 +179,7 @@ pub async fn set_summary(
     Ok(())
 }
 
-pub struct Summarised {
+pub struct EntitySummary {
     pub id: i64,
     pub name: String,
     pub summary: String,
@@ -191,9 +191,9 @@ pub async fn list_of_other_spaces(
     user: UserId,
     serving: SpaceId,
     limit: i64,
-) -> Result<Vec<Summarised>, sqlx::Error> {
+) -> Result<Vec<EntitySummary>, sqlx::Error> {
     sqlx::query_as!(
-        Summarised,
+        EntitySummary,
         r#"SELECT id, name, summary AS "summary!" FROM entities
            WHERE user_id = $1 AND summary IS NOT NULL AND merged_into IS NULL AND summary_space IS DISTINCT FROM $2
            ORDER BY id LIMIT $3"#,
@@ -209,7 +209,7 @@ pub async fn list_of_other_spaces(
 pub async fn set_vector(
     conn: &mut PgConnection,
     user: UserId,
-    of: &Summarised,
+    of: &EntitySummary,
     vector: &QueryVector,
 ) -> Result<(), sqlx::Error> {
     // sqlx's macros do not know the type `halfvec`.

@@ -13,7 +13,7 @@ use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
 pub use retold::retell;
-pub use taken::{Taken, take_in};
+pub use taken::{ImportedEpisode, import};
 
 use super::ConsolidationError;
 use super::facts::without_thoughts;
@@ -26,8 +26,8 @@ use crate::embedding::Embeddings;
 use crate::memories::mentions::{self, EntityType};
 use crate::memories::write::{NewSource, write};
 use crate::memories::{MemoryError, Trust, is_stop_word, words};
-use crate::sessions::model::Extraction;
-use crate::sessions::{Message, Role};
+use crate::sessions::model::SessionExtraction;
+use crate::sessions::{MessageRole, StoredMessage};
 
 /// Maximum length of an abstract.
 pub const ABSTRACT_CHARS_MAX: usize = 200;
@@ -52,13 +52,13 @@ const REMOVED_AT_ONCE: i64 = 500;
 
 /// Who wrote a summary; a later variant replaces an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum MadeBy {
+pub enum SummaryAuthor {
     Extract,
     Model,
     Agent,
 }
 
-impl MadeBy {
+impl SummaryAuthor {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Extract => "extract",
@@ -80,12 +80,12 @@ impl MadeBy {
 
 /// An episode before it is stored.
 #[derive(Clone, Debug)]
-pub(super) struct Draft {
+pub(super) struct EpisodeDraft {
     pub summary: String,
     /// One sentence.
     pub short: String,
     pub topics: Vec<String>,
-    pub made_by: MadeBy,
+    pub made_by: SummaryAuthor,
     pub trust: Trust,
     /// Like `trust`, but including tool results, which a model and the agent have read.
     heard: Trust,
@@ -96,7 +96,7 @@ pub(super) struct Draft {
 }
 
 /// Makes an episode of messages without a model; `None` if they contain no sentences.
-pub(super) fn of_messages(messages: &[Message]) -> Option<Draft> {
+pub(super) fn of_messages(messages: &[StoredMessage]) -> Option<EpisodeDraft> {
     let tools = ToolNames::of(messages);
     let mut said: Vec<(String, bool)> = Vec::new();
     let (mut trust, mut heard) = (Trust::User, Trust::User);
@@ -106,18 +106,18 @@ pub(super) fn of_messages(messages: &[Message]) -> Option<Draft> {
             continue;
         }
         let whose = match message.role {
-            Role::User => Trust::User,
-            Role::Assistant => Trust::Agent,
-            Role::Tool => tools.trust_of(message),
+            MessageRole::User => Trust::User,
+            MessageRole::Assistant => Trust::Agent,
+            MessageRole::Tool => tools.trust_of(message),
         };
         heard = least(heard, whose);
-        if message.role != Role::Tool {
+        if message.role != MessageRole::Tool {
             trust = least(trust, whose);
         }
         let text = match message.role {
-            Role::Tool => continue,
-            Role::User => own_words(&without_own_memory(&message.content)),
-            Role::Assistant => without_own_memory(&message.content).into_owned(),
+            MessageRole::Tool => continue,
+            MessageRole::User => own_words(&without_own_memory(&message.content)),
+            MessageRole::Assistant => without_own_memory(&message.content).into_owned(),
         };
         for named in mentions::find(&text) {
             let is_address = matches!(
@@ -130,7 +130,8 @@ pub(super) fn of_messages(messages: &[Message]) -> Option<Draft> {
         }
         let room = SENTENCES_MAX.saturating_sub(said.len());
         let of_text = sentences(&text).map(str::trim).filter(is_telling);
-        let of_text = of_text.map(|sentence| (sentence.to_owned(), message.role == Role::User));
+        let of_text =
+            of_text.map(|sentence| (sentence.to_owned(), message.role == MessageRole::User));
         said.extend(of_text.take(room));
     }
     let mut words: HashMap<String, u32> = HashMap::new();
@@ -143,8 +144,8 @@ pub(super) fn of_messages(messages: &[Message]) -> Option<Draft> {
     let (summary, short) = extract(&said, &words)?;
     let mut topics: Vec<(String, usize)> = topics.into_iter().collect();
     topics.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then(a.cmp(b)));
-    let at = |message: &Message| message.sent_at.unwrap_or(message.created_at);
-    Some(Draft {
+    let at = |message: &StoredMessage| message.sent_at.unwrap_or(message.created_at);
+    Some(EpisodeDraft {
         summary,
         short,
         topics: topics
@@ -152,7 +153,7 @@ pub(super) fn of_messages(messages: &[Message]) -> Option<Draft> {
             .take(TOPICS_MAX)
             .map(|(name, _)| name)
             .collect(),
-        made_by: MadeBy::Extract,
+        made_by: SummaryAuthor::Extract,
         trust,
         heard,
         began_at: at(first).min(at(last)),
@@ -235,7 +236,7 @@ pub(super) fn summary_in(answer: &str) -> Option<String> {
     (!summary.is_empty()).then(|| summary.to_owned())
 }
 
-impl Draft {
+impl EpisodeDraft {
     /// Uses the model's summaries of the windows, unless they do not match what was said.
     pub(super) fn told_by_model(self, summaries: &[String]) -> Self {
         let summary = summaries.join(" ");
@@ -246,17 +247,17 @@ impl Draft {
         }
         let is_said = all > 0 && of_these as f64 >= SAID_SHARE_MIN * f64::from(all);
         match is_said && summary.chars().count() <= SUMMARY_CHARS_MAX {
-            true => self.told(summary, MadeBy::Model, Trust::Agent),
+            true => self.told(summary, SummaryAuthor::Model, Trust::Agent),
             false => self,
         }
     }
 
     /// Uses the agent's summary.
     pub(super) fn told_by_agent(self, summary: &str) -> Self {
-        self.told(summary.to_owned(), MadeBy::Agent, Trust::Agent)
+        self.told(summary.to_owned(), SummaryAuthor::Agent, Trust::Agent)
     }
 
-    fn told(self, summary: String, made_by: MadeBy, at_most: Trust) -> Self {
+    fn told(self, summary: String, made_by: SummaryAuthor, at_most: Trust) -> Self {
         if summary.chars().count() < SUMMARY_CHARS_MIN {
             return self;
         }
@@ -279,7 +280,7 @@ pub struct EpisodeView {
     pub last_position: i32,
     pub short: String,
     pub summary: String,
-    pub made_by: MadeBy,
+    pub made_by: SummaryAuthor,
 }
 
 /// The episodes of these sessions, in session order.
@@ -303,9 +304,9 @@ pub(super) async fn keep(
     conn: &mut PgConnection,
     embeddings: &Embeddings,
     (user, agent): (UserId, Option<AgentId>),
-    row: &Extraction,
+    row: &SessionExtraction,
     last_position: i32,
-    draft: &Draft,
+    draft: &EpisodeDraft,
 ) -> Result<(), ConsolidationError> {
     let now = embeddings.now();
     let known = store::find_known(&mut *conn, user, row.session_id.0, row.first_position).await?;
@@ -353,8 +354,8 @@ pub async fn remove_expired(
 mod tests {
     use super::*;
 
-    fn message(position: i32, role: Role, content: &str) -> Message {
-        Message {
+    fn message(position: i32, role: MessageRole, content: &str) -> StoredMessage {
+        StoredMessage {
             position,
             external_id: format!("m{position}"),
             role,
@@ -366,18 +367,18 @@ mod tests {
         }
     }
 
-    fn talk() -> Vec<Message> {
+    fn talk() -> Vec<StoredMessage> {
         vec![
-            message(1, Role::User, "Hi there, how are you today?"),
-            message(2, Role::Assistant, "Fine, thank you. What can I do?"),
+            message(1, MessageRole::User, "Hi there, how are you today?"),
+            message(2, MessageRole::Assistant, "Fine, thank you. What can I do?"),
             message(
                 3,
-                Role::User,
+                MessageRole::User,
                 "We plan the boat trip to Bergen with Marta Helgesen. The boat leaves on Friday.",
             ),
             message(
                 4,
-                Role::Assistant,
+                MessageRole::Assistant,
                 "The boat trip to Bergen is on Friday then. I will book the boat for Marta Helgesen.",
             ),
         ]
@@ -398,11 +399,11 @@ mod tests {
         );
         assert_eq!(
             (draft.made_by, draft.trust),
-            (MadeBy::Extract, Trust::Agent)
+            (SummaryAuthor::Extract, Trust::Agent)
         );
         assert!(draft.began_at < draft.ended_at);
         assert!(of_messages(&[]).is_none());
-        assert!(of_messages(&[message(1, Role::User, "ok")]).is_none());
+        assert!(of_messages(&[message(1, MessageRole::User, "ok")]).is_none());
     }
 
     #[test]
@@ -418,7 +419,7 @@ mod tests {
         let told = draft.clone().told_by_model(&[
             "They planned a boat trip to Bergen on Friday. Marta comes along.".to_owned(),
         ]);
-        assert_eq!(told.made_by, MadeBy::Model);
+        assert_eq!(told.made_by, SummaryAuthor::Model);
         assert_eq!(told.short, "They planned a boat trip to Bergen on Friday.");
         for nonsense in [
             "Quantum flux capacitors were discussed at great length by robots.",
@@ -428,13 +429,13 @@ mod tests {
         ] {
             assert_eq!(
                 draft.clone().told_by_model(&[nonsense.to_owned()]).made_by,
-                MadeBy::Extract
+                SummaryAuthor::Extract
             );
         }
         let by_agent = draft.told_by_agent("Trip booked; Marta pays later.");
         assert_eq!(
             (by_agent.made_by, by_agent.summary.as_str()),
-            (MadeBy::Agent, "Trip booked; Marta pays later.")
+            (SummaryAuthor::Agent, "Trip booked; Marta pays later.")
         );
     }
 

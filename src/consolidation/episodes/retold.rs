@@ -1,11 +1,11 @@
 //! Replaces an episode with a summary that its agent sends after the session was read.
 
-use super::{MadeBy, cut, is_telling, least, sentences, store};
+use super::{SummaryAuthor, cut, is_telling, least, sentences, store};
 use crate::accounts::UserId;
 use crate::consolidation::ConsolidationError;
 use crate::db::Db;
 use crate::embedding::Embeddings;
-use crate::memories::write::{NewSource, Owner, write};
+use crate::memories::write::{NewSource, SourceOwner, write};
 use crate::memories::{MemoryError, Trust};
 use crate::sessions::SessionId;
 
@@ -24,13 +24,13 @@ pub async fn retell(
     let now = embeddings.now();
     let mut tx = db.as_writer(user).await?;
     let newest = store::find_newest(&mut tx, user, session).await?;
-    let Some(newest) = newest.filter(|newest| newest.made_by != MadeBy::Agent) else {
+    let Some(newest) = newest.filter(|newest| newest.made_by != SummaryAuthor::Agent) else {
         return Ok(false);
     };
     store::remove(&mut tx, &[newest.source_id]).await?;
     let source = NewSource {
         agent_id: newest.agent_id,
-        owner: Owner::given(newest.owner_id),
+        owner: SourceOwner::given(newest.owner_id),
         source: "conversation",
         trust: least(newest.trust, Trust::Agent).as_str(),
         created_at: newest.ended_at.min(now),

@@ -4,12 +4,12 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Draft, EpisodeView, MadeBy, Taken};
+use super::{EpisodeDraft, EpisodeView, ImportedEpisode, SummaryAuthor};
 use crate::accounts::AgentId;
 use crate::db::UserId;
 use crate::memories::Trust;
 use crate::sessions::SessionId;
-use crate::sessions::model::Extraction;
+use crate::sessions::model::SessionExtraction;
 
 /// The episode of a stretch, and who wrote it.
 pub async fn find_known(
@@ -17,7 +17,7 @@ pub async fn find_known(
     user: UserId,
     session: i64,
     first_position: i32,
-) -> Result<Option<(i64, MadeBy)>, sqlx::Error> {
+) -> Result<Option<(i64, SummaryAuthor)>, sqlx::Error> {
     let row = sqlx::query!(
         "SELECT source_id, made_by FROM episodes WHERE user_id = $1 AND session_id = $2 AND first_position = $3",
         user.0,
@@ -25,7 +25,7 @@ pub async fn find_known(
         first_position,
     );
     let row = row.fetch_optional(conn).await?;
-    Ok(row.map(|row| (row.source_id, MadeBy::from_column(&row.made_by))))
+    Ok(row.map(|row| (row.source_id, SummaryAuthor::from_column(&row.made_by))))
 }
 
 /// Days for which the episodes of an agent are kept.
@@ -48,9 +48,9 @@ pub async fn insert(
     conn: &mut PgConnection,
     user: UserId,
     source: i64,
-    row: &Extraction,
+    row: &SessionExtraction,
     last_position: i32,
-    draft: &Draft,
+    draft: &EpisodeDraft,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
@@ -74,13 +74,13 @@ pub async fn insert(
 }
 
 /// The last episode of a session, before it is replaced.
-pub struct Newest {
+pub struct NewestEpisode {
     pub source_id: i64,
     pub agent_id: Option<i64>,
     pub owner_id: Option<i64>,
     pub first_position: i32,
     pub last_position: i32,
-    pub made_by: MadeBy,
+    pub made_by: SummaryAuthor,
     pub trust: Trust,
     pub tags: Vec<String>,
     pub began_at: OffsetDateTime,
@@ -92,7 +92,7 @@ pub async fn find_newest(
     conn: &mut PgConnection,
     user: UserId,
     session: SessionId,
-) -> Result<Option<Newest>, sqlx::Error> {
+) -> Result<Option<NewestEpisode>, sqlx::Error> {
     let row = sqlx::query!(
         "SELECT e.source_id, i.agent_id, i.owner_agent_id, e.first_position, e.last_position, e.made_by, i.trust, i.tags, e.began_at, e.ended_at,
                 i.expires_at
@@ -101,13 +101,13 @@ pub async fn find_newest(
         user.0,
         session.0,
     );
-    Ok(row.fetch_optional(conn).await?.map(|row| Newest {
+    Ok(row.fetch_optional(conn).await?.map(|row| NewestEpisode {
         source_id: row.source_id,
         agent_id: row.agent_id,
         owner_id: row.owner_agent_id,
         first_position: row.first_position,
         last_position: row.last_position,
-        made_by: MadeBy::from_column(&row.made_by),
+        made_by: SummaryAuthor::from_column(&row.made_by),
         trust: Trust::from_column(&row.trust),
         tags: row.tags,
         began_at: row.began_at,
@@ -121,7 +121,7 @@ pub async fn insert_retold(
     user: UserId,
     source: i64,
     session: SessionId,
-    newest: &Newest,
+    newest: &NewestEpisode,
     short: &str,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
@@ -135,7 +135,7 @@ pub async fn insert_retold(
         newest.first_position,
         newest.last_position,
         short,
-        MadeBy::Agent.as_str(),
+        SummaryAuthor::Agent.as_str(),
         newest.began_at,
         newest.ended_at,
         now,
@@ -146,10 +146,10 @@ pub async fn insert_retold(
 }
 
 /// An episode with the same period and text.
-pub async fn find_known_taken(
+pub async fn find_imported(
     conn: &mut PgConnection,
     user: UserId,
-    taken: &Taken<'_>,
+    taken: &ImportedEpisode<'_>,
 ) -> Result<Option<i64>, sqlx::Error> {
     sqlx::query_scalar!(
         "SELECT e.source_id FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
@@ -183,7 +183,7 @@ pub async fn insert_taken(
     conn: &mut PgConnection,
     user: UserId,
     source: i64,
-    taken: &Taken<'_>,
+    taken: &ImportedEpisode<'_>,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
@@ -253,7 +253,7 @@ pub async fn list_of_sessions(
             last_position: row.last_position,
             short: row.short,
             summary: row.summary,
-            made_by: MadeBy::from_column(&row.made_by),
+            made_by: SummaryAuthor::from_column(&row.made_by),
         });
     Ok(read.collect())
 }

@@ -3,22 +3,22 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{MadeBy, store};
+use super::{SummaryAuthor, store};
 use crate::accounts::{AgentId, UserId};
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::memories::Trust;
-use crate::memories::write::{NewSource, Owner, write};
+use crate::memories::write::{NewSource, SourceOwner, write};
 
 /// Maximum episodes without a session per user.
 const TAKEN_MAX: i64 = 100_000;
 
 /// An episode of an export.
 #[derive(Clone, Copy, Debug)]
-pub struct Taken<'a> {
+pub struct ImportedEpisode<'a> {
     pub summary: &'a str,
     pub short: &'a str,
     pub topics: &'a [String],
-    pub made_by: MadeBy,
+    pub made_by: SummaryAuthor,
     pub trust: Trust,
     pub began_at: OffsetDateTime,
     pub ended_at: OffsetDateTime,
@@ -31,16 +31,16 @@ pub struct Taken<'a> {
 ///
 /// # Errors
 /// Database errors, and an exceeded limit of embeddings.
-pub async fn take_in(
+pub async fn import(
     conn: &mut PgConnection,
     embeddings: &Embeddings,
     user: UserId,
     (agent, owner): (Option<AgentId>, Option<i64>),
-    taken: &Taken<'_>,
+    taken: &ImportedEpisode<'_>,
 ) -> Result<Option<i64>, EmbeddingError> {
     let now = embeddings.now();
     let is_over = taken.expires_at.is_some_and(|at| at <= now);
-    if let Some(known) = store::find_known_taken(&mut *conn, user, taken).await? {
+    if let Some(known) = store::find_imported(&mut *conn, user, taken).await? {
         return Ok(Some(known));
     }
     if is_over || store::count_taken(&mut *conn, user, TAKEN_MAX).await? >= TAKEN_MAX {
@@ -48,7 +48,7 @@ pub async fn take_in(
     }
     let source = NewSource {
         agent_id: agent.map(|agent| agent.0),
-        owner: Owner::given(owner),
+        owner: SourceOwner::given(owner),
         source: "conversation",
         trust: taken.trust.as_str(),
         created_at: taken.ended_at.min(now),

@@ -4,7 +4,7 @@
 mod store;
 
 use crate::db::{Db, UserId};
-use crate::memories::{Item, Trust};
+use crate::memories::{MemoryItem, Trust};
 
 /// Maximum neighbours of each kind.
 const EPISODES_MAX: i64 = 3;
@@ -14,7 +14,7 @@ const WRITTEN_MAX: i64 = 4;
 const BEGINNING_CHARS_MAX: i32 = 160;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum LineageKind {
     Session,
     /// With the position in its session.
     Turn(i32),
@@ -34,8 +34,8 @@ pub enum Kind {
 }
 
 #[derive(Clone, Debug)]
-pub struct Node {
-    pub kind: Kind,
+pub struct OriginNode {
+    pub kind: LineageKind,
     /// The id of the session, memory or document; for a turn, its session's id.
     pub id: i64,
     /// The beginning of the text; for a session, the agent's name for it; for a turn, the quote that the
@@ -47,7 +47,7 @@ pub struct Node {
 
 /// How one node leads to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum LineageLink {
     Has,
     ToldOf,
     WrittenFrom,
@@ -59,27 +59,27 @@ pub enum How {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Edge {
+pub struct OriginEdge {
     /// Indexes into the nodes.
     pub from: usize,
     pub to: usize,
-    pub how: How,
+    pub how: LineageLink,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Lineage {
-    pub nodes: Vec<Node>,
-    pub edges: Vec<Edge>,
+    pub nodes: Vec<OriginNode>,
+    pub edges: Vec<OriginEdge>,
 }
 
 impl Lineage {
-    fn add(&mut self, node: Node) -> usize {
+    fn add(&mut self, node: OriginNode) -> usize {
         self.nodes.push(node);
         self.nodes.len() - 1
     }
 
-    fn join(&mut self, from: usize, to: usize, how: How) {
-        self.edges.push(Edge { from, to, how });
+    fn join(&mut self, from: usize, to: usize, how: LineageLink) {
+        self.edges.push(OriginEdge { from, to, how });
     }
 }
 
@@ -87,15 +87,15 @@ impl Lineage {
 ///
 /// # Errors
 /// Only database errors.
-pub async fn of(db: &Db, user: UserId, item: &Item) -> Result<Lineage, sqlx::Error> {
+pub async fn of(db: &Db, user: UserId, item: &MemoryItem) -> Result<Lineage, sqlx::Error> {
     let mut lineage = Lineage::default();
     let beginning: String = item
         .content
         .chars()
         .take(BEGINNING_CHARS_MAX as usize)
         .collect();
-    let this = lineage.add(Node {
-        kind: Kind::This,
+    let this = lineage.add(OriginNode {
+        kind: LineageKind::This,
         id: item.id.0,
         text: beginning,
         trust: Some(item.trust),
@@ -109,8 +109,8 @@ pub async fn of(db: &Db, user: UserId, item: &Item) -> Result<Lineage, sqlx::Err
     if let Some((session, position)) = item.said_in.or(of_span)
         && let Some(name) = store::find_session(&mut tx, user, session).await?
     {
-        let said = lineage.add(Node {
-            kind: Kind::Session,
+        let said = lineage.add(OriginNode {
+            kind: LineageKind::Session,
             id: session,
             text: name,
             trust: None,
@@ -124,18 +124,18 @@ pub async fn of(db: &Db, user: UserId, item: &Item) -> Result<Lineage, sqlx::Err
             Some(mut turn) => {
                 turn.text = item.source_context.clone().unwrap_or(turn.text);
                 let at = lineage.add(turn);
-                lineage.join(said, at, How::Has);
-                lineage.join(at, this, How::WrittenFrom);
+                lineage.join(said, at, LineageLink::Has);
+                lineage.join(at, this, LineageLink::WrittenFrom);
             }
-            None if is_episode => lineage.join(said, this, How::ToldOf),
-            None => lineage.join(said, this, How::WrittenFrom),
+            None if is_episode => lineage.join(said, this, LineageLink::ToldOf),
+            None => lineage.join(said, this, LineageLink::WrittenFrom),
         }
         if !is_episode {
             let limits = (BEGINNING_CHARS_MAX, EPISODES_MAX);
             for episode in store::list_episodes(&mut tx, user, session, limits).await? {
                 let id = episode.id;
                 let at = lineage.add(episode);
-                lineage.join(said, at, How::ToldOf);
+                lineage.join(said, at, LineageLink::ToldOf);
                 read.push((id, at));
             }
         }
@@ -143,7 +143,7 @@ pub async fn of(db: &Db, user: UserId, item: &Item) -> Result<Lineage, sqlx::Err
     let limits = (BEGINNING_CHARS_MAX, SOURCES_MAX);
     for source in store::list_sources(&mut tx, user, item.id, limits).await? {
         let at = lineage.add(source);
-        lineage.join(at, this, How::WrittenFrom);
+        lineage.join(at, this, LineageLink::WrittenFrom);
     }
     let limits = (BEGINNING_CHARS_MAX, OLDER_MAX);
     for (older, event) in store::list_older(&mut tx, user, item.id, limits).await? {
@@ -162,17 +162,17 @@ pub async fn of(db: &Db, user: UserId, item: &Item) -> Result<Lineage, sqlx::Err
     for (sources, written) in store::list_written(&mut tx, user, &ids, limits).await? {
         let at = lineage.add(written);
         for (_, from) in read.iter().filter(|(id, _)| sources.contains(id)) {
-            lineage.join(*from, at, How::WrittenFrom);
+            lineage.join(*from, at, LineageLink::WrittenFrom);
         }
     }
     tx.commit().await?;
     Ok(lineage)
 }
 
-fn way(event: Option<&str>) -> How {
+fn way(event: Option<&str>) -> LineageLink {
     match event {
-        Some("merged") => How::MergedInto,
-        Some("put_aside") => How::PutAsideFor,
-        _ => How::ReplacedBy,
+        Some("merged") => LineageLink::MergedInto,
+        Some("put_aside") => LineageLink::PutAsideFor,
+        _ => LineageLink::ReplacedBy,
     }
 }

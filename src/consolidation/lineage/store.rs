@@ -2,10 +2,10 @@
 
 use sqlx::PgConnection;
 
-use super::{Kind, Node};
+use super::{LineageKind, OriginNode};
 use crate::db::UserId;
 use crate::memories::{ItemId, Trust};
-use crate::sessions::Role;
+use crate::sessions::MessageRole;
 
 /// The agent's name for the session.
 pub(super) async fn find_session(
@@ -28,7 +28,7 @@ pub(super) async fn find_turn(
     user: UserId,
     session: i64,
     (position, chars_max): (i32, i32),
-) -> Result<Option<Node>, sqlx::Error> {
+) -> Result<Option<OriginNode>, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT role, left(content, $4) AS "text!" FROM session_messages
            WHERE user_id = $1 AND session_id = $2 AND position = $3"#,
@@ -37,11 +37,11 @@ pub(super) async fn find_turn(
         position,
         chars_max,
     );
-    Ok(row.fetch_optional(conn).await?.map(|row| Node {
-        kind: Kind::Turn(position),
+    Ok(row.fetch_optional(conn).await?.map(|row| OriginNode {
+        kind: LineageKind::Turn(position),
         id: session,
         text: row.text,
-        trust: Some(Role::from_column(&row.role).trust()),
+        trust: Some(MessageRole::from_column(&row.role).trust()),
     }))
 }
 
@@ -51,7 +51,7 @@ pub(super) async fn list_episodes(
     user: UserId,
     session: i64,
     (chars_max, limit): (i32, i64),
-) -> Result<Vec<Node>, sqlx::Error> {
+) -> Result<Vec<OriginNode>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT e.source_id, left(e.abstract, $3) AS "text!", i.trust
            FROM episodes e JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id
@@ -61,12 +61,16 @@ pub(super) async fn list_episodes(
         chars_max,
         limit,
     );
-    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Node {
-        kind: Kind::Episode,
-        id: row.source_id,
-        text: row.text,
-        trust: Some(Trust::from_column(&row.trust)),
-    });
+    let rows = rows
+        .fetch_all(conn)
+        .await?
+        .into_iter()
+        .map(|row| OriginNode {
+            kind: LineageKind::Episode,
+            id: row.source_id,
+            text: row.text,
+            trust: Some(Trust::from_column(&row.trust)),
+        });
     Ok(rows.collect())
 }
 
@@ -76,7 +80,7 @@ pub(super) async fn list_sources(
     user: UserId,
     item: ItemId,
     (chars_max, limit): (i32, i64),
-) -> Result<Vec<Node>, sqlx::Error> {
+) -> Result<Vec<OriginNode>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, left(i.content, $3) AS "text!", i.trust, i.type = 'episode' AS "is_episode!"
            FROM memory_origins o JOIN memory_items i ON i.user_id = $1 AND i.id = o.source_id
@@ -86,15 +90,19 @@ pub(super) async fn list_sources(
         chars_max,
         limit,
     );
-    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Node {
-        kind: match row.is_episode {
-            true => Kind::Episode,
-            false => Kind::Source,
-        },
-        id: row.id,
-        text: row.text,
-        trust: Some(Trust::from_column(&row.trust)),
-    });
+    let rows = rows
+        .fetch_all(conn)
+        .await?
+        .into_iter()
+        .map(|row| OriginNode {
+            kind: match row.is_episode {
+                true => LineageKind::Episode,
+                false => LineageKind::Source,
+            },
+            id: row.id,
+            text: row.text,
+            trust: Some(Trust::from_column(&row.trust)),
+        });
     Ok(rows.collect())
 }
 
@@ -104,7 +112,7 @@ pub(super) async fn list_older(
     user: UserId,
     item: ItemId,
     (chars_max, limit): (i32, i64),
-) -> Result<Vec<(Node, Option<String>)>, sqlx::Error> {
+) -> Result<Vec<(OriginNode, Option<String>)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, left(i.content, $3) AS "text!", i.trust,
                   (SELECT e.event FROM memory_item_events e
@@ -117,8 +125,8 @@ pub(super) async fn list_older(
         limit,
     );
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| {
-        let node = Node {
-            kind: Kind::Older,
+        let node = OriginNode {
+            kind: LineageKind::Older,
             id: row.id,
             text: row.text,
             trust: Some(Trust::from_column(&row.trust)),
@@ -134,7 +142,7 @@ pub(super) async fn find_newer(
     user: UserId,
     (item, newer): (ItemId, ItemId),
     chars_max: i32,
-) -> Result<Option<(Node, Option<String>)>, sqlx::Error> {
+) -> Result<Option<(OriginNode, Option<String>)>, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT i.id, left(i.content, $4) AS "text!", i.trust,
                   (SELECT e.event FROM memory_item_events e
@@ -147,8 +155,8 @@ pub(super) async fn find_newer(
         chars_max,
     );
     Ok(row.fetch_optional(conn).await?.map(|row| {
-        let node = Node {
-            kind: Kind::Newer,
+        let node = OriginNode {
+            kind: LineageKind::Newer,
             id: row.id,
             text: row.text,
             trust: Some(Trust::from_column(&row.trust)),
@@ -163,7 +171,7 @@ pub(super) async fn list_written(
     user: UserId,
     ids: &[i64],
     (chars_max, limit): (i32, i64),
-) -> Result<Vec<(Vec<i64>, Node)>, sqlx::Error> {
+) -> Result<Vec<(Vec<i64>, OriginNode)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT w.item_id, w.sources AS "sources!", d.id IS NOT NULL AS "is_dream!",
                   left(coalesce(i.content, d.path), $3) AS "text!", coalesce(i.trust, d.trust) AS "trust!"
@@ -178,10 +186,10 @@ pub(super) async fn list_written(
         limit,
     );
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| {
-        let node = Node {
+        let node = OriginNode {
             kind: match row.is_dream {
-                true => Kind::Dream,
-                false => Kind::Reflection,
+                true => LineageKind::Dream,
+                false => LineageKind::Reflection,
             },
             id: row.item_id,
             text: row.text,

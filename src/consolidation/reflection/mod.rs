@@ -6,19 +6,19 @@ mod store;
 
 use time::Duration;
 
-use super::prompt::{Ask, as_data};
+use super::prompt::{Prompt, as_data};
 use super::reading::off_the_runtime;
 use super::round::Round;
-use super::summary::facts::{self, Fact, LEFT_OUT, within_bounds};
+use super::summary::facts::{self, LEFT_OUT, PromptFact, within_bounds};
 use super::summary::{BEGINNING_CHARS_MAX, SourceItem, narrative};
 use super::{Consolidation, ConsolidationError};
 use crate::accounts::Viewer;
 use crate::db::{Db, UserId};
 use crate::memories::{
-    ItemId, ItemType, MemoryError, NewItem, Provenance, Source, Trust, add_in, replace_in,
+    ItemId, ItemSource, ItemType, MemoryError, NewItem, Provenance, Trust, add_in, replace_in,
 };
 use crate::providers::chat::ChatPurpose;
-pub use store::{Latest, find_latest, insert_origins};
+pub use store::{LatestReflection, find_latest, insert_origins};
 
 /// A week with fewer memories gets no reflection.
 const MEMORIES_MIN: usize = 3;
@@ -35,8 +35,8 @@ const TAG: &str = "weekly";
 const TOLD: &str = "sessions";
 
 /// A source of a reflection.
-struct Recent {
-    fact: Fact,
+struct ReflectionSource {
+    fact: PromptFact,
     /// The session of an episode.
     session: Option<i64>,
     is_memory: bool,
@@ -111,12 +111,12 @@ impl Consolidation {
         &self,
         user: UserId,
         text: &str,
-        sources: &[Recent],
+        sources: &[ReflectionSource],
     ) -> Result<Round, ConsolidationError> {
         let now = self.now();
         let trust = sources.iter().map(|one| one.fact.trust).min();
         let provenance = Provenance {
-            source: Source::Derived,
+            source: ItemSource::Derived,
             trust: Some(trust.unwrap_or(Trust::Agent).min(Trust::Agent)),
             ..Provenance::default()
         };
@@ -163,9 +163,9 @@ const RULES: [&str; 5] = [
     "A note that ends in [a tool's word] or [from outside] is told as what a tool or a page says.",
 ];
 
-fn ask(facts: &[Fact]) -> Ask {
+fn ask(facts: &[PromptFact]) -> Prompt {
     let list = |lines: &[&str]| -> String { lines.iter().map(|l| format!("- {l}\n")).collect() };
-    Ask {
+    Prompt {
         system: format!(
             "{TASK}\n\n{}\nLeave out:\n{}\nAnswer with 1 to 3 short paragraphs of at most {WORDS_MAX} words together, and nothing else: no heading, no list.",
             list(&RULES),

@@ -4,9 +4,9 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Recent, TOLD};
+use super::{ReflectionSource, TOLD};
 use crate::consolidation::summary::SourceItem;
-use crate::consolidation::summary::facts::Fact;
+use crate::consolidation::summary::facts::PromptFact;
 use crate::db::UserId;
 use crate::memories::{ItemId, Trust};
 
@@ -30,7 +30,7 @@ pub(super) async fn list_recent(
     since: OffsetDateTime,
     (chars_max, limit): (i32, i64),
     now: OffsetDateTime,
-) -> Result<Vec<Recent>, sqlx::Error> {
+) -> Result<Vec<ReflectionSource>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, t.slug AS "slug?", i.key, i.trust, left(i.content, $3) AS "content!", e.session_id AS "session_id?"
            FROM memory_items i
@@ -46,17 +46,21 @@ pub(super) async fn list_recent(
         limit,
         now,
     );
-    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Recent {
-        session: row.session_id,
-        is_memory: row.slug.is_some(),
-        fact: Fact {
-            id: ItemId(row.id),
-            theme: row.slug.unwrap_or_else(|| TOLD.to_owned()),
-            key: row.key,
-            trust: Trust::from_column(&row.trust),
-            content: row.content,
-        },
-    });
+    let rows = rows
+        .fetch_all(conn)
+        .await?
+        .into_iter()
+        .map(|row| ReflectionSource {
+            session: row.session_id,
+            is_memory: row.slug.is_some(),
+            fact: PromptFact {
+                id: ItemId(row.id),
+                theme: row.slug.unwrap_or_else(|| TOLD.to_owned()),
+                key: row.key,
+                trust: Trust::from_column(&row.trust),
+                content: row.content,
+            },
+        });
     Ok(rows.collect())
 }
 
@@ -65,7 +69,7 @@ pub(super) async fn list_recent(
 pub(super) async fn hold(
     conn: &mut PgConnection,
     user: UserId,
-    sources: &[Recent],
+    sources: &[ReflectionSource],
 ) -> Result<bool, sqlx::Error> {
     let ids: Vec<i64> = sources.iter().map(|one| one.fact.id.0).collect();
     let held = crate::consolidation::summary::hold_items(conn, user, &ids).await?;
@@ -166,7 +170,7 @@ pub(super) async fn list_derived(
 }
 
 /// The current reflection.
-pub struct Latest {
+pub struct LatestReflection {
     pub id: ItemId,
     pub content: String,
     pub created_at: OffsetDateTime,
@@ -179,13 +183,13 @@ pub struct Latest {
 pub async fn find_latest(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Option<Latest>, sqlx::Error> {
+) -> Result<Option<LatestReflection>, sqlx::Error> {
     let row = sqlx::query!(
         "SELECT id, content, created_at FROM memory_items
          WHERE user_id = $1 AND type = 'reflection' AND status = 'active' ORDER BY created_at DESC LIMIT 1",
         user.0
     );
-    Ok(row.fetch_optional(conn).await?.map(|row| Latest {
+    Ok(row.fetch_optional(conn).await?.map(|row| LatestReflection {
         id: ItemId(row.id),
         content: row.content,
         created_at: row.created_at,

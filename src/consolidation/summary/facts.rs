@@ -4,7 +4,7 @@
 use sha2::{Digest, Sha256};
 
 use super::WORDS_MAX;
-use crate::consolidation::prompt::{Ask, as_data};
+use crate::consolidation::prompt::{Prompt, as_data};
 use crate::memories::{ItemId, Trust};
 
 /// Maximum facts per summary.
@@ -16,7 +16,7 @@ pub const FACT_CHARS_MAX: usize = 400;
 
 /// A fact, as the model reads it.
 #[derive(Clone, Debug)]
-pub struct Fact {
+pub struct PromptFact {
     pub id: ItemId,
     pub theme: String,
     pub key: Option<String>,
@@ -25,7 +25,7 @@ pub struct Fact {
     pub content: String,
 }
 
-impl Fact {
+impl PromptFact {
     fn line(&self) -> String {
         let content = self.content.split_whitespace().collect::<Vec<_>>();
         let content = content.join(" ");
@@ -42,7 +42,7 @@ impl Fact {
 }
 
 /// The first facts that fit into the limit.
-pub fn within_bounds(mut facts: Vec<Fact>) -> Vec<Fact> {
+pub fn within_bounds(mut facts: Vec<PromptFact>) -> Vec<PromptFact> {
     let mut chars = 0;
     let fitting = facts.iter().take_while(|fact| {
         chars += fact.line().chars().count();
@@ -54,7 +54,7 @@ pub fn within_bounds(mut facts: Vec<Fact>) -> Vec<Fact> {
 }
 
 /// Identifies a set of facts, independent of their order.
-pub fn fingerprint(facts: &[Fact]) -> Vec<u8> {
+pub fn fingerprint(facts: &[PromptFact]) -> Vec<u8> {
     let mut lines: Vec<String> = facts
         .iter()
         .map(|fact| format!("{} {} {}", fact.id, fact.theme, fact.line()))
@@ -85,21 +85,21 @@ pub const LEFT_OUT: [&str; 5] = [
 ];
 
 /// Asks for the summary.
-pub fn ask(facts: &[Fact]) -> Ask {
+pub fn ask(facts: &[PromptFact]) -> Prompt {
     let list = |lines: &[&str]| -> String { lines.iter().map(|l| format!("- {l}\n")).collect() };
     let system = format!(
         "{TASK}\n\n{}\nLeave out:\n{}\nAnswer with 2 to 4 short paragraphs of at most {WORDS_MAX} words together, and nothing else: no heading, no list.",
         list(&RULES),
         list(&LEFT_OUT),
     );
-    Ask {
+    Prompt {
         system,
         user: format!("<facts>\n{}</facts>", as_data(&told(facts))),
     }
 }
 
 /// The facts by theme, ordered by the first fact of each.
-pub fn told(facts: &[Fact]) -> String {
+pub fn told(facts: &[PromptFact]) -> String {
     let mut themes: Vec<&str> = Vec::new();
     for fact in facts {
         if !themes.contains(&fact.theme.as_str()) {
@@ -110,7 +110,7 @@ pub fn told(facts: &[Fact]) -> String {
     for theme in themes {
         told += &format!("[{theme}]\n");
         let of_theme = facts.iter().filter(|fact| fact.theme == theme);
-        told.extend(of_theme.map(Fact::line));
+        told.extend(of_theme.map(PromptFact::line));
     }
     told
 }
@@ -119,8 +119,8 @@ pub fn told(facts: &[Fact]) -> String {
 mod tests {
     use super::*;
 
-    fn fact(id: i64, theme: &str, key: Option<&str>, content: &str) -> Fact {
-        Fact {
+    fn fact(id: i64, theme: &str, key: Option<&str>, content: &str) -> PromptFact {
+        PromptFact {
             id: ItemId(id),
             theme: theme.to_owned(),
             key: key.map(str::to_owned),
@@ -163,7 +163,7 @@ mod tests {
         let print = fingerprint(&[a.clone(), b.clone()]);
         assert_eq!(print, fingerprint(&[b.clone(), a.clone()]));
         assert_ne!(print, fingerprint(std::slice::from_ref(&a)));
-        let named = Fact {
+        let named = PromptFact {
             key: Some("k".to_owned()),
             ..b
         };
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn of_many_facts_the_first_are_told() {
-        let facts: Vec<Fact> = (0..100)
+        let facts: Vec<PromptFact> = (0..100)
             .map(|n| fact(n, "t", None, &"x".repeat(FACT_CHARS_MAX)))
             .collect();
         let told = within_bounds(facts);

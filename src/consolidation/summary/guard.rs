@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use super::facts::Fact;
+use super::facts::PromptFact;
 use crate::consolidation::likeness;
 use crate::memories::is_stop_word;
 
@@ -22,7 +22,7 @@ const GERMAN: [&str; 12] = [
 const GERMAN_MIN: usize = 3;
 
 /// Everything that the facts name.
-pub struct Named {
+pub struct FactNames {
     text: String,
     words: HashSet<String>,
     /// `words` as they are compared: bigrams in scripts without blanks.
@@ -31,9 +31,9 @@ pub struct Named {
     has_capital_nouns: bool,
 }
 
-impl Named {
+impl FactNames {
     /// The language is detected from `answer`.
-    pub fn by(facts: &[Fact], answer: &str) -> Self {
+    pub fn by(facts: &[PromptFact], answer: &str) -> Self {
         let mut text = String::new();
         for fact in facts {
             let key = fact.key.as_deref().unwrap_or_default().replace('_', " ");
@@ -184,10 +184,10 @@ mod tests {
     use super::*;
     use crate::memories::ItemId;
 
-    fn named(facts: &[&str], answer: &str) -> Named {
-        let facts: Vec<Fact> = facts
+    fn named(facts: &[&str], answer: &str) -> FactNames {
+        let facts: Vec<PromptFact> = facts
             .iter()
-            .map(|content| Fact {
+            .map(|content| PromptFact {
                 id: ItemId(1),
                 theme: "home-lab".to_owned(),
                 key: Some("home_city".to_owned()),
@@ -195,7 +195,7 @@ mod tests {
                 content: (*content).to_owned(),
             })
             .collect();
-        Named::by(&facts, answer)
+        FactNames::by(&facts, answer)
     }
 
     #[test]

@@ -12,12 +12,12 @@ pub(super) use store::hold_items;
 use time::{Duration, OffsetDateTime};
 
 use super::{Consolidation, ConsolidationError, back_off};
-use crate::db::{UserId, go_on, is_of_a_gone_user};
+use crate::db::{UserId, is_of_a_gone_user, log_user_error};
 use crate::memories::{ItemId, Trust};
 use crate::providers::chat::{ChatError, ChatPurpose};
 use crate::providers::settings::Effective;
 use crate::queue;
-use facts::Fact;
+use facts::PromptFact;
 
 /// The model's temperature (Navi).
 const TEMPERATURE: f32 = 0.3;
@@ -80,7 +80,7 @@ pub struct SummaryText {
 
 /// The state of the summary.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub enum SummaryProgress {
     /// The text is up to date.
     Current,
     /// It will be written, now or once the memory has not changed for a while.
@@ -90,12 +90,12 @@ pub enum State {
     Failed(String, Option<OffsetDateTime>),
     /// The memory is empty.
     Empty,
-    Off(Off),
+    Off(SummaryOff),
 }
 
 /// Why no summary is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Off {
+pub enum SummaryOff {
     #[error("the summary is switched off, in Settings › Chat model")]
     Unwanted,
     #[error("memory is switched off for this account")]
@@ -107,16 +107,16 @@ pub enum Off {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Summary {
+pub struct SummaryStatus {
     pub told: Option<SummaryText>,
-    pub state: State,
+    pub state: SummaryProgress,
     /// It may be requested: it is switched on, and there is a model.
     pub can_be_written: bool,
 }
 
 impl Consolidation {
     /// The current summary. It has no text while the user has switched it off.
-    pub async fn summary(&self, user: UserId) -> Result<Summary, ConsolidationError> {
+    pub async fn summary(&self, user: UserId) -> Result<SummaryStatus, ConsolidationError> {
         let off = self.why_off(user).await?;
         let now = self.now();
         let mut tx = self.db.as_user(user).await?;
@@ -128,25 +128,27 @@ impl Consolidation {
         if !row.sees_shared {
             return Ok(of_own(own));
         }
-        let off = off.or((!row.is_memory_on).then_some(Off::Memory));
+        let off = off.or((!row.is_memory_on).then_some(SummaryOff::Memory));
         let is_stale = row.newest_event > row.made_event;
         let state = match off {
-            Some(Off::Unwanted) => State::Off(Off::Unwanted),
-            _ if row.body.is_some() && !is_stale && row.next_try_at.is_none() => State::Current,
-            Some(off) => State::Off(off),
-            None if row.writing_since.is_some() => State::Writing,
-            None if row.body.is_none() && !row.has_facts => State::Empty,
+            Some(SummaryOff::Unwanted) => SummaryProgress::Off(SummaryOff::Unwanted),
+            _ if row.body.is_some() && !is_stale && row.next_try_at.is_none() => {
+                SummaryProgress::Current
+            }
+            Some(off) => SummaryProgress::Off(off),
+            None if row.writing_since.is_some() => SummaryProgress::Writing,
+            None if row.body.is_none() && !row.has_facts => SummaryProgress::Empty,
             None => match row.failure {
                 Some(why) if row.next_try_at.is_none_or(|at| at > now) => {
-                    State::Failed(why, row.next_try_at)
+                    SummaryProgress::Failed(why, row.next_try_at)
                 }
-                _ => State::Waiting(row.next_try_at),
+                _ => SummaryProgress::Waiting(row.next_try_at),
             },
         };
         let told = row
             .body
             .zip(row.made_at)
-            .filter(|_| off != Some(Off::Unwanted));
+            .filter(|_| off != Some(SummaryOff::Unwanted));
         let told = told.map(|(text, made_at)| SummaryText {
             text,
             made_at,
@@ -155,7 +157,7 @@ impl Consolidation {
             facts_total: row.facts_total,
             is_stale,
         });
-        Ok(Summary {
+        Ok(SummaryStatus {
             told: with_own(told, own),
             state,
             can_be_written: off.is_none() && row.has_facts,
@@ -187,7 +189,7 @@ impl Consolidation {
         for user in &changed {
             match self.note_due(*user, now).await {
                 Err(error) if is_of_a_gone_user(&error) => {}
-                noted => drop(go_on("summary", *user, noted)?),
+                noted => drop(log_user_error("summary", *user, noted)?),
             }
         }
         Ok(changed.len())
@@ -223,18 +225,18 @@ impl Consolidation {
         let off = self.why_off(user).await?;
         if off.is_some() || !attempt.is_memory_on {
             return self
-                .end(user, &attempt, &facts, End::Left)
+                .end(user, &attempt, &facts, AttemptEnd::Left)
                 .await
                 .map(|()| true);
         }
         if attempt.facts_hash.as_ref() == Some(&hash) {
             return self
-                .end(user, &attempt, &facts, End::Same(total))
+                .end(user, &attempt, &facts, AttemptEnd::Same(total))
                 .await
                 .map(|()| true);
         }
         let end = match facts.as_slice() {
-            [] => End::Written {
+            [] => AttemptEnd::Written {
                 told: None,
                 hash,
                 total,
@@ -249,10 +251,10 @@ impl Consolidation {
         &self,
         user: UserId,
         attempt: &Attempt,
-        facts: &[Fact],
+        facts: &[PromptFact],
         hash: Vec<u8>,
         total: i64,
-    ) -> Result<End, ConsolidationError> {
+    ) -> Result<AttemptEnd, ConsolidationError> {
         let asked = facts::ask(facts);
         let completion = match self
             .ask(user, ChatPurpose::Summary, &asked, None, TEMPERATURE)
@@ -260,15 +262,15 @@ impl Consolidation {
         {
             Ok(completion) => completion,
             Err(ChatError::Database(error)) => return Err(error.into()),
-            Err(ChatError::NoProvider) => return Ok(End::Left),
+            Err(ChatError::NoProvider) => return Ok(AttemptEnd::Left),
             Err(error @ ChatError::CapReached(_)) => {
-                return Ok(End::Failed(error.to_string(), Some(self.tomorrow())));
+                return Ok(AttemptEnd::Failed(error.to_string(), Some(self.tomorrow())));
             }
             Err(error) => return Ok(self.summary_failed(attempt, error.to_string())),
         };
         Ok(
             match narrative::read(&completion.text, completion.is_cut_off, &asked, facts) {
-                Ok(text) => End::Written {
+                Ok(text) => AttemptEnd::Written {
                     told: Some((text, completion.model)),
                     hash,
                     total,
@@ -278,8 +280,8 @@ impl Consolidation {
         )
     }
 
-    fn summary_failed(&self, attempt: &Attempt, why: String) -> End {
-        End::Failed(why, back_off(attempt.attempts + 1, self.now()))
+    fn summary_failed(&self, attempt: &Attempt, why: String) -> AttemptEnd {
+        AttemptEnd::Failed(why, back_off(attempt.attempts + 1, self.now()))
     }
 
     /// Records how the attempt ended, unless another one began since. If an item was erased while it was
@@ -288,8 +290,8 @@ impl Consolidation {
         &self,
         user: UserId,
         attempt: &Attempt,
-        facts: &[Fact],
-        end: End,
+        facts: &[PromptFact],
+        end: AttemptEnd,
     ) -> Result<(), ConsolidationError> {
         let now = self.now();
         let ids: Vec<i64> = facts.iter().map(|fact| fact.id.0).collect();
@@ -299,19 +301,19 @@ impl Consolidation {
             return Ok(());
         }
         match end {
-            End::Failed(why, again) => {
+            AttemptEnd::Failed(why, again) => {
                 store::write_failure(&mut tx, user, attempt, Some(&why), again).await?;
             }
-            End::Left => store::write_failure(&mut tx, user, attempt, None, None).await?,
+            AttemptEnd::Left => store::write_failure(&mut tx, user, attempt, None, None).await?,
             _ if !are_all_there => {
                 store::write_failure(&mut tx, user, attempt, None, Some(now)).await?;
             }
-            End::Same(total) => {
+            AttemptEnd::Same(total) => {
                 store::write_unchanged(&mut tx, user, attempt, total).await?;
             }
-            End::Written { told, hash, total } => {
+            AttemptEnd::Written { told, hash, total } => {
                 store::replace_items(&mut tx, user, &ids).await?;
-                let written = store::Written {
+                let written = store::NewSummary {
                     body: told.as_ref().map(|(text, _)| text.as_str()),
                     model: told.as_ref().and_then(|(_, model)| model.as_deref()),
                     facts_hash: &hash,
@@ -324,12 +326,12 @@ impl Consolidation {
     }
 
     /// Checks the user's and the admin's chat settings; whether memory is on is in the user's row.
-    async fn why_off(&self, user: UserId) -> Result<Option<Off>, ConsolidationError> {
+    async fn why_off(&self, user: UserId) -> Result<Option<SummaryOff>, ConsolidationError> {
         let (settings, effective) = self.chat.chosen(user).await?;
         Ok(match effective {
-            _ if !settings.purposes.of(ChatPurpose::Summary).is_on => Some(Off::Unwanted),
-            Effective::Off => Some(Off::Chat),
-            Effective::Nothing => Some(Off::NoModel),
+            _ if !settings.purposes.of(ChatPurpose::Summary).is_on => Some(SummaryOff::Unwanted),
+            Effective::Off => Some(SummaryOff::Chat),
+            Effective::Nothing => Some(SummaryOff::NoModel),
             Effective::Own(_) | Effective::System(_) => None,
         })
     }
@@ -369,12 +371,12 @@ fn with_own(
 }
 
 /// For an agent that may see only its own items.
-fn of_own(own: Vec<(SourceItem, OffsetDateTime)>) -> Summary {
+fn of_own(own: Vec<(SourceItem, OffsetDateTime)>) -> SummaryStatus {
     let told = with_own(None, own);
-    Summary {
+    SummaryStatus {
         state: match told {
-            Some(_) => State::Current,
-            None => State::Empty,
+            Some(_) => SummaryProgress::Current,
+            None => SummaryProgress::Empty,
         },
         told,
         can_be_written: false,
@@ -382,7 +384,7 @@ fn of_own(own: Vec<(SourceItem, OffsetDateTime)>) -> Summary {
 }
 
 /// How an attempt ended.
-enum End {
+enum AttemptEnd {
     Written {
         /// The text and its model; `None` if the memory is empty.
         told: Option<(String, Option<String>)>,

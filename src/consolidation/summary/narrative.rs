@@ -3,10 +3,10 @@
 //! that it cannot close.
 
 use super::WORDS_MAX;
-use super::facts::Fact;
-use super::guard::Named;
+use super::facts::PromptFact;
+use super::guard::FactNames;
 use crate::consolidation::likeness::sentences;
-use crate::consolidation::prompt::Ask;
+use crate::consolidation::prompt::Prompt;
 
 /// A shorter line of the prompt may occur in an answer by chance.
 const RULE_CHARS_MIN: usize = 40;
@@ -55,8 +55,8 @@ const CHATTER: [&str; 7] = [
 pub fn read(
     answer: &str,
     is_cut_off: bool,
-    asked: &Ask,
-    facts: &[Fact],
+    asked: &Prompt,
+    facts: &[PromptFact],
 ) -> Result<String, NoNarrative> {
     let answer: String = answer.chars().take(ANSWER_CHARS_MAX).collect();
     let answer = without_thoughts(&answer).replace("**", "");
@@ -76,7 +76,7 @@ pub fn read(
         return Err(NoNarrative::SomethingElse);
     }
     let mut paragraphs = paragraphs(&answer, is_cut_off);
-    let named = Named::by(facts, &answer);
+    let named = FactNames::by(facts, &answer);
     let all = paragraphs.concat().join(" ");
     if !named.is_about(&all) {
         return Err(NoNarrative::SomethingElse);
@@ -232,7 +232,7 @@ mod tests {
             "Prefers tea over coffee",
             "Works with Dr. Gruber on bees",
         ];
-        let facts = facts.map(|content| Fact {
+        let facts = facts.map(|content| PromptFact {
             id: ItemId(1),
             theme: "profile".to_owned(),
             key: None,

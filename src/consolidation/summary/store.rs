@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::facts::Fact;
+use super::facts::PromptFact;
 use super::{Attempt, SourceItem};
 use crate::db::UserId;
 use crate::memories::{ItemId, Trust};
@@ -130,7 +130,7 @@ pub async fn list_facts(
     chars_max: i32,
     limit: i64,
     now: OffsetDateTime,
-) -> Result<Vec<Fact>, sqlx::Error> {
+) -> Result<Vec<PromptFact>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, t.slug, i.key, i.trust, left(i.content, $2) AS "content!"
            FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
@@ -146,7 +146,7 @@ pub async fn list_facts(
     .await?;
     let rows = rows.into_iter();
     Ok(rows
-        .map(|row| Fact {
+        .map(|row| PromptFact {
             id: ItemId(row.id),
             theme: row.slug,
             key: row.key,
@@ -224,7 +224,7 @@ pub async fn replace_items(
 }
 
 /// A written summary.
-pub struct Written<'a> {
+pub struct NewSummary<'a> {
     /// `None` if the memory is empty.
     pub body: Option<&'a str>,
     pub model: Option<&'a str>,
@@ -236,7 +236,7 @@ pub async fn write(
     conn: &mut PgConnection,
     user: UserId,
     attempt: &Attempt,
-    written: &Written<'_>,
+    written: &NewSummary<'_>,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
@@ -302,7 +302,7 @@ pub async fn write_failure(
 }
 
 /// The stored summary, and what has happened since.
-pub struct Row {
+pub struct SummaryRow {
     pub body: Option<String>,
     pub made_at: Option<OffsetDateTime>,
     pub model: Option<String>,
@@ -323,9 +323,9 @@ pub async fn find(
     conn: &mut PgConnection,
     user: UserId,
     now: OffsetDateTime,
-) -> Result<Row, sqlx::Error> {
+) -> Result<SummaryRow, sqlx::Error> {
     sqlx::query_as!(
-        Row,
+        SummaryRow,
         r#"SELECT s.body, s.made_at, s.model, coalesce(s.facts_total, 0) AS "facts_total!",
                   coalesce(s.made_event, 0) AS "made_event!", s.next_try_at, s.writing_since, s.started_at, s.failure,
                   u.memory_enabled AS is_memory_on, sees_shared() AS "sees_shared!",

@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 
 use crate::db::{Tx, UserId};
 use crate::providers::settings;
-use crate::seal::Bound;
+use crate::seal::SecretOwner;
 
 use super::{EmbeddingError, Embeddings};
 
@@ -18,7 +18,7 @@ use super::{EmbeddingError, Embeddings};
 pub struct Sealed {
     pub table: &'static str,
     pub column: &'static str,
-    pub bound: fn(UserId) -> Bound,
+    pub bound: fn(UserId) -> SecretOwner,
 }
 
 /// Columns per user. A space's key is a copy of the settings' and has the same binding.

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use crate::db::UserId;
-use crate::entities::model::{Decision, EntityId};
+use crate::entities::model::{DecisionRecord, EntityId};
 use crate::memories::mentions::EntityType;
 
 pub async fn list_decisions(
@@ -13,9 +13,9 @@ pub async fn list_decisions(
     user: UserId,
     id: EntityId,
     limit: i64,
-) -> Result<Vec<Decision>, sqlx::Error> {
+) -> Result<Vec<DecisionRecord>, sqlx::Error> {
     sqlx::query_as!(
-        Decision,
+        DecisionRecord,
         r#"SELECT d.id, d.event, d.by_person, d.detail, d.at, d.undone_at, e.id AS "other_id?", e.name AS "other_name?"
            FROM entity_events d
            LEFT JOIN entities e ON e.user_id = $1

@@ -42,7 +42,7 @@ pub struct GraphQuery {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Tie {
+pub enum EdgeKind {
     Relation {
         id: i64,
         predicate: Predicate,
@@ -56,23 +56,23 @@ pub enum Tie {
 }
 
 #[derive(Clone, Debug)]
-pub struct Edge {
+pub struct GraphEdge {
     pub from: EntityId,
     pub to: EntityId,
-    pub tie: Tie,
+    pub tie: EdgeKind,
 }
 
-impl Edge {
+impl GraphEdge {
     /// "lives in", "named together in 3"
     pub fn in_words(&self) -> String {
         match &self.tie {
-            Tie::Relation {
+            EdgeKind::Relation {
                 predicate, words, ..
             } => match words {
                 Some(words) if predicate.needs_words() => words.clone(),
                 _ => predicate.in_words(false),
             },
-            Tie::Together(sources) => format!("named together in {sources}"),
+            EdgeKind::Together(sources) => format!("named together in {sources}"),
         }
     }
 }
@@ -81,7 +81,7 @@ impl Edge {
 pub struct Graph {
     /// Largest connected component first; within one, breadth-first from the best connected entity.
     pub nodes: Vec<Entity>,
-    pub edges: Vec<Edge>,
+    pub edges: Vec<GraphEdge>,
     /// Before the limit.
     pub nodes_total: usize,
     pub parts_total: usize,
@@ -108,7 +108,8 @@ pub async fn read(db: &Db, user: UserId, query: &GraphQuery) -> Result<Graph, En
         }
         Some(center) => {
             let (mut known, mut front) = (HashSet::from([center.0]), vec![center.0]);
-            let (mut edges, mut read): (Vec<Edge>, HashSet<i64>) = (Vec::new(), HashSet::new());
+            let (mut edges, mut read): (Vec<GraphEdge>, HashSet<i64>) =
+                (Vec::new(), HashSet::new());
             for _ in 0..query.depth.clamp(1, DEPTH_MAX) {
                 let found = store::list_edges_of(
                     &mut tx,
@@ -120,9 +121,9 @@ pub async fn read(db: &Db, user: UserId, query: &GraphQuery) -> Result<Graph, En
                 )
                 .await?;
                 // The next step finds the same relation again from its other end.
-                let is_new = |edge: &Edge| match edge.tie {
-                    Tie::Relation { id, .. } => read.insert(id),
-                    Tie::Together(_) => true,
+                let is_new = |edge: &GraphEdge| match edge.tie {
+                    EdgeKind::Relation { id, .. } => read.insert(id),
+                    EdgeKind::Together(_) => true,
                 };
                 let found = found.into_iter().filter(|edge| is_true(edge, query.at));
                 edges.extend(found.filter(is_new));
@@ -139,9 +140,14 @@ pub async fn read(db: &Db, user: UserId, query: &GraphQuery) -> Result<Graph, En
     edges.truncate(EDGES_MAX as usize);
     edges.retain(|edge| is_true(edge, query.at) && edge.from != edge.to);
     if query.with_together && query.predicate.is_none() {
-        let together =
-            store::list_together(&mut tx, user, around, query.at, (TOGETHER_OF, TOGETHER_MIN))
-                .await?;
+        let together = store::list_mentioned_together(
+            &mut tx,
+            user,
+            around,
+            query.at,
+            (TOGETHER_OF, TOGETHER_MIN),
+        )
+        .await?;
         let related: HashSet<(i64, i64)> = edges.iter().map(|e| ordered(e.from, e.to)).collect();
         edges.extend(
             together
@@ -175,10 +181,10 @@ pub async fn first_day(db: &Db, user: UserId) -> Result<Option<OffsetDateTime>, 
     Ok(first)
 }
 
-fn is_true(edge: &Edge, at: OffsetDateTime) -> bool {
+fn is_true(edge: &GraphEdge, at: OffsetDateTime) -> bool {
     match &edge.tie {
-        Tie::Relation { period, .. } => holds(*period, at),
-        Tie::Together(_) => true,
+        EdgeKind::Relation { period, .. } => holds(*period, at),
+        EdgeKind::Together(_) => true,
     }
 }
 
@@ -188,10 +194,15 @@ fn ordered(one: EntityId, other: EntityId) -> (i64, i64) {
 
 /// Orders components by size, then by their first entity, and each breadth-first from its best connected entity. Counts
 /// what exceeds the limit.
-fn arranged(nodes: Vec<Entity>, edges: Vec<Edge>, around: Option<EntityId>, limit: usize) -> Graph {
+fn arranged(
+    nodes: Vec<Entity>,
+    edges: Vec<GraphEdge>,
+    around: Option<EntityId>,
+    limit: usize,
+) -> Graph {
     let mut by_id: HashMap<i64, Entity> = nodes.into_iter().map(|node| (node.id.0, node)).collect();
     let mut beside: HashMap<i64, Vec<i64>> = HashMap::new();
-    let edges: Vec<Edge> = edges
+    let edges: Vec<GraphEdge> = edges
         .into_iter()
         .filter(|e| by_id.contains_key(&e.from.0) && by_id.contains_key(&e.to.0))
         .collect();
@@ -262,11 +273,11 @@ mod tests {
         }
     }
 
-    fn edge(from: i64, to: i64) -> Edge {
-        Edge {
+    fn edge(from: i64, to: i64) -> GraphEdge {
+        GraphEdge {
             from: EntityId(from),
             to: EntityId(to),
-            tie: Tie::Together(2),
+            tie: EdgeKind::Together(2),
         }
     }
 

@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Edge, Tie};
+use super::{EdgeKind, GraphEdge};
 use crate::db::UserId;
 use crate::entities::model::EntityId;
 use crate::entities::predicates::Predicate;
@@ -20,12 +20,12 @@ struct EdgeRow {
     item: Option<i64>,
 }
 
-impl From<EdgeRow> for Edge {
+impl From<EdgeRow> for GraphEdge {
     fn from(row: EdgeRow) -> Self {
         Self {
             from: EntityId(row.subject_id),
             to: EntityId(row.object_id),
-            tie: Tie::Relation {
+            tie: EdgeKind::Relation {
                 id: row.id,
                 predicate: Predicate::from_column(&row.predicate),
                 words: row.words,
@@ -46,7 +46,7 @@ pub async fn list_edges(
     predicate: Option<Predicate>,
     as_of: Option<OffsetDateTime>,
     limit: i64,
-) -> Result<Vec<Edge>, sqlx::Error> {
+) -> Result<Vec<GraphEdge>, sqlx::Error> {
     let rows = sqlx::query_as!(
         EdgeRow,
         r#"SELECT id, subject_id, object_id AS "object_id!", predicate, words, valid_from,
@@ -69,7 +69,7 @@ pub async fn list_edges(
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows.into_iter().map(Edge::from).collect())
+    Ok(rows.into_iter().map(GraphEdge::from).collect())
 }
 
 /// Like [`list_edges`], for relations with one of these entities at either end.
@@ -80,7 +80,7 @@ pub async fn list_edges_of(
     predicate: Option<Predicate>,
     as_of: Option<OffsetDateTime>,
     limit: i64,
-) -> Result<Vec<Edge>, sqlx::Error> {
+) -> Result<Vec<GraphEdge>, sqlx::Error> {
     let rows = sqlx::query_as!(
         EdgeRow,
         r#"SELECT id, subject_id, object_id AS "object_id!", predicate, words, valid_from,
@@ -105,18 +105,18 @@ pub async fn list_edges_of(
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows.into_iter().map(Edge::from).collect())
+    Ok(rows.into_iter().map(GraphEdge::from).collect())
 }
 
 /// Pairs of entities named in the same sources up to a time: among the most mentioned, or with one entity. Excludes dates
 /// and addresses.
-pub async fn list_together(
+pub async fn list_mentioned_together(
     conn: &mut PgConnection,
     user: UserId,
     around: Option<EntityId>,
     at: OffsetDateTime,
     (of, least): (i64, i64),
-) -> Result<Vec<Edge>, sqlx::Error> {
+) -> Result<Vec<GraphEdge>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"WITH chosen AS MATERIALIZED (
                SELECT n.entity_id AS id, sum(n.mentions) AS mentions
@@ -142,10 +142,10 @@ pub async fn list_together(
     )
     .fetch_all(conn)
     .await?;
-    let read = rows.into_iter().map(|row| Edge {
+    let read = rows.into_iter().map(|row| GraphEdge {
         from: EntityId(row.one),
         to: EntityId(row.other),
-        tie: Tie::Together(row.sources),
+        tie: EdgeKind::Together(row.sources),
     });
     Ok(read.collect())
 }

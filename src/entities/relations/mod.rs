@@ -6,10 +6,10 @@ pub mod store;
 use sqlx::PgConnection;
 use time::{OffsetDateTime, Time};
 
-use super::model::{EntityId, Evidence};
+use super::model::{EntityId, RelationEvidence};
 use super::predicates::Predicate;
 use crate::db::UserId;
-use crate::memories::trust::{Because, Holder, Newcomer, Verdict, verdict};
+use crate::memories::trust::{Holder, Newcomer, StayReason, Verdict, verdict};
 use crate::memories::{Period, Trust};
 
 /// Limit per user.
@@ -20,24 +20,24 @@ pub const EVIDENCE_MAX: i64 = 50;
 pub const VALUE_CHARS_MAX: usize = 200;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum RelationTarget {
     Entity(EntityId),
     Value(String),
 }
 
 /// A relation as stated by a source.
 #[derive(Clone, Debug)]
-pub struct Stated {
+pub struct StatedRelation {
     pub subject: EntityId,
     pub predicate: Predicate,
     pub words: Option<String>,
-    pub object: Target,
+    pub object: RelationTarget,
     pub period: Period,
     pub confidence: i16,
-    pub evidence: Evidence,
+    pub evidence: RelationEvidence,
 }
 
-impl Stated {
+impl StatedRelation {
     fn trust(&self) -> Trust {
         self.evidence.trust
     }
@@ -45,9 +45,9 @@ impl Stated {
 
 /// An existing relation with the same subject and predicate.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct ExistingRelation {
     pub id: i64,
-    pub object: Target,
+    pub object: RelationTarget,
     pub words: Option<String>,
     pub period: Period,
     pub trust: Trust,
@@ -56,7 +56,7 @@ pub struct Standing {
 
 /// The effect of a statement on an existing relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Change {
+enum RelationChange {
     /// It ends at this time.
     Ends(OffsetDateTime),
     /// It begins at this time.
@@ -67,16 +67,16 @@ enum Change {
 
 /// How to store a statement with a single-valued predicate.
 #[derive(Debug, PartialEq, Eq)]
-struct Plan {
+struct StoragePlan {
     period: Period,
     /// Stored as retired, in favour of this relation.
     aside_for: Option<i64>,
-    changes: Vec<(i64, Change)>,
+    changes: Vec<(i64, RelationChange)>,
 }
 
-impl Plan {
+impl StoragePlan {
     /// Stored as stated, without conflicts.
-    fn of(stated: &Stated) -> Self {
+    fn of(stated: &StatedRelation) -> Self {
         Self {
             period: stated.period,
             aside_for: None,
@@ -89,7 +89,7 @@ impl Plan {
 pub async fn note(
     conn: &mut PgConnection,
     user: UserId,
-    stated: &Stated,
+    stated: &StatedRelation,
     now: OffsetDateTime,
 ) -> Result<Option<i64>, sqlx::Error> {
     let owner = store::find_owner(conn, user, stated.evidence.item).await?;
@@ -112,7 +112,7 @@ pub async fn note(
         } else {
             same.period
         };
-        store::say_again(conn, user, same.id, period, stated).await?;
+        store::update_restated(conn, user, same.id, period, stated).await?;
         store::add_evidence(conn, user, same.id, &stated.evidence).await?;
         return Ok(Some(same.id));
     }
@@ -121,7 +121,7 @@ pub async fn note(
     }
     let plan = match stated.predicate.is_single() {
         true => plan(stated, &met),
-        false => Plan::of(stated),
+        false => StoragePlan::of(stated),
     };
     let retiring = apply(conn, user, &plan, None, now).await?;
     let id = store::insert_relation(conn, user, owner, stated, &plan, now).await?;
@@ -152,7 +152,7 @@ pub(super) async fn carry_over(
             continue;
         };
         // A relation between the two merged entities would point to itself.
-        if standing.object == Target::Entity(subject) {
+        if standing.object == RelationTarget::Entity(subject) {
             continue;
         }
         let met = store::list_standing(conn, user, owner, subject, predicate).await?;
@@ -165,14 +165,14 @@ pub(super) async fn carry_over(
             store::link_retired(conn, user, &[id], same.id).await?;
             continue;
         }
-        let stated = Stated {
+        let stated = StatedRelation {
             subject,
             predicate,
             words: standing.words,
             object: standing.object,
             period: standing.period,
             confidence: 0,
-            evidence: Evidence {
+            evidence: RelationEvidence {
                 sentence: None,
                 item: None,
                 session: None,
@@ -183,14 +183,14 @@ pub(super) async fn carry_over(
         };
         let plan = match predicate.is_single() {
             true => plan(&stated, &met),
-            false => Plan::of(&stated),
+            false => StoragePlan::of(&stated),
         };
         if let Some(aside_for) = plan.aside_for {
             store::link_retired(conn, user, &[id], aside_for).await?;
             continue;
         }
         apply(conn, user, &plan, Some(id), now).await?;
-        store::hold_again(conn, user, id, plan.period).await?;
+        store::restore_relation(conn, user, id, plan.period).await?;
     }
     Ok(())
 }
@@ -199,16 +199,16 @@ pub(super) async fn carry_over(
 async fn apply(
     conn: &mut PgConnection,
     user: UserId,
-    plan: &Plan,
+    plan: &StoragePlan,
     for_relation: Option<i64>,
     now: OffsetDateTime,
 ) -> Result<Vec<i64>, sqlx::Error> {
     let mut retiring = Vec::new();
     for (id, change) in &plan.changes {
         match change {
-            Change::Ends(at) => store::end(conn, user, *id, *at).await?,
-            Change::Begins(at) => store::begin(conn, user, *id, *at).await?,
-            Change::Retires => retiring.push(*id),
+            RelationChange::Ends(at) => store::end(conn, user, *id, *at).await?,
+            RelationChange::Begins(at) => store::begin(conn, user, *id, *at).await?,
+            RelationChange::Retires => retiring.push(*id),
         }
     }
     store::retire(conn, user, &retiring, now).await?;
@@ -228,14 +228,16 @@ pub(super) fn overlap(one: Period, other: Period) -> bool {
 
 /// Resolves conflicts of periods. The later statement replaces the earlier from its start date, or from when it was stated.
 /// A statement about an earlier time ends where the existing one begins; a less trusted one is stored as retired.
-fn plan(stated: &Stated, met: &[Standing]) -> Plan {
-    let mut plan = Plan::of(stated);
+fn plan(stated: &StatedRelation, met: &[ExistingRelation]) -> StoragePlan {
+    let mut plan = StoragePlan::of(stated);
     let said_at = stated.evidence.at;
     for standing in met.iter().filter(|m| overlap(m.period, stated.period)) {
         // "She lived in Rome until 2021" ends no current relation.
         if let (Some(until), None) = (stated.period.until, standing.period.until) {
             match standing.period.from {
-                None => plan.changes.push((standing.id, Change::Begins(until))),
+                None => plan
+                    .changes
+                    .push((standing.id, RelationChange::Begins(until))),
                 Some(from) if plan.period.from.is_none_or(|begins| begins < from) => {
                     plan.period.until = plan.period.until.map(|until| until.min(from));
                 }
@@ -264,15 +266,15 @@ fn plan(stated: &Stated, met: &[Standing]) -> Plan {
                 let change = match standing.period.from.is_none_or(|from| from < begins)
                     && !standing.trust.is_below(stated.trust())
                 {
-                    true => Change::Ends(begins),
-                    false => Change::Retires,
+                    true => RelationChange::Ends(begins),
+                    false => RelationChange::Retires,
                 };
-                if matches!(change, Change::Ends(_)) {
+                if matches!(change, RelationChange::Ends(_)) {
                     plan.period.from = Some(begins);
                 }
                 plan.changes.push((standing.id, change));
             }
-            Verdict::Stays(Because::Older) => {
+            Verdict::Stays(StayReason::Older) => {
                 let ends = standing.period.from.unwrap_or(standing.stated_at);
                 let is_before = plan.period.from.is_none_or(|from| from < ends);
                 match is_before && standing.period.from.is_some() {
@@ -308,15 +310,15 @@ mod tests {
     const JANUARY: OffsetDateTime = datetime!(2024-01-01 0:00 UTC);
     const MARCH: OffsetDateTime = datetime!(2024-03-01 0:00 UTC);
 
-    fn stated(trust: Trust, at: OffsetDateTime, from: Option<OffsetDateTime>) -> Stated {
-        Stated {
+    fn stated(trust: Trust, at: OffsetDateTime, from: Option<OffsetDateTime>) -> StatedRelation {
+        StatedRelation {
             subject: EntityId(1),
             predicate: Predicate::parse("lives_in").expect("known"),
             words: None,
-            object: Target::Entity(EntityId(9)),
+            object: RelationTarget::Entity(EntityId(9)),
             period: Period { from, until: None },
             confidence: 70,
-            evidence: Evidence {
+            evidence: RelationEvidence {
                 sentence: None,
                 item: None,
                 session: None,
@@ -327,10 +329,10 @@ mod tests {
         }
     }
 
-    fn standing(trust: Trust, at: OffsetDateTime, period: Period) -> Standing {
-        Standing {
+    fn standing(trust: Trust, at: OffsetDateTime, period: Period) -> ExistingRelation {
+        ExistingRelation {
             id: 5,
-            object: Target::Entity(EntityId(8)),
+            object: RelationTarget::Entity(EntityId(8)),
             words: None,
             period,
             trust,
@@ -347,7 +349,7 @@ mod tests {
     fn the_later_ends_the_earlier_on_the_day_it_begins() {
         let met = [standing(Trust::Agent, JANUARY, OPEN)];
         let plan = plan(&stated(Trust::Agent, MARCH, None), &met);
-        assert_eq!(plan.changes, [(5, Change::Ends(MARCH))]);
+        assert_eq!(plan.changes, [(5, RelationChange::Ends(MARCH))]);
         assert_eq!(plan.period.from, Some(MARCH));
     }
 
@@ -358,7 +360,7 @@ mod tests {
         assert_eq!((aside.aside_for, aside.changes), (Some(5), vec![]));
         let met = [standing(Trust::External, MARCH, OPEN)];
         let taken = plan(&stated(Trust::User, JANUARY, None), &met);
-        assert_eq!(taken.changes, [(5, Change::Retires)]);
+        assert_eq!(taken.changes, [(5, RelationChange::Retires)]);
     }
 
     #[test]
@@ -379,7 +381,7 @@ mod tests {
         let mut over = stated(Trust::Agent, MARCH, None);
         over.period.until = Some(JANUARY);
         let plan = plan(&over, &met);
-        assert_eq!(plan.changes, [(5, Change::Begins(JANUARY))]);
+        assert_eq!(plan.changes, [(5, RelationChange::Begins(JANUARY))]);
         assert_eq!(plan.period.until, Some(JANUARY));
     }
 

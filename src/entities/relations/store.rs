@@ -3,9 +3,11 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{EVIDENCE_MAX, Plan, RELATIONS_MAX, Standing, Stated, Target};
+use super::{
+    EVIDENCE_MAX, ExistingRelation, RELATIONS_MAX, RelationTarget, StatedRelation, StoragePlan,
+};
 use crate::db::UserId;
-use crate::entities::model::{End, EntityId, Evidence, Relation};
+use crate::entities::model::{EntityId, Relation, RelationEvidence, RelationObject};
 use crate::entities::predicates::Predicate;
 use crate::memories::mentions::EntityType;
 use crate::memories::{ItemId, Period, Trust};
@@ -33,7 +35,7 @@ pub async fn list_standing(
     owner: Option<i64>,
     subject: EntityId,
     predicate: Predicate,
-) -> Result<Vec<Standing>, sqlx::Error> {
+) -> Result<Vec<ExistingRelation>, sqlx::Error> {
     let rows = sqlx::query!(
         "SELECT id, object_id, value, words, valid_from, valid_until, trust, stated_at FROM entity_relations
          WHERE user_id = $1 AND subject_id = $2 AND predicate = $3 AND retired_at IS NULL
@@ -46,7 +48,7 @@ pub async fn list_standing(
     )
     .fetch_all(conn)
     .await?;
-    let read = rows.into_iter().map(|row| Standing {
+    let read = rows.into_iter().map(|row| ExistingRelation {
         id: row.id,
         object: target(row.object_id, row.value),
         words: row.words,
@@ -60,17 +62,17 @@ pub async fn list_standing(
     Ok(read.collect())
 }
 
-fn target(object: Option<i64>, value: Option<String>) -> Target {
+fn target(object: Option<i64>, value: Option<String>) -> RelationTarget {
     match object {
-        Some(id) => Target::Entity(EntityId(id)),
-        None => Target::Value(value.unwrap_or_default()),
+        Some(id) => RelationTarget::Entity(EntityId(id)),
+        None => RelationTarget::Value(value.unwrap_or_default()),
     }
 }
 
-fn columns(target: &Target) -> (Option<i64>, Option<&str>) {
+fn columns(target: &RelationTarget) -> (Option<i64>, Option<&str>) {
     match target {
-        Target::Entity(id) => (Some(id.0), None),
-        Target::Value(value) => (None, Some(value)),
+        RelationTarget::Entity(id) => (Some(id.0), None),
+        RelationTarget::Value(value) => (None, Some(value)),
     }
 }
 
@@ -78,8 +80,8 @@ pub(super) async fn insert_relation(
     conn: &mut PgConnection,
     user: UserId,
     owner: Option<i64>,
-    stated: &Stated,
-    plan: &Plan,
+    stated: &StatedRelation,
+    plan: &StoragePlan,
     now: OffsetDateTime,
 ) -> Result<i64, sqlx::Error> {
     let (object, value) = columns(&stated.object);
@@ -109,12 +111,12 @@ pub(super) async fn insert_relation(
 }
 
 /// Updates a relation that was stated again: takes the higher confidence and trust.
-pub async fn say_again(
+pub async fn update_restated(
     conn: &mut PgConnection,
     user: UserId,
     id: i64,
     period: Period,
-    stated: &Stated,
+    stated: &StatedRelation,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE entity_relations
@@ -208,7 +210,7 @@ pub async fn add_evidence(
     conn: &mut PgConnection,
     user: UserId,
     relation: i64,
-    evidence: &Evidence,
+    evidence: &RelationEvidence,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "INSERT INTO entity_relation_sources (user_id, relation_id, source_id, session_id, position, sentence, trust, at)
@@ -272,7 +274,7 @@ pub async fn list_relations(
         .into_iter()
         .map(|row| Relation {
             id: row.id,
-            subject: End::Entity {
+            subject: RelationObject::Entity {
                 id: EntityId(row.subject_id),
                 name: row.subject,
                 entity_type: EntityType::from_column(&row.subject_type),
@@ -280,12 +282,12 @@ pub async fn list_relations(
             predicate: Predicate::from_column(&row.predicate),
             words: row.words,
             object: match (row.object_id, row.object) {
-                (Some(id), Some(name)) => End::Entity {
+                (Some(id), Some(name)) => RelationObject::Entity {
                     id: EntityId(id),
                     name,
                     entity_type: EntityType::from_column(&row.object_type.unwrap_or_default()),
                 },
-                _ => End::Value(row.value.unwrap_or_default()),
+                _ => RelationObject::Value(row.value.unwrap_or_default()),
             },
             period: Period {
                 from: row.valid_from,
@@ -326,7 +328,7 @@ async fn add_evidence_of(
     .await?;
     for row in rows {
         if let Some(relation) = relations.iter_mut().find(|r| r.id == row.relation_id) {
-            relation.evidence.push(Evidence {
+            relation.evidence.push(RelationEvidence {
                 sentence: row.sentence,
                 item: row.source_id.map(ItemId),
                 session: row.session_id,
@@ -426,7 +428,7 @@ pub async fn find_relation(
     conn: &mut PgConnection,
     user: UserId,
     id: i64,
-) -> Result<Option<(Option<i64>, EntityId, Predicate, Standing)>, sqlx::Error> {
+) -> Result<Option<(Option<i64>, EntityId, Predicate, ExistingRelation)>, sqlx::Error> {
     let row = sqlx::query!(
         "SELECT id, owner_agent_id, subject_id, predicate, object_id, value, words, valid_from, valid_until, trust, stated_at
          FROM entity_relations WHERE user_id = $1 AND id = $2",
@@ -436,7 +438,7 @@ pub async fn find_relation(
     .fetch_optional(conn)
     .await?;
     Ok(row.map(|row| {
-        let standing = Standing {
+        let standing = ExistingRelation {
             id: row.id,
             object: target(row.object_id, row.value),
             words: row.words,
@@ -457,7 +459,7 @@ pub async fn find_relation(
 }
 
 /// Restores a retired relation with this period.
-pub async fn hold_again(
+pub async fn restore_relation(
     conn: &mut PgConnection,
     user: UserId,
     id: i64,

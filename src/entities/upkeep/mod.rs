@@ -12,8 +12,8 @@ use super::decide::merge_in;
 use super::model::EntityId;
 use crate::db::{Db, UserId};
 use crate::memories::is_stop_word;
-use crate::memories::mentions::normal::{Likeness, likeness, words};
-use crate::memories::mentions::{self, FoundBy, Named, NamingSource};
+use crate::memories::mentions::normal::{NameLikeness, likeness, words};
+use crate::memories::mentions::{self, FoundBy, FoundName, NamingSource};
 use crate::search::Search;
 use crate::search::reader::on_a_thread;
 
@@ -68,12 +68,13 @@ async fn fill(
     if names.is_empty() {
         return Ok(None);
     }
-    let wanted: Vec<&store::Unfilled> = names.iter().filter(|n| is_telling(&n.name)).collect();
+    let wanted: Vec<&store::UnsearchedName> =
+        names.iter().filter(|n| is_telling(&n.name)).collect();
     let texts: Vec<String> = wanted.iter().map(|n| n.name.clone()).collect();
     let found = search
         .sources_with_all(user, &texts, SOURCES_A_NAME)
         .await?;
-    let mut by_source: HashMap<i64, Vec<&store::Unfilled>> = HashMap::new();
+    let mut by_source: HashMap<i64, Vec<&store::UnsearchedName>> = HashMap::new();
     for (name, sources) in wanted.iter().zip(found) {
         for source in sources {
             by_source.entry(source).or_default().push(name);
@@ -84,7 +85,7 @@ async fn fill(
     let mut tx = search.db().as_writer(user).await?;
     for some in sources.chunks(SOURCES_AT_ONCE) {
         let texts = store::list_texts(&mut tx, user, some).await?;
-        let of_texts: Vec<(store::Text, Vec<String>)> = texts
+        let of_texts: Vec<(store::SourceText, Vec<String>)> = texts
             .into_iter()
             .map(|text| {
                 let names = by_source.get(&text.id).into_iter().flatten();
@@ -117,7 +118,7 @@ fn is_telling(name: &str) -> bool {
 }
 
 /// The positions of these names in a text, as whole words, ignoring case.
-fn naming((text, names): &(store::Text, Vec<String>)) -> NamingSource {
+fn naming((text, names): &(store::SourceText, Vec<String>)) -> NamingSource {
     let folded: Vec<(String, usize, usize)> = words_with_places(&text.content);
     let mut named = Vec::new();
     for name in names {
@@ -126,7 +127,7 @@ fn naming((text, names): &(store::Text, Vec<String>)) -> NamingSource {
             .windows(wanted.len().max(1))
             .find(|w| w.iter().map(|(word, _, _)| word).eq(wanted.iter()));
         if let Some([first, .., last] | [first @ last]) = at {
-            named.push(Named {
+            named.push(FoundName {
                 name: name.clone(),
                 entity_type: mentions::EntityType::Other,
                 start: first.1,
@@ -183,13 +184,13 @@ async fn compare(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Option<us
             continue;
         }
         match how {
-            How::Same => match merge_in(&mut tx, user, (one, other), false, now).await {
+            PairLikeness::Same => match merge_in(&mut tx, user, (one, other), false, now).await {
                 Ok(()) => drop(gone.insert(other)),
                 Err(EntityError::Database(error)) => return Err(error),
                 // Merged or deleted meanwhile.
                 Err(_) => {}
             },
-            How::Alike(why) => {
+            PairLikeness::Alike(why) => {
                 super::decide::store::insert_pair(&mut tx, user, (one, other), why, now).await?
             }
         }
@@ -200,16 +201,19 @@ async fn compare(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Option<us
     Ok(Some(new.len()))
 }
 
-enum How {
+enum PairLikeness {
     Same,
     Alike(&'static str),
 }
 
 /// Pairs that include a new entity; the older entity first.
-fn alike(new: &HashSet<i64>, all: &[store::OfEntity]) -> Vec<(EntityId, EntityId, How)> {
+fn alike(
+    new: &HashSet<i64>,
+    all: &[store::NameWithEntity],
+) -> Vec<(EntityId, EntityId, PairLikeness)> {
     // Per pair, the best match of any of their names.
-    let mut found: HashMap<(i64, i64), How> = HashMap::new();
-    let known: Vec<(&store::OfEntity, Vec<String>)> =
+    let mut found: HashMap<(i64, i64), PairLikeness> = HashMap::new();
+    let known: Vec<(&store::NameWithEntity, Vec<String>)> =
         all.iter().map(|name| (name, words(&name.name))).collect();
     for (one, one_words) in known
         .iter()
@@ -227,7 +231,7 @@ fn alike(new: &HashSet<i64>, all: &[store::OfEntity]) -> Vec<(EntityId, EntityId
                 one.entity_id.max(other.entity_id),
             );
             let known_how = found.get(&(first, second));
-            if matches!(known_how, Some(How::Same)) || one.is_apart_from(other) {
+            if matches!(known_how, Some(PairLikeness::Same)) || one.is_apart_from(other) {
                 continue;
             }
             let is_asked_about = known_how.is_some();
@@ -237,12 +241,12 @@ fn alike(new: &HashSet<i64>, all: &[store::OfEntity]) -> Vec<(EntityId, EntityId
                 one.entity_type
             };
             let how = match likeness(&one.name, &other.name, entity_type) {
-                Likeness::Different => continue,
-                Likeness::Same if !one.is_settled && !other.is_settled => How::Same,
-                Likeness::Same => How::Alike("spelling"),
-                Likeness::Alike(why) => How::Alike(why.as_str()),
+                NameLikeness::Different => continue,
+                NameLikeness::Same if !one.is_settled && !other.is_settled => PairLikeness::Same,
+                NameLikeness::Same => PairLikeness::Alike("spelling"),
+                NameLikeness::Alike(why) => PairLikeness::Alike(why.as_str()),
             };
-            if matches!(how, How::Alike(_)) {
+            if matches!(how, PairLikeness::Alike(_)) {
                 if is_asked_about || pairs == PAIRS_MAX {
                     continue;
                 }
@@ -255,7 +259,7 @@ fn alike(new: &HashSet<i64>, all: &[store::OfEntity]) -> Vec<(EntityId, EntityId
         .into_iter()
         .map(|((one, other), how)| (EntityId(one), EntityId(other), how))
         .collect();
-    found.sort_by_key(|(one, other, how)| (matches!(how, How::Alike(_)), *one, *other));
+    found.sort_by_key(|(one, other, how)| (matches!(how, PairLikeness::Alike(_)), *one, *other));
     found
 }
 
@@ -281,7 +285,7 @@ mod tests {
     #[test]
     fn names_are_found_in_small_letters_and_whole() {
         assert!(WORDS_TOO.is_sorted());
-        let text = store::Text {
+        let text = store::SourceText {
             id: 1,
             created_at: OffsetDateTime::UNIX_EPOCH,
             content: "met zoë van-dam; vandamme was not there".to_owned(),

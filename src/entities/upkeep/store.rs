@@ -16,7 +16,7 @@ pub async fn list_users_due(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx
     Ok(users.into_iter().map(UserId).collect())
 }
 
-pub struct Unfilled {
+pub struct UnsearchedName {
     pub id: i64,
     pub name: String,
 }
@@ -25,9 +25,9 @@ pub async fn list_unfilled(
     conn: &mut PgConnection,
     user: UserId,
     limit: i64,
-) -> Result<Vec<Unfilled>, sqlx::Error> {
+) -> Result<Vec<UnsearchedName>, sqlx::Error> {
     sqlx::query_as!(
-        Unfilled,
+        UnsearchedName,
         "SELECT id, name FROM entity_names WHERE user_id = $1 AND filled_at IS NULL ORDER BY id LIMIT $2",
         user.0,
         limit,
@@ -36,7 +36,7 @@ pub async fn list_unfilled(
     .await
 }
 
-pub struct Text {
+pub struct SourceText {
     pub id: i64,
     pub created_at: OffsetDateTime,
     pub content: String,
@@ -46,9 +46,9 @@ pub async fn list_texts(
     conn: &mut PgConnection,
     user: UserId,
     ids: &[i64],
-) -> Result<Vec<Text>, sqlx::Error> {
+) -> Result<Vec<SourceText>, sqlx::Error> {
     sqlx::query_as!(
-        Text,
+        SourceText,
         "SELECT id, created_at, content FROM memory_items WHERE user_id = $1 AND id = ANY ($2) ORDER BY id",
         user.0,
         ids,
@@ -89,7 +89,7 @@ pub async fn list_uncompared(
 }
 
 /// A name with its entity's data.
-pub struct OfEntity {
+pub struct NameWithEntity {
     pub entity_id: i64,
     pub name: String,
     pub entity_type: EntityType,
@@ -99,7 +99,7 @@ pub struct OfEntity {
     pub apart: Vec<i64>,
 }
 
-impl OfEntity {
+impl NameWithEntity {
     pub fn is_apart_from(&self, other: &Self) -> bool {
         self.apart.contains(&other.entity_id) || other.apart.contains(&self.entity_id)
     }
@@ -108,7 +108,7 @@ impl OfEntity {
 pub async fn list_all_names(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Vec<OfEntity>, sqlx::Error> {
+) -> Result<Vec<NameWithEntity>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT n.entity_id, n.name, e.type, (e.protected OR e.by_person) AS "is_settled!",
                   ARRAY(SELECT CASE WHEN p.one_id = e.id THEN p.other_id ELSE p.one_id END FROM entity_pairs p
@@ -119,7 +119,7 @@ pub async fn list_all_names(
     )
     .fetch_all(conn)
     .await?;
-    let read = rows.into_iter().map(|row| OfEntity {
+    let read = rows.into_iter().map(|row| NameWithEntity {
         entity_id: row.entity_id,
         name: row.name,
         entity_type: EntityType::from_column(&row.r#type),

@@ -6,7 +6,7 @@ mod store;
 
 use time::{Duration, OffsetDateTime};
 
-use super::own::{Asked, Side, SideScores, TEXTS_MAX};
+use super::own::{AskedCounts, SideScores, SpaceSide, TEXTS_MAX};
 use super::questions::{self, Estimate, ITEM_CHARS_MAX, ITEMS_A_CALL, QUESTIONS_MIN};
 use super::{Evaluation, EvaluationError, store as kept};
 use crate::db::UserId;
@@ -15,7 +15,7 @@ use crate::embedding::{Compared, Drained};
 use crate::input::sentence;
 use crate::providers::chat::ChatError;
 use crate::queue::{self, Slice};
-use store::Request;
+use store::MeasurementRequest;
 
 /// Measurements kept per user.
 const MEASUREMENTS_KEPT: i64 = 20;
@@ -25,11 +25,11 @@ const BACK_OFF: Duration = Duration::seconds(2);
 
 /// The state of measuring the last rebuild.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum MeasurementState {
     /// There is nothing to compare.
     Nothing,
     /// It can be requested.
-    Offered(Offer),
+    Offered(MeasurementOffer),
     /// Answers so far.
     UnderWay {
         answers: i64,
@@ -42,7 +42,7 @@ pub enum Standing {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Offer {
+pub struct MeasurementOffer {
     pub estimate: Estimate,
     /// The offer expires then, or when another rebuild begins.
     pub until: OffsetDateTime,
@@ -50,7 +50,7 @@ pub struct Offer {
 
 /// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Answer {
+pub enum RequestOutcome {
     Begun,
     UnderWay,
     /// It was measured already, or given up.
@@ -60,7 +60,7 @@ pub enum Answer {
     TooFew,
 }
 
-impl Answer {
+impl RequestOutcome {
     pub fn sentence(self) -> &'static str {
         match self {
             Self::Begun => "The same questions are asked of the old vectors and of the new.",
@@ -79,37 +79,37 @@ impl Answer {
 }
 
 impl Evaluation {
-    pub async fn standing(&self, user: UserId) -> Result<Standing, ChatError> {
+    pub async fn standing(&self, user: UserId) -> Result<MeasurementState, ChatError> {
         let now = self.embeddings.now();
         let mut tx = self.db.as_user(user).await?;
         if let Some(request) = store::find_open(&mut tx, user).await? {
             let (answers, total) = store::count_answers(&mut tx, user, &request).await?;
-            return Ok(Standing::UnderWay { answers, total });
+            return Ok(MeasurementState::UnderWay { answers, total });
         }
         let Some(Compared { now: space, before }) = self.embeddings.compared(&mut tx, user).await?
         else {
-            return Ok(Standing::Nothing);
+            return Ok(MeasurementState::Nothing);
         };
         let ended = store::find_ended(&mut tx, user, space.id).await?;
         match (ended, before) {
-            (Some(None), _) => Ok(Standing::Measured),
+            (Some(None), _) => Ok(MeasurementState::Measured),
             // Shown for as long as it could have been measured.
-            (Some(Some(problem)), Some(_)) => Ok(Standing::GivenUp(problem)),
-            (Some(Some(_)), None) | (None, None) => Ok(Standing::Nothing),
+            (Some(Some(problem)), Some(_)) => Ok(MeasurementState::GivenUp(problem)),
+            (Some(Some(_)), None) | (None, None) => Ok(MeasurementState::Nothing),
             (None, Some(before)) => {
                 let bounds = (TEXTS_MAX, ITEM_CHARS_MAX);
                 let sample = kept::sample(&mut tx, user, before.space.id, bounds, now).await?;
                 tx.commit().await?;
                 let items = usize::try_from(sample.items).unwrap_or_default();
                 if items < QUESTIONS_MIN {
-                    return Ok(Standing::Nothing);
+                    return Ok(MeasurementState::Nothing);
                 }
                 let (_, chat) = self.chat.chosen(user).await?;
                 let prefix = |space: &Space| space.settings.query_prefix.chars().count();
                 let prefix_chars = prefix(&space).max(prefix(&before.space)) as u64;
                 let chars = sample.chars.unsigned_abs();
                 let has_model = chat.settings().is_some();
-                Ok(Standing::Offered(Offer {
+                Ok(MeasurementState::Offered(MeasurementOffer {
                     estimate: questions::estimate(items, chars, prefix_chars, has_model),
                     until: before.until,
                 }))
@@ -118,31 +118,31 @@ impl Evaluation {
     }
 
     /// Requests a measurement of the last rebuild.
-    pub async fn ask_for(&self, user: UserId) -> Result<Answer, sqlx::Error> {
+    pub async fn ask_for(&self, user: UserId) -> Result<RequestOutcome, sqlx::Error> {
         let now = self.embeddings.now();
         let mut tx = self.db.as_user(user).await?;
         if store::find_open(&mut tx, user).await?.is_some() {
-            return Ok(Answer::UnderWay);
+            return Ok(RequestOutcome::UnderWay);
         }
         let Some(Compared {
             now: space,
             before: Some(before),
         }) = self.embeddings.compared(&mut tx, user).await?
         else {
-            return Ok(Answer::Gone);
+            return Ok(RequestOutcome::Gone);
         };
         let bounds = (QUESTIONS_MIN as i64, 1);
         let sample = kept::sample(&mut tx, user, before.space.id, bounds, now).await?;
         if sample.items < QUESTIONS_MIN as i64 {
-            return Ok(Answer::TooFew);
+            return Ok(RequestOutcome::TooFew);
         }
         if !store::insert(&mut tx, user, space.id, before.space.id, now).await? {
-            return Ok(Answer::Over);
+            return Ok(RequestOutcome::Over);
         }
         store::delete_older(&mut tx, user, MEASUREMENTS_KEPT).await?;
         queue::push_now(&mut tx, user, queue::EVALUATE, now).await?;
         tx.commit().await?;
-        Ok(Answer::Begun)
+        Ok(RequestOutcome::Begun)
     }
 
     /// Users whose measurement is in progress.
@@ -153,7 +153,11 @@ impl Evaluation {
 
     /// Continues the user's measurement until it ends or the slice is over, checked after each model call.
     /// Idempotent; if it is killed, one call is repeated.
-    pub async fn go_on(&self, user: UserId, slice: &Slice) -> Result<Drained, EvaluationError> {
+    pub async fn continue_measurement(
+        &self,
+        user: UserId,
+        slice: &Slice,
+    ) -> Result<Drained, EvaluationError> {
         loop {
             let mut tx = self.db.as_user(user).await?;
             let Some(request) = store::find_open(&mut tx, user).await? else {
@@ -163,18 +167,20 @@ impl Evaluation {
             tx.commit().await?;
             let stepped = match spaces_of(&request, compared) {
                 Ok(spaces) => self.step(user, &request, &spaces).await,
-                Err(why) => Ok(Step::GiveUp(why.to_owned())),
+                Err(why) => Ok(MeasurementStep::GiveUp(why.to_owned())),
             };
             let step = match stepped {
                 Err(few @ EvaluationError::TooFew { .. }) => {
-                    Step::GiveUp(sentence(&few.to_string()))
+                    MeasurementStep::GiveUp(sentence(&few.to_string()))
                 }
                 stepped => stepped?,
             };
             match step {
-                Step::Done => slice.note(1, 0),
-                Step::Silent(side, why) => return self.wait(user, &request, side, &why).await,
-                Step::GiveUp(why) => self.give_up(user, &request, &why).await?,
+                MeasurementStep::Done => slice.note(1, 0),
+                MeasurementStep::Silent(side, why) => {
+                    return self.wait(user, &request, side, &why).await;
+                }
+                MeasurementStep::GiveUp(why) => self.give_up(user, &request, &why).await?,
             }
             if slice.is_over() {
                 return Ok(Drained::More(1));
@@ -186,9 +192,9 @@ impl Evaluation {
     async fn step(
         &self,
         user: UserId,
-        request: &Request,
-        spaces: &Spaces,
-    ) -> Result<Step, EvaluationError> {
+        request: &MeasurementRequest,
+        spaces: &ComparedSpaces,
+    ) -> Result<MeasurementStep, EvaluationError> {
         if request.questions == 0 {
             return self.make_questions(user, request, spaces).await;
         }
@@ -197,13 +203,13 @@ impl Evaluation {
         let for_model =
             store::list_for_model(&mut tx, user, request, limit, ITEM_CHARS_MAX).await?;
         // Finish one model before the other: an endpoint may have to load each.
-        let (mut side, mut space, mut next) = (Side::Now, &spaces.now, None);
+        let (mut side, mut space, mut next) = (SpaceSide::Now, &spaces.now, None);
         if let Some(before) = &spaces.before {
-            (side, space) = (Side::Before, before);
+            (side, space) = (SpaceSide::Before, before);
             next = store::find_next(&mut tx, user, request, side).await?;
         }
         if next.is_none() {
-            (side, space) = (Side::Now, &spaces.now);
+            (side, space) = (SpaceSide::Now, &spaces.now);
             next = store::find_next(&mut tx, user, request, side).await?;
         }
         tx.commit().await?;
@@ -211,14 +217,14 @@ impl Evaluation {
             return self.put_by_model(user, request, &for_model).await;
         }
         let Some((number, question)) = next else {
-            return self.measure_up(user, request, spaces).await;
+            return self.store_scores(user, request, spaces).await;
         };
         let (place, tokens) = match self.ask(user, space, &question).await {
-            Err(EvaluationError::Silent(why)) => return Ok(Step::Silent(side, why)),
+            Err(EvaluationError::Silent(why)) => return Ok(MeasurementStep::Silent(side, why)),
             answer => answer?,
         };
         let mut tx = self.db.as_user(user).await?;
-        let answer = store::Answer {
+        let answer = store::SideAnswer {
             number,
             side,
             place,
@@ -226,15 +232,15 @@ impl Evaluation {
         };
         store::note_answer(&mut tx, user, request, &answer).await?;
         tx.commit().await?;
-        Ok(Step::Done)
+        Ok(MeasurementStep::Done)
     }
 
     async fn make_questions(
         &self,
         user: UserId,
-        request: &Request,
-        spaces: &Spaces,
-    ) -> Result<Step, EvaluationError> {
+        request: &MeasurementRequest,
+        spaces: &ComparedSpaces,
+    ) -> Result<MeasurementStep, EvaluationError> {
         let oldest = spaces.before.as_ref().unwrap_or(&spaces.now).id;
         let (texts, questions) = self.own_questions(user, oldest).await?;
         let (_, chat) = self.chat.chosen(user).await?;
@@ -246,40 +252,40 @@ impl Evaluation {
         let mut tx = self.db.as_user(user).await?;
         store::insert_questions(&mut tx, user, request, items, &questions, &is_for_model).await?;
         tx.commit().await?;
-        Ok(Step::Done)
+        Ok(MeasurementStep::Done)
     }
 
     /// If the model fails or its answer does not parse, the questions by words stay.
     async fn put_by_model(
         &self,
         user: UserId,
-        request: &Request,
+        request: &MeasurementRequest,
         for_model: &[(i32, String)],
-    ) -> Result<Step, EvaluationError> {
+    ) -> Result<MeasurementStep, EvaluationError> {
         let contents: Vec<&str> = for_model.iter().map(|(_, text)| text.as_str()).collect();
         let (put, tokens) = questions::put(&self.chat, user, &contents).await;
         let numbers: Vec<i32> = for_model.iter().map(|(number, _)| *number).collect();
         let mut tx = self.db.as_user(user).await?;
         match put {
             Some(put) => store::put(&mut tx, user, request, &numbers, &put).await?,
-            None => store::leave_by_words(&mut tx, user, request).await?,
+            None => store::keep_word_questions(&mut tx, user, request).await?,
         }
         store::add_chat_tokens(&mut tx, user, request, tokens).await?;
         tx.commit().await?;
-        Ok(Step::Done)
+        Ok(MeasurementStep::Done)
     }
 
     /// Stores the scores. Questions whose memory was erased in the meantime are gone.
-    async fn measure_up(
+    async fn store_scores(
         &self,
         user: UserId,
-        request: &Request,
-        spaces: &Spaces,
-    ) -> Result<Step, EvaluationError> {
+        request: &MeasurementRequest,
+        spaces: &ComparedSpaces,
+    ) -> Result<MeasurementStep, EvaluationError> {
         let mut tx = self.db.as_user(user).await?;
         let found = store::list_found(&mut tx, user, request).await?;
         let count = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
-        let asked = Asked {
+        let asked = AskedCounts {
             items: request.items,
             questions: count(found.len()),
             by_model: count(found.iter().filter(|found| found.is_by_model).count()),
@@ -290,12 +296,12 @@ impl Evaluation {
             return Err(EvaluationError::TooFew { questions: 0 });
         }
         let sides = [
-            (Side::Before, spaces.before.as_ref(), before),
-            (Side::Now, Some(&spaces.now), now),
+            (SpaceSide::Before, spaces.before.as_ref(), before),
+            (SpaceSide::Now, Some(&spaces.now), now),
         ];
         for (side, space, places) in sides {
             let Some(space) = space else { continue };
-            let row = kept::Row {
+            let row = kept::ScoresRow {
                 space: request.space,
                 side,
                 scores: &SideScores::of(space, &places),
@@ -305,7 +311,7 @@ impl Evaluation {
         kept::delete_older(&mut tx, user, MEASUREMENTS_KEPT).await?;
         store::end(&mut tx, user, request, None, self.embeddings.now()).await?;
         tx.commit().await?;
-        Ok(Step::Done)
+        Ok(MeasurementStep::Done)
     }
 
     /// Backs off. If the old model keeps failing, it is left out; if the serving one does, the measurement is
@@ -313,8 +319,8 @@ impl Evaluation {
     async fn wait(
         &self,
         user: UserId,
-        request: &Request,
-        side: Side,
+        request: &MeasurementRequest,
+        side: SpaceSide,
         why: &str,
     ) -> Result<Drained, EvaluationError> {
         let now = self.embeddings.now();
@@ -326,8 +332,8 @@ impl Evaluation {
             return Ok(Drained::Later(now + BACK_OFF * 2_i32.pow(doublings)));
         }
         match side {
-            Side::Before => store::leave_before_out(&mut tx, user, request).await?,
-            Side::Now => {
+            SpaceSide::Before => store::leave_before_out(&mut tx, user, request).await?,
+            SpaceSide::Now => {
                 let why = sentence(&format!("the model that serves does not answer: {why}"));
                 store::end(&mut tx, user, request, Some(&why), now).await?;
             }
@@ -339,7 +345,7 @@ impl Evaluation {
     async fn give_up(
         &self,
         user: UserId,
-        request: &Request,
+        request: &MeasurementRequest,
         why: &str,
     ) -> Result<(), EvaluationError> {
         let mut tx = self.db.as_user(user).await?;
@@ -349,13 +355,16 @@ impl Evaluation {
 }
 
 /// The spaces that a request compares.
-struct Spaces {
+struct ComparedSpaces {
     now: Space,
     before: Option<Space>,
 }
 
 /// The spaces, or why they can no longer be compared.
-fn spaces_of(request: &Request, compared: Option<Compared>) -> Result<Spaces, &'static str> {
+fn spaces_of(
+    request: &MeasurementRequest,
+    compared: Option<Compared>,
+) -> Result<ComparedSpaces, &'static str> {
     let Some(compared) = compared else {
         return Err("Embeddings were switched off before all questions were asked.");
     };
@@ -363,14 +372,14 @@ fn spaces_of(request: &Request, compared: Option<Compared>) -> Result<Spaces, &'
         return Err("Another rebuild ended before all questions were asked.");
     }
     let Some(wanted) = request.before else {
-        return Ok(Spaces {
+        return Ok(ComparedSpaces {
             now: compared.now,
             before: None,
         });
     };
     let before = compared.before.map(|before| before.space);
     match before.filter(|space| space.id == wanted) {
-        Some(before) => Ok(Spaces {
+        Some(before) => Ok(ComparedSpaces {
             now: compared.now,
             before: Some(before),
         }),
@@ -378,10 +387,10 @@ fn spaces_of(request: &Request, compared: Option<Compared>) -> Result<Spaces, &'
     }
 }
 
-enum Step {
+enum MeasurementStep {
     Done,
     /// Which model did not answer, and why.
-    Silent(Side, String),
+    Silent(SpaceSide, String),
     /// Why nothing can be measured.
     GiveUp(String),
 }

@@ -6,11 +6,11 @@ use time::OffsetDateTime;
 
 use crate::db::UserId;
 use crate::embedding::model::SpaceId;
-use crate::evaluation::own::{Place, Side};
+use crate::evaluation::own::{QuestionRanks, SpaceSide};
 use crate::evaluation::questions::OwnQuestion;
 
 /// A measurement in progress.
-pub struct Request {
+pub struct MeasurementRequest {
     pub space: SpaceId,
     /// `None`: its model does not answer.
     pub before: Option<SpaceId>,
@@ -73,7 +73,7 @@ pub async fn list_users(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx::Er
 pub async fn find_open(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Option<Request>, sqlx::Error> {
+) -> Result<Option<MeasurementRequest>, sqlx::Error> {
     let row = sqlx::query!(
         "SELECT space_id, before_id, items, questions FROM evaluation_requests
          WHERE user_id = $1 AND ended_at IS NULL
@@ -83,7 +83,7 @@ pub async fn find_open(
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| Request {
+    Ok(row.map(|row| MeasurementRequest {
         space: SpaceId(row.space_id),
         before: row.before_id.map(SpaceId),
         items: row.items,
@@ -110,7 +110,7 @@ pub async fn find_ended(
 pub async fn count_answers(
     conn: &mut PgConnection,
     user: UserId,
-    request: &Request,
+    request: &MeasurementRequest,
 ) -> Result<(i64, i64), sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT count(*) AS "questions!", count(place_before) AS "before!", count(place_now) AS "now!"
@@ -131,7 +131,7 @@ pub async fn count_answers(
 pub async fn insert_questions(
     conn: &mut PgConnection,
     user: UserId,
-    request: &Request,
+    request: &MeasurementRequest,
     items: i64,
     questions: &[OwnQuestion],
     is_for_model: &[bool],
@@ -169,7 +169,7 @@ pub async fn insert_questions(
 pub async fn list_for_model(
     conn: &mut PgConnection,
     user: UserId,
-    request: &Request,
+    request: &MeasurementRequest,
     limit: i64,
     chars_max: i32,
 ) -> Result<Vec<(i32, String)>, sqlx::Error> {
@@ -194,7 +194,7 @@ pub async fn list_for_model(
 pub async fn put(
     conn: &mut PgConnection,
     user: UserId,
-    request: &Request,
+    request: &MeasurementRequest,
     numbers: &[i32],
     texts: &[String],
 ) -> Result<(), sqlx::Error> {
@@ -213,10 +213,10 @@ pub async fn put(
 }
 
 /// Keeps the questions by words that the chat model has not rephrased.
-pub async fn leave_by_words(
+pub async fn keep_word_questions(
     conn: &mut PgConnection,
     user: UserId,
-    request: &Request,
+    request: &MeasurementRequest,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE evaluation_questions SET by_model = false
@@ -232,7 +232,7 @@ pub async fn leave_by_words(
 pub async fn add_chat_tokens(
     conn: &mut PgConnection,
     user: UserId,
-    request: &Request,
+    request: &MeasurementRequest,
     tokens: i64,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
@@ -250,8 +250,8 @@ pub async fn add_chat_tokens(
 pub async fn find_next(
     conn: &mut PgConnection,
     user: UserId,
-    request: &Request,
-    side: Side,
+    request: &MeasurementRequest,
+    side: SpaceSide,
 ) -> Result<Option<(i32, OwnQuestion)>, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT number, item_id, question, coalesce(by_model, false) AS "by_model!" FROM evaluation_questions
@@ -260,7 +260,7 @@ pub async fn find_next(
            ORDER BY number LIMIT 1"#,
         user.0,
         request.space.0,
-        side == Side::Before,
+        side == SpaceSide::Before,
     )
     .fetch_optional(conn)
     .await?;
@@ -275,22 +275,22 @@ pub async fn find_next(
 }
 
 /// The answer of one side.
-pub struct Answer {
+pub struct SideAnswer {
     pub number: i32,
-    pub side: Side,
-    pub place: Place,
+    pub side: SpaceSide,
+    pub place: QuestionRanks,
     pub tokens: i64,
 }
 
 pub async fn note_answer(
     conn: &mut PgConnection,
     user: UserId,
-    request: &Request,
-    answer: &Answer,
+    request: &MeasurementRequest,
+    answer: &SideAnswer,
 ) -> Result<(), sqlx::Error> {
-    let Place { found, by_meaning } = answer.place;
+    let QuestionRanks { found, by_meaning } = answer.place;
     match answer.side {
-        Side::Before => sqlx::query!(
+        SpaceSide::Before => sqlx::query!(
             "UPDATE evaluation_questions SET place_before = $4, place_before_by_meaning = $5
              WHERE user_id = $1 AND space_id = $2 AND number = $3",
             user.0,
@@ -299,7 +299,7 @@ pub async fn note_answer(
             found,
             by_meaning,
         ),
-        Side::Now => sqlx::query!(
+        SpaceSide::Now => sqlx::query!(
             "UPDATE evaluation_questions SET place_now = $4, place_now_by_meaning = $5
              WHERE user_id = $1 AND space_id = $2 AND number = $3",
             user.0,
@@ -327,7 +327,7 @@ pub async fn note_answer(
 pub async fn note_silence(
     conn: &mut PgConnection,
     user: UserId,
-    request: &Request,
+    request: &MeasurementRequest,
 ) -> Result<i32, sqlx::Error> {
     sqlx::query_scalar!(
         "UPDATE evaluation_requests SET failures = failures + 1
@@ -342,7 +342,7 @@ pub async fn note_silence(
 pub async fn leave_before_out(
     conn: &mut PgConnection,
     user: UserId,
-    request: &Request,
+    request: &MeasurementRequest,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE evaluation_requests SET before_id = NULL, failures = 0 WHERE user_id = $1 AND space_id = $2",
@@ -355,17 +355,17 @@ pub async fn leave_before_out(
 }
 
 /// Where a question found its item.
-pub struct Found {
+pub struct QuestionComparison {
     pub is_by_model: bool,
-    pub before: Option<Place>,
-    pub now: Option<Place>,
+    pub before: Option<QuestionRanks>,
+    pub now: Option<QuestionRanks>,
 }
 
 pub async fn list_found(
     conn: &mut PgConnection,
     user: UserId,
-    request: &Request,
-) -> Result<Vec<Found>, sqlx::Error> {
+    request: &MeasurementRequest,
+) -> Result<Vec<QuestionComparison>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT coalesce(by_model, false) AS "by_model!", place_before, place_before_by_meaning, place_now,
                   place_now_by_meaning
@@ -377,11 +377,11 @@ pub async fn list_found(
     .await?;
     let place = |found: Option<i32>, by_meaning: Option<i32>| {
         let (found, by_meaning) = found.zip(by_meaning)?;
-        Some(Place { found, by_meaning })
+        Some(QuestionRanks { found, by_meaning })
     };
     Ok(rows
         .into_iter()
-        .map(|row| Found {
+        .map(|row| QuestionComparison {
             is_by_model: row.by_model,
             before: place(row.place_before, row.place_before_by_meaning),
             now: place(row.place_now, row.place_now_by_meaning),
@@ -393,7 +393,7 @@ pub async fn list_found(
 pub async fn end(
     conn: &mut PgConnection,
     user: UserId,
-    request: &Request,
+    request: &MeasurementRequest,
     why: Option<&str>,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {

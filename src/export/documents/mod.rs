@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 
 use super::fields::{agent_name, trust};
 use crate::accounts::AgentName;
-use crate::documents::{DocumentPath, TakenDocument, TakenRevision, check_content};
+use crate::documents::{DocumentPath, ImportedDocument, ImportedRevision, check_content};
 use crate::input::Invalid;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -51,8 +51,8 @@ impl DocumentLine {
     ///
     /// # Errors
     /// [`Invalid`] naming the field.
-    pub fn taken(&self) -> Result<(TakenDocument, Option<AgentName>), Invalid> {
-        let document = TakenDocument {
+    pub fn taken(&self) -> Result<(ImportedDocument, Option<AgentName>), Invalid> {
+        let document = ImportedDocument {
             path: DocumentPath::parse("path", &self.path)?,
             created_at: self.created_at,
         };
@@ -65,7 +65,7 @@ impl RevisionLine {
     ///
     /// # Errors
     /// [`Invalid`] naming the field.
-    pub fn taken(&self) -> Result<(TakenRevision<'_>, Option<AgentName>), Invalid> {
+    pub fn taken(&self) -> Result<(ImportedRevision<'_>, Option<AgentName>), Invalid> {
         let event = EVENTS.into_iter().find(|event| *event == self.event);
         let event = event.ok_or_else(|| {
             let sentence = format!("`event` is none of {}.", EVENTS.join(", "));
@@ -75,7 +75,7 @@ impl RevisionLine {
         if let Some(content) = &self.content {
             check_content("content", content)?;
         }
-        let revision = TakenRevision {
+        let revision = ImportedRevision {
             revision: self.revision,
             event,
             path: DocumentPath::parse("path", &self.path)?,

@@ -8,8 +8,8 @@ use time::OffsetDateTime;
 
 use super::fields::{agent_name, trust};
 use crate::accounts::AgentName;
-use crate::entities::relations::{Stated, Target, VALUE_CHARS_MAX};
-use crate::entities::{EntityId, Evidence, Predicate, Taken, parse_name};
+use crate::entities::relations::{RelationTarget, StatedRelation, VALUE_CHARS_MAX};
+use crate::entities::{EntityId, ImportedEntity, Predicate, RelationEvidence, parse_name};
 use crate::input::Invalid;
 use crate::memories::mentions::EntityType;
 use crate::memories::{ItemId, Period};
@@ -94,8 +94,8 @@ impl EntityLine {
         Ok((self, entity_type))
     }
 
-    pub fn as_taken(&self, entity_type: EntityType) -> Taken<'_> {
-        Taken {
+    pub fn as_taken(&self, entity_type: EntityType) -> ImportedEntity<'_> {
+        ImportedEntity {
             name: &self.name,
             entity_type,
             names: &self.names,
@@ -115,7 +115,7 @@ impl RelationLine {
         &self,
         entity: impl Fn(i64) -> Option<EntityId>,
         item: impl Fn(i64) -> Option<i64>,
-    ) -> Result<(Vec<Stated>, Option<AgentName>), Invalid> {
+    ) -> Result<(Vec<StatedRelation>, Option<AgentName>), Invalid> {
         let is_fit = |text: &Option<String>| {
             text.as_ref()
                 .is_none_or(|t| (1..=VALUE_CHARS_MAX).contains(&t.chars().count()))
@@ -131,8 +131,8 @@ impl RelationLine {
         let stated_trust = trust(&self.trust)?;
         let period = Period::new(self.valid_from, self.valid_until)?;
         let object = match (self.object, &self.value) {
-            (Some(id), None) => entity(id).map(Target::Entity),
-            (None, Some(value)) => Some(Target::Value(value.clone())),
+            (Some(id), None) => entity(id).map(RelationTarget::Entity),
+            (None, Some(value)) => Some(RelationTarget::Value(value.clone())),
             _ => {
                 return Err(invalid(
                     "object",
@@ -143,10 +143,10 @@ impl RelationLine {
         let (Some(subject), Some(object)) = (entity(self.subject), object) else {
             return Ok((Vec::new(), None));
         };
-        if self.retired_at.is_some() || object == Target::Entity(subject) {
+        if self.retired_at.is_some() || object == RelationTarget::Entity(subject) {
             return Ok((Vec::new(), None));
         }
-        let mut evidence = vec![Evidence {
+        let mut evidence = vec![RelationEvidence {
             sentence: None,
             item: None,
             session: None,
@@ -155,9 +155,9 @@ impl RelationLine {
             at: self.stated_at,
         }];
         let sources = self.sources.iter().take(SOURCES_MAX);
-        let told: Result<Vec<Evidence>, Invalid> = sources
+        let told: Result<Vec<RelationEvidence>, Invalid> = sources
             .map(|source| {
-                Ok(Evidence {
+                Ok(RelationEvidence {
                     sentence: source
                         .sentence
                         .as_ref()
@@ -173,7 +173,7 @@ impl RelationLine {
         if !told.is_empty() {
             evidence = told;
         }
-        let each = evidence.into_iter().map(|evidence| Stated {
+        let each = evidence.into_iter().map(|evidence| StatedRelation {
             subject,
             predicate,
             words: self.words.clone(),

@@ -9,7 +9,7 @@ use time::OffsetDateTime;
 use super::fields::{agent_name, date, trust};
 use crate::accounts::AgentName;
 use crate::consolidation::episodes::{
-    ABSTRACT_CHARS_MAX, MadeBy, SUMMARY_CHARS_MAX, TOPICS_MAX, Taken,
+    ABSTRACT_CHARS_MAX, ImportedEpisode, SUMMARY_CHARS_MAX, SummaryAuthor, TOPICS_MAX,
 };
 use crate::input::{Invalid, required_text};
 
@@ -49,10 +49,12 @@ impl EpisodeLine {
     ///
     /// # Errors
     /// [`Invalid`] naming the field.
-    pub fn taken(&self) -> Result<(Taken<'_>, Option<AgentName>, Option<AgentName>), Invalid> {
+    pub fn taken(
+        &self,
+    ) -> Result<(ImportedEpisode<'_>, Option<AgentName>, Option<AgentName>), Invalid> {
         let refused =
             |field: &'static str, sentence: String| Invalid::new(field, "invalid", sentence);
-        let made_by = MadeBy::parse(&self.made_by).ok_or_else(|| {
+        let made_by = SummaryAuthor::parse(&self.made_by).ok_or_else(|| {
             refused(
                 "made_by",
                 "`made_by` is extract, model or agent.".to_owned(),
@@ -65,7 +67,7 @@ impl EpisodeLine {
         for topic in &self.topics {
             required_text("topics", topic, TOPIC_CHARS_MAX)?;
         }
-        let taken = Taken {
+        let taken = ImportedEpisode {
             summary: required_text("summary", &self.summary, SUMMARY_CHARS_MAX)?,
             short: required_text("abstract", &self.short, ABSTRACT_CHARS_MAX)?,
             topics: &self.topics,

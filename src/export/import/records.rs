@@ -24,7 +24,7 @@ impl Importer {
     ) -> Result<(), ImportError> {
         let mut tx = self.db.as_writer(self.user).await?;
         let taken =
-            entities::take_in(&mut tx, self.user, line.as_taken(entity_type), self.now).await?;
+            entities::import(&mut tx, self.user, line.as_taken(entity_type), self.now).await?;
         tx.commit().await?;
         if let Some(id) = taken {
             self.entities.insert(line.id, id);
@@ -67,7 +67,7 @@ impl Importer {
         let agent = self.agent(&mut tx, agent.as_ref()).await?.map(AgentId);
         let owner = self.owner(&mut tx, owner.as_ref()).await??;
         let whose = (agent, owner);
-        let id = episodes::take_in(&mut tx, &self.embeddings, self.user, whose, &taken).await?;
+        let id = episodes::import(&mut tx, &self.embeddings, self.user, whose, &taken).await?;
         tx.commit().await?;
         self.ids.extend(id.map(|id| (line.id, id)));
         Ok(Ok(()))

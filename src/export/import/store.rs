@@ -9,7 +9,7 @@ use crate::accounts::AgentName;
 use crate::accounts::model::AGENTS_PER_USER_MAX;
 use crate::db::UserId;
 use crate::export::read::{ItemRecord, ThemeRecord};
-use crate::memories::write::{NewSource, Owner};
+use crate::memories::write::{NewSource, SourceOwner};
 use crate::memories::{ItemKey, Status};
 
 pub async fn is_erasing(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
@@ -109,7 +109,7 @@ pub fn source_of(
     NewSource {
         theme_id: Some(theme_id),
         agent_id,
-        owner: Owner::given(owner),
+        owner: SourceOwner::given(owner),
         status: record.status.as_str(),
         source: &record.source,
         trust: record.trust.as_str(),

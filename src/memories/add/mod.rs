@@ -11,12 +11,12 @@ use time::OffsetDateTime;
 
 use super::history::ItemState;
 use super::manage::store::change_item;
-use super::model::{Item, ItemId, NewItem, Status, TAGS_MAX};
+use super::model::{ItemId, MemoryItem, NewItem, Status, TAGS_MAX};
 use super::provenance::ConflictPolicy;
 use super::quota::too_many_themes;
 use super::store::{archive_items, find_item};
 use super::themes::store::{ThemeId, ensure_theme};
-use super::trust::{Because, Trust, Verdict, verdict};
+use super::trust::{StayReason, Trust, Verdict, verdict};
 use super::write::{NewSource, write};
 use super::{CHANGED, EXPIRED, MemoryError, SUPERSEDED};
 use crate::accounts::Viewer;
@@ -25,7 +25,7 @@ use crate::embedding::{EmbeddingState, Embeddings};
 
 /// The result of adding an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Added {
+pub struct AddedItem {
     pub id: ItemId,
     /// An identical item was already active: `id` is that item.
     pub duplicate: bool,
@@ -36,7 +36,7 @@ pub struct Added {
     pub embedding: EmbeddingState,
 }
 
-impl Added {
+impl AddedItem {
     pub(super) fn touched(&self) -> Vec<i64> {
         let ids = [Some(self.id), self.superseded];
         ids.into_iter().flatten().map(|id| id.0).collect()
@@ -66,10 +66,10 @@ pub async fn add_in(
     viewer: &Viewer,
     item: &NewItem,
     now: OffsetDateTime,
-) -> Result<Added, MemoryError> {
+) -> Result<AddedItem, MemoryError> {
     match insert(conn, embeddings, viewer, item, None, now).await? {
         Some(added) => Ok(added),
-        None => meet(conn, embeddings, viewer, item, now).await,
+        None => resolve_conflict(conn, embeddings, viewer, item, now).await,
     }
 }
 
@@ -81,7 +81,7 @@ async fn insert(
     item: &NewItem,
     aside_for: Option<ItemId>,
     now: OffsetDateTime,
-) -> Result<Option<Added>, MemoryError> {
+) -> Result<Option<AddedItem>, MemoryError> {
     let user = viewer.user_id;
     let source = NewSource::of_item(item, viewer.agent_id, aside_for, now);
     let written = write(conn, user, &[source], now).await?;
@@ -89,17 +89,17 @@ async fn insert(
         return Ok(None);
     };
     let embedding = embeddings.see_to(conn, user, written.noted).await?;
-    Ok(Some(Added::new(id, embedding)))
+    Ok(Some(AddedItem::new(id, embedding)))
 }
 
 /// Adds an item that [`write`] skipped: an active item has its text or key, or its theme does not exist yet.
-async fn meet(
+async fn resolve_conflict(
     conn: &mut PgConnection,
     embeddings: &Embeddings,
     viewer: &Viewer,
     item: &NewItem,
     now: OffsetDateTime,
-) -> Result<Added, MemoryError> {
+) -> Result<AddedItem, MemoryError> {
     let user = viewer.user_id;
     let theme = ensure_theme(conn, user, item, now).await?;
     let theme = theme.ok_or_else(too_many_themes)?;
@@ -110,7 +110,7 @@ async fn meet(
     let gone: Vec<i64> = gone.iter().map(|met| met.id.0).collect();
     archive_items(conn, user, None, &gone, EXPIRED, now).await?;
     if let Some(same) = met.iter().find(|met| met.is_same) {
-        say_again(conn, viewer, same.id, item, now).await?;
+        restate(conn, viewer, same.id, item, now).await?;
         return known(conn, embeddings, viewer, same.id).await;
     }
     let mut superseded = None;
@@ -119,10 +119,10 @@ async fn meet(
             && item.yields() != ConflictPolicy::Never
         {
             return match (item.yields(), because) {
-                (ConflictPolicy::Refused, Because::Confirmed) => {
+                (ConflictPolicy::Refused, StayReason::Confirmed) => {
                     Err(MemoryError::Confirmed { id: holder.id })
                 }
-                _ => put_aside(conn, embeddings, viewer, theme, item, holder.id, now).await,
+                _ => add_archived(conn, embeddings, viewer, theme, item, holder.id, now).await,
             };
         }
         let ids = [holder.id.0];
@@ -133,7 +133,7 @@ async fn meet(
         Some(nameless) => {
             let key = item.key().map_or("", |key| key.as_str());
             store::name_item(conn, viewer, nameless.id, key, now).await?;
-            say_again(conn, viewer, nameless.id, item, now).await?;
+            restate(conn, viewer, nameless.id, item, now).await?;
             known(conn, embeddings, viewer, nameless.id).await?
         }
         None => {
@@ -145,7 +145,7 @@ async fn meet(
     if let Some(older) = superseded {
         store::link(conn, user, older, added.id).await?;
     }
-    Ok(Added {
+    Ok(AddedItem {
         superseded,
         ..added
     })
@@ -154,7 +154,7 @@ async fn meet(
 /// An existing item is stated again: it takes over the new tags and expiry, and the higher confidence, and the higher trust
 /// if the text is identical. A less trusted statement changes nothing. Returns false if the item is not active any more.
 /// Runs in the caller's transaction.
-pub async fn say_again(
+pub async fn restate(
     conn: &mut PgConnection,
     viewer: &Viewer,
     id: ItemId,
@@ -189,7 +189,7 @@ pub async fn say_again(
 pub(super) async fn renew(
     conn: &mut PgConnection,
     viewer: &Viewer,
-    item: &Item,
+    item: &MemoryItem,
     renewed: &ItemState,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
@@ -214,7 +214,7 @@ fn joined(old: &[String], new: &[String]) -> Vec<String> {
 }
 
 /// A statement from a session does not change the expiry, and an agent cannot shorten that of a confirmed item.
-fn expiry_of_both(old: &Item, item: &NewItem, now: OffsetDateTime) -> Option<OffsetDateTime> {
+fn expiry_of_both(old: &MemoryItem, item: &NewItem, now: OffsetDateTime) -> Option<OffsetDateTime> {
     let provenance = item.provenance();
     let is_older = item.created_at(now) < old.stated_at();
     if is_older || provenance.session_id.is_some() {
@@ -233,16 +233,16 @@ async fn known(
     embeddings: &Embeddings,
     viewer: &Viewer,
     id: ItemId,
-) -> Result<Added, MemoryError> {
+) -> Result<AddedItem, MemoryError> {
     let states = embeddings.states(conn, viewer.user_id, &[id.0]).await?;
-    Ok(Added {
+    Ok(AddedItem {
         duplicate: true,
-        ..Added::new(id, states[0].state)
+        ..AddedItem::new(id, states[0].state)
     })
 }
 
 /// Stores the item archived, linked to the active one. Idempotent.
-async fn put_aside(
+async fn add_archived(
     conn: &mut PgConnection,
     embeddings: &Embeddings,
     viewer: &Viewer,
@@ -250,7 +250,7 @@ async fn put_aside(
     item: &NewItem,
     holder: ItemId,
     now: OffsetDateTime,
-) -> Result<Added, MemoryError> {
+) -> Result<AddedItem, MemoryError> {
     let user = viewer.user_id;
     let known_id = store::find_aside(conn, user, theme, item, holder).await?;
     let added = match known_id {
@@ -261,7 +261,7 @@ async fn put_aside(
             made.ok_or(sqlx::Error::RowNotFound)?
         }
     };
-    Ok(Added {
+    Ok(AddedItem {
         put_aside_for: Some(holder),
         ..added
     })

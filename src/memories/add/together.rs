@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 
-use super::{Added, MemoryError, meet};
+use super::{AddedItem, MemoryError, resolve_conflict};
 use crate::accounts::{AgentId, UserId, Viewer};
-use crate::activity::{Call, Record, write_records};
+use crate::activity::{CallRecord, RunningCall, write_records};
 use crate::clock::SharedClock;
 use crate::db::actor::{self, Authority};
 use crate::db::{self, Db};
@@ -23,9 +23,9 @@ const TOGETHER_MAX: usize = 64;
 
 /// Adds single items. Cheap to clone; one is created at startup.
 #[derive(Clone)]
-pub struct Adding(Arc<Inner>);
+pub struct Adding(Arc<AddingInner>);
 
-struct Inner {
+struct AddingInner {
     db: Db,
     clock: SharedClock,
     embeddings: Embeddings,
@@ -40,7 +40,7 @@ type BatchKey = (UserId, Option<AgentId>);
 pub(super) struct PendingAdd {
     item: NewItem,
     viewer: Viewer,
-    record: Record,
+    record: CallRecord,
     /// The caller's authority, because the batch runs in another task.
     by: Option<Authority>,
     is_settled: bool,
@@ -53,7 +53,7 @@ impl PendingAdd {
         self.became.send(became).ok();
     }
 
-    /// [`Record::settle`], once.
+    /// [`CallRecord::settle`], once.
     fn settle(&mut self) -> bool {
         self.is_settled = self.is_settled || self.record.settle();
         self.is_settled
@@ -61,7 +61,7 @@ impl PendingAdd {
 }
 
 enum AddOutcome {
-    Added(Added),
+    Added(AddedItem),
     /// Nothing was written.
     Refused(MemoryError),
     /// The commit's outcome is unknown: it may have happened.
@@ -79,7 +79,7 @@ impl Adding {
         embeddings: Embeddings,
         quota: ItemQuota,
     ) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(AddingInner {
             db,
             clock,
             embeddings,
@@ -90,7 +90,7 @@ impl Adding {
 
     /// Adds an item. The item, its pending embedding, the embedding job, the superseding and the activity record are
     /// committed in one transaction.
-    pub async fn add(&self, call: &Call, item: &NewItem) -> Result<Added, MemoryError> {
+    pub async fn add(&self, call: &RunningCall, item: &NewItem) -> Result<AddedItem, MemoryError> {
         self.take_room(call.viewer.user_id).await?;
         let became = self.wait(call, item).await;
         match became.unwrap_or_else(|_| AddOutcome::Unknown("its writer has ended".to_owned())) {
@@ -115,7 +115,7 @@ impl Adding {
 
     /// Reserves room for one more item of the user.
     pub async fn take_room(&self, user: UserId) -> Result<(), MemoryError> {
-        let Inner { db, quota, .. } = &*self.0;
+        let AddingInner { db, quota, .. } = &*self.0;
         if quota.take(user, 1) {
             return Ok(());
         }
@@ -125,7 +125,7 @@ impl Adding {
         Ok(())
     }
 
-    fn wait(&self, call: &Call, item: &NewItem) -> oneshot::Receiver<AddOutcome> {
+    fn wait(&self, call: &RunningCall, item: &NewItem) -> oneshot::Receiver<AddOutcome> {
         let of = (call.viewer.user_id, call.viewer.agent_id);
         let (became, receiver) = oneshot::channel();
         let waiting = PendingAdd {
@@ -204,7 +204,7 @@ impl Adding {
         user: UserId,
         batch: &mut Vec<PendingAdd>,
     ) -> Result<(), MemoryError> {
-        let Inner {
+        let AddingInner {
             db,
             clock,
             embeddings,
@@ -249,8 +249,10 @@ impl Adding {
         for (waiting, is_first) in batch.iter().zip(is_first) {
             let id = if is_first { ids.next().flatten() } else { None };
             let end = match id {
-                Some(id) => Ok(Added::new(id, embedding)),
-                None => meet(&mut tx, embeddings, &waiting.viewer, &waiting.item, now).await,
+                Some(id) => Ok(AddedItem::new(id, embedding)),
+                None => {
+                    resolve_conflict(&mut tx, embeddings, &waiting.viewer, &waiting.item, now).await
+                }
             };
             match &end {
                 Ok(_) if id.is_some() => {}

@@ -9,7 +9,7 @@ use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
 use super::history::ItemState;
-use super::model::{Item, ItemId, Status};
+use super::model::{ItemId, MemoryItem, Status};
 use super::{MemoryError, period};
 use crate::clock::Zone;
 use crate::db::UserId;
@@ -105,10 +105,10 @@ fn last_moment((begins, ends): (OffsetDateTime, OffsetDateTime)) -> OffsetDateTi
 pub(super) async fn on(
     conn: &mut PgConnection,
     user: UserId,
-    item: Item,
+    item: MemoryItem,
     day: &Day,
     now: OffsetDateTime,
-) -> Result<Item, MemoryError> {
+) -> Result<MemoryItem, MemoryError> {
     let ids = [item.id.0];
     let holds = store::list_ids(conn, user, day, now, Some(&ids)).await?;
     if holds.is_empty() {
@@ -117,9 +117,9 @@ pub(super) async fn on(
     let Some(as_of) = day.as_of else {
         return Ok(item);
     };
-    let mut then = store::list_then(conn, user, &ids, as_of).await?;
+    let mut then = store::list_states_at(conn, user, &ids, as_of).await?;
     Ok(match then.remove(&item.id.0) {
-        Some(then) => item.back_then(then),
+        Some(then) => item.with_past_state(then),
         None => item,
     })
 }
@@ -144,7 +144,7 @@ pub async fn then(
     ids: &[i64],
     as_of: OffsetDateTime,
 ) -> Result<HashMap<i64, PastState>, sqlx::Error> {
-    store::list_then(conn, user, ids, as_of).await
+    store::list_states_at(conn, user, ids, as_of).await
 }
 
 #[cfg(test)]

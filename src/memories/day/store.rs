@@ -66,7 +66,7 @@ pub async fn list_ids(
 }
 
 /// The state at `as_of`, as far as the events kept it.
-pub async fn list_then(
+pub async fn list_states_at(
     conn: &mut PgConnection,
     user: UserId,
     ids: &[i64],

@@ -12,14 +12,14 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
-use super::model::{Item, ItemId, ItemType};
+use super::model::{ItemId, ItemType, MemoryItem};
 use super::store::{archive_items, count_by_status};
 use super::{FADED, MemoryError};
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::db::{Db, UserId, raise_revision};
 use crate::input::Invalid;
 pub(super) use store::count_faded;
-pub use store::{Faded, Fading};
+pub use store::{FadedItem, FadingItem};
 
 /// Types that fade, with their default half-lives in days. A fact from a conversation (confidence 70) fades after 22 months
 /// without use, a preference after 3 years and 9 months, so that yearly topics stay. Momentary memories fade sooner.
@@ -179,7 +179,7 @@ impl Strength {
     }
 
     /// When the strength will fall below the threshold, if the item is not used.
-    pub fn fades_at(&self, item: &Item, threshold: f64) -> Option<OffsetDateTime> {
+    pub fn fades_at(&self, item: &MemoryItem, threshold: f64) -> Option<OffsetDateTime> {
         let days = days_of(self.rate)?;
         let halvings = (f64::from(item.confidence) / 100.0 / threshold)
             .log2()
@@ -216,22 +216,26 @@ pub(super) async fn strength(
 }
 
 /// The content of the fading page.
-pub struct Overview {
+pub struct FadingOverview {
     pub settings: FadingSettings,
     /// Number of items below the threshold now, in 30 days and in a year, if they are not used.
     pub weak: [i64; 3],
     /// Number of active items.
     pub active: i64,
     /// The weakest items below the threshold, at most [`SHOWN_MAX`].
-    pub weakest: Vec<Fading>,
+    pub weakest: Vec<FadingItem>,
     pub faded_count: i64,
     /// The last faded items, at most [`SHOWN_MAX`].
-    pub faded: Vec<Faded>,
+    pub faded: Vec<FadedItem>,
 }
 
 /// # Errors
 /// Database errors only.
-pub async fn overview(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Overview, sqlx::Error> {
+pub async fn overview(
+    db: &Db,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<FadingOverview, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let settings = store::find_settings(&mut tx, user).await?;
     let rates = settings.rates();
@@ -242,7 +246,7 @@ pub async fn overview(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Over
     }
     let weakest = store::list_weakest(&mut tx, user, now, &rates, settings.threshold, SHOWN_MAX);
     let weakest = weakest.await?;
-    let overview = Overview {
+    let overview = FadingOverview {
         weak,
         weakest,
         active: count_by_status(&mut tx, user, now).await?.active,
@@ -289,7 +293,7 @@ pub async fn save(db: &Db, user: UserId, settings: &FadingSettings) -> Result<()
 /// [`MemoryError::NotFound`], or a database error.
 pub async fn set_half_life(
     db: &Db,
-    call: &Call,
+    call: &RunningCall,
     id: ItemId,
     chosen: Option<Option<f64>>,
 ) -> Result<(), MemoryError> {

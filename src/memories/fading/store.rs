@@ -126,7 +126,7 @@ pub async fn list_weak(
 
 /// An item below the threshold.
 #[derive(Clone, Debug)]
-pub struct Fading {
+pub struct FadingItem {
     pub id: ItemId,
     pub theme: String,
     pub item_type: ItemType,
@@ -145,7 +145,7 @@ pub async fn list_weakest(
     rates: &Value,
     threshold: f64,
     limit: i64,
-) -> Result<Vec<Fading>, sqlx::Error> {
+) -> Result<Vec<FadingItem>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT f.item_id AS "id!", t.slug, i.type AS item_type, left(i.content, $6) AS "beginning!",
                   f.strength AS "strength!", f.last_used AS "last_used!", f.access_count AS "access_count!"
@@ -160,21 +160,25 @@ pub async fn list_weakest(
         limit,
         BEGINNING_CHARS,
     );
-    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Fading {
-        id: ItemId(row.id),
-        theme: row.slug,
-        item_type: ItemType::from_column(&row.item_type),
-        beginning: row.beginning,
-        strength: row.strength,
-        last_used: row.last_used,
-        access_count: row.access_count,
-    });
+    let rows = rows
+        .fetch_all(conn)
+        .await?
+        .into_iter()
+        .map(|row| FadingItem {
+            id: ItemId(row.id),
+            theme: row.slug,
+            item_type: ItemType::from_column(&row.item_type),
+            beginning: row.beginning,
+            strength: row.strength,
+            last_used: row.last_used,
+            access_count: row.access_count,
+        });
     Ok(rows.collect())
 }
 
 /// An item that faded and has not changed since.
 #[derive(Clone, Debug)]
-pub struct Faded {
+pub struct FadedItem {
     pub id: ItemId,
     pub theme: String,
     pub item_type: ItemType,
@@ -187,7 +191,7 @@ pub async fn list_faded(
     conn: &mut PgConnection,
     user: UserId,
     limit: i64,
-) -> Result<Vec<Faded>, sqlx::Error> {
+) -> Result<Vec<FadedItem>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, t.slug, i.type AS item_type, left(i.content, $3) AS "beginning!", e.at
            FROM memory_item_events e
@@ -200,13 +204,17 @@ pub async fn list_faded(
         limit,
         BEGINNING_CHARS,
     );
-    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| Faded {
-        id: ItemId(row.id),
-        theme: row.slug,
-        item_type: ItemType::from_column(&row.item_type),
-        beginning: row.beginning,
-        at: row.at,
-    });
+    let rows = rows
+        .fetch_all(conn)
+        .await?
+        .into_iter()
+        .map(|row| FadedItem {
+            id: ItemId(row.id),
+            theme: row.slug,
+            item_type: ItemType::from_column(&row.item_type),
+            beginning: row.beginning,
+            at: row.at,
+        });
     Ok(rows.collect())
 }
 

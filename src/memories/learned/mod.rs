@@ -10,7 +10,7 @@ use super::change::archive;
 use super::model::{ItemId, ItemType};
 use super::trust::Trust;
 use super::{Day, MemoryError, get_whole};
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::clock::SharedClock;
 use crate::db::{Db, UserId};
 use crate::embedding::Embeddings;
@@ -24,7 +24,7 @@ pub const COUNTED_MAX: i64 = 100;
 pub const UNWANTED_MAX: i64 = 20;
 pub const UNWANTED_CHARS_MAX: usize = 120;
 
-pub struct Learned {
+pub struct LearnedItem {
     pub id: ItemId,
     /// Slug and display name.
     pub theme: (String, String),
@@ -41,31 +41,35 @@ pub struct Learned {
 }
 
 /// An example of what not to store.
-pub struct Unwanted {
+pub struct UnwantedExample {
     pub id: i64,
     pub text: String,
     /// The forgotten memory; `None`: written by the user.
     pub item: Option<ItemId>,
 }
 
-pub struct Overview {
+pub struct LearnedOverview {
     /// Newest first, at most [`SHOWN_MAX`].
-    pub items: Vec<Learned>,
+    pub items: Vec<LearnedItem>,
     /// Number of items to review, at most [`COUNTED_MAX`].
     pub count: i64,
-    pub unwanted: Vec<Unwanted>,
+    pub unwanted: Vec<UnwantedExample>,
 }
 
 /// # Errors
 /// Database errors only.
-pub async fn overview(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Overview, sqlx::Error> {
+pub async fn overview(
+    db: &Db,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<LearnedOverview, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let mut items = store::list(&mut tx, user, now, COUNTED_MAX).await?;
     let unwanted = store::list_unwanted(&mut tx, user, UNWANTED_MAX).await?;
     tx.commit().await?;
     let count = items.len() as i64;
     items.truncate(SHOWN_MAX as usize);
-    Ok(Overview {
+    Ok(LearnedOverview {
         items,
         count,
         unwanted,
@@ -113,7 +117,7 @@ pub async fn forget(
     db: &Db,
     embeddings: &Embeddings,
     clock: &SharedClock,
-    call: &Call,
+    call: &RunningCall,
     id: ItemId,
 ) -> Result<(), MemoryError> {
     let (found, _) = get_whole(db, embeddings, &call.viewer, id, &Day::default()).await?;
@@ -148,7 +152,7 @@ pub async fn add_unwanted(
 pub async fn list_unwanted(
     conn: &mut PgConnection,
     user: UserId,
-) -> Result<Vec<Unwanted>, sqlx::Error> {
+) -> Result<Vec<UnwantedExample>, sqlx::Error> {
     store::list_unwanted(conn, user, UNWANTED_MAX).await
 }
 

@@ -3,7 +3,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Learned, Unwanted};
+use super::{LearnedItem, UnwantedExample};
 use crate::db::UserId;
 use crate::memories::{ItemId, ItemType, Trust};
 
@@ -17,7 +17,7 @@ pub async fn list(
     user: UserId,
     now: OffsetDateTime,
     limit: i64,
-) -> Result<Vec<Learned>, sqlx::Error> {
+) -> Result<Vec<LearnedItem>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT i.id, i.type AS item_type, t.slug, t.display_name, left(i.content, $4) AS "beginning!",
                   length(i.content) > $4 AS "is_cut!", i.source, i.trust, i.source_context, i.session_id, i.message_id,
@@ -41,7 +41,7 @@ pub async fn list(
     );
     let rows = rows.fetch_all(conn).await?.into_iter().map(|row| {
         let position = row.message_id.and_then(|id| i32::try_from(id).ok());
-        Learned {
+        LearnedItem {
             id: ItemId(row.id),
             theme: (row.slug, row.display_name),
             item_type: ItemType::from_column(&row.item_type),
@@ -102,7 +102,7 @@ pub async fn list_unwanted(
     conn: &mut PgConnection,
     user: UserId,
     limit: i64,
-) -> Result<Vec<Unwanted>, sqlx::Error> {
+) -> Result<Vec<UnwantedExample>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT u.id, u.text, i.id AS "item?" FROM unwanted u
            LEFT JOIN memory_items i ON i.user_id = u.user_id AND i.id = u.item_id
@@ -112,7 +112,7 @@ pub async fn list_unwanted(
     );
     let rows = rows.fetch_all(conn).await?.into_iter();
     Ok(rows
-        .map(|row| Unwanted {
+        .map(|row| UnwantedExample {
             id: row.id,
             text: row.text,
             item: row.item.map(ItemId),

@@ -9,12 +9,12 @@ use time::{Duration, OffsetDateTime};
 
 use self::store::{change_item, list_replaced, list_rivals};
 use super::history::{ItemEvent, ItemState};
-use super::model::{Item, ItemId, Status};
+use super::model::{ItemId, MemoryItem, Status};
 use super::store::{archive_items, find_item, find_to_read, list_events};
 use super::{ARCHIVED, CONFIRMED, EXPIRED, MemoryError, OWNED, RESTORED, SHARED, UNCONFIRMED};
 use crate::accounts::UserId;
 use crate::accounts::admin_events::{self, AdminAction, AdminActor, AdminSubject};
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::clock::SharedClock;
 use crate::db::{Db, note_changes};
 use crate::input::Invalid;
@@ -30,22 +30,22 @@ const USERS_MAX: i64 = 10_000;
 
 /// An active item that takes the place of an archived one.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Rival {
+pub struct Replacement {
     pub id: ItemId,
-    /// Its first [`Rival::CHARS_MAX`] characters.
+    /// Its first [`Replacement::CHARS_MAX`] characters.
     pub beginning: String,
 }
 
-impl Rival {
+impl Replacement {
     pub const CHARS_MAX: i32 = 120;
 }
 
 /// The result of restoring an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Restored {
+pub enum RestoreOutcome {
     Done,
     /// Nothing changed: these items are active in its place.
-    Replaced(Vec<Rival>),
+    Replaced(Vec<Replacement>),
 }
 
 /// An item; other sources cannot be changed.
@@ -53,7 +53,7 @@ pub(super) async fn find(
     conn: &mut PgConnection,
     user: UserId,
     id: ItemId,
-) -> Result<Item, MemoryError> {
+) -> Result<MemoryItem, MemoryError> {
     let found = find_item(conn, user, id).await?;
     found.ok_or(MemoryError::NotFound(id))
 }
@@ -63,7 +63,7 @@ async fn find_deletable(
     conn: &mut PgConnection,
     user: UserId,
     id: ItemId,
-) -> Result<Option<Item>, sqlx::Error> {
+) -> Result<Option<MemoryItem>, sqlx::Error> {
     let found = find_to_read(conn, user, id).await?;
     Ok(found.filter(|item| item.theme.is_some() || item.span.is_some()))
 }
@@ -74,7 +74,7 @@ pub(super) async fn rivals(
     user: UserId,
     id: ItemId,
     now: OffsetDateTime,
-) -> Result<Vec<Rival>, sqlx::Error> {
+) -> Result<Vec<Replacement>, sqlx::Error> {
     let (mut live, mut expired) = (Vec::new(), Vec::new());
     for (rival, expires_at) in list_rivals(conn, user, id).await? {
         match Status::Active.at(expires_at, now) {
@@ -108,10 +108,10 @@ pub fn undoable(history: &[ItemEvent], now: OffsetDateTime) -> Option<&ItemEvent
 pub async fn undo(
     db: &Db,
     clock: &SharedClock,
-    call: &Call,
+    call: &RunningCall,
     id: ItemId,
     event: i64,
-) -> Result<Restored, MemoryError> {
+) -> Result<RestoreOutcome, MemoryError> {
     let (viewer, now) = (&call.viewer, clock.now());
     let user = viewer.user_id;
     let mut tx = db.as_writer(user).await?;
@@ -119,7 +119,7 @@ pub async fn undo(
     let latest = list_events(&mut tx, user, id, 2).await?;
     let Some(undone) = latest.first().filter(|last| last.id == event) else {
         return match is_undone(&latest, event) {
-            true => Ok(Restored::Done),
+            true => Ok(RestoreOutcome::Done),
             false => Err(MemoryError::ChangedSince),
         };
     };
@@ -133,7 +133,7 @@ pub async fn undo(
     if reverse == RESTORED {
         let rivals = rivals(&mut tx, user, id, now).await?;
         if !rivals.is_empty() {
-            return Ok(Restored::Replaced(rivals));
+            return Ok(RestoreOutcome::Replaced(rivals));
         }
         let (active, lasting) = (Status::Active, was.lasting(now));
         change_item(&mut tx, viewer, &item, active, &lasting, Some(reverse), now).await?;
@@ -160,7 +160,7 @@ pub async fn undo(
     }
     call.write(&mut tx, touched).await?;
     tx.commit().await?;
-    Ok(Restored::Done)
+    Ok(RestoreOutcome::Done)
 }
 
 /// Makes an item visible to all agents, or only to the one that added it. Idempotent.
@@ -170,7 +170,7 @@ pub async fn undo(
 pub async fn set_owner(
     db: &Db,
     clock: &SharedClock,
-    call: &Call,
+    call: &RunningCall,
     id: ItemId,
     alone: bool,
 ) -> Result<(), MemoryError> {
@@ -187,7 +187,7 @@ pub async fn set_owner(
     }
     let event = if alone { OWNED } else { SHARED };
     if store::set_owner(&mut tx, user, id, event, clock.now()).await? {
-        store::untell(&mut tx, id).await?;
+        store::delete_derived(&mut tx, id).await?;
         note_changes(&mut tx, &[id.0]).await?;
     }
     call.write(&mut tx, vec![id.0]).await?;

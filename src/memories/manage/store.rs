@@ -3,11 +3,11 @@
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
-use super::Rival;
+use super::Replacement;
 use crate::accounts::{UserId, Viewer};
 use crate::db::note_changes;
 use crate::memories::history::ItemState;
-use crate::memories::model::{Item, ItemId, Status};
+use crate::memories::model::{ItemId, MemoryItem, Status};
 use crate::memories::write::store::set_first_terms;
 
 /// Limit on the rivals shown to the user.
@@ -38,7 +38,7 @@ pub async fn find_confirmation(
 pub async fn change_item(
     conn: &mut PgConnection,
     viewer: &Viewer,
-    item: &Item,
+    item: &MemoryItem,
     status: Status,
     state: &ItemState,
     event: Option<&str>,
@@ -118,7 +118,7 @@ pub async fn list_rivals(
     conn: &mut PgConnection,
     user: UserId,
     item: ItemId,
-) -> Result<Vec<(Rival, Option<OffsetDateTime>)>, sqlx::Error> {
+) -> Result<Vec<(Replacement, Option<OffsetDateTime>)>, sqlx::Error> {
     // UNION instead of OR: each branch uses its own index.
     let rows = sqlx::query!(
         r#"SELECT o.id, left(o.content, $3) AS "beginning!", o.expires_at FROM memory_items o
@@ -139,14 +139,14 @@ pub async fn list_rivals(
            ORDER BY o.id"#,
         user.0,
         item.0,
-        Rival::CHARS_MAX,
+        Replacement::CHARS_MAX,
         RIVALS_MAX,
     );
     let rows = rows.fetch_all(conn).await?;
     Ok(rows
         .into_iter()
         .map(|row| {
-            let rival = Rival {
+            let rival = Replacement {
                 id: ItemId(row.id),
                 beginning: row.beginning,
             };
@@ -224,7 +224,7 @@ pub async fn set_owner(
 }
 
 /// Deletes what was generated from the item: derived items, summaries and relations.
-pub async fn untell(conn: &mut PgConnection, item: ItemId) -> Result<(), sqlx::Error> {
+pub async fn delete_derived(conn: &mut PgConnection, item: ItemId) -> Result<(), sqlx::Error> {
     // The function returns void.
     sqlx::query("SELECT untell($1)")
         .bind(item.0)

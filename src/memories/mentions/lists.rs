@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-type Words = LazyLock<HashSet<&'static str>>;
+type WordSet = LazyLock<HashSet<&'static str>>;
 
 macro_rules! words {
     ($text:literal) => {
@@ -13,7 +13,7 @@ macro_rules! words {
 }
 
 /// Precede a name, and are not part of it.
-pub static TITLES: Words = words!(
+pub static TITLES: WordSet = words!(
     "mr mrs ms miss mx dr prof professor doctor sir madam lady lord herr frau fraulein dipl ing mag monsieur madame
      mademoiselle mme mlle m senor senora senorita sr sra srta don dona dottore signor signora rev father sister
      captain capt major general sergeant sgt president king queen prince princess uncle aunt onkel tante oma opa
@@ -21,13 +21,13 @@ pub static TITLES: Words = words!(
 );
 
 /// Follow an organization's name, and are not part of it.
-pub static LEGAL_FORMS: Words = words!(
+pub static LEGAL_FORMS: WordSet = words!(
     "gmbh ag kg ohg ug ev se inc incorporated ltd limited llc llp plc corp corporation co company sa sas sarl srl spa
      sl nv bv ab as asa oy oyj aps pty kk"
 );
 
 /// A name with one of these words is an organization.
-pub static ORGANIZATION_WORDS: Words = words!(
+pub static ORGANIZATION_WORDS: WordSet = words!(
     "university universitat universite universidad college institute institut instituto school hochschule bank
      hospital klinikum krankenhaus clinic ministry ministerium foundation stiftung fundacion fondation association
      verein labs laboratories laboratory group holding holdings partners ventures capital industries systems
@@ -37,7 +37,7 @@ pub static ORGANIZATION_WORDS: Words = words!(
      hopital clinica clinique instituts ayuntamiento asociacion colegio escuela ecole lycee banque banco gymnasium"
 );
 
-pub static ORGANIZATIONS: Words = words!(
+pub static ORGANIZATIONS: WordSet = words!(
     "google microsoft apple amazon facebook netflix openai anthropic nvidia intel amd ibm sap siemens bosch bmw
      volkswagen audi porsche daimler mercedes tesla toyota honda sony samsung huawei nokia ericsson spotify uber
      airbnb stripe paypal oracle cisco adobe salesforce twitter linkedin mozilla nasa esa cern nato unesco who un
@@ -48,10 +48,10 @@ pub static ORGANIZATIONS: Words = words!(
      deepmind meta"
 );
 
-pub static PROJECT_WORDS: Words =
+pub static PROJECT_WORDS: WordSet =
     words!("project projekt projet proyecto progetto project's operation");
 
-pub static GIVEN_NAMES: Words = words!(
+pub static GIVEN_NAMES: WordSet = words!(
     "aaron abby abdul abigail adam adele adrian adriana agnes ahmad ahmed aiden aisha akira alan albert alberto
      alejandra alejandro aleksandra alena alessandro alex alexa alexander alexandra alexandre alexei alexis alfred
      ali alice alicia alina alison allison alma alvaro amanda amber amelia amelie amina amir amy ana anastasia anders
@@ -105,7 +105,7 @@ pub static GIVEN_NAMES: Words = words!(
      lilly amelie tarek fatima noemie gaelle willem rashid ximena valentina gonzalo giulia mika ayse priya meera joaquin ignacio maelle"
 );
 
-pub static PLACES: Words = words!(
+pub static PLACES: WordSet = words!(
     "germany deutschland allemagne alemania austria osterreich autriche switzerland schweiz suisse suiza france
      frankreich francia spain spanien espagne espana italy italien italie italia portugal england scotland wales ireland
      irland irlanda britain grossbritannien uk usa us america amerika canada kanada mexico mexiko mexique brazil
@@ -140,7 +140,7 @@ pub static PLACES: Words = words!(
 );
 
 /// Places of several words, folded and joined.
-pub static LONG_PLACES: Words = words!(
+pub static LONG_PLACES: WordSet = words!(
     "newyork newyorkcity losangeles sanfrancisco sandiego sanjose newzealand southkorea northkorea southafrica
      saudiarabia unitedstates unitedkingdom unitedarabemirates costarica puertorico buenosaires riodejaneiro saopaulo
      mexicocity capetown hongkong telaviv newdelhi frankfurtammain saintpetersburg stpetersburg lasvegas neworleans
@@ -150,7 +150,7 @@ pub static LONG_PLACES: Words = words!(
 );
 
 /// Capitalized in English, French or Spanish, or often first in a sentence, but not names.
-pub static COMMON: Words = words!(
+pub static COMMON: WordSet = words!(
     "i i'm i'd i'll i've a an the this that these those it it's its he she we you they him her his my our your their me us them
      there here what when where who whom whose why how which if and or but so because since until while though although as at by
      for from in into of off on onto out over to under up with without within about above after again against all also always am
@@ -218,7 +218,7 @@ pub static COMMON: Words = words!(
 );
 
 /// Identify a text as German, where common nouns are capitalized too. None is a word of English, French or Spanish.
-pub static GERMAN: Words = words!(
+pub static GERMAN: WordSet = words!(
     "der das dem und ist nicht ein eine einen einem einer ich wir mit fur auf von zu im zum zur vom den sich auch
      hat wird sind bei nach uber ihr mein meine meinen sein seine seiner ihre ihren habe haben kann muss werden wurde aus
      noch nur schon sehr wenn weil dass oder aber seit heute gestern morgen bitte immer kein keine unser unsere arbeitet wohnt
@@ -227,7 +227,7 @@ pub static GERMAN: Words = words!(
 );
 
 /// Common upper-case abbreviations that are not names.
-pub static ACRONYMS: Words = words!(
+pub static ACRONYMS: WordSet = words!(
     "ok okay todo fyi asap faq api apis url urls uri uuid id ids http https html css json xml yaml toml csv pdf png jpg jpeg
      gif svg sql cpu gpu ram ssd hdd usb lan vpn dns ip tcp udp tls ssl ssh ftp ui ux cli gui ide sdk os vm ci cd pr prs mr
      qa hr it ai ml llm llms nlp ner rag crud rest rpc grpc mcp jwt oauth sso saas b2b b2c kpi okr roi eta eod eob tbd tba
@@ -237,19 +237,19 @@ pub static ACRONYMS: Words = words!(
 );
 
 /// May stand between the words of a name.
-pub static PARTICLES: Words = words!(
+pub static PARTICLES: WordSet = words!(
     "van von vom zu zur der den de del della dello di da do dos das du des la le les ter ten bin ibn al of am an im upon sur"
 );
 
 /// Identify a text as French, where "M." is a title.
-pub static FRENCH: Words = words!(
+pub static FRENCH: WordSet = words!(
     "est et le les des une du au aux chez dans pour avec mon son ses par selon il elle qui que sur ne pas s'appelle l'agent"
 );
 
 /// Titles by which two people of the same name are told apart.
-pub static OF_MEN: Words = words!(
+pub static OF_MEN: WordSet = words!(
     "mr herr monsieur senor sr don sir lord signor king prince uncle onkel opa grandpa tio oncle"
 );
-pub static OF_WOMEN: Words = words!(
+pub static OF_WOMEN: WordSet = words!(
     "mrs ms miss frau fraulein madame mademoiselle mme mlle senora senorita sra srta dona lady signora queen princess aunt tante oma grandma tia"
 );

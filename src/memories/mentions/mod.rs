@@ -115,7 +115,7 @@ impl FoundBy {
 
 /// A name found in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct FoundName {
     pub name: String,
     pub entity_type: EntityType,
     /// Offset and length in characters.
@@ -131,7 +131,7 @@ pub struct Named {
 pub struct NamingSource {
     pub id: i64,
     pub at: OffsetDateTime,
-    pub named: Vec<Named>,
+    pub named: Vec<FoundName>,
     pub by: FoundBy,
 }
 
@@ -147,12 +147,12 @@ impl NamingSource {
 }
 
 /// Merges the results of several finders: of overlapping names, keeps the most certain, then the longest.
-pub fn merged(mut found: Vec<Named>) -> Vec<Named> {
+pub fn merged(mut found: Vec<FoundName>) -> Vec<FoundName> {
     found.sort_by_key(|n| (std::cmp::Reverse((n.confidence, n.length)), n.start));
-    let mut kept: Vec<Named> = Vec::new();
+    let mut kept: Vec<FoundName> = Vec::new();
     for named in found {
         let (begins, ends) = (named.start, named.start + named.length);
-        let overlaps = |k: &Named| begins < k.start + k.length && k.start < ends;
+        let overlaps = |k: &FoundName| begins < k.start + k.length && k.start < ends;
         if !kept.iter().any(overlaps) {
             kept.push(named);
         }
@@ -169,7 +169,7 @@ pub async fn write(
     sources: &[NamingSource],
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    let wanted: Vec<(&NamingSource, Vec<(&Named, String)>)> = sources
+    let wanted: Vec<(&NamingSource, Vec<(&FoundName, String)>)> = sources
         .iter()
         .map(|source| (source, distinct(&source.named)))
         .filter(|(_, named)| !named.is_empty())
@@ -200,7 +200,7 @@ pub async fn write(
                 .get(normal.as_str())
                 .map_or(&[][..], Vec::as_slice);
             let name = match best(of_name, one.entity_type) {
-                Some(name) => store::NameOf::Known(name.id),
+                Some(name) => store::NameRef::Known(name.id),
                 None if !one.is_sure || known.is_full => continue,
                 None => {
                     let key = (normal.clone(), one.entity_type);
@@ -212,7 +212,7 @@ pub async fn write(
                         });
                         new.len() - 1
                     });
-                    store::NameOf::New(place)
+                    store::NameRef::New(place)
                 }
             };
             mentions.push(store::NewMention {
@@ -233,7 +233,7 @@ pub async fn write(
 }
 
 /// The first occurrence of each distinct name, with its normal form, at most [`MENTIONS_MAX`].
-fn distinct(named: &[Named]) -> Vec<(&Named, String)> {
+fn distinct(named: &[FoundName]) -> Vec<(&FoundName, String)> {
     let mut seen = HashSet::new();
     named
         .iter()
@@ -267,8 +267,8 @@ fn best<'a>(
 mod tests {
     use super::*;
 
-    fn named(start: usize, length: usize, confidence: i16) -> Named {
-        Named {
+    fn named(start: usize, length: usize, confidence: i16) -> FoundName {
+        FoundName {
             name: "x".repeat(length),
             entity_type: EntityType::Other,
             start,

@@ -93,16 +93,16 @@ pub fn visible(text: &str) -> String {
 
 /// The similarity of two names of one type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Likeness {
+pub enum NameLikeness {
     /// Certainly one entity.
     Same,
     /// Possibly one entity: the user decides.
-    Alike(Why),
+    Alike(LikenessReason),
     Different,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Why {
+pub enum LikenessReason {
     /// They look the same but use letters of different scripts.
     Letters,
     Spelling,
@@ -111,7 +111,7 @@ pub enum Why {
     Initials,
 }
 
-impl Why {
+impl LikenessReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Letters => "letters",
@@ -122,41 +122,41 @@ impl Why {
     }
 }
 
-pub fn likeness(one: &str, other: &str, entity_type: EntityType) -> Likeness {
+pub fn likeness(one: &str, other: &str, entity_type: EntityType) -> NameLikeness {
     let (a, b) = (normal(one, entity_type), normal(other, entity_type));
     if a.is_empty() || b.is_empty() {
-        return Likeness::Different;
+        return NameLikeness::Different;
     }
     if are_man_and_woman(one, other) {
-        return Likeness::Different;
+        return NameLikeness::Different;
     }
     if a == b {
-        return Likeness::Same;
+        return NameLikeness::Same;
     }
     if matches!(
         entity_type,
         EntityType::Email | EntityType::Url | EntityType::Date
     ) {
-        return Likeness::Different;
+        return NameLikeness::Different;
     }
     // Different numbers mean different things: iPhone 14 and 15, OPS-141 and OPS-142.
     if digits(&a) != digits(&b) {
-        return Likeness::Different;
+        return NameLikeness::Different;
     }
     if skeleton(&a) == skeleton(&b) {
-        return Likeness::Alike(Why::Letters);
+        return NameLikeness::Alike(LikenessReason::Letters);
     }
     let shared = trigrams_shared(&a, &b);
     let shorter = a.chars().count().min(b.chars().count());
     if shared >= SAME_MIN && shorter >= SAME_CHARS_MIN {
-        return Likeness::Same;
+        return NameLikeness::Same;
     }
     let (of_one, of_other) = (words(one), words(other));
     if is_part(&of_one, &of_other) || is_part(&of_other, &of_one) {
-        return Likeness::Alike(Why::Part);
+        return NameLikeness::Alike(LikenessReason::Part);
     }
     if are_initials(&of_one, &of_other) || are_initials(&of_other, &of_one) {
-        return Likeness::Alike(Why::Initials);
+        return NameLikeness::Alike(LikenessReason::Initials);
     }
     // People often share one of their names, so each word of a person's name is compared.
     let is_spelling = match entity_type {
@@ -164,8 +164,8 @@ pub fn likeness(one: &str, other: &str, entity_type: EntityType) -> Likeness {
         _ => shared >= ALIKE_MIN || is_one_edit(&a, &b) && shorter >= SAME_CHARS_MIN,
     };
     match is_spelling {
-        true => Likeness::Alike(Why::Spelling),
-        false => Likeness::Different,
+        true => NameLikeness::Alike(LikenessReason::Spelling),
+        false => NameLikeness::Different,
     }
 }
 
@@ -312,27 +312,36 @@ mod tests {
     fn another_number_or_given_name_is_another_entity() {
         let of = |a: &str, b: &str, t| likeness(a, b, t);
         use EntityType::{Location, Organization, Person, Product};
-        assert_eq!(of("iPhone 14", "iPhone 15", Product), Likeness::Different);
-        assert_eq!(of("Anna Berg", "Anne Berg", Person), Likeness::Different);
-        assert_eq!(of("Al", "Ale", Person), Likeness::Different);
-        assert_eq!(of("Alex", "Alex Novak", Person), Likeness::Alike(Why::Part));
+        assert_eq!(
+            of("iPhone 14", "iPhone 15", Product),
+            NameLikeness::Different
+        );
+        assert_eq!(
+            of("Anna Berg", "Anne Berg", Person),
+            NameLikeness::Different
+        );
+        assert_eq!(of("Al", "Ale", Person), NameLikeness::Different);
+        assert_eq!(
+            of("Alex", "Alex Novak", Person),
+            NameLikeness::Alike(LikenessReason::Part)
+        );
         assert_eq!(
             of("J. Smith", "John Smith", Person),
-            Likeness::Alike(Why::Initials)
+            NameLikeness::Alike(LikenessReason::Initials)
         );
         assert_eq!(
             of("IBM", "International Business Machines", Organization),
-            Likeness::Alike(Why::Initials)
+            NameLikeness::Alike(LikenessReason::Initials)
         );
         assert_eq!(
             of("Аnna", "Anna", Person),
-            Likeness::Alike(Why::Letters),
+            NameLikeness::Alike(LikenessReason::Letters),
             "the first letter is Cyrillic"
         );
         assert_eq!(
             of("Sodra Lindqvist", "Sodra Lindquist", Person),
-            Likeness::Alike(Why::Spelling)
+            NameLikeness::Alike(LikenessReason::Spelling)
         );
-        assert_eq!(of("Oslo", "Bergen", Location), Likeness::Different);
+        assert_eq!(of("Oslo", "Bergen", Location), NameLikeness::Different);
     }
 }

@@ -10,7 +10,7 @@ use super::lists::COMMON;
 use crate::memories::words::fold;
 
 /// A byte range and its entity type; `None`: a range without names (code).
-pub struct Found {
+pub struct PatternMatch {
     pub range: Range<usize>,
     pub entity_type: Option<EntityType>,
     pub confidence: i16,
@@ -91,12 +91,12 @@ const STANDARDS: [&str; 20] = [
 ];
 
 /// In text order, without overlaps.
-pub fn find(text: &str) -> Vec<Found> {
-    let mut found: Vec<Found> = Vec::new();
+pub fn find(text: &str) -> Vec<PatternMatch> {
+    let mut found: Vec<PatternMatch> = Vec::new();
     let mut add = |range: Range<usize>, entity_type, confidence| {
-        let overlaps = |f: &Found| range.start < f.range.end && f.range.start < range.end;
+        let overlaps = |f: &PatternMatch| range.start < f.range.end && f.range.start < range.end;
         if !range.is_empty() && !found.iter().any(overlaps) {
-            found.push(Found {
+            found.push(PatternMatch {
                 range,
                 entity_type,
                 confidence,

@@ -6,9 +6,9 @@ use std::ops::Range;
 use super::lists::*;
 use super::patterns;
 use super::text::{
-    Word, is_german, is_shouted, is_spanish_verb, is_title, joined, sentences, words,
+    TextWord, is_german, is_shouted, is_spanish_verb, is_title, joined, sentences, words,
 };
-use super::{EntityType, Named, normal};
+use super::{EntityType, FoundName, normal};
 use crate::memories::speakers::LABELS;
 
 /// Bytes of a text that are read; an item is shorter.
@@ -19,17 +19,17 @@ const FOUND_MAX: usize = 1_000;
 const WORDS_MAX: usize = 6;
 
 /// The names of a text, in text order.
-pub fn find(text: &str) -> Vec<Named> {
+pub fn find(text: &str) -> Vec<FoundName> {
     let mut end = text.len().min(TEXT_BYTES_MAX);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let text = &text[..end];
     let by_form = patterns::find(text);
-    let mut found: Vec<Judged> = Vec::new();
+    let mut found: Vec<JudgedName> = Vec::new();
     for f in &by_form {
         if let Some(entity_type) = f.entity_type {
-            found.push(Judged {
+            found.push(JudgedName {
                 range: f.range.clone(),
                 entity_type,
                 confidence: f.confidence,
@@ -59,7 +59,7 @@ pub fn find(text: &str) -> Vec<Named> {
     with_places(text, found)
 }
 
-struct Judged {
+struct JudgedName {
     range: Range<usize>,
     entity_type: EntityType,
     confidence: i16,
@@ -67,7 +67,7 @@ struct Judged {
 }
 
 /// Converts byte ranges to character positions.
-fn with_places(text: &str, found: Vec<Judged>) -> Vec<Named> {
+fn with_places(text: &str, found: Vec<JudgedName>) -> Vec<FoundName> {
     let (mut chars, mut at) = (0, 0);
     let mut names = Vec::with_capacity(found.len());
     for judged in found {
@@ -76,7 +76,7 @@ fn with_places(text: &str, found: Vec<Judged>) -> Vec<Named> {
         let name = normal::visible(&text[judged.range.clone()]);
         let length = text[judged.range].chars().count();
         if length <= normal::NAME_CHARS_MAX && !name.trim().is_empty() {
-            names.push(Named {
+            names.push(FoundName {
                 name: name.trim().to_owned(),
                 entity_type: judged.entity_type,
                 start: chars,
@@ -91,15 +91,15 @@ fn with_places(text: &str, found: Vec<Judged>) -> Vec<Named> {
 
 struct Sentence<'w, 't> {
     text: &'t str,
-    words: &'w [Word<'t>],
-    all: &'w [Word<'t>],
+    words: &'w [TextWord<'t>],
+    all: &'w [TextWord<'t>],
     is_german: bool,
     is_french: bool,
     is_title: bool,
 }
 
 impl Sentence<'_, '_> {
-    fn judge_all(&self, found: &mut Vec<Judged>) {
+    fn judge_all(&self, found: &mut Vec<JudgedName>) {
         let mut at = 0;
         while at < self.words.len() {
             let end = self.run_end(at);
@@ -200,7 +200,7 @@ impl Sentence<'_, '_> {
         }
     }
 
-    fn begins_name(&self, word: &Word) -> bool {
+    fn begins_name(&self, word: &TextWord) -> bool {
         let is_brand = || {
             let mut chars = word.text.chars();
             matches!(chars.next(), Some('i' | 'e')) && chars.next().is_some_and(char::is_uppercase)
@@ -209,7 +209,7 @@ impl Sentence<'_, '_> {
         !word.is_code && (word.is_capital || is_brand())
     }
 
-    fn judge_run(&self, mut start: usize, mut end: usize, found: &mut Vec<Judged>) {
+    fn judge_run(&self, mut start: usize, mut end: usize, found: &mut Vec<JudgedName>) {
         let mut is_titled = false;
         while start < end && !self.is_whole(start, end) {
             let word = &self.words[start];
@@ -277,7 +277,7 @@ impl Sentence<'_, '_> {
                     entity_type = EntityType::Organization;
                 }
             }
-            found.push(Judged {
+            found.push(JudgedName {
                 range: run[0].range.start..ends,
                 entity_type,
                 confidence,
@@ -296,7 +296,7 @@ impl Sentence<'_, '_> {
     /// The run's type, its confidence, and whether it is certain enough to create an entity.
     fn judge(
         &self,
-        run: &[Word],
+        run: &[TextWord],
         start: usize,
         is_titled: bool,
     ) -> Option<(EntityType, i16, bool)> {
@@ -354,14 +354,14 @@ impl Sentence<'_, '_> {
                 || !first.is_first && first.text.len() > 3)
                 .then_some((Location, 85, true));
         }
-        let is_organization = |w: &Word| {
+        let is_organization = |w: &TextWord| {
             w.is_in(&ORGANIZATIONS)
                 && (w.folded.len() > 4 || w.is_all_capitals() || !w.is_first && !self.is_german)
         };
         if is_organization(first) && (run.len() == 1 || run.iter().all(is_organization)) {
             return Some((Organization, 85, true));
         }
-        if run.iter().any(Word::is_initial) && run.len() > 1 && last.text.chars().count() > 2 {
+        if run.iter().any(TextWord::is_initial) && run.len() > 1 && last.text.chars().count() > 2 {
             return Some((Person, 90, true));
         }
         if run.len() == 1 {
@@ -378,10 +378,10 @@ impl Sentence<'_, '_> {
         if has_name_particle && !self.is_german && !self.is_title {
             return Some((Person, 75, true));
         }
-        if run.iter().any(Word::is_made_up) {
+        if run.iter().any(TextWord::is_made_up) {
             return Some((Product, 75, !self.is_title));
         }
-        if self.is_title || self.is_german || run.iter().all(Word::is_all_capitals) {
+        if self.is_title || self.is_german || run.iter().all(TextWord::is_all_capitals) {
             let is_person = self.is_german && run.len() == 2 && last.is_in(&GIVEN_NAMES);
             return Some((if is_person { Person } else { Other }, 40, false));
         }
@@ -391,7 +391,7 @@ impl Sentence<'_, '_> {
         }
     }
 
-    fn judge_single(&self, word: &Word) -> Option<(EntityType, i16, bool)> {
+    fn judge_single(&self, word: &TextWord) -> Option<(EntityType, i16, bool)> {
         let weak = Some((EntityType::Other, 40, false));
         if word.is_in(&ACRONYMS) || word.is_initial() || word.text.chars().count() < 2 {
             return None;
@@ -426,7 +426,7 @@ impl Sentence<'_, '_> {
     }
 
     /// In German, a run of nouns is a name only if one of its words is a known name.
-    fn is_known(&self, run: &[Word]) -> bool {
+    fn is_known(&self, run: &[TextWord]) -> bool {
         run.iter().any(|w| {
             w.is_in(&PLACES)
                 || w.is_in(&GIVEN_NAMES)
@@ -436,11 +436,11 @@ impl Sentence<'_, '_> {
     }
 
     /// Whether the run is the speaker at the beginning of a text: "Caroline: I moved".
-    fn is_speaker(&self, run: &[Word], start: usize) -> bool {
+    fn is_speaker(&self, run: &[TextWord], start: usize) -> bool {
         let (Some(first), Some(last)) = (run.first(), run.last()) else {
             return false;
         };
-        let is_label = |w: &Word| LABELS.binary_search(&w.folded.as_str()).is_ok();
+        let is_label = |w: &TextWord| LABELS.binary_search(&w.folded.as_str()).is_ok();
         start == 0
             && self.text[..first.range.start].trim().is_empty()
             && self.text[last.range.end..].starts_with(": ")

@@ -18,7 +18,7 @@ pub struct KnownName {
     pub mentions: i64,
 }
 
-pub struct Known {
+pub struct KnownNames {
     pub names: Vec<KnownName>,
     /// No more entities may be created.
     pub is_full: bool,
@@ -29,7 +29,7 @@ pub async fn find_names(
     conn: &mut PgConnection,
     user: UserId,
     normals: &[String],
-) -> Result<Option<Known>, sqlx::Error> {
+) -> Result<Option<KnownNames>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT coalesce(s.by_rules, true) AS "by_rules!", coalesce(s.is_full, false) AS "is_full!",
                   n.id AS "id?", n.entity_id AS "entity_id?", n.normal AS "normal?", n.mentions AS "mentions?", e.type AS "type?",
@@ -58,7 +58,7 @@ pub async fn find_names(
             mentions: row.mentions?,
         })
     });
-    Ok(Some(Known {
+    Ok(Some(KnownNames {
         names: names.collect(),
         is_full,
     }))
@@ -71,7 +71,7 @@ pub struct NewEntity {
 }
 
 #[derive(Clone, Copy)]
-pub enum NameOf {
+pub enum NameRef {
     Known(i64),
     /// Index into the new entities.
     New(usize),
@@ -80,7 +80,7 @@ pub enum NameOf {
 pub struct NewMention {
     pub source_id: i64,
     pub at: OffsetDateTime,
-    pub name: NameOf,
+    pub name: NameRef,
     pub start: i32,
     pub length: i32,
     pub by: FoundBy,
@@ -97,8 +97,8 @@ pub async fn insert_mentions(
 ) -> Result<(), sqlx::Error> {
     let names = insert_entities(&mut *conn, user, entities, now).await?;
     let id_of = |mention: &NewMention| match mention.name {
-        NameOf::Known(id) => Some(id),
-        NameOf::New(place) => names.get(place).copied(),
+        NameRef::Known(id) => Some(id),
+        NameRef::New(place) => names.get(place).copied(),
     };
     let kept: Vec<(&NewMention, i64)> = mentions
         .iter()

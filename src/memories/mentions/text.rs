@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use super::lists::{GERMAN, TITLES};
-use super::patterns::Found;
+use super::patterns::PatternMatch;
 use crate::memories::words::fold;
 
-pub struct Word<'t> {
+pub struct TextWord<'t> {
     pub range: Range<usize>,
     pub text: &'t str,
     pub folded: String,
@@ -20,7 +20,7 @@ pub struct Word<'t> {
     pub gap: &'t str,
 }
 
-impl Word<'_> {
+impl TextWord<'_> {
     /// `PostgreSQL`, `iPhone`, `GPT4`: capitals or digits inside the word.
     pub fn is_made_up(&self) -> bool {
         let mut inner = self.text.chars().skip(1);
@@ -78,8 +78,8 @@ fn elision(word: &str, is_first: bool) -> usize {
 }
 
 /// The words outside of the ranges found by pattern.
-pub fn words<'t>(text: &'t str, by_form: &[Found]) -> Vec<Word<'t>> {
-    let mut words: Vec<Word> = Vec::new();
+pub fn words<'t>(text: &'t str, by_form: &[PatternMatch]) -> Vec<TextWord<'t>> {
+    let mut words: Vec<TextWord> = Vec::new();
     let mut at = 0;
     let mut last_end = 0;
     let mut is_first = true;
@@ -121,7 +121,7 @@ pub fn words<'t>(text: &'t str, by_form: &[Found]) -> Vec<Word<'t>> {
         let clings = |c: Option<char>| {
             c.is_some_and(|c| matches!(c, '/' | '\\' | '_' | '=' | '<' | '$' | '~'))
         };
-        words.push(Word {
+        words.push(TextWord {
             is_code: clings(previous)
                 || clings(next)
                 || next == Some('(')
@@ -183,30 +183,30 @@ fn begins_sentence(gap: &str, is_after_short_form: bool) -> bool {
         || gap.contains(" - ")
 }
 
-pub fn sentences<'w, 't>(words: &'w [Word<'t>]) -> impl Iterator<Item = &'w [Word<'t>]> {
+pub fn sentences<'w, 't>(words: &'w [TextWord<'t>]) -> impl Iterator<Item = &'w [TextWord<'t>]> {
     words.chunk_by(|_, next| !next.is_first)
 }
 
-pub fn is_german(words: &[Word]) -> bool {
+pub fn is_german(words: &[TextWord]) -> bool {
     let german = words.iter().filter(|w| w.is_in(&GERMAN)).count();
     german > 0 && german * 12 >= words.len()
 }
 
 /// A Spanish verb at the beginning of a sentence: "Instalé Claude Code", "Migramos de Oracle".
-pub fn is_spanish_verb(word: &Word) -> bool {
+pub fn is_spanish_verb(word: &TextWord) -> bool {
     let ends = ["amos", "imos", "aron", "ieron"];
     word.folded.chars().count() > 4
         && (word.text.ends_with(['é', 'ó']) || ends.iter().any(|end| word.folded.ends_with(end)))
 }
 
-pub fn joined(words: &[Word]) -> String {
+pub fn joined(words: &[TextWord]) -> String {
     words.iter().map(|w| w.folded.as_str()).collect()
 }
 
 /// Whether it is a heading in title case, where capitalization does not indicate names.
-pub fn is_title(words: &[Word]) -> bool {
+pub fn is_title(words: &[TextWord]) -> bool {
     const WORDS_MIN: usize = 4;
-    let long: Vec<&Word> = words
+    let long: Vec<&TextWord> = words
         .iter()
         .filter(|w| w.text.chars().count() > 3)
         .collect();
@@ -221,7 +221,7 @@ pub fn is_title(words: &[Word]) -> bool {
         && capitals * 3 >= words.len() * 2
 }
 
-pub fn is_shouted(words: &[Word]) -> bool {
+pub fn is_shouted(words: &[TextWord]) -> bool {
     const WORDS_MIN: usize = 3;
     let great = words.iter().filter(|w| w.is_all_capitals()).count();
     words.len() >= WORDS_MIN && great * 2 > words.len()

@@ -98,7 +98,7 @@ pub fn cut_to(text: &str, chars_max: usize) -> impl Iterator<Item = &str> {
 
 /// The end of the first piece: the last of the best borders in the second half of the window.
 fn first_end(text: &str, chars_max: usize) -> usize {
-    let mut count = Tokens::default();
+    let mut count = TokenCounts::default();
     let mut best: Option<(Border, usize)> = None;
     let mut before = None;
     for (chars, (at, c)) in (1..).zip(text.char_indices()) {
@@ -132,20 +132,20 @@ fn border(before: char, c: char) -> Option<Border> {
 /// Estimates the tokens of a text: slightly more than most models use for English, and one per letter for scripts with
 /// large alphabets.
 pub fn tokens(text: &str) -> usize {
-    let mut count = Tokens::default();
+    let mut count = TokenCounts::default();
     text.chars().for_each(|c| count.take(c));
     count.total
 }
 
 #[derive(Default)]
-struct Tokens {
+struct TokenCounts {
     total: usize,
     /// Letters and digits of the current word so far.
     letters: usize,
     digits: usize,
 }
 
-impl Tokens {
+impl TokenCounts {
     fn take(&mut self, c: char) {
         let is_letter = c.is_ascii_alphabetic();
         let is_digit = c.is_ascii_digit();
@@ -163,7 +163,7 @@ impl Tokens {
 
 /// Progress of a user's passage rebuild.
 #[derive(Clone, Copy, Debug)]
-pub struct Due {
+pub struct PassageRebuild {
     after: i64,
     /// Sources to process in total, when the rebuild began.
     pub sources: i64,
@@ -171,7 +171,7 @@ pub struct Due {
     pub done: i64,
 }
 
-struct Text {
+struct PassageSource {
     id: i64,
     content: String,
     key: Option<String>,
@@ -180,7 +180,7 @@ struct Text {
 }
 
 #[derive(Serialize)]
-struct OfSource {
+struct SourcePassages {
     source_id: i64,
     passages: Vec<Passage>,
 }
@@ -191,7 +191,7 @@ pub async fn users_due(db: &Db) -> Result<Vec<UserId>, sqlx::Error> {
 }
 
 /// Progress of a user's rebuild; `None` if nothing is pending.
-pub async fn due_of(db: &Db, user: UserId) -> Result<Option<Due>, sqlx::Error> {
+pub async fn due_of(db: &Db, user: UserId) -> Result<Option<PassageRebuild>, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let due = store::find_due(&mut tx, user).await?;
     tx.commit().await?;
@@ -213,8 +213,8 @@ pub async fn make_some(
     let texts = store::list_texts(&mut tx, user, due.after, SOURCES_A_STEP).await?;
     let ids: Vec<i64> = texts.iter().map(|text| text.id).collect();
     let (last, count) = (ids.last().copied(), ids.len());
-    let cut = tokio::task::spawn_blocking(move || texts.iter().map(OfSource::new).unzip());
-    let (cut, naming): (Vec<OfSource>, Vec<NamingSource>) =
+    let cut = tokio::task::spawn_blocking(move || texts.iter().map(SourcePassages::new).unzip());
+    let (cut, naming): (Vec<SourcePassages>, Vec<NamingSource>) =
         cut.await.map_err(|error| sqlx::Error::Io(error.into()))?;
     let chars = store::replace(&mut tx, user, &cut, now).await?;
     mentions::write(&mut tx, user, &naming, now).await?;
@@ -228,8 +228,8 @@ pub async fn make_some(
     Ok(last.map(|_| count))
 }
 
-impl OfSource {
-    fn new(text: &Text) -> (Self, NamingSource) {
+impl SourcePassages {
+    fn new(text: &PassageSource) -> (Self, NamingSource) {
         let of = Self {
             source_id: text.id,
             passages: of_text(&text.content, text.key.as_deref(), &text.tags),

@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{Due, OfSource, Text};
+use super::{PassageRebuild, PassageSource, SourcePassages};
 use crate::db::UserId;
 
 /// Runs as the system role.
@@ -14,9 +14,12 @@ pub async fn list_users_due(conn: &mut PgConnection) -> Result<Vec<UserId>, sqlx
     Ok(users.into_iter().map(UserId).collect())
 }
 
-pub async fn find_due(conn: &mut PgConnection, user: UserId) -> Result<Option<Due>, sqlx::Error> {
+pub async fn find_due(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<Option<PassageRebuild>, sqlx::Error> {
     sqlx::query_as!(
-        Due,
+        PassageRebuild,
         "SELECT source_id AS after, sources, done FROM memory_passages_due WHERE user_id = $1",
         user.0
     )
@@ -30,9 +33,9 @@ pub async fn list_texts(
     user: UserId,
     after: i64,
     limit: i64,
-) -> Result<Vec<Text>, sqlx::Error> {
+) -> Result<Vec<PassageSource>, sqlx::Error> {
     sqlx::query_as!(
-        Text,
+        PassageSource,
         "SELECT id, content, key, tags, created_at FROM memory_items WHERE user_id = $1 AND id > $2 ORDER BY id LIMIT $3",
         user.0,
         after,
@@ -47,7 +50,7 @@ pub async fn list_texts(
 pub async fn replace(
     conn: &mut PgConnection,
     user: UserId,
-    of: &[OfSource],
+    of: &[SourcePassages],
     now: OffsetDateTime,
 ) -> Result<i64, sqlx::Error> {
     let sources: Vec<i64> = of.iter().map(|of| of.source_id).collect();

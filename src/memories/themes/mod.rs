@@ -8,10 +8,10 @@ use time::{Duration, OffsetDateTime};
 
 use super::MemoryError;
 use super::day::{Day, store as days};
-use super::model::{Theme, ThemeCount, ThemeNames, ThemeSlug};
+use super::model::{MemoryTheme, ThemeCount, ThemeNames, ThemeSlug};
 use super::quota::THEMES_MAX;
 use crate::accounts::Viewer;
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::clock::SharedClock;
 use crate::db::Db;
 
@@ -21,7 +21,7 @@ pub async fn list_themes(
     viewer: &Viewer,
     limit: usize,
     now: OffsetDateTime,
-) -> Result<(Vec<Theme>, bool), MemoryError> {
+) -> Result<(Vec<MemoryTheme>, bool), MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
     let ask = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
     let mut themes = store::list_themes(&mut tx, viewer.user_id, ask, now).await?;
@@ -38,7 +38,7 @@ pub async fn themes_on(
     limit: usize,
     day: &Day,
     now: OffsetDateTime,
-) -> Result<Vec<Theme>, MemoryError> {
+) -> Result<Vec<MemoryTheme>, MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
     let ids = days::list_ids(&mut tx, viewer.user_id, day, now, None).await?;
     let themes = store::list_themes_of(&mut tx, viewer.user_id, &ids, limit as i64).await?;
@@ -65,10 +65,10 @@ pub const CHANGED_DAYS: i64 = 30;
 pub async fn describe_theme(
     db: &Db,
     clock: &SharedClock,
-    call: &Call,
+    call: &RunningCall,
     slug: &ThemeSlug,
     names: &ThemeNames,
-) -> Result<Theme, MemoryError> {
+) -> Result<MemoryTheme, MemoryError> {
     let (user, now) = (call.viewer.user_id, clock.now());
     let mut tx = db.as_user(user).await?;
     if !store::update_theme(&mut tx, user, slug, names, now).await? {

@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use crate::accounts::UserId;
-use crate::memories::model::{NewItem, Theme, ThemeCount, ThemeNames, ThemeSlug};
+use crate::memories::model::{MemoryTheme, NewItem, ThemeCount, ThemeNames, ThemeSlug};
 use crate::memories::quota::THEMES_MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,9 +70,9 @@ pub async fn list_themes(
     user: UserId,
     limit: i64,
     now: OffsetDateTime,
-) -> Result<Vec<Theme>, sqlx::Error> {
+) -> Result<Vec<MemoryTheme>, sqlx::Error> {
     sqlx::query_as!(
-        Theme,
+        MemoryTheme,
         r#"SELECT t.slug, t.display_name, t.description, coalesce(n.active_count, 0) AS "active_count!"
            FROM memory_themes t
            LEFT JOIN (SELECT theme_id, count(*) AS active_count FROM memory_items
@@ -99,9 +99,9 @@ pub async fn list_themes_of(
     user: UserId,
     items: &[i64],
     limit: i64,
-) -> Result<Vec<Theme>, sqlx::Error> {
+) -> Result<Vec<MemoryTheme>, sqlx::Error> {
     sqlx::query_as!(
-        Theme,
+        MemoryTheme,
         r#"SELECT t.slug, t.display_name, t.description, n.active_count AS "active_count!"
            FROM (SELECT theme_id, count(*) AS active_count FROM memory_items
                  WHERE user_id = $1 AND id = ANY ($2) AND theme_id IS NOT NULL GROUP BY theme_id) n

@@ -17,11 +17,11 @@ pub const EVENTS_SHOWN: usize = 50;
 pub const DIFFERENCE_SHOWN: usize = 100;
 
 /// Keyset cursor of the stream: time and id of the last event.
-pub type Before = (OffsetDateTime, i64);
+pub type EventCursor = (OffsetDateTime, i64);
 
 /// The subject of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum About {
+pub enum EventSubject {
     Item(ItemId),
     Entity(i64),
     Dream(i64),
@@ -36,7 +36,7 @@ pub struct TimelineEvent {
     pub event: String,
     /// Name of the agent that caused it; `None` for the user and for jobs.
     pub agent: Option<String>,
-    pub about: About,
+    pub about: EventSubject,
     /// The first [`CHARS_MAX`] characters of its text; an entity's name; the path of a dream's document.
     pub beginning: String,
     /// A memory's source; otherwise empty.
@@ -84,11 +84,11 @@ pub async fn stream(
     db: &Db,
     user: UserId,
     within: (OffsetDateTime, OffsetDateTime),
-    before: Option<Before>,
-) -> Result<(Vec<TimelineEvent>, Option<Before>), sqlx::Error> {
+    before: Option<EventCursor>,
+) -> Result<(Vec<TimelineEvent>, Option<EventCursor>), sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let most = EVENTS_SHOWN as i64 + 1;
-    let mut found = store::list_happenings(&mut tx, user, within, before, most).await?;
+    let mut found = store::list_events(&mut tx, user, within, before, most).await?;
     tx.commit().await?;
     let has_more = found.len() > EVENTS_SHOWN;
     found.truncate(EVENTS_SHOWN);

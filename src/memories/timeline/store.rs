@@ -3,7 +3,9 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::{About, Before, CHARS_MAX, ChangedItem, FactVersion, ReviewLine, TimelineEvent, Week};
+use super::{
+    CHARS_MAX, ChangedItem, EventCursor, EventSubject, FactVersion, ReviewLine, TimelineEvent, Week,
+};
 use crate::db::UserId;
 use crate::memories::model::ItemId;
 use crate::memories::period::Period;
@@ -26,11 +28,11 @@ pub async fn count_by_day(
 }
 
 /// Newest first; for equal time and id, memories before entities.
-pub async fn list_happenings(
+pub async fn list_events(
     conn: &mut PgConnection,
     user: UserId,
     (from, until): (OffsetDateTime, OffsetDateTime),
-    before: Option<Before>,
+    before: Option<EventCursor>,
     limit: i64,
 ) -> Result<Vec<TimelineEvent>, sqlx::Error> {
     let rows = sqlx::query!(
@@ -85,9 +87,9 @@ pub async fn list_happenings(
         event: row.event,
         agent: row.agent,
         about: match (row.item_id, row.entity_id) {
-            (Some(item), _) => About::Item(ItemId(item)),
-            (None, Some(entity)) => About::Entity(entity),
-            (None, None) => About::Dream(row.dream_id.unwrap_or_default()),
+            (Some(item), _) => EventSubject::Item(ItemId(item)),
+            (None, Some(entity)) => EventSubject::Entity(entity),
+            (None, None) => EventSubject::Dream(row.dream_id.unwrap_or_default()),
         },
         beginning: row.beginning,
         source: row.source,

@@ -45,7 +45,7 @@ pub(super) fn is_unspaced(c: char) -> bool {
 
 /// Whether `c` belongs to the character before it in a script without spaces: a mark (`か` and U+3099), a half-width
 /// voicing mark, or a separate Hangul vowel or final consonant.
-pub(super) fn clings(c: char) -> bool {
+pub(super) fn is_attached(c: char) -> bool {
     matches!(c, '\u{FF9E}' | '\u{FF9F}' | '\u{1160}'..='\u{11FF}') || is_combining_mark(c)
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::characters::is_spaced_word;
-use super::{COMPOUND_CHARS_MAX, Kind, Word, push_word, run_end};
+use super::{COMPOUND_CHARS_MAX, TextLexeme, WordKind, push_word, run_end};
 
 /// The end of a run of words and connectors. A connector belongs to it if a word follows, and so does `++` or `#` after a
 /// letter (`c++`, `c#`).
@@ -38,32 +38,32 @@ const LEVELS: [&[char]; 4] = [
     &['-', '_', '+', '#', '~'],
 ];
 
-pub(super) fn push_compound(found: &mut Vec<Word>, text: &str, range: Range<usize>) {
+pub(super) fn push_compound(found: &mut Vec<TextLexeme>, text: &str, range: Range<usize>) {
     // Fast path: most words are lower case after the first letter and have no parts.
     if text.as_bytes()[range.start + 1..range.end]
         .iter()
         .all(u8::is_ascii_lowercase)
         && text.as_bytes()[range.start].is_ascii_alphabetic()
     {
-        return push_word(found, text, range, Kind::Plain);
+        return push_word(found, text, range, WordKind::Plain);
     }
     let first = found.len();
     push_level(found, text, range, 0);
     if let [only] = &mut found[first..] {
-        only.kind = Kind::Plain;
+        only.kind = WordKind::Plain;
     }
 }
 
 /// Pushes the piece as a whole if it splits at this level, then its parts.
-fn push_level(found: &mut Vec<Word>, text: &str, range: Range<usize>, level: usize) {
+fn push_level(found: &mut Vec<TextLexeme>, text: &str, range: Range<usize>, level: usize) {
     if level > LAST_LEVEL {
-        return push_word(found, text, range, Kind::Part);
+        return push_word(found, text, range, WordKind::Part);
     }
     let piece = &text[range.clone()];
     let pieces = pieces(piece, level);
     let falls_apart = pieces.len() > 1 || pieces[0].len() < piece.len();
     if falls_apart && piece.chars().count() <= COMPOUND_CHARS_MAX {
-        push_word(found, text, range.clone(), Kind::Compound);
+        push_word(found, text, range.clone(), WordKind::Compound);
     }
     for p in pieces {
         let part = range.start + p.start..range.start + p.end;

@@ -17,12 +17,12 @@ use super::period::Period;
 use super::trust::Trust;
 use super::{ADDED, ItemId, ItemKey, NewItem, PUT_ASIDE, Status};
 use crate::accounts::{AgentId, UserId};
-use crate::activity::Recorded;
+use crate::activity::CallJson;
 use crate::embedding::{Noted, tokens_of};
 
 /// The message that a turn belongs to.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Part {
+pub struct TurnMessage {
     pub turn_session_id: i64,
     pub turn_position: i32,
     pub turn_part: i16,
@@ -30,7 +30,7 @@ pub struct Part {
 
 /// The document that a source is part of.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct OfDocument {
+pub struct DocumentLines {
     pub document_id: i64,
     pub first_line: i32,
     pub last_line: i32,
@@ -38,12 +38,12 @@ pub struct OfDocument {
 
 /// Who owns a new source.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Owner {
+pub struct SourceOwner {
     given_owner: Option<i64>,
     is_owner_given: bool,
 }
 
-impl Owner {
+impl SourceOwner {
     /// The transaction's agent, or shared, as the agent's settings say.
     pub const BY_SCOPE: Self = Self {
         given_owner: None,
@@ -66,7 +66,7 @@ impl Owner {
 
 /// An event of the new source.
 #[derive(Clone, Debug, Serialize)]
-pub struct Event {
+pub struct NewEvent {
     pub agent_id: Option<i64>,
     pub event: &'static str,
     #[serde(with = "time::serde::rfc3339")]
@@ -81,7 +81,7 @@ pub struct NewSource<'a> {
     pub slug: Option<&'a str>,
     pub agent_id: Option<i64>,
     #[serde(flatten)]
-    pub owner: Owner,
+    pub owner: SourceOwner,
     #[serde(rename = "type")]
     pub source_type: &'static str,
     pub key: Option<&'a str>,
@@ -113,19 +113,19 @@ pub struct NewSource<'a> {
     #[serde(with = "time::serde::rfc3339")]
     pub updated_at: OffsetDateTime,
     #[serde(flatten)]
-    pub part: Option<Part>,
+    pub part: Option<TurnMessage>,
     #[serde(flatten)]
-    pub document: Option<OfDocument>,
+    pub document: Option<DocumentLines>,
     /// The call that adds it, recorded in the same statement.
-    pub call: Option<Recorded>,
-    pub events: Vec<Event>,
+    pub call: Option<CallJson>,
+    pub events: Vec<NewEvent>,
     /// Base64; equal hashes are exact duplicates.
     pub content_hash: String,
     pub passages: Vec<Passage>,
 }
 
 /// The result of writing a batch of sources.
-pub struct Written {
+pub struct WrittenSources {
     /// One per source, in order; `None` if it was skipped.
     pub ids: Vec<Option<ItemId>>,
     /// About those that were written.
@@ -145,7 +145,7 @@ impl<'a> NewSource<'a> {
             theme_id: None,
             slug: None,
             agent_id: None,
-            owner: Owner::BY_SCOPE,
+            owner: SourceOwner::BY_SCOPE,
             source_type,
             key,
             content,
@@ -185,7 +185,7 @@ impl<'a> NewSource<'a> {
     ) -> Self {
         let provenance = item.provenance();
         let agent_id = agent.map(|a| a.0);
-        let happened = |event| Event {
+        let happened = |event| NewEvent {
             agent_id,
             event,
             at: now,
@@ -231,7 +231,7 @@ pub async fn write(
     user: UserId,
     sources: &[NewSource<'_>],
     now: OffsetDateTime,
-) -> Result<Written, sqlx::Error> {
+) -> Result<WrittenSources, sqlx::Error> {
     let (ids, mut noted) = store::insert(conn, user, sources, now).await?;
     let written = || {
         sources
@@ -246,5 +246,5 @@ pub async fn write(
         .map(|(source, id)| NamingSource::of_text(id.0, source.created_at, source.content))
         .collect();
     mentions::write(conn, user, &naming, now).await?;
-    Ok(Written { ids, noted })
+    Ok(WrittenSources { ids, noted })
 }

@@ -13,7 +13,7 @@ use crate::memories::ItemId;
 use crate::memories::passages::{self, terms};
 
 #[derive(Serialize)]
-struct Numbered<'a> {
+struct NumberedSource<'a> {
     n: usize,
     #[serde(flatten)]
     source: &'a NewSource<'a>,
@@ -27,9 +27,9 @@ pub async fn insert(
     sources: &[NewSource<'_>],
     now: OffsetDateTime,
 ) -> Result<(Vec<Option<ItemId>>, Noted), sqlx::Error> {
-    let numbered: Vec<Numbered> = (0..)
+    let numbered: Vec<NumberedSource> = (0..)
         .zip(sources)
-        .map(|(n, source)| Numbered { n, source })
+        .map(|(n, source)| NumberedSource { n, source })
         .collect();
     let rows = sqlx::query!(
         r#"WITH read AS MATERIALIZED (

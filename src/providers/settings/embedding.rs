@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use super::{Effective, EndpointSettings, store};
 use crate::db::UserId;
 use crate::providers::{Endpoint, EndpointUrl, ProviderType, Reach, builtin};
-use crate::seal::{Bound, SealError, Sealer};
+use crate::seal::{SealError, Sealer, SecretOwner};
 
 /// How fast pending items are sent (Navi: 8 at a time with pauses of 2 s).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,7 +82,7 @@ impl SpaceSettings {
     pub fn open(
         &self,
         sealer: &Sealer,
-        bound: Bound,
+        bound: SecretOwner,
         url: EndpointUrl,
         reach: Reach,
     ) -> Result<Endpoint, SealError> {

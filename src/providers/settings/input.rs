@@ -7,7 +7,7 @@ use super::{EndpointSettings, Pace, SpaceSettings, staged};
 use crate::input::{Invalid, check_text};
 use crate::providers::presets::{PRESETS, Prefixes, prefixes_of};
 use crate::providers::{ApiKey, Endpoint, EndpointUrl, MAX_DIMENSIONS, ProviderType, Reach};
-use crate::seal::{Bound, SealError, Sealer};
+use crate::seal::{SealError, Sealer, SecretOwner};
 
 const MODEL_CHARS_MAX: usize = 200;
 const PREFIX_CHARS_MAX: usize = 500;
@@ -134,7 +134,7 @@ impl ParsedEndpoint {
     }
 
     /// The settings to store.
-    pub fn seal(self, sealer: &Sealer, bound: Bound) -> Result<EndpointSettings, SealError> {
+    pub fn seal(self, sealer: &Sealer, bound: SecretOwner) -> Result<EndpointSettings, SealError> {
         let mut settings = self.settings;
         if let Some(key) = &self.typed_key {
             settings.sealed_key = Some(sealer.seal(bound, key.expose())?);
@@ -143,14 +143,19 @@ impl ParsedEndpoint {
     }
 
     /// The endpoint to be called for a test. Nothing is stored.
-    pub fn open(self, sealer: &Sealer, bound: Bound, reach: Reach) -> Result<Endpoint, SealError> {
+    pub fn open(
+        self,
+        sealer: &Sealer,
+        bound: SecretOwner,
+        reach: Reach,
+    ) -> Result<Endpoint, SealError> {
         let mut endpoint = self.settings.open(sealer, bound, self.url, reach)?;
         endpoint.key = self.typed_key.or(endpoint.key);
         Ok(endpoint)
     }
 
     /// The typed key, sealed to be sent back with a confirmation; empty if none was typed.
-    pub fn stage(&self, sealer: &Sealer, bound: Bound) -> Result<String, SealError> {
+    pub fn stage(&self, sealer: &Sealer, bound: SecretOwner) -> Result<String, SealError> {
         Ok(match &self.typed_key {
             Some(key) => URL_SAFE_NO_PAD.encode(sealer.seal(staged(bound), key.expose())?),
             None => String::new(),
@@ -162,7 +167,7 @@ impl ParsedEndpoint {
 pub fn typed_key(
     form: &EndpointForm<'_>,
     sealer: &Sealer,
-    bound: Bound,
+    bound: SecretOwner,
 ) -> Result<String, SealError> {
     if form.staged.is_empty() || !form.key.is_empty() {
         return Ok(form.key.to_owned());
@@ -219,7 +224,7 @@ impl ParsedEmbedding {
     }
 
     /// See [`ParsedEndpoint::seal`].
-    pub fn seal(self, sealer: &Sealer, bound: Bound) -> Result<SpaceSettings, SealError> {
+    pub fn seal(self, sealer: &Sealer, bound: SecretOwner) -> Result<SpaceSettings, SealError> {
         Ok(SpaceSettings {
             endpoint: self.endpoint.seal(sealer, bound)?,
             dimensions: self.dimensions,
@@ -230,7 +235,12 @@ impl ParsedEmbedding {
     }
 
     /// See [`ParsedEndpoint::open`].
-    pub fn open(self, sealer: &Sealer, bound: Bound, reach: Reach) -> Result<Endpoint, SealError> {
+    pub fn open(
+        self,
+        sealer: &Sealer,
+        bound: SecretOwner,
+        reach: Reach,
+    ) -> Result<Endpoint, SealError> {
         Ok(Endpoint {
             dimensions: self.dimensions.and_then(|d| u16::try_from(d).ok()),
             ..self.endpoint.open(sealer, bound, reach)?

@@ -17,7 +17,7 @@ use sqlx::PgConnection;
 
 use super::{ApiKey, Endpoint, EndpointUrl, ProviderType, Reach};
 use crate::db::UserId;
-use crate::seal::{Bound, SealError, Sealer};
+use crate::seal::{SealError, Sealer, SecretOwner};
 
 /// A stored endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,7 +49,7 @@ impl EndpointSettings {
     pub fn open(
         &self,
         sealer: &Sealer,
-        bound: Bound,
+        bound: SecretOwner,
         url: EndpointUrl,
         reach: Reach,
     ) -> Result<Endpoint, SealError> {
@@ -105,24 +105,24 @@ impl<S> Effective<S> {
 }
 
 // Bind sealed keys to their rows. Stored keys open with these strings only.
-pub const SYSTEM_EMBEDDING_KEY: Bound = bound(0, "system_providers.sealed_key");
-pub const SYSTEM_CHAT_KEY: Bound = bound(0, "system_chat_provider.sealed_key");
+pub const SYSTEM_EMBEDDING_KEY: SecretOwner = bound(0, "system_providers.sealed_key");
+pub const SYSTEM_CHAT_KEY: SecretOwner = bound(0, "system_chat_provider.sealed_key");
 
-pub fn own_embedding_key(user: UserId) -> Bound {
+pub fn own_embedding_key(user: UserId) -> SecretOwner {
     bound(user.0, "embedding_settings.sealed_key")
 }
 
-pub fn own_chat_key(user: UserId) -> Bound {
+pub fn own_chat_key(user: UserId) -> SecretOwner {
     bound(user.0, "chat_settings.sealed_key")
 }
 
 /// Binds a key between Save and Confirm to the owner of the row that it is for.
-fn staged(row: Bound) -> Bound {
+fn staged(row: SecretOwner) -> SecretOwner {
     bound(row.user_id, "staged key")
 }
 
-const fn bound(user_id: i64, column: &'static str) -> Bound {
-    Bound { user_id, column }
+const fn bound(user_id: i64, column: &'static str) -> SecretOwner {
+    SecretOwner { user_id, column }
 }
 
 /// How far a user's own endpoint may reach.

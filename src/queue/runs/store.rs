@@ -7,7 +7,7 @@ use crate::db::UserId;
 
 /// A run, or one slice of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded<'a> {
+pub struct RunRecord<'a> {
     pub user: UserId,
     pub job: &'a str,
     pub started_at: OffsetDateTime,
@@ -22,7 +22,7 @@ pub struct Recorded<'a> {
 
 /// Adds to the user's last row of the job if it ended the same way within ten minutes and began within the
 /// hour, so that a stream of adds does not become a stream of rows.
-pub async fn record(conn: &mut PgConnection, run: &Recorded<'_>) -> Result<(), sqlx::Error> {
+pub async fn record(conn: &mut PgConnection, run: &RunRecord<'_>) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "WITH last AS (
              SELECT id FROM job_runs WHERE user_id = $1 AND job = $2 ORDER BY id DESC LIMIT 1

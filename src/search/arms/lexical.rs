@@ -34,7 +34,7 @@ fn frequency(count: u8) -> f64 {
 }
 
 /// A word of the query with the term numbers of its alternatives.
-struct Word {
+struct QueryWord {
     alternatives: Vec<u32>,
     weight: f64,
     /// A name or time word, which does not say what is asked.
@@ -83,13 +83,13 @@ pub fn score(index: &Index, asked: &[Term], left_out: &HashSet<u32>, tiers: [boo
         }
         let weight = weight(sources, tiers, found);
         let is_left_out = alternatives.iter().any(|term| left_out.contains(term));
-        Word {
+        QueryWord {
             alternatives,
             weight,
             is_left_out,
         }
     });
-    let mut words: Vec<Word> = words.collect();
+    let mut words: Vec<QueryWord> = words.collect();
     // A query of names and time words only asks for just these.
     if words.iter().all(|word| word.is_left_out) {
         words.iter_mut().for_each(|word| word.is_left_out = false);

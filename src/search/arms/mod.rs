@@ -15,9 +15,9 @@ use std::sync::Arc;
 use time::{Duration, OffsetDateTime};
 
 use self::when::TimeRange;
-use super::candidate::Signals;
+use super::candidate::CandidateSignals;
 use super::query::Filters;
-use super::reader::index::{Index, Scope, Source};
+use super::reader::index::{Index, IndexedSource, ViewerScope};
 use super::reader::vectors;
 use crate::memories::passages::terms;
 use crate::memories::words::Term;
@@ -32,7 +32,7 @@ pub fn micros(at: OffsetDateTime) -> i64 {
 }
 
 /// The required status of a source.
-enum Standing {
+enum RequiredStatus {
     Any,
     Now(Status),
     /// On a past day: these memories, and turns said by this time and not deleted.
@@ -45,7 +45,7 @@ pub struct SourceFilter {
     pub tiers: [bool; 2],
     theme: Option<Option<u32>>,
     types: Vec<ItemType>,
-    standing: Standing,
+    standing: RequiredStatus,
     since: i64,
     filters: Filters,
     /// Added by this agent; the inner `None` is an agent without sources.
@@ -66,7 +66,7 @@ impl SourceFilter {
         filters: &Filters,
         theme: Option<i64>,
         with_turns: bool,
-        scope: Scope,
+        scope: ViewerScope,
         now: OffsetDateTime,
     ) -> Self {
         let own = scope.agent.and_then(|id| index.agents.of(id));
@@ -84,9 +84,9 @@ impl SourceFilter {
                 .map(|_| theme.and_then(|id| index.themes.of(id))),
             types: of_items.copied().collect(),
             standing: match (&filters.on_day, filters.status) {
-                (Some(ids), _) => Standing::Then(Arc::clone(ids), micros(known)),
-                (None, Some(status)) => Standing::Now(status),
-                (None, None) => Standing::Any,
+                (Some(ids), _) => RequiredStatus::Then(Arc::clone(ids), micros(known)),
+                (None, Some(status)) => RequiredStatus::Now(status),
+                (None, None) => RequiredStatus::Any,
             },
             since: since.map_or(i64::MIN, micros),
             filters: filters.clone(),
@@ -98,7 +98,7 @@ impl SourceFilter {
         }
     }
 
-    pub fn has(&self, source: &Source) -> bool {
+    pub fn has(&self, source: &IndexedSource) -> bool {
         let is_turn = source.is_turn();
         let is_of_theme = self
             .theme
@@ -121,11 +121,11 @@ impl SourceFilter {
             && is_of_type
             && (is_memory || !self.filters.memories_alone)
             && match &self.standing {
-                Standing::Any => true,
-                Standing::Now(status) => {
+                RequiredStatus::Any => true,
+                RequiredStatus::Now(status) => {
                     (source.live_until > self.now) == (*status == Status::Active)
                 }
-                Standing::Then(ids, at) => match is_turn {
+                RequiredStatus::Then(ids, at) => match is_turn {
                     true => source.created_at <= *at && source.live_until > *at,
                     false => ids.contains(&source.id),
                 },
@@ -143,12 +143,12 @@ impl SourceFilter {
     }
 
     /// Whether it belongs to the searching agent, whose own sources rank first.
-    pub fn comes_first(&self, source: &Source) -> bool {
+    pub fn comes_first(&self, source: &IndexedSource) -> bool {
         self.own_first.is_some() && source.owner == self.own_first
     }
 
     /// Like [`Self::has`], for a listing by date: other sources than memories only if requested by type.
-    pub fn lists(&self, source: &Source) -> bool {
+    pub fn lists(&self, source: &IndexedSource) -> bool {
         let is_memory = source.item_type.is_memory();
         self.has(source)
             && self.time.is_none_or(|time| time.has(source))
@@ -187,7 +187,7 @@ pub fn candidates(
     index: &Index,
     asked: &ArmInput<'_>,
     wanted: &SourceFilter,
-) -> (Vec<Signals>, bool) {
+) -> (Vec<CandidateSignals>, bool) {
     let mask = wanted.mask(index);
     let subjects = speakers::subjects(index, asked.names, asked.speakers);
     let left_out = subjects.iter().chain(asked.times);
@@ -255,7 +255,7 @@ pub fn candidates(
         let distance = asked
             .vector
             .and_then(|vector| index.vectors.distance(*number, vector));
-        Signals {
+        CandidateSignals {
             id: ItemId(source.id),
             created_at: time_of(source.created_at),
             is_episode: source.item_type == ItemType::Episode,
@@ -358,7 +358,7 @@ mod tests {
     use super::*;
     use crate::embedding::{EmbeddingState, Vector};
     use crate::memories::words::query_terms;
-    use crate::search::reader::index::Row;
+    use crate::search::reader::index::SourceRow;
 
     /// Ids from 1; dates one second apart, from 1970.
     pub fn index_of(texts: &[&str]) -> Index {
@@ -370,9 +370,9 @@ mod tests {
         index
     }
 
-    pub fn row(id: i64, text: &str) -> Row {
+    pub fn row(id: i64, text: &str) -> SourceRow {
         let bytes = terms::of(text, None, &[]);
-        Row {
+        SourceRow {
             id,
             created_at: id * 1_000_000,
             live_until: i64::MAX,
@@ -391,8 +391,8 @@ mod tests {
         }
     }
 
-    pub fn turn(id: i64, text: &str) -> Row {
-        Row {
+    pub fn turn(id: i64, text: &str) -> SourceRow {
+        SourceRow {
             theme: None,
             session: Some(1),
             item_type: ItemType::Turn,
@@ -401,7 +401,7 @@ mod tests {
     }
 
     pub fn wanted(index: &Index, filters: Filters) -> SourceFilter {
-        let scope = Scope {
+        let scope = ViewerScope {
             agent: None,
             sees_shared: true,
             is_own_first: false,
@@ -419,19 +419,19 @@ mod tests {
     #[test]
     fn filters_let_through_what_they_say() {
         let mut index = index_of(&["a", "b", "c"]);
-        index.put(Row {
+        index.put(SourceRow {
             live_until: i64::MIN,
             ..row(4, "archived")
         });
-        index.put(Row {
+        index.put(SourceRow {
             theme: Some(8),
             ..row(5, "elsewhere")
         });
-        index.put(Row {
+        index.put(SourceRow {
             item_type: ItemType::Preference,
             ..row(6, "tea")
         });
-        index.put(Row {
+        index.put(SourceRow {
             embedding: Some(EmbeddingState::Error),
             ..row(7, "d")
         });
@@ -490,16 +490,16 @@ mod tests {
                 .to_vec()
         };
         let mut index = Index::default();
-        let near = Row {
+        let near = SourceRow {
             vector: Some(vector(&[1.0, 0.1])),
             ..row(1, "honey")
         };
-        index.put(Row { hash: 1, ..near });
-        let far = Row {
+        index.put(SourceRow { hash: 1, ..near });
+        let far = SourceRow {
             vector: Some(vector(&[0.1, 1.0])),
             ..row(2, "bees")
         };
-        index.put(Row { hash: 2, ..far });
+        index.put(SourceRow { hash: 2, ..far });
         index.put(row(3, "bees without a vector"));
         let asked_vector = vectors::PreparedQuery::new(&vector(&[1.0, 0.0]));
         let asked = ArmInput {

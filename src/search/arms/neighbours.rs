@@ -1,7 +1,7 @@
 //! Turns just before and after the first candidates of each arm (FACTS, "Finding the evidence").
 
 use super::SourceFilter;
-use crate::search::reader::index::{Index, Source};
+use crate::search::reader::index::{Index, IndexedSource};
 
 /// How many of each arm's first per tier bring their neighbours.
 pub const BRINGING: usize = 5;
@@ -50,7 +50,7 @@ pub fn beside(index: &Index, wanted: &SourceFilter, bringing: &[u32]) -> Vec<Nei
 }
 
 /// Whether both are from one conversation.
-fn are_of_one(source: &Source, other: &Source) -> bool {
+fn are_of_one(source: &IndexedSource, other: &IndexedSource) -> bool {
     source.agent == other.agent
         && source.theme == other.theme
         && source.session == other.session

@@ -5,7 +5,7 @@ use time::OffsetDateTime;
 use super::{SourceFilter, lexical, micros, time_of};
 use crate::memories::Period;
 use crate::memories::words::Term;
-use crate::search::reader::index::{Index, Source};
+use crate::search::reader::index::{Index, IndexedSource};
 
 const DAY: i64 = 86_400 * 1_000_000;
 /// The fall-off outside the range grows with its length, up to this.
@@ -27,13 +27,13 @@ impl TimeRange {
     }
 
     /// Whether the source's date or its `valid_from` is in the range.
-    pub fn has(self, source: &Source) -> bool {
+    pub fn has(self, source: &IndexedSource) -> bool {
         moments(source).any(|at| self.from <= at && at < self.until)
     }
 
     /// 1 inside the range, falling off outside. The fall-off is slower after it, because people talk about things
     /// afterwards, and for a longer range, because its limits are vaguer.
-    pub fn closeness(self, source: &Source) -> f64 {
+    pub fn closeness(self, source: &IndexedSource) -> f64 {
         let lasts = self.until.saturating_sub(self.from).min(LASTS_MAX) as f64;
         let (before, after) = (lasts / 8.0 + DAY as f64, lasts / 4.0 + 4.0 * DAY as f64);
         // One day more, so that the adjacent day counts less than the range.
@@ -56,8 +56,8 @@ pub fn first_and_last_mention(
 ) -> Option<(OffsetDateTime, OffsetDateTime)> {
     let found = lexical::numbers_with_all(index, words);
     let found = found.into_iter().map(|number| index.source(number));
-    let found: Vec<&Source> = found.filter(|source| wanted.has(source)).collect();
-    let valid_from = |source: &&Source| Some(source.valid_from).filter(|at| *at != i64::MIN);
+    let found: Vec<&IndexedSource> = found.filter(|source| wanted.has(source)).collect();
+    let valid_from = |source: &&IndexedSource| Some(source.valid_from).filter(|at| *at != i64::MIN);
     let mut moments: Vec<i64> = found.iter().filter_map(valid_from).collect();
     if moments.is_empty() {
         moments = found.iter().map(|source| source.created_at).collect();
@@ -75,7 +75,7 @@ pub fn mask(index: &Index, wanted: &[bool], time: TimeRange) -> Vec<bool> {
 }
 
 /// Its creation, and its `valid_from` if there is one.
-fn moments(source: &Source) -> impl Iterator<Item = i64> {
+fn moments(source: &IndexedSource) -> impl Iterator<Item = i64> {
     let valid_from = Some(source.valid_from).filter(|at| *at != i64::MIN);
     [Some(source.created_at), valid_from].into_iter().flatten()
 }

@@ -6,25 +6,25 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 use tokio::sync::{OwnedSemaphorePermit, RwLockReadGuard};
 
-use super::index::{Index, Scope};
-use super::store::{self, Standing};
+use super::index::{Index, ViewerScope};
+use super::store::{self, MemoryState};
 use super::{Resident, on_a_thread, vectors};
 use crate::db::UserId;
 use crate::embedding::model::Serving;
 use crate::embedding::{HeldVectors, NamedWord, SpaceId, Vector};
 use crate::memories::words::Term;
 use crate::search::arms::{self, ArmInput, SourceFilter, speakers};
-use crate::search::candidate::Signals;
+use crate::search::candidate::CandidateSignals;
 use crate::search::query::Filters;
 
 /// An index with the settings of one search.
 #[derive(Clone)]
-pub struct Held {
+pub struct SearchIndex {
     resident: Arc<Resident>,
     /// The requested theme, if it exists.
     theme: Option<i64>,
     with_turns: bool,
-    scope: Scope,
+    scope: ViewerScope,
     /// Use the query's entities.
     pub with_entities: bool,
     /// Name of the memory owner's time zone.
@@ -37,7 +37,7 @@ pub struct Held {
 }
 
 /// The input of the arms.
-pub struct Question {
+pub struct ArmQuery {
     pub terms: Vec<Term>,
     pub vector: Option<vectors::PreparedQuery>,
     pub names: Vec<String>,
@@ -57,10 +57,10 @@ const PAGE: i64 = 5_000;
 /// A larger index is searched on a blocking thread.
 const PASSAGES_INLINE: usize = 20_000;
 
-impl Held {
+impl SearchIndex {
     pub(super) fn new(
         resident: Arc<Resident>,
-        standing: &Standing,
+        standing: &MemoryState,
         space: Option<SpaceId>,
     ) -> Self {
         Self {
@@ -150,9 +150,9 @@ impl Held {
     /// If the server is shutting down.
     pub async fn candidates(
         &self,
-        question: &Arc<Question>,
+        question: &Arc<ArmQuery>,
         containing: Vec<(i64, i64)>,
-    ) -> Result<(Vec<Signals>, bool), sqlx::Error> {
+    ) -> Result<(Vec<CandidateSignals>, bool), sqlx::Error> {
         let question = Arc::clone(question);
         self.with_index(move |held, index| held.find(index, &question, &containing))
             .await
@@ -178,9 +178,9 @@ impl Held {
     fn find(
         &self,
         index: &Index,
-        question: &Question,
+        question: &ArmQuery,
         containing: &[(i64, i64)],
-    ) -> (Vec<Signals>, bool) {
+    ) -> (Vec<CandidateSignals>, bool) {
         let wanted = self.wanted(index, &question.filters, question.now);
         let asked = ArmInput {
             terms: &question.terms,

@@ -21,7 +21,7 @@ pub fn said() -> u32 {
 }
 
 /// A source as read from the database.
-pub struct Row {
+pub struct SourceRow {
     pub id: i64,
     /// Microseconds since 1970.
     pub created_at: i64,
@@ -51,7 +51,7 @@ pub struct Row {
 
 /// What the viewer of a search can see.
 #[derive(Clone, Copy, Debug)]
-pub struct Scope {
+pub struct ViewerScope {
     /// `None`: a user or a job, who sees everything.
     pub agent: Option<i64>,
     pub sees_shared: bool,
@@ -61,7 +61,7 @@ pub struct Scope {
 
 /// A source in the index.
 #[derive(Clone, Debug)]
-pub struct Source {
+pub struct IndexedSource {
     pub id: i64,
     pub created_at: i64,
     pub live_until: i64,
@@ -82,7 +82,7 @@ pub struct Source {
     hash: u64,
 }
 
-impl Source {
+impl IndexedSource {
     pub fn is_turn(&self) -> bool {
         self.item_type == ItemType::Turn
     }
@@ -164,9 +164,9 @@ fn both(term: u32, posting: Posting) -> u64 {
 
 /// Maps the ids of a user's themes, agents and sessions to small numbers, in order of first use.
 #[derive(Default)]
-pub struct Names(HashMap<i64, u32>);
+pub struct IdNumbers(HashMap<i64, u32>);
 
-impl Names {
+impl IdNumbers {
     fn number(&mut self, id: i64) -> u32 {
         let next = self.0.len() as u32;
         *self.0.entry(id).or_insert(next)
@@ -179,7 +179,7 @@ impl Names {
 
 #[derive(Default)]
 pub struct Index {
-    sources: Vec<Source>,
+    sources: Vec<IndexedSource>,
     /// Length of the prefix of `sources` with ascending ids; the others are in `places`.
     ascending: usize,
     places: HashMap<i64, u32>,
@@ -196,9 +196,9 @@ pub struct Index {
     with_vector: usize,
     /// If set, only these terms have postings.
     terms: Option<HashSet<u32>>,
-    pub themes: Names,
-    pub agents: Names,
-    sessions: Names,
+    pub themes: IdNumbers,
+    pub agents: IdNumbers,
+    sessions: IdNumbers,
 }
 
 impl Index {
@@ -220,12 +220,12 @@ impl Index {
         &self.by_date[usize::from(is_turn)]
     }
 
-    pub fn source(&self, number: u32) -> &Source {
+    pub fn source(&self, number: u32) -> &IndexedSource {
         &self.sources[number as usize]
     }
 
     /// All sources, including those that are gone.
-    pub fn sources(&self) -> &[Source] {
+    pub fn sources(&self) -> &[IndexedSource] {
         &self.sources
     }
 
@@ -274,12 +274,12 @@ impl Index {
 
     /// Adds sources with higher ids than all others, in bulk. They are searchable after [`Self::settle`]. Returns false if
     /// there are too many passages.
-    pub fn load(&mut self, rows: Vec<Row>) -> bool {
+    pub fn load(&mut self, rows: Vec<SourceRow>) -> bool {
         rows.into_iter().all(|row| self.push(row, true))
     }
 
     /// Adds or replaces a source. Returns false if there are too many passages.
-    pub fn put(&mut self, row: Row) -> bool {
+    pub fn put(&mut self, row: SourceRow) -> bool {
         if let Some(number) = self.find(row.id) {
             let (theme, owner) = (self.theme(row.theme), self.agent(row.owner));
             let known = &mut self.sources[number as usize];
@@ -300,7 +300,7 @@ impl Index {
         self.push(row, false)
     }
 
-    fn push(&mut self, row: Row, is_loaded: bool) -> bool {
+    fn push(&mut self, row: SourceRow, is_loaded: bool) -> bool {
         if self.passages.len() + row.passages.len() > PASSAGES_MAX {
             return false;
         }
@@ -323,7 +323,7 @@ impl Index {
         if let Some(vector) = &row.vector {
             self.vectors.push(number, vector);
         }
-        let source = Source {
+        let source = IndexedSource {
             id: row.id,
             created_at: row.created_at,
             live_until: row.live_until,
@@ -406,7 +406,7 @@ impl Index {
     }
 
     /// Whether so many sources are gone that a rebuild is better.
-    pub fn is_worn(&self) -> bool {
+    pub fn needs_rebuild(&self) -> bool {
         const GONE_MIN: usize = 256;
         self.gone > GONE_MIN.max(self.sources.len() / 4)
     }
@@ -441,7 +441,7 @@ impl Index {
         const BYTES_A_NAME: usize = 24;
         let names = self.themes.0.len() + self.agents.0.len() + self.sessions.0.len();
         size_of::<Self>()
-            + self.sources.capacity() * size_of::<Source>()
+            + self.sources.capacity() * size_of::<IndexedSource>()
             + (names + self.places.len()) * BYTES_A_NAME
             + self.passages.capacity() * size_of::<(u32, u16)>()
             + self.by_date.iter().map(Vec::capacity).sum::<usize>() * size_of::<u32>()
@@ -455,9 +455,9 @@ mod tests {
     use super::*;
     use crate::memories::passages::terms;
 
-    fn row(id: i64, text: &str) -> Row {
+    fn row(id: i64, text: &str) -> SourceRow {
         let bytes = terms::of(text, None, &[]);
-        Row {
+        SourceRow {
             id,
             created_at: id * 1_000_000,
             live_until: i64::MAX,
@@ -510,7 +510,7 @@ mod tests {
         index.put(row(1, "tea"));
         index.put(row(2, "tea"));
         // Same words, other dates: the row stays.
-        let archived = Row {
+        let archived = SourceRow {
             live_until: i64::MIN,
             ..row(1, "tea")
         };
@@ -540,7 +540,7 @@ mod tests {
             index.put(row(id, "tea"));
         }
         for id in 0..300 {
-            assert_eq!(index.is_worn(), id > 256, "{id}");
+            assert_eq!(index.needs_rebuild(), id > 256, "{id}");
             index.remove(id);
         }
     }

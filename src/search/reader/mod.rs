@@ -15,10 +15,10 @@ use std::time::{Duration, Instant};
 use sqlx::PgConnection;
 use tokio::sync::{OwnedMutexGuard, RwLock, Semaphore};
 
-pub use self::held::{Held, Question};
+pub use self::held::{ArmQuery, SearchIndex};
 use self::index::Index;
 use self::residents::Residents;
-use self::store::{History, Standing, Which};
+use self::store::{History, MemoryState, SourceRange};
 use super::arms::speakers;
 use super::query::SearchQuery;
 use crate::db::{Db, Tx, UserId};
@@ -37,13 +37,13 @@ const LOADS_MAX: usize = 2;
 const BYTES_A_SOURCE: usize = 700;
 const LOOKED_AT_EVERY: Duration = Duration::from_secs(60);
 
-type Key = (UserId, Option<SpaceId>);
+type ResidentKey = (UserId, Option<SpaceId>);
 
 /// Shared by all searches of this server.
 #[derive(Clone)]
-pub struct Reader(Arc<Inner>);
+pub struct Reader(Arc<ReaderInner>);
 
-struct Inner {
+struct ReaderInner {
     residents: Mutex<Residents>,
     loads: Semaphore,
     /// Serializes searches of memories that do not fit: one at a time.
@@ -57,17 +57,17 @@ pub struct Resident {
     refreshing: Arc<tokio::sync::Mutex<()>>,
     index: RwLock<Index>,
     /// The revision of the index; `None` until it is built. Set while holding the index's write lock, or `refreshing`.
-    known: Mutex<Option<Known>>,
+    known: Mutex<Option<KnownRevision>>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Known {
+struct KnownRevision {
     history: History,
     revision: i64,
 }
 
-impl Known {
-    fn of(standing: &Standing) -> Self {
+impl KnownRevision {
+    fn of(standing: &MemoryState) -> Self {
         Self {
             history: standing.history,
             revision: standing.revision,
@@ -76,15 +76,15 @@ impl Known {
 }
 
 impl Resident {
-    fn known(&self) -> Option<Known> {
+    fn known(&self) -> Option<KnownRevision> {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set_known(&self, known: Option<Known>) {
+    fn set_known(&self, known: Option<KnownRevision>) {
         *self.known.lock().unwrap_or_else(PoisonError::into_inner) = known;
     }
 
-    async fn replace(&self, index: Index, known: Option<Known>) {
+    async fn replace(&self, index: Index, known: Option<KnownRevision>) {
         let mut held = self.index.write().await;
         self.set_known(known);
         *held = index;
@@ -94,13 +94,13 @@ impl Resident {
 /// An outdated index and its target revision.
 struct Refresh<'a> {
     resident: &'a Arc<Resident>,
-    key: Key,
-    known: Known,
-    now: Known,
+    key: ResidentKey,
+    known: KnownRevision,
+    now: KnownRevision,
 }
 
 /// The needs of a search.
-pub struct Need<'a> {
+pub struct IndexRequest<'a> {
     pub user: UserId,
     /// The space of the embeddings; `None`: the serving one.
     pub space: Option<SpaceId>,
@@ -109,7 +109,7 @@ pub struct Need<'a> {
     pub text: Option<&'a str>,
 }
 
-impl<'a> Need<'a> {
+impl<'a> IndexRequest<'a> {
     pub fn of(user: UserId, query: &'a SearchQuery, space: Option<SpaceId>) -> Self {
         Self {
             user,
@@ -138,7 +138,7 @@ impl<'a> Need<'a> {
 impl Reader {
     /// Limits all indexes together to this size.
     pub fn new(bytes_max: usize) -> Self {
-        let inner = Arc::new(Inner {
+        let inner = Arc::new(ReaderInner {
             residents: Mutex::new(Residents::new(bytes_max)),
             loads: Semaphore::new(LOADS_MAX),
             large: Arc::new(Semaphore::new(1)),
@@ -160,9 +160,13 @@ impl Reader {
     ///
     /// # Errors
     /// Database errors only; the index is then unchanged or removed.
-    pub async fn current(&self, db: &Db, need: &Need<'_>) -> Result<(Tx, Held), sqlx::Error> {
+    pub async fn current(
+        &self,
+        db: &Db,
+        need: &IndexRequest<'_>,
+    ) -> Result<(Tx, SearchIndex), sqlx::Error> {
         let user = need.user;
-        let mut of_key: Option<(Key, Arc<Resident>, bool)> = None;
+        let mut of_key: Option<(ResidentKey, Arc<Resident>, bool)> = None;
         loop {
             let before = of_key
                 .as_ref()
@@ -184,15 +188,16 @@ impl Reader {
                 drop(tx);
                 return self.read_through(db, need).await;
             }
-            let now = Known::of(&standing);
+            let now = KnownRevision::of(&standing);
             let known = resident.known();
-            let is_ahead =
-                |known: Known| known.history == now.history && known.revision > now.revision;
+            let is_ahead = |known: KnownRevision| {
+                known.history == now.history && known.revision > now.revision
+            };
             // Another task has updated it since this transaction read the revision: a newer index is fine.
             let is_further =
                 known.is_some_and(is_ahead) && before.is_some_and(|before| !is_ahead(before));
             if known == Some(now) || is_further {
-                return Ok((tx, Held::new(resident, &standing, space)));
+                return Ok((tx, SearchIndex::new(resident, &standing, space)));
             }
             // Either another task updated it, or the database went back to an older state: read the revision again to tell.
             if known.is_some_and(is_ahead) && before.is_none() {
@@ -215,7 +220,7 @@ impl Reader {
                 };
                 let (is_refreshed, given_back) = self.refresh(&mut tx, refreshing, taken).await?;
                 if is_refreshed {
-                    return Ok((tx, Held::new(resident, &standing, space)));
+                    return Ok((tx, SearchIndex::new(resident, &standing, space)));
                 }
                 turn = Some(given_back);
             }
@@ -253,7 +258,7 @@ impl Reader {
     }
 
     /// Reserves memory for an index; false if it is too large.
-    fn make_room(&self, key: Key, resident: &Arc<Resident>, bytes: usize) -> bool {
+    fn make_room(&self, key: ResidentKey, resident: &Arc<Resident>, bytes: usize) -> bool {
         self.residents().note(key, resident, bytes)
     }
 
@@ -262,7 +267,7 @@ impl Reader {
     async fn load(
         &self,
         db: &Db,
-        key: Key,
+        key: ResidentKey,
         resident: Arc<Resident>,
         turn: OwnedMutexGuard<()>,
     ) -> Result<bool, sqlx::Error> {
@@ -289,7 +294,12 @@ impl Reader {
         loading.await.map_err(|_| sqlx::Error::WorkerCrashed)?
     }
 
-    async fn make(&self, db: &Db, key: Key, resident: &Arc<Resident>) -> Result<bool, sqlx::Error> {
+    async fn make(
+        &self,
+        db: &Db,
+        key: ResidentKey,
+        resident: &Arc<Resident>,
+    ) -> Result<bool, sqlx::Error> {
         let user = key.0;
         let mut tx = db.as_user(user).await?;
         let standing = store::find_standing(&mut tx, user, None).await?;
@@ -308,7 +318,9 @@ impl Reader {
             return Ok(self.make_room(key, resident, usize::MAX));
         };
         let bytes = index.bytes();
-        resident.replace(index, Some(Known::of(&standing))).await;
+        resident
+            .replace(index, Some(KnownRevision::of(&standing)))
+            .await;
         Ok(self.make_room(key, resident, bytes))
     }
 
@@ -322,12 +334,13 @@ impl Reader {
     ) -> Result<(bool, OwnedMutexGuard<()>), sqlx::Error> {
         let (user, space) = of.key;
         let changed = store::list_changed(conn, user, of.known.revision, CHANGES_MAX + 1).await?;
-        if changed.len() > CHANGES_MAX as usize || of.resident.index.read().await.is_worn() {
+        if changed.len() > CHANGES_MAX as usize || of.resident.index.read().await.needs_rebuild() {
             return Ok((false, turn));
         }
         metrics::index_refreshed();
         for some in changed.chunks(REFRESHED) {
-            let rows = store::list_sources(conn, user, space, Which::These(some), true).await?;
+            let rows =
+                store::list_sources(conn, user, space, SourceRange::These(some), true).await?;
             let (resident, some) = (Arc::clone(of.resident), some.to_vec());
             let has_numbers;
             (has_numbers, turn) = on_a_thread(move || {
@@ -354,8 +367,12 @@ impl Reader {
     }
 
     /// Reads a memory that is too large to keep, for one search: only the postings of the query's terms, and no embeddings
-    /// yet ([`Held::measure`]).
-    async fn read_through(&self, db: &Db, need: &Need<'_>) -> Result<(Tx, Held), sqlx::Error> {
+    /// yet ([`SearchIndex::measure`]).
+    async fn read_through(
+        &self,
+        db: &Db,
+        need: &IndexRequest<'_>,
+    ) -> Result<(Tx, SearchIndex), sqlx::Error> {
         metrics::searched_large();
         let turn = Arc::clone(&self.0.large).acquire_owned().await;
         let turn = turn.map_err(|_| sqlx::Error::WorkerCrashed)?;
@@ -369,7 +386,7 @@ impl Reader {
         let resident = Arc::new(Resident::default());
         let index = read.ok_or(sqlx::Error::WorkerCrashed)?;
         resident.replace(index, None).await;
-        let mut held = Held::new(resident, &standing, space);
+        let mut held = SearchIndex::new(resident, &standing, space);
         held.large = Some(Arc::new(turn));
         Ok((tx, held))
     }
@@ -379,7 +396,7 @@ impl Reader {
 /// passages, or `is_room` returns false.
 async fn read_all(
     conn: &mut PgConnection,
-    (user, space): Key,
+    (user, space): ResidentKey,
     mut index: Index,
     with_vectors: bool,
     is_room: impl Fn(&Index) -> bool,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use lru::LruCache;
 
-use super::{Key, Resident};
+use super::{Resident, ResidentKey};
 use crate::db::UserId;
 use crate::metrics;
 
@@ -17,12 +17,12 @@ const KEPT_FOR: Duration = Duration::from_secs(600);
 
 pub struct Residents {
     bytes_max: usize,
-    by_use: LruCache<Key, Entry>,
+    by_use: LruCache<ResidentKey, ResidentEntry>,
     /// Size of all indexes, including reservations.
     bytes: usize,
 }
 
-struct Entry {
+struct ResidentEntry {
     resident: Arc<Resident>,
     bytes: usize,
     /// When it was found too large to keep.
@@ -41,11 +41,11 @@ impl Residents {
     }
 
     /// The index of this key, possibly not built yet, and whether it is known to be too large to keep.
-    pub fn ask_for(&mut self, key: Key) -> (Arc<Resident>, bool) {
+    pub fn ask_for(&mut self, key: ResidentKey) -> (Arc<Resident>, bool) {
         if self.by_use.len() == RESIDENTS_MAX.get() && !self.by_use.contains(&key) {
             self.drop_oldest();
         }
-        let entry = self.by_use.get_or_insert_mut(key, || Entry {
+        let entry = self.by_use.get_or_insert_mut(key, || ResidentEntry {
             resident: Arc::default(),
             bytes: 0,
             large_since: None,
@@ -61,7 +61,7 @@ impl Residents {
 
     pub fn forget(&mut self, user: UserId) {
         let all = self.by_use.iter().map(|(key, _)| *key);
-        let of_user: Vec<Key> = all.filter(|key| key.0 == user).collect();
+        let of_user: Vec<ResidentKey> = all.filter(|key| key.0 == user).collect();
         for key in of_user {
             if let Some(dropped) = self.by_use.pop(&key) {
                 self.bytes -= dropped.bytes;
@@ -83,7 +83,7 @@ impl Residents {
 
     /// Records the size of an index and evicts the least recently used if all together are too large. Returns false if this
     /// one alone is too large. Ignores an index that was evicted meanwhile.
-    pub fn note(&mut self, key: Key, resident: &Arc<Resident>, bytes: usize) -> bool {
+    pub fn note(&mut self, key: ResidentKey, resident: &Arc<Resident>, bytes: usize) -> bool {
         let entry = self.by_use.get_mut(&key);
         let Some(entry) = entry.filter(|entry| Arc::ptr_eq(&entry.resident, resident)) else {
             return bytes <= self.bytes_max;
@@ -104,7 +104,8 @@ impl Residents {
 
     /// Drops indexes unused for a while; their user may have been deleted.
     pub fn drop_unasked(&mut self) {
-        let is_unasked = |(_, entry): (&Key, &Entry)| entry.asked_at.elapsed() > KEPT_FOR;
+        let is_unasked =
+            |(_, entry): (&ResidentKey, &ResidentEntry)| entry.asked_at.elapsed() > KEPT_FOR;
         while self.by_use.peek_lru().is_some_and(is_unasked) {
             self.drop_oldest();
         }

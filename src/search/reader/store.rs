@@ -5,7 +5,7 @@ use sqlx::postgres::{PgRow, PgTypeInfo, PgValueRef};
 use sqlx::{AssertSqlSafe, Decode, PgConnection, Postgres, Row as _};
 use time::OffsetDateTime;
 
-use super::index::{Row, Scope};
+use super::index::{SourceRow, ViewerScope};
 use crate::db::UserId;
 use crate::embedding::model::{Serving, Space};
 use crate::embedding::store::SpaceLookup;
@@ -14,7 +14,7 @@ use crate::memories::ItemType;
 use crate::memories::passages::terms;
 
 /// The state of a user's memory.
-pub struct Standing {
+pub struct MemoryState {
     pub history: History,
     pub revision: i64,
     /// Changes up to this revision are not recorded any more.
@@ -28,7 +28,7 @@ pub struct Standing {
     /// The requested theme.
     pub theme: Option<i64>,
     /// What the viewer can see.
-    pub scope: Scope,
+    pub scope: ViewerScope,
     /// The active space or, until there is one, the building one.
     pub serving: Serving,
 }
@@ -45,7 +45,7 @@ pub async fn find_standing(
     conn: &mut PgConnection,
     user: UserId,
     theme: Option<&str>,
-) -> Result<Standing, sqlx::Error> {
+) -> Result<MemoryState, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT pg_postmaster_start_time() AS "started!",
                   (SELECT oid::bigint FROM pg_database WHERE datname = current_database()) AS "database!",
@@ -94,7 +94,7 @@ pub async fn find_standing(
             retired_at: None,
             token_signs: row.token_signs.unwrap_or_default(),
         });
-    Ok(Standing {
+    Ok(MemoryState {
         history: History {
             started: row.started,
             database: row.database,
@@ -105,7 +105,7 @@ pub async fn find_standing(
         entities_searched: row.entities_searched,
         time_zone: row.time_zone,
         theme: row.theme,
-        scope: Scope {
+        scope: ViewerScope {
             agent: row.scope_agent,
             sees_shared: row.sees_shared,
             is_own_first: row.is_own_first,
@@ -150,13 +150,13 @@ const PAGE_BYTES: i64 = 2 << 20;
 
 /// Which sources to read.
 #[derive(Clone, Copy)]
-pub enum Which<'a> {
+pub enum SourceRange<'a> {
     /// Ids after the first, up to and including the second.
     Within(i64, i64),
     These(&'a [i64]),
 }
 
-impl Which<'_> {
+impl SourceRange<'_> {
     /// The condition on the given source id column.
     fn condition(self, column: &str) -> String {
         match self {
@@ -173,7 +173,7 @@ pub async fn list_page(
     space: Option<SpaceId>,
     after: i64,
     with_vectors: bool,
-) -> Result<Vec<Row>, sqlx::Error> {
+) -> Result<Vec<SourceRow>, sqlx::Error> {
     let last = sqlx::query_scalar!(
         "SELECT max(id) FROM (
              SELECT id, sum(bytes) OVER (ORDER BY id) - bytes AS before FROM (
@@ -187,7 +187,14 @@ pub async fn list_page(
     );
     match last.fetch_one(&mut *conn).await? {
         Some(last) => {
-            list_sources(conn, user, space, Which::Within(after, last), with_vectors).await
+            list_sources(
+                conn,
+                user,
+                space,
+                SourceRange::Within(after, last),
+                with_vectors,
+            )
+            .await
         }
         None => Ok(Vec::new()),
     }
@@ -198,9 +205,9 @@ pub async fn list_sources(
     conn: &mut PgConnection,
     user: UserId,
     space: Option<SpaceId>,
-    which: Which<'_>,
+    which: SourceRange<'_>,
     with_vectors: bool,
-) -> Result<Vec<Row>, sqlx::Error> {
+) -> Result<Vec<SourceRow>, sqlx::Error> {
     let of = |column: &str| which.condition(column);
     let query = format!(
         "SELECT i.id, i.created_at, CASE WHEN i.status = 'active' THEN i.live_until ELSE '-infinity' END,
@@ -217,24 +224,24 @@ pub async fn list_sources(
         of("i.id"),
     );
     let query = match which {
-        Which::Within(after, last) => sqlx::query(AssertSqlSafe(query))
+        SourceRange::Within(after, last) => sqlx::query(AssertSqlSafe(query))
             .bind(user.0)
             .bind(after)
             .bind(last),
         // A dummy $3, so that the following parameters keep their numbers.
-        Which::These(ids) => sqlx::query(AssertSqlSafe(query))
+        SourceRange::These(ids) => sqlx::query(AssertSqlSafe(query))
             .bind(user.0)
             .bind(ids)
             .bind(0_i64),
     };
     let query = query.bind(space.map(|space| space.0)).bind(with_vectors);
-    let mut sources: Vec<Row> = Vec::new();
+    let mut sources: Vec<SourceRow> = Vec::new();
     let mut hashes: Vec<[crc32fast::Hasher; 2]> = Vec::new();
     for row in query.fetch_all(&mut *conn).await? {
         let id = row.try_get(0)?;
         if sources.last().is_none_or(|source| source.id != id) {
             let item_type: &str = row.try_get(6)?;
-            sources.push(Row {
+            sources.push(SourceRow {
                 id,
                 created_at: row.try_get::<Micros, _>(1)?.0,
                 live_until: row.try_get::<Micros, _>(2)?.0,
@@ -269,7 +276,7 @@ pub async fn list_sources(
         };
         source.embedding = Some(source.embedding.map_or(state, |other| worse(other, state)));
         source.has_vector |= is_first && state == EmbeddingState::Ready;
-        if let Some(Halves(bytes)) = row.try_get(9)? {
+        if let Some(HalfVector(bytes)) = row.try_get(9)? {
             vector.update(bytes);
             source.vector = Some(values_of(bytes));
         }
@@ -297,7 +304,7 @@ pub async fn list_vectors(
     );
     let rows = rows.bind(user.0).bind(space.0).bind(after).bind(most);
     let read = |row: &PgRow| {
-        let Halves(bytes) = row.try_get(1)?;
+        let HalfVector(bytes) = row.try_get(1)?;
         Ok((row.try_get(0)?, values_of(bytes)))
     };
     rows.fetch_all(conn).await?.iter().map(read).collect()
@@ -307,7 +314,7 @@ pub async fn list_vectors(
 async fn add_uncut(
     conn: &mut PgConnection,
     user: UserId,
-    sources: &mut [Row],
+    sources: &mut [SourceRow],
     hashes: &mut [[crc32fast::Hasher; 2]],
 ) -> Result<(), sqlx::Error> {
     let uncut = sources.iter().filter(|source| source.passages.is_empty());
@@ -344,7 +351,7 @@ fn worse(one: EmbeddingState, other: EmbeddingState) -> EmbeddingState {
 }
 
 /// The position of this id in `sources`, from `at` on.
-fn place_of(sources: &[Row], at: usize, id: i64) -> usize {
+fn place_of(sources: &[SourceRow], at: usize, id: i64) -> usize {
     at + sources[at..]
         .iter()
         .take_while(|source| source.id < id)
@@ -352,15 +359,15 @@ fn place_of(sources: &[Row], at: usize, id: i64) -> usize {
 }
 
 /// The raw values of a `halfvec`, big-endian.
-struct Halves<'r>(&'r [u8]);
+struct HalfVector<'r>(&'r [u8]);
 
-impl sqlx::Type<Postgres> for Halves<'_> {
+impl sqlx::Type<Postgres> for HalfVector<'_> {
     fn type_info() -> PgTypeInfo {
         <pgvector::HalfVector as sqlx::Type<Postgres>>::type_info()
     }
 }
 
-impl<'r> Decode<'r, Postgres> for Halves<'r> {
+impl<'r> Decode<'r, Postgres> for HalfVector<'r> {
     fn decode(value: PgValueRef<'r>) -> Result<Self, BoxDynError> {
         /// The number of dimensions, and unused bytes.
         const HEAD_BYTES: usize = 4;

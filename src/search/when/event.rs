@@ -2,7 +2,7 @@
 
 use time::OffsetDateTime;
 
-use super::words::{BETWEEN, IN, SIDES, Side, of, words_of};
+use super::words::{BETWEEN, IN, SIDES, TimeRelation, of, words_of};
 use super::{Days, beside, day};
 use crate::clock::Zone;
 use crate::memories::Period;
@@ -29,7 +29,7 @@ const BETWEEN_SIDE_AND_EVENT: &[&str] = &["de", "d", "que"];
 /// An event named in a question, and the side of it that is asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventClause {
-    side: Side,
+    side: TimeRelation,
     /// In order, lower case, without accents.
     words: Vec<String>,
 }
@@ -84,8 +84,8 @@ impl EventClause {
         let of_day = |at| day(zone.local(at).date());
         let told = of_day(first)?.start..of_day(last)?.end;
         let side = match self.side {
-            Side::Before | Side::Until => Side::Until,
-            Side::After | Side::Since => Side::Since,
+            TimeRelation::Before | TimeRelation::Until => TimeRelation::Until,
+            TimeRelation::After | TimeRelation::Since => TimeRelation::Since,
         };
         let Days { from, until } = beside(Some(side), told);
         Some(Period {
@@ -104,24 +104,36 @@ mod tests {
     #[test]
     fn what_is_asked_before_or_after_is_named_in_four_languages() {
         for (question, side, words) in [
-            ("Where did we live before the move?", Side::Before, "move"),
+            (
+                "Where did we live before the move?",
+                TimeRelation::Before,
+                "move",
+            ),
             (
                 "What did she do after the road trip to relax?",
-                Side::After,
+                TimeRelation::After,
                 "road trip",
             ),
-            ("since my surgery", Side::Since, "surgery"),
-            ("before moving to Berlin", Side::Before, "moving"),
+            ("since my surgery", TimeRelation::Since, "surgery"),
+            ("before moving to Berlin", TimeRelation::Before, "moving"),
             (
                 "How did Tom feel after Anna's wedding party?",
-                Side::After,
+                TimeRelation::After,
                 "wedding party",
             ),
-            ("Was trank Anna vor dem Umzug?", Side::Before, "umzug"),
-            ("seit der Reise nach Wien", Side::Since, "reise"),
-            ("avant le déménagement", Side::Before, "demenagement"),
-            ("después de la mudanza", Side::After, "mudanza"),
-            ("hasta la boda", Side::Until, "boda"),
+            (
+                "Was trank Anna vor dem Umzug?",
+                TimeRelation::Before,
+                "umzug",
+            ),
+            ("seit der Reise nach Wien", TimeRelation::Since, "reise"),
+            (
+                "avant le déménagement",
+                TimeRelation::Before,
+                "demenagement",
+            ),
+            ("después de la mudanza", TimeRelation::After, "mudanza"),
+            ("hasta la boda", TimeRelation::Until, "boda"),
         ] {
             let expected = Some((side, words.to_owned()));
             let found = EventClause::named(question);

@@ -13,8 +13,8 @@ use crate::memories::Period;
 use calendar::{day, day_number, months_back, of_month, of_week, of_year, year_of};
 pub use event::EventClause;
 use words::{
-    ARTICLES, BETWEEN, DAYS, IN, LAST, MONTHS, NUMBERS, PAST, SEASONS, SIDES, Side, THIS, UNITS,
-    Unit, WEEKDAYS, WEEKEND, of,
+    ARTICLES, BETWEEN, DAYS, IN, LAST, MONTHS, NUMBERS, PAST, SEASONS, SIDES, THIS, TimeRelation,
+    UNITS, Unit, WEEKDAYS, WEEKEND, of,
 };
 pub use words::{words_of, words_of_time};
 
@@ -44,7 +44,7 @@ fn days(question: &str, today: Date) -> Option<Days> {
     let words = words_of(question);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let found = (0..words.len()).filter_map(|at| Some((at, days_at(&words, at, today)?)));
-    let found: Vec<(usize, (Sureness, Range<Date>))> = found.collect();
+    let found: Vec<(usize, (DatePrecision, Range<Date>))> = found.collect();
     if let Some(days) = between(&words, &found) {
         return Some(days);
     }
@@ -59,11 +59,11 @@ fn days(question: &str, today: Date) -> Option<Days> {
     let stretch = led_by.next().and_then(stretch);
     Some(match (side, stretch) {
         // "the week before 16 November"
-        (Some(Side::Before), Some(stretch)) => Days {
+        (Some(TimeRelation::Before), Some(stretch)) => Days {
             from: days.start.checked_sub(stretch),
             until: Some(days.end),
         },
-        (Some(Side::After), Some(stretch)) => Days {
+        (Some(TimeRelation::After), Some(stretch)) => Days {
             from: Some(days.start),
             until: days.end.checked_add(stretch),
         },
@@ -72,7 +72,7 @@ fn days(question: &str, today: Date) -> Option<Days> {
 }
 
 /// "between August 11 and August 15 2023": a missing year of the first date is that of the second.
-fn between(words: &[&str], found: &[(usize, (Sureness, Range<Date>))]) -> Option<Days> {
+fn between(words: &[&str], found: &[(usize, (DatePrecision, Range<Date>))]) -> Option<Days> {
     let [(at, (sureness, first)), (_, (_, last)), ..] = found else {
         return None;
     };
@@ -81,7 +81,7 @@ fn between(words: &[&str], found: &[(usize, (Sureness, Range<Date>))]) -> Option
         return None;
     }
     let from = match sureness {
-        Sureness::OfSomeYear => first.start.replace_year(last.start.year()).ok()?,
+        DatePrecision::OfSomeYear => first.start.replace_year(last.start.year()).ok()?,
         _ => first.start,
     };
     (from < last.end).then_some(Days {
@@ -98,7 +98,7 @@ fn led_by<'a>(words: &[&'a str], at: usize) -> impl Iterator<Item = &'a str> {
 
 /// How precisely the days are given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Sureness {
+enum DatePrecision {
     /// Relative to today.
     FromToday,
     Year,
@@ -120,13 +120,13 @@ fn stretch(word: &str) -> Option<Duration> {
     Some(Duration::days(days))
 }
 
-fn beside(side: Option<Side>, days: Range<Date>) -> Days {
+fn beside(side: Option<TimeRelation>, days: Range<Date>) -> Days {
     let (from, until) = match side {
         None => (Some(days.start), Some(days.end)),
-        Some(Side::Before) => (None, Some(days.start)),
-        Some(Side::After) => (Some(days.end), None),
-        Some(Side::Since) => (Some(days.start), None),
-        Some(Side::Until) => (None, Some(days.end)),
+        Some(TimeRelation::Before) => (None, Some(days.start)),
+        Some(TimeRelation::After) => (Some(days.end), None),
+        Some(TimeRelation::Since) => (Some(days.start), None),
+        Some(TimeRelation::Until) => (None, Some(days.end)),
     };
     Days { from, until }
 }
@@ -140,24 +140,24 @@ fn before<'a>(words: &[&'a str], at: usize) -> impl Iterator<Item = &'a str> {
         .filter(|word| !ARTICLES.contains(word))
 }
 
-fn days_at(words: &[&str], at: usize, today: Date) -> Option<(Sureness, Range<Date>)> {
+fn days_at(words: &[&str], at: usize, today: Date) -> Option<(DatePrecision, Range<Date>)> {
     let word = words[at];
     let counted = || {
         ago(words, at, today)
             .or_else(|| of(&DAYS, word).and_then(|back| day(today - Duration::days(back))))
-            .map(|days| (Sureness::FromToday, days))
+            .map(|days| (DatePrecision::FromToday, days))
     };
     let counted_too = || {
         unit(words, at, today)
             .or_else(|| weekday(words, at, today))
-            .map(|days| (Sureness::FromToday, days))
+            .map(|days| (DatePrecision::FromToday, days))
     };
     counted()
-        .or_else(|| Some((Sureness::Dated, written(word)?)))
+        .or_else(|| Some((DatePrecision::Dated, written(word)?)))
         .or_else(|| month(words, at, today))
         .or_else(|| season(words, at, today))
         .or_else(counted_too)
-        .or_else(|| Some((Sureness::Year, of_year(year_of(word)?)?)))
+        .or_else(|| Some((DatePrecision::Year, of_year(year_of(word)?)?)))
 }
 
 /// "two weeks ago", "vor zwei Wochen", "il y a deux semaines", "hace dos semanas".
@@ -193,7 +193,7 @@ fn written(word: &str) -> Option<Range<Date>> {
 }
 
 /// "May 2023", "7 May", "May 7th, 2023", "im Mai", "last May".
-fn month(words: &[&str], at: usize, today: Date) -> Option<(Sureness, Range<Date>)> {
+fn month(words: &[&str], at: usize, today: Date) -> Option<(DatePrecision, Range<Date>)> {
     let month = of(&MONTHS, words[at])?;
     let after: Vec<&str> = words[at + 1..]
         .iter()
@@ -237,15 +237,15 @@ fn month(words: &[&str], at: usize, today: Date) -> Option<(Sureness, Range<Date
     Some((sureness(year), days))
 }
 
-fn sureness(year: Option<i32>) -> Sureness {
+fn sureness(year: Option<i32>) -> DatePrecision {
     match year {
-        Some(_) => Sureness::Dated,
-        None => Sureness::OfSomeYear,
+        Some(_) => DatePrecision::Dated,
+        None => DatePrecision::OfSomeYear,
     }
 }
 
 /// "last summer", "im Sommer 2022", "l'été dernier"; northern hemisphere.
-fn season(words: &[&str], at: usize, today: Date) -> Option<(Sureness, Range<Date>)> {
+fn season(words: &[&str], at: usize, today: Date) -> Option<(DatePrecision, Range<Date>)> {
     let month = of(&SEASONS, words[at])?;
     let mut after = words[at + 1..]
         .iter()

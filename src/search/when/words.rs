@@ -198,7 +198,7 @@ pub const BETWEEN: &[&str] = &["between", "zwischen", "entre"];
 pub const WEEKEND: &[&str] = &["weekend", "night", "wochenende", "week-end", "finde"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Side {
+pub enum TimeRelation {
     Before,
     /// From its end.
     After,
@@ -208,11 +208,14 @@ pub enum Side {
     Until,
 }
 
-pub const SIDES: [(Side, &[&str]); 4] = [
-    (Side::Before, &["before", "vor", "avant", "antes"]),
-    (Side::After, &["after", "nach", "apres", "despues"]),
-    (Side::Since, &["since", "seit", "depuis", "desde"]),
-    (Side::Until, &["until", "till", "bis", "jusqu", "hasta"]),
+pub const SIDES: [(TimeRelation, &[&str]); 4] = [
+    (TimeRelation::Before, &["before", "vor", "avant", "antes"]),
+    (TimeRelation::After, &["after", "nach", "apres", "despues"]),
+    (TimeRelation::Since, &["since", "seit", "depuis", "desde"]),
+    (
+        TimeRelation::Until,
+        &["until", "till", "bis", "jusqu", "hasta"],
+    ),
 ];
 
 pub fn of<T: Copy>(table: &[(T, &[&str])], word: &str) -> Option<T> {

@@ -5,14 +5,17 @@
 mod store;
 
 pub use store::{
-    AgentInput, Progress, Unread, claim, find_handed as handed_of, find_progress as progress_of,
-    finish, is_ours, set_noted as note_noted, set_summary as note_summary,
+    AgentInput, ReadingProgress, UnreadStretches, claim, find_handed as handed_of,
+    find_progress as progress_of, finish, is_ours, set_noted as note_noted,
+    set_summary as note_summary,
 };
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{Due, Ending, Extraction, ExtractionId, Message, SessionId};
+use super::model::{
+    DueExtraction, ExtractionEnd, ExtractionId, SessionExtraction, SessionId, StoredMessage,
+};
 use super::store::{self as sessions_store, Stretch};
 use crate::db::{Db, UserId};
 use crate::queue;
@@ -30,7 +33,7 @@ pub async fn next_due(
     db: &Db,
     user: UserId,
     now: OffsetDateTime,
-) -> Result<Option<(Due, OffsetDateTime)>, sqlx::Error> {
+) -> Result<Option<(DueExtraction, OffsetDateTime)>, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let due = store::find_next_due(&mut tx, user, now).await?;
     tx.commit().await?;
@@ -38,7 +41,11 @@ pub async fn next_due(
 }
 
 /// What waits to be read of a user's sessions, or is being read.
-pub async fn unread_of(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Unread, sqlx::Error> {
+pub async fn unread_of(
+    db: &Db,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<UnreadStretches, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let unread = store::count_unread(&mut tx, user, now).await?;
     tx.commit().await?;
@@ -66,9 +73,9 @@ pub async fn read_again(
 pub async fn finish_in_part(
     conn: &mut PgConnection,
     user: UserId,
-    claimed: &Extraction,
+    claimed: &SessionExtraction,
     read_to: i32,
-    endings: (&Ending<'_>, &Ending<'_>),
+    endings: (&ExtractionEnd<'_>, &ExtractionEnd<'_>),
     now: OffsetDateTime,
 ) -> Result<bool, sqlx::Error> {
     if !finish(conn, user, claimed, endings.0, now).await? {
@@ -83,7 +90,7 @@ pub async fn find_extraction(
     conn: &mut PgConnection,
     user: UserId,
     extraction: ExtractionId,
-) -> Result<Option<Extraction>, sqlx::Error> {
+) -> Result<Option<SessionExtraction>, sqlx::Error> {
     store::find(conn, user, extraction).await
 }
 
@@ -92,9 +99,9 @@ pub async fn find_extraction(
 pub async fn messages_of(
     conn: &mut PgConnection,
     user: UserId,
-    extraction: &Extraction,
+    extraction: &SessionExtraction,
     after: i32,
-) -> Result<Vec<Message>, sqlx::Error> {
+) -> Result<Vec<StoredMessage>, sqlx::Error> {
     let stretch = Stretch {
         after: after.max(extraction.first_position - 1),
         last: extraction.last_position,
@@ -108,7 +115,7 @@ pub async fn of_session(
     conn: &mut PgConnection,
     user: UserId,
     session: SessionId,
-) -> Result<Vec<Extraction>, sqlx::Error> {
+) -> Result<Vec<SessionExtraction>, sqlx::Error> {
     store::list_of(conn, user, session).await
 }
 
@@ -117,6 +124,6 @@ pub(super) async fn newest_of(
     conn: &mut PgConnection,
     user: UserId,
     sessions: &[i64],
-) -> Result<Vec<Extraction>, sqlx::Error> {
+) -> Result<Vec<SessionExtraction>, sqlx::Error> {
     store::list_newest(conn, user, sessions).await
 }

@@ -5,7 +5,10 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use crate::db::UserId;
-use crate::sessions::model::{Counts, Due, Ending, Extraction, ExtractionId, Outcome, SessionId};
+use crate::sessions::model::{
+    DueExtraction, ExtractionCounts, ExtractionEnd, ExtractionId, ExtractionOutcome,
+    SessionExtraction, SessionId,
+};
 
 /// As the system role: users with stretches that are due, without disabled users.
 pub async fn list_users_due(
@@ -31,7 +34,7 @@ pub async fn find_next_due(
     conn: &mut PgConnection,
     user: UserId,
     now: OffsetDateTime,
-) -> Result<Option<(Due, OffsetDateTime)>, sqlx::Error> {
+) -> Result<Option<(DueExtraction, OffsetDateTime)>, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT e.id, greatest(e.next_try_at, $2) AS "at!"
            FROM session_extractions e JOIN users u ON u.id = e.user_id
@@ -46,13 +49,13 @@ pub async fn find_next_due(
     let row = row.fetch_optional(conn).await?;
     Ok(row.map(|row| {
         let extraction = ExtractionId(row.id);
-        (Due { user, extraction }, row.at)
+        (DueExtraction { user, extraction }, row.at)
     }))
 }
 
 /// Stretches that wait, including those to be retried.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unread {
+pub struct UnreadStretches {
     /// Counted up to 10,000.
     pub stretches: i64,
     /// One of them is being read.
@@ -67,9 +70,9 @@ pub async fn count_unread(
     conn: &mut PgConnection,
     user: UserId,
     now: OffsetDateTime,
-) -> Result<Unread, sqlx::Error> {
+) -> Result<UnreadStretches, sqlx::Error> {
     sqlx::query_as!(
-        Unread,
+        UnreadStretches,
         r#"WITH unread AS (
                SELECT id, next_try_at, reading_since, reason FROM session_extractions
                WHERE user_id = $1 AND (outcome = 'pending' OR next_try_at IS NOT NULL) LIMIT 10000
@@ -87,7 +90,7 @@ pub async fn count_unread(
     .await
 }
 
-struct Row {
+struct ExtractionRow {
     id: i64,
     session_id: i64,
     first_position: i32,
@@ -112,16 +115,16 @@ struct Row {
     ended_at: Option<OffsetDateTime>,
 }
 
-impl From<Row> for Extraction {
-    fn from(row: Row) -> Self {
+impl From<ExtractionRow> for SessionExtraction {
+    fn from(row: ExtractionRow) -> Self {
         Self {
             id: ExtractionId(row.id),
             session_id: SessionId(row.session_id),
             first_position: row.first_position,
             last_position: row.last_position,
-            outcome: Outcome::from_column(&row.outcome),
+            outcome: ExtractionOutcome::from_column(&row.outcome),
             reason: row.reason,
-            counts: Counts {
+            counts: ExtractionCounts {
                 stored: row.stored_count,
                 merged: row.merged_count,
                 superseded: row.superseded_count,
@@ -149,9 +152,9 @@ pub async fn claim(
     user: UserId,
     extraction: ExtractionId,
     now: OffsetDateTime,
-) -> Result<Option<Extraction>, sqlx::Error> {
+) -> Result<Option<SessionExtraction>, sqlx::Error> {
     let row = sqlx::query_as!(
-        Row,
+        ExtractionRow,
         "UPDATE session_extractions e SET attempts = attempts + 1, reading_since = $3
          WHERE user_id = $1 AND id = $2 AND (outcome = 'pending' OR next_try_at IS NOT NULL)
            AND coalesce(next_try_at, $3) <= $3
@@ -165,7 +168,7 @@ pub async fn claim(
         extraction.0,
         now,
     );
-    Ok(row.fetch_optional(conn).await?.map(Extraction::from))
+    Ok(row.fetch_optional(conn).await?.map(SessionExtraction::from))
 }
 
 /// Makes a failed or skipped row due now, unless it is being read.
@@ -194,7 +197,7 @@ pub async fn make_due(
 pub async fn is_ours(
     conn: &mut PgConnection,
     user: UserId,
-    claimed: &Extraction,
+    claimed: &SessionExtraction,
 ) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT EXISTS (SELECT FROM session_extractions
@@ -212,8 +215,8 @@ pub async fn is_ours(
 pub async fn finish(
     conn: &mut PgConnection,
     user: UserId,
-    claimed: &Extraction,
-    ending: &Ending<'_>,
+    claimed: &SessionExtraction,
+    ending: &ExtractionEnd<'_>,
     now: OffsetDateTime,
 ) -> Result<bool, sqlx::Error> {
     let counts = &ending.counts;
@@ -252,9 +255,9 @@ pub async fn finish(
 pub async fn split(
     conn: &mut PgConnection,
     user: UserId,
-    claimed: &Extraction,
+    claimed: &SessionExtraction,
     read_to: i32,
-    rest: &Ending<'_>,
+    rest: &ExtractionEnd<'_>,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
@@ -283,9 +286,9 @@ pub async fn find(
     conn: &mut PgConnection,
     user: UserId,
     extraction: ExtractionId,
-) -> Result<Option<Extraction>, sqlx::Error> {
+) -> Result<Option<SessionExtraction>, sqlx::Error> {
     let row = sqlx::query_as!(
-        Row,
+        ExtractionRow,
         "SELECT id, session_id, first_position, last_position, outcome, reason, stored_count, merged_count,
                 superseded_count, malformed_count, skipped_chars, is_fallback, attempts, next_try_at,
                 windows_read, model, tokens_in, tokens_out, duration_ms, created_at, reading_since, ended_at
@@ -293,7 +296,7 @@ pub async fn find(
         user.0,
         extraction.0,
     );
-    Ok(row.fetch_optional(conn).await?.map(Extraction::from))
+    Ok(row.fetch_optional(conn).await?.map(SessionExtraction::from))
 }
 
 /// All rows of the session, in the order of its messages.
@@ -301,9 +304,9 @@ pub async fn list_of(
     conn: &mut PgConnection,
     user: UserId,
     session: SessionId,
-) -> Result<Vec<Extraction>, sqlx::Error> {
+) -> Result<Vec<SessionExtraction>, sqlx::Error> {
     let rows = sqlx::query_as!(
-        Row,
+        ExtractionRow,
         "SELECT id, session_id, first_position, last_position, outcome, reason, stored_count, merged_count,
                 superseded_count, malformed_count, skipped_chars, is_fallback, attempts, next_try_at,
                 windows_read, model, tokens_in, tokens_out, duration_ms, created_at, reading_since, ended_at
@@ -312,7 +315,7 @@ pub async fn list_of(
         session.0,
     );
     let rows = rows.fetch_all(conn).await?;
-    Ok(rows.into_iter().map(Extraction::from).collect())
+    Ok(rows.into_iter().map(SessionExtraction::from).collect())
 }
 
 /// The newest row of each of these sessions.
@@ -320,9 +323,9 @@ pub async fn list_newest(
     conn: &mut PgConnection,
     user: UserId,
     sessions: &[i64],
-) -> Result<Vec<Extraction>, sqlx::Error> {
+) -> Result<Vec<SessionExtraction>, sqlx::Error> {
     let rows = sqlx::query_as!(
-        Row,
+        ExtractionRow,
         "SELECT DISTINCT ON (session_id) id, session_id, first_position, last_position, outcome, reason,
                 stored_count, merged_count, superseded_count, malformed_count, skipped_chars, is_fallback,
                 attempts, next_try_at, windows_read, model, tokens_in, tokens_out, duration_ms, created_at,
@@ -333,7 +336,7 @@ pub async fn list_newest(
         sessions,
     );
     let rows = rows.fetch_all(conn).await?;
-    Ok(rows.into_iter().map(Extraction::from).collect())
+    Ok(rows.into_iter().map(SessionExtraction::from).collect())
 }
 
 /// What an agent sends about a stretch.
@@ -381,7 +384,7 @@ pub async fn set_noted(
 
 /// How far the reading of a session has come.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
+pub struct ReadingProgress {
     /// Rows up to a message that wait or are being read.
     pub unread: i64,
     /// When the newest was added to the daily note.
@@ -393,9 +396,9 @@ pub async fn find_progress(
     user: UserId,
     session: SessionId,
     up_to: i32,
-) -> Result<Progress, sqlx::Error> {
+) -> Result<ReadingProgress, sqlx::Error> {
     sqlx::query_as!(
-        Progress,
+        ReadingProgress,
         r#"SELECT count(*) FILTER (WHERE outcome = 'pending' OR reading_since IS NOT NULL) AS "unread!",
                   max(noted_at) AS noted_at
            FROM session_extractions WHERE user_id = $1 AND session_id = $2 AND first_position <= $3"#,

@@ -73,7 +73,7 @@ pub async fn set(
         (Some(before), Some(days)) => days > before,
     };
     if is_longer {
-        turns::make_anew(&mut tx, user).await?;
+        turns::mark_all_due(&mut tx, user).await?;
     }
     queue::push_now(&mut tx, user, queue::TURNS, now).await?;
     tx.commit().await

@@ -6,14 +6,14 @@ mod store;
 
 use time::{Duration, OffsetDateTime};
 
-use super::message::Role;
-use super::model::{Message, SessionId};
+use super::message::MessageRole;
+use super::model::{SessionId, StoredMessage};
 use super::said::around_own_memory;
 use super::store::{self as sessions_store, Stretch};
 use crate::db::{Db, UserId, enter_scope};
 use crate::embedding::{EmbeddingError, Embeddings};
 use crate::memories::passages;
-use crate::memories::write::{NewSource, Part, write};
+use crate::memories::write::{NewSource, TurnMessage, write};
 use crate::queue;
 
 /// Messages per transaction.
@@ -24,30 +24,30 @@ const SESSIONS_A_LOOK: i64 = 64;
 
 /// A session with messages whose turns are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Due {
+pub struct SessionWithTurnsDue {
     pub user: UserId,
     pub session: SessionId,
 }
 
 /// A turn to be written.
 #[derive(Debug, PartialEq, Eq)]
-struct Turn<'m> {
+struct NewTurn<'m> {
     position: i32,
     /// Part number within its message, from 1.
     part: i16,
-    role: Role,
+    role: MessageRole,
     content: &'m str,
     said_at: OffsetDateTime,
 }
 
-impl Turn<'_> {
+impl NewTurn<'_> {
     fn as_source(&self, session: SessionId, agent_id: i64, now: OffsetDateTime) -> NewSource<'_> {
         NewSource {
             agent_id: Some(agent_id),
             source: self.role.as_str(),
             trust: self.role.trust().as_str(),
             created_at: self.said_at,
-            part: Some(Part {
+            part: Some(TurnMessage {
                 turn_session_id: session.0,
                 turn_position: self.position,
                 turn_part: self.part,
@@ -58,8 +58,8 @@ impl Turn<'_> {
 }
 
 /// The text of people and assistants, without tool results and without memory that Keepsake inserted.
-fn of_message(message: &Message, now: OffsetDateTime) -> Vec<Turn<'_>> {
-    if message.role == Role::Tool {
+fn of_message(message: &StoredMessage, now: OffsetDateTime) -> Vec<NewTurn<'_>> {
+    if message.role == MessageRole::Tool {
         return Vec::new();
     }
     let around = around_own_memory(&message.content);
@@ -70,7 +70,7 @@ fn of_message(message: &Message, now: OffsetDateTime) -> Vec<Turn<'_>> {
     // Fits: a message has at most 100,000 characters.
     (1_i16..)
         .zip(said)
-        .map(|(part, content)| Turn {
+        .map(|(part, content)| NewTurn {
             position: message.position,
             part,
             role: message.role,
@@ -86,7 +86,7 @@ pub async fn users_due(db: &Db, now: OffsetDateTime) -> Result<Vec<UserId>, sqlx
 }
 
 /// A user's sessions with missing turns, at most [`SESSIONS_A_LOOK`].
-pub async fn due_of(db: &Db, user: UserId) -> Result<Vec<Due>, sqlx::Error> {
+pub async fn due_of(db: &Db, user: UserId) -> Result<Vec<SessionWithTurnsDue>, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
     let due = store::list_due(&mut tx, user, SESSIONS_A_LOOK).await?;
     tx.commit().await?;
@@ -99,7 +99,11 @@ pub async fn due_of(db: &Db, user: UserId) -> Result<Vec<Due>, sqlx::Error> {
 ///
 /// # Errors
 /// Database errors, and [`EmbeddingError::TooManyPending`].
-pub async fn make_some(db: &Db, embeddings: &Embeddings, due: Due) -> Result<bool, EmbeddingError> {
+pub async fn make_some(
+    db: &Db,
+    embeddings: &Embeddings,
+    due: SessionWithTurnsDue,
+) -> Result<bool, EmbeddingError> {
     let (user, now) = (due.user, embeddings.now());
     let mut tx = db.as_writer(user).await?;
     let Some(held) = store::hold(&mut tx, user, due.session).await? else {
@@ -117,7 +121,7 @@ pub async fn make_some(db: &Db, embeddings: &Embeddings, due: Due) -> Result<boo
         let oldest = held
             .turn_days
             .map(|days| now - Duration::days(i64::from(days)));
-        let turns: Vec<Turn> = messages
+        let turns: Vec<NewTurn> = messages
             .iter()
             .flat_map(|m| of_message(m, now))
             .filter(|turn| oldest.is_none_or(|oldest| turn.said_at >= oldest))
@@ -149,14 +153,14 @@ pub async fn switch(
 ) -> Result<(), sqlx::Error> {
     let mut tx = db.as_writer(user).await?;
     if store::switch(&mut tx, user, is_on, now).await? && is_on {
-        make_anew(&mut tx, user).await?;
+        mark_all_due(&mut tx, user).await?;
     }
     store::remove(&mut tx, user, REMOVED_A_STEP, now).await?;
     queue::push_now(&mut tx, user, queue::TURNS, now).await?;
     tx.commit().await
 }
 
-pub(super) use store::{are_on, make_anew};
+pub(super) use store::{are_on, mark_all_due};
 
 /// Deletes some turns of a user who has switched them off, or some that are too old. False if none are left.
 pub async fn remove_some(db: &Db, user: UserId, now: OffsetDateTime) -> Result<bool, sqlx::Error> {
@@ -170,8 +174,8 @@ pub async fn remove_some(db: &Db, user: UserId, now: OffsetDateTime) -> Result<b
 mod tests {
     use super::*;
 
-    fn message(role: Role, content: &str) -> Message {
-        Message {
+    fn message(role: MessageRole, content: &str) -> StoredMessage {
+        StoredMessage {
             position: 7,
             external_id: "m7".to_owned(),
             role,
@@ -183,7 +187,7 @@ mod tests {
         }
     }
 
-    fn said(role: Role, content: &str) -> Vec<String> {
+    fn said(role: MessageRole, content: &str) -> Vec<String> {
         let now = OffsetDateTime::UNIX_EPOCH;
         let message = message(role, content);
         let turns = of_message(&message, now).into_iter();
@@ -193,26 +197,26 @@ mod tests {
     #[test]
     fn a_message_is_one_turn_and_what_is_no_word_is_none() {
         assert_eq!(
-            said(Role::User, " I live in Porto.\n"),
+            said(MessageRole::User, " I live in Porto.\n"),
             ["I live in Porto."]
         );
-        assert_eq!(said(Role::Assistant, "Noted."), ["Noted."]);
-        assert!(said(Role::Assistant, " \n").is_empty());
-        assert!(said(Role::Tool, "a result").is_empty());
+        assert_eq!(said(MessageRole::Assistant, "Noted."), ["Noted."]);
+        assert!(said(MessageRole::Assistant, " \n").is_empty());
+        assert!(said(MessageRole::Tool, "a result").is_empty());
     }
 
     #[test]
     fn what_was_handed_out_from_memory_is_no_turn() {
         let text = "Hi. <keepsake-memory date=\"x\">lives in Porto</keepsake-memory> And now?";
-        assert_eq!(said(Role::User, text), ["Hi.", "And now?"]);
-        assert!(said(Role::User, "<keepsake-memory>never closed").is_empty());
+        assert_eq!(said(MessageRole::User, text), ["Hi.", "And now?"]);
+        assert!(said(MessageRole::User, "<keepsake-memory>never closed").is_empty());
     }
 
     #[test]
     fn a_long_message_is_several_turns_and_no_word_of_it_is_lost() {
         let words: Vec<String> = (0..20_000).map(|n| format!("w{n}")).collect();
         let turns = said(
-            Role::User,
+            MessageRole::User,
             &words.join(" ").chars().take(100_000).collect::<String>(),
         );
         assert!(turns.len() > 90);
@@ -222,7 +226,7 @@ mod tests {
         let whole = words.join(" ").chars().take(100_000).collect::<String>();
         assert_eq!(kept, whole.split(' ').collect::<Vec<_>>());
         // Text without blanks.
-        let turns = said(Role::User, &"語".repeat(2_500));
+        let turns = said(MessageRole::User, &"語".repeat(2_500));
         assert_eq!(turns.concat(), "語".repeat(2_500));
     }
 }

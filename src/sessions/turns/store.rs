@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::Due;
+use super::SessionWithTurnsDue;
 use crate::db::UserId;
 use crate::sessions::model::SessionId;
 
@@ -33,7 +33,7 @@ pub async fn list_due(
     conn: &mut PgConnection,
     user: UserId,
     limit: i64,
-) -> Result<Vec<Due>, sqlx::Error> {
+) -> Result<Vec<SessionWithTurnsDue>, sqlx::Error> {
     let rows = sqlx::query_scalar!(
         "SELECT s.id FROM sessions s JOIN users u ON u.id = s.user_id
          WHERE s.user_id = $1 AND s.turns_position < s.ledger_position
@@ -43,7 +43,7 @@ pub async fn list_due(
         limit,
     );
     let rows = rows.fetch_all(conn).await?;
-    let due = |id| Due {
+    let due = |id| SessionWithTurnsDue {
         user,
         session: SessionId(id),
     };
@@ -51,7 +51,7 @@ pub async fn list_due(
 }
 
 /// A locked session with missing turns.
-pub struct Held {
+pub struct LockedSession {
     pub agent_id: i64,
     pub turns_position: i32,
     pub ledger_position: i32,
@@ -66,9 +66,9 @@ pub async fn hold(
     conn: &mut PgConnection,
     user: UserId,
     session: SessionId,
-) -> Result<Option<Held>, sqlx::Error> {
+) -> Result<Option<LockedSession>, sqlx::Error> {
     sqlx::query_as!(
-        Held,
+        LockedSession,
         r#"SELECT s.agent_id, s.turns_position, s.ledger_position, u.turn_days,
                   u.turns_searched AND u.memory_enabled AND a.memory_enabled AS "is_wanted!"
            FROM sessions s
@@ -126,7 +126,7 @@ pub async fn switch(
 }
 
 /// Marks all of the user's sessions as due again.
-pub async fn make_anew(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
+pub async fn mark_all_due(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE sessions SET turns_position = 0 WHERE user_id = $1 AND turns_position > 0",
         user.0

@@ -2,7 +2,7 @@
 
 use keepsake::accounts::Viewer;
 use keepsake::memories::{
-    self, ConflictPolicy, Expiry, ItemKey, ItemType, NewItem, Provenance, Source, Trust,
+    self, ConflictPolicy, Expiry, ItemKey, ItemSource, ItemType, NewItem, Provenance, Trust,
 };
 use serde_json::{Value, json};
 use time::Duration;
@@ -583,16 +583,16 @@ async fn what_was_said_before_and_what_may_not_replace_is_kept_aside_once() {
     };
     let said = |source, ago: i64| Provenance {
         source,
-        trust: (source == Source::UserExplicit).then_some(Trust::User),
+        trust: (source == ItemSource::UserExplicit).then_some(Trust::User),
         context: Some("I moved.".to_owned()),
         confidence: Some(90),
         session_id: Some(session),
         message_id: Some(1),
         said_at: Some(now - Duration::hours(ago)),
     };
-    let holder = keep(&item("Lives in Porto.", said(Source::UserExplicit, 2))).await;
+    let holder = keep(&item("Lives in Porto.", said(ItemSource::UserExplicit, 2))).await;
     // A conversation of the day before, read late.
-    let older = item("Lives in Rome.", said(Source::Conversation, 26));
+    let older = item("Lives in Rome.", said(ItemSource::Conversation, 26));
     let first = keep(&older).await;
     assert_eq!(first.put_aside_for, Some(holder.id));
     let second = keep(&older).await;
@@ -610,12 +610,12 @@ async fn what_was_said_before_and_what_may_not_replace_is_kept_aside_once() {
 
     anna.call("memory_confirm", json!({ "item_id": holder.id.0 }))
         .await;
-    let newer = keep(&item("Lives in Oslo.", said(Source::ToolCall, 1))).await;
+    let newer = keep(&item("Lives in Oslo.", said(ItemSource::ToolCall, 1))).await;
     assert_eq!(newer.put_aside_for, Some(holder.id));
-    let user = keep(&item("Lives in Bern.", said(Source::UserExplicit, 0))).await;
+    let user = keep(&item("Lives in Bern.", said(ItemSource::UserExplicit, 0))).await;
     assert_eq!(user.superseded, Some(holder.id));
 
-    let until = item("Lives in Paris.", said(Source::UserExplicit, 0))
+    let until = item("Lives in Paris.", said(ItemSource::UserExplicit, 0))
         .with_expiry(Some(Expiry::At(now + Duration::hours(1))));
     assert_eq!(keep(&until).await.superseded, Some(user.id));
     let row: (Option<i64>, Option<i64>) =

@@ -2,7 +2,7 @@
 
 use keepsake::accounts::Viewer;
 use keepsake::memories::{
-    self, Added, ConflictPolicy, ItemId, ItemKey, ItemType, NewItem, Provenance, Trust,
+    self, AddedItem, ConflictPolicy, ItemId, ItemKey, ItemType, NewItem, Provenance, Trust,
 };
 use serde_json::{Value, json};
 use time::{Duration, OffsetDateTime};
@@ -40,7 +40,7 @@ struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    async fn keep(&self, content: &str, key: &str, trust: Trust, ago: Duration) -> Added {
+    async fn keep(&self, content: &str, key: &str, trust: Trust, ago: Duration) -> AddedItem {
         let item = NewItem::parse(ItemType::Fact, content, None, &[])
             .unwrap()
             .with_key(ItemKey::parse(key).unwrap())

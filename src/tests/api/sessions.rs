@@ -2,8 +2,8 @@
 //! what the ledger says of it.
 
 use keepsake::accounts::Scope;
-use keepsake::sessions::model::{Counts, Due, Ending};
-use keepsake::sessions::{Extraction, ExtractionId, Outcome, ledger};
+use keepsake::sessions::model::{DueExtraction, ExtractionCounts, ExtractionEnd};
+use keepsake::sessions::{ExtractionId, ExtractionOutcome, SessionExtraction, ledger};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
@@ -595,9 +595,9 @@ async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
             .fetch_all(&mut app.superuser().await)
             .await
             .unwrap();
-    let both: Vec<Due> = ids
+    let both: Vec<DueExtraction> = ids
         .into_iter()
-        .map(|id| Due {
+        .map(|id| DueExtraction {
             user: anna.id,
             extraction: ExtractionId(id),
         })
@@ -611,27 +611,28 @@ async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
         tx.commit().await.unwrap();
         claimed.unwrap()
     };
-    let finish = async |row: &Extraction, outcome: Outcome, next: Option<Duration>| {
-        let now = app.embeddings.now();
-        let mut tx = app.db.as_user(anna.id).await.unwrap();
-        let ending = Ending {
-            outcome,
-            reason: Some("the model did not answer"),
-            counts: Counts {
-                stored: 1,
-                ..Counts::default()
-            },
-            is_fallback: false,
-            model: Some("tiny"),
-            next_try_at: next.map(|next| now + next),
-            windows_read: 0,
+    let finish =
+        async |row: &SessionExtraction, outcome: ExtractionOutcome, next: Option<Duration>| {
+            let now = app.embeddings.now();
+            let mut tx = app.db.as_user(anna.id).await.unwrap();
+            let ending = ExtractionEnd {
+                outcome,
+                reason: Some("the model did not answer"),
+                counts: ExtractionCounts {
+                    stored: 1,
+                    ..ExtractionCounts::default()
+                },
+                is_fallback: false,
+                model: Some("tiny"),
+                next_try_at: next.map(|next| now + next),
+                windows_read: 0,
+            };
+            let done = ledger::finish(&mut tx, anna.id, row, &ending, now)
+                .await
+                .unwrap();
+            tx.commit().await.unwrap();
+            done
         };
-        let done = ledger::finish(&mut tx, anna.id, row, &ending, now)
-            .await
-            .unwrap();
-        tx.commit().await.unwrap();
-        done
-    };
     assert!(
         claim(1).await.is_none(),
         "what was said earlier is read first"
@@ -656,12 +657,15 @@ async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
     // Another takes it, and the first comes too late.
     let again = claim(0).await.expect("due again");
     assert_eq!((first.attempts, again.attempts), (1, 2));
-    assert!(!finish(&first, Outcome::Stored, None).await);
-    assert!(finish(&again, Outcome::Failed, Some(Duration::hours(1))).await);
-    assert!(!finish(&again, Outcome::Stored, None).await, "twice");
+    assert!(!finish(&first, ExtractionOutcome::Stored, None).await);
+    assert!(finish(&again, ExtractionOutcome::Failed, Some(Duration::hours(1))).await);
+    assert!(
+        !finish(&again, ExtractionOutcome::Stored, None).await,
+        "twice"
+    );
     assert_eq!(due().await, both[1..]);
     let second = claim(1).await.expect("the first has had its turn");
-    assert!(finish(&second, Outcome::Nothing, None).await);
+    assert!(finish(&second, ExtractionOutcome::Nothing, None).await);
     app.clock.advance(Duration::hours(2));
     assert_eq!(due().await.len(), 1, "the failed one is tried again");
     let session = read_extraction(&anna).await;

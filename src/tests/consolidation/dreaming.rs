@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use keepsake::accounts::{AgentSettings, Scope};
-use keepsake::erasure::{self, Memories};
+use keepsake::erasure::{self, ExtractedMemories};
 use keepsake::providers::chat::{Allowance, Allowances, ChatLimits, ChatPurpose};
 use keepsake::sessions::SessionId;
 use serde_json::{Value, json};
@@ -604,7 +604,7 @@ async fn what_is_erased_takes_the_document_along() {
             &app.activity,
             anna.id,
             SessionId(id),
-            Memories::Stay,
+            ExtractedMemories::Stay,
             now,
         );
         erased.await.unwrap();

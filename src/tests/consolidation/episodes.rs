@@ -1,6 +1,6 @@
 //! What a session was about: in whose words, found by search, gone with its session and when its time is over.
 
-use keepsake::erasure::{self, Memories};
+use keepsake::erasure::{self, ExtractedMemories};
 use keepsake::sessions::SessionId;
 use keepsake::sessions::lifetimes::{self, Lifetimes};
 use serde_json::{Value, json};
@@ -220,7 +220,7 @@ async fn an_episode_goes_with_its_session_and_when_its_time_is_over() {
         &app.activity,
         anna.id,
         SessionId(one),
-        Memories::Stay,
+        ExtractedMemories::Stay,
         now,
     )
     .await

@@ -1,7 +1,7 @@
 //! Where a memory comes from and what came of it, on its page: what was said, in which session, what is told of that, what took
 //! its place, and what a dream and a week's reflection made of it.
 
-use keepsake::erasure::{self, Memories};
+use keepsake::erasure::{self, ExtractedMemories};
 use keepsake::sessions::SessionId;
 use serde_json::json;
 use time::{Duration, Time, Weekday};
@@ -129,7 +129,7 @@ async fn a_memory_shows_what_it_was_read_from_and_what_was_made_of_it() {
         &app.activity,
         anna.id,
         SessionId(session),
-        Memories::Stay,
+        ExtractedMemories::Stay,
         app.embeddings.now(),
     );
     erased.await.unwrap();

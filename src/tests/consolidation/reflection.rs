@@ -1,7 +1,7 @@
 //! Once a week what was remembered and told is read together: written once, of what is there alone, as sure as the least sure
 //! of it, and gone with any of it.
 
-use keepsake::erasure::{self, Memories};
+use keepsake::erasure::{self, ExtractedMemories};
 use keepsake::providers::chat::{Allowance, Allowances, ChatLimits, ChatPurpose};
 use keepsake::sessions::SessionId;
 use serde_json::{Value, json};
@@ -319,7 +319,14 @@ async fn an_episode_that_expires_leaves_it_and_its_session_takes_it_along() {
         .unwrap();
     let (db, now) = (&app.db, app.embeddings.now());
     let session = SessionId(session);
-    let erased = erasure::session(db, &app.activity, anna.id, session, Memories::Stay, now);
+    let erased = erasure::session(
+        db,
+        &app.activity,
+        anna.id,
+        session,
+        ExtractedMemories::Stay,
+        now,
+    );
     erased.await.unwrap();
     assert_eq!(reflections(&anna).await.len(), 0);
     assert_eq!(origins(&app).await, vec![]);

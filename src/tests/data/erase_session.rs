@@ -1,4 +1,4 @@
-use keepsake::erasure::Kind;
+use keepsake::erasure::ErasureKind;
 use keepsake::sessions::turns;
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
@@ -117,7 +117,7 @@ async fn an_erased_session_takes_every_word_that_was_said_and_the_memories_stay(
         Vec::<String>::new()
     );
     let receipt = receipt_of(&app, &path).await;
-    assert_eq!(receipt.kind, Kind::Session);
+    assert_eq!(receipt.kind, ErasureKind::Session);
     let counts: Vec<(&str, i64)> = receipt
         .erased
         .iter()

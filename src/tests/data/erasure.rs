@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use keepsake::accounts::Scope;
-use keepsake::erasure::{self, Receipt, Step};
+use keepsake::erasure::{self, ErasureStep, Receipt};
 use keepsake::jobs;
 use keepsake::memories::{ItemType, NewItem};
 use keepsake::queue::Slice;
@@ -210,12 +210,12 @@ async fn work_off(app: &TestApp) -> usize {
     for steps in 1..1_000 {
         for account in erasure::users_due(&app.db).await.unwrap() {
             match erasure::step(&app.db, account, app.embeddings.now()).await {
-                Ok(Step::Finished) => return steps,
-                Ok(Step::More) => {}
+                Ok(ErasureStep::Finished) => return steps,
+                Ok(ErasureStep::More) => {}
                 // Somebody was adding to what goes.
                 Err(error) => refused = Some(error),
                 // The row of one that failed may still be held.
-                Ok(Step::Waiting | Step::Nothing) => {}
+                Ok(ErasureStep::Waiting | ErasureStep::Nothing) => {}
             }
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -589,7 +589,7 @@ async fn an_erasure_that_was_killed_in_the_middle_goes_on_with_the_next_worker()
             erasure::step(&app.db, anna.id, app.embeddings.now())
                 .await
                 .unwrap(),
-            Step::More
+            ErasureStep::More
         );
     }
     let halfway = erasure::find_receipt(&app.db, receipt.as_str())

@@ -1,7 +1,7 @@
 //! Documents through REST: revisions, what was changed meanwhile, and who may do what.
 
 use keepsake::accounts::Scope;
-use keepsake::documents::{By, DocumentPath, Expected};
+use keepsake::documents::{ChangeAuthor, DocumentPath, ExpectedRevision};
 use reqwest::Method;
 use serde_json::{Value, json};
 
@@ -239,7 +239,13 @@ async fn the_servers_own_documents_are_read_alone() {
     let anna = app.user("anna").await;
     let path = DocumentPath::parse("path", "_system/dreaming/20260101.md").unwrap();
     let documents = app.documents();
-    let made = documents.put(anna.id, By::person(), &path, "Dreamt.", Expected::None);
+    let made = documents.put(
+        anna.id,
+        ChangeAuthor::person(),
+        &path,
+        "Dreamt.",
+        ExpectedRevision::None,
+    );
     made.await.unwrap();
     let seen = anna
         .call(

@@ -1,6 +1,8 @@
 //! Documents out and in again, restored, and gone for good.
 
-use keepsake::documents::{By, DocumentError, DocumentPath, Expected, REVISIONS_KEPT};
+use keepsake::documents::{
+    ChangeAuthor, DocumentError, DocumentPath, ExpectedRevision, REVISIONS_KEPT,
+};
 use keepsake::erasure;
 use serde_json::{Value, json};
 
@@ -90,7 +92,7 @@ async fn what_was_deleted_is_restored_by_its_person() {
         .unwrap();
     assert!(gone.archived_at.is_some() && anna.find("sencha").await.is_empty());
     let back = documents
-        .restore(anna.id, By::person(), gone.id)
+        .restore(anna.id, ChangeAuthor::person(), gone.id)
         .await
         .unwrap();
     assert_eq!((back.archived_at, back.revision), (None, 3));
@@ -110,7 +112,9 @@ async fn what_was_deleted_is_restored_by_its_person() {
     )
     .await;
     create(&anna, "a.md", "Another.").await;
-    let refused = documents.restore(anna.id, By::person(), gone.id).await;
+    let refused = documents
+        .restore(anna.id, ChangeAuthor::person(), gone.id)
+        .await;
     assert!(matches!(refused, Err(DocumentError::Exists)), "{refused:?}");
 }
 
@@ -125,10 +129,10 @@ async fn the_oldest_revisions_go_and_the_rest_can_be_read() {
         documents
             .put(
                 anna.id,
-                By::person(),
+                ChangeAuthor::person(),
                 &path,
                 &format!("Text {n}."),
-                Expected::Any,
+                ExpectedRevision::Any,
             )
             .await
             .unwrap();

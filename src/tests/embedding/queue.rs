@@ -1,7 +1,7 @@
 //! The queue: what is pushed, claimed and given back, by a clock that tests move.
 
 use keepsake::db::UserId;
-use keepsake::queue::store::{Claim, End, Room};
+use keepsake::queue::store::{Claim, JobCapacity, RunEnd};
 use keepsake::queue::{self, EMBED, LEASE};
 use serde_json::json;
 use sqlx::PgConnection;
@@ -11,13 +11,13 @@ use crate::support::{Provider, TestApp};
 
 const OURS: i64 = 1;
 const THEIRS: i64 = 2;
-const ENDED: End<'_> = End {
+const ENDED: RunEnd<'_> = RunEnd {
     run_at: None,
     size: 0,
     endpoint: None,
     problem: None,
 };
-const ROOM: Room = Room {
+const ROOM: JobCapacity = JobCapacity {
     job: EMBED,
     places: 1,
     per_endpoint: 1,
@@ -29,7 +29,7 @@ async fn claim(conn: &mut PgConnection, lease: i64, now: OffsetDateTime) -> Opti
     claims.unwrap().into_iter().next()
 }
 
-async fn finish(conn: &mut PgConnection, claim: &Claim, end: &End<'_>, now: OffsetDateTime) {
+async fn finish(conn: &mut PgConnection, claim: &Claim, end: &RunEnd<'_>, now: OffsetDateTime) {
     let is_ours = queue::store::finish(conn, OURS, claim, end, now).await;
     assert!(is_ours.unwrap());
 }
@@ -115,7 +115,7 @@ async fn who_has_least_to_do_goes_first_and_who_has_waited_for_long_goes_next() 
             user if user == ben => 4_000,
             _ => 0,
         };
-        let end = End {
+        let end = RunEnd {
             run_at: (left > 0).then_some(now),
             size: left,
             ..ENDED
@@ -140,7 +140,7 @@ async fn runs_that_call_one_provider_leave_places_to_those_that_call_another() {
     for (user, endpoint) in [(anna, 1), (ben, 1), (zoe, 2)] {
         push(&mut conn, user, 1, now).await;
         let claimed = claim(&mut conn, OURS, now).await.expect("it is due");
-        let end = End {
+        let end = RunEnd {
             endpoint: Some(endpoint),
             ..ENDED
         };
@@ -149,7 +149,7 @@ async fn runs_that_call_one_provider_leave_places_to_those_that_call_another() {
     push(&mut conn, anna, 1, now).await;
     push(&mut conn, ben, 2, now).await;
     push(&mut conn, zoe, 3, now).await;
-    let rooms = [Room { places: 4, ..ROOM }];
+    let rooms = [JobCapacity { places: 4, ..ROOM }];
     let claims = queue::store::claim(&mut conn, OURS, &rooms, None, now).await;
     let mut users: Vec<i64> = claims.unwrap().iter().map(|claim| claim.user.0).collect();
     users.sort();
@@ -220,7 +220,7 @@ async fn after_a_failure_pushes_bring_nothing_forward_and_a_change_does() {
     let mut conn = app.superuser().await;
     push(&mut conn, anna.id, 1, now).await;
     let failed = claim(&mut conn, OURS, now).await.expect("it is due");
-    let end = End {
+    let end = RunEnd {
         run_at: Some(now + Duration::minutes(5)),
         problem: Some("no"),
         ..ENDED

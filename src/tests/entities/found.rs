@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 
-use keepsake::memories::mentions::normal::{Likeness, likeness};
+use keepsake::memories::mentions::normal::{NameLikeness, likeness};
 use keepsake::memories::mentions::{EntityType, find};
 
 fn rows(name: &str) -> Vec<Vec<String>> {
@@ -104,16 +104,16 @@ fn no_two_that_are_different_are_merged() {
         match row[3].as_str() {
             "same" => {
                 same += 1;
-                merged += usize::from(found == Likeness::Same);
-                asked += usize::from(matches!(found, Likeness::Alike(_)));
+                merged += usize::from(found == NameLikeness::Same);
+                asked += usize::from(matches!(found, NameLikeness::Alike(_)));
             }
             "ask" => ask += 1,
             _ => {
                 different += 1;
-                bothered += usize::from(matches!(found, Likeness::Alike(_)));
+                bothered += usize::from(matches!(found, NameLikeness::Alike(_)));
             }
         }
-        if row[3] != "same" && found == Likeness::Same {
+        if row[3] != "same" && found == NameLikeness::Same {
             wrong.push(row.clone());
         }
         if std::env::var_os("KEEPSAKE_TEST_SHOW").is_some() {

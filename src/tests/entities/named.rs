@@ -171,7 +171,7 @@ async fn names_of_one_are_joined_and_of_what_may_be_one_a_person_is_asked() {
         told(&anna, "iPhone 15").await,
     ];
     assert_ne!(phones[0]["id"], phones[1]["id"]);
-    let filter = keepsake::entities::Filter {
+    let filter = keepsake::entities::EntityFilter {
         limit: 50,
         ..Default::default()
     };

@@ -1,8 +1,8 @@
 //! Relations: which of two holds when, and what the tools tell of them.
 
 use keepsake::db::UserId;
-use keepsake::entities::relations::{Stated, Target, note};
-use keepsake::entities::{EntityId, Evidence, Predicate, ensure};
+use keepsake::entities::relations::{RelationTarget, StatedRelation, note};
+use keepsake::entities::{EntityId, Predicate, RelationEvidence, ensure};
 use keepsake::memories::mentions::EntityType;
 use keepsake::memories::{Period, Trust};
 use serde_json::json;
@@ -50,14 +50,14 @@ pub async fn state(app: &TestApp, user: UserId, said: Say<'_>, item: Option<i64>
     let object = ensure(&mut tx, user, said.object.0, said.object.1, now)
         .await
         .unwrap();
-    let stated = Stated {
+    let stated = StatedRelation {
         subject: made.unwrap(),
         predicate: Predicate::parse(said.predicate).unwrap(),
         words: None,
-        object: Target::Entity(object.unwrap()),
+        object: RelationTarget::Entity(object.unwrap()),
         period: said.period,
         confidence: 80,
-        evidence: Evidence {
+        evidence: RelationEvidence {
             sentence: Some(format!(
                 "{} {} {}",
                 said.subject, said.predicate, said.object.0

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use keepsake::embedding::{COMPARED_FOR, Drained};
-use keepsake::evaluation::asked::{Answer, Offer, Standing};
+use keepsake::evaluation::asked::{MeasurementOffer, MeasurementState, RequestOutcome};
 use keepsake::jobs;
 use keepsake::providers::chat::ChatPurpose;
 use keepsake::queue::{self, Slice};
@@ -31,9 +31,9 @@ async fn run_job(app: &TestApp) {
     app.run_job(queue::EVALUATE).await;
 }
 
-async fn offered(app: &TestApp, user: &TestUser) -> Offer {
+async fn offered(app: &TestApp, user: &TestUser) -> MeasurementOffer {
     match evaluation(app).standing(user.id).await.unwrap() {
-        Standing::Offered(offer) => offer,
+        MeasurementState::Offered(offer) => offer,
         other => panic!("{other:?}"),
     }
 }
@@ -42,7 +42,10 @@ async fn offered(app: &TestApp, user: &TestUser) -> Offer {
 async fn go_one_step(app: &TestApp, user: &TestUser) -> Drained {
     let (_stop, stopping) = watch::channel(true);
     let slice = Slice::begin(stopping);
-    evaluation(app).go_on(user.id, &slice).await.unwrap()
+    evaluation(app)
+        .continue_measurement(user.id, &slice)
+        .await
+        .unwrap()
 }
 
 /// Goes on until it has ended, whatever it would wait for; returns the slices that took.
@@ -86,10 +89,10 @@ async fn asked_for_the_same_questions_go_to_the_old_vectors_and_to_the_new() {
     anna.add("anna waters item31 thing31 garden monday").await;
     app.drain(&anna).await;
     provider.forget_calls();
-    let Offer { estimate, .. } = offered(&app, &anna).await;
+    let MeasurementOffer { estimate, .. } = offered(&app, &anna).await;
     assert_eq!((estimate.questions, estimate.chat_tokens), (30, 0));
     let asked = evaluation(&app).ask_for(anna.id).await.unwrap();
-    assert_eq!(asked, Answer::Begun);
+    assert_eq!(asked, RequestOutcome::Begun);
     let annas = (anna.id.0, "evaluate".to_owned());
     assert!(app.jobs().await.contains(&annas));
     run_job(&app).await;
@@ -126,7 +129,7 @@ async fn asked_for_the_same_questions_go_to_the_old_vectors_and_to_the_new() {
     );
     assert_eq!(measured.tokens.chat, 0);
     let standing = evaluation(&app).standing(anna.id).await.unwrap();
-    assert_eq!(standing, Standing::Measured);
+    assert_eq!(standing, MeasurementState::Measured);
     assert_eq!(count(&app, "evaluation_questions").await, 0);
 }
 
@@ -138,7 +141,7 @@ async fn the_chat_models_share_is_told_before_and_counted_under_its_own_name() {
     let server = questioner().await;
     use_server(&app, &anna, &server).await;
     crate::chat::ask(&app, &anna).await.unwrap();
-    let Offer { estimate, .. } = offered(&app, &anna).await;
+    let MeasurementOffer { estimate, .. } = offered(&app, &anna).await;
     evaluation(&app).ask_for(anna.id).await.unwrap();
     run_job(&app).await;
     let measured = evaluation(&app).latest(anna.id).await.unwrap().unwrap();
@@ -198,12 +201,16 @@ async fn a_lost_job_and_a_kill_in_the_middle_lose_nothing_that_was_asked() {
     assert_eq!(provider.texts().len(), 10);
     let standing = evaluation(&app).standing(anna.id).await.unwrap();
     let (answers, total) = (10, 40);
-    assert_eq!(standing, Standing::UnderWay { answers, total });
+    assert_eq!(standing, MeasurementState::UnderWay { answers, total });
     // Killed while a model is asked.
     let held = provider.hold();
     let worker = {
         let (evaluation, user) = (evaluation(&app), anna.id);
-        tokio::spawn(async move { evaluation.go_on(user, &Arc::new(Slice::whole())).await })
+        tokio::spawn(async move {
+            evaluation
+                .continue_measurement(user, &Arc::new(Slice::whole()))
+                .await
+        })
     };
     until("the next question is asked", async || {
         provider.texts().len() == 11
@@ -233,18 +240,24 @@ async fn asked_again_and_again_it_is_measured_once() {
     let anna = rebuilt(&app, &provider, 12).await;
     let evaluation = evaluation(&app);
     let asking = (0..20).map(|_| evaluation.ask_for(anna.id));
-    let answers: Vec<Answer> = futures_util::future::join_all(asking)
+    let answers: Vec<RequestOutcome> = futures_util::future::join_all(asking)
         .await
         .into_iter()
         .map(Result::unwrap)
         .collect();
-    let begun = answers.iter().filter(|a| **a == Answer::Begun).count();
+    let begun = answers
+        .iter()
+        .filter(|a| **a == RequestOutcome::Begun)
+        .count();
     assert_eq!(begun, 1, "{answers:?}");
     let again = evaluation.ask_for(anna.id).await.unwrap();
-    assert_eq!(again, Answer::UnderWay);
+    assert_eq!(again, RequestOutcome::UnderWay);
     run_job(&app).await;
     assert_eq!(provider.texts().len(), 24);
-    assert_eq!(evaluation.ask_for(anna.id).await.unwrap(), Answer::Over);
+    assert_eq!(
+        evaluation.ask_for(anna.id).await.unwrap(),
+        RequestOutcome::Over
+    );
     run_job(&app).await;
     assert_eq!(provider.texts().len(), 24);
     assert_eq!(count(&app, "evaluation_requests").await, 1);
@@ -282,10 +295,10 @@ async fn nobody_asks_for_anothers_or_sees_any_of_it() {
         assert_eq!(seen, 0, "{table}");
     }
     let standing = evaluation(&app).standing(ben.id).await.unwrap();
-    assert_eq!(standing, Standing::Nothing);
+    assert_eq!(standing, MeasurementState::Nothing);
     assert_eq!(
         evaluation(&app)
-            .go_on(ben.id, &Slice::whole())
+            .continue_measurement(ben.id, &Slice::whole())
             .await
             .unwrap(),
         Drained::Done
@@ -302,16 +315,22 @@ async fn where_the_vectors_of_before_are_gone_or_too_little_is_remembered_it_say
     assert!(left <= COMPARED_FOR && left > COMPARED_FOR - Duration::minutes(1));
     app.clock.advance(left);
     let evaluation = evaluation(&app);
-    assert_eq!(evaluation.ask_for(anna.id).await.unwrap(), Answer::Gone);
+    assert_eq!(
+        evaluation.ask_for(anna.id).await.unwrap(),
+        RequestOutcome::Gone
+    );
     let standing = evaluation.standing(anna.id).await.unwrap();
-    assert_eq!(standing, Standing::Nothing);
+    assert_eq!(standing, MeasurementState::Nothing);
 
     let other = TestApp::start().await;
     let few = rebuilt(&other, &provider, 9).await;
     let evaluation = super::evaluation(&other);
-    assert_eq!(evaluation.ask_for(few.id).await.unwrap(), Answer::TooFew);
+    assert_eq!(
+        evaluation.ask_for(few.id).await.unwrap(),
+        RequestOutcome::TooFew
+    );
     let standing = evaluation.standing(few.id).await.unwrap();
-    assert_eq!(standing, Standing::Nothing);
+    assert_eq!(standing, MeasurementState::Nothing);
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! A data set: scored by the search that agents use, in scratch accounts that are gone afterwards.
 
-use keepsake::evaluation::trial::{Progress, Stage};
+use keepsake::evaluation::trial::{TrialProgress, TrialStage};
 use keepsake::evaluation::{Arm, DataSet, Evaluation, EvaluationError};
 use keepsake::providers::settings::EndpointForm;
 use keepsake::search::query::Ingredients;
@@ -39,7 +39,7 @@ async fn groups_are_asked_apart_and_nothing_of_them_stays() {
     anna.add("Anna's own green tea.").await;
     let data = DataSet::read(TEA.as_bytes()).unwrap();
     let mut stages = Vec::new();
-    let tell = |progress: Progress| {
+    let tell = |progress: TrialProgress| {
         assert!(progress.done <= progress.of, "{progress:?}");
         stages.push(progress.stage);
         true
@@ -52,10 +52,10 @@ async fn groups_are_asked_apart_and_nothing_of_them_stays() {
     worker.stop().await;
     stages.dedup();
     let all = [
-        Stage::Adding,
-        Stage::Embedding,
-        Stage::Asking,
-        Stage::Erasing,
+        TrialStage::Adding,
+        TrialStage::Embedding,
+        TrialStage::Asking,
+        TrialStage::Erasing,
     ];
     assert_eq!(stages, all);
     assert_eq!(
@@ -113,7 +113,7 @@ async fn what_an_ingredient_is_worth_is_seen_without_it() {
 async fn what_is_broken_off_leaves_nothing_either() {
     let app = TestApp::start_with_builtin().await;
     let data = DataSet::read(TEA.as_bytes()).unwrap();
-    let until_asking = |progress: Progress| progress.stage != Stage::Asking;
+    let until_asking = |progress: TrialProgress| progress.stage != TrialStage::Asking;
     let worker = Worker::start(&app);
     let ended = evaluation(&app)
         .try_out(&app.accounts, &data, Ingredients::default(), until_asking)
@@ -169,8 +169,8 @@ async fn an_endpoint_that_is_dead_ends_it_with_its_reason() {
     app.embeddings.save_system(&form, true).await.unwrap();
     let data = DataSet::read(TEA.as_bytes()).unwrap();
     // Each look is made when the next try is due.
-    let tell = |progress: Progress| {
-        if progress.stage == Stage::Embedding {
+    let tell = |progress: TrialProgress| {
+        if progress.stage == TrialStage::Embedding {
             app.clock.advance(Duration::minutes(10));
         }
         true

@@ -3,10 +3,10 @@
 
 use keepsake::clock::SharedClock;
 use keepsake::consolidation::Round;
-use keepsake::erasure::{self, Step};
+use keepsake::erasure::{self, ErasureStep};
 use keepsake::memories::ItemId;
 use keepsake::queue::Slice;
-use keepsake::sessions::turns::{self, Due};
+use keepsake::sessions::turns::{self, SessionWithTurnsDue};
 use keepsake::{jobs, memories, sessions};
 use serde_json::json;
 use time::Duration;
@@ -116,7 +116,7 @@ async fn turns_are_made_of_their_own_users_sessions() {
                 .unwrap()
         );
         // Under another's name there is nothing to be done.
-        let crossed = Due {
+        let crossed = SessionWithTurnsDue {
             user: scene.anna.id,
             ..one
         };
@@ -180,7 +180,10 @@ async fn evaluate_asks_one_users_questions_of_that_users_models() {
     let evaluation = app.evaluation();
     evaluation.ask_for(ben.id).await.unwrap();
     assert_eq!(evaluation.users_asked().await.unwrap(), [ben.id]);
-    evaluation.go_on(ben.id, &Slice::whole()).await.unwrap();
+    evaluation
+        .continue_measurement(ben.id, &Slice::whole())
+        .await
+        .unwrap();
     let asked = bens_provider.texts();
     assert!(
         asked.len() > 20 && asked.iter().all(|text| !text.contains("quokka")),
@@ -196,7 +199,7 @@ async fn erase_takes_the_account_that_asked_for_it_and_no_other() {
     let now = scene.app.embeddings.now();
     let db = &scene.app.db;
     erasure::begin(db, scene.ben.id, now).await.unwrap();
-    while erasure::step(db, scene.ben.id, now).await.unwrap() == Step::More {}
+    while erasure::step(db, scene.ben.id, now).await.unwrap() == ErasureStep::More {}
     let bens: i64 = sqlx::query_scalar("SELECT count(*) FROM users WHERE id = $1")
         .bind(scene.ben.id.0)
         .fetch_one(&mut scene.app.superuser().await)

@@ -243,7 +243,7 @@ async fn runs_are_shown_by_job_and_by_day() {
     let now = place.app.embeddings.now();
     for (user, days, problem) in [(7, 0, None), (0, 2, None), (7, 2, Some("no answer"))] {
         let at = now - time::Duration::days(days);
-        let run = queue::runs::store::Recorded {
+        let run = queue::runs::store::RunRecord {
             user: keepsake::db::UserId(user),
             job: if user == SERVER.0 {
                 "expire"

@@ -2,7 +2,7 @@
 
 use keepsake::clock::SharedClock;
 use keepsake::consolidation::dreaming::{self, DreamSettings};
-use keepsake::evaluation::asked::{Answer, Standing};
+use keepsake::evaluation::asked::{MeasurementState, RequestOutcome};
 use keepsake::memories::{ItemId, manage};
 use keepsake::{erasure, jobs};
 use serde_json::{Value, json};
@@ -94,7 +94,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     app.drain(&anna).await;
     let evaluation = app.evaluation();
     let asked = evaluation.ask_for(anna.id).await.unwrap();
-    assert_eq!(asked, Answer::Begun);
+    assert_eq!(asked, RequestOutcome::Begun);
     // Sessions, turns, vectors.
     say(&anna, "talk", "I row at dawn.").await;
     let completed = anna
@@ -164,7 +164,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
             !rows.is_empty() && rows.iter().all(|(_, state)| state == "ready")
         };
         let standing = evaluation.standing(anna.id).await.unwrap();
-        standing == Standing::Measured
+        standing == MeasurementState::Measured
             && are_ready(&anna).await
             && are_ready(&ben).await
             && session(&anna, "talk").await["extraction"]["outcome"] == "stored"

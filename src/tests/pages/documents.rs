@@ -1,6 +1,6 @@
 //! Documents as plain HTML: the tree, one document rendered, its revisions, and what a person decides about it.
 
-use keepsake::documents::{By, DocumentPath, Expected};
+use keepsake::documents::{ChangeAuthor, DocumentPath, ExpectedRevision};
 use reqwest::StatusCode;
 use serde_json::json;
 
@@ -80,9 +80,15 @@ async fn documents_stand_in_a_tree_and_deleted_ones_apart() {
     delete(&anna, "memory/gone.md").await;
     let path = DocumentPath::parse("path", "mine.md").unwrap();
     let own = app.documents();
-    own.put(anna.id, By::person(), &path, "me", Expected::Any)
-        .await
-        .unwrap();
+    own.put(
+        anna.id,
+        ChangeAuthor::person(),
+        &path,
+        "me",
+        ExpectedRevision::Any,
+    )
+    .await
+    .unwrap();
     let page = look(&browser, "/documents").await;
     let tree = section(&page, "count");
     assert!(tree.contains("4 documents"), "{tree}");

@@ -1,7 +1,7 @@
 //! Entities, one entity and the graph, as plain HTML: found as memories are added, decided about by a person.
 
-use keepsake::entities::relations::{Stated, Target, note};
-use keepsake::entities::{EntityId, Evidence, Predicate};
+use keepsake::entities::relations::{RelationTarget, StatedRelation, note};
+use keepsake::entities::{EntityId, Predicate, RelationEvidence};
 use keepsake::memories::mentions::EntityType;
 use keepsake::memories::{ItemId, Period, Trust};
 use reqwest::StatusCode;
@@ -58,14 +58,14 @@ struct Said<'a> {
 
 async fn relate(app: &TestApp, user: &TestUser, said: Said<'_>) {
     let now = time::OffsetDateTime::now_utc();
-    let stated = Stated {
+    let stated = StatedRelation {
         subject: EntityId(said.subject),
         predicate: Predicate::parse(said.predicate).unwrap(),
         words: None,
-        object: Target::Entity(EntityId(said.object)),
+        object: RelationTarget::Entity(EntityId(said.object)),
         period: Period::parse(said.period.0, said.period.1).unwrap(),
         confidence: 80,
-        evidence: Evidence {
+        evidence: RelationEvidence {
             sentence: Some(said.sentence.to_owned()),
             item: said.item.map(ItemId),
             session: None,

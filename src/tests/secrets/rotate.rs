@@ -11,7 +11,7 @@ use keepsake::embedding::{Embeddings, Resealed, reseal};
 use keepsake::providers::chat::{Chat, ChatPurpose};
 use keepsake::providers::settings::{EndpointForm, own_embedding_key};
 use keepsake::providers::{Embedder, SystemNames};
-use keepsake::seal::{Sealer, SecretKey};
+use keepsake::seal::{SealKey, Sealer};
 use rand::Rng;
 use serde_json::json;
 use sqlx::postgres::PgConnectOptions;
@@ -47,8 +47,8 @@ fn sealing_with(app: &TestApp, sealer: Sealer) -> (Embeddings, Chat) {
     (embeddings, chat)
 }
 
-fn hex(key: u8) -> SecretKey {
-    SecretKey::parse(&format!("{key:02x}").repeat(32)).unwrap()
+fn hex(key: u8) -> SealKey {
+    SealKey::parse(&format!("{key:02x}").repeat(32)).unwrap()
 }
 
 fn rotated() -> Sealer {

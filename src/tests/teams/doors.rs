@@ -369,7 +369,7 @@ async fn documents_are_lent_after_the_members_own_and_written_by_nobody_else() {
 
 async fn activity(user: &TestUser, scene: &Scene) -> Vec<(String, Option<String>, Vec<i64>)> {
     scene.app.activity.flush().await.unwrap();
-    let filter = keepsake::activity::Filter {
+    let filter = keepsake::activity::ActivityFilter {
         limit: 50,
         ..Default::default()
     };

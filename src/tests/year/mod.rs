@@ -6,7 +6,7 @@ pub mod model;
 mod people;
 
 use keepsake::consolidation::dreaming::{self, DreamSettings};
-use keepsake::erasure::{self, Memories};
+use keepsake::erasure::{self, ExtractedMemories};
 use keepsake::memories::fading::{self, FadingSettings};
 use keepsake::providers::chat::ChatPurpose;
 use keepsake::sessions::SessionId;
@@ -276,7 +276,7 @@ impl Life {
                 &app.activity,
                 self.user.id,
                 SessionId(session),
-                Memories::Stay,
+                ExtractedMemories::Stay,
                 app.embeddings.now(),
             );
             erased.await.unwrap();

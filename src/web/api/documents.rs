@@ -11,10 +11,10 @@ use serde_json::json;
 
 use super::{InPath, Moment, caller, check_access, read_json, text_of};
 use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::documents::{
-    By, CONTENT_BYTES_MAX, Document, DocumentError, DocumentPath, Documents, Expected, MemoryOf,
-    PATH_CHARS_MAX, Whole,
+    CONTENT_BYTES_MAX, ChangeAuthor, Document, DocumentError, DocumentPath, Documents,
+    ExpectedRevision, FullDocument, LentMemoryName, PATH_CHARS_MAX,
 };
 use crate::input::Invalid;
 use crate::tools::{ToolError, ToolTrust};
@@ -92,7 +92,7 @@ pub struct ArchivedDocuments {
 }
 
 impl DocumentAnswer {
-    fn lent((document, memory_of): (Document, MemoryOf)) -> Self {
+    fn lent((document, memory_of): (Document, LentMemoryName)) -> Self {
         Self {
             memory_of: memory_of.map(|name| name.to_string()),
             ..Self::of(document)
@@ -114,7 +114,7 @@ impl DocumentAnswer {
 }
 
 impl WholeDocument {
-    fn of((whole, memory_of): (Whole, MemoryOf)) -> Self {
+    fn of((whole, memory_of): (FullDocument, LentMemoryName)) -> Self {
         Self {
             document: DocumentAnswer::lent((whole.document, memory_of)),
             content: whole.content,
@@ -169,7 +169,7 @@ pub async fn show(
             ..whole.document
         };
         let content = whole.content;
-        Ok((Whole { document, content }, memory_of))
+        Ok((FullDocument { document, content }, memory_of))
     };
     let read = read.await;
     if let Ok((whole, Some(_))) = &read {
@@ -189,13 +189,13 @@ pub async fn put(
     let path = parse_path(path)?;
     let sent: DocumentRequest = read_json(request, BODY_BYTES_MAX, b"").await?;
     let expected = match sent.revision {
-        None => Expected::Any,
-        Some(0) => Expected::None,
-        Some(revision) => Expected::Revision(revision),
+        None => ExpectedRevision::Any,
+        Some(0) => ExpectedRevision::None,
+        Some(revision) => ExpectedRevision::Revision(revision),
     };
     let viewer = caller(access, &state).await?;
     let call = state.activity.begin(&viewer, TOOL);
-    let (documents, by) = (documents(&state), By::agent(&call));
+    let (documents, by) = (documents(&state), ChangeAuthor::agent(&call));
     let put = documents.put(viewer.user_id, by, &path, &sent.content, expected);
     let put = match put.await {
         Err(error) => Err(documents.refused_for(&viewer, &path, error).await),
@@ -218,7 +218,7 @@ pub async fn delete(
     let path = parse_path(path)?;
     let viewer = known(access)?;
     let call = state.activity.begin(&viewer, TOOL);
-    let (documents, by) = (documents(&state), By::agent(&call));
+    let (documents, by) = (documents(&state), ChangeAuthor::agent(&call));
     let archived = match documents.archive(viewer.user_id, by, &path).await {
         Err(error) => Err(documents.refused_for(&viewer, &path, error).await),
         archived => archived,
@@ -236,7 +236,7 @@ pub async fn clear(
         return Ok(Json(ArchivedDocuments { archived: 0 }));
     };
     let call = state.activity.begin(&viewer, TOOL);
-    let (documents, by) = (documents(&state), By::agent(&call));
+    let (documents, by) = (documents(&state), ChangeAuthor::agent(&call));
     let archived = documents.clear(viewer.user_id, by).await;
     let archived = told(call, archived, |_| Vec::new())?;
     Ok(Json(ArchivedDocuments { archived }))
@@ -248,7 +248,7 @@ fn documents(state: &AppState) -> Documents {
 
 /// Records the outcome of a read or a failure; a change has recorded itself.
 fn told<T>(
-    call: Call,
+    call: RunningCall,
     result: Result<T, DocumentError>,
     touched: impl FnOnce(&T) -> Vec<i64>,
 ) -> Result<T, Problem> {

@@ -20,8 +20,8 @@ use crate::consolidation::note::note_of;
 use crate::input::{Invalid, required_text};
 use crate::memories;
 use crate::sessions::message::MESSAGES_A_SESSION_MAX;
-use crate::sessions::model::Flushed;
-use crate::sessions::{self, Address, Outcome, SessionError, ledger};
+use crate::sessions::model::FlushedSession;
+use crate::sessions::{self, Address, ExtractionOutcome, SessionError, ledger};
 use crate::web::AppState;
 use crate::web::calls::CallSlot;
 use crate::web::error::Problem;
@@ -59,7 +59,7 @@ pub struct FlushResponse {
     #[schemars(range(min = 0))]
     message_count: i32,
     /// Null while it is read.
-    outcome: Option<Outcome>,
+    outcome: Option<ExtractionOutcome>,
     /// Why it failed or was skipped.
     reason: Option<String>,
     /// What came of the session so far, the newest first.
@@ -122,7 +122,7 @@ pub async fn flush(
     }
 }
 
-fn reading(flushed: Flushed) -> FlushResponse {
+fn reading(flushed: FlushedSession) -> FlushResponse {
     FlushResponse {
         state: "reading",
         message_count: flushed.up_to,
@@ -138,7 +138,7 @@ fn reading(flushed: Flushed) -> FlushResponse {
 async fn told(
     state: &AppState,
     address: &Address,
-    flushed: Flushed,
+    flushed: FlushedSession,
     noted_at: Option<OffsetDateTime>,
 ) -> Result<FlushResponse, Problem> {
     let (db, user) = (&state.db, address.user);

@@ -21,8 +21,9 @@ use crate::sessions::message::{
     TOOL_CALLS_A_MESSAGE_MAX, TOOL_NAME_CHARS_MAX,
 };
 use crate::sessions::{
-    self, Address, Counts, Extraction, Message, NewMessages, Outcome, PAGE_DEFAULT, PAGE_MAX,
-    RawMessage, Role, Session, SessionError, SessionName, State as SessionState, ToolCall, Why,
+    self, Address, AgentSession, CompletionReason, ExtractionCounts, ExtractionOutcome,
+    MessageRole, NewMessages, PAGE_DEFAULT, PAGE_MAX, RawMessage, SessionError, SessionExtraction,
+    SessionName, SessionState, StoredMessage, ToolCall,
 };
 use crate::tools::ToolError;
 use crate::web::AppState;
@@ -50,7 +51,7 @@ struct SentMessage {
     #[schemars(length(min = 1, max = EXTERNAL_ID_CHARS_MAX))]
     id: String,
     /// Who said it.
-    #[schemars(with = "Role")]
+    #[schemars(with = "MessageRole")]
     role: String,
     /// What was said; an assistant that only calls tools says nothing.
     #[schemars(length(max = MESSAGE_CHARS_MAX))]
@@ -306,7 +307,7 @@ pub struct SessionAnswer {
     last_message_at: Moment,
     /// Null while it is open.
     completed_at: Option<Moment>,
-    completed_why: Option<Why>,
+    completed_why: Option<CompletionReason>,
     extraction: ExtractionAnswer,
 }
 
@@ -314,7 +315,7 @@ pub struct SessionAnswer {
 #[derive(Default, Serialize, JsonSchema)]
 struct ExtractionAnswer {
     /// Null before the first completion; pending until it was read.
-    outcome: Option<Outcome>,
+    outcome: Option<ExtractionOutcome>,
     /// Why it failed or was skipped.
     reason: Option<String>,
     /// Of the messages that it is about.
@@ -322,7 +323,7 @@ struct ExtractionAnswer {
     /// Of the messages that it is about.
     last_position: Option<i32>,
     #[serde(flatten)]
-    counts: Counts,
+    counts: ExtractionCounts,
     /// No model was there: explicit statements alone were kept.
     fallback: bool,
     /// How often it was begun; what was skipped does not count.
@@ -336,8 +337,8 @@ struct ExtractionAnswer {
     ended_at: Option<Moment>,
 }
 
-impl From<Session> for SessionAnswer {
-    fn from(session: Session) -> Self {
+impl From<AgentSession> for SessionAnswer {
+    fn from(session: AgentSession) -> Self {
         let completed = session.completed;
         Self {
             external_id: session.external_id,
@@ -353,8 +354,8 @@ impl From<Session> for SessionAnswer {
     }
 }
 
-impl From<Extraction> for ExtractionAnswer {
-    fn from(row: Extraction) -> Self {
+impl From<SessionExtraction> for ExtractionAnswer {
+    fn from(row: SessionExtraction) -> Self {
         Self {
             outcome: Some(row.outcome),
             reason: row.reason,
@@ -384,7 +385,7 @@ struct SessionMessage {
     position: i32,
     /// The sender's.
     id: String,
-    role: Role,
+    role: MessageRole,
     content: String,
     tool_calls: Vec<ToolCall>,
     tool_call_id: Option<String>,
@@ -394,8 +395,8 @@ struct SessionMessage {
     received_at: Moment,
 }
 
-impl From<Message> for SessionMessage {
-    fn from(message: Message) -> Self {
+impl From<StoredMessage> for SessionMessage {
+    fn from(message: StoredMessage) -> Self {
         Self {
             position: message.position,
             id: message.external_id,

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::tools;
 use crate::accounts::AgentAccess;
 use crate::input::Invalid;
-use crate::tools::{Door, Registry};
+use crate::tools::{CallInterface, Registry};
 use crate::web::error::Problem;
 
 /// The tools behind the paths.
@@ -45,7 +45,9 @@ pub async fn show(
         let sentence = "`format` is not known; give message once, or leave it out.";
         Invalid::new("format", "invalid_format", sentence)
     })?;
-    let mut told = registry.call(Door::Rest, &access, TOOL, b"{}").await?;
+    let mut told = registry
+        .call(CallInterface::Rest, &access, TOOL, b"{}")
+        .await?;
     if params.format.is_some() {
         let message = told["summary"]
             .as_str()

@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::{InPath, documents, text_of};
 use crate::accounts::AgentAccess;
 use crate::input::Invalid;
-use crate::tools::{Definition, Door, InlinedSchema, Registry};
+use crate::tools::{CallInterface, Definition, InlinedSchema, Registry};
 use crate::web::error::Problem;
 
 pub const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -150,7 +150,9 @@ pub async fn call(
     check_content_type(&parts.headers, &input)?;
     let input: &[u8] = if input.is_empty() { b"{}" } else { &input };
     Ok(Json(
-        registry.call(Door::Rest, &access, &name, input).await?,
+        registry
+            .call(CallInterface::Rest, &access, &name, input)
+            .await?,
     ))
 }
 

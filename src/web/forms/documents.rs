@@ -9,7 +9,7 @@ use serde::Deserialize;
 use super::data::to_receipt;
 use super::{Field, Outcome, Posted, Submission};
 use crate::db::actor;
-use crate::documents::{By, DocumentError, Documents};
+use crate::documents::{ChangeAuthor, DocumentError, Documents};
 use crate::erasure::{self, ErasureError};
 use crate::input::Invalid;
 use crate::tools::ToolError;
@@ -27,7 +27,7 @@ pub enum DocumentForm {
 
 pub async fn decide(Posted(posted, form): Posted<DocumentForm>) -> Response {
     actor::require_open_browser();
-    let (documents, user, by) = (documents(&posted), posted.user(), By::person());
+    let (documents, user, by) = (documents(&posted), posted.user(), ChangeAuthor::person());
     let attempt = async {
         let document = posted.id()?;
         let restored = match form {

@@ -5,7 +5,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use super::{Attempt, Field, Outcome, Posted, Submission, done};
-use crate::consolidation::dreaming::decide::{self, Decided, UndoOutcome};
+use crate::consolidation::dreaming::decide::{self, DecisionOutcome, UndoOutcome};
 use crate::consolidation::dreaming::{self, DreamSettings};
 use crate::db::actor;
 use crate::memories::ItemId;
@@ -76,7 +76,7 @@ async fn obey(posted: &Submission, form: Result<DreamForm, Problem>) -> Attempt 
     Ok(done(FORM, sentence))
 }
 
-fn accepted(decided: Decided) -> String {
+fn accepted(decided: DecisionOutcome) -> String {
     let applied = match decided.applied {
         0 => "Nothing was changed.".to_owned(),
         1 => "1 change was made; it can be undone.".to_owned(),

@@ -9,7 +9,7 @@ use axum::response::Response;
 use super::endpoint::{endpoint_form, test};
 use super::{Form, Outcome, done, respond, unknown_action};
 use crate::embedding::{Saved, SystemSaved, Texts};
-use crate::evaluation::asked::Answer;
+use crate::evaluation::asked::RequestOutcome;
 use crate::web::AppState;
 use crate::web::auth::{Admin, SignedIn};
 use crate::web::error::Problem;
@@ -98,7 +98,7 @@ async fn change_settings(
             Ok(done("progress", again))
         }
         "measure" => Ok(match state.evaluation.for_jobs().ask_for(user).await? {
-            Answer::Begun => Outcome::Redirect,
+            RequestOutcome::Begun => Outcome::Redirect,
             answer => done("progress", answer.sentence()),
         }),
         "rebuild" => {

@@ -10,7 +10,7 @@ use super::manage::memory_problem;
 use super::{Attempt, Field, Outcome, Posted, Submission, done};
 use crate::db::actor;
 use crate::memories::fading::{self, FadingSettings};
-use crate::memories::manage::Restored;
+use crate::memories::manage::RestoreOutcome;
 use crate::memories::{self, ItemId};
 use crate::web::error::Problem;
 
@@ -97,7 +97,7 @@ async fn restore(posted: &Submission, item: ItemId) -> Result<bool, Problem> {
     let (state, call) = (&posted.state, posted.begin("memory_restore"));
     let restored = memories::restore(&state.db, &state.clock, &call, item, &[]).await;
     call.ended_unknown();
-    Ok(restored.map_err(memory_problem)? == Restored::Done)
+    Ok(restored.map_err(memory_problem)? == RestoreOutcome::Done)
 }
 
 fn told(restored: u32, replaced: u32) -> String {

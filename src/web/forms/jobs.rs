@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use super::{Attempt, Field, Posted, Submission, done};
 use crate::embedding::Retried;
-use crate::jobs::{self, Job, control, schedule};
+use crate::jobs::{self, BackgroundJob, control, schedule};
 use crate::web::auth::Admin;
 use crate::web::error::Problem;
 
@@ -96,24 +96,24 @@ async fn obey(posted: &Submission, form: Result<JobForm, Problem>) -> Attempt {
     Ok(done(FORM, sentence))
 }
 
-fn find(name: &str) -> Result<&'static Job, Problem> {
+fn find(name: &str) -> Result<&'static BackgroundJob, Problem> {
     jobs::find(name).ok_or_else(|| {
         let sentence = "`job` names no job of this server; use the page's buttons.";
         Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_job", sentence)
     })
 }
 
-fn paused(job: &Job) -> Problem {
+fn paused(job: &BackgroundJob) -> Problem {
     let sentence = format!("{} is paused; resume it first.", job.title);
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "job_paused", sentence)
 }
 
-fn not_pausable(job: &Job) -> Problem {
+fn not_pausable(job: &BackgroundJob) -> Problem {
     let sentence = format!("{} cannot be paused: it starts the other jobs.", job.title);
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_job", sentence)
 }
 
-fn without_schedule(job: &Job) -> Problem {
+fn without_schedule(job: &BackgroundJob) -> Problem {
     let sentence = format!(
         "{} runs {}; it has no time of day.",
         job.title,

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use super::manage::memory_problem;
 use super::{Attempt, Field, Outcome, Posted, Submission, done};
 use crate::db::actor;
-use crate::memories::manage::Restored;
-use crate::memories::{self, Again, ItemId, learned};
+use crate::memories::manage::RestoreOutcome;
+use crate::memories::{self, ItemId, Reconfirmation, learned};
 use crate::web::error::Problem;
 
 const PATH: &str = "/learned";
@@ -63,7 +63,8 @@ async fn obey(posted: &Submission, form: Result<LearnedForm, Problem>) -> Attemp
         LearnedForm::Confirm { item } => {
             let item = ItemId(*item);
             let call = posted.begin("memory_confirm");
-            let confirmed = memories::confirm(db, clock, &call, item, Again::ChangesNothing).await;
+            let confirmed =
+                memories::confirm(db, clock, &call, item, Reconfirmation::ChangesNothing).await;
             call.ended_unknown();
             confirmed.map_err(memory_problem)?;
             format!("Memory {item} is confirmed: nothing learned later replaces it.")
@@ -73,7 +74,7 @@ async fn obey(posted: &Submission, form: Result<LearnedForm, Problem>) -> Attemp
             let call = posted.begin("memory_restore");
             let restored = memories::restore(db, clock, &call, item, &[]).await;
             call.ended_unknown();
-            if restored.map_err(memory_problem)? != Restored::Done {
+            if restored.map_err(memory_problem)? != RestoreOutcome::Done {
                 format!(
                     "Memory {item} was not restored: another memory is active in its place. Its page asks which to keep."
                 )

@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use super::{Attempt, Field, Outcome, Posted, Submission, done, page};
 use crate::db::actor;
-use crate::memories::manage::{self, Restored};
-use crate::memories::{self, Again, ItemId, MemoryError, fading};
+use crate::memories::manage::{self, RestoreOutcome};
+use crate::memories::{self, ItemId, MemoryError, Reconfirmation, fading};
 use crate::tools::ToolError;
 use crate::web::auth::Admin;
 use crate::web::error::Problem;
@@ -63,7 +63,7 @@ async fn obey(posted: &Submission, form: Result<ManageForm, Problem>) -> Attempt
         ManageForm::Undo { .. } => "memory_undo",
     };
     let call = posted.begin(tool);
-    let done = |()| Restored::Done;
+    let done = |()| RestoreOutcome::Done;
     let decided = match form {
         ManageForm::Archive => memories::archive(db, clock, &call, item).await.map(done),
         ManageForm::Restore { newer } => {
@@ -71,7 +71,8 @@ async fn obey(posted: &Submission, form: Result<ManageForm, Problem>) -> Attempt
             memories::restore(db, clock, &call, item, &newer).await
         }
         ManageForm::Confirm => {
-            let confirmed = memories::confirm(db, clock, &call, item, Again::ChangesNothing);
+            let confirmed =
+                memories::confirm(db, clock, &call, item, Reconfirmation::ChangesNothing);
             confirmed.await.map(done)
         }
         ManageForm::Unconfirm => memories::unconfirm(db, clock, &call, item).await.map(done),
@@ -93,15 +94,15 @@ async fn obey(posted: &Submission, form: Result<ManageForm, Problem>) -> Attempt
     // A success was recorded together with its change.
     call.ended_unknown();
     match decided.map_err(memory_problem)? {
-        Restored::Done => Ok(Outcome::Redirect),
-        Restored::Replaced(rivals) => Ok(Outcome::from(FormState {
+        RestoreOutcome::Done => Ok(Outcome::Redirect),
+        RestoreOutcome::Replaced(rivals) => Ok(Outcome::from(FormState {
             rivals: rivals.into_iter().map(rival_view).collect(),
             ..page(FORM)
         })),
     }
 }
 
-fn rival_view(rival: manage::Rival) -> Rival {
+fn rival_view(rival: manage::Replacement) -> Rival {
     Rival {
         id: rival.id.0,
         beginning: rival.beginning,

@@ -43,7 +43,7 @@ use super::error::Problem;
 use super::pages::{after_form, not_found_for};
 use crate::accounts::model::parse_expires_days;
 use crate::accounts::{AccountError, Scopes, Token, TokenWish, UserId};
-use crate::activity::Call;
+use crate::activity::RunningCall;
 use crate::db::Db;
 use crate::input::Invalid;
 
@@ -88,7 +88,7 @@ impl Submission {
     }
 
     /// Begins a call of `tool` by the person.
-    fn begin(&self, tool: &'static str) -> Call {
+    fn begin(&self, tool: &'static str) -> RunningCall {
         let viewer = self.signed_in.viewer();
         self.state.activity.begin(&viewer, tool)
     }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::data::to_receipt;
 use super::{Field, Outcome, Posted, done};
-use crate::erasure::{self, ErasureError, Memories};
+use crate::erasure::{self, ErasureError, ExtractedMemories};
 use crate::sessions::lifetimes::{self, Lifetimes};
 use crate::sessions::{self, SessionId, ledger, turns};
 use crate::web::error::Problem;
@@ -84,8 +84,8 @@ pub async fn erase(Posted(posted, form): Posted<EraseSessionForm>) -> Response {
     };
     let (db, user, now) = posted.context();
     let memories = match form.is_ok_and(|form| form.memories.is_checked()) {
-        true => Memories::GoToo,
-        false => Memories::Stay,
+        true => ExtractedMemories::GoToo,
+        false => ExtractedMemories::Stay,
     };
     // Erases all messages in one statement, which may take long.
     let db = db.with_job_timeout();

@@ -20,7 +20,7 @@ use tokio::sync::watch;
 use tracing::{Instrument, Span};
 
 use crate::accounts::{AgentAccess, ToolProfile};
-use crate::tools::{Definition, Door, Registry, ToolError, guidance};
+use crate::tools::{CallInterface, Definition, Registry, ToolError, guidance};
 use crate::web::error::Problem;
 
 /// The `_meta` key of a tool error's `{code, field}`. Some clients would check structured content against the
@@ -170,7 +170,7 @@ impl ServerHandler for Handler {
         let input = json!({ "message": message }).to_string();
         let called = self
             .registry
-            .call(Door::Mcp, access, RECALL_TOOL, input.as_bytes());
+            .call(CallInterface::Mcp, access, RECALL_TOOL, input.as_bytes());
         let output = called
             .await
             .map_err(|error| refused(&Problem::from(error).detail))?;
@@ -209,9 +209,9 @@ impl ServerHandler for Handler {
             Err(problem) => return Ok(tool_error(problem).into()),
         };
         let input = arguments.as_ref().map_or("{}", |given| given.get());
-        let called = self
-            .registry
-            .call(Door::Mcp, access, &request.name, input.as_bytes());
+        let called =
+            self.registry
+                .call(CallInterface::Mcp, access, &request.name, input.as_bytes());
         // rmcp answers in its own task, which has no span and outlives the request.
         let request = extensions.and_then(|e| e.get::<RequestSpan>());
         let request = request.map_or_else(Span::none, |RequestSpan(span)| span.clone());

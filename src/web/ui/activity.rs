@@ -11,7 +11,8 @@ use super::timeline::{iso, parse_day};
 use super::{Ui, database, invalid};
 use crate::accounts::{AgentId, Viewer};
 use crate::activity::{
-    BEGINNING_CHARS, DAYS_COUNTED, DayCount, Filter, KEPT_DAYS, KEPT_ROWS_MAX, OK, Page, Row,
+    ActivityFilter, ActivityRow, BEGINNING_CHARS, CallsPage, DAYS_COUNTED, DayCount, KEPT_DAYS,
+    KEPT_ROWS_MAX, OK,
 };
 use crate::memories::{ItemId, ThemeSlug};
 
@@ -32,7 +33,7 @@ impl Ui {
         let theme = filters.theme.as_deref().map(ThemeSlug::parse).transpose();
         let theme = theme.map_err(invalid)?;
         let begins = |day: Date| day.midnight().assume_utc();
-        let filter = Filter {
+        let filter = ActivityFilter {
             agent: filters.agent.map(AgentId),
             tools: filters.tool.into_iter().collect(),
             went_well: filters.went_well,
@@ -73,10 +74,10 @@ impl Ui {
         viewer: &Viewer,
         document: i64,
     ) -> Result<Vec<Reading>, PageError> {
-        let filter = Filter {
+        let filter = ActivityFilter {
             item: Some(document),
             limit: FOUND_SHOWN as i64,
-            ..Filter::default()
+            ..ActivityFilter::default()
         };
         self.list_readings(viewer, &filter).await
     }
@@ -88,14 +89,14 @@ impl Ui {
         item: ItemId,
     ) -> Result<Vec<Reading>, PageError> {
         let tools = self.state.registry.definitions();
-        let filter = Filter {
+        let filter = ActivityFilter {
             tools: tools
                 .filter(|tool| tool.read_only)
                 .map(|tool| tool.name)
                 .collect(),
             item: Some(item.0),
             limit: READINGS_SHOWN,
-            ..Filter::default()
+            ..ActivityFilter::default()
         };
         self.list_readings(viewer, &filter).await
     }
@@ -103,7 +104,7 @@ impl Ui {
     async fn list_readings(
         &self,
         viewer: &Viewer,
-        filter: &Filter,
+        filter: &ActivityFilter,
     ) -> Result<Vec<Reading>, PageError> {
         let rows = self.state.activity.list(viewer.user_id, filter).await;
         let readings = rows.map_err(database)?.into_iter().map(|row| Reading {
@@ -124,7 +125,7 @@ impl Ui {
         }
     }
 
-    fn call_row(&self, row: &Row, page: &Page) -> CallRow {
+    fn call_row(&self, row: &ActivityRow, page: &CallsPage) -> CallRow {
         let items = row.items.iter().map(|id| CallItem {
             id: *id,
             beginning: page.documents.get(id).cloned().or_else(|| {
@@ -153,7 +154,7 @@ impl Ui {
 }
 
 /// The caller; for shared memory, the team member whose agent read it.
-fn name(row: &Row) -> String {
+fn name(row: &ActivityRow) -> String {
     let agent = row.agent.clone().unwrap_or_else(|| "you".to_owned());
     match &row.member {
         Some(member) => format!("{member}, of the team of {agent}"),

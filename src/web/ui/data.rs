@@ -9,7 +9,7 @@ use app::view::{
 
 use super::{Ui, database};
 use crate::accounts::Viewer;
-use crate::erasure::{self, Kind, Receipt, Rows};
+use crate::erasure::{self, ErasedRows, ErasureKind, Receipt};
 use crate::export::{self, Export, ImportStatus, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
 
@@ -85,7 +85,7 @@ impl Ui {
             calls: overview.calls,
             export_bytes: overview.bytes,
             import: last.map(|import| self.import_view(import)),
-            rows: rows_view(&rows.map_err(database)?, &Rows::new()),
+            rows: rows_view(&rows.map_err(database)?, &ErasedRows::new()),
             receipts: receipts.map(|receipt| self.receipt_view(receipt)).collect(),
             upload_bytes_max: UPLOAD_BYTES_MAX as i64,
         })
@@ -116,10 +116,10 @@ impl Ui {
         ReceiptView {
             id: receipt.id.as_str().to_owned(),
             kind: match receipt.kind {
-                Kind::Item => ErasedKind::Memory,
-                Kind::Session => ErasedKind::Session,
-                Kind::Document => ErasedKind::Document,
-                Kind::Account => ErasedKind::Account,
+                ErasureKind::Item => ErasedKind::Memory,
+                ErasureKind::Session => ErasedKind::Session,
+                ErasureKind::Document => ErasedKind::Document,
+                ErasureKind::Account => ErasedKind::Account,
             },
             rows: rows_view(&receipt.found, &receipt.erased),
             requested: self.moment(receipt.requested_at),
@@ -147,10 +147,10 @@ impl Ui {
 }
 
 /// Adds one line for all rows without a name here, so that nothing is omitted.
-fn rows_view(found: &Rows, erased: &Rows) -> Vec<RowCount> {
-    let of = |rows: &Rows, name| rows.get(name).copied().unwrap_or_default();
+fn rows_view(found: &ErasedRows, erased: &ErasedRows) -> Vec<RowCount> {
+    let of = |rows: &ErasedRows, name| rows.get(name).copied().unwrap_or_default();
     let is_named = |name: &str| LABELS.iter().any(|(named, _)| *named == name);
-    let others = |rows: &Rows| {
+    let others = |rows: &ErasedRows| {
         let others = rows.iter().filter(|(name, _)| !is_named(name));
         others.map(|(_, count)| count).sum()
     };
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn rows_without_a_name_for_people_are_counted_too() {
-        let rows = |rows: &[(&str, i64)]| -> Rows {
+        let rows = |rows: &[(&str, i64)]| -> ErasedRows {
             rows.iter()
                 .map(|(name, n)| ((*name).to_owned(), *n))
                 .collect()

@@ -9,8 +9,8 @@ use app::view::{
 use super::items::whose;
 use super::{Ui, database};
 use crate::accounts::Viewer;
-use crate::consolidation::dreaming::decide::{self, Dream, Proposal, ProposalState, Side};
-use crate::consolidation::dreaming::{self, Kind};
+use crate::consolidation::dreaming::decide::{self, Dream, PairMemory, Proposal, ProposalState};
+use crate::consolidation::dreaming::{self, ProposedChange};
 use crate::documents::DocumentError;
 use crate::memories::manage;
 use crate::providers::chat::{ChatError, ChatPurpose};
@@ -95,9 +95,9 @@ impl Ui {
         ProposalView {
             n: one.n,
             kind: match one.kind {
-                Kind::Merge => ProposalKind::Merge,
-                Kind::Supersede => ProposalKind::Supersede,
-                Kind::Contradiction => ProposalKind::Contradiction,
+                ProposedChange::Merge => ProposalKind::Merge,
+                ProposedChange::Supersede => ProposalKind::Supersede,
+                ProposedChange::Contradiction => ProposalKind::Contradiction,
             },
             why: one.why,
             state: match one.state {
@@ -113,7 +113,7 @@ impl Ui {
         }
     }
 
-    fn side_view(&self, side: Side) -> ProposalSide {
+    fn side_view(&self, side: PairMemory) -> ProposalSide {
         ProposalSide {
             id: side.id.0,
             beginning: side.beginning,

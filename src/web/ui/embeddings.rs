@@ -16,8 +16,8 @@ use crate::embedding::{
     EmbeddingOverview, EmbeddingState, ItemEmbedding, PendingMemories, RebuildProgress,
     SystemOverview, Texts,
 };
-use crate::evaluation::Measured;
-use crate::evaluation::asked::{Offer, Standing};
+use crate::evaluation::Measurement;
+use crate::evaluation::asked::{MeasurementOffer, MeasurementState};
 use crate::evaluation::own::SideScores;
 use crate::providers::ProviderType;
 use crate::providers::settings::{Effective, EndpointSettings, SpaceSettings, SystemChatSettings};
@@ -91,7 +91,7 @@ impl Ui {
         }
     }
 
-    fn measured_view(&self, measured: Measured) -> MeasuredView {
+    fn measured_view(&self, measured: Measurement) -> MeasuredView {
         MeasuredView {
             at: self.moment(measured.at),
             questions: measured.asked.questions,
@@ -103,12 +103,14 @@ impl Ui {
         }
     }
 
-    fn evaluation_view(&self, standing: Standing) -> EvaluationView {
+    fn evaluation_view(&self, standing: MeasurementState) -> EvaluationView {
         match standing {
-            Standing::Nothing | Standing::Measured => EvaluationView::Idle,
-            Standing::UnderWay { answers, total } => EvaluationView::UnderWay { answers, total },
-            Standing::GivenUp(why) => EvaluationView::GivenUp(why),
-            Standing::Offered(Offer { estimate, until }) => {
+            MeasurementState::Nothing | MeasurementState::Measured => EvaluationView::Idle,
+            MeasurementState::UnderWay { answers, total } => {
+                EvaluationView::UnderWay { answers, total }
+            }
+            MeasurementState::GivenUp(why) => EvaluationView::GivenUp(why),
+            MeasurementState::Offered(MeasurementOffer { estimate, until }) => {
                 EvaluationView::Offered(EvaluationOffer {
                     questions: estimate.questions as i64,
                     by_model: estimate.by_model as i64,
@@ -125,8 +127,8 @@ impl Ui {
         &self,
         overview: EmbeddingOverview,
         chat: &EndpointSettings,
-        measured: Option<Measured>,
-        standing: Standing,
+        measured: Option<Measurement>,
+        standing: MeasurementState,
         is_admin: bool,
     ) -> EmbeddingsPage {
         let in_use = overview.effective.settings().is_some();

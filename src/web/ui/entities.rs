@@ -14,8 +14,8 @@ use super::items::whose;
 use super::{Ui, database};
 use crate::accounts::Viewer;
 use crate::entities::{
-    self, Decision, End, Entity, EntityError, EntityId, Evidence, Filter, Pair, Profile, Relation,
-    Sort, settings,
+    self, DecisionRecord, Entity, EntityError, EntityFilter, EntityId, EntityOrder,
+    PossibleDuplicate, Profile, Relation, RelationEvidence, RelationObject, settings,
 };
 use crate::memories::mentions::EntityType;
 use crate::memories::{Period, manage};
@@ -38,13 +38,13 @@ impl Ui {
             Some(one) => vec![one],
             None => listed_types(),
         };
-        let filter = Filter {
+        let filter = EntityFilter {
             types,
             text: Some(filters.q.clone()).filter(|q| !q.is_empty()),
             sort: match filters.sort {
-                EntitySort::Mentions => Sort::Mentions,
-                EntitySort::Name => Sort::Name,
-                EntitySort::LastSeen => Sort::LastSeen,
+                EntitySort::Mentions => EntityOrder::Mentions,
+                EntitySort::Name => EntityOrder::Name,
+                EntitySort::LastSeen => EntityOrder::LastSeen,
             },
             limit: shown as i64,
         };
@@ -93,7 +93,7 @@ impl Ui {
     }
 
     /// The first one is kept in a merge: the user, or the one with more mentions.
-    fn entity_pair(&self, pair: Pair) -> Option<EntityPair> {
+    fn entity_pair(&self, pair: PossibleDuplicate) -> Option<EntityPair> {
         let why = match pair.why.as_str() {
             "letters" => "look alike in different scripts",
             "spelling" => "similar spelling",
@@ -207,7 +207,7 @@ impl Ui {
         RelationView {
             before,
             end: match end {
-                End::Entity {
+                RelationObject::Entity {
                     id,
                     name,
                     entity_type,
@@ -216,7 +216,7 @@ impl Ui {
                     name: name.clone(),
                     entity_type: entity_type.as_str(),
                 }),
-                End::Value(value) => RelationEnd::Value(value.clone()),
+                RelationObject::Value(value) => RelationEnd::Value(value.clone()),
             },
             after,
             when: relation.period.to_string(),
@@ -234,7 +234,7 @@ impl Ui {
         }
     }
 
-    fn relation_source(&self, evidence: &Evidence) -> RelationSource {
+    fn relation_source(&self, evidence: &RelationEvidence) -> RelationSource {
         RelationSource {
             sentence: evidence.sentence.clone(),
             whose: whose(evidence.trust),
@@ -244,7 +244,7 @@ impl Ui {
         }
     }
 
-    fn decision_view(&self, decision: Decision, latest: Option<i64>) -> EntityDecision {
+    fn decision_view(&self, decision: DecisionRecord, latest: Option<i64>) -> EntityDecision {
         let words = match decision.event.as_str() {
             "merged" => "Merged with".to_owned(),
             "split" => "Split: some names went to".to_owned(),
@@ -297,8 +297,8 @@ pub(super) fn entity_error(error: EntityError) -> PageError {
 
 /// "lives in ", the other end, ""; from the object "home of ". Free words have no inverse: "", Anna, " taught
 /// this".
-fn seen_from(relation: &Relation, of: EntityId) -> (String, &End, String) {
-    let is_subject = matches!(&relation.subject, End::Entity { id, .. } if *id == of);
+fn seen_from(relation: &Relation, of: EntityId) -> (String, &RelationObject, String) {
+    let is_subject = matches!(&relation.subject, RelationObject::Entity { id, .. } if *id == of);
     match (is_subject, relation.words.is_some()) {
         (true, _) => (
             format!("{} ", relation.in_words(false)),
@@ -376,7 +376,7 @@ mod tests {
     use crate::memories::Trust;
 
     fn relation(from: Option<OffsetDateTime>, until: Option<OffsetDateTime>) -> Relation {
-        let end = |id: i64, name: &str| End::Entity {
+        let end = |id: i64, name: &str| RelationObject::Entity {
             id: EntityId(id),
             name: name.to_owned(),
             entity_type: EntityType::Person,

@@ -8,7 +8,7 @@ use super::{Ui, database};
 use crate::accounts::Viewer;
 use crate::jobs::{self, schedule};
 use crate::memories::fading::{self, BEGINNING_CHARS, FadingSettings, HALF_LIVES, Strength};
-use crate::memories::{Item, manage};
+use crate::memories::{MemoryItem, manage};
 
 impl Ui {
     pub(super) async fn fading_view(&self, viewer: &Viewer) -> Result<FadingPage, PageError> {
@@ -64,7 +64,7 @@ impl Ui {
 
     pub(super) fn item_strength(
         &self,
-        item: &Item,
+        item: &MemoryItem,
         strength: Strength,
         settings: &FadingSettings,
     ) -> ItemStrength {

@@ -13,7 +13,7 @@ use time::{Date, Duration, OffsetDateTime, Time};
 use super::Ui;
 use super::entities::{entity_error, link_of};
 use crate::accounts::Viewer;
-use crate::entities::graph::{self, Graph, GraphQuery, Tie};
+use crate::entities::graph::{self, EdgeKind, Graph, GraphQuery};
 use crate::entities::layout::{Point, layout};
 use crate::entities::{EntityError, EntityId, Predicate};
 use crate::memories::mentions::EntityType;
@@ -96,8 +96,8 @@ fn ties_of(found: &Graph) -> Vec<GraphTie> {
     let place = |id: EntityId| found.nodes.iter().position(|node| node.id == id);
     let ties = found.edges.iter().filter_map(|edge| {
         let (when, is_together) = match &edge.tie {
-            Tie::Relation { period, .. } => (period.to_string(), false),
-            Tie::Together(_) => (String::new(), true),
+            EdgeKind::Relation { period, .. } => (period.to_string(), false),
+            EdgeKind::Together(_) => (String::new(), true),
         };
         Some(GraphTie {
             from: place(edge.from)?,

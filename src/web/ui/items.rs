@@ -11,15 +11,15 @@ use super::summary::source_item;
 use super::{Ui, database, embeddings, invalid, memory_error};
 use crate::accounts::Viewer;
 use crate::activity::KEPT_DAYS;
-use crate::consolidation::dreaming::decide::OfItem;
+use crate::consolidation::dreaming::decide::ItemProposal;
 use crate::consolidation::{dreaming, reflection};
 use crate::embedding::ItemEmbedding;
 use crate::entities;
 use crate::input::sentence;
 use crate::memories::manage::{self, UNDO_FOR};
 use crate::memories::{
-    self, Day, Found, ItemEvent, ItemId, ItemState, MemoryError, Part, Source, Status, Trust, Turn,
-    fading, words,
+    self, Day, DocumentPart, ItemDetails, ItemEvent, ItemId, ItemSource, ItemState, MemoryError,
+    Status, Trust, TurnPosition, fading, words,
 };
 use crate::search::FoundItem;
 use crate::search::query::RESULTS_MAX;
@@ -136,7 +136,7 @@ impl Ui {
         events: Vec<ItemEvent>,
         now: ItemState,
         is_derived: bool,
-        dreams: &[OfItem],
+        dreams: &[ItemProposal],
     ) -> Vec<HistoryEntry> {
         let mut after = now;
         let mut entries: Vec<HistoryEntry> = Vec::with_capacity(events.len());
@@ -193,7 +193,7 @@ impl Ui {
         event: ItemEvent,
         changes: Vec<String>,
         is_derived: bool,
-        dreams: &[OfItem],
+        dreams: &[ItemProposal],
     ) -> HistoryEntry {
         // Nobody caused an expiry, and the server writes derived items.
         let is_by_nobody = match event.event.as_str() {
@@ -231,7 +231,7 @@ impl Ui {
             Err(MemoryError::NotFound(_)) => return Ok(None),
             Err(error) => return Err(memory_error(error)),
         };
-        let Found {
+        let ItemDetails {
             item,
             embedding,
             gave_way,
@@ -279,7 +279,7 @@ impl Ui {
         let names: Vec<EntityLink> = names.collect();
         let lineage = self.lineage_view(&viewer, &item, &names).await?;
         let state = item.state();
-        let is_derived = item.source == Source::Derived.as_str();
+        let is_derived = item.source == ItemSource::Derived.as_str();
         let fading = fading::settings(&self.state.db, viewer.user_id).await;
         let fading = fading.map_err(database)?;
         let strength = strength.map(|strength| self.item_strength(&item, strength, &fading));
@@ -373,7 +373,7 @@ fn whole_ms(left: Duration) -> u32 {
     u32::try_from(left.whole_milliseconds().max(0)).unwrap_or(u32::MAX)
 }
 
-fn turn_place(turn: Turn) -> TurnPlace {
+fn turn_place(turn: TurnPosition) -> TurnPlace {
     TurnPlace {
         session_id: turn.session_id,
         position: turn.position,
@@ -381,7 +381,7 @@ fn turn_place(turn: Turn) -> TurnPlace {
     }
 }
 
-fn part_place(part: Part) -> PartPlace {
+fn part_place(part: DocumentPart) -> PartPlace {
     PartPlace {
         document: part.document,
         path: part.path,

@@ -6,7 +6,7 @@ use app::view::{LearnedPage, LearnedRow, UnwantedRow};
 use super::items::{source_in_plain_words, whose};
 use super::{Ui, database};
 use crate::accounts::Viewer;
-use crate::memories::learned::{self, COUNTED_MAX, Learned};
+use crate::memories::learned::{self, COUNTED_MAX, LearnedItem};
 use crate::memories::manage;
 
 impl Ui {
@@ -33,7 +33,7 @@ impl Ui {
         })
     }
 
-    fn learned_row(&self, item: Learned) -> LearnedRow {
+    fn learned_row(&self, item: LearnedItem) -> LearnedRow {
         LearnedRow {
             id: item.id.0,
             item_type: item.item_type.as_str().to_owned(),

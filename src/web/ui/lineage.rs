@@ -7,8 +7,10 @@ use app::view::{EntityLink, LineageEdge, LineageNode, LineageView, said_in};
 use super::items::whose;
 use super::{Ui, database};
 use crate::accounts::Viewer;
-use crate::consolidation::lineage::{self, Edge, How, Kind, Lineage, Node};
-use crate::memories::Item;
+use crate::consolidation::lineage::{
+    self, Lineage, LineageKind, LineageLink, OriginEdge, OriginNode,
+};
+use crate::memories::MemoryItem;
 
 /// The first of its text; all are named above the picture.
 const NAMES_MAX: usize = 6;
@@ -17,19 +19,19 @@ impl Ui {
     pub(super) async fn lineage_view(
         &self,
         viewer: &Viewer,
-        item: &Item,
+        item: &MemoryItem,
         names: &[EntityLink],
     ) -> Result<LineageView, PageError> {
         let found = lineage::of(&self.state.db, viewer.user_id, item).await;
         let mut found = found.map_err(database)?;
         for name in names.iter().take(NAMES_MAX) {
-            found.edges.push(Edge {
+            found.edges.push(OriginEdge {
                 from: 0,
                 to: found.nodes.len(),
-                how: How::Names,
+                how: LineageLink::Names,
             });
-            found.nodes.push(Node {
-                kind: Kind::Entity,
+            found.nodes.push(OriginNode {
+                kind: LineageKind::Entity,
                 id: name.id,
                 text: name.name.clone(),
                 trust: None,
@@ -40,30 +42,30 @@ impl Ui {
 }
 
 /// What gave way to the memory.
-fn older(way: Option<How>) -> &'static str {
+fn older(way: Option<LineageLink>) -> &'static str {
     match way {
-        Some(How::PutAsideFor) => "put aside",
-        Some(How::MergedInto) => "merged memory",
+        Some(LineageLink::PutAsideFor) => "put aside",
+        Some(LineageLink::MergedInto) => "merged memory",
         _ => "replaced memory",
     }
 }
 
 /// What the memory gave way to.
-fn newer(way: Option<How>) -> &'static str {
+fn newer(way: Option<LineageLink>) -> &'static str {
     match way {
-        Some(How::PutAsideFor) => "kept memory",
-        Some(How::MergedInto) => "merged memory",
+        Some(LineageLink::PutAsideFor) => "kept memory",
+        Some(LineageLink::MergedInto) => "merged memory",
         _ => "newer memory",
     }
 }
 
-fn column_of(kind: Kind) -> usize {
+fn column_of(kind: LineageKind) -> usize {
     match kind {
-        Kind::Session => 0,
-        Kind::Turn(_) | Kind::Source | Kind::Older | Kind::Episode => 1,
-        Kind::This => 2,
-        Kind::Newer => 3,
-        Kind::Dream | Kind::Reflection | Kind::Entity => 4,
+        LineageKind::Session => 0,
+        LineageKind::Turn(_) | LineageKind::Source | LineageKind::Older | LineageKind::Episode => 1,
+        LineageKind::This => 2,
+        LineageKind::Newer => 3,
+        LineageKind::Dream | LineageKind::Reflection | LineageKind::Entity => 4,
     }
 }
 
@@ -84,30 +86,30 @@ fn laid_out(lineage: Lineage) -> LineageView {
             .find(|edge| edge.from == at || edge.to == at)
             .map(|edge| edge.how)
     };
-    let ways: Vec<Option<How>> = (0..lineage.nodes.len()).map(way_of).collect();
+    let ways: Vec<Option<LineageLink>> = (0..lineage.nodes.len()).map(way_of).collect();
     let mut nodes = Vec::with_capacity(lineage.nodes.len());
     for (node, way) in lineage.nodes.into_iter().zip(ways) {
         let column = column_of(node.kind);
         // The first row beside the memory is for its source; episodes come below, since lines run past them
         // to what was written from them. Entities stand below the newer memory, which their lines would run past.
         let least = usize::from(match node.kind {
-            Kind::Episode => is_said,
-            Kind::Entity => has_newer,
+            LineageKind::Episode => is_said,
+            LineageKind::Entity => has_newer,
             _ => false,
         });
         let row = taken[column].max(least);
         taken[column] = row + 1;
         let (what, href) = match node.kind {
-            Kind::Session => ("session", format!("/sessions/{}", node.id)),
-            Kind::Turn(position) => ("turn", said_in((node.id, Some(position)))),
-            Kind::Episode => ("episode", format!("/memory/{}", node.id)),
-            Kind::Source => ("memory", format!("/memory/{}", node.id)),
-            Kind::Older => (older(way), format!("/memory/{}", node.id)),
-            Kind::This => ("this", format!("/memory/{}", node.id)),
-            Kind::Newer => (newer(way), format!("/memory/{}", node.id)),
-            Kind::Dream => ("dream", format!("/documents/{}", node.id)),
-            Kind::Reflection => ("reflection", format!("/memory/{}", node.id)),
-            Kind::Entity => ("entity", format!("/entities/{}", node.id)),
+            LineageKind::Session => ("session", format!("/sessions/{}", node.id)),
+            LineageKind::Turn(position) => ("turn", said_in((node.id, Some(position)))),
+            LineageKind::Episode => ("episode", format!("/memory/{}", node.id)),
+            LineageKind::Source => ("memory", format!("/memory/{}", node.id)),
+            LineageKind::Older => (older(way), format!("/memory/{}", node.id)),
+            LineageKind::This => ("this", format!("/memory/{}", node.id)),
+            LineageKind::Newer => (newer(way), format!("/memory/{}", node.id)),
+            LineageKind::Dream => ("dream", format!("/documents/{}", node.id)),
+            LineageKind::Reflection => ("reflection", format!("/memory/{}", node.id)),
+            LineageKind::Entity => ("entity", format!("/entities/{}", node.id)),
         };
         nodes.push(LineageNode {
             column: columns.iter().position(|c| *c == column).unwrap_or(0),
@@ -115,25 +117,25 @@ fn laid_out(lineage: Lineage) -> LineageView {
             what,
             text: match node.kind {
                 // The document's file name.
-                Kind::Dream => node.text.rsplit('/').next().unwrap_or_default().to_owned(),
+                LineageKind::Dream => node.text.rsplit('/').next().unwrap_or_default().to_owned(),
                 _ => node.text,
             },
             word: node.trust.map(whose),
             href,
-            is_this: node.kind == Kind::This,
+            is_this: node.kind == LineageKind::This,
         });
     }
     let edges = lineage.edges.into_iter().map(|edge| LineageEdge {
         from: edge.from,
         to: edge.to,
         how: match edge.how {
-            How::Has => "has",
-            How::ToldOf => "is stated by",
-            How::WrittenFrom => "was read for",
-            How::ReplacedBy => "was replaced by",
-            How::MergedInto => "was merged into",
-            How::PutAsideFor => "contradicts",
-            How::Names => "names",
+            LineageLink::Has => "has",
+            LineageLink::ToldOf => "is stated by",
+            LineageLink::WrittenFrom => "was read for",
+            LineageLink::ReplacedBy => "was replaced by",
+            LineageLink::MergedInto => "was merged into",
+            LineageLink::PutAsideFor => "contradicts",
+            LineageLink::Names => "names",
         },
     });
     LineageView {
@@ -150,24 +152,27 @@ mod tests {
 
     #[test]
     fn columns_that_are_empty_are_left_out_and_nothing_stands_upon_another() {
-        let node = |kind, id| Node {
+        let node = |kind, id| OriginNode {
             kind,
             id,
             text: format!("node {id}"),
             trust: None,
         };
         let nodes = vec![
-            node(Kind::This, 1),
-            node(Kind::Session, 2),
-            node(Kind::Episode, 3),
-            node(Kind::Episode, 4),
-            node(Kind::Older, 5),
-            node(Kind::Turn(3), 2),
-            node(Kind::Dream, 6),
-            node(Kind::Entity, 7),
+            node(LineageKind::This, 1),
+            node(LineageKind::Session, 2),
+            node(LineageKind::Episode, 3),
+            node(LineageKind::Episode, 4),
+            node(LineageKind::Older, 5),
+            node(LineageKind::Turn(3), 2),
+            node(LineageKind::Dream, 6),
+            node(LineageKind::Entity, 7),
         ];
-        let edge = |from, to, how| Edge { from, to, how };
-        let edges = vec![edge(2, 5, How::WrittenFrom), edge(4, 0, How::PutAsideFor)];
+        let edge = |from, to, how| OriginEdge { from, to, how };
+        let edges = vec![
+            edge(2, 5, LineageLink::WrittenFrom),
+            edge(4, 0, LineageLink::PutAsideFor),
+        ];
         let view = laid_out(Lineage { nodes, edges });
         assert_eq!((view.columns, view.rows), (4, 5));
         let mut places: Vec<_> = view.nodes.iter().map(|n| (n.column, n.row)).collect();

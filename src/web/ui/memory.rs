@@ -144,7 +144,7 @@ impl Ui {
     }
 
     /// Notes about the whole answer.
-    fn notes(&self, page: &search::Page) -> Vec<String> {
+    fn notes(&self, page: &search::ResultPage) -> Vec<String> {
         let is_absent = page.is_probably_absent() && !page.hits.is_empty();
         let absent =
             is_absent.then(|| "Probably not in memory: no result matches well.".to_owned());
@@ -228,7 +228,7 @@ fn search_query(filters: &MemoryFilters, day: Day) -> Result<SearchQuery, Invali
 }
 
 struct Listed {
-    page: search::Page,
+    page: search::ResultPage,
     /// All items of the user, whatever the filters.
     total_items: i64,
     waiting: PendingMemories,

@@ -6,7 +6,7 @@ use app::view::{MemoryLine, RelatedRow, RelatedView};
 use super::items::beginning;
 use super::{Ui, database};
 use crate::accounts::Viewer;
-use crate::memories::{Item, timeline};
+use crate::memories::{MemoryItem, timeline};
 use crate::search::{Hit, Mode};
 
 const SHOWN: usize = 5;
@@ -15,7 +15,7 @@ impl Ui {
     pub(super) async fn related_view(
         &self,
         viewer: &Viewer,
-        item: &Item,
+        item: &MemoryItem,
     ) -> Result<RelatedView, PageError> {
         let of = (item.id, item.content.as_str());
         let found = self.state.search.related(viewer, of, SHOWN).await;

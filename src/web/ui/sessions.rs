@@ -12,7 +12,9 @@ use super::{Ui, database};
 use crate::accounts::Viewer;
 use crate::consolidation::episodes;
 use crate::memories::{self, SessionItem};
-use crate::sessions::{self, Extraction, Filter, Message, Session, SessionId, State};
+use crate::sessions::{
+    self, AgentSession, SessionExtraction, SessionFilter, SessionId, SessionState, StoredMessage,
+};
 
 impl Ui {
     pub(super) async fn sessions_view(
@@ -21,15 +23,15 @@ impl Ui {
         filters: &SessionFilters,
     ) -> Result<SessionsPage, PageError> {
         let shown = filters.shown.clamp(PAGE_SIZE, ROWS_MAX);
-        let filter = Filter {
+        let filter = SessionFilter {
             agent: filters.agent,
             state: filters.is_open.map(|is_open| match is_open {
-                true => State::Open,
-                false => State::Completed,
+                true => SessionState::Open,
+                false => SessionState::Completed,
             }),
             outcome: filters
                 .outcome
-                .and_then(|outcome| sessions::Outcome::parse(outcome.slug())),
+                .and_then(|outcome| sessions::ExtractionOutcome::parse(outcome.slug())),
             limit: shown as i64 + 1,
         };
         let page = sessions::page(&self.state.db, viewer.user_id, &filter).await;
@@ -40,7 +42,7 @@ impl Ui {
         // The last entry per session is the newest and wins.
         let about = told.map_err(database)?.into_iter();
         let mut about: HashMap<i64, String> = about.map(|e| (e.session, e.short)).collect();
-        let row = |session: &Session| SessionRow {
+        let row = |session: &AgentSession| SessionRow {
             about: about.remove(&session.id.0),
             ..self.session_row(session)
         };
@@ -115,12 +117,12 @@ impl Ui {
         }
     }
 
-    fn session_row(&self, session: &Session) -> SessionRow {
+    fn session_row(&self, session: &AgentSession) -> SessionRow {
         SessionRow {
             id: session.id.0,
             external_id: session.external_id.clone(),
             agent: session.agent.clone(),
-            is_open: session.state == State::Open,
+            is_open: session.state == SessionState::Open,
             messages: session.message_count.into(),
             last_message: self.moment(session.last_sent_at.unwrap_or(session.last_message_at)),
             ledger: session.extraction.as_ref().map(|row| self.ledger_row(row)),
@@ -128,12 +130,12 @@ impl Ui {
         }
     }
 
-    fn ledger_row(&self, row: &Extraction) -> LedgerRow {
+    fn ledger_row(&self, row: &SessionExtraction) -> LedgerRow {
         let (counts, now) = (&row.counts, self.state.clock.now());
         let is_taken = row.reading_since.is_some();
         let has_failed = matches!(
             row.outcome,
-            sessions::Outcome::Failed | sessions::Outcome::Skipped
+            sessions::ExtractionOutcome::Failed | sessions::ExtractionOutcome::Skipped
         );
         let is_next = has_failed && row.next_try_at.is_some_and(|at| at <= now);
         LedgerRow {
@@ -142,11 +144,11 @@ impl Ui {
             first: row.first_position,
             last: row.last_position,
             outcome: match row.outcome {
-                sessions::Outcome::Pending => Outcome::Pending,
-                sessions::Outcome::Stored => Outcome::Stored,
-                sessions::Outcome::Nothing => Outcome::Nothing,
-                sessions::Outcome::Failed => Outcome::Failed,
-                sessions::Outcome::Skipped => Outcome::Skipped,
+                sessions::ExtractionOutcome::Pending => Outcome::Pending,
+                sessions::ExtractionOutcome::Stored => Outcome::Stored,
+                sessions::ExtractionOutcome::Nothing => Outcome::Nothing,
+                sessions::ExtractionOutcome::Failed => Outcome::Failed,
+                sessions::ExtractionOutcome::Skipped => Outcome::Skipped,
             },
             reason: row.reason.clone(),
             stored: counts.stored.into(),
@@ -166,7 +168,7 @@ impl Ui {
     }
 
     /// A tool's message has the name of the call that it answers.
-    fn messages_view(&self, messages: Vec<Message>) -> Vec<MessageView> {
+    fn messages_view(&self, messages: Vec<StoredMessage>) -> Vec<MessageView> {
         let mut names: HashMap<String, String> = HashMap::new();
         let mut shown = Vec::with_capacity(messages.len());
         for message in messages {

@@ -5,7 +5,7 @@ use app::view::{SourceItem, SummaryPage, SummaryState, SummaryText};
 
 use super::{Ui, database, items::whose};
 use crate::accounts::Viewer;
-use crate::consolidation::summary::{self, Off, State};
+use crate::consolidation::summary::{self, SummaryOff, SummaryProgress};
 use crate::input::sentence;
 use crate::tools::ToolError;
 
@@ -20,15 +20,17 @@ impl Ui {
             },
         })?;
         let (state, reason, next_try) = match found.state {
-            State::Current => (SummaryState::Current, None, None),
-            State::Waiting(at) => (SummaryState::Waiting, None, at),
-            State::Writing => (SummaryState::Writing, None, None),
-            State::Failed(why, at) => (SummaryState::Failed, Some(sentence(&why)), at),
-            State::Empty => (SummaryState::Empty, None, None),
-            State::Off(off) => {
+            SummaryProgress::Current => (SummaryState::Current, None, None),
+            SummaryProgress::Waiting(at) => (SummaryState::Waiting, None, at),
+            SummaryProgress::Writing => (SummaryState::Writing, None, None),
+            SummaryProgress::Failed(why, at) => (SummaryState::Failed, Some(sentence(&why)), at),
+            SummaryProgress::Empty => (SummaryState::Empty, None, None),
+            SummaryProgress::Off(off) => {
                 let state = match off {
-                    Off::Memory => SummaryState::MemoryOff,
-                    Off::Unwanted | Off::Chat | Off::NoModel => SummaryState::Off,
+                    SummaryOff::Memory => SummaryState::MemoryOff,
+                    SummaryOff::Unwanted | SummaryOff::Chat | SummaryOff::NoModel => {
+                        SummaryState::Off
+                    }
                 };
                 (state, Some(sentence(&off.to_string())), None)
             }

@@ -14,8 +14,10 @@ use super::memory::date_of;
 use super::{Ui, database, invalid};
 use crate::accounts::Viewer;
 use crate::input::Invalid;
-use crate::memories::timeline::{self, About, Before, ChangedItem, FactVersion, TimelineEvent};
-use crate::memories::{ItemId, Source};
+use crate::memories::timeline::{
+    self, ChangedItem, EventCursor, EventSubject, FactVersion, TimelineEvent,
+};
+use crate::memories::{ItemId, ItemSource};
 
 /// Weeks in the calendar before the current one.
 const WEEKS: i64 = 52;
@@ -88,7 +90,7 @@ impl Ui {
 
     fn happening_row(&self, one: TimelineEvent) -> HappeningRow {
         let is_added = one.event == "added";
-        let is_derived = one.source == Source::Derived.as_str();
+        let is_derived = one.source == ItemSource::Derived.as_str();
         let cause = match (one.event.as_str(), one.agent) {
             ("expired", _) => "it expired".to_owned(),
             ("faded", _) => "it was not used for a long time".to_owned(),
@@ -106,21 +108,21 @@ impl Ui {
             }
             // After a dream is undone, it is no longer recorded whether it acted by itself.
             ("superseded" | "put_aside" | "merged", None)
-                if matches!(one.about, About::Item(_)) =>
+                if matches!(one.about, EventSubject::Item(_)) =>
             {
                 "by you, or by a dream".to_owned()
             }
             (_, None) => "by you".to_owned(),
         };
         let href = match one.about {
-            About::Item(item) => format!("/memory/{item}"),
-            About::Entity(entity) => format!("/entities/{entity}"),
-            About::Dream(dream) => format!("/dreams#dream-{dream}"),
+            EventSubject::Item(item) => format!("/memory/{item}"),
+            EventSubject::Entity(entity) => format!("/entities/{entity}"),
+            EventSubject::Dream(dream) => format!("/dreams#dream-{dream}"),
         };
         HappeningRow {
             what: match one.about {
-                About::Item(_) => in_plain_words(one.event),
-                About::Entity(_) | About::Dream(_) => one.event,
+                EventSubject::Item(_) => in_plain_words(one.event),
+                EventSubject::Entity(_) | EventSubject::Dream(_) => one.event,
             },
             cause,
             session: one.session.filter(|_| is_added),
@@ -239,7 +241,7 @@ fn words(day: Date) -> String {
 }
 
 /// The URL of older entries in the stream.
-fn older(day: &str, (at, id): Before) -> String {
+fn older(day: &str, (at, id): EventCursor) -> String {
     let micros = at.unix_timestamp_nanos() / 1_000;
     match day {
         "" => format!("/timeline?before={micros}.{id}"),
@@ -247,7 +249,7 @@ fn older(day: &str, (at, id): Before) -> String {
     }
 }
 
-fn parse_before(text: &str) -> Result<Option<Before>, Invalid> {
+fn parse_before(text: &str) -> Result<Option<EventCursor>, Invalid> {
     if text.is_empty() {
         return Ok(None);
     }

@@ -245,7 +245,8 @@ impl Ui {
 
     async fn evaluation_task(&self, viewer: &Viewer) -> Result<Option<Task>, PageError> {
         let standing = self.state.evaluation.standing(viewer.user_id).await;
-        let asked::Standing::UnderWay { answers, total } = standing.map_err(chat_error)? else {
+        let asked::MeasurementState::UnderWay { answers, total } = standing.map_err(chat_error)?
+        else {
             return Ok(None);
         };
         Ok(Some(Task {

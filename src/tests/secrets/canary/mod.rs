@@ -213,7 +213,7 @@ fn a_panic_tells_where_and_never_what() {
         tracing_subscriber::fmt()
             .with_writer(std::io::stderr)
             .init();
-        keepsake::panics::tell_only_where();
+        keepsake::panics::install_hook();
         let text = format!("é{TEXT}");
         let cut = std::thread::spawn(move || text[..1].len());
         assert!(cut.join().is_err());

@@ -15,7 +15,7 @@ use super::{Ui, database};
 use crate::accounts::Viewer;
 use crate::activity::KEPT_DAYS;
 use crate::documents::{
-    AtRevision, Document, DocumentError, DocumentPath, Documents, Revision, Whole,
+    Document, DocumentError, DocumentPath, DocumentRevision, Documents, FullDocument, Revision,
 };
 use crate::memories::{Trust, manage};
 use crate::search::reader::on_a_thread;
@@ -78,18 +78,17 @@ impl Ui {
         filters: &DocumentFilters,
     ) -> Result<Option<DocumentPage>, PageError> {
         let (documents, user) = (self.documents(), viewer.user_id);
-        let read =
-            match filters.revision {
-                Some(revision) => documents.compare_revision(user, id, revision).await,
-                None => documents.read_revision(user, id, None).await.map(
-                    |Whole { document, content }| AtRevision {
-                        document,
-                        content,
-                        before: None,
-                    },
-                ),
-            };
-        let AtRevision {
+        let read = match filters.revision {
+            Some(revision) => documents.compare_revision(user, id, revision).await,
+            None => documents.read_revision(user, id, None).await.map(
+                |FullDocument { document, content }| DocumentRevision {
+                    document,
+                    content,
+                    before: None,
+                },
+            ),
+        };
+        let DocumentRevision {
             document,
             content,
             before,
