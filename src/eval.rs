@@ -11,7 +11,7 @@ use anyhow::Context;
 use indicatif::{ProgressBar, ProgressStyle};
 use keepsake::accounts::Email;
 use keepsake::config::Config;
-use keepsake::evaluation::own::{AskedCounts, SideScores};
+use keepsake::evaluation::model::{AskedCounts, SideScores};
 use keepsake::evaluation::score::{CUTOFFS, Scores};
 use keepsake::evaluation::trial::{TrialProgress, TrialReport};
 use keepsake::evaluation::{DataSet, Measurement};

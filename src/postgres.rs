@@ -16,6 +16,7 @@ mod files;
 mod locate;
 mod lock;
 mod process;
+mod setup;
 mod supervisor;
 mod tree;
 
@@ -28,8 +29,9 @@ use sqlx::postgres::PgConnectOptions;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use locate::{Home, PostgresSetup};
+use locate::Home;
 use lock::FolderLock;
+use setup::PostgresSetup;
 use supervisor::Supervisor;
 
 /// Why the embedded PostgreSQL cannot be used. Each message says how to fix it.

@@ -3,8 +3,8 @@
 //! English only, except [`left_open`].
 
 use super::category::Category;
-use super::likeness::sentences;
 use super::quoted::own_words;
+use super::sentences::sentences;
 use super::transcript::without_own_memory;
 use crate::sessions::{MessageRole, StoredMessage};
 

@@ -6,8 +6,8 @@ use time::OffsetDateTime;
 
 use super::comparison::{self, StatementRelation};
 use super::keep::{RelatedItem, Resolution, answered, resolve_fact};
+use super::model::{Reading, ReadingEnd, SourcedStatement};
 use super::named::{note_connection, note_names};
-use super::reading::{Reading, ReadingEnd, SourcedStatement};
 use super::same::StatementWords;
 use super::{Consolidation, ConsolidationError, episodes, store};
 use crate::accounts::Viewer;

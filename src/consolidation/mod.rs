@@ -13,6 +13,7 @@ mod keep;
 mod keeping;
 pub mod likeness;
 pub mod lineage;
+mod model;
 mod named;
 pub mod note;
 pub(crate) mod prompt;
@@ -21,6 +22,7 @@ mod reading;
 pub mod reflection;
 mod round;
 mod same;
+pub mod sentences;
 mod store;
 pub mod summary;
 #[cfg(test)]

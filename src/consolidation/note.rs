@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 use time::macros::format_description;
 
-use super::reading::{Reading, SourcedStatement};
+use super::model::{Reading, SourcedStatement};
 use super::{Consolidation, ConsolidationError};
 use crate::accounts::Viewer;
 use crate::accounts::store::find_time_zone;

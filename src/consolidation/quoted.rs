@@ -2,7 +2,7 @@
 //! transcripts, and everything after a call to ignore instructions. Pasted text may be noted as something
 //! that came up, but never counts as said by the person.
 
-use super::likeness::sentences;
+use super::sentences::sentences;
 
 /// A shorter quotation is a name or a term, and part of the sentence.
 const QUOTED_WORDS_MIN: usize = 3;

@@ -2,25 +2,23 @@
 //! fails, with patterns. It writes nothing.
 
 use std::collections::VecDeque;
-use std::time::Instant;
 
 use time::{Date, Duration, OffsetDateTime};
 
 use super::category::Category;
-use super::episodes::{self, EpisodeDraft, SummaryAuthor};
+use super::episodes::{self, SummaryAuthor};
 use super::facts::{self, ExtractedFact, FactsAnswer, UnreadableAnswer};
 use super::keeping::once_each;
 use super::likeness::{FactSource, evidence, source_seen};
+use super::model::{Reading, ReadingEnd, SourcedRelation, SourcedStatement};
 use super::named::{self, ExtractedNames, ExtractedRelation};
 use super::prompt::{self, Prompt};
 use super::transcript::{self, ToolNames, Transcript};
 use super::{Consolidation, ConsolidationError, back_off, fallback, store};
 use crate::db::UserId;
 use crate::entities;
-use crate::memories::mentions::EntityType;
-use crate::memories::{ItemKey, ItemSource, ItemType, Period, Trust, learned};
+use crate::memories::{ItemKey, ItemSource, Period, Trust, learned};
 use crate::providers::chat::{ChatError, ChatMessage, ChatPurpose, ChatRequest, Completion};
-use crate::sessions::ledger::AgentInput;
 use crate::sessions::model::SessionExtraction;
 use crate::sessions::{MessageRole, StoredMessage, ToolCall, ledger};
 
@@ -34,115 +32,8 @@ const NOT_OF_AGENT: &str = "the settings of its agent say that its sessions are 
 /// From this attempt on, patterns read what a model could not.
 const FALLBACK_FROM_ATTEMPT: i32 = 2;
 
-/// A statement that may be stored.
-#[derive(Clone, Debug)]
-pub(super) struct SourcedStatement {
-    pub theme: &'static str,
-    pub item_type: ItemType,
-    pub key: Option<ItemKey>,
-    pub value: String,
-    pub source: ItemSource,
-    pub trust: Trust,
-    pub period: Period,
-    pub confidence: i16,
-    /// Days until it expires.
-    pub days: Option<i64>,
-    /// The words it comes from.
-    pub quote: Option<String>,
-    /// The position of the message that contains them.
-    pub position: Option<i32>,
-    /// `position`, or the last message of the window; orders the facts of a session.
-    pub place: i32,
-    pub said_at: Option<OffsetDateTime>,
-}
-
-/// A relation that may be stored, with its source and trust.
-#[derive(Clone, Debug)]
-pub(super) struct SourcedRelation {
-    pub said: ExtractedRelation,
-    pub trust: Trust,
-    pub sentence: Option<String>,
-    pub position: Option<i32>,
-    pub said_at: Option<OffsetDateTime>,
-}
-
 /// Each with the last message of its window.
 type Positioned<T> = Vec<(T, i32)>;
-
-/// How a reading ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum ReadingEnd {
-    Read,
-    /// The reason, and the time of the next attempt.
-    Skipped(String, Option<OffsetDateTime>),
-    Failed(String, Option<OffsetDateTime>),
-    /// Memory was switched off: nothing is stored.
-    MemoryOff,
-    /// Another reader has the stretch, or the user is disabled or being erased: nothing is written.
-    Lost,
-}
-
-/// The result of a reading.
-#[derive(Clone, Debug)]
-pub(super) struct Reading {
-    /// Without duplicates, in the order in which they are written.
-    pub found: Vec<SourcedStatement>,
-    /// The episode of the stretch.
-    pub episode: Option<EpisodeDraft>,
-    pub handed: AgentInput,
-    /// The model's summary of each window.
-    pub summaries: Vec<String>,
-    /// The entities and relations that it names.
-    pub entities: Vec<(String, EntityType)>,
-    pub connections: Vec<SourcedRelation>,
-    /// The number of duplicates.
-    pub repeated: i32,
-    pub end: ReadingEnd,
-    pub malformed: usize,
-    pub skipped_chars: usize,
-    pub tokens_in: u64,
-    pub tokens_out: u64,
-    pub model: Option<String>,
-    pub is_fallback: bool,
-    /// If the daily token limit was reached midway: the last message that was read. The rest becomes another
-    /// stretch.
-    pub read_to: Option<i32>,
-    /// If the limit was reached before one message was complete: how many windows were read.
-    pub windows_read: i32,
-    pub began: Instant,
-}
-
-impl Reading {
-    fn new() -> Self {
-        Self {
-            found: Vec::new(),
-            episode: None,
-            handed: AgentInput::default(),
-            summaries: Vec::new(),
-            entities: Vec::new(),
-            connections: Vec::new(),
-            repeated: 0,
-            end: ReadingEnd::Read,
-            malformed: 0,
-            skipped_chars: 0,
-            tokens_in: 0,
-            tokens_out: 0,
-            model: None,
-            is_fallback: false,
-            read_to: None,
-            windows_read: 0,
-            began: Instant::now(),
-        }
-    }
-
-    pub(super) fn count_tokens(&mut self, completion: &Completion) {
-        self.tokens_in += completion.tokens_in;
-        self.tokens_out += completion.tokens_out;
-        if let Some(model) = &completion.model {
-            self.model = Some(model.clone());
-        }
-    }
-}
 
 impl Consolidation {
     pub(super) async fn read(

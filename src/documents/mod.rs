@@ -16,11 +16,10 @@ use time::OffsetDateTime;
 pub use lent::LentMemoryName;
 pub use model::{
     CONTENT_BYTES_MAX, ChangeAuthor, DOCUMENTS_MAX, Document, DocumentError, ExpectedRevision,
-    KEPT_BYTES_MAX, REVISIONS_KEPT, Revision, check_content,
+    ImportedDocument, ImportedRevision, KEPT_BYTES_MAX, REVISIONS_KEPT, Revision, check_content,
 };
 pub use path::{DocumentPath, PATH_CHARS_MAX};
 pub use revisions::DocumentRevision;
-pub use taken::{ImportedDocument, ImportedRevision};
 
 use crate::accounts::UserId;
 use crate::db::{Db, Tx};

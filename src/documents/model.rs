@@ -165,3 +165,21 @@ pub(super) fn check_room(documents: i64, kept: i64, more: usize) -> Result<(), I
     }
     Ok(())
 }
+
+/// An imported document.
+#[derive(Clone, Debug)]
+pub struct ImportedDocument {
+    pub path: DocumentPath,
+    pub created_at: OffsetDateTime,
+}
+
+#[derive(Clone, Debug)]
+pub struct ImportedRevision<'a> {
+    pub revision: i32,
+    pub event: &'static str,
+    pub path: DocumentPath,
+    /// `None`: unchanged.
+    pub content: Option<&'a str>,
+    pub trust: Trust,
+    pub at: OffsetDateTime,
+}

@@ -4,9 +4,8 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{ChangeAuthor, Document, Revision};
+use super::model::{ChangeAuthor, Document, ImportedDocument, ImportedRevision, Revision};
 use super::path::DocumentPath;
-use super::taken::{ImportedDocument, ImportedRevision};
 use crate::accounts::{AgentId, UserId};
 use crate::memories::Trust;
 

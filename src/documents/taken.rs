@@ -3,29 +3,10 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{Document, DocumentError, check_room};
-use super::{ChangeAuthor, DocumentPath, Documents, check_free, store};
+use super::model::{Document, DocumentError, ImportedDocument, ImportedRevision, check_room};
+use super::{ChangeAuthor, Documents, check_free, store};
 use crate::accounts::{AgentId, UserId};
 use crate::input::Invalid;
-use crate::memories::Trust;
-
-/// An imported document.
-#[derive(Clone, Debug)]
-pub struct ImportedDocument {
-    pub path: DocumentPath,
-    pub created_at: OffsetDateTime,
-}
-
-#[derive(Clone, Debug)]
-pub struct ImportedRevision<'a> {
-    pub revision: i32,
-    pub event: &'static str,
-    pub path: DocumentPath,
-    /// `None`: unchanged.
-    pub content: Option<&'a str>,
-    pub trust: Trust,
-    pub at: OffsetDateTime,
-}
 
 impl Documents {
     /// Creates the document and returns its id; `None` if it exists already. This and the following calls need a transaction

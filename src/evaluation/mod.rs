@@ -5,6 +5,7 @@
 
 pub mod asked;
 pub mod dataset;
+pub mod model;
 pub mod own;
 mod questions;
 pub mod score;
@@ -12,7 +13,7 @@ mod store;
 pub mod trial;
 
 pub use dataset::{DataSet, DataSetError};
-pub use own::Measurement;
+pub use model::Measurement;
 pub use score::Scores;
 
 use crate::accounts::AccountError;

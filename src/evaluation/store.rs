@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::own::{AskedCounts, Measurement, MeasurementTokens, SideScores, SpaceSide};
+use super::model::{AskedCounts, Measurement, MeasurementTokens, SideScores, SpaceSide};
 use super::questions::QuestionItem;
 use super::score::CUTOFFS;
 use crate::db::UserId;

@@ -2,7 +2,7 @@
 
 use time::OffsetDateTime;
 
-use super::model::ItemId;
+use super::model::{ItemId, MemoryItem};
 use super::period::Period;
 use super::trust::Trust;
 use super::{PUT_ASIDE, SUPERSEDED};
@@ -47,6 +47,21 @@ impl ItemState {
         Self {
             expires_at: self.expires_at.filter(|at| *at > now),
             ..self
+        }
+    }
+}
+
+impl MemoryItem {
+    pub fn state(&self) -> ItemState {
+        ItemState {
+            confidence: self.confidence,
+            trust: self.trust,
+            protected: self.protected,
+            last_verified_at: self.last_verified_at,
+            expires_at: self.expires_at,
+            period: self.period,
+            superseded_by: self.superseded_by,
+            tags: self.tags.clone(),
         }
     }
 }

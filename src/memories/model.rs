@@ -4,14 +4,11 @@ use std::fmt;
 
 use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
-use unicode_normalization::UnicodeNormalization;
 
-use super::day::PastState;
-use super::history::ItemState;
 pub use super::item_type::ItemType;
 use super::part::{DocumentPart, EpisodeSpan, TurnPosition};
 use super::period::Period;
-use super::provenance::{ConflictPolicy, Expiry, ItemKey, Provenance};
+use super::provenance::{ConflictPolicy, Expiry, ItemKey, Provenance, slug};
 use super::trust::{Holder, Newcomer, Trust};
 use crate::input::{Invalid, check_text, required_text};
 
@@ -97,25 +94,6 @@ impl Default for ThemeSlug {
     fn default() -> Self {
         Self(THEME_DEFAULT.to_owned())
     }
-}
-
-/// The normal form of a name: lower case, with each run of other characters than letters, digits and `_` replaced by one
-/// `joint`. Idempotent.
-pub(super) fn slug(text: &str, joint: char) -> String {
-    let mut slug = String::with_capacity(text.len());
-    // Lower-casing may produce decomposed characters, so the text is normalized again.
-    for c in text.nfkc().flat_map(char::to_lowercase).nfkc() {
-        let is_kept = c.is_alphanumeric()
-            || unicode_normalization::char::is_combining_mark(c)
-            || (c == '_' && joint != '_');
-        if is_kept {
-            slug.push(c);
-        } else if !slug.is_empty() && !slug.ends_with(joint) {
-            slug.push(joint);
-        }
-    }
-    slug.truncate(slug.trim_end_matches(joint).len());
-    slug
 }
 
 /// A validated item that is not added yet.
@@ -335,38 +313,6 @@ impl MemoryItem {
     /// The status with expiry applied, even if the item is not archived yet.
     pub fn status_at(&self, now: OffsetDateTime) -> Status {
         self.status.at(self.expires_at, now)
-    }
-
-    pub fn state(&self) -> ItemState {
-        ItemState {
-            confidence: self.confidence,
-            trust: self.trust,
-            protected: self.protected,
-            last_verified_at: self.last_verified_at,
-            expires_at: self.expires_at,
-            period: self.period,
-            superseded_by: self.superseded_by,
-            tags: self.tags.clone(),
-        }
-    }
-
-    pub(super) fn with_past_state(self, then: PastState) -> Self {
-        let status = then.status();
-        let was = then.state;
-        Self {
-            status,
-            key: self.key.filter(|_| then.has_key),
-            updated_at: then.updated_at,
-            confidence: was.confidence,
-            trust: was.trust,
-            protected: was.protected,
-            last_verified_at: was.last_verified_at,
-            expires_at: was.expires_at,
-            period: was.period,
-            superseded_by: was.superseded_by,
-            tags: was.tags,
-            ..self
-        }
     }
 
     /// When it was last stated.

@@ -2,8 +2,8 @@
 //! values may appear in an error or a log line.
 
 use time::{Duration, OffsetDateTime};
+use unicode_normalization::UnicodeNormalization;
 
-use super::model::slug;
 use super::trust::Trust;
 use crate::input::{Invalid, check_text};
 
@@ -40,6 +40,25 @@ impl ItemKey {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// The normal form of a name: lower case, with each run of other characters than letters, digits and `_` replaced by one
+/// `joint`. Idempotent.
+pub(super) fn slug(text: &str, joint: char) -> String {
+    let mut slug = String::with_capacity(text.len());
+    // Lower-casing may produce decomposed characters, so the text is normalized again.
+    for c in text.nfkc().flat_map(char::to_lowercase).nfkc() {
+        let is_kept = c.is_alphanumeric()
+            || unicode_normalization::char::is_combining_mark(c)
+            || (c == '_' && joint != '_');
+        if is_kept {
+            slug.push(c);
+        } else if !slug.is_empty() && !slug.ends_with(joint) {
+            slug.push(joint);
+        }
+    }
+    slug.truncate(slug.trim_end_matches(joint).len());
+    slug
 }
 
 /// Where an item's content comes from.

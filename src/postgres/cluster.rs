@@ -3,7 +3,6 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -40,7 +39,7 @@ pub(super) async fn ensure(
     account: Option<&OsUser>,
 ) -> Result<String, PostgresError> {
     remove_unfinished(home);
-    if major(&home.cluster())?.is_some() {
+    if home.cluster_major()?.is_some() {
         return read_password(data_dir, &home.cluster());
     }
     tracing::info!(
@@ -75,23 +74,6 @@ pub(super) fn read_password(data_dir: &Path, cluster: &Path) -> Result<String, P
 
 pub(super) fn password_file(data_dir: &Path) -> PathBuf {
     data_dir.join(PASSWORD_FILE)
-}
-
-/// The major version that created the cluster; `None` if there is no cluster.
-pub(super) fn major(cluster: &Path) -> Result<Option<u32>, PostgresError> {
-    if !cluster
-        .try_exists()
-        .map_err(failed_to("look into", cluster))?
-    {
-        return Ok(None);
-    }
-    let path = cluster.join("PG_VERSION");
-    let text = fs::read_to_string(&path).map_err(failed_to("read", &path))?;
-    let unreadable = || io::Error::new(io::ErrorKind::InvalidData, "it holds no version");
-    let major = text.trim().parse();
-    major
-        .map(Some)
-        .map_err(|_| failed_to("read", &path)(unreadable()))
 }
 
 async fn initialise(

@@ -3,21 +3,17 @@
 //! cannot reach the data folder, another place is chosen and recorded. It must never change the owner of a
 //! cluster, nor choose again if a choice is recorded.
 
-use std::fs::File;
+use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use sha2::{Digest, Sha256};
-use sqlx::postgres::PgConnectOptions;
 
 use super::account::OsUser;
 use super::endpoint::PostgresEndpoint;
 use super::files::{make_dir, read_if_there, write_durably};
-use super::lock::{FolderLock, take_lock};
-use super::tree::Tree;
-use super::{PostgresError, cluster, failed_to, process};
+use super::{PostgresError, failed_to, process};
 
 /// Where a cluster is created if its user cannot reach the data folder.
 pub(super) const COMMON_PLACE: &str = "/var/lib/keepsake";
@@ -25,60 +21,6 @@ pub(super) const COMMON_PLACE: &str = "/var/lib/keepsake";
 const LOCATION_FILE: &str = "postgres.location";
 /// In the data folder: the loopback port of a cluster whose socket path would be too long.
 const PORT_FILE: &str = "postgres.port";
-/// What is needed to start one PostgreSQL. Not `Debug`: it holds the password.
-pub(super) struct PostgresSetup {
-    pub(super) data_dir: PathBuf,
-    pub(super) home: Home,
-    pub(super) tree: Tree,
-    pub(super) account: Option<OsUser>,
-    pub(super) endpoint: PostgresEndpoint,
-    pub(super) password: String,
-}
-
-/// Held while PostgreSQL is ours: the lock of the data folder, and that of a home outside it.
-pub(super) type Locks = (FolderLock, Option<File>);
-
-impl PostgresSetup {
-    /// Finds or creates everything that PostgreSQL needs to start, including the cluster.
-    pub(super) async fn prepare(folder: FolderLock) -> Result<(Self, Locks), PostgresError> {
-        let data_dir = folder.data_dir.clone();
-        let (home, account) = Home::find(&data_dir)?;
-        let home_lock = match home.path.parent() {
-            Some(place) if place != data_dir => {
-                if !place.exists() {
-                    make_dir(place, 0o755)?;
-                }
-                Some(take_lock(&home.path.with_extension("lock"), &data_dir).await?)
-            }
-            _ => None,
-        };
-        let tree = Tree::find(&data_dir, &home, account.as_ref())?;
-        // Owned by root if we are root: no other user may place a symlink where root writes.
-        make_dir(&home.path, if account.is_some() { 0o711 } else { 0o700 })?;
-        let password = cluster::ensure(&data_dir, &home, &tree, account.as_ref()).await?;
-        home.record(&data_dir)?;
-        let endpoint = home.choose_endpoint(&data_dir, account.as_ref())?;
-        let site = Self {
-            data_dir,
-            home,
-            tree,
-            account,
-            endpoint,
-            password,
-        };
-        Ok((site, (folder, home_lock)))
-    }
-
-    pub(super) fn connect_options(&self) -> PgConnectOptions {
-        self.endpoint.connect_options(&self.password)
-    }
-
-    /// A program of the tree, run as the cluster's user.
-    pub(super) fn command(&self, program: &str) -> Command {
-        self.tree
-            .command(program, &self.home.path, self.account.as_ref())
-    }
-}
 
 /// The folder of a cluster, its socket and its log.
 #[derive(Debug, Clone)]
@@ -105,6 +47,24 @@ impl Home {
         self.path.join("cluster")
     }
 
+    /// The major version that created the cluster; `None` if there is no cluster.
+    pub(super) fn cluster_major(&self) -> Result<Option<u32>, PostgresError> {
+        let cluster = self.cluster();
+        if !cluster
+            .try_exists()
+            .map_err(failed_to("look into", &cluster))?
+        {
+            return Ok(None);
+        }
+        let path = cluster.join("PG_VERSION");
+        let text = fs::read_to_string(&path).map_err(failed_to("read", &path))?;
+        let unreadable = || io::Error::new(io::ErrorKind::InvalidData, "it holds no version");
+        let major = text.trim().parse();
+        major
+            .map(Some)
+            .map_err(|_| failed_to("read", &path)(unreadable()))
+    }
+
     pub(super) fn log(&self) -> PathBuf {
         self.path.join("postgres.log")
     }
@@ -114,7 +74,7 @@ impl Home {
     }
 
     /// The home of this data folder's cluster, and the user to run it if we are root.
-    fn find(data_dir: &Path) -> Result<(Self, Option<OsUser>), PostgresError> {
+    pub(super) fn find(data_dir: &Path) -> Result<(Self, Option<OsUser>), PostgresError> {
         let recorded = Self::recorded(data_dir)?;
         let is_recorded = recorded.is_some();
         let home = recorded.unwrap_or_else(|| Self::within(data_dir));
@@ -158,7 +118,7 @@ impl Home {
     }
 
     /// Records a home elsewhere, once its cluster exists.
-    fn record(&self, data_dir: &Path) -> Result<(), PostgresError> {
+    pub(super) fn record(&self, data_dir: &Path) -> Result<(), PostgresError> {
         if self.path.starts_with(data_dir) || Self::recorded(data_dir)?.is_some() {
             return Ok(());
         }
@@ -180,7 +140,7 @@ impl Home {
 
     /// Like [`Self::endpoint`], for a PostgreSQL that is about to start or runs already: keeps a recorded
     /// port that is ours or free, otherwise chooses and records another.
-    fn choose_endpoint(
+    pub(super) fn choose_endpoint(
         &self,
         data_dir: &Path,
         account: Option<&OsUser>,

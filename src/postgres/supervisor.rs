@@ -14,7 +14,7 @@ use tokio::process::Child;
 use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 
-use super::locate::PostgresSetup;
+use super::setup::PostgresSetup;
 use super::{PostgresError, cluster, failed_to, process};
 
 /// How long PostgreSQL may be unresponsive while it starts; one that reports recovery may take as long as it

@@ -11,7 +11,7 @@ use std::process::Command;
 
 use super::account::OsUser;
 use super::locate::{COMMON_PLACE, Home};
-use super::{PostgresError, cluster, failed_to};
+use super::{PostgresError, failed_to};
 
 /// A fetched PostgreSQL: a folder with bin, lib and share.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ impl Tree {
         let Some(newest) = trees.last() else {
             return Err(PostgresError::NotFetched { runtime });
         };
-        let chosen = match cluster::major(&home.cluster())? {
+        let chosen = match home.cluster_major()? {
             None => newest,
             Some(major) => trees
                 .iter()

@@ -4,7 +4,7 @@ use time::OffsetDateTime;
 use time::macros::format_description;
 
 use super::store::RecallSource;
-use crate::consolidation::likeness::sentences;
+use crate::consolidation::sentences::sentences;
 use crate::memories::{ItemType, is_stop_word, passages, words};
 use crate::sessions::said::delimited;
 

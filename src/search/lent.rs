@@ -140,7 +140,7 @@ impl Search {
 }
 
 impl Search {
-    /// The newest lent items, as in [`super::rank::newest_of`]; `None` if nothing is lent.
+    /// The newest lent items, as in [`super::reader::SearchIndex::newest`]; `None` if nothing is lent.
     pub(super) async fn newest_lent(
         &self,
         viewer: &Viewer,
@@ -158,7 +158,7 @@ impl Search {
         };
         held.leave_turns_out();
         let filters = self.restrict(&mut tx, lent.user_id, &query.filters).await?;
-        let newest = super::rank::newest_of(&held, query, &filters, now).await;
+        let newest = held.newest(query, &filters, now).await;
         let found = LentFound {
             lent: lent.clone(),
             db,

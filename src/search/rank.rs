@@ -4,12 +4,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use sqlx::PgConnection;
-use time::OffsetDateTime;
 
 use super::candidate::{CandidateSignals, FoundItem};
 use super::fuse::{self, Explanation};
-use super::query::{Cursor, Filters, SearchQuery};
-use super::reader::{IndexRequest, SearchIndex};
+use super::query::{Cursor, SearchQuery};
+use super::reader::IndexRequest;
 use super::{Hit, LentFound, Mode, ResultPage, Search, arms, lent, relevance, snippet, store};
 use crate::accounts::{UserId, Viewer};
 use crate::db::Tx;
@@ -171,7 +170,7 @@ impl Search {
         let need = IndexRequest::of(user, query, None);
         let (mut tx, held) = self.reader.current(&self.db, &need).await?;
         let filters = self.restrict(&mut tx, user, &query.filters).await?;
-        let mut newest = newest_of(&held, query, &filters, now).await;
+        let mut newest = held.newest(query, &filters, now).await;
         drop(held);
         let (mut tx, mut lent) = (Some(tx), None);
         if viewer.lent.is_some() {
@@ -212,21 +211,6 @@ impl Search {
             confidence: None,
         })
     }
-}
-
-/// Dates and ids of the newest wanted sources, one more than requested, which tells whether there are more.
-pub(super) async fn newest_of(
-    held: &SearchIndex,
-    query: &SearchQuery,
-    filters: &Filters,
-    now: OffsetDateTime,
-) -> Vec<(i64, i64)> {
-    let after = query.cursor.map(|c| (arms::micros(c.created_at), c.id.0));
-    let index = held.read().await;
-    let wanted = held.wanted(&index, filters, now);
-    let newest = arms::recent::newest(&index, &wanted, after, query.limit + 1);
-    let of = |n: &u32| (index.source(*n).created_at, index.source(*n).id);
-    newest.iter().map(of).collect()
 }
 
 /// Restores the state of the rows as of a past day.

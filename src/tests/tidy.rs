@@ -370,6 +370,60 @@ fn pages_know_nothing_of_the_server() {
     }
 }
 
+/// Type names that still stand more than once.
+const NAMES_TO_PART: [&str; 30] = [
+    "About",
+    "Agent",
+    "Answer",
+    "Body",
+    "Call",
+    "Caller",
+    "ChatSettings",
+    "Counts",
+    "Effective",
+    "Entry",
+    "Failure",
+    "Form",
+    "Inner",
+    "Lent",
+    "ListParams",
+    "Listed",
+    "Message",
+    "Model",
+    "Named",
+    "OpenInvitation",
+    "Outcome",
+    "Overview",
+    "Params",
+    "Parts",
+    "Place",
+    "Problem",
+    "Request",
+    "Row",
+    "Shared",
+    "Trouble",
+];
+
+/// Whoever searches for a type's name finds that type; `minilm` is a crate of its own.
+#[test]
+fn a_type_name_stands_once() {
+    let mut homes: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (file, text) in sources() {
+        for line in text.lines().filter(|_| !file.starts_with("minilm/")) {
+            let mut words = line.split(' ').skip_while(|word| word.starts_with("pub"));
+            let is_type = ["struct", "enum", "trait", "type"].contains(&words.next().unwrap_or(""));
+            if let (true, Some(rest)) = (is_type, words.next()) {
+                let name = rest.split(|c: char| !c.is_alphanumeric()).next();
+                let home = homes.entry(name.unwrap_or(rest).to_owned()).or_default();
+                home.push(file.clone());
+            }
+        }
+    }
+    assert!(homes.len() > 500, "{}", homes.len());
+    homes.retain(|name, files| (files.len() > 1) != NAMES_TO_PART.contains(&name.as_str()));
+    assert!(homes.is_empty(), "{homes:#?}");
+}
+
 #[test]
 fn files_open_with_what_they_are_for_and_stay_readable() {
     for (name, text) in sources() {

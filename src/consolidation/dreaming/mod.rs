@@ -4,6 +4,7 @@
 //! memories to merge or supersede (`decide.rs`): the person accepts, dismisses and undoes.
 
 pub mod decide;
+pub mod model;
 mod prompt;
 mod store;
 

@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::decide::{Dream, ItemProposal, PairMemory, Proposal, ProposalState, ReadEpisode};
+use super::model::{Dream, ItemProposal, PairMemory, Proposal, ProposalState, ReadEpisode};
 use super::{DreamEpisode, DreamMemory, DreamSettings, EPISODES_MIN, ProposedChange, QUIET_FOR};
 use crate::consolidation::summary::facts::PromptFact;
 use crate::db::UserId;

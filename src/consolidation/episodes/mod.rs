@@ -13,12 +13,12 @@ use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
 pub use retold::retell;
-pub use taken::{ImportedEpisode, import};
+pub use taken::import;
 
 use super::ConsolidationError;
 use super::facts::without_thoughts;
-use super::likeness::sentences;
 use super::quoted::own_words;
+use super::sentences::sentences;
 use super::transcript::{ToolNames, without_own_memory};
 use crate::accounts::{AgentId, UserId};
 use crate::db::Db;
@@ -270,6 +270,20 @@ impl EpisodeDraft {
             ..self
         }
     }
+}
+
+/// An episode of an export.
+#[derive(Clone, Copy, Debug)]
+pub struct ImportedEpisode<'a> {
+    pub summary: &'a str,
+    pub short: &'a str,
+    pub topics: &'a [String],
+    pub made_by: SummaryAuthor,
+    pub trust: Trust,
+    pub began_at: OffsetDateTime,
+    pub ended_at: OffsetDateTime,
+    pub expires_at: Option<OffsetDateTime>,
+    pub promoted_at: Option<OffsetDateTime>,
 }
 
 /// An episode, as it is shown to its owner.

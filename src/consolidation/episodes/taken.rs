@@ -1,30 +1,14 @@
 //! Imported episodes, which have no session here.
 
 use sqlx::PgConnection;
-use time::OffsetDateTime;
 
-use super::{SummaryAuthor, store};
+use super::{ImportedEpisode, store};
 use crate::accounts::{AgentId, UserId};
 use crate::embedding::{EmbeddingError, Embeddings};
-use crate::memories::Trust;
 use crate::memories::write::{NewSource, SourceOwner, write};
 
 /// Maximum episodes without a session per user.
 const TAKEN_MAX: i64 = 100_000;
-
-/// An episode of an export.
-#[derive(Clone, Copy, Debug)]
-pub struct ImportedEpisode<'a> {
-    pub summary: &'a str,
-    pub short: &'a str,
-    pub topics: &'a [String],
-    pub made_by: SummaryAuthor,
-    pub trust: Trust,
-    pub began_at: OffsetDateTime,
-    pub ended_at: OffsetDateTime,
-    pub expires_at: Option<OffsetDateTime>,
-    pub promoted_at: Option<OffsetDateTime>,
-}
 
 /// Imports an episode, in a transaction that raises the user's revision. Returns its id, also if it exists
 /// already; `None` if it has expired or the limit is reached.

@@ -5,8 +5,8 @@
 use super::WORDS_MAX;
 use super::facts::PromptFact;
 use super::guard::FactNames;
-use crate::consolidation::likeness::sentences;
 use crate::consolidation::prompt::Prompt;
+use crate::consolidation::sentences::sentences;
 
 /// A shorter line of the prompt may occur in an answer by chance.
 const RULE_CHARS_MIN: usize = 40;

@@ -6,7 +6,8 @@ mod store;
 
 use time::{Duration, OffsetDateTime};
 
-use super::own::{AskedCounts, SideScores, SpaceSide, TEXTS_MAX};
+use super::model::{AskedCounts, SideScores, SpaceSide};
+use super::own::TEXTS_MAX;
 use super::questions::{self, Estimate, ITEM_CHARS_MAX, ITEMS_A_CALL, QUESTIONS_MIN};
 use super::{Evaluation, EvaluationError, store as kept};
 use crate::db::UserId;

@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 
 use crate::db::UserId;
 use crate::embedding::model::SpaceId;
-use crate::evaluation::own::{QuestionRanks, SpaceSide};
+use crate::evaluation::model::{QuestionRanks, SpaceSide};
 use crate::evaluation::questions::OwnQuestion;
 
 /// A measurement in progress.

@@ -34,6 +34,27 @@ pub struct PastState {
     pub state: ItemState,
 }
 
+impl MemoryItem {
+    fn with_past_state(self, then: PastState) -> Self {
+        let status = then.status();
+        let was = then.state;
+        Self {
+            status,
+            key: self.key.filter(|_| then.has_key),
+            updated_at: then.updated_at,
+            confidence: was.confidence,
+            trust: was.trust,
+            protected: was.protected,
+            last_verified_at: was.last_verified_at,
+            expires_at: was.expires_at,
+            period: was.period,
+            superseded_by: was.superseded_by,
+            tags: was.tags,
+            ..self
+        }
+    }
+}
+
 impl PastState {
     pub fn status(&self) -> Status {
         match self.is_live {

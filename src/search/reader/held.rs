@@ -15,7 +15,7 @@ use crate::embedding::{HeldVectors, NamedWord, SpaceId, Vector};
 use crate::memories::words::Term;
 use crate::search::arms::{self, ArmInput, SourceFilter, speakers};
 use crate::search::candidate::CandidateSignals;
-use crate::search::query::Filters;
+use crate::search::query::{Filters, SearchQuery};
 
 /// An index with the settings of one search.
 #[derive(Clone)]
@@ -106,6 +106,21 @@ impl SearchIndex {
         let mut index = self.resident.index.write().await;
         index.vectors.set_measured(distances);
         Ok(())
+    }
+
+    /// Dates and ids of the newest wanted sources, one more than requested, which tells whether there are more.
+    pub async fn newest(
+        &self,
+        query: &SearchQuery,
+        filters: &Filters,
+        now: OffsetDateTime,
+    ) -> Vec<(i64, i64)> {
+        let after = query.cursor.map(|c| (arms::micros(c.created_at), c.id.0));
+        let index = self.read().await;
+        let wanted = self.wanted(&index, filters, now);
+        let newest = arms::recent::newest(&index, &wanted, after, query.limit + 1);
+        let of = |n: &u32| (index.source(*n).created_at, index.source(*n).id);
+        newest.iter().map(of).collect()
     }
 
     /// Excludes turns, for lent memory.

@@ -9,7 +9,8 @@ use app::view::{
 use super::items::whose;
 use super::{Ui, database};
 use crate::accounts::Viewer;
-use crate::consolidation::dreaming::decide::{self, Dream, PairMemory, Proposal, ProposalState};
+use crate::consolidation::dreaming::decide;
+use crate::consolidation::dreaming::model::{Dream, PairMemory, Proposal, ProposalState};
 use crate::consolidation::dreaming::{self, ProposedChange};
 use crate::documents::DocumentError;
 use crate::memories::manage;

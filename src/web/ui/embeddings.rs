@@ -18,7 +18,7 @@ use crate::embedding::{
 };
 use crate::evaluation::Measurement;
 use crate::evaluation::asked::{MeasurementOffer, MeasurementState};
-use crate::evaluation::own::SideScores;
+use crate::evaluation::model::SideScores;
 use crate::providers::ProviderType;
 use crate::providers::settings::{Effective, EndpointSettings, SpaceSettings, SystemChatSettings};
 use crate::search::Explanation;

@@ -11,7 +11,7 @@ use super::summary::source_item;
 use super::{Ui, database, embeddings, invalid, memory_error};
 use crate::accounts::Viewer;
 use crate::activity::KEPT_DAYS;
-use crate::consolidation::dreaming::decide::ItemProposal;
+use crate::consolidation::dreaming::model::ItemProposal;
 use crate::consolidation::{dreaming, reflection};
 use crate::embedding::ItemEmbedding;
 use crate::entities;
