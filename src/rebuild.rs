@@ -11,7 +11,7 @@ use keepsake::accounts::{Email, UserId};
 use keepsake::config::Config;
 use keepsake::embedding::{Embeddings, Saved, Texts};
 use keepsake::evaluation::asked::{MeasurementState, RequestOutcome};
-use keepsake::evaluation::own::MeasurementTokens;
+use keepsake::evaluation::model::MeasurementTokens;
 use keepsake::jobs::{self, Runner};
 use keepsake::queue;
 use keepsake::wiring::{self, Core, Database};

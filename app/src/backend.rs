@@ -16,6 +16,11 @@ use crate::view::{
     TimelineFilters, TimelinePage, UsagePage, UsersFilters, UsersPage, WorkPage,
 };
 
+/// In the context of every render: whether `/pkg/keepsake.js` and `.wasm` exist.
+/// Without them the pages are plain HTML, and complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct IslandsBuilt(pub bool);
+
 /// Rows a step of "load more", and at first.
 pub const PAGE_SIZE: usize = 25;
 

@@ -9,6 +9,7 @@ pub mod backend;
 #[cfg(feature = "ssr")]
 mod components;
 pub mod islands;
+mod kinds;
 #[cfg(feature = "ssr")]
 mod pages;
 #[cfg(feature = "ssr")]
@@ -19,7 +20,8 @@ pub mod view;
 pub mod words;
 
 #[cfg(feature = "ssr")]
-pub use shell::{App, IslandsBuilt, shell};
+pub use backend::IslandsBuilt;
+pub use shell::{App, shell};
 
 /// What the browser runs once the module is loaded: the islands alone wake up.
 #[cfg(feature = "hydrate")]

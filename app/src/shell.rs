@@ -8,16 +8,12 @@ use leptos_meta::{MetaTags, provide_meta_context};
 use leptos_router::components::{FlatRoutes, Route, Router};
 use leptos_router::{SsrMode, path};
 
+use crate::backend::IslandsBuilt;
 use crate::pages::{
     Account, Activity, Admin, Agents, Chat, Data, Docs, Document, Documents, Dreams, Embeddings,
     Entities, Entity, Erased, Fading, Graph, Invitation, Item, Jobs, Join, Learned, Login, Memory,
     NotFound, Reset, Session, Sessions, Summary, Timeline, Used, Users, Work,
 };
-
-/// In the context of every render: whether `/pkg/keepsake.js` and `.wasm` exist.
-/// Without them the pages are plain HTML, and complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct IslandsBuilt(pub bool);
 
 pub fn shell(options: LeptosOptions) -> impl IntoView {
     let islands_built = use_context::<IslandsBuilt>().is_some_and(|built| built.0);

@@ -2,6 +2,7 @@
 //! operation is one transaction. Must never reveal to a stranger whether an address has an account.
 
 pub mod admin_events;
+mod agent_settings;
 mod agents;
 pub mod invitations;
 pub mod model;
@@ -14,8 +15,8 @@ pub mod teams;
 mod tokens;
 mod users;
 
+pub use agent_settings::{AgentSettings, MemoryScope, NAMES as AGENT_SETTINGS, RECALL_TOKENS};
 pub(crate) use agents::list_names as list_agent_names;
-pub use agents::settings::{AgentSettings, MemoryScope, NAMES as AGENT_SETTINGS, RECALL_TOKENS};
 pub use model::{
     AgentId, AgentName, Email, ExternalId, LentMemory, OperatorId, Password, Role, Scope, Scopes,
     SignUpState, TokenId, ToolProfile, User, UserId, UsersMax, VerifiedUser, Viewer,

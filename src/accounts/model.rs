@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use time::OffsetDateTime;
 
-use super::agents::settings::AgentSettings;
+use super::agent_settings::AgentSettings;
 use crate::clock::Zone;
 use crate::input::{Invalid, check_text, required_text};
 

@@ -10,9 +10,10 @@ use reqwest::{Client, RequestBuilder, Response, redirect};
 use serde::Serialize;
 use url::Url;
 
+use super::endpoint::Reach;
 use super::endpoint::{ApiKey, Endpoint, EndpointUrl};
 use super::error::{NotEmbeddings, ProviderError, Unreachable};
-use super::policy::{CheckedNames, NameLookup, NoSuchName, OutOfReach, Reach};
+use super::policy::{CheckedNames, NameLookup, NoSuchName, OutOfReach};
 use super::{CONNECT_TIMEOUT, MAX_DIMENSIONS, retry_after};
 use crate::clock::SharedClock;
 

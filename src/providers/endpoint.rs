@@ -5,11 +5,19 @@ use std::fmt;
 
 use url::{Host, Url};
 
-use super::policy::Reach;
 use crate::input::Invalid;
 
 /// Maximum characters of an endpoint's address.
 pub const MAX_URL_CHARS: usize = 2_000;
+
+/// How far a call may reach. Link-local and metadata addresses are never allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Reach {
+    /// Public addresses only.
+    Public,
+    /// Loopback and private networks too: for an admin's endpoint, or one on the allow-list.
+    Private,
+}
 
 /// The API of a provider (Nova §6.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -22,9 +22,9 @@ mod worker;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-pub use endpoint::{ApiKey, Endpoint, EndpointUrl, MAX_URL_CHARS, ProviderType};
+pub use endpoint::{ApiKey, Endpoint, EndpointUrl, MAX_URL_CHARS, ProviderType, Reach};
 pub use error::{BuiltinFlaw, NotChat, NotEmbeddings, ProviderError, Unreachable, WrongVector};
-pub use policy::{NameLookup, Reach, SystemNames};
+pub use policy::{NameLookup, SystemNames};
 pub use report::EmbeddingReport;
 pub use retry_after::parse as parse_retry_after;
 

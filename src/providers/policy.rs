@@ -10,16 +10,7 @@ use async_trait::async_trait;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::Host;
 
-use super::endpoint::EndpointUrl;
-
-/// How far a call may reach. Link-local and metadata addresses are never allowed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Reach {
-    /// Public addresses only.
-    Public,
-    /// Loopback and private networks too: for an admin's endpoint, or one on the allow-list.
-    Private,
-}
+use super::endpoint::{EndpointUrl, Reach};
 
 /// Resolves names: the system's resolver, or a test's table.
 #[async_trait]

@@ -16,9 +16,6 @@ use super::{AppState, session};
 use crate::accounts::{AgentAccess, ExternalId, Role, Token, TokenRefusal, User, UserId, Viewer};
 use crate::db::actor::{self, ActorRefusal};
 
-/// The key of the user id in a web session.
-pub const SESSION_USER: &str = "user_id";
-
 impl FromRequestParts<AppState> for AgentAccess {
     type Rejection = Problem;
 
@@ -196,7 +193,7 @@ async fn find_visitor(state: &AppState, session: &Session) -> Result<Visitor, Pr
         )
     };
     let Some(id) = session
-        .get::<i64>(SESSION_USER)
+        .get::<i64>(session::SESSION_USER)
         .await
         .map_err(unavailable)?
     else {

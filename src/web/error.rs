@@ -345,3 +345,11 @@ fn kind(error: &sqlx::Error) -> String {
         .unwrap_or_default()
         .to_owned()
 }
+
+pub(super) fn wrong_method() -> Problem {
+    Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        "This endpoint does not take this method; tools are called with POST.",
+    )
+}

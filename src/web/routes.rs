@@ -11,7 +11,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::services::{ServeDir, ServeFile};
 use tower_http::set_header::SetResponseHeaderLayer;
 
-use super::error::Problem;
+use super::error::{Problem, wrong_method};
 use super::{
     AppState, address, api, auth, calls, downloads, forms, headers, health, host, mcp, metrics,
     observe, pages, session, unread,
@@ -277,13 +277,5 @@ async fn no_such_endpoint() -> Problem {
         StatusCode::NOT_FOUND,
         "unknown_endpoint",
         "There is no such endpoint; the tools are at POST /api/v1/tools/{name}.",
-    )
-}
-
-pub(super) fn wrong_method() -> Problem {
-    Problem::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "method_not_allowed",
-        "This endpoint does not take this method; tools are called with POST.",
     )
 }

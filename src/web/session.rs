@@ -10,11 +10,13 @@ use tower_sessions::session_store::{Error, Result};
 use tower_sessions::{Expiry, Session, SessionManagerLayer, SessionStore};
 
 use super::AppState;
-use super::auth::SESSION_USER;
 use crate::accounts::{UserId, store};
 use crate::clock::SharedClock;
 use crate::db::Db;
 use crate::db::actor::Actor;
+
+/// The key of the user id in a web session.
+pub const SESSION_USER: &str = "user_id";
 
 /// A session expires after this time without a visit.
 const IDLE: time::Duration = time::Duration::days(30);

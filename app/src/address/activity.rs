@@ -3,7 +3,7 @@
 
 use super::{more_rows, rows_shown, written};
 use crate::backend::PAGE_SIZE;
-use crate::components::TOOLS;
+use crate::kinds::TOOLS;
 use crate::view::ActivityFilters;
 
 /// Periods that can be asked for, in days.

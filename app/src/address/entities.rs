@@ -2,7 +2,7 @@
 
 use super::{more_rows, rows_shown, written};
 use crate::backend::PAGE_SIZE;
-use crate::components::ENTITY_TYPES;
+use crate::kinds::ENTITY_TYPES;
 use crate::view::{EntityFilters, EntityLink, EntitySort, GraphFilters};
 
 /// Steps of a graph around an entity.

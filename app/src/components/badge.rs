@@ -3,73 +3,10 @@
 
 use leptos::prelude::*;
 
+use crate::kinds::shape_of;
 use crate::view::{EmbeddingState, Retired};
 
-/// The types of items, as slugs, in the order in which filters list them.
-pub const ITEM_TYPES: [&str; 9] = [
-    "preference",
-    "fact",
-    "instruction",
-    "summary",
-    "other",
-    "reflection",
-    "turn",
-    "episode",
-    "document",
-];
-
-/// The types of entities, as slugs, in the order in which filters list them.
-pub const ENTITY_TYPES: [&str; 9] = [
-    "person",
-    "project",
-    "organization",
-    "location",
-    "product",
-    "other",
-    "date",
-    "email",
-    "url",
-];
-
-pub(super) const FILE: &str = "M2 1h5.2L10 3.8V11H2zM3.7 5.2v1.2h4.6V5.2zM3.7 7.6v1.2h4.6V7.6z";
-pub(super) const PERSON: &str =
-    "M6 1a2.5 2.5 0 1 1 0 5 2.5 2.5 0 0 1 0-5zM1.5 11c0-2.6 2-4.2 4.5-4.2s4.5 1.6 4.5 4.2z";
-
-/// Each type's shape in a box of 12 by 12.
-pub fn shape_of(item_type: &str) -> &'static str {
-    match item_type {
-        // a heart, a disc, an arrow, lines of text, a speech bubble, a diamond
-        "preference" => "M6 10.5 1.6 6.1a2.7 2.7 0 0 1 3.8-3.8L6 2.9l.6-.6a2.7 2.7 0 0 1 3.8 3.8z",
-        "fact" => "M6 1.8a4.2 4.2 0 1 1 0 8.4 4.2 4.2 0 0 1 0-8.4z",
-        "instruction" => "M2.5 1.5 10.5 6l-8 4.5z",
-        "summary" => "M1.5 2h9v1.7h-9zM1.5 5.2h9v1.7h-9zM1.5 8.4h5.5v1.7H1.5z",
-        // a crescent
-        "reflection" => "M7.6 1.2a5 5 0 1 0 3.4 7.2A4.6 4.6 0 0 1 7.6 1.2z",
-        "turn" => "M1.5 1.5h9v6.3H6L3.2 10.7V7.8H1.5z",
-        // an hourglass
-        "episode" => "M2 1h8v1.4L7.2 6 10 9.6V11H2V9.6L4.8 6 2 2.4z",
-        // a page with lines and a folded corner
-        "document" => FILE,
-        // head and shoulders, a folder, a house with windows, a pin, a box, a calendar, an envelope, a link
-        "person" => PERSON,
-        "project" => "M1 2.2h3.6L6 3.6h5v6.9H1z",
-        "organization" => {
-            "M2 1h8v10H7V8.5H5V11H2zM3.7 2.8v1.4h1.4V2.8zM6.9 2.8v1.4h1.4V2.8zM3.7 5.6V7h1.4V5.6zM6.9 5.6V7h1.4V5.6z"
-        }
-        "location" => {
-            "M6 .8a3.9 3.9 0 0 1 3.9 3.9C9.9 7.5 6 11.4 6 11.4S2.1 7.5 2.1 4.7A3.9 3.9 0 0 1 6 .8zM6 3.2a1.5 1.5 0 1 0 0 3 1.5 1.5 0 0 0 0-3z"
-        }
-        "product" => "M6 .8 11 3.4v5.2L6 11.2 1 8.6V3.4zM6 2.3 3.3 3.7 6 5.1l2.7-1.4z",
-        "date" => "M1.5 2H3V.8h1.4V2h3.2V.8H9V2h1.5v9h-9zM2.9 4.7v4.9h6.2V4.7z",
-        "email" => "M1 2.5h10L6 6.4zM1 3.9 6 7.8l5-3.9v5.6H1z",
-        "url" => {
-            "M4 3.2h2v1.5H4a1.3 1.3 0 0 0 0 2.6h2v1.5H4a2.8 2.8 0 0 1 0-5.6zM6 3.2h2a2.8 2.8 0 0 1 0 5.6H6V7.3h2a1.3 1.3 0 0 0 0-2.6H6zM4.2 5.3h3.6v1.4H4.2z"
-        }
-        _ => "M6 1 11 6 6 11 1 6z",
-    }
-}
-
-/// Each state's shape, in the same box.
+/// Each state's shape in a box of 12 by 12.
 fn shape_of_state(state: &str) -> &'static str {
     match state {
         // a box with a lid, a padlock, a tick, an hourglass, a triangle, a bar across, a cross

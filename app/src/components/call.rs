@@ -5,59 +5,8 @@ use leptos::prelude::*;
 
 use super::{Shape, count, documents, memories};
 use crate::address::document_path;
+use crate::kinds::{did, shape_of_tool};
 use crate::view::{CallItem, CallRow};
-
-const MAGNIFIER: &str =
-    "M5 1a4 4 0 0 1 3.2 6.4l3 3-.8.8-3-3A4 4 0 1 1 5 1zM5 2.5a2.5 2.5 0 1 0 0 5 2.5 2.5 0 0 0 0-5z";
-const PAGE: &str = "M2 1h8v10H2zM3.7 3.2v1.2h4.6V3.2zM3.7 5.6v1.2h4.6V5.6z";
-const PLUS: &str = "M5.1 1h1.8v4.1H11v1.8H6.9V11H5.1V6.9H1V5.1h4.1z";
-const BOX: &str = "M1 1.5h10v3H1zM2 5.5h8v5H2zM4.5 6.5v1.2h3V6.5z";
-const ARROW: &str = "M1 5.2h6.2L4.6 2.6l1.1-1.1L10.2 6l-4.5 4.5-1.1-1.1 2.6-2.6H1z";
-const TICK: &str = "M4.6 10 1 6.4l1.3-1.3 2.3 2.3L9.7 2 11 3.3z";
-const BARS: &str = "M1.5 6.5h2.2v4H1.5zM4.9 1.5h2.2v9H4.9zM8.3 4h2.2v6.5H8.3z";
-const LINES: &str = "M1.5 2h9v1.7h-9zM1.5 5.2h9v1.7h-9zM1.5 8.4h5.5v1.7H1.5z";
-const GRAPH: &str = "M2.5 1.5a1.5 1.5 0 0 1 1.4 2l1.6 2h1.8a1.5 1.5 0 1 1 0 1.2H5.5l-1.6 2a1.5 1.5 0 1 1-.9-.8L4.6 6 3 4a1.5 1.5 0 1 1-.5-2.5z";
-const CROSS: &str = "M2.3 1 6 4.7 9.7 1 11 2.3 7.3 6 11 9.7 9.7 11 6 7.3 2.3 11 1 9.7 4.7 6 1 2.3z";
-
-/// The tools in the order in which filters list them: name, what its caller did, and its shape in a box of 12 by 12. The
-/// last six are what only a person does.
-pub const TOOLS: [(&str, &str, &str); 22] = [
-    ("memory_search", "searched", MAGNIFIER),
-    ("memory_get", "read", PAGE),
-    ("memory_add", "added", PLUS),
-    ("memory_archive", "archived", BOX),
-    ("memory_list_themes", "listed themes", LINES),
-    ("memory_correct", "corrected", ARROW),
-    ("memory_confirm", "confirmed", TICK),
-    ("memory_forget", "forgot", BOX),
-    ("memory_describe_theme", "described a theme", LINES),
-    ("memory_stats", "read the counts", BARS),
-    ("memory_summary", "read the summary", PAGE),
-    ("memory_entity", "looked up an entity", super::badge::PERSON),
-    ("memory_graph", "read the graph", GRAPH),
-    ("memory_files", "used files", super::badge::FILE),
-    ("memory_recall", "recalled", MAGNIFIER),
-    ("memory", "used memory", PAGE),
-    ("memory_restore", "restored", ARROW),
-    ("memory_unconfirm", "removed a confirmation", CROSS),
-    ("memory_share", "shared with all agents", ARROW),
-    ("memory_own", "restricted to its agent", BOX),
-    ("memory_half_life", "set the half-life", BARS),
-    ("memory_undo", "undid", CROSS),
-];
-
-/// What a tool's caller did: "searched". In a filter it is what to look for.
-pub fn did(tool: &str) -> &'static str {
-    of_tool(tool).map_or("unknown tool", |(_, did, _)| did)
-}
-
-fn shape_of(tool: &str) -> &'static str {
-    of_tool(tool).map_or(CROSS, |(.., shape)| shape)
-}
-
-fn of_tool(tool: &str) -> Option<(&'static str, &'static str, &'static str)> {
-    TOOLS.into_iter().find(|(name, ..)| *name == tool)
-}
 
 #[component]
 pub fn Call(call: CallRow) -> impl IntoView {
@@ -76,7 +25,7 @@ pub fn Call(call: CallRow) -> impl IntoView {
         <li class="row call" data-row="">
             <time class="call-time" datetime=call.at.iso title=call.at.exact>{call.time}</time>
             <span class="badge">
-                <Shape shape=shape_of(&call.tool) />
+                <Shape shape=shape_of_tool(&call.tool) />
                 {did(&call.tool)}
             </span>
             <div class="row-words">{query} {words}</div>
@@ -98,7 +47,7 @@ pub fn Run(calls: Vec<CallRow>) -> impl IntoView {
     let head = view! {
         <time class="call-time" datetime=first.at.iso.clone() title=first.at.exact.clone()>{first.time.clone()}</time>
         <span class="badge">
-            <Shape shape=shape_of(&first.tool) />
+            <Shape shape=shape_of_tool(&first.tool) />
             {did(&first.tool)}
         </span>
         <span class="row-words">{format!("{} times", count(calls.len() as i64))}</span>

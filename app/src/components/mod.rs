@@ -30,13 +30,11 @@ mod token;
 mod tool_choice;
 mod unseen;
 
+pub use crate::kinds::{ENTITY_TYPES, ITEM_TYPES, TOOLS, did, shape_of};
 pub use crate::words::{count, documents, memories, rate, size, some_texts, texts, time_left};
-pub use badge::{
-    ENTITY_TYPES, EmbeddingMark, ITEM_TYPES, Shape, StateBadge, TypeBadge, WordBadge,
-    retired_state, shape_of, type_name,
-};
+pub use badge::{EmbeddingMark, Shape, StateBadge, TypeBadge, WordBadge, retired_state, type_name};
 pub use beginning::FirstSteps;
-pub use call::{Call, Run, TOOLS, did};
+pub use call::{Call, Run};
 pub use connect::{Connect, FirstCall, TOKEN_PLACE, add_line, search_line, session_line};
 pub use content::Content;
 pub use day::{DayBanner, DayFields};

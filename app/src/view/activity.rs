@@ -7,7 +7,7 @@ use super::Moment;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActivityFilters {
     pub agent: Option<i64>,
-    /// A tool's name, of those in [`TOOLS`](crate::components::TOOLS).
+    /// A tool's name, of those in [`TOOLS`](crate::kinds::TOOLS).
     pub tool: Option<&'static str>,
     /// `outcome=ok` or `outcome=failed`.
     pub went_well: Option<bool>,

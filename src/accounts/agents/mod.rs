@@ -1,6 +1,5 @@
 //! A user's agents: creating, listing and switching off. Never another user's.
 
-pub(super) mod settings;
 mod store;
 
 pub(super) use store::exists;
@@ -11,8 +10,8 @@ use super::model::{
 };
 use super::tokens::{self, Token, TokenHolder, TokenWish};
 use super::{AccountError, Accounts};
+use crate::accounts::agent_settings::AgentSettings;
 use crate::input::Invalid;
-use settings::AgentSettings;
 
 impl Accounts {
     pub async fn list_agents(

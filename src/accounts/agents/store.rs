@@ -4,7 +4,7 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::settings::AgentSettings;
+use crate::accounts::agent_settings::AgentSettings;
 use crate::accounts::model::{Agent, AgentId, AgentName, ToolProfile, UserId};
 
 /// Returns false if the user has no such agent.

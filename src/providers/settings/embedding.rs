@@ -1,9 +1,6 @@
 //! Embedding settings: what determines the vectors of a space, whose provider makes them, and how fast.
 
-use sqlx::PgConnection;
-
-use super::{Effective, EndpointSettings, store};
-use crate::db::UserId;
+use super::{Effective, EndpointSettings};
 use crate::providers::{Endpoint, EndpointUrl, ProviderType, Reach, builtin};
 use crate::seal::{SealError, Sealer, SecretOwner};
 
@@ -155,15 +152,6 @@ pub struct SystemEmbeddingSettings {
     pub pace: Pace,
     /// The system's llama.cpp, if it is in force.
     pub provider: Option<SpaceSettings>,
-}
-
-/// A user's settings, or the defaults.
-pub async fn of_user(
-    conn: &mut PgConnection,
-    user: UserId,
-) -> Result<UserEmbeddingSettings, sqlx::Error> {
-    let found = store::find_embedding_settings(conn, user).await?;
-    Ok(found.unwrap_or_default())
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ pub mod store;
 
 pub(super) use chat::parse_cap;
 pub use chat::{CAP_TOKENS_MAX, CAP_TOKENS_MIN, SystemChatSettings, UserChatSettings};
-pub use embedding::{Pace, SpaceSettings, SystemEmbeddingSettings, UserEmbeddingSettings, of_user};
+pub use embedding::{Pace, SpaceSettings, SystemEmbeddingSettings, UserEmbeddingSettings};
 pub use input::{
     EndpointForm, EndpointKind, ParsedEmbedding, ParsedEndpoint, parse_allowed_endpoint, typed_key,
 };
@@ -18,6 +18,15 @@ use sqlx::PgConnection;
 use super::{ApiKey, Endpoint, EndpointUrl, ProviderType, Reach};
 use crate::db::UserId;
 use crate::seal::{SealError, Sealer, SecretOwner};
+
+/// A user's settings, or the defaults.
+pub async fn of_user(
+    conn: &mut PgConnection,
+    user: UserId,
+) -> Result<UserEmbeddingSettings, sqlx::Error> {
+    let found = store::find_embedding_settings(conn, user).await?;
+    Ok(found.unwrap_or_default())
+}
 
 /// A stored endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]

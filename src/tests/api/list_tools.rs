@@ -322,7 +322,7 @@ async fn what_lists_the_tools_lists_all_of_them() {
     let all = names(&app, &anna, None).await;
     assert!(all.len() > 13, "{all:?}");
     for (file, quote) in [
-        ("app/src/components/call.rs", '"'),
+        ("app/src/kinds.rs", '"'),
         ("README.md", '`'),
         ("docs/tools.md", '`'),
     ] {

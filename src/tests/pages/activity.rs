@@ -216,7 +216,7 @@ async fn the_calls_of_every_tool_can_be_filtered() {
     for name in paths.filter_map(|path| path.strip_prefix("/api/v1/tools/")) {
         assert!(
             page.contains(&format!("value=\"{name}\"")),
-            "{name}: add it to TOOLS in app/src/components/call.rs"
+            "{name}: add it to TOOLS in app/src/kinds.rs"
         );
     }
 }

@@ -193,7 +193,7 @@ async fn themes_have_the_counts_of_the_day_and_are_drawn_as_areas_today() {
         "{themes}"
     );
     assert_eq!(
-        themes.matches(">1 <").count(),
+        themes.matches("number\">1<").count(),
         2,
         "of all, and of food: {themes}"
     );

@@ -6,7 +6,7 @@ use app::view::{
     ProposalView,
 };
 
-use super::items::whose;
+use super::whose;
 use super::{Ui, database};
 use crate::accounts::Viewer;
 use crate::consolidation::dreaming::decide;

@@ -10,7 +10,7 @@ use app::view::{
 use time::OffsetDateTime;
 use time::macros::format_description;
 
-use super::items::whose;
+use super::whose;
 use super::{Ui, database};
 use crate::accounts::Viewer;
 use crate::entities::{

@@ -8,7 +8,7 @@ use app::view::{
 use time::{Duration, OffsetDateTime};
 
 use super::summary::source_item;
-use super::{Ui, database, embeddings, invalid, memory_error};
+use super::{Ui, database, embeddings, invalid, memory_error, whose};
 use crate::accounts::Viewer;
 use crate::activity::KEPT_DAYS;
 use crate::consolidation::dreaming::model::ItemProposal;
@@ -401,15 +401,6 @@ pub(super) fn in_plain_words(event: String) -> String {
         _ => return event,
     };
     words.to_owned()
-}
-
-pub(super) fn whose(trust: Trust) -> &'static str {
-    match trust {
-        Trust::User => "stated by you",
-        Trust::Agent => "stated by an agent",
-        Trust::Tool => "from a tool",
-        Trust::External => "from outside",
-    }
 }
 
 /// The item's trust, and its source if that adds information.

@@ -3,7 +3,8 @@
 use app::backend::PageError;
 use app::view::{LearnedPage, LearnedRow, UnwantedRow};
 
-use super::items::{source_in_plain_words, whose};
+use super::items::source_in_plain_words;
+use super::whose;
 use super::{Ui, database};
 use crate::accounts::Viewer;
 use crate::memories::learned::{self, COUNTED_MAX, LearnedItem};

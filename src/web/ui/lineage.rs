@@ -4,7 +4,7 @@
 use app::backend::PageError;
 use app::view::{EntityLink, LineageEdge, LineageNode, LineageView, said_in};
 
-use super::items::whose;
+use super::whose;
 use super::{Ui, database};
 use crate::accounts::Viewer;
 use crate::consolidation::lineage::{

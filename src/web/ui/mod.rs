@@ -55,7 +55,7 @@ use crate::clock::Zone;
 use crate::embedding::EmbeddingError;
 use crate::erasure;
 use crate::input::{Invalid, sentence};
-use crate::memories::{self, MemoryError};
+use crate::memories::{self, MemoryError, Trust};
 use crate::providers::chat::ChatError;
 
 /// An agent that called so recently is shown as active.
@@ -470,5 +470,15 @@ fn account_error(error: AccountError) -> PageError {
             is_invalid: false,
             sentence: DATABASE_SENTENCE.to_owned(),
         },
+    }
+}
+
+/// The source of a memory in words.
+pub(super) fn whose(trust: Trust) -> &'static str {
+    match trust {
+        Trust::User => "stated by you",
+        Trust::Agent => "stated by an agent",
+        Trust::Tool => "from a tool",
+        Trust::External => "from outside",
     }
 }

@@ -3,7 +3,7 @@
 use app::backend::PageError;
 use app::view::{SourceItem, SummaryPage, SummaryState, SummaryText};
 
-use super::{Ui, database, items::whose};
+use super::{Ui, database, whose};
 use crate::accounts::Viewer;
 use crate::consolidation::summary::{self, SummaryOff, SummaryProgress};
 use crate::input::sentence;

@@ -12,8 +12,7 @@ use crate::search::{RawQuery, SearchQuery};
 use crate::tools::{NOT_AN_OBJECT, ToolError};
 use crate::web::auth::refused;
 use crate::web::calls::too_many_calls;
-use crate::web::error::{DATABASE_SENTENCE, Problem, database_timeout};
-use crate::web::routes::wrong_method;
+use crate::web::error::{DATABASE_SENTENCE, Problem, database_timeout, wrong_method};
 
 const ERROR_MEDIA_TYPE: &str = "application/problem+json";
 

@@ -10,7 +10,7 @@ use app::view::{
     DiffView, DocumentBody, DocumentFilters, DocumentPage, DocumentRow, DocumentsPage, RevisionRow,
 };
 
-use super::items::whose;
+use super::whose;
 use super::{Ui, database};
 use crate::accounts::Viewer;
 use crate::activity::KEPT_DAYS;
