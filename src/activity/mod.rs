@@ -8,7 +8,7 @@ mod writer;
 
 pub use model::{
     ActivityFilter, ActivityRow, BEGINNING_CHARS, CallsPage, DAYS_COUNTED, DayCount, KEPT_DAYS,
-    KEPT_ROWS_MAX, OK, READS_COUNTED_MAX, ThemeReads, Usage, UsedItem,
+    KEPT_ROWS_MAX, MemoryUsage, OK, READS_COUNTED_MAX, ThemeReads, UsedItem,
 };
 pub use store::count_uses;
 
@@ -265,12 +265,12 @@ impl Activity {
     }
 
     /// What is used, and by whom: `tools` are those that read.
-    pub async fn usage(&self, user: UserId, tools: &[String]) -> Result<Usage, sqlx::Error> {
+    pub async fn usage(&self, user: UserId, tools: &[String]) -> Result<MemoryUsage, sqlx::Error> {
         let now = self.0.clock.now();
         let mut tx = self.0.db.as_user(user).await?;
         let since = now - Duration::days(KEPT_DAYS);
         let (active, unused) = store::count_unused(&mut tx, user, now).await?;
-        let usage = Usage {
+        let usage = MemoryUsage {
             reads: store::count_reads(&mut tx, user, tools, since).await?,
             most_used: store::list_most_used(&mut tx, user, now).await?,
             never_used: store::list_never_used(&mut tx, user, now).await?,

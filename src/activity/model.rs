@@ -119,7 +119,7 @@ pub struct CallsPage {
 
 /// How much of a user's memory is used, and by whom.
 #[derive(Clone, Debug)]
-pub struct Usage {
+pub struct MemoryUsage {
     /// Of the busiest agents and themes, at most [`BUSIEST`] each.
     pub reads: Vec<ThemeReads>,
     pub most_used: Vec<UsedItem>,

@@ -1,7 +1,7 @@
 //! Headers of every response, and the content security policy of pages.
 
 use axum::extract::Request;
-use axum::http::{HeaderName, HeaderValue, header};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue, StatusCode, Version, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
@@ -35,6 +35,21 @@ pub async fn secure(request: Request, next: Next) -> Response {
             "default-src 'none'; frame-ancestors 'none'",
         ));
     response
+}
+
+/// Removes `Accept-Encoding` where the address has a query: a page that repeats its words beside memories must not be
+/// compressed, since its length would show what they share (BREACH).
+pub async fn keep_queries_uncompressed(mut request: Request, next: Next) -> Response {
+    if request.uri().query().is_some() {
+        request.headers_mut().remove(header::ACCEPT_ENCODING);
+    }
+    next.run(request).await
+}
+
+/// Whether a response is compressed for a browser: pages are, downloads are not.
+pub fn is_page(_: StatusCode, _: Version, headers: &HeaderMap, _: &Extensions) -> bool {
+    let content_type = headers.get(header::CONTENT_TYPE);
+    content_type.is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"))
 }
 
 /// The policy of a page whose scripts have this nonce.

@@ -8,6 +8,7 @@ use axum::response::Redirect;
 use axum::routing::{any, get, post};
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
 use tower_http::services::{ServeDir, ServeFile};
 use tower_http::set_header::SetResponseHeaderLayer;
 
@@ -245,6 +246,8 @@ fn people(state: &AppState) -> Router<AppState> {
                 .layer(session::layer(state))
                 .layer(from_fn_with_state(state.clone(), auth::identify_visitor)),
         )
+        .layer(CompressionLayer::new().compress_when(headers::is_page))
+        .layer(from_fn(headers::keep_queries_uncompressed))
 }
 
 /// Stylesheet, icons and islands: small, and revalidated so that changes take effect.

@@ -364,6 +364,29 @@ async fn a_form_from_another_site_is_refused() {
 }
 
 #[tokio::test]
+async fn a_page_is_compressed_unless_it_repeats_what_its_address_asks() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    for (path, encoding) in [
+        ("/memory", Some("gzip")),
+        ("/memory?q=tea", None),
+        ("/data/export", None),
+    ] {
+        let request = browser.client.get(format!("{}{path}", app.base));
+        let response = request
+            .header("accept-encoding", "gzip")
+            .send()
+            .await
+            .unwrap();
+        assert_eq!(response.status(), 200, "{path}");
+        let got = response.headers().get("content-encoding");
+        assert_eq!(got.map(|e| e.to_str().unwrap()), encoding, "{path}");
+    }
+}
+
+#[tokio::test]
 async fn every_answer_carries_the_security_headers() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
