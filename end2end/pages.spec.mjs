@@ -29,6 +29,7 @@ test("every page is accessible and fits a phone", async (t) => {
   await passes("login, before the first account", "/login");
   await passes("memory, empty", () => signUp(page, url));
   await passes("activity, none", "/activity");
+  await passes("used and unused, none", "/used");
   await passes("sessions, none", "/sessions");
   await passes("agents, none", "/agents");
   let token;

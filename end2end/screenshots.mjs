@@ -58,6 +58,7 @@ async function shootAll(admin, context) {
     document: await first("/documents", "main a[href^='/documents/']"),
     agents: "/agents",
     activity: "/activity",
+    used: "/used",
     data: "/data",
     account: "/account",
     embeddings: "/settings/embeddings",

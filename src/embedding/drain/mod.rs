@@ -5,6 +5,7 @@
 mod send;
 mod signs;
 pub(super) mod store;
+mod swap;
 
 use std::collections::HashSet;
 use std::time::Duration as StdDuration;

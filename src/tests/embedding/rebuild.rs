@@ -334,7 +334,7 @@ async fn a_rebuild_in_which_nothing_succeeds_does_not_take_over() {
             .space
             .problem
             .unwrap()
-            .contains("old vectors serve on")
+            .contains("search keeps the old embeddings")
     );
     // Retry brings it to its end.
     provider.behave(|b| b.poison = None);

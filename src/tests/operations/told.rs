@@ -200,5 +200,5 @@ async fn a_collector_that_is_away_holds_nothing_up() {
     use_it(&home, &anna, "quokka pictures").await;
     let (code, log) = server.stop();
     assert_eq!(code, Some(0));
-    assert_eq!(log.matches("takes no traces").count(), 1, "{log}");
+    assert_eq!(log.matches("accepts no traces").count(), 1, "{log}");
 }

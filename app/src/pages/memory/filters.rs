@@ -180,7 +180,9 @@ fn chosen(filters: &MemoryFilters, agents: &[(i64, String)]) -> Vec<AnyView> {
         chosen.push(("embedding", words, filters.with_embedding(None)));
     }
     if !filters.day.is_today() {
-        chosen.push(("day", "another day".to_owned(), filters.today()));
+        let days = [filters.day.as_of.as_str(), filters.day.at.as_str()];
+        let words: Vec<&str> = days.into_iter().filter(|day| !day.is_empty()).collect();
+        chosen.push(("day", words.join(", "), filters.today()));
     }
     let link = |(name, words, without): (&'static str, String, MemoryFilters)| {
         view! {
