@@ -9,6 +9,7 @@ pub mod backend;
 #[cfg(feature = "ssr")]
 mod components;
 pub mod islands;
+#[cfg(feature = "ssr")]
 mod kinds;
 #[cfg(feature = "ssr")]
 mod pages;
@@ -21,6 +22,7 @@ pub mod words;
 
 #[cfg(feature = "ssr")]
 pub use backend::IslandsBuilt;
+#[cfg(feature = "ssr")]
 pub use shell::{App, shell};
 
 /// What the browser runs once the module is loaded: the islands alone wake up.
