@@ -141,7 +141,7 @@ export async function dreams(t, { javaScriptEnabled }) {
 
   await t.test("the page of an episode shows what it was told of, and the dream", async () => {
     await page.goto(`${url}/memory/${sql(server, "SELECT min(source_id) FROM episodes")}`);
-    const graph = page.getByRole("group", { name: "Its sources, and what was derived from it" });
+    const graph = page.getByRole("group", { name: "Connections" });
     await graph.getByRole("link", { name: /^session/ }).waitFor();
     await look("lineage");
     await graph.getByRole("link", { name: /^dream/ }).click();
