@@ -38,8 +38,9 @@ use crate::embedding::model::Space;
 use crate::embedding::{Embeddings, NamedWord, PENDING, QueryEmbedding, QueryVector};
 use crate::memories::{Period, day, mentions, speakers, words};
 use crate::metrics;
+use arms::ArmQuery;
 use rank::RankingInput;
-use reader::{ArmQuery, IndexRequest, SearchIndex, vectors};
+use reader::{IndexRequest, SearchIndex, vectors};
 
 const NONE_EMBEDDED: &str =
     "none of these memories has an embedding, so they were found by words alone";

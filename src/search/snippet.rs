@@ -34,7 +34,8 @@ pub fn of(content: &str, terms: &[words::Term]) -> Snippet {
             .nth(lead_chars - 1)
             .map_or(0, |(at, _)| at)
     };
-    let end = end_after(start);
+    let start = next_word(content, start).min(first);
+    let end = word_end(content, end_after(start));
     let lead = if start > 0 { "…" } else { "" };
     let tail = if end < content.len() { "…" } else { "" };
     let text = format!("{lead}{}{tail}", &content[start..end]);
@@ -46,6 +47,28 @@ pub fn of(content: &str, terms: &[words::Term]) -> Snippet {
         matches: shown
             .map(|r| r.start - start + lead.len()..r.end - start + lead.len())
             .collect(),
+    }
+}
+
+/// How far a cut moves to stand between words; a script without spaces is cut where it is.
+const WORD_CHARS_MAX: usize = 30;
+
+fn next_word(content: &str, start: usize) -> usize {
+    let before = content[..start].chars().next_back();
+    if before.is_none_or(char::is_whitespace) {
+        return start;
+    }
+    let mut chars = content[start..].char_indices().take(WORD_CHARS_MAX);
+    let space = chars.find(|(_, c)| c.is_whitespace());
+    space.map_or(start, |(at, space)| start + at + space.len_utf8())
+}
+
+fn word_end(content: &str, end: usize) -> usize {
+    let is_inside = content[end..].starts_with(|c: char| !c.is_whitespace());
+    let mut chars = content[..end].char_indices().rev().take(WORD_CHARS_MAX);
+    match chars.find(|(_, c)| is_inside && c.is_whitespace()) {
+        Some((at, _)) => at,
+        None => end,
     }
 }
 
@@ -67,5 +90,14 @@ mod tests {
         assert!(found.text.starts_with('…') && found.text.ends_with('…'));
         assert!(found.text.chars().count() <= SNIPPET_CHARS + 2);
         assert_eq!(&found.text[found.matches[0].clone()], "needle");
+        let words = found.text.trim_matches('…').split_whitespace();
+        let is_whole = |word: &str| ["hay", "the", "needle", "é"].contains(&word);
+        assert!(words.into_iter().all(is_whole), "{}", found.text);
+    }
+
+    #[test]
+    fn a_text_without_spaces_is_cut_where_it_is() {
+        let found = of(&"字".repeat(1_000), &[]);
+        assert_eq!(found.text.chars().count(), SNIPPET_CHARS + 1);
     }
 }

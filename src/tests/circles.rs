@@ -7,10 +7,6 @@ use std::path::Path;
 
 use regex::Regex;
 
-/// Folders whose members still tie each other: a client and its dialects, the index and what searches it, a refusal and
-/// the page that says so.
-const TIED: [&str; 4] = ["providers", "providers::chat", "search", "web"];
-
 type Module = Vec<String>;
 
 /// A crate's files by their module, and what each takes from which other: (from, to) → names.
@@ -152,7 +148,6 @@ fn circles(edges: &BTreeSet<(Module, Module)>) -> Vec<String> {
         }
     }
     let mut found = Vec::new();
-    folders.retain(|folder, _| !TIED.contains(&folder.join("::").as_str()));
     for (folder, members) in folders {
         for from in members.keys() {
             let (mut reached, mut next) = (BTreeSet::new(), vec![*from]);

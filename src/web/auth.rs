@@ -6,14 +6,15 @@ use axum::extract::{FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use tower_sessions::Session;
 
 use super::calls::{AdmittedCall, CallOwner, CallSlot};
-use super::error::{DATABASE_SENTENCE, Problem};
+use super::error::{DATABASE_SENTENCE, Problem, token_refused};
 use super::pages::{after_form, not_found_for};
+use super::visitor::{SignedIn, Visitor};
 use super::{AppState, session};
-use crate::accounts::{AgentAccess, ExternalId, Role, Token, TokenRefusal, User, UserId, Viewer};
+use crate::accounts::{AgentAccess, ExternalId, Role, Token, UserId};
 use crate::db::actor::{self, ActorRefusal};
 
 impl FromRequestParts<AppState> for AgentAccess {
@@ -48,19 +49,9 @@ async fn authenticate(headers: &HeaderMap, state: &AppState) -> Result<AgentAcce
     })?;
     let act_as = named_user(headers)?;
     let opened = state.accounts.open(&token, act_as.as_ref()).await?;
-    let access = opened.map_err(|refusal| refused(refusal, origin))?;
+    let access = opened.map_err(|refusal| token_refused(refusal, origin))?;
     actor::act_as(access.actor.clone());
     Ok(access)
-}
-
-/// The error for a refused token, with the page where a new one is made.
-pub fn refused(refusal: TokenRefusal, origin: &str) -> Problem {
-    let problem = Problem::from(refusal);
-    if !refusal.asks_for_a_new_token() {
-        return problem;
-    }
-    let detail = format!("{} Make a new one at {origin}/agents.", problem.detail);
-    Problem { detail, ..problem }
 }
 
 /// The token, or an error code and its message.
@@ -94,23 +85,6 @@ fn named_user(headers: &HeaderMap) -> Result<Option<ExternalId>, Problem> {
         Problem::new(StatusCode::BAD_REQUEST, "invalid_user", invalid.sentence)
     })?;
     Ok(Some(external))
-}
-
-/// The signed-in person, for pages that require sign-in.
-#[derive(Clone, Debug)]
-pub struct SignedIn(pub User);
-
-impl SignedIn {
-    pub fn viewer(&self) -> Viewer {
-        Viewer::person(self.0.id)
-    }
-}
-
-/// Who a request's web session belongs to.
-#[derive(Clone, Debug)]
-pub enum Visitor {
-    Stranger,
-    SignedIn(SignedIn),
 }
 
 /// Identifies the visitor and adds it to the request. While the database is unavailable, nobody can be
@@ -205,18 +179,6 @@ async fn find_visitor(state: &AppState, session: &Session) -> Result<Visitor, Pr
     })
 }
 
-/// Redirects strangers to the sign-in page, and back afterwards.
-impl<S: Send + Sync> FromRequestParts<S> for SignedIn {
-    type Rejection = Redirect;
-
-    async fn from_request_parts(parts: &mut Parts, _state: &S) -> Result<Self, Redirect> {
-        match parts.extensions.get::<Visitor>() {
-            Some(Visitor::SignedIn(signed_in)) => Ok(signed_in.clone()),
-            _ => Err(Redirect::to(&sign_in_url(parts))),
-        }
-    }
-}
-
 /// The signed-in admin. Strangers are redirected to the sign-in page; members get a 404.
 #[derive(Clone, Debug)]
 pub struct Admin(pub SignedIn);
@@ -235,17 +197,6 @@ impl FromRequestParts<AppState> for Admin {
             }
             Role::Member => Err(not_found_for(state, signed_in).await),
         }
-    }
-}
-
-fn sign_in_url(parts: &Parts) -> String {
-    let path = parts.uri.path_and_query().map_or("/memory", |p| p.as_str());
-    match parts.method {
-        Method::GET => {
-            let next: String = url::form_urlencoded::byte_serialize(path.as_bytes()).collect();
-            format!("/login?next={next}")
-        }
-        _ => "/login".to_owned(),
     }
 }
 

@@ -12,9 +12,9 @@ use serde_json::json;
 use time::format_description::well_known::Rfc3339;
 
 use super::AppState;
-use super::auth::SignedIn;
 use super::error::Problem;
 use super::pages::not_found_for;
+use super::visitor::SignedIn;
 use crate::documents::{DocumentError, Documents, FullDocument};
 use crate::erasure::{self, ErasureKind};
 use crate::export::Export;

@@ -76,6 +76,8 @@ pub struct ProblemDocument<'a> {
 
 /// Retry delay while the server is busy or cannot reach its database.
 pub const RETRY_AFTER_S: u64 = 2;
+/// Retry delay while too many texts wait for their embedding.
+const PENDING_WAIT_S: u64 = 60;
 
 impl Problem {
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
@@ -236,7 +238,12 @@ impl From<EmbeddingError> for Problem {
         let status = match error {
             EmbeddingError::Invalid(invalid) => return invalid.into(),
             EmbeddingError::Database(error) => return error.into(),
-            EmbeddingError::TooManyPending => StatusCode::TOO_MANY_REQUESTS,
+            EmbeddingError::TooManyPending => {
+                return Self {
+                    wait_s: Some(PENDING_WAIT_S),
+                    ..Self::new(StatusCode::TOO_MANY_REQUESTS, code, sentence(&said))
+                };
+            }
             EmbeddingError::Provider(_) => StatusCode::UNPROCESSABLE_ENTITY,
             EmbeddingError::Seal(_) => StatusCode::UNPROCESSABLE_ENTITY,
         };
@@ -282,6 +289,16 @@ impl From<TokenRefusal> for Problem {
             ),
         }
     }
+}
+
+/// The error for a refused token, with the page where a new one is made.
+pub fn token_refused(refusal: TokenRefusal, origin: &str) -> Problem {
+    let problem = Problem::from(refusal);
+    if !refusal.asks_for_a_new_token() {
+        return problem;
+    }
+    let detail = format!("{} Make a new one at {origin}/agents.", problem.detail);
+    Problem { detail, ..problem }
 }
 
 impl From<AccountError> for Problem {

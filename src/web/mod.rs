@@ -25,6 +25,7 @@ mod session;
 mod throttle;
 mod ui;
 mod unread;
+mod visitor;
 
 use std::path::PathBuf;
 use std::sync::Arc;

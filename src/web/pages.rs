@@ -14,9 +14,9 @@ use leptos::prelude::{expect_context, provide_context};
 use leptos_axum::ResponseOptions;
 
 use super::AppState;
-use super::auth::{SignedIn, Visitor};
 use super::headers::page_policy;
 use super::ui::Ui;
+use super::visitor::{SignedIn, Visitor};
 
 pub async fn behind_sign_in(
     State(state): State<AppState>,

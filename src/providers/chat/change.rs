@@ -130,7 +130,7 @@ impl Chat {
     pub async fn save_system(&self, form: &EndpointForm<'_>, cap: &str) -> Result<(), ChatError> {
         let kept = self.system().await?.endpoint;
         let daily_token_cap = match cap.trim() {
-            "" => super::DAILY_TOKEN_CAP,
+            "" => settings::DAILY_TOKEN_CAP,
             text => parse_cap(text)?,
         };
         let (endpoint, action) = match form.url.trim() {

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use lru::LruCache;
 
-use super::model::ChatRequest;
+use super::message::ChatRequest;
 use crate::providers::client::HttpAnswer;
 use crate::providers::{Endpoint, ProviderError, wire};
 

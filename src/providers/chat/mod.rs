@@ -4,10 +4,10 @@
 
 mod change;
 mod dialect;
+mod message;
 mod model;
 mod ollama;
 mod openai;
-mod purpose;
 mod report;
 pub mod spend;
 mod wire;
@@ -15,8 +15,8 @@ mod wire;
 use std::time::Duration;
 
 pub use change::{ChatLimits, ChatOverview};
-pub use model::{ChatMessage, ChatModel, ChatRequest, ChatRole, Completion, estimated_tokens};
-pub use purpose::{Allowance, Allowances, ChatPurpose};
+pub use message::{ChatMessage, ChatRequest, ChatRole, Completion, estimated_tokens};
+pub use model::ChatModel;
 pub use report::ChatReport;
 pub use spend::{CapReached, DaySpend, Spent};
 
@@ -24,14 +24,13 @@ use super::settings::{
     self, Effective, EndpointOwner, EndpointSettings, SYSTEM_CHAT_KEY, SystemChatSettings,
     UserChatSettings, own_chat_key,
 };
+pub use super::settings::{Allowance, Allowances, ChatPurpose};
 use super::{Endpoint, EndpointUrl, ProviderError, Reach};
 use crate::clock::SharedClock;
 use crate::db::{self, Db, UserId};
 use crate::input::Invalid;
 use crate::seal::{SealError, Sealer};
 
-/// Default tokens per user and day.
-pub const DAILY_TOKEN_CAP: i64 = 200_000;
 /// Deadline of a call that nobody waits for.
 pub const CALL_TIMEOUT: Duration = Duration::from_secs(120);
 /// Deadline of *Test*: a model may have to be loaded first.

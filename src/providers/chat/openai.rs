@@ -6,7 +6,7 @@ use serde_json::Value;
 use url::Url;
 
 use super::dialect::Dialect;
-use super::model::{ChatMessage, ChatRequest, target};
+use super::message::{ChatMessage, ChatRequest, target};
 use super::wire::{self, ChatAnswer};
 use crate::providers::client::{Http, HttpAnswer};
 use crate::providers::{Endpoint, EndpointUrl, ProviderError, openai};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::model::{ChatMessage, Completion};
+use super::message::{ChatMessage, Completion};
 
 /// Enough for the answer, and fast on a slow machine.
 pub(super) const TOKENS_MAX: u32 = 64;

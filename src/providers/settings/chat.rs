@@ -1,12 +1,10 @@
 //! Chat settings: whose model answers, for which purposes, and how many tokens it may use per day.
 
-use super::{Effective, EndpointOwner, EndpointSettings};
+use super::{
+    Allowances, CAP_TOKENS_MAX, CAP_TOKENS_MIN, DAILY_TOKEN_CAP, Effective, EndpointOwner,
+    EndpointSettings,
+};
 use crate::input::Invalid;
-use crate::providers::chat::{Allowances, DAILY_TOKEN_CAP};
-
-/// Bounds of the daily limit. The lower one allows any single call of an extraction or a summary.
-pub const CAP_TOKENS_MIN: i64 = 10_000;
-pub const CAP_TOKENS_MAX: i64 = 1_000_000_000;
 
 /// A user's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]

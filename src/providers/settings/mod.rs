@@ -4,13 +4,17 @@
 mod chat;
 mod embedding;
 mod input;
+mod purpose;
 pub mod store;
 
 pub(super) use chat::parse_cap;
-pub use chat::{CAP_TOKENS_MAX, CAP_TOKENS_MIN, SystemChatSettings, UserChatSettings};
+pub use chat::{SystemChatSettings, UserChatSettings};
 pub use embedding::{Pace, SpaceSettings, SystemEmbeddingSettings, UserEmbeddingSettings};
 pub use input::{
     EndpointForm, EndpointKind, ParsedEmbedding, ParsedEndpoint, parse_allowed_endpoint, typed_key,
+};
+pub use purpose::{
+    Allowance, Allowances, CAP_TOKENS_MAX, CAP_TOKENS_MIN, ChatPurpose, DAILY_TOKEN_CAP,
 };
 
 use sqlx::PgConnection;

@@ -4,12 +4,11 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::{
-    EndpointSettings, Pace, SpaceSettings, SystemChatSettings, SystemEmbeddingSettings,
+    Allowances, EndpointSettings, Pace, SpaceSettings, SystemChatSettings, SystemEmbeddingSettings,
     UserChatSettings, UserEmbeddingSettings,
 };
 use crate::db::UserId;
 use crate::providers::ProviderType;
-use crate::providers::chat::Allowances;
 
 pub async fn find_embedding_settings(
     conn: &mut PgConnection,

@@ -5,6 +5,7 @@ pub mod entity;
 pub mod lexical;
 pub mod neighbours;
 pub mod recent;
+mod run;
 pub mod semantic;
 pub mod speakers;
 pub mod when;
@@ -14,6 +15,7 @@ use std::sync::Arc;
 
 use time::{Duration, OffsetDateTime};
 
+pub use self::run::ArmQuery;
 use self::when::TimeRange;
 use super::candidate::CandidateSignals;
 use super::query::Filters;

@@ -4,22 +4,12 @@ use std::collections::HashSet;
 
 use crate::embedding::NamedWord;
 use crate::memories::passages::terms;
-use crate::search::reader::index::Index;
+use crate::search::reader::index::{Index, said_by};
 
 /// How many of the newest memories, and of the newest turns, are checked for speakers.
 const NEWEST_MAX: usize = 200;
 /// Minimum share: a name speaks, or is a subject, if it has at least one in this many.
 const ONE_IN: usize = 10;
-
-/// The term of texts said by this name.
-fn said_by(name: &str) -> u32 {
-    terms::number(&format!("{name}:"))
-}
-
-/// The terms that are looked up for a name.
-pub fn terms(name: &str) -> [u32; 2] {
-    [said_by(name), terms::number(name)]
-}
 
 /// The names that are speakers of many of the newest sources.
 pub fn speaking(index: &Index, names: &[NamedWord]) -> Vec<String> {

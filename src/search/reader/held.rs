@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use sqlx::PgConnection;
-use time::OffsetDateTime;
 use tokio::sync::{OwnedSemaphorePermit, RwLockReadGuard};
 
 use super::index::{Index, ViewerScope};
@@ -11,45 +10,26 @@ use super::store::{self, MemoryState};
 use super::{Resident, on_a_thread, vectors};
 use crate::db::UserId;
 use crate::embedding::model::Serving;
-use crate::embedding::{HeldVectors, NamedWord, SpaceId, Vector};
-use crate::memories::words::Term;
-use crate::search::arms::{self, ArmInput, SourceFilter, speakers};
-use crate::search::candidate::CandidateSignals;
-use crate::search::query::{Filters, SearchQuery};
+use crate::embedding::{SpaceId, Vector};
+use crate::search::query::Filters;
 
 /// An index with the settings of one search.
 #[derive(Clone)]
 pub struct SearchIndex {
     resident: Arc<Resident>,
     /// The requested theme, if it exists.
-    theme: Option<i64>,
-    with_turns: bool,
-    scope: ViewerScope,
+    pub theme: Option<i64>,
+    pub with_turns: bool,
+    pub scope: ViewerScope,
     /// Use the query's entities.
     pub with_entities: bool,
     /// Name of the memory owner's time zone.
     pub time_zone: String,
     pub serving: Serving,
     /// The space of its embeddings.
-    space: Option<SpaceId>,
+    pub space: Option<SpaceId>,
     /// Set for an index read for this search only; no other large one is read until it is dropped.
     pub(super) large: Option<Arc<OwnedSemaphorePermit>>,
-}
-
-/// The input of the arms.
-pub struct ArmQuery {
-    pub terms: Vec<Term>,
-    pub vector: Option<vectors::PreparedQuery>,
-    pub names: Vec<String>,
-    pub speakers: Vec<String>,
-    /// See [`ArmInput::naming`].
-    pub naming: Vec<(i64, f64)>,
-    /// See [`ArmInput::with_context`].
-    pub with_context: bool,
-    /// See [`ArmInput::times`].
-    pub times: Vec<String>,
-    pub filters: Filters,
-    pub now: OffsetDateTime,
 }
 
 /// Embeddings read per statement.
@@ -108,21 +88,6 @@ impl SearchIndex {
         Ok(())
     }
 
-    /// Dates and ids of the newest wanted sources, one more than requested, which tells whether there are more.
-    pub async fn newest(
-        &self,
-        query: &SearchQuery,
-        filters: &Filters,
-        now: OffsetDateTime,
-    ) -> Vec<(i64, i64)> {
-        let after = query.cursor.map(|c| (arms::micros(c.created_at), c.id.0));
-        let index = self.read().await;
-        let wanted = self.wanted(&index, filters, now);
-        let newest = arms::recent::newest(&index, &wanted, after, query.limit + 1);
-        let of = |n: &u32| (index.source(*n).created_at, index.source(*n).id);
-        newest.iter().map(of).collect()
-    }
-
     /// Excludes turns, for lent memory.
     pub fn leave_turns_out(&mut self) {
         self.with_turns = false;
@@ -138,39 +103,10 @@ impl SearchIndex {
         self.resident.index.read().await
     }
 
-    pub fn wanted(&self, index: &Index, filters: &Filters, now: OffsetDateTime) -> SourceFilter {
-        let (theme, turns) = (self.theme, self.with_turns);
-        SourceFilter::new(index, filters, theme, turns, self.scope, now)
-    }
-
     /// Whether memories and turns may be found.
     pub fn tiers(&self, filters: &Filters) -> [bool; 2] {
         let with_turns = filters.wants_turns() && self.with_turns;
         [filters.wants_items(), with_turns]
-    }
-
-    /// The state of its embeddings, and which of these names are speakers.
-    pub async fn vectors(&self, names: &[NamedWord]) -> HeldVectors {
-        let index = self.read().await;
-        HeldVectors {
-            has_ready: index.has_vectors(),
-            has_pending: index.has_pending(self.space.is_some()),
-            speakers: speakers::speaking(&index, names),
-        }
-    }
-
-    /// Runs the arms. Also returns whether any word matched; for `containing` see [`ArmInput::containing`].
-    ///
-    /// # Errors
-    /// If the server is shutting down.
-    pub async fn candidates(
-        &self,
-        question: &Arc<ArmQuery>,
-        containing: Vec<(i64, i64)>,
-    ) -> Result<(Vec<CandidateSignals>, bool), sqlx::Error> {
-        let question = Arc::clone(question);
-        self.with_index(move |held, index| held.find(index, &question, &containing))
-            .await
     }
 
     /// Calls `look` with the index; on a blocking thread if the index is large.
@@ -188,25 +124,5 @@ impl SearchIndex {
         drop(index);
         let held = self.clone();
         on_a_thread(move || look(&held, &held.resident.index.blocking_read())).await
-    }
-
-    fn find(
-        &self,
-        index: &Index,
-        question: &ArmQuery,
-        containing: &[(i64, i64)],
-    ) -> (Vec<CandidateSignals>, bool) {
-        let wanted = self.wanted(index, &question.filters, question.now);
-        let asked = ArmInput {
-            terms: &question.terms,
-            vector: question.vector.as_ref(),
-            names: &question.names,
-            speakers: &question.speakers,
-            containing,
-            naming: &question.naming,
-            with_context: question.with_context,
-            times: &question.times,
-        };
-        arms::candidates(index, &asked, &wanted)
     }
 }

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 use super::vectors::Vectors;
 use crate::embedding::EmbeddingState;
 use crate::memories::ItemType;
+use crate::memories::passages::terms;
 
 /// The passage number in the upper 24 bits, the term's frequency in the low byte.
 type Posting = u32;
@@ -17,7 +18,17 @@ const SAID: &str = ":";
 const PENDING: Option<EmbeddingState> = Some(EmbeddingState::Pending);
 
 pub fn said() -> u32 {
-    crate::memories::passages::terms::number(SAID)
+    terms::number(SAID)
+}
+
+/// The term of texts said by this name.
+pub fn said_by(name: &str) -> u32 {
+    terms::number(&format!("{name}{SAID}"))
+}
+
+/// The terms that are looked up for a name.
+pub fn terms_of_name(name: &str) -> [u32; 2] {
+    [said_by(name), terms::number(name)]
 }
 
 /// A source as read from the database.

@@ -15,11 +15,10 @@ use std::time::{Duration, Instant};
 use sqlx::PgConnection;
 use tokio::sync::{OwnedMutexGuard, RwLock, Semaphore};
 
-pub use self::held::{ArmQuery, SearchIndex};
+pub use self::held::SearchIndex;
 use self::index::Index;
 use self::residents::Residents;
 use self::store::{History, MemoryState, SourceRange};
-use super::arms::speakers;
 use super::query::SearchQuery;
 use crate::db::{Db, Tx, UserId};
 use crate::embedding::SpaceId;
@@ -126,7 +125,7 @@ impl<'a> IndexRequest<'a> {
             .into_iter()
             .flat_map(|term| term.alternatives);
         let names = crate::memories::speakers::names(text).into_iter();
-        let names = names.flat_map(|name| speakers::terms(&name.word));
+        let names = names.flat_map(|name| index::terms_of_name(&name.word));
         words
             .map(|word| terms::number(&word))
             .chain(names)

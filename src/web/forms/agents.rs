@@ -14,7 +14,7 @@ use super::{respond, unknown_action};
 use crate::accounts::{AGENT_SETTINGS, AgentId, AgentName, AgentSettings, TokenHolder, TokenId};
 use crate::input::Invalid;
 use crate::web::AppState;
-use crate::web::auth::SignedIn;
+use crate::web::visitor::SignedIn;
 
 const PATH: &str = "/agents";
 

@@ -1,99 +1,109 @@
 //! The forms of Settings › Chat model, and the admin's. An entered key is sealed or sent to the endpoint, and
 //! never part of a response.
 
-use axum::extract::{RawForm, State};
-use axum::response::Response;
+use std::collections::BTreeMap;
 
-use super::endpoint::{endpoint_form, test};
-use super::{Form, Outcome, done, respond, unknown_action};
+use axum::response::Response;
+use serde::Deserialize;
+
+use super::endpoint::{EndpointFields, test};
+use super::{Attempt, Field, Outcome, Posted, Submission, done};
 use crate::providers::chat::{Allowances, ChatLimits};
-use crate::web::AppState;
-use crate::web::auth::{Admin, SignedIn};
+use crate::web::auth::Admin;
 use crate::web::error::Problem;
 
 const SETTINGS: &str = "/settings/chat";
 const ADMIN: &str = "/admin";
 
-pub async fn settings(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
-    let name = match form.get("action") {
-        "save" | "test" => "chat",
-        "limits" => "chat_limits",
+/// The limits are a number, and a switch and a share for each purpose.
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum ChatForm {
+    Test(EndpointFields),
+    Save(EndpointFields),
+    Remove,
+    Limits(BTreeMap<String, String>),
+    Enable,
+    Disable,
+}
+
+pub async fn settings(Posted(posted, form): Posted<ChatForm>) -> Response {
+    let name = match form {
+        Ok(ChatForm::Test(_) | ChatForm::Save(_)) => "chat",
+        Ok(ChatForm::Limits(_)) => "chat_limits",
         _ => "chat_switch",
     };
-    let outcome = change_settings(&state, &signed_in, &form).await;
-    respond(&state, signed_in, SETTINGS, name, &form, outcome).await
+    let outcome = change_settings(&posted, name, form).await;
+    posted.respond(SETTINGS, name, outcome).await
 }
 
 async fn change_settings(
-    state: &AppState,
-    signed_in: &SignedIn,
-    form: &Form,
-) -> Result<Outcome, Problem> {
-    let (chat, user, fields) = (&state.chat, signed_in.0.id, endpoint_form(form));
-    match form.get("action") {
-        "test" => test(state, user, form, "chat", chat.test_own(user, &fields)).await,
-        "save" => {
-            chat.save(user, &fields).await?;
-            Ok(done("chat", "Saved."))
+    posted: &Submission,
+    name: &str,
+    form: Result<ChatForm, Problem>,
+) -> Attempt {
+    let (chat, user) = (&posted.state.chat, posted.user());
+    let sentence = match form? {
+        ChatForm::Test(fields) => {
+            let form = fields.form();
+            return test(posted, name, form.url, chat.test_own(user, &form)).await;
         }
-        "remove" => {
+        ChatForm::Save(fields) => {
+            chat.save(user, &fields.form()).await?;
+            "Saved."
+        }
+        ChatForm::Remove => {
             chat.remove(user).await?;
-            Ok(done(
-                "chat_switch",
-                "Your endpoint and its key were deleted.",
-            ))
+            "Your endpoint and its key were deleted."
         }
-        "limits" => {
+        ChatForm::Limits(fields) => {
+            let text = |name: &str| fields.get(name).map_or("", String::as_str);
             let limits = ChatLimits {
-                daily_token_cap: form.get("daily_token_cap"),
-                purposes: Allowances::parse(|name| form.get(name))?,
+                daily_token_cap: text("daily_token_cap"),
+                purposes: Allowances::parse(text)?,
             };
             chat.save_limits(user, limits).await?;
-            Ok(done("chat_limits", "Saved."))
+            "Saved."
         }
-        "enable" => {
+        ChatForm::Enable => {
             chat.set_enabled(user, true).await?;
-            Ok(Outcome::Redirect)
+            return Ok(Outcome::Redirect);
         }
-        "disable" => {
+        ChatForm::Disable => {
             chat.set_enabled(user, false).await?;
-            Ok(done(
-                "chat_switch",
-                "The chat model is off: no model reads your conversations.",
-            ))
+            "The chat model is off: no model reads your conversations."
         }
-        _ => Err(unknown_action()),
-    }
+    };
+    Ok(done(name, sentence))
 }
 
-pub async fn system(
-    State(state): State<AppState>,
-    Admin(signed_in): Admin,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
-    let outcome = change_system(&state, &signed_in, &form).await;
-    respond(&state, signed_in, ADMIN, "chat_system", &form, outcome).await
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum SystemChatForm {
+    Test(EndpointFields),
+    Save {
+        #[serde(flatten)]
+        endpoint: EndpointFields,
+        daily_token_cap: Field,
+    },
 }
 
-async fn change_system(
-    state: &AppState,
-    signed_in: &SignedIn,
-    form: &Form,
-) -> Result<Outcome, Problem> {
-    let (chat, user, fields) = (&state.chat, signed_in.0.id, endpoint_form(form));
-    match form.get("action") {
-        "test" => test(state, user, form, "chat_system", chat.test_system(&fields)).await,
-        "save" => {
-            chat.save_system(&fields, form.get("daily_token_cap"))
-                .await?;
-            Ok(done("chat_system", "Saved."))
+pub async fn system(_: Admin, Posted(posted, form): Posted<SystemChatForm>) -> Response {
+    let (chat, name) = (&posted.state.chat, "chat_system");
+    let attempt = async {
+        match form? {
+            SystemChatForm::Test(fields) => {
+                let form = fields.form();
+                test(&posted, name, form.url, chat.test_system(&form)).await
+            }
+            SystemChatForm::Save {
+                endpoint,
+                daily_token_cap,
+            } => {
+                chat.save_system(&endpoint.form(), &daily_token_cap).await?;
+                Ok(done(name, "Saved."))
+            }
         }
-        _ => Err(unknown_action()),
-    }
+    };
+    posted.respond(ADMIN, name, attempt.await).await
 }

@@ -16,9 +16,9 @@ use crate::export::{Upload, UploadError};
 use crate::input::{Invalid, sentence};
 use crate::memories::{ItemId, MemoryError, manage};
 use crate::web::AppState;
-use crate::web::auth::SignedIn;
 use crate::web::client::ClientAddress;
 use crate::web::error::Problem;
+use crate::web::visitor::SignedIn;
 
 const PATH: &str = "/data";
 

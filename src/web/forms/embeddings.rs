@@ -3,15 +3,15 @@
 
 use app::view::{Confirmation, FormState};
 use app::words;
-use axum::extract::{RawForm, State};
 use axum::response::Response;
+use serde::Deserialize;
 
-use super::endpoint::{endpoint_form, test};
-use super::{Form, Outcome, done, respond, unknown_action};
+use super::endpoint::{EndpointFields, test};
+use super::{Attempt, Field, Outcome, Posted, Submission, done, page};
 use crate::embedding::{Saved, SystemSaved, Texts};
 use crate::evaluation::asked::RequestOutcome;
-use crate::web::AppState;
-use crate::web::auth::{Admin, SignedIn};
+use crate::providers::settings::EndpointForm;
+use crate::web::auth::Admin;
 use crate::web::error::Problem;
 use crate::web::ui::host_port;
 
@@ -20,97 +20,109 @@ const ADMIN: &str = "/admin";
 /// The staged value of a confirmation that switches embeddings on.
 const STAGED_ENABLE: &str = "enable";
 
-pub async fn settings(
-    State(state): State<AppState>,
-    signed_in: SignedIn,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
-    let name = match form.get("action") {
-        "save" | "test" | "confirm" => "embeddings",
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum EmbeddingsForm {
+    Test(EndpointFields),
+    Save(EndpointFields),
+    Confirm(EndpointFields),
+    Enable,
+    Disable,
+    Cancel,
+    Retry,
+    Measure,
+    Rebuild,
+}
+
+pub async fn settings(Posted(posted, form): Posted<EmbeddingsForm>) -> Response {
+    use EmbeddingsForm::{Confirm, Save, Test};
+    let name = match form {
+        Ok(Test(_) | Save(_) | Confirm(_)) => "embeddings",
         _ => "progress",
     };
-    let outcome = change_settings(&state, &signed_in, &form).await;
-    respond(&state, signed_in, SETTINGS, name, &form, outcome).await
+    let outcome = change_settings(&posted, form).await;
+    posted.respond(SETTINGS, name, outcome).await
 }
 
-async fn change_settings(
-    state: &AppState,
-    signed_in: &SignedIn,
-    form: &Form,
-) -> Result<Outcome, Problem> {
+async fn change_settings(posted: &Submission, form: Result<EmbeddingsForm, Problem>) -> Attempt {
     // With the job timeout, since a rebuild inserts a row per memory.
-    let embeddings = state.embeddings.for_jobs();
-    let user = signed_in.0.id;
-    let fields = endpoint_form(form);
-    match form.get("action") {
-        "test" => {
-            let asked = embeddings.test_own(user, &fields);
-            test(state, user, form, "embeddings", asked).await
+    let embeddings = posted.state.embeddings.for_jobs();
+    let user = posted.user();
+    let sentence = match form? {
+        EmbeddingsForm::Test(fields) => {
+            let form = fields.form();
+            let asked = embeddings.test_own(user, &form);
+            return test(posted, "embeddings", form.url, asked).await;
         }
-        "save" => saved(form, embeddings.save(user, &fields, false).await?),
-        "confirm" if form.get("staged") == STAGED_ENABLE => {
+        EmbeddingsForm::Save(fields) => {
+            let saved = embeddings.save(user, &fields.form(), false).await?;
+            return Ok(show_saved(posted, &fields.form(), saved));
+        }
+        EmbeddingsForm::Confirm(fields) if fields.form().staged == STAGED_ENABLE => {
             embeddings.set_enabled(user, true, true).await?;
-            Ok(Outcome::Redirect)
+            return Ok(Outcome::Redirect);
         }
-        "confirm" => saved(form, embeddings.save(user, &fields, true).await?),
-        "enable" => match embeddings.set_enabled(user, true, false).await? {
-            Saved::AskFirst { texts, kept, .. } => {
-                let sentence = format!(
-                    "Your embeddings were created with other settings: {} will be rebuilt. {}Search uses keywords only until then.",
-                    in_words(texts),
-                    known(kept),
-                );
-                Ok(ask(
-                    "embeddings",
-                    Form(Vec::new()),
-                    sentence,
-                    texts.total(),
-                    None,
-                    STAGED_ENABLE.to_owned(),
-                ))
-            }
-            _ => Ok(Outcome::Redirect),
-        },
-        "disable" => {
+        EmbeddingsForm::Confirm(fields) => {
+            let saved = embeddings.save(user, &fields.form(), true).await?;
+            return Ok(show_saved(posted, &fields.form(), saved));
+        }
+        EmbeddingsForm::Enable => {
+            let enabled = embeddings.set_enabled(user, true, false).await?;
+            return Ok(show_enabled(enabled));
+        }
+        EmbeddingsForm::Disable => {
             embeddings.set_enabled(user, false, true).await?;
-            Ok(done(
-                "progress",
-                "Embeddings are off: search uses keywords only. Existing embeddings are kept.",
-            ))
+            "Embeddings are off: search uses keywords only. Existing embeddings are kept."
+                .to_owned()
         }
-        "cancel" => Ok(match embeddings.cancel_rebuild(user).await? {
-            true => done(
-                "progress",
-                "The rebuild is cancelled. Search keeps the old embeddings.",
+        EmbeddingsForm::Cancel => match embeddings.cancel_rebuild(user).await? {
+            true => "The rebuild is cancelled. Search keeps the old embeddings.".to_owned(),
+            false => "No rebuild was under way.".to_owned(),
+        },
+        EmbeddingsForm::Retry => match embeddings.retry(user).await? {
+            1 => "1 text will be embedded again.".to_owned(),
+            many => format!(
+                "{} texts will be embedded again.",
+                words::count(many as i64)
             ),
-            false => done("progress", "No rebuild was under way."),
-        }),
-        "retry" => {
-            let retried = embeddings.retry(user).await?;
-            let again = match retried {
-                1 => "1 text will be embedded again.".to_owned(),
-                many => format!(
-                    "{} texts will be embedded again.",
-                    words::count(many as i64)
-                ),
-            };
-            Ok(done("progress", again))
+        },
+        EmbeddingsForm::Measure => {
+            let evaluation = posted.state.evaluation.for_jobs();
+            match evaluation.ask_for(user).await? {
+                RequestOutcome::Begun => return Ok(Outcome::Redirect),
+                answer => answer.sentence().to_owned(),
+            }
         }
-        "measure" => Ok(match state.evaluation.for_jobs().ask_for(user).await? {
-            RequestOutcome::Begun => Outcome::Redirect,
-            answer => done("progress", answer.sentence()),
-        }),
-        "rebuild" => {
+        EmbeddingsForm::Rebuild => {
             embeddings.rebuild(user).await?;
-            Ok(Outcome::Redirect)
+            return Ok(Outcome::Redirect);
         }
-        _ => Err(unknown_action()),
-    }
+    };
+    Ok(done("progress", sentence))
 }
 
-fn saved(form: &Form, saved: Saved) -> Result<Outcome, Problem> {
-    Ok(match saved {
+fn show_enabled(enabled: Saved) -> Outcome {
+    let Saved::AskFirst { texts, kept, .. } = enabled else {
+        return Outcome::Redirect;
+    };
+    let sentence = format!(
+        "Your embeddings were created with other settings: {} will be rebuilt. {}Search uses keywords only until then.",
+        in_words(texts),
+        known(kept),
+    );
+    Outcome::from(FormState {
+        confirm: Some(Confirmation {
+            sentence,
+            items: texts.total(),
+            users: None,
+            staged: STAGED_ENABLE.to_owned(),
+        }),
+        ..page("embeddings")
+    })
+}
+
+fn show_saved(posted: &Submission, form: &EndpointForm<'_>, saved: Saved) -> Outcome {
+    match saved {
         Saved::InForce => done("embeddings", "Saved."),
         Saved::Rebuilding { .. } => Outcome::Redirect,
         Saved::AskFirst {
@@ -124,47 +136,34 @@ fn saved(form: &Form, saved: Saved) -> Result<Outcome, Problem> {
                 target(form),
                 known(kept),
             );
-            ask(
-                "embeddings",
-                form.clone(),
+            let confirm = Confirmation {
                 sentence,
-                texts.total(),
-                None,
+                items: texts.total(),
+                users: None,
                 staged,
-            )
+            };
+            ask(posted, "embeddings", confirm)
         }
-    })
+    }
 }
 
 /// Such as "nomic-embed-text at localhost:11434".
-fn target(form: &Form) -> String {
-    let host = host_port(form.get("url"));
-    match (form.get("own_enabled"), form.get("model").trim()) {
-        ("1", "") => host,
-        ("1", model) => format!("{model} at {host}"),
+fn target(form: &EndpointForm<'_>) -> String {
+    let host = host_port(form.url);
+    match (form.own_enabled, form.model.trim()) {
+        (true, "") => host,
+        (true, model) => format!("{model} at {host}"),
         _ => "the provider that comes next".to_owned(),
     }
 }
 
-fn ask(
-    name: &str,
-    form: Form,
-    sentence: String,
-    items: i64,
-    users: Option<i64>,
-    staged: String,
-) -> Outcome {
-    Outcome::Page(Box::new(FormState {
-        form: name.to_owned(),
-        values: form.values(),
-        confirm: Some(Confirmation {
-            sentence,
-            items,
-            users,
-            staged,
-        }),
-        ..FormState::default()
-    }))
+/// The form again, with what has to be confirmed.
+fn ask(posted: &Submission, name: &str, confirm: Confirmation) -> Outcome {
+    Outcome::from(FormState {
+        values: posted.fields.values(),
+        confirm: Some(confirm),
+        ..page(name)
+    })
 }
 
 fn in_words(texts: Texts) -> String {
@@ -183,96 +182,97 @@ fn known(kept: i64) -> String {
     }
 }
 
-pub async fn system(
-    State(state): State<AppState>,
-    Admin(signed_in): Admin,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
-    let name = match form.get("action") {
-        "builtin_on" | "builtin_off" => "builtin",
-        "late_on" | "late_off" => "late",
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum SystemEmbeddingsForm {
+    Test(EndpointFields),
+    Save(EndpointFields),
+    Confirm(EndpointFields),
+    BuiltinOn,
+    BuiltinOff,
+    LateOn,
+    LateOff,
+}
+
+pub async fn system(_: Admin, Posted(posted, form): Posted<SystemEmbeddingsForm>) -> Response {
+    use SystemEmbeddingsForm::{BuiltinOff, BuiltinOn, LateOff, LateOn};
+    let name = match form {
+        Ok(BuiltinOn | BuiltinOff) => "builtin",
+        Ok(LateOn | LateOff) => "late",
         _ => "system",
     };
-    let outcome = change_system(&state, &signed_in, &form).await;
-    respond(&state, signed_in, ADMIN, name, &form, outcome).await
+    let outcome = change_system(&posted, name, form).await;
+    posted.respond(ADMIN, name, outcome).await
 }
 
 async fn change_system(
-    state: &AppState,
-    signed_in: &SignedIn,
-    form: &Form,
-) -> Result<Outcome, Problem> {
-    let embeddings = state.embeddings.for_jobs();
-    let fields = endpoint_form(form);
-    match form.get("action") {
-        "test" => {
-            let (user, asked) = (signed_in.0.id, embeddings.test_system(&fields));
-            test(state, user, form, "system", asked).await
+    posted: &Submission,
+    name: &str,
+    form: Result<SystemEmbeddingsForm, Problem>,
+) -> Attempt {
+    let embeddings = posted.state.embeddings.for_jobs();
+    let sentence = match form? {
+        SystemEmbeddingsForm::Test(fields) => {
+            let form = fields.form();
+            return test(posted, name, form.url, embeddings.test_system(&form)).await;
         }
-        action @ ("save" | "confirm") => {
-            let is_confirmed = action == "confirm";
-            Ok(match embeddings.save_system(&fields, is_confirmed).await? {
-                SystemSaved::InForce => done("system", "Saved."),
-                SystemSaved::Rebuilding { users, texts } => done(
-                    "system",
-                    format!(
-                        "{} of {} are being rebuilt.",
-                        in_words(texts),
-                        people(users)
-                    ),
-                ),
-                SystemSaved::AskFirst {
-                    users,
-                    texts,
-                    staged,
-                } => {
-                    let with = match host_port(form.get("url")).as_str() {
-                        "" => "with the provider that comes next for each".to_owned(),
-                        host => format!("with {host}"),
-                    };
-                    let sentence = format!(
-                        "{} of {} will be rebuilt {with}. Search uses the old embeddings until the new ones are complete.",
-                        in_words(texts),
-                        people(users),
-                    );
-                    ask(
-                        "system",
-                        form.clone(),
-                        sentence,
-                        texts.total(),
-                        Some(users),
-                        staged,
-                    )
-                }
-            })
+        SystemEmbeddingsForm::Save(fields) => {
+            let saved = embeddings.save_system(&fields.form(), false).await?;
+            return Ok(show_system_saved(posted, fields.form().url, saved));
         }
-        "builtin_on" => {
+        SystemEmbeddingsForm::Confirm(fields) => {
+            let saved = embeddings.save_system(&fields.form(), true).await?;
+            return Ok(show_system_saved(posted, fields.form().url, saved));
+        }
+        SystemEmbeddingsForm::BuiltinOn => {
             embeddings.set_builtin(true).await?;
-            Ok(done("builtin", "The builtin model is on."))
+            "The builtin model is on."
         }
-        "builtin_off" => {
+        SystemEmbeddingsForm::BuiltinOff => {
             embeddings.set_builtin(false).await?;
-            Ok(done(
-                "builtin",
-                "The builtin model is off: users without another provider have keyword search only. Their embeddings are kept.",
-            ))
+            "The builtin model is off: users without another provider have keyword search only. Their embeddings are kept."
         }
-        "late_on" => {
+        SystemEmbeddingsForm::LateOn => {
             embeddings.set_late_interaction(true).await?;
-            Ok(done(
-                "late",
-                "Late interaction is on. It applies to each user as soon as their token vectors are ready.",
-            ))
+            "Late interaction is on. It applies to each user as soon as their token vectors are ready."
         }
-        "late_off" => {
+        SystemEmbeddingsForm::LateOff => {
             embeddings.set_late_interaction(false).await?;
-            Ok(done(
-                "late",
-                "Late interaction is off, and the token vectors are being removed.",
-            ))
+            "Late interaction is off, and the token vectors are being removed."
         }
-        _ => Err(unknown_action()),
+    };
+    Ok(done(name, sentence))
+}
+
+fn show_system_saved(posted: &Submission, url: &str, saved: SystemSaved) -> Outcome {
+    match saved {
+        SystemSaved::InForce => done("system", "Saved."),
+        SystemSaved::Rebuilding { users, texts } => {
+            let (texts, users) = (in_words(texts), people(users));
+            done("system", format!("{texts} of {users} are being rebuilt."))
+        }
+        SystemSaved::AskFirst {
+            users,
+            texts,
+            staged,
+        } => {
+            let with = match host_port(url).as_str() {
+                "" => "with the provider that comes next for each".to_owned(),
+                host => format!("with {host}"),
+            };
+            let sentence = format!(
+                "{} of {} will be rebuilt {with}. Search uses the old embeddings until the new ones are complete.",
+                in_words(texts),
+                people(users),
+            );
+            let confirm = Confirmation {
+                sentence,
+                items: texts.total(),
+                users: Some(users),
+                staged,
+            };
+            ask(posted, "system", confirm)
+        }
     }
 }
 
@@ -283,21 +283,21 @@ fn people(users: i64) -> String {
     }
 }
 
-pub async fn allowed(
-    State(state): State<AppState>,
-    Admin(signed_in): Admin,
-    body: RawForm,
-) -> Response {
-    let form = Form::parse(&body);
-    let endpoint = form.get("endpoint");
-    let changed = match form.get("action") {
-        "add" => state.embeddings.allow_endpoint(endpoint).await,
-        "remove" => state.embeddings.disallow_endpoint(endpoint).await,
-        _ => {
-            let outcome = Err(unknown_action());
-            return respond(&state, signed_in, ADMIN, "endpoint", &form, outcome).await;
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum AllowedForm {
+    Add { endpoint: Field },
+    Remove { endpoint: Field },
+}
+
+pub async fn allowed(_: Admin, Posted(posted, form): Posted<AllowedForm>) -> Response {
+    let embeddings = &posted.state.embeddings;
+    let attempt = async {
+        match form? {
+            AllowedForm::Add { endpoint } => embeddings.allow_endpoint(&endpoint).await?,
+            AllowedForm::Remove { endpoint } => embeddings.disallow_endpoint(&endpoint).await?,
         }
+        Ok(Outcome::Redirect)
     };
-    let outcome = changed.map(|()| Outcome::Redirect).map_err(Problem::from);
-    respond(&state, signed_in, ADMIN, "endpoint", &form, outcome).await
+    posted.respond(ADMIN, "endpoint", attempt.await).await
 }

@@ -2,65 +2,83 @@
 //! key, which is sealed or sent to the endpoint, and never part of a response.
 
 use app::view::{FormState, TestResult};
+use serde::Deserialize;
 
-use super::{Form, Outcome};
-use crate::db::UserId;
+use super::{Attempt, Field, Outcome, Submission, page};
 use crate::input::sentence;
 use crate::providers::chat::ChatReport;
 use crate::providers::settings::EndpointForm;
 use crate::providers::{EmbeddingReport, ProviderError};
-use crate::web::AppState;
 use crate::web::error::Problem;
 use crate::web::ui::host_port;
 
-pub(super) fn endpoint_form(form: &Form) -> EndpointForm<'_> {
-    EndpointForm {
-        own_enabled: form.get("own_enabled") == "1",
-        provider_type: form.get("provider_type"),
-        url: form.get("url"),
-        model: form.get("model"),
-        key: form.get("key"),
-        clear_key: form.get("clear_key") == "1",
-        staged: form.get("staged"),
-        dimensions: form.get("dimensions"),
-        preset: form.get("preset"),
-        query_prefix: form.get("query_prefix"),
-        document_prefix: form.get("document_prefix"),
-        batch_size: form.get("batch_size"),
-        concurrency: form.get("concurrency"),
-        pause_ms: form.get("pause_ms"),
+/// The fields of an endpoint form, as posted.
+#[derive(Deserialize)]
+pub struct EndpointFields {
+    own_enabled: Field,
+    provider_type: Field,
+    url: Field,
+    model: Field,
+    key: Field,
+    clear_key: Field,
+    staged: Field,
+    dimensions: Field,
+    preset: Field,
+    query_prefix: Field,
+    document_prefix: Field,
+    batch_size: Field,
+    concurrency: Field,
+    pause_ms: Field,
+}
+
+impl EndpointFields {
+    pub(super) fn form(&self) -> EndpointForm<'_> {
+        EndpointForm {
+            own_enabled: self.own_enabled.is_checked(),
+            provider_type: &self.provider_type,
+            url: &self.url,
+            model: &self.model,
+            key: &self.key,
+            clear_key: self.clear_key.is_checked(),
+            staged: &self.staged,
+            dimensions: &self.dimensions,
+            preset: &self.preset,
+            query_prefix: &self.query_prefix,
+            document_prefix: &self.document_prefix,
+            batch_size: &self.batch_size,
+            concurrency: &self.concurrency,
+            pause_ms: &self.pause_ms,
+        }
     }
 }
 
 /// Runs a test. The page shows the endpoint's report, or the kind of failure.
 pub(super) async fn test<R: Into<TestResult>, E>(
-    state: &AppState,
-    user: UserId,
-    form: &Form,
+    posted: &Submission,
     name: &str,
+    url: &str,
     test: impl Future<Output = Result<Result<R, ProviderError>, E>>,
-) -> Result<Outcome, Problem>
+) -> Attempt
 where
     Problem: From<E>,
 {
-    state.throttles.check_test(user)?;
+    posted.state.throttles.check_test(posted.user())?;
     let test = match test.await? {
         Ok(report) => report.into(),
         Err(error) => TestResult {
             is_ok: false,
             headline: headline(&error).to_owned(),
             details: vec![
-                ("Asked", host_port(form.get("url"))),
+                ("Asked", host_port(url)),
                 ("What happened", sentence(&error.to_string())),
             ],
         },
     };
-    Ok(Outcome::Page(Box::new(FormState {
-        form: name.to_owned(),
-        values: form.values(),
+    Ok(Outcome::from(FormState {
+        values: posted.fields.values(),
         test: Some(test),
-        ..FormState::default()
-    })))
+        ..page(name)
+    }))
 }
 
 /// A headline for each kind of failure (DESIGN §5).

@@ -13,10 +13,10 @@ use super::{Field, Form, again, page};
 use crate::accounts::LinkToken;
 use crate::accounts::{AccountError, Password};
 use crate::web::AppState;
-use crate::web::auth::Visitor;
 use crate::web::client::ClientAddress;
 use crate::web::error::Problem;
 use crate::web::pages::after_form;
+use crate::web::visitor::Visitor;
 
 #[derive(Deserialize)]
 struct InvitedForm {

@@ -38,9 +38,9 @@ use time::OffsetDateTime;
 use url::form_urlencoded;
 
 use super::AppState;
-use super::auth::{SignedIn, Visitor};
 use super::error::Problem;
 use super::pages::{after_form, not_found_for};
+use super::visitor::{SignedIn, Visitor};
 use crate::accounts::model::parse_expires_days;
 use crate::accounts::{AccountError, Scopes, Token, TokenWish, UserId};
 use crate::activity::RunningCall;
@@ -127,13 +127,6 @@ struct Form(Vec<(String, String)>);
 impl Form {
     fn parse(RawForm(body): &RawForm) -> Self {
         Self(form_urlencoded::parse(body).into_owned().collect())
-    }
-
-    fn get(&self, name: &str) -> &str {
-        self.0
-            .iter()
-            .find(|(n, _)| n == name)
-            .map_or("", |(_, value)| value)
     }
 
     fn read<T: DeserializeOwned>(&self) -> Result<T, Problem> {

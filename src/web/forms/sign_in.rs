@@ -9,10 +9,10 @@ use tower_sessions::Session;
 use super::{Field, Form, again};
 use crate::accounts::{AccountError, Email, Password, UserId};
 use crate::db::actor;
-use crate::web::auth::Visitor;
 use crate::web::client::ClientAddress;
 use crate::web::error::{DATABASE_SENTENCE, Problem};
 use crate::web::session::SESSION_USER;
+use crate::web::visitor::Visitor;
 use crate::web::{AppState, session};
 
 const PATH: &str = "/login";

@@ -21,7 +21,7 @@ use crate::memories::{self, Day, ItemId, ItemType, Period, timeline};
 use crate::search::query::RESULTS_MAX;
 use crate::search::{self, Mode, RawQuery, SearchQuery};
 use crate::web::AppState;
-use crate::web::auth::Visitor;
+use crate::web::visitor::Visitor;
 
 /// The largest themes, as a filter beside the list.
 const THEMES_SHOWN_MAX: usize = 200;

@@ -46,8 +46,8 @@ use leptos_axum::ResponseOptions;
 use time::{Duration, OffsetDateTime};
 
 use super::AppState;
-use super::auth::Visitor;
 use super::error::{DATABASE_SENTENCE, Problem, RETRY_AFTER_S};
+use super::visitor::Visitor;
 use crate::accounts::model::TokenRecord;
 use crate::accounts::operators::Operator;
 use crate::accounts::{AccountError, Role, Viewer};

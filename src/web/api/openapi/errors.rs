@@ -10,9 +10,10 @@ use crate::embedding::EmbeddingError;
 use crate::memories::{ItemId, MemoryError};
 use crate::search::{RawQuery, SearchQuery};
 use crate::tools::{NOT_AN_OBJECT, ToolError};
-use crate::web::auth::refused;
 use crate::web::calls::too_many_calls;
-use crate::web::error::{DATABASE_SENTENCE, Problem, database_timeout, wrong_method};
+use crate::web::error::{
+    DATABASE_SENTENCE, Problem, database_timeout, token_refused, wrong_method,
+};
 
 const ERROR_MEDIA_TYPE: &str = "application/problem+json";
 
@@ -96,8 +97,8 @@ pub fn all(origin: &str) -> Vec<ErrorAnswer> {
             "Unauthorized",
             "The token is missing, mistyped, unknown, expired or revoked.",
             vec![
-                refused(TokenRefusal::Unknown, origin),
-                refused(TokenRefusal::Revoked, origin),
+                token_refused(TokenRefusal::Unknown, origin),
+                token_refused(TokenRefusal::Revoked, origin),
             ],
         ),
         ErrorAnswer::new(

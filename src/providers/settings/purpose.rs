@@ -6,7 +6,12 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::input::Invalid;
-use crate::providers::settings::CAP_TOKENS_MIN;
+
+/// Default tokens per user and day.
+pub const DAILY_TOKEN_CAP: i64 = 200_000;
+/// Bounds of the daily limit. The lower one allows any single call of an extraction or a summary.
+pub const CAP_TOKENS_MIN: i64 = 10_000;
+pub const CAP_TOKENS_MAX: i64 = 1_000_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ChatPurpose {
@@ -130,7 +135,7 @@ impl Allowances {
     }
 
     /// Checks that the share of each enabled purpose allows at least one call.
-    pub(super) fn check(&self, cap: i64) -> Result<(), Invalid> {
+    pub(in crate::providers) fn check(&self, cap: i64) -> Result<(), Invalid> {
         let mut all = self.0.iter();
         match all.find(|(_, one)| one.is_on && one.cap(cap) < CAP_TOKENS_MIN) {
             None => Ok(()),

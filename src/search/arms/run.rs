@@ -1,0 +1,96 @@
+//! Runs the arms over the index of a search.
+
+use std::sync::Arc;
+
+use time::OffsetDateTime;
+
+use super::{ArmInput, SourceFilter, micros, recent, speakers};
+use crate::embedding::{HeldVectors, NamedWord};
+use crate::memories::words::Term;
+use crate::search::candidate::CandidateSignals;
+use crate::search::query::{Filters, SearchQuery};
+use crate::search::reader::SearchIndex;
+use crate::search::reader::index::Index;
+use crate::search::reader::vectors::PreparedQuery;
+
+/// The input of the arms.
+pub struct ArmQuery {
+    pub terms: Vec<Term>,
+    pub vector: Option<PreparedQuery>,
+    pub names: Vec<String>,
+    pub speakers: Vec<String>,
+    /// See [`ArmInput::naming`].
+    pub naming: Vec<(i64, f64)>,
+    /// See [`ArmInput::with_context`].
+    pub with_context: bool,
+    /// See [`ArmInput::times`].
+    pub times: Vec<String>,
+    pub filters: Filters,
+    pub now: OffsetDateTime,
+}
+
+impl SearchIndex {
+    /// Dates and ids of the newest wanted sources, one more than requested, which tells whether there are more.
+    pub async fn newest(
+        &self,
+        query: &SearchQuery,
+        filters: &Filters,
+        now: OffsetDateTime,
+    ) -> Vec<(i64, i64)> {
+        let after = query.cursor.map(|c| (micros(c.created_at), c.id.0));
+        let index = self.read().await;
+        let wanted = self.wanted(&index, filters, now);
+        let newest = recent::newest(&index, &wanted, after, query.limit + 1);
+        let of = |n: &u32| (index.source(*n).created_at, index.source(*n).id);
+        newest.iter().map(of).collect()
+    }
+
+    pub fn wanted(&self, index: &Index, filters: &Filters, now: OffsetDateTime) -> SourceFilter {
+        let (theme, turns) = (self.theme, self.with_turns);
+        SourceFilter::new(index, filters, theme, turns, self.scope, now)
+    }
+
+    /// The state of its embeddings, and which of these names are speakers.
+    pub async fn vectors(&self, names: &[NamedWord]) -> HeldVectors {
+        let index = self.read().await;
+        HeldVectors {
+            has_ready: index.has_vectors(),
+            has_pending: index.has_pending(self.space.is_some()),
+            speakers: speakers::speaking(&index, names),
+        }
+    }
+
+    /// Runs the arms. Also returns whether any word matched; for `containing` see [`ArmInput::containing`].
+    ///
+    /// # Errors
+    /// If the server is shutting down.
+    pub async fn candidates(
+        &self,
+        question: &Arc<ArmQuery>,
+        containing: Vec<(i64, i64)>,
+    ) -> Result<(Vec<CandidateSignals>, bool), sqlx::Error> {
+        let question = Arc::clone(question);
+        self.with_index(move |held, index| held.find(index, &question, &containing))
+            .await
+    }
+
+    fn find(
+        &self,
+        index: &Index,
+        question: &ArmQuery,
+        containing: &[(i64, i64)],
+    ) -> (Vec<CandidateSignals>, bool) {
+        let wanted = self.wanted(index, &question.filters, question.now);
+        let asked = ArmInput {
+            terms: &question.terms,
+            vector: question.vector.as_ref(),
+            names: &question.names,
+            speakers: &question.speakers,
+            containing,
+            naming: &question.naming,
+            with_context: question.with_context,
+            times: &question.times,
+        };
+        super::candidates(index, &asked, &wanted)
+    }
+}
