@@ -1,6 +1,6 @@
 # Keepsake. `make run` is all that a first try needs; `make` alone lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help run check-env build test check ui bench bench-peers demo pictures sqlx fmt
+.PHONY: help run check-env build test check ui bench bench-peers demo pictures dist sqlx fmt
 KEEPSAKE := target/release/keepsake
 
 help: ## This list
@@ -18,7 +18,7 @@ build: ## Make all that `run` needs: PostgreSQL, the embedding model, the pages'
 	@python3 tools/fetch_model.py
 	@mkdir -p target
 	@python3 tools/wasm.py >target/islands.log 2>&1 & islands=$$!; \
-		cargo build --release && wait $$islands || { kill $$islands 2>/dev/null; cat target/islands.log; exit 1; }; \
+		KEEPSAKE_VERSION="$$(python3 tools/dist.py --version)" cargo build --release && wait $$islands || { kill $$islands 2>/dev/null; cat target/islands.log; exit 1; }; \
 		grep "left out" target/islands.log || true # the islands are made beside the server
 
 test: ## Format, lints, queries, tests on a real PostgreSQL, the pages in a browser
@@ -52,6 +52,9 @@ demo: build ## Fill a server with memories to look at
 
 pictures: build ## Pictures of all pages into end2end/results/, those of the README into docs/
 	KEEPSAKE_BIN=$(KEEPSAKE) node end2end/screenshots.mjs
+
+dist: ## A release for this platform: target/dist/keepsake-VERSION-PLATFORM.tar.gz
+	@python3 tools/dist.py
 
 sqlx: ## Renew .sqlx/ after a change to a query or a migration
 	python3 tools/sqlx.py

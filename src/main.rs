@@ -25,11 +25,17 @@ use keepsake::wiring::{self, Database};
 
 /// A self-hosted, long-term memory server for AI agents.
 #[derive(Parser)]
-#[command(version, about, after_help = ENVIRONMENT)]
+#[command(version = VERSION, about, after_help = ENVIRONMENT)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
 }
+
+/// Such as "0.2.0 (aab77a3, 2026-11-27)"; without the commit where it was not built by `make`.
+const VERSION: &str = match option_env!("KEEPSAKE_VERSION") {
+    Some(version) => version,
+    None => env!("CARGO_PKG_VERSION"),
+};
 
 const ENVIRONMENT: &str = "Environment:
   KEEPSAKE_LISTEN        address and port to serve on (127.0.0.1:3000)

@@ -10,7 +10,7 @@ use sqlx::postgres::PgConnectOptions;
 use crate::accounts::Accounts;
 use crate::activity::Activity;
 use crate::clock::{SharedClock, WallClock};
-use crate::config::Config;
+use crate::config::{Config, beside_the_program};
 use crate::consolidation::Consolidation;
 use crate::db::{self, DatabaseError, Db};
 use crate::documents::Documents;
@@ -226,14 +226,12 @@ fn wall_clock() -> SharedClock {
     Arc::new(WallClock)
 }
 
-/// `KEEPSAKE_SITE_DIR`, or `site` in the build folder, or where a package installs it.
+/// `KEEPSAKE_SITE_DIR`, or `site` beside the program or in the build folder, or where a package installs it.
 fn find_site(config: &Config) -> PathBuf {
-    let beside_the_program = std::env::current_exe()
-        .ok()
-        .and_then(|exe| Some(exe.parent()?.parent()?.join("site")));
     let places = [
         config.site_dir.clone(),
-        beside_the_program,
+        beside_the_program("site"),
+        beside_the_program("../site"),
         Some(PathBuf::from("target/site")),
         Some(PathBuf::from("/usr/share/keepsake/site")),
     ];

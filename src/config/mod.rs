@@ -7,7 +7,7 @@ pub use addresses::{PublicUrl, TrustedProxies};
 
 use std::env;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
@@ -140,6 +140,19 @@ impl Config {
             site_dir: get("KEEPSAKE_SITE_DIR").map(PathBuf::from),
         })
     }
+}
+
+/// The folders of PostgreSQL and the embedding model: fetched into the data folder, or shipped beside the program.
+pub fn runtime_dirs(data_dir: &Path) -> impl Iterator<Item = PathBuf> + Clone {
+    let fetched = data_dir.join("runtime");
+    let shipped = beside_the_program("runtime");
+    std::iter::once(fetched).chain(shipped)
+}
+
+/// A file or folder beside the program, as in a release archive.
+pub fn beside_the_program(name: &str) -> Option<PathBuf> {
+    let program = env::current_exe().and_then(|program| program.canonicalize());
+    Some(program.ok()?.parent()?.join(name))
 }
 
 /// The configuration of `keepsake mcp`. It holds a token, so it has no `Debug`.

@@ -1,4 +1,4 @@
-//! The fetched PostgreSQL: chooses a tree in the data folder's `runtime`, and runs its programs. It must
+//! The fetched PostgreSQL: chooses a tree in a `runtime` folder, and runs its programs. It must
 //! never run one as root, nor with environment variables meant for another PostgreSQL.
 
 use std::ffi::OsStr;
@@ -12,6 +12,7 @@ use std::process::Command;
 use super::account::OsUser;
 use super::locate::{COMMON_PLACE, Home};
 use super::{PostgresError, failed_to};
+use crate::config::runtime_dirs;
 
 /// A fetched PostgreSQL: a folder with bin, lib and share.
 #[derive(Debug)]
@@ -20,16 +21,16 @@ pub(super) struct Tree {
 }
 
 impl Tree {
-    /// The newest tree in the data folder, or the newest of the cluster's major version if there is a
+    /// The newest tree in the data folder or beside the program, or the newest of the cluster's major version if there is a
     /// cluster; a copy of it if the user cannot run it in place.
     pub(super) fn find(
         data_dir: &Path,
         home: &Home,
         account: Option<&OsUser>,
     ) -> Result<Self, PostgresError> {
-        let runtime = data_dir.join("runtime");
-        let trees = fetched(&runtime);
+        let trees = fetched(data_dir);
         let Some(newest) = trees.last() else {
+            let runtime = data_dir.join("runtime");
             return Err(PostgresError::NotFetched { runtime });
         };
         let chosen = match home.cluster_major()? {
@@ -131,8 +132,9 @@ impl Tree {
 }
 
 /// The fetched trees with their versions, oldest first.
-fn fetched(runtime: &Path) -> Vec<(Vec<u32>, PathBuf)> {
-    let entries = fs::read_dir(runtime).into_iter().flatten().flatten();
+fn fetched(data_dir: &Path) -> Vec<(Vec<u32>, PathBuf)> {
+    let folders = runtime_dirs(data_dir).filter_map(|runtime| fs::read_dir(runtime).ok());
+    let entries = folders.flatten().flatten();
     let mut trees: Vec<_> = entries
         .filter_map(|entry| {
             let name = entry.file_name();

@@ -11,6 +11,7 @@ use tokenizers::{Encoding, Tokenizer, TruncationParams};
 use super::Embedded;
 use super::error::BuiltinFlaw;
 pub use super::worker::BuiltinModel;
+use crate::config::runtime_dirs;
 
 pub const MODEL_NAME: &str = "all-MiniLM-L6-v2";
 pub const MODEL_DIMENSIONS: usize = 384;
@@ -18,8 +19,8 @@ pub const MODEL_DIMENSIONS: usize = 384;
 /// Tokens read per text, as the model was trained.
 pub const MAX_TOKENS: usize = 256;
 
-/// Below the data folder; `tools/fetch_model.py` fills it.
-const FOLDER: &str = "runtime/model-all-minilm-l6-v2";
+/// In a `runtime` folder; `tools/fetch_model.py` fills it.
+const FOLDER: &str = "model-all-minilm-l6-v2";
 const WEIGHTS: &str = "model.safetensors";
 const TOKENIZER: &str = "tokenizer.json";
 const CONFIG: &str = "config.json";
@@ -32,7 +33,10 @@ const MAX_TOKENS_A_PASS: usize = MAX_TOKENS;
 /// The model of a data folder. Its files may still be missing: they are looked for at each call, and read at
 /// the first.
 pub fn find(data_dir: &Path) -> BuiltinModel {
-    BuiltinModel::in_folder(data_dir.join(FOLDER))
+    let mut folders = runtime_dirs(data_dir).map(|runtime| runtime.join(FOLDER));
+    let shipped = folders.clone().find(|folder| is_present(folder));
+    let fetched_later = || folders.next();
+    BuiltinModel::in_folder(shipped.or_else(fetched_later).unwrap_or_default())
 }
 
 pub(super) fn is_present(folder: &Path) -> bool {
