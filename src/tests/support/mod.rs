@@ -39,6 +39,7 @@ use keepsake::tools::{Registry, ToolContext};
 use keepsake::web::{
     AppParts, AppState, BodyTime, ConnectionLimits, Gate, Readiness, SiteFiles, router, serve,
 };
+use keepsake::webhooks::Webhooks;
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
@@ -105,6 +106,7 @@ pub struct TestApp {
     pub adding: Adding,
     /// Written when a test says so: [`Activity::flush`].
     pub activity: Activity,
+    pub webhooks: Webhooks,
     /// As superuser, for looking behind the scenes.
     pub options: PgConnectOptions,
     server: tokio::task::JoinHandle<()>,
@@ -146,6 +148,18 @@ impl TestApp {
         let embedder = Embedder::new(wish.builtin, Arc::new(SystemNames), shared.clone());
         let (chat_model, sealer) = (embedder.chat_model(), Sealer::new(&[7; 32]));
         let chat = Chat::new(db.clone(), shared.clone(), chat_model, sealer.clone());
+        let public_url = PublicUrl::parse(
+            wish.public_url.map(str::to_owned),
+            "127.0.0.1:3000".parse().unwrap(),
+        )
+        .unwrap();
+        let webhooks = Webhooks::new(
+            db.clone(),
+            shared.clone(),
+            embedder.outbound(),
+            sealer.clone(),
+            public_url.clone(),
+        );
         let embeddings =
             Embeddings::new(db.clone(), shared.clone(), embedder, sealer, wish.offered);
         let search = Search::new(
@@ -166,6 +180,7 @@ impl TestApp {
             consolidation: consolidation.clone(),
             evaluation: Evaluation::new(search.clone(), chat.clone()),
             activity: activity.clone(),
+            webhooks: webhooks.clone(),
             registry: Registry::new(
                 ToolContext {
                     db: db.clone(),
@@ -181,11 +196,7 @@ impl TestApp {
             ),
             readiness: Readiness::default(),
             metrics_token: wish.metrics_token.map(MetricsToken::new),
-            public_url: PublicUrl::parse(
-                wish.public_url.map(str::to_owned),
-                "127.0.0.1:3000".parse().unwrap(),
-            )
-            .unwrap(),
+            public_url,
             trusted_proxies: TrustedProxies::parse(wish.trusted_proxies.map(str::to_owned))
                 .unwrap(),
             site: SiteFiles::at(PathBuf::from("target/site")),
@@ -209,6 +220,7 @@ impl TestApp {
             chat,
             adding,
             activity,
+            webhooks,
             options,
             server,
         }
@@ -377,6 +389,7 @@ impl TestApp {
             self.chat.clone(),
             self.shared_clock(),
             self.activity.clone(),
+            self.webhooks.clone(),
         )
     }
 
