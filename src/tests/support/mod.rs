@@ -8,7 +8,7 @@ mod provider;
 
 pub use chat::{ChatServer, refused, said};
 pub use due::{DueNow, turns_due};
-pub use gate::{PATIENCE, until};
+pub use gate::{Gate, Held, PATIENCE, until};
 pub use provider::{Provider, WIDTH, vector_of};
 
 use std::cell::RefCell;
@@ -37,7 +37,8 @@ use keepsake::seal::Sealer;
 use keepsake::search::{Reader, Search};
 use keepsake::tools::{Registry, ToolContext};
 use keepsake::web::{
-    AppParts, AppState, BodyTime, ConnectionLimits, Gate, Readiness, SiteFiles, router, serve,
+    AppParts, AppState, BodyTime, ConnectionLimits, Gate as Door, Readiness, SiteFiles, router,
+    serve,
 };
 use keepsake::webhooks::Webhooks;
 use reqwest::{Client, Method, Response, StatusCode};
@@ -205,7 +206,7 @@ impl TestApp {
         state.body_time = wish.body_time;
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        let (gate, door) = Gate::new(listener, ConnectionLimits::default());
+        let (gate, door) = Door::new(listener, ConnectionLimits::default());
         let server = tokio::spawn(async move {
             let _door = door;
             serve(gate, router(state), std::future::pending()).await;
