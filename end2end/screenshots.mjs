@@ -64,6 +64,7 @@ async function shootAll(admin, context) {
     embeddings: "/settings/embeddings",
     chat: "/settings/chat",
     fading: "/settings/fading",
+    webhooks: "/settings/webhooks",
     work: "/settings/work",
   };
   await page.close();

@@ -25,6 +25,7 @@ use crate::seal::Sealer;
 use crate::search::{Reader, Search};
 use crate::tools::{Registry, ToolContext};
 use crate::web::{AppParts, AppState, Readiness, SiteFiles};
+use crate::webhooks::Webhooks;
 
 /// How long a start waits for a database that is itself starting.
 const DATABASE_PATIENCE: Duration = Duration::from_secs(60);
@@ -133,6 +134,7 @@ pub struct Core {
     pub search: Search,
     pub chat: Chat,
     pub activity: Activity,
+    pub webhooks: Webhooks,
     clock: SharedClock,
 }
 
@@ -152,12 +154,20 @@ pub fn core(config: &Config, db: &Db) -> anyhow::Result<Core> {
     )?;
     let chat_model = embedder.chat_model();
     let chat = Chat::new(db.clone(), clock.clone(), chat_model, sealer.clone());
+    let webhooks = Webhooks::new(
+        db.clone(),
+        clock.clone(),
+        embedder.outbound(),
+        sealer.clone(),
+        config.public_url.clone(),
+    );
     let embeddings = Embeddings::new(db.clone(), clock.clone(), embedder, sealer, offered);
     let reader = Reader::new(config.reader_bytes);
     Ok(Core {
         search: Search::new(db.clone(), embeddings, reader),
         chat,
         activity: Activity::new(db.clone(), clock.clone()),
+        webhooks,
         clock,
     })
 }
@@ -177,6 +187,7 @@ impl Core {
             self.chat.clone(),
             self.clock.clone(),
             self.activity.clone(),
+            self.webhooks.clone(),
         )
     }
 }
@@ -195,6 +206,7 @@ pub fn app_state(config: &Config, core: &Core, readiness: Readiness) -> AppState
         consolidation: consolidation.clone(),
         evaluation: core.evaluation(),
         activity: core.activity.clone(),
+        webhooks: core.webhooks.clone(),
         registry: Registry::new(
             ToolContext {
                 adding: Adding::new(db.clone(), clock.clone(), embeddings.clone()),

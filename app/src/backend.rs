@@ -13,7 +13,7 @@ use crate::view::{
     EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage,
     InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Receipt,
     ResetPage, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage,
-    TimelineFilters, TimelinePage, UsagePage, UsersFilters, UsersPage, WorkPage,
+    TimelineFilters, TimelinePage, UsagePage, UsersFilters, UsersPage, WebhooksPage, WorkPage,
 };
 
 /// In the context of every render: whether `/pkg/keepsake.js` and `.wasm` exist.
@@ -123,6 +123,7 @@ pub trait Backend: Send + Sync {
     async fn timeline_page(&self, filters: &TimelineFilters) -> Result<TimelinePage, PageError>;
     async fn fading_page(&self) -> Result<FadingPage, PageError>;
     async fn work_page(&self) -> Result<WorkPage, PageError>;
+    async fn webhooks_page(&self) -> Result<WebhooksPage, PageError>;
     /// `None` when the person is no admin.
     async fn admin_page(&self) -> Result<Option<AdminPage>, PageError>;
     /// `None` when the person is no admin.

@@ -24,6 +24,7 @@ mod teams;
 mod timeline;
 mod usage;
 mod users;
+mod webhooks;
 mod work;
 
 use std::collections::BTreeMap;
@@ -76,6 +77,7 @@ pub use users::{
     AdminEventRow, InvitationPage, InvitationRow, InvitationState, OperatedUserRow, PersonRow,
     ResetPage, UsersFilters, UsersPage,
 };
+pub use webhooks::{DeliveryRow, WebhookRow, WebhooksPage};
 pub use work::{Scheduled, Standing, Task, WorkPage};
 
 /// The person who is signed in.
@@ -467,7 +469,7 @@ pub struct FormState {
     /// (Settings › Chat model); `chat_system`,
     /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`
     /// and `users_max` (Admin); `jobs` (Admin › Jobs); `people` and `invitation` (Admin › Users; the latter
-    /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `manage` and `half_life` (a memory); `fading` and `fading_settings` (Settings › Fading); `learned` and `unwanted` (Learned); `dreams` and `dream_settings` (Dreams); `import`, `delete` and `erase` (Your data);
+    /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `manage` and `half_life` (a memory); `fading` and `fading_settings` (Settings › Fading); `learned` and `unwanted` (Learned); `dreams` and `dream_settings` (Dreams); `webhook` (a new one) and `webhooks` (Settings › Webhooks); `import`, `delete` and `erase` (Your data);
     /// `team` (an agent) and `join` (an invitation to a team); `browser` (Admin); `entity_pairs` and `entity_settings` (Entities); `entity_rename`, `entity_merge`,
     /// `entity_split` and `entity` (an entity); `document` and `document_erase` (a document).
     /// Empty when the page was just opened.

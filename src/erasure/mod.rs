@@ -15,7 +15,7 @@ use uuid::Uuid;
 
 use crate::activity::Activity;
 use crate::db::{Db, UserId};
-use crate::memories::{ItemId, manage};
+use crate::memories::{ItemId, feed, manage};
 use crate::queue;
 use crate::sessions::SessionId;
 
@@ -142,6 +142,7 @@ pub async fn item(
     activity.flush().await?;
     let id = ReceiptId::new();
     let mut tx = db.as_writer(user).await?;
+    feed::store::set_erasure_time(&mut tx, now).await?;
     let is_due = manage::store::is_due(&mut tx, user, item, now).await?;
     if !is_due || !store::erase_item(&mut tx, item.0, id.as_str(), now).await? {
         return Err(ErasureError::Gone);
@@ -164,6 +165,7 @@ pub async fn session(
     activity.flush().await?;
     let id = ReceiptId::new();
     let mut tx = db.as_writer(user).await?;
+    feed::store::set_erasure_time(&mut tx, now).await?;
     let with_memories = memories == ExtractedMemories::GoToo;
     if !store::erase_session(&mut tx, session.0, with_memories, id.as_str(), now).await? {
         return Err(ErasureError::Gone);
@@ -184,6 +186,7 @@ pub async fn document(
     activity.flush().await?;
     let id = ReceiptId::new();
     let mut tx = db.as_writer(user).await?;
+    feed::store::set_erasure_time(&mut tx, now).await?;
     if !store::erase_document(&mut tx, document, id.as_str(), now).await? {
         return Err(ErasureError::Gone);
     }

@@ -1,4 +1,4 @@
-//! Deletes what has expired: web sessions, links, old activity, old runs, old changes, and the recall state
+//! Deletes what has expired: web sessions, links, old activity, old runs, old changes and events, and the recall state
 //! of old sessions.
 
 use std::time::Duration;
@@ -10,6 +10,7 @@ use crate::accounts::{AccountError, Accounts};
 use crate::activity::Activity;
 use crate::config::SignUp;
 use crate::db::prune_changes;
+use crate::memories::feed;
 use crate::queue;
 use crate::recall;
 
@@ -34,7 +35,8 @@ pub static JOB: BackgroundJob = BackgroundJob {
             queue::runs::store::prune_runs(&mut conn, context.now() - RUNS_KEPT).await?;
             while prune_changes(&mut conn, context.now()).await? > 0 {}
             let told = recall::prune(&context.db, context.now()).await?;
-            let removed = told + web_sessions? + links? + calls?.unsigned_abs();
+            let events = feed::prune(&context.db, context.now()).await?;
+            let removed = told + events + web_sessions? + links? + calls?.unsigned_abs();
             slice.note(usize::try_from(removed).unwrap_or(usize::MAX), 0);
             Ok(NextDue::Done)
         })

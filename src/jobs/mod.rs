@@ -23,6 +23,7 @@ mod evaluate;
 mod expire;
 mod extract;
 mod fade;
+mod feed;
 mod overview;
 mod passages;
 mod reflect;
@@ -31,6 +32,7 @@ pub mod schedule;
 mod summary;
 mod sweep;
 mod turns;
+mod webhooks;
 
 use std::sync::Arc;
 use std::time::Duration as StdDuration;
@@ -47,11 +49,12 @@ use crate::evaluation::Evaluation;
 use crate::providers::chat::Chat;
 use crate::queue::Slice;
 use crate::search::Search;
+use crate::webhooks::Webhooks;
 pub use overview::{DAYS_COUNTED, JobState, JobsOverview, overview, states};
 pub use runner::{RunTotals, Runner, run, work};
 pub use sweep::ask_for;
 
-pub static JOBS: [&BackgroundJob; 17] = [
+pub static JOBS: [&BackgroundJob; 19] = [
     &embed::JOB,
     &passages::JOB,
     &entities::JOB,
@@ -68,6 +71,8 @@ pub static JOBS: [&BackgroundJob; 17] = [
     &fade::JOB,
     &reflect::JOB,
     &dream::JOB,
+    &webhooks::JOB,
+    &feed::JOB,
     &cleanup::JOB,
 ];
 
@@ -82,10 +87,17 @@ pub struct JobContext {
     pub evaluation: Evaluation,
     /// This process's own, so that an erasure can flush its buffered calls first.
     pub activity: Activity,
+    pub webhooks: Webhooks,
 }
 
 impl JobContext {
-    pub fn new(search: Search, chat: Chat, clock: SharedClock, activity: Activity) -> Self {
+    pub fn new(
+        search: Search,
+        chat: Chat,
+        clock: SharedClock,
+        activity: Activity,
+        webhooks: Webhooks,
+    ) -> Self {
         Self {
             db: search.db().clone(),
             embeddings: search.embeddings().clone(),
@@ -94,6 +106,7 @@ impl JobContext {
             clock,
             search,
             activity,
+            webhooks,
         }
     }
 
@@ -165,6 +178,9 @@ impl BackgroundJob {
             (Some(schedule), _) => format!("{schedule}, in each user's time zone"),
             (None, JobWork::OfUsers(_)) => "when there is work".to_owned(),
             (None, JobWork::OfServer(every)) if every.as_secs() >= 3_600 => "every hour".to_owned(),
+            (None, JobWork::OfServer(every)) if every.as_secs() < 60 => {
+                format!("every {} seconds", every.as_secs())
+            }
             (None, JobWork::OfServer(_)) => "every minute".to_owned(),
         }
     }

@@ -23,8 +23,9 @@ use tokio::task::JoinSet;
 use tower::layer::util::Identity;
 use tracing::Instrument;
 
-use super::{BackgroundJob, JOBS, JobContext, JobFailure, JobWork, NextDue};
-use crate::db::UserId;
+use super::{BackgroundJob, JOBS, JobContext, JobFailure, JobWork, NextDue, webhooks};
+use crate::db::{Tx, UserId};
+use crate::memories::feed;
 use crate::metrics;
 use crate::queue::store::{Claim, JobCapacity, RunEnd};
 use crate::queue::{self, BACK_OFF_MAX, SERVER, Slice};
@@ -364,7 +365,7 @@ impl Runner {
             endpoint: run.endpoint,
             problem: problem.as_deref(),
         };
-        let mut tx = self.context.db.as_system_async_commit().await?;
+        let mut tx = self.begin_finish(run, problem.is_some()).await?;
         let is_ours = queue::store::finish(&mut tx, self.lease, run.claim, &end, now).await?;
         let (done, failed) = run.counts;
         let said = problem.as_deref().or(run.said);
@@ -383,6 +384,20 @@ impl Runner {
             queue::runs::store::record(&mut tx, &recorded).await?;
         }
         tx.commit().await
+    }
+
+    /// Begins the transaction that ends a run. A failure of a user's job is told to their programs, unless it is the job
+    /// that tells them.
+    async fn begin_finish(&self, run: &JobRun<'_>, has_failed: bool) -> Result<Tx, sqlx::Error> {
+        let (db, user) = (&self.context.db, run.claim.user);
+        if !has_failed || user == SERVER || run.job.name == webhooks::JOB.name {
+            return db.as_system_async_commit().await;
+        }
+        // Events are committed synchronously: an id that was seen must never be lost and reused.
+        let mut tx = db.as_system().await?;
+        let now = self.context.now();
+        feed::store::note_job_failure(&mut tx, user, run.job.name, now).await?;
+        Ok(tx)
     }
 
     fn running(&self) -> MutexGuard<'_, HashSet<(UserId, &'static str)>> {

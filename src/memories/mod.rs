@@ -5,6 +5,7 @@ mod add;
 mod change;
 pub mod day;
 pub mod fading;
+pub mod feed;
 pub mod history;
 mod item_type;
 pub mod learned;

@@ -5,7 +5,7 @@ use std::error::Error as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest::{Client, RequestBuilder, Response, redirect};
 use serde::Serialize;
 use url::Url;
@@ -119,17 +119,40 @@ impl Http {
         target: Target<'_>,
         request: RequestBuilder,
     ) -> Result<HttpAnswer, ProviderError> {
-        let allowed = target.reach.check_host(target.url);
-        allowed.map_err(|OutOfReach| ProviderError::Forbidden)?;
-        if target.url.is_https() && !self.can_check_tls {
-            return Err(ProviderError::Refused(Unreachable::NoCertificates));
-        }
+        self.check(target.url, target.reach)?;
         let request = match target.key {
             Some(key) => request.header(AUTHORIZATION, bearer(key)?),
             None => request,
         };
         let response = request.send().await.map_err(|error| told_apart(&error))?;
         self.read(response, target.answer_bytes_max).await
+    }
+
+    /// Posts `body` as it is, and returns the status and `Retry-After`. What is answered beside them is not read.
+    pub(super) async fn deliver(
+        &self,
+        url: &EndpointUrl,
+        reach: Reach,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<(u16, Option<Duration>), ProviderError> {
+        self.check(url, reach)?;
+        let request = self.client(reach).post(url.whole());
+        let response = request.headers(headers).body(body).send().await;
+        let response = response.map_err(|error| told_apart(&error))?;
+        let retry_after = response.headers().get(RETRY_AFTER);
+        let retry_after = retry_after.and_then(|value| value.to_str().ok());
+        let wait = retry_after.and_then(|text| retry_after::parse(text, self.clock.now()));
+        Ok((response.status().as_u16(), wait))
+    }
+
+    fn check(&self, url: &EndpointUrl, reach: Reach) -> Result<(), ProviderError> {
+        let allowed = reach.check_host(url);
+        allowed.map_err(|OutOfReach| ProviderError::Forbidden)?;
+        match url.is_https() && !self.can_check_tls {
+            true => Err(ProviderError::Refused(Unreachable::NoCertificates)),
+            false => Ok(()),
+        }
     }
 
     async fn read(

@@ -11,6 +11,7 @@ mod error;
 mod models;
 mod ollama;
 mod openai;
+mod outbound;
 mod policy;
 pub mod presets;
 mod report;
@@ -24,6 +25,7 @@ use std::time::{Duration, Instant};
 
 pub use endpoint::{ApiKey, Endpoint, EndpointUrl, MAX_URL_CHARS, ProviderType, Reach};
 pub use error::{BuiltinFlaw, NotChat, NotEmbeddings, ProviderError, Unreachable, WrongVector};
+pub use outbound::{DELIVERY_TIMEOUT, Outbound};
 pub use policy::{NameLookup, SystemNames};
 pub use report::EmbeddingReport;
 pub use retry_after::parse as parse_retry_after;
@@ -133,6 +135,11 @@ impl Embedder {
     /// The caller of chat models, with the same connections and policy.
     pub fn chat_model(&self) -> chat::ChatModel {
         chat::ChatModel::new(self.shared.http.clone())
+    }
+
+    /// What sends requests that are no provider's, with the same connections and policy.
+    pub fn outbound(&self) -> Outbound {
+        Outbound::new(self.shared.http.clone())
     }
 
     /// Whether the builtin model is allowed and its files exist. Checked each time, so that a model can be

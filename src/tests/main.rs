@@ -38,4 +38,5 @@ mod support;
 mod teams;
 mod tidy;
 mod turns;
+mod webhooks;
 mod year;

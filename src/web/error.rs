@@ -20,6 +20,7 @@ use crate::input::{Invalid, sentence};
 use crate::providers::chat::ChatError;
 use crate::sessions::SessionError;
 use crate::tools::ToolError;
+use crate::webhooks::WebhookError;
 
 pub const DATABASE_SENTENCE: &str =
     "The database cannot be reached right now; nothing was changed. Try again in a moment.";
@@ -263,6 +264,20 @@ impl From<ChatError> for Problem {
             }
         };
         Self::new(status, code, sentence(&said))
+    }
+}
+
+impl From<WebhookError> for Problem {
+    fn from(error: WebhookError) -> Self {
+        let said = sentence(&error.to_string());
+        let (status, code) = match error {
+            WebhookError::Invalid(invalid) => return invalid.into(),
+            WebhookError::Database(error) => return error.into(),
+            WebhookError::NotFound => (StatusCode::NOT_FOUND, "not_found"),
+            WebhookError::Full => (StatusCode::UNPROCESSABLE_ENTITY, "too_many_webhooks"),
+            WebhookError::Seal(_) => (StatusCode::UNPROCESSABLE_ENTITY, "sealed_secret"),
+        };
+        Self::new(status, code, said)
     }
 }
 

@@ -45,6 +45,7 @@ use crate::export::Imports;
 use crate::providers::chat::Chat;
 use crate::search::Search;
 use crate::tools::Registry;
+use crate::webhooks::Webhooks;
 
 pub use connection::ConnectionLimits;
 pub use gate::Gate;
@@ -65,6 +66,7 @@ pub struct AppState {
     pub consolidation: Consolidation,
     pub evaluation: Evaluation,
     pub activity: Activity,
+    pub webhooks: Webhooks,
     pub imports: Imports,
     pub registry: Arc<Registry>,
     pub readiness: Readiness,
@@ -97,6 +99,7 @@ impl AppState {
             consolidation: parts.consolidation,
             evaluation: parts.evaluation,
             activity: parts.activity,
+            webhooks: parts.webhooks,
             registry: Arc::new(parts.registry),
             readiness: parts.readiness,
             public_url: parts.public_url,
@@ -122,6 +125,7 @@ pub struct AppParts {
     pub consolidation: Consolidation,
     pub evaluation: Evaluation,
     pub activity: Activity,
+    pub webhooks: Webhooks,
     pub registry: Registry,
     pub readiness: Readiness,
     pub public_url: PublicUrl,

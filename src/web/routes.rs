@@ -55,6 +55,7 @@ fn programs(state: &AppState) -> Router<AppState> {
         .route("/api/v1/prompt", get(api::prompt::show))
         .route("/api/v1/summary", get(api::summary::show))
         .route("/api/v1/recall", post(api::summary::recall))
+        .route("/api/v1/changes", get(api::changes::list))
         .route(
             "/api/v1/documents",
             get(api::documents::list).delete(api::documents::clear),
@@ -188,6 +189,10 @@ fn people(state: &AppState) -> Router<AppState> {
         .route(
             "/settings/fading",
             get(pages::behind_sign_in).post(forms::fading::change),
+        )
+        .route(
+            "/settings/webhooks",
+            get(pages::behind_sign_in).post(forms::webhooks::change),
         )
         .route("/settings/work", get(pages::behind_sign_in))
         .route("/admin", get(pages::behind_sign_in))

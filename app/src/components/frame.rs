@@ -25,6 +25,7 @@ pub enum Section {
     Account,
     Data,
     Fading,
+    Webhooks,
     Work,
     Admin,
     Jobs,
@@ -59,6 +60,7 @@ const SETTINGS: &[Link] = &[
     (Section::Embeddings, "/settings/embeddings", "Embeddings"),
     (Section::Chat, "/settings/chat", "Chat model"),
     (Section::Fading, "/settings/fading", "Fading"),
+    (Section::Webhooks, "/settings/webhooks", "Webhooks"),
     (Section::Work, "/settings/work", "Background work"),
 ];
 

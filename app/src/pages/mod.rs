@@ -26,6 +26,7 @@ mod sessions;
 mod summary;
 mod timeline;
 mod used;
+mod webhooks;
 mod work;
 
 pub use account::Account;
@@ -53,4 +54,5 @@ pub use sessions::{Session, Sessions};
 pub use summary::Summary;
 pub use timeline::Timeline;
 pub use used::Used;
+pub use webhooks::Webhooks;
 pub use work::Work;

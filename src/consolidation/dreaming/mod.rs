@@ -25,7 +25,7 @@ use crate::documents::{ChangeAuthor, DocumentError, DocumentPath, Documents};
 use crate::input::Invalid;
 use crate::memories::settle::{Settlement, may_give_way};
 use crate::memories::store::find_item;
-use crate::memories::{ItemId, MemoryError, MemoryItem, Status, Trust};
+use crate::memories::{ItemId, MemoryError, MemoryItem, Status, Trust, feed};
 use crate::providers::chat::ChatPurpose;
 use crate::search::query::Ingredients;
 use crate::search::{RawQuery, SearchQuery};
@@ -332,6 +332,9 @@ impl Consolidation {
             n += 1;
             store::insert_proposal(&mut tx, user, (dream, n), kind, (gone, kept), &pair.why)
                 .await?;
+        }
+        if n > 0 {
+            feed::store::insert_dream(&mut tx, user, dream, now).await?;
         }
         if settings.applies {
             decide::apply_own_in(&mut tx, user, dream, now).await?;

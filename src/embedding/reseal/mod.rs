@@ -22,7 +22,7 @@ pub struct Sealed {
 }
 
 /// Columns per user. A space's key is a copy of the settings' and has the same binding.
-pub const OF_USERS: [Sealed; 3] = [
+pub const OF_USERS: [Sealed; 5] = [
     Sealed {
         table: "embedding_settings",
         column: "sealed_key",
@@ -38,7 +38,25 @@ pub const OF_USERS: [Sealed; 3] = [
         column: "sealed_key",
         bound: settings::own_chat_key,
     },
+    Sealed {
+        table: "webhooks",
+        column: "sealed_secret",
+        bound: webhook_secret,
+    },
+    Sealed {
+        table: "webhooks",
+        column: "sealed_old_secret",
+        bound: webhook_secret,
+    },
 ];
+
+/// A webhook's secret, also after it became the old one.
+pub fn webhook_secret(user: UserId) -> SecretOwner {
+    SecretOwner {
+        user_id: user.0,
+        column: "webhooks.sealed_secret",
+    }
+}
 
 pub const OF_THE_SYSTEM: [Sealed; 2] = [
     Sealed {

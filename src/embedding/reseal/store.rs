@@ -21,6 +21,7 @@ pub async fn count_users(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
         r#"SELECT count(*) AS "count!" FROM
              (SELECT user_id FROM embedding_settings
               UNION SELECT user_id FROM chat_settings
+              UNION SELECT user_id FROM webhooks
               UNION SELECT user_id FROM embedding_spaces WHERE system_provider_id IS NULL) u"#
     )
     .fetch_one(conn)
@@ -37,6 +38,7 @@ pub async fn list_users_after(
         r#"SELECT user_id AS "user_id!" FROM
              (SELECT user_id FROM embedding_settings WHERE user_id > $1
               UNION SELECT user_id FROM chat_settings WHERE user_id > $1
+              UNION SELECT user_id FROM webhooks WHERE user_id > $1
               UNION SELECT user_id FROM embedding_spaces WHERE user_id > $1 AND system_provider_id IS NULL) u
            ORDER BY user_id LIMIT $2"#,
         after,

@@ -15,11 +15,13 @@ use super::scene::{Answer, Scene};
 use super::walk;
 use crate::chat::use_server;
 use crate::support::{ChatServer, DueNow, Provider, change_model, turns_due};
+use crate::webhooks::{ALL, Receiver, hook};
 
 /// Its test is below, under this name.
 const CASES: &[&str] = &[
     "cleanup", "complete", "delete", "dream", "embed", "enrich", "entities", "erase", "evaluate",
-    "expire", "extract", "fade", "passages", "reflect", "summary", "sweep", "turns",
+    "expire", "extract", "fade", "feed", "passages", "reflect", "summary", "sweep", "turns",
+    "webhooks",
 ];
 
 #[test]
@@ -413,4 +415,25 @@ async fn dream_reads_one_users_sessions_with_that_users_model() {
     let nobody = keepsake::db::UserId(999_999_999);
     let dreamt = consolidation.dream(nobody).await.unwrap();
     assert!(matches!(dreamt, Round::Nothing(_)), "{dreamt:?}");
+}
+
+#[tokio::test]
+async fn webhooks_tell_one_users_events_to_that_users_addresses() {
+    let scene = Scene::start().await;
+    let (app, ben) = (&scene.app, &scene.ben);
+    let (bens, annas) = (Receiver::start().await, Receiver::start().await);
+    hook(app, ben, &bens, ALL).await;
+    hook(app, &scene.anna, &annas, ALL).await;
+    let bread = ben.add("Ben bakes.").await;
+    let nobody = keepsake::db::UserId(999_999_999);
+    // `feed` finds whose are behind, as ids alone.
+    assert_eq!(
+        app.webhooks.users_due().await.unwrap(),
+        [(ben.id, app.embeddings.now())]
+    );
+    for user in [scene.anna.id, nobody, ben.id, ben.id] {
+        app.webhooks.deliver(user, &Slice::whole()).await.unwrap();
+        scene.assert_untouched("webhooks").await;
+    }
+    assert_eq!((bens.items(), annas.items()), (vec![bread], vec![]));
 }

@@ -13,6 +13,7 @@ use crate::chat::use_server;
 use crate::embedding::workers::Worker;
 use crate::evaluation::with_memories;
 use crate::support::{ChatServer, DueNow, Provider, TestApp, TestUser, change_model, until};
+use crate::webhooks::{Receiver, hook};
 
 const FACT: &str = r#"{"facts":[{"category":"profile","key":"sport","value":"Anna rows at dawn","source":"conversation","source_context":""}]}"#;
 /// What no job comes past.
@@ -107,6 +108,8 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     consolidation.ask_for_summary(zoe.id).await.unwrap();
     erasure::begin(&app.db, carl.id, now).await.unwrap();
     let clock: SharedClock = app.clock.clone();
+    let receiver = Receiver::start().await;
+    hook(&app, &ben, &receiver, "memory.stored").await;
     let note = ItemId(ben.add("A note to delete.").await);
     manage::delete_soon(&app.db, &clock, ben.id, note)
         .await
@@ -128,7 +131,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
         .await
         .unwrap();
     // Only the sweep knows of Ben's.
-    ben.add("Ben bakes.").await;
+    let bread = ben.add("Ben bakes.").await;
     sqlx::query("DELETE FROM job_queue WHERE user_id = $1 AND job = 'embed'")
         .bind(ben.id.0)
         .execute(&mut conn)
@@ -175,6 +178,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
             && count(&app, "SELECT count(*) FROM job_runs WHERE ended_at < '2021-01-01'").await == 0
             && count(&app, "SELECT count(*) FROM memory_items WHERE delete_at IS NOT NULL").await == 0
             && count(&app, "SELECT count(*) FROM memory_passages_due").await == 0
+            && receiver.items().contains(&bread)
             && count(&app, "SELECT count(*) FROM dreams").await == 1
             && count(&app, "SELECT count(*) FROM memory_items WHERE content = 'The tea is hot.' AND status = 'active'")
                 .await
@@ -186,6 +190,13 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     assert_eq!(count(&app, stored).await, 1);
     let receipts = "SELECT count(*) FROM erasure_receipts WHERE kind = 'item'";
     assert_eq!(count(&app, receipts).await, 1);
+    // Nothing had been sent when the server was killed; of the note, its events are gone with it, unless they were first.
+    let told = receiver.items();
+    assert_eq!(
+        told.iter().filter(|id| **id == bread).count(),
+        1,
+        "{told:?}"
+    );
     let texts = provider.texts();
     let sent = texts.iter().filter(|text| *text == "Ben bakes.").count();
     assert_eq!(sent, 1);

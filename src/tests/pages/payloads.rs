@@ -338,7 +338,7 @@ async fn nothing_in_an_address_becomes_markup_and_none_breaks_a_page() {
 }
 
 /// Every form there is, with its fields.
-pub(super) const FORMS: [(&str, &[&str]); 16] = [
+pub(super) const FORMS: [(&str, &[&str]); 17] = [
     ("/login", &["email", "password", "next"]),
     ("/signup", &["email", "password", "next"]),
     ("/agents", &["name", "scope", "expires_days"]),
@@ -378,6 +378,7 @@ pub(super) const FORMS: [(&str, &[&str]); 16] = [
         "/admin/chat",
         &["provider_type", "url", "model", "key", "daily_token_cap"],
     ),
+    ("/settings/webhooks", &["url", "event"]),
     ("/admin/endpoints", &["endpoint"]),
     (
         "/admin/operators",

@@ -8,7 +8,7 @@ mod provider;
 
 pub use chat::{ChatServer, refused, said};
 pub use due::{DueNow, turns_due};
-pub use gate::{PATIENCE, until};
+pub use gate::{Gate, Held, PATIENCE, until};
 pub use provider::{Provider, WIDTH, vector_of};
 
 use std::cell::RefCell;
@@ -37,8 +37,10 @@ use keepsake::seal::Sealer;
 use keepsake::search::{Reader, Search};
 use keepsake::tools::{Registry, ToolContext};
 use keepsake::web::{
-    AppParts, AppState, BodyTime, ConnectionLimits, Gate, Readiness, SiteFiles, router, serve,
+    AppParts, AppState, BodyTime, ConnectionLimits, Gate as Door, Readiness, SiteFiles, router,
+    serve,
 };
+use keepsake::webhooks::Webhooks;
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
@@ -105,6 +107,7 @@ pub struct TestApp {
     pub adding: Adding,
     /// Written when a test says so: [`Activity::flush`].
     pub activity: Activity,
+    pub webhooks: Webhooks,
     /// As superuser, for looking behind the scenes.
     pub options: PgConnectOptions,
     server: tokio::task::JoinHandle<()>,
@@ -146,6 +149,18 @@ impl TestApp {
         let embedder = Embedder::new(wish.builtin, Arc::new(SystemNames), shared.clone());
         let (chat_model, sealer) = (embedder.chat_model(), Sealer::new(&[7; 32]));
         let chat = Chat::new(db.clone(), shared.clone(), chat_model, sealer.clone());
+        let public_url = PublicUrl::parse(
+            wish.public_url.map(str::to_owned),
+            "127.0.0.1:3000".parse().unwrap(),
+        )
+        .unwrap();
+        let webhooks = Webhooks::new(
+            db.clone(),
+            shared.clone(),
+            embedder.outbound(),
+            sealer.clone(),
+            public_url.clone(),
+        );
         let embeddings =
             Embeddings::new(db.clone(), shared.clone(), embedder, sealer, wish.offered);
         let search = Search::new(
@@ -166,6 +181,7 @@ impl TestApp {
             consolidation: consolidation.clone(),
             evaluation: Evaluation::new(search.clone(), chat.clone()),
             activity: activity.clone(),
+            webhooks: webhooks.clone(),
             registry: Registry::new(
                 ToolContext {
                     db: db.clone(),
@@ -181,11 +197,7 @@ impl TestApp {
             ),
             readiness: Readiness::default(),
             metrics_token: wish.metrics_token.map(MetricsToken::new),
-            public_url: PublicUrl::parse(
-                wish.public_url.map(str::to_owned),
-                "127.0.0.1:3000".parse().unwrap(),
-            )
-            .unwrap(),
+            public_url,
             trusted_proxies: TrustedProxies::parse(wish.trusted_proxies.map(str::to_owned))
                 .unwrap(),
             site: SiteFiles::at(PathBuf::from("target/site")),
@@ -194,7 +206,7 @@ impl TestApp {
         state.body_time = wish.body_time;
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}", listener.local_addr().unwrap());
-        let (gate, door) = Gate::new(listener, ConnectionLimits::default());
+        let (gate, door) = Door::new(listener, ConnectionLimits::default());
         let server = tokio::spawn(async move {
             let _door = door;
             serve(gate, router(state), std::future::pending()).await;
@@ -209,6 +221,7 @@ impl TestApp {
             chat,
             adding,
             activity,
+            webhooks,
             options,
             server,
         }
@@ -377,6 +390,7 @@ impl TestApp {
             self.chat.clone(),
             self.shared_clock(),
             self.activity.clone(),
+            self.webhooks.clone(),
         )
     }
 

@@ -1,5 +1,6 @@
 //! The endpoints for programs, and what several of them do in the same way.
 
+pub mod changes;
 pub mod documents;
 pub mod flush;
 pub mod openapi;

@@ -22,6 +22,7 @@ pub mod sign_in;
 pub mod summary;
 pub mod teams;
 pub mod users;
+pub mod webhooks;
 
 use std::collections::BTreeMap;
 use std::ops::Deref;

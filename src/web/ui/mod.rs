@@ -25,6 +25,7 @@ mod summary;
 mod timeline;
 mod usage;
 mod users;
+mod webhooks;
 mod work;
 
 pub(super) use endpoint::host_port;
@@ -37,7 +38,7 @@ use app::view::{
     InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Moment,
     OperatorRow, Receipt, ResetPage, SessionFilters, SessionPage, SessionsPage, SignInOffer,
     SummaryPage, TimelineFilters, TimelinePage, TokenRow, TokenState, UsagePage, UsersFilters,
-    UsersPage, WorkPage,
+    UsersPage, WebhooksPage, WorkPage,
 };
 use async_trait::async_trait;
 use axum::http::{StatusCode, header};
@@ -278,6 +279,11 @@ impl Backend for Ui {
     async fn work_page(&self) -> Result<WorkPage, PageError> {
         let viewer = self.memory_viewer()?;
         self.work_view(&viewer).await
+    }
+
+    async fn webhooks_page(&self) -> Result<WebhooksPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.webhooks_view(&viewer).await
     }
 
     async fn dreams_page(&self, before: Option<i64>) -> Result<DreamsPage, PageError> {

@@ -4,6 +4,7 @@
 use axum::http::StatusCode;
 use serde_json::{Map, Value, json};
 
+use super::super::changes::cursor_expired;
 use super::super::tools::{BODY_BYTES_MAX, body_too_large, not_json_type};
 use crate::accounts::{MemoryOff, Scope, TokenRefusal, TooManyUsers};
 use crate::embedding::EmbeddingError;
@@ -131,6 +132,11 @@ pub fn all(origin: &str) -> Vec<ErrorAnswer> {
             "MethodNotAllowed",
             "The path does not take this method.",
             vec![wrong_method()],
+        ),
+        ErrorAnswer::new(
+            "Gone",
+            "The cursor is too old to go on from.",
+            vec![cursor_expired()],
         ),
         ErrorAnswer::new(
             "PayloadTooLarge",

@@ -9,6 +9,7 @@ use crate::accounts::{ExternalId, Scope};
 use crate::documents::DocumentPath;
 use crate::sessions::SessionName;
 use crate::tools::Definition;
+use crate::web::api::changes::{ChangesAnswer, ChangesQuery};
 use crate::web::api::documents::{
     ArchivedDocuments, DocumentAnswer, DocumentList, DocumentRequest, FolderQuery, RevisionQuery,
     WholeDocument,
@@ -55,7 +56,8 @@ pub fn all(tools: &[&Definition]) -> Vec<Operation> {
             _ => {}
         }
     }
-    operations.extend([list_tools(tools), prompt(), openapi(), livez(), readyz()]);
+    operations.extend([changes(), list_tools(tools), prompt()]);
+    operations.extend([openapi(), livez(), readyz()]);
     operations
 }
 
@@ -258,6 +260,22 @@ fn recall(of: &Definition) -> Operation {
         enough, which is the usual answer; `reason` says why. With `session` nothing is told twice in a session, and the first \
         recall of it has the beginning of the summary.",
     )
+}
+
+fn changes() -> Operation {
+    let access = Access::Scope(Scope::MemoryRead);
+    Operation::new("changes", "GET", "/api/v1/changes", FOR_AGENTS, access)
+        .about(
+            "What happened since the last call.",
+            "The events of the memory in the order in which they were committed, for programs that keep a copy or react: call it with \
+            `next` of the answer before, at once while `more` is true, and each event comes once. There is no content in it; read \
+            what is new with memory_get. A memory that was erased is told as memory.erased, and its earlier events are gone with it. \
+            Events are told as long as their memory is there, others for 30 days; a cursor that is older answers 410. An agent is told \
+            of the memories that it sees; dreams and jobs are told to webhooks alone.",
+        )
+        .in_query::<ChangesQuery>()
+        .answers::<ChangesAnswer>(200, "A page of events.")
+        .fails(&[410])
 }
 
 fn list_tools(tools: &[&Definition]) -> Operation {

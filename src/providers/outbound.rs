@@ -1,0 +1,48 @@
+//! Requests to an address of a user's choice that is no provider, such as a webhook: the same policy of which addresses may
+//! be called, and of how (`client.rs`).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use reqwest::header::HeaderMap;
+
+use super::client::Http;
+use super::endpoint::{EndpointUrl, Reach};
+use super::error::ProviderError;
+
+/// From the look-up of the name to the status of the answer.
+pub const DELIVERY_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Cheap to clone.
+#[derive(Clone)]
+pub struct Outbound(Arc<Http>);
+
+impl Outbound {
+    pub(super) fn new(http: Arc<Http>) -> Self {
+        Self(http)
+    }
+
+    /// Whether the address may be called, as far as it tells without a look-up of its name.
+    pub fn admits(reach: Reach, url: &EndpointUrl) -> bool {
+        reach.check_host(url).is_ok()
+    }
+
+    /// Posts a body of its own. Returns the status, and how long `Retry-After` asks to wait; nothing else of the answer is
+    /// read, and redirects are not followed.
+    ///
+    /// # Errors
+    /// If the address may not be called, or does not answer within [`DELIVERY_TIMEOUT`].
+    pub async fn post(
+        &self,
+        url: &EndpointUrl,
+        reach: Reach,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<(u16, Option<Duration>), ProviderError> {
+        let sent = self.0.deliver(url, reach, headers, body);
+        match tokio::time::timeout(DELIVERY_TIMEOUT, sent).await {
+            Ok(answered) => answered,
+            Err(_) => Err(ProviderError::TimedOut),
+        }
+    }
+}

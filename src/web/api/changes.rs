@@ -1,0 +1,120 @@
+//! `GET /api/v1/changes`: what happened in the memory, for programs that poll. The same stream that webhooks are told from,
+//! less what the caller's agent does not see.
+
+use axum::Json;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Query, State};
+use axum::http::StatusCode;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{caller, check_access};
+use crate::accounts::{AgentAccess, Scope};
+use crate::input::{Invalid, sentence};
+use crate::memories::feed::{self, CursorError, FeedCursor, FeedEventType};
+use crate::web::AppState;
+use crate::web::error::Problem;
+use crate::webhooks::message::EventMessage;
+
+const LIMIT_DEFAULT: usize = 100;
+const LIMIT_MAX: usize = 500;
+const NOW: &str = "now";
+
+#[derive(Deserialize, JsonSchema)]
+pub struct ChangesQuery {
+    /// `next` of the answer before. Without it, from the oldest event; `now`: only the cursor, for what happens from now on.
+    #[schemars(with = "String", example = &"now")]
+    since: Option<String>,
+    /// How many events at most; 100 if left out.
+    #[schemars(with = "usize", range(min = 1, max = LIMIT_MAX), example = &100)]
+    limit: Option<usize>,
+    /// Types of events, separated by commas; all if left out.
+    #[schemars(with = "String", example = &"memory.stored,memory.erased")]
+    types: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Changes")]
+pub struct ChangesAnswer {
+    /// Oldest first. May be empty although there is more.
+    events: Vec<EventMessage>,
+    /// Where to go on, now or later: `since` of the next call. It lasts for 30 days.
+    next: String,
+    /// Whether to go on at once.
+    more: bool,
+}
+
+pub async fn list(
+    access: AgentAccess,
+    State(state): State<AppState>,
+    params: Result<Query<ChangesQuery>, QueryRejection>,
+) -> Result<Json<ChangesAnswer>, Problem> {
+    let Query(params) = params.map_err(|_| limit_out_of_range())?;
+    check_access(&access, Scope::MemoryRead)?;
+    let now = state.clock.now();
+    let limit = params.limit.unwrap_or(LIMIT_DEFAULT);
+    if !(1..=LIMIT_MAX).contains(&limit) {
+        return Err(limit_out_of_range().into());
+    }
+    let wanted = parse_types(params.types.as_deref())?;
+    let since = match params.since.as_deref() {
+        Some(NOW) => None,
+        Some(text) => Some(FeedCursor::parse("since", text, now)?.position),
+        None => Some(0),
+    };
+    let user = caller(access, &state).await?.user_id;
+    let Some(since) = since else {
+        let position = feed::position_now(&state.db, user).await?;
+        return Ok(Json(ChangesAnswer {
+            events: Vec::new(),
+            next: FeedCursor::new(position, now).encode(),
+            more: false,
+        }));
+    };
+    let page = feed::read(&state.db, user, since, &wanted, limit, now).await?;
+    let origin = state.public_url.origin();
+    let events = page.events.into_iter();
+    Ok(Json(ChangesAnswer {
+        events: events
+            .map(|event| EventMessage::new(event, origin, None))
+            .collect(),
+        next: FeedCursor::new(page.position, now).encode(),
+        more: page.has_more,
+    }))
+}
+
+fn limit_out_of_range() -> Invalid {
+    let sentence = format!("`limit` is out of range; give 1 to {LIMIT_MAX}, or leave it out.");
+    Invalid::new("limit", "out_of_range", sentence)
+}
+
+fn parse_types(types: Option<&str>) -> Result<Vec<FeedEventType>, Invalid> {
+    let Some(types) = types else {
+        return Ok(FeedEventType::ALL.to_vec());
+    };
+    let named: Option<Vec<_>> = types
+        .split(',')
+        .map(|name| FeedEventType::parse(name.trim()))
+        .collect();
+    named.ok_or_else(|| {
+        let known = FeedEventType::ALL.map(FeedEventType::as_str).join(", ");
+        let sentence =
+            format!("`types` names no type of event; give any of {known}, separated by commas.");
+        Invalid::new("types", "unknown_event", sentence)
+    })
+}
+
+/// The answer to a cursor that is too old.
+pub fn cursor_expired() -> Problem {
+    let said = CursorError::Expired.to_string();
+    Problem::new(StatusCode::GONE, "cursor_expired", sentence(&said))
+}
+
+impl From<CursorError> for Problem {
+    fn from(error: CursorError) -> Self {
+        match error {
+            CursorError::Invalid(invalid) => invalid.into(),
+            CursorError::Expired => cursor_expired(),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! An event as programs get it: the same from `GET /api/v1/changes` and in a webhook, which may add the memory's text.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use time::OffsetDateTime;
+
+use crate::memories::feed::{FeedEvent, FeedEventType, FeedSubject};
+use crate::memories::{ItemType, Status};
+
+/// What happened. Without content, unless a webhook includes the text.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct EventMessage {
+    /// Unique; what is delivered twice has the same.
+    id: String,
+    #[serde(rename = "type")]
+    #[schemars(with = "EventName")]
+    event_type: &'static str,
+    #[serde(with = "time::serde::rfc3339")]
+    #[schemars(with = "String", extend("format" = "date-time"))]
+    at: OffsetDateTime,
+    /// Of `memory.…`: the memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "EventItem")]
+    item: Option<EventItem>,
+    /// Of `dream.proposed`: the dream that made proposals.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "EventDream")]
+    dream: Option<EventDream>,
+    /// Of `job.failed`: the background job that begins to fail; it is retried.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "EventJob")]
+    job: Option<EventJob>,
+    /// The page about it.
+    #[schemars(extend("format" = "uri"))]
+    url: String,
+}
+
+/// The types of events.
+#[derive(JsonSchema)]
+#[allow(dead_code, reason = "the schema's choices")]
+enum EventName {
+    #[schemars(rename = "memory.stored")]
+    Stored,
+    #[schemars(rename = "memory.changed")]
+    Changed,
+    #[schemars(rename = "memory.superseded")]
+    Superseded,
+    #[schemars(rename = "memory.faded")]
+    Faded,
+    #[schemars(rename = "memory.archived")]
+    Archived,
+    #[schemars(rename = "memory.restored")]
+    Restored,
+    #[schemars(rename = "memory.erased")]
+    Erased,
+    #[schemars(rename = "dream.proposed")]
+    DreamProposed,
+    #[schemars(rename = "job.failed")]
+    JobFailed,
+}
+
+/// A memory as it is now, which may be later than the event.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct EventItem {
+    #[schemars(range(min = 1))]
+    id: i64,
+    #[schemars(with = "EventItemStatus")]
+    status: &'static str,
+    /// Not of one that is erased.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    item_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    theme: Option<String>,
+    /// The memory that took its place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "i64", range(min = 1))]
+    superseded_by: Option<i64>,
+    /// In webhooks that include it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    content: Option<String>,
+}
+
+#[derive(JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(dead_code, reason = "the schema's choices")]
+enum EventItemStatus {
+    Active,
+    Archived,
+    Erased,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct EventDream {
+    #[schemars(range(min = 1))]
+    id: i64,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct EventJob {
+    name: String,
+}
+
+const TEST: &str = "webhook.test";
+
+impl EventMessage {
+    /// `origin` is the server's address; `content` the memory's text, if it is to be told.
+    pub fn new(event: FeedEvent, origin: &str, content: Option<String>) -> Self {
+        let (mut item, mut dream, mut job) = (None, None, None);
+        let path = match event.subject {
+            FeedSubject::Item(id, now) => {
+                item = Some(EventItem {
+                    id: id.0,
+                    status: Status::as_str(now.status),
+                    item_type: Some(ItemType::as_str(now.item_type)),
+                    theme: now.theme,
+                    superseded_by: now.superseded_by.map(|id| id.0),
+                    content,
+                });
+                format!("/memory/{id}")
+            }
+            FeedSubject::ErasedItem(id) => {
+                item = Some(EventItem {
+                    id: id.0,
+                    status: "erased",
+                    item_type: None,
+                    theme: None,
+                    superseded_by: None,
+                    content: None,
+                });
+                "/data".to_owned()
+            }
+            FeedSubject::Dream(id) => {
+                dream = Some(EventDream { id });
+                "/dreams".to_owned()
+            }
+            FeedSubject::Job(name) => {
+                job = Some(EventJob { name });
+                "/settings/work".to_owned()
+            }
+        };
+        Self {
+            id: format!("evt_{}", event.id),
+            event_type: FeedEventType::as_str(event.event_type),
+            at: event.at,
+            item,
+            dream,
+            job,
+            url: format!("{origin}{path}"),
+        }
+    }
+
+    /// What *Send a test* sends.
+    pub(super) fn test(unique: &str, origin: &str, now: OffsetDateTime) -> Self {
+        Self {
+            id: format!("test_{unique}"),
+            event_type: TEST,
+            at: now,
+            item: None,
+            dream: None,
+            job: None,
+            url: format!("{origin}/settings/webhooks"),
+        }
+    }
+
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    pub fn event_type(&self) -> &'static str {
+        self.event_type
+    }
+}
