@@ -4,6 +4,7 @@
 
 mod activity;
 mod chat;
+mod consent;
 mod data;
 mod day;
 mod docs;
@@ -31,6 +32,7 @@ use std::collections::BTreeMap;
 pub use crate::address::said_in;
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
 pub use chat::{ChatPage, DayTokens, PurposeView, SystemChatView};
+pub use consent::{ConsentPage, ConsentView};
 pub use data::{DataPage, ErasedKind, ImportProgress, ImportState, ItemErasure, Receipt, RowCount};
 pub use day::{DayFilters, DayTold};
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};

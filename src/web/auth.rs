@@ -12,7 +12,7 @@ use tower_sessions::Session;
 use super::calls::{AdmittedCall, CallOwner, CallSlot};
 use super::error::{DATABASE_SENTENCE, Problem};
 use super::pages::{after_form, not_found_for};
-use super::{AppState, session};
+use super::{AppState, mcp, session};
 use crate::accounts::{AgentAccess, ExternalId, Role, Token, TokenRefusal, User, UserId, Viewer};
 use crate::db::actor::{self, ActorRefusal};
 
@@ -20,7 +20,7 @@ impl FromRequestParts<AppState> for AgentAccess {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let access = authenticate(&parts.headers, state).await?;
+        let access = authenticate(parts, state).await?;
         let call = state
             .calls
             .begin(CallOwner::Agent(access.token_owner))
@@ -31,14 +31,15 @@ impl FromRequestParts<AppState> for AgentAccess {
         }
         match has_waited {
             // The token may have been revoked while the call waited.
-            true => authenticate(&parts.headers, state).await,
+            true => authenticate(parts, state).await,
             false => Ok(access),
         }
     }
 }
 
 /// Verifies the token. For an operator's token, `Keepsake-User` names the user.
-async fn authenticate(headers: &HeaderMap, state: &AppState) -> Result<AgentAccess, Problem> {
+async fn authenticate(parts: &Parts, state: &AppState) -> Result<AgentAccess, Problem> {
+    let headers = &parts.headers;
     let origin = state.public_url.origin();
     let token = bearer_token(headers).map_err(|(code, detail)| {
         let detail = format!(
@@ -49,8 +50,29 @@ async fn authenticate(headers: &HeaderMap, state: &AppState) -> Result<AgentAcce
     let act_as = named_user(headers)?;
     let opened = state.accounts.open(&token, act_as.as_ref()).await?;
     let access = opened.map_err(|refusal| refused(refusal, origin))?;
+    check_audience(&access, parts.uri.path(), state)?;
     actor::act_as(access.actor.clone());
     Ok(access)
+}
+
+/// A token of OAuth opens the MCP endpoint of the address that it was issued for.
+fn check_audience(access: &AgentAccess, path: &str, state: &AppState) -> Result<(), Problem> {
+    let Some(resource) = &access.resource else {
+        return Ok(());
+    };
+    let ours = state.public_url.mcp_resource();
+    if *resource == ours && path == mcp::PATH {
+        return Ok(());
+    }
+    let detail = format!(
+        "This token was issued to an MCP client and opens {resource} only; make one for other uses at {}/agents.",
+        state.public_url.origin()
+    );
+    Err(Problem::new(
+        StatusCode::UNAUTHORIZED,
+        "wrong_audience",
+        detail,
+    ))
 }
 
 /// The error for a refused token, with the page where a new one is made.

@@ -7,7 +7,7 @@ use super::{FieldError, StateBadge, When};
 use crate::view::{FormState, TokenRow, TokenState};
 
 /// What a token can be allowed, and what that means.
-const SCOPES: [(&str, &str); 3] = [
+pub const SCOPES: [(&str, &str); 3] = [
     ("memory:read", "Search and read memory"),
     ("memory:write", "Add and archive memory"),
     ("sessions:write", "Hand over sessions"),

@@ -144,6 +144,7 @@ impl TestApp {
         let shared: SharedClock = clock.clone();
         let accounts = Accounts::new(db.clone(), shared.clone(), sign_up);
         let embedder = Embedder::new(wish.builtin, Arc::new(SystemNames), shared.clone());
+        let document_fetcher = embedder.document_fetcher();
         let (chat_model, sealer) = (embedder.chat_model(), Sealer::new(&[7; 32]));
         let chat = Chat::new(db.clone(), shared.clone(), chat_model, sealer.clone());
         let embeddings =
@@ -181,6 +182,7 @@ impl TestApp {
             ),
             readiness: Readiness::default(),
             metrics_token: wish.metrics_token.map(MetricsToken::new),
+            document_fetcher,
             public_url: PublicUrl::parse(
                 wish.public_url.map(str::to_owned),
                 "127.0.0.1:3000".parse().unwrap(),

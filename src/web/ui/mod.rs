@@ -4,6 +4,7 @@
 mod activity;
 mod agents;
 mod chat;
+mod consent;
 mod data;
 mod docs;
 mod documents;
@@ -31,13 +32,13 @@ pub(super) use endpoint::host_port;
 
 use app::backend::{Backend, PageError};
 use app::view::{
-    Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, ChatPage, DataPage,
-    DayFilters, DocsPage, DocumentFilters, DocumentPage, DocumentsPage, DreamsPage, EmbeddingsPage,
-    EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage,
-    InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Moment,
-    OperatorRow, Receipt, ResetPage, SessionFilters, SessionPage, SessionsPage, SignInOffer,
-    SummaryPage, TimelineFilters, TimelinePage, TokenRow, TokenState, UsagePage, UsersFilters,
-    UsersPage, WorkPage,
+    Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, ChatPage, ConsentPage,
+    DataPage, DayFilters, DocsPage, DocumentFilters, DocumentPage, DocumentsPage, DreamsPage,
+    EmbeddingsPage, EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState, GraphFilters,
+    GraphPage, InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters,
+    MemoryPage, Moment, OperatorRow, Receipt, ResetPage, SessionFilters, SessionPage, SessionsPage,
+    SignInOffer, SummaryPage, TimelineFilters, TimelinePage, TokenRow, TokenState, UsagePage,
+    UsersFilters, UsersPage, WorkPage,
 };
 use async_trait::async_trait;
 use axum::http::{StatusCode, header};
@@ -347,6 +348,12 @@ impl Backend for Ui {
     async fn join_page(&self, token: &str) -> Result<Option<JoinPage>, PageError> {
         let viewer = self.memory_viewer()?;
         let page = self.join_view(viewer.user_id, token).await;
+        page.map_err(account_error)
+    }
+
+    async fn consent_page(&self, query: &str) -> Result<ConsentPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        let page = self.consent_view(viewer.user_id, query).await;
         page.map_err(account_error)
     }
 
