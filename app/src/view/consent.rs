@@ -1,5 +1,19 @@
 //! A program's request to use the memory (OAuth), as its person is asked.
 
+use super::Moment;
+
+/// A program that was allowed, at its agent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConnectedClient {
+    /// As it calls itself; unverified.
+    pub name: String,
+    /// Where its access was handed to: `claude.ai`.
+    pub host: String,
+    pub since: Moment,
+    /// Unless it renews its access before, it has to ask again.
+    pub ends: Option<Moment>,
+}
+
 /// What the page of a request shows.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConsentPage {

@@ -1,14 +1,24 @@
 //! A client's request, as its person sees it.
 
-use app::view::{ConsentPage, ConsentView};
+use app::view::{ConnectedClient, ConsentPage, ConsentView};
 
 use super::Ui;
-use crate::accounts::model::AGENT_NAME_CHARS_MAX;
-use crate::accounts::oauth::AuthorizationRequest;
+use crate::accounts::model::{self, AGENT_NAME_CHARS_MAX};
+use crate::accounts::oauth::{AuthorizationRequest, RedirectUri};
 use crate::accounts::{AccountError, UserId};
 use crate::web::oauth::AuthorizationRefusal;
 
 impl Ui {
+    pub(super) fn connected(&self, client: &model::ConnectedClient) -> ConnectedClient {
+        let address = RedirectUri::parse(&client.redirect_uri);
+        ConnectedClient {
+            name: client.name.clone(),
+            host: address.map(|uri| uri.shown()).unwrap_or_default(),
+            since: self.moment(client.since),
+            ends: client.refresh_expires_at.map(|at| self.moment(at)),
+        }
+    }
+
     pub(super) async fn consent_view(
         &self,
         user: UserId,

@@ -105,7 +105,9 @@ impl Ui {
     }
 
     fn token_row(&self, token: TokenRecord) -> TokenRow {
+        let client = token.client.as_ref().map(|client| self.connected(client));
         TokenRow {
+            client,
             state: token_state(&token, self.state.clock.now()),
             id: token.id.0,
             hint: format!("ks_…{}", token.hint),
@@ -409,7 +411,12 @@ impl Backend for Ui {
 }
 
 fn token_state(token: &TokenRecord, now: OffsetDateTime) -> TokenState {
-    match (token.revoked_at, token.expires_at) {
+    // A client renews what it was given.
+    let ends_at = match &token.client {
+        Some(client) => client.refresh_expires_at,
+        None => token.expires_at,
+    };
+    match (token.revoked_at, ends_at) {
         (Some(_), _) => TokenState::Revoked,
         (None, Some(at)) if at <= now => TokenState::Expired,
         (None, _) => TokenState::Valid,
