@@ -133,6 +133,9 @@ impl Accounts {
         consent: &Consent,
     ) -> Result<LinkToken, AccountError> {
         let now = self.clock.now();
+        let mut conn = self.db.system_connection().await?;
+        store::note_client_use(&mut conn, request.client.id.as_str(), now).await?;
+        drop(conn);
         let mut tx = self.db.as_user(user).await?;
         let agent = match &consent.agent {
             ChosenAgent::New(name) => agents::add(&mut tx, user, name, now).await?,
@@ -152,7 +155,6 @@ impl Accounts {
         let expires_at = now + CODE_LIFETIME;
         store::insert_grant(&mut tx, user, &token, request, &code, expires_at).await?;
         tx.commit().await?;
-        self.note_client_use(request.client.id.as_str()).await?;
         Ok(code)
     }
 
@@ -195,10 +197,11 @@ impl Accounts {
     ) -> Result<Result<IssuedTokens, GrantRefusal>, AccountError> {
         let mut conn = self.db.system_connection().await?;
         let found = store::find_user_by_family(&mut conn, &given.family).await?;
-        drop(conn);
         let Some(user) = found else {
             return Ok(Err(GrantRefusal::Invalid));
         };
+        store::note_client_use(&mut conn, client_id, self.clock.now()).await?;
+        drop(conn);
         let mut tx = self.db.as_user(user).await?;
         let Some(grant) = store::lock_by_family(&mut tx, user, &given.family).await? else {
             return Ok(Err(GrantRefusal::Invalid));
@@ -258,7 +261,6 @@ impl Accounts {
         };
         store::renew(&mut tx, user, token, &renewed).await?;
         tx.commit().await?;
-        self.note_client_use(&grant.client_id).await?;
         Ok(IssuedTokens {
             access,
             refresh: RefreshToken { family, turn }.reveal(),
@@ -275,12 +277,6 @@ impl Accounts {
         tokens::store::revoke(&mut tx, holder, grant.token, self.clock.now()).await?;
         tx.commit().await?;
         Ok(GrantRefusal::Replayed)
-    }
-
-    async fn note_client_use(&self, client_id: &str) -> Result<(), AccountError> {
-        let mut conn = self.db.system_connection().await?;
-        store::note_client_use(&mut conn, client_id, self.clock.now()).await?;
-        Ok(())
     }
 }
 

@@ -281,36 +281,50 @@ pub async fn find_by_access(
     conn: &mut PgConnection,
     token: &Token,
 ) -> Result<Option<FoundGrant>, sqlx::Error> {
-    find(conn, Some(&token.hash()), None).await
+    let row = sqlx::query_as!(
+        FoundRow,
+        "SELECT g.user_id, t.agent_id, g.token_id, g.client_id
+         FROM agent_tokens t JOIN oauth_grants g ON g.user_id = t.user_id AND g.token_id = t.id
+         WHERE t.token_hash = $1",
+        &token.hash(),
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(FoundGrant::from))
 }
 
 pub async fn find_by_family(
     conn: &mut PgConnection,
     family: &LinkToken,
 ) -> Result<Option<FoundGrant>, sqlx::Error> {
-    find(conn, None, Some(&family.hash())).await
-}
-
-async fn find(
-    conn: &mut PgConnection,
-    token_hash: Option<&[u8]>,
-    family_hash: Option<&[u8]>,
-) -> Result<Option<FoundGrant>, sqlx::Error> {
-    let row = sqlx::query!(
+    let row = sqlx::query_as!(
+        FoundRow,
         "SELECT g.user_id, t.agent_id, g.token_id, g.client_id
          FROM oauth_grants g JOIN agent_tokens t ON t.user_id = g.user_id AND t.id = g.token_id
-         WHERE t.token_hash = $1 OR g.family_hash = $2",
-        token_hash,
-        family_hash,
+         WHERE g.family_hash = $1",
+        &family.hash(),
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| FoundGrant {
-        user: UserId(row.user_id),
-        agent: AgentId(row.agent_id),
-        token: TokenId(row.token_id),
-        client_id: row.client_id,
-    }))
+    Ok(row.map(FoundGrant::from))
+}
+
+struct FoundRow {
+    user_id: i64,
+    agent_id: i64,
+    token_id: i64,
+    client_id: String,
+}
+
+impl From<FoundRow> for FoundGrant {
+    fn from(row: FoundRow) -> Self {
+        Self {
+            user: UserId(row.user_id),
+            agent: AgentId(row.agent_id),
+            token: TokenId(row.token_id),
+            client_id: row.client_id,
+        }
+    }
 }
 
 /// Deletes the tokens of codes that were never redeemed, and of grants that were revoked or ran out before `ended_before`.

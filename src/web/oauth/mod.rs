@@ -107,7 +107,6 @@ pub fn challenge(public_url: &PublicUrl, problem: &Problem) -> Option<HeaderValu
         (StatusCode::UNAUTHORIZED, "disabled_user") => return None,
         (StatusCode::UNAUTHORIZED, "missing_token") => "",
         (StatusCode::UNAUTHORIZED, _) => "error=\"invalid_token\", ",
-        (StatusCode::FORBIDDEN, "missing_scope") => "error=\"insufficient_scope\", ",
         _ => return None,
     };
     let scope = scope_names().join(" ");
