@@ -9,7 +9,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | `main.rs`, `background.rs`, `eval.rs`, `rebuild.rs`, `secret.rs`, `transfer.rs`, `telemetry.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, logs and traces, MCP over stdio · the server's lifecycle · builds every part once |
-//! | [`web`] | connections (`server.rs`, `connection.rs`), routes, authentication, concurrent calls per user (`calls.rs`), errors into responses; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `ui/` implements the interface that `app`, the pages, calls |
+//! | [`web`] | connections (`server.rs`, `connection.rs`), routes, authentication, concurrent calls per user (`calls.rs`), errors into responses; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `oauth/` the endpoints of OAuth, `ui/` implements the interface that `app`, the pages, calls |
 //! | [`jobs`] | all background work: one list, one file per job, each calling one domain operation; `runner.rs` claims, runs and records |
 //! | [`tools`] | what agents can call: one file per tool, one registry for REST and MCP; `guidance.rs` is the text for an agent's prompt |
 //! | [`evaluation`] | measures how well search finds: `trial.rs` runs a data set in scratch accounts, `own.rs` measures a user's own memory, `asked/` measures the effect of a rebuild |
@@ -26,7 +26,7 @@
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches, and counts uses |
 //! | [`embedding`] | THE embedding lifecycle: spaces follow the settings (`spaces.rs`), `reseal/` re-encrypts the provider keys, pending → ready or error (`drain/`, which also ends a rebuild), a query's vector (`query.rs`) |
 //! | [`providers`] | embedding providers and chat models: `settings/` of the endpoints of both, the endpoint policy, one client per wire format, the builtin model, whose forward pass is the package `src/minilm`; `chat/`: chat models, and their daily limits |
-//! | [`accounts`] | users, passwords, agents; `tokens/`: agents' and service tokens, and what they allow; `operators/`: products and the users they act for; `admin_events/`: the log of what admins did; `people/`: what an admin sees and changes; `invitations/`; `teams/`: who may read an agent's private memory |
+//! | [`accounts`] | users, passwords, agents; `tokens/`: agents' and service tokens, and what they allow; `oauth/`: clients that a person connects in the browser, and the tokens they get (docs/secure.md); `operators/`: products and the users they act for; `admin_events/`: the log of what admins did; `people/`: what an admin sees and changes; `invitations/`; `teams/`: who may read an agent's private memory |
 //! | [`queue`] | what is due, one row per user and job: pushed in the caller's transaction, claimed with a lease, least work first; `runs/`: past runs |
 //! | [`db`], [`postgres`] | roles, migrations, transactions bound to a user, the acting caller (`actor.rs`), the connection pool · the embedded PostgreSQL |
 //! | [`config`], [`clock`], [`input`], [`metrics`], [`panics`], [`seal`] | the only reader of environment variables · time as a parameter, and schedules in a time zone · errors for invalid input · metrics · what a panic may log · encrypted secrets |

@@ -20,7 +20,7 @@ use crate::jobs::JobContext;
 use crate::memories::Adding;
 use crate::postgres::{self, EmbeddedPostgres};
 use crate::providers::chat::Chat;
-use crate::providers::{Embedder, EndpointUrl, SystemNames, builtin};
+use crate::providers::{DocumentFetcher, Embedder, EndpointUrl, SystemNames, builtin};
 use crate::seal::Sealer;
 use crate::search::{Reader, Search};
 use crate::tools::{Registry, ToolContext};
@@ -135,6 +135,7 @@ pub struct Core {
     pub chat: Chat,
     pub activity: Activity,
     pub webhooks: Webhooks,
+    document_fetcher: DocumentFetcher,
     clock: SharedClock,
 }
 
@@ -152,6 +153,7 @@ pub fn core(config: &Config, db: &Db) -> anyhow::Result<Core> {
         &config.old_secret_keys,
         &config.data_dir,
     )?;
+    let document_fetcher = embedder.document_fetcher();
     let chat_model = embedder.chat_model();
     let chat = Chat::new(db.clone(), clock.clone(), chat_model, sealer.clone());
     let webhooks = Webhooks::new(
@@ -166,6 +168,7 @@ pub fn core(config: &Config, db: &Db) -> anyhow::Result<Core> {
     Ok(Core {
         search: Search::new(db.clone(), embeddings, reader),
         chat,
+        document_fetcher,
         activity: Activity::new(db.clone(), clock.clone()),
         webhooks,
         clock,
@@ -224,6 +227,7 @@ pub fn app_state(config: &Config, core: &Core, readiness: Readiness) -> AppState
         public_url: config.public_url.clone(),
         trusted_proxies: config.trusted_proxies.clone(),
         metrics_token: config.metrics_token.clone(),
+        document_fetcher: core.document_fetcher.clone(),
         site: SiteFiles::at(find_site(config)),
         data_dir: config.data_dir.clone(),
     })

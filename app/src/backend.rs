@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use leptos::prelude::expect_context;
 
 use crate::view::{
-    Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, ChatPage, DataPage, DayFilters,
-    DocsPage, DocumentFilters, DocumentPage, DocumentsPage, DreamsPage, EmbeddingsPage,
+    Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, ChatPage, ConsentPage, DataPage,
+    DayFilters, DocsPage, DocumentFilters, DocumentPage, DocumentsPage, DreamsPage, EmbeddingsPage,
     EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage,
     InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Receipt,
     ResetPage, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage,
@@ -131,6 +131,8 @@ pub trait Backend: Send + Sync {
     /// `None` when the person is no admin.
     async fn users_page(&self, filters: &UsersFilters) -> Result<Option<UsersPage>, PageError>;
     /// Where an invitation to a team leads; `None` when it cannot be used (any more).
+    /// A program's request for access, as it stands in the address.
+    async fn consent_page(&self, query: &str) -> Result<ConsentPage, PageError>;
     async fn join_page(&self, token: &str) -> Result<Option<JoinPage>, PageError>;
     /// `None` when it cannot be used (any more), for whatever reason.
     async fn invitation_page(&self, token: &str) -> Result<Option<InvitationPage>, PageError>;

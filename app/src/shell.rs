@@ -10,9 +10,10 @@ use leptos_router::{SsrMode, path};
 
 use crate::backend::IslandsBuilt;
 use crate::pages::{
-    Account, Activity, Admin, Agents, Chat, Data, Docs, Document, Documents, Dreams, Embeddings,
-    Entities, Entity, Erased, Fading, Graph, Invitation, Item, Jobs, Join, Learned, Login, Memory,
-    NotFound, Reset, Session, Sessions, Summary, Timeline, Used, Users, Webhooks, Work,
+    Account, Activity, Admin, Agents, Chat, Consent, Data, Docs, Document, Documents, Dreams,
+    Embeddings, Entities, Entity, Erased, Fading, Graph, Invitation, Item, Jobs, Join, Learned,
+    Login, Memory, NotFound, Reset, Session, Sessions, Summary, Timeline, Used, Users, Webhooks,
+    Work,
 };
 
 pub fn shell(options: LeptosOptions) -> impl IntoView {
@@ -73,6 +74,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/admin/users") view=Users ssr=SsrMode::Async />
                 <Route path=path!("/invitation/:token") view=Invitation ssr=SsrMode::Async />
                 <Route path=path!("/team/:token") view=Join ssr=SsrMode::Async />
+                <Route path=path!("/oauth/authorize") view=Consent ssr=SsrMode::Async />
                 <Route path=path!("/reset/:token") view=Reset ssr=SsrMode::Async />
                 <Route path=path!("/docs") view=Docs ssr=SsrMode::Async />
                 <Route path=path!("/account") view=Account ssr=SsrMode::Async />

@@ -4,6 +4,7 @@
 
 mod activity;
 mod chat;
+mod consent;
 mod data;
 mod day;
 mod docs;
@@ -32,6 +33,7 @@ use std::collections::BTreeMap;
 pub use crate::address::said_in;
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
 pub use chat::{ChatPage, DayTokens, PurposeView, SystemChatView};
+pub use consent::{ConnectedClient, ConsentPage, ConsentView};
 pub use data::{DataPage, ErasedKind, ImportProgress, ImportState, ItemErasure, Receipt, RowCount};
 pub use day::{DayFilters, DayTold};
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};
@@ -380,6 +382,8 @@ pub struct TokenRow {
     pub expires: Option<Moment>,
     pub last_used: Option<Moment>,
     pub state: TokenState,
+    /// The program that was allowed by OAuth; `None`: a token that somebody copied.
+    pub client: Option<ConnectedClient>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

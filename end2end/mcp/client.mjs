@@ -96,23 +96,75 @@ async function wrongTokens(name, connect) {
   await assert.rejects(connect("ks_mistyped"), saying("This is not a whole token.", address));
 }
 
-const oauth = {
-  redirectUrl: "http://127.0.0.1:1/callback",
-  clientMetadata: { redirect_uris: ["http://127.0.0.1:1/callback"], client_name: "end2end" },
-  clientInformation: () => undefined,
-  saveClientInformation() {},
-  tokens: () => undefined,
-  saveTokens() {},
-  redirectToAuthorization: () => assert.fail("sent to a page for signing in"),
-  saveCodeVerifier() {},
-  codeVerifier: () => "",
+const CALLBACK = "http://127.0.0.1:1/callback";
+
+/** What an OAuth client keeps, and where it sends its person. */
+const newClient = () => ({
+  kept: {},
+  redirectUrl: CALLBACK,
+  clientMetadata: { redirect_uris: [CALLBACK], client_name: "end2end", scope: "memory:read memory:write" },
+  state: () => "st4te",
+  clientInformation() { return this.kept.information; },
+  saveClientInformation(information) { this.kept.information = information; },
+  tokens() { return this.kept.tokens; },
+  saveTokens(tokens) { this.kept.tokens = tokens; },
+  redirectToAuthorization(url) { this.kept.url = url; },
+  saveCodeVerifier(verifier) { this.kept.verifier = verifier; },
+  codeVerifier() { return this.kept.verifier; },
+});
+
+/** The person signs in and presses Allow: what comes back to the client. */
+async function allowed(url, agent) {
+  const headers = { "sec-fetch-site": "same-origin" };
+  const send = (to, fields, more = {}) =>
+    fetch(to, { method: "POST", body: new URLSearchParams(fields), headers: { ...headers, ...more }, redirect: "manual" });
+  const signedIn = await send(`${KEEPSAKE_URL}/login`, { email: process.env.EMAIL, password: process.env.PASSWORD });
+  const cookie = signedIn.headers.getSetCookie().map((line) => line.split(";")[0]).join("; ");
+  const page = await fetch(url, { headers: { cookie } });
+  assert.equal(page.status, 200);
+  const choice = [["action", "allow"], ["agent", "new"], ["name", agent], ["scope", "memory:read"], ["scope", "memory:write"]];
+  const answered = await send(url, choice, { cookie });
+  assert.equal(answered.status, 303);
+  const location = new URL(answered.headers.get("location"));
+  assert.ok(location.href.startsWith(CALLBACK), location.href);
+  assert.equal(location.searchParams.get("iss"), new URL(KEEPSAKE_URL).origin);
+  return location.searchParams;
+}
+
+/** From a 401 through the consent page to a tool's answer, and a refresh once the access token is lost. */
+async function oauth(name, connect, finish) {
+  const provider = newClient();
+  await assert.rejects(connect(provider), /[Uu]nauthorized/);
+  await finish(provider, await allowed(provider.kept.url, `oauth ${name}`));
+  const { client } = await connect(provider);
+  const added = await client.callTool({ name: "memory_add", arguments: { type: "fact", content: `Allowed by OAuth, ${name}.` } });
+  assert.ok(!added.isError, JSON.stringify(added));
+  const first = { ...provider.kept.tokens };
+  provider.kept.tokens = { ...first, access_token: "ks_lost" };
+  assert.ok(!(await client.callTool({ name: "memory_search", arguments: { query: name } })).isError);
+  assert.notEqual(provider.kept.tokens.refresh_token, first.refresh_token);
+  await client.close();
+}
+
+const oauthV1 = () => {
+  const transport = (provider) => new OldTransport(MCP, { authProvider: provider });
+  const connect = async (provider) => {
+    const client = new OldClient(NAME);
+    await client.connect(transport(provider));
+    return { client };
+  };
+  return oauth("v1", connect, (provider, answer) => transport(provider).finishAuth(answer.get("code")));
 };
 
-async function oauthEndsInWords() {
-  const saying = (error) => /There is no OAuth here: make a token at http.*\/agents/.test(error.message) || assert.fail(error.message);
-  await assert.rejects(new OldClient(NAME).connect(new OldTransport(MCP, { authProvider: oauth })), saying);
-  await assert.rejects(new v2.Client(NAME).connect(new v2.StreamableHTTPClientTransport(MCP, { authProvider: oauth })), saying);
-}
+const oauthV2 = (mode) => {
+  const transport = (provider) => new v2.StreamableHTTPClientTransport(MCP, { authProvider: provider });
+  const connect = async (provider) => {
+    const client = new v2.Client(NAME, { versionNegotiation: { mode } });
+    await client.connect(transport(provider));
+    return { client };
+  };
+  return oauth(mode, connect, (provider, answer) => transport(provider).finishAuth(answer));
+};
 
 /** The inspector's command line, as a person would try a server with it. */
 async function inspector(era) {
@@ -148,7 +200,9 @@ const ROUNDS = {
   "wrong tokens, auto": () => wrongTokens("auto", current("auto")),
   "wrong tokens, legacy": () => wrongTokens("legacy", current("legacy")),
   "wrong tokens, v1": () => wrongTokens("v1", older("2025-11-25")),
-  "a client that tries OAuth": oauthEndsInWords,
+  "OAuth, auto": () => oauthV2("auto"),
+  "OAuth, legacy": () => oauthV2("legacy"),
+  "OAuth, v1": oauthV1,
   "inspector, modern": () => inspector("modern"),
   "inspector, legacy": () => inspector("legacy"),
 };

@@ -10,13 +10,14 @@ import os
 import sys
 import tempfile
 import traceback
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx2
 from mcp.client import Client
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.shared.auth import OAuthClientMetadata
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 from mcp.shared.exceptions import MCPError
 
 URL = os.environ["KEEPSAKE_URL"]
@@ -123,29 +124,84 @@ async def list_tools(connect, token, mode):
         raise error from None
 
 
-class NoStorage:
+class Storage:
     """Of an OAuth client that comes for the first time."""
 
+    tokens = info = None
+
     async def get_tokens(self):
-        return None
+        return self.tokens
 
     async def get_client_info(self):
-        return None
+        return self.info
 
     async def set_tokens(self, tokens):
-        pass
+        self.tokens = tokens
 
     async def set_client_info(self, info):
-        pass
+        self.info = info
 
 
-async def oauth_ends_in_words():
-    metadata = OAuthClientMetadata(redirect_uris=["http://127.0.0.1:1/callback"], client_name="end2end")
-    provider = OAuthClientProvider(f"{URL}/mcp", metadata, NoStorage())
+CALLBACK = "http://127.0.0.1:1/callback"
+
+
+class Person:
+    """Signs in, and answers on the page that the client opens."""
+
+    def __init__(self, action, agent):
+        self.action, self.agent = action, agent
+
+    async def open(self, url):
+        same_origin = {"Sec-Fetch-Site": "same-origin"}
+        async with httpx2.AsyncClient(base_url=URL, headers=same_origin) as browser:
+            sent = await browser.get(url)
+            assert sent.status_code == 303 and sent.headers["location"].startswith("/login?next="), sent
+            credentials = {"email": os.environ["EMAIL"], "password": os.environ["PASSWORD"]}
+            assert (await browser.post("/login", data=credentials)).status_code == 303
+            page = await browser.get(url)
+            assert page.status_code == 200 and "end2end" in page.text and "127.0.0.1:1" in page.text, page
+            answer = {"action": self.action, "agent": "new", "name": self.agent, "scope": ["memory:read", "memory:write"]}
+            answered = await browser.post(url, data=answer)
+        assert answered.status_code == 303 and answered.headers["location"].startswith(CALLBACK), answered.text
+        self.said = dict(parse_qsl(urlsplit(answered.headers["location"]).query))
+
+    async def answer(self):
+        if "code" not in self.said:
+            raise OAuthFlowError(self.said["error"])
+        return AuthorizationCodeResult(code=self.said["code"], state=self.said["state"], iss=self.said["iss"])
+
+
+def oauth_client(person):
+    metadata = OAuthClientMetadata(redirect_uris=[CALLBACK], client_name="end2end")
+    return OAuthClientProvider(f"{URL}/mcp", metadata, Storage(), person.open, person.answer)
+
+
+async def oauth(mode):
+    """From a 401 through the consent page to a tool's answer; then a refresh, and its token used twice."""
+    provider = oauth_client(Person("allow", f"oauth {mode}"))
+    async with over_http(None, mode, provider) as client:
+        added = await client.call_tool("memory_add", {"type": "fact", "content": f"Allowed by OAuth, {mode}."})
+        assert not added.is_error, added
+        first = provider.context.current_tokens
+        equal(first.scope, "memory:read memory:write")
+        provider.context.token_expiry_time = 1
+        assert not (await client.call_tool("memory_get", {"item_id": added.structured_content["id"]})).is_error
+        second = provider.context.current_tokens
+        assert first.access_token != second.access_token and first.refresh_token != second.refresh_token
+        # Somebody else has the old one: the connection ends for both.
+        replay = {"grant_type": "refresh_token", "refresh_token": first.refresh_token, "client_id": provider.context.client_info.client_id}
+        async with httpx2.AsyncClient() as thief:
+            refused = await thief.post(f"{URL}/oauth/token", data=replay)
+            equal((refused.status_code, refused.json()["error"]), (400, "invalid_grant"))
+            headers = {"Authorization": f"Bearer {second.access_token}"}
+            equal((await thief.post(f"{URL}/mcp", json={}, headers=headers)).status_code, 401)
+
+
+async def oauth_is_denied():
     try:
-        await list_tools(lambda token, mode: over_http(token, mode, provider), None, "legacy")
+        await list_tools(lambda token, mode: over_http(token, mode, oauth_client(Person("deny", ""))), None, "legacy")
     except OAuthFlowError as error:
-        assert f"There is no OAuth here: make a token at {URL}/agents" in str(error), error
+        equal(str(error), "access_denied")
     else:
         raise AssertionError("that should have been refused")
 
@@ -171,7 +227,9 @@ ROUNDS = {
     "wrong tokens, auto": lambda: wrong_tokens(over_http, "auto", "No token was sent."),
     "wrong tokens, legacy": lambda: wrong_tokens(over_http, "legacy", "No token was sent."),
     "wrong tokens over stdio": lambda: wrong_tokens(over_stdio, "legacy", "KEEPSAKE_TOKEN"),
-    "a client that tries OAuth": oauth_ends_in_words,
+    "OAuth, auto": lambda: oauth("auto"),
+    "OAuth, legacy": lambda: oauth("legacy"),
+    "OAuth, denied": oauth_is_denied,
     "a bridge whose server is down": server_is_down,
 }
 

@@ -6,6 +6,7 @@ mod agent_settings;
 mod agents;
 pub mod invitations;
 pub mod model;
+pub mod oauth;
 pub mod operators;
 mod password;
 pub mod people;

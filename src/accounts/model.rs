@@ -208,7 +208,7 @@ impl ExternalId {
 
 /// Rejected, because two ids or addresses could look the same: soft hyphens, zero-width and direction characters, line and
 /// paragraph separators.
-fn is_invisible(c: char) -> bool {
+pub(super) fn is_invisible(c: char) -> bool {
     matches!(
         c,
         '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
@@ -391,6 +391,19 @@ pub struct TokenRecord {
     pub expires_at: Option<OffsetDateTime>,
     pub last_used_at: Option<OffsetDateTime>,
     pub revoked_at: Option<OffsetDateTime>,
+    /// The client that has it, if a person allowed one by OAuth.
+    pub client: Option<ConnectedClient>,
+}
+
+/// The client to which a person gave a token by OAuth.
+#[derive(Clone, Debug)]
+pub struct ConnectedClient {
+    /// As it calls itself; unverified.
+    pub name: String,
+    pub redirect_uri: String,
+    pub since: OffsetDateTime,
+    /// Without a refresh until then, it has to ask again.
+    pub refresh_expires_at: Option<OffsetDateTime>,
 }
 
 /// The user, and the agent if any, for whom an operation on memory runs. A user on a page has no agent.

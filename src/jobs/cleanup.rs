@@ -1,5 +1,5 @@
-//! Deletes what has expired: web sessions, links, old activity, old runs, old changes and events, and the recall state
-//! of old sessions.
+//! Deletes what has expired: web sessions, links, OAuth clients and grants, old activity, old runs, old changes and
+//! events, and the recall state of old sessions.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const RUNS_KEPT: TimeDuration = TimeDuration::days(30);
 pub static JOB: BackgroundJob = BackgroundJob {
     name: "cleanup",
     title: "Clean-up",
-    about: "Removes web sessions and links that have expired, activity past its time, and runs older than 30 days.",
+    about: "Removes web sessions, links and OAuth connections that have expired, activity past its time, and runs older than 30 days.",
     work: JobWork::OfServer(Duration::from_secs(3_600)),
     schedule: None,
     at_once: 1,
@@ -30,13 +30,14 @@ pub static JOB: BackgroundJob = BackgroundJob {
             let activity = Activity::new(context.db.clone(), clock);
             let web_sessions = accounts.sweep_web_sessions().await;
             let links = accounts.sweep_invitations().await;
+            let oauth = accounts.sweep_oauth().await;
             let calls = activity.prune().await;
             let mut conn = context.db.system_connection().await?;
             queue::runs::store::prune_runs(&mut conn, context.now() - RUNS_KEPT).await?;
             while prune_changes(&mut conn, context.now()).await? > 0 {}
             let told = recall::prune(&context.db, context.now()).await?;
             let events = feed::prune(&context.db, context.now()).await?;
-            let removed = told + events + web_sessions? + links? + calls?.unsigned_abs();
+            let removed = told + events + web_sessions? + links? + oauth? + calls?.unsigned_abs();
             slice.note(usize::try_from(removed).unwrap_or(usize::MAX), 0);
             Ok(NextDue::Done)
         })

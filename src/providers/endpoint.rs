@@ -204,6 +204,10 @@ impl EndpointUrl {
         self.0.path().trim_end_matches('/')
     }
 
+    pub(super) fn to_url(&self) -> Url {
+        self.0.clone()
+    }
+
     /// The same host and query with another path.
     pub(super) fn with_path(&self, path: &str) -> Url {
         let mut url = self.0.clone();

@@ -6,6 +6,7 @@ pub mod chat;
 mod check;
 mod client;
 mod custom;
+mod document;
 mod endpoint;
 mod error;
 mod models;
@@ -23,6 +24,7 @@ mod worker;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+pub use document::DocumentFetcher;
 pub use endpoint::{ApiKey, Endpoint, EndpointUrl, MAX_URL_CHARS, ProviderType, Reach};
 pub use error::{BuiltinFlaw, NotChat, NotEmbeddings, ProviderError, Unreachable, WrongVector};
 pub use outbound::{DELIVERY_TIMEOUT, Outbound};
@@ -140,6 +142,11 @@ impl Embedder {
     /// What sends requests that are no provider's, with the same connections and policy.
     pub fn outbound(&self) -> Outbound {
         Outbound::new(self.shared.http.clone())
+    }
+
+    /// Fetches documents, with the same connections and policy.
+    pub fn document_fetcher(&self) -> DocumentFetcher {
+        DocumentFetcher::new(self.shared.http.clone())
     }
 
     /// Whether the builtin model is allowed and its files exist. Checked each time, so that a model can be

@@ -18,6 +18,7 @@ mod isolation;
 mod late_interaction;
 mod manage;
 mod mcp;
+mod oauth;
 mod operations;
 mod pages;
 mod postgres;

@@ -19,7 +19,7 @@ const REFERENCE: [(&str, &str); 2] = [
 ];
 
 /// On the coordinator alone, and why.
-const LOCAL: [(&str, &str); 16] = [
+const LOCAL: [(&str, &str); 17] = [
     ("_sqlx_migrations", "the list of applied migrations"),
     (
         "account_tables",
@@ -37,6 +37,10 @@ const LOCAL: [(&str, &str); 16] = [
     (
         "invitations",
         "found by the hash of the link, before the user exists",
+    ),
+    (
+        "oauth_clients",
+        "belongs to no user: it is there before any has allowed it",
     ),
     (
         "service_tokens",

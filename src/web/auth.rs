@@ -13,7 +13,7 @@ use super::calls::{AdmittedCall, CallOwner, CallSlot};
 use super::error::{DATABASE_SENTENCE, Problem, token_refused};
 use super::pages::{after_form, not_found_for};
 use super::visitor::{SignedIn, Visitor};
-use super::{AppState, session};
+use super::{AppState, mcp, session};
 use crate::accounts::{AgentAccess, ExternalId, Role, Token, UserId};
 use crate::db::actor::{self, ActorRefusal};
 
@@ -21,7 +21,7 @@ impl FromRequestParts<AppState> for AgentAccess {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
-        let access = authenticate(&parts.headers, state).await?;
+        let access = authenticate(parts, state).await?;
         let call = state
             .calls
             .begin(CallOwner::Agent(access.token_owner))
@@ -32,14 +32,15 @@ impl FromRequestParts<AppState> for AgentAccess {
         }
         match has_waited {
             // The token may have been revoked while the call waited.
-            true => authenticate(&parts.headers, state).await,
+            true => authenticate(parts, state).await,
             false => Ok(access),
         }
     }
 }
 
 /// Verifies the token. For an operator's token, `Keepsake-User` names the user.
-async fn authenticate(headers: &HeaderMap, state: &AppState) -> Result<AgentAccess, Problem> {
+async fn authenticate(parts: &Parts, state: &AppState) -> Result<AgentAccess, Problem> {
+    let headers = &parts.headers;
     let origin = state.public_url.origin();
     let token = bearer_token(headers).map_err(|(code, detail)| {
         let detail = format!(
@@ -50,8 +51,29 @@ async fn authenticate(headers: &HeaderMap, state: &AppState) -> Result<AgentAcce
     let act_as = named_user(headers)?;
     let opened = state.accounts.open(&token, act_as.as_ref()).await?;
     let access = opened.map_err(|refusal| token_refused(refusal, origin))?;
+    check_audience(&access, parts.uri.path(), state)?;
     actor::act_as(access.actor.clone());
     Ok(access)
+}
+
+/// A token of OAuth opens the MCP endpoint of the address that it was issued for.
+fn check_audience(access: &AgentAccess, path: &str, state: &AppState) -> Result<(), Problem> {
+    let Some(resource) = &access.resource else {
+        return Ok(());
+    };
+    let ours = state.public_url.mcp_resource();
+    if *resource == ours && path == mcp::PATH {
+        return Ok(());
+    }
+    let detail = format!(
+        "This token was issued to an MCP client and opens {resource} only; make one for other uses at {}/agents.",
+        state.public_url.origin()
+    );
+    Err(Problem::new(
+        StatusCode::UNAUTHORIZED,
+        "wrong_audience",
+        detail,
+    ))
 }
 
 /// The token, or an error code and its message.

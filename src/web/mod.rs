@@ -17,6 +17,7 @@ mod held;
 mod host;
 mod mcp;
 mod metrics;
+mod oauth;
 mod observe;
 mod pages;
 mod routes;
@@ -42,6 +43,7 @@ use crate::db::Db;
 use crate::embedding::Embeddings;
 use crate::evaluation::Evaluation;
 use crate::export::Imports;
+use crate::providers::DocumentFetcher;
 use crate::providers::chat::Chat;
 use crate::search::Search;
 use crate::tools::Registry;
@@ -76,6 +78,7 @@ pub struct AppState {
     pub asked: Arc<metrics::DatabaseGauges>,
     pub metrics_token: Option<MetricsToken>,
     pub throttles: Arc<throttle::Throttles>,
+    pub client_documents: Arc<oauth::ClientDocuments>,
     pub calls: calls::Calls,
     pub body_time: BodyTime,
     pub trusted_proxies: TrustedProxies,
@@ -108,6 +111,7 @@ impl AppState {
             asked: Arc::new(metrics::DatabaseGauges::default()),
             metrics_token: parts.metrics_token,
             throttles: Arc::new(throttle::Throttles::new()),
+            client_documents: Arc::new(oauth::ClientDocuments::new(parts.document_fetcher)),
             calls: calls::Calls::default(),
             body_time: BodyTime::default(),
             trusted_proxies: parts.trusted_proxies,
@@ -131,6 +135,8 @@ pub struct AppParts {
     pub public_url: PublicUrl,
     pub trusted_proxies: TrustedProxies,
     pub metrics_token: Option<MetricsToken>,
+    /// For the descriptions of OAuth clients.
+    pub document_fetcher: DocumentFetcher,
     pub site: SiteFiles,
     /// Where uploads are stored temporarily.
     pub data_dir: PathBuf,

@@ -15,7 +15,7 @@ use tower_http::set_header::SetResponseHeaderLayer;
 use super::error::{Problem, wrong_method};
 use super::{
     AppState, address, api, auth, calls, downloads, forms, headers, health, host, mcp, metrics,
-    observe, pages, session, unread,
+    oauth, observe, pages, session, unread,
 };
 
 pub fn router(state: AppState) -> Router {
@@ -81,12 +81,33 @@ fn programs(state: &AppState) -> Router<AppState> {
         )
         .route("/api/v1/openapi.json", get(api::openapi::document))
         .route("/api/{*rest}", any(no_such_endpoint))
-        .route("/.well-known/{*rest}", any(mcp::no_oauth))
-        .route("/register", post(mcp::no_oauth))
+        .route("/.well-known/{*rest}", any(oauth::not_here))
+        .merge(clients())
         .method_not_allowed_fallback(|| async { wrong_method() })
         .layer(from_fn_with_state(state.clone(), auth::scope_agent))
         .layer(from_fn(calls::hold))
         .layer(from_fn_with_state(state.clone(), address::refuse_tokens))
+}
+
+/// For OAuth clients, from any origin.
+fn clients() -> Router<AppState> {
+    Router::new()
+        .route(
+            "/.well-known/oauth-protected-resource",
+            get(oauth::protected_resource),
+        )
+        .route(
+            "/.well-known/oauth-protected-resource/mcp",
+            get(oauth::protected_resource),
+        )
+        .route(
+            "/.well-known/oauth-authorization-server",
+            get(oauth::authorization_server),
+        )
+        .route("/oauth/register", post(oauth::clients::register))
+        .route("/oauth/token", post(oauth::tokens::token))
+        .route("/oauth/revoke", post(oauth::tokens::revoke))
+        .layer(oauth::cors())
 }
 
 /// For people, by web session.
@@ -114,6 +135,10 @@ fn people(state: &AppState) -> Router<AppState> {
         .route(
             "/agents",
             get(pages::behind_sign_in).post(forms::agents::create),
+        )
+        .route(
+            "/oauth/authorize",
+            get(forms::consent::show).post(forms::consent::decide),
         )
         .route(
             "/agents/{agent_id}/tokens",

@@ -34,12 +34,22 @@ const PER_ADDRESS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(30).unwrap();
 const PER_ADDRESS_BURST: NonZeroU32 = NonZeroU32::new(60).unwrap();
 /// Each test makes this server send four texts to an endpoint.
 const TESTS_PER_USER_PER_MINUTE: NonZeroU32 = NonZeroU32::new(10).unwrap();
+/// Each lets this server fetch a document of an OAuth client.
+const DOCUMENTS_PER_USER_PER_MINUTE: NonZeroU32 = NonZeroU32::new(10).unwrap();
+/// A service that connects many people registers a client for each.
+const REGISTRATIONS_PER_ADDRESS_PER_MINUTE: NonZeroU32 = NonZeroU32::new(10).unwrap();
+const REGISTRATIONS_BURST: NonZeroU32 = NonZeroU32::new(30).unwrap();
 /// Maximum keys of each kind; beyond it the least recently used is evicted. At most about 4 MB.
 const KEYS_MAX: NonZeroUsize = NonZeroUsize::new(10_000).unwrap();
 
 const SIGN_IN_SENTENCE: &str = "Too many attempts; wait a minute, then try again.";
 const TEST_SENTENCE: &str =
     "Too many tests, each of which calls the endpoint; wait a moment, then test again.";
+
+const DOCUMENT_SENTENCE: &str =
+    "Too many programs were connected within a minute; wait a moment, then try again.";
+const REGISTRATION_SENTENCE: &str =
+    "Too many clients were registered from this network; wait a minute, then try again.";
 
 pub struct Throttles {
     /// By the account's hash and the network.
@@ -49,12 +59,16 @@ pub struct Throttles {
     hasher: RandomState,
     networks: Limits<IpAddr>,
     tests: Limits<UserId>,
+    documents: Limits<UserId>,
+    registrations: Limits<IpAddr>,
 }
 
 impl Throttles {
     pub fn new() -> Self {
         let account = Quota::per_minute(PER_ACCOUNT_PER_MINUTE).allow_burst(PER_ACCOUNT_BURST);
         let everywhere = Quota::per_minute(EVERYWHERE_PER_MINUTE).allow_burst(EVERYWHERE_BURST);
+        let registration = Quota::per_minute(REGISTRATIONS_PER_ADDRESS_PER_MINUTE)
+            .allow_burst(REGISTRATIONS_BURST);
         let address = Quota::per_minute(PER_ADDRESS_PER_MINUTE).allow_burst(PER_ADDRESS_BURST);
         Self {
             accounts: Limits::new(account),
@@ -62,6 +76,8 @@ impl Throttles {
             hasher: RandomState::new(),
             networks: Limits::new(address),
             tests: Limits::new(Quota::per_minute(TESTS_PER_USER_PER_MINUTE)),
+            documents: Limits::new(Quota::per_minute(DOCUMENTS_PER_USER_PER_MINUTE)),
+            registrations: Limits::new(registration),
         }
     }
 
@@ -91,6 +107,20 @@ impl Throttles {
         self.tests
             .try_once(user)
             .map_err(|wait_s| Problem::throttled(TEST_SENTENCE, wait_s))
+    }
+
+    /// Counts the document of an OAuth client that is fetched for this user.
+    pub fn check_document(&self, user: UserId) -> Result<(), Problem> {
+        self.documents
+            .try_once(user)
+            .map_err(|wait_s| Problem::throttled(DOCUMENT_SENTENCE, wait_s))
+    }
+
+    /// Counts a client that registers itself.
+    pub fn check_registration(&self, address: IpAddr) -> Result<(), Problem> {
+        self.registrations
+            .try_once(network_of(address))
+            .map_err(|wait_s| Problem::throttled(REGISTRATION_SENTENCE, wait_s))
     }
 }
 

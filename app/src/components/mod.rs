@@ -59,6 +59,6 @@ pub use shortcuts::Shortcuts;
 pub use source_list::SourceList;
 pub use team::Team;
 pub use time::When;
-pub use token::{TOKEN_FIELDS, TokenChoices, TokenEntry};
+pub use token::{SCOPES, TOKEN_FIELDS, TokenChoices, TokenEntry};
 pub use tool_choice::ToolChoice;
 pub use unseen::{Marked, without_unseen};

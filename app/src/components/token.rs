@@ -4,10 +4,10 @@
 use leptos::prelude::*;
 
 use super::{FieldError, StateBadge, When};
-use crate::view::{FormState, TokenRow, TokenState};
+use crate::view::{ConnectedClient, FormState, TokenRow, TokenState};
 
 /// What a token can be allowed, and what that means.
-const SCOPES: [(&str, &str); 3] = [
+pub const SCOPES: [(&str, &str); 3] = [
     ("memory:read", "Search and read memory"),
     ("memory:write", "Add and archive memory"),
     ("sessions:write", "Hand over sessions"),
@@ -32,6 +32,9 @@ pub fn TokenEntry(
         TokenState::Revoked => "revoked",
     };
     let is_over = token.state != TokenState::Valid;
+    if let Some(client) = token.client.clone() {
+        return connection(path, token, client, state, is_over).into_any();
+    }
     let hint = token.hint.clone();
     let revoke =
         (token.state == TokenState::Valid).then(|| revocation(path, token.id, token.hint.clone()));
@@ -56,6 +59,56 @@ pub fn TokenEntry(
                         None => "never expires".into_any(),
                     }}
                 </span>
+            </p>
+            {revoke}
+        </li>
+    }
+    .into_any()
+}
+
+/// A program that its person allowed in the browser (OAuth). Its token changes by itself, so none is shown.
+fn connection(
+    path: String,
+    token: TokenRow,
+    client: ConnectedClient,
+    state: &'static str,
+    is_over: bool,
+) -> impl IntoView {
+    let revoke = (!is_over).then(|| {
+        let name = client.name.clone();
+        view! {
+            <details class="confirm">
+                <summary>
+                    "Revoke" <span class="visually-hidden">" the connection of " {name.clone()}</span>
+                </summary>
+                <div>
+                    <p>
+                        <bdi>{name}</bdi>
+                        " loses access at once, and has to ask you again. The memories it added stay."
+                    </p>
+                    <form method="post" action=format!("{path}/{}/revoke", token.id)>
+                        <button class="danger" type="submit">"Revoke this connection"</button>
+                    </form>
+                </div>
+            </details>
+        }
+    });
+    view! {
+        <li class="token" data-over=is_over.then_some("")>
+            <div class="token-name">
+                <span><bdi>{client.name}</bdi> " at " <bdi>{client.host}</bdi></span>
+                <StateBadge state />
+            </div>
+            <p class="token-facts">
+                <span>{token.scopes.join(", ")}</span>
+                <span>"connected " <When moment=client.since /></span>
+                <span>
+                    {match token.last_used {
+                        Some(moment) => view! { "used " <When moment /> }.into_any(),
+                        None => "never used".into_any(),
+                    }}
+                </span>
+                <span>{client.ends.map(|moment| view! { "ends unless used, " <When moment /> })}</span>
             </p>
             {revoke}
         </li>

@@ -5,6 +5,9 @@ mod store;
 pub(super) use store::exists;
 pub(crate) use store::list_names;
 
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
 use super::model::{
     AGENTS_PER_USER_MAX, Agent, AgentId, AgentName, TokenRecord, ToolProfile, UserId,
 };
@@ -12,6 +15,25 @@ use super::tokens::{self, Token, TokenHolder, TokenWish};
 use super::{AccountError, Accounts};
 use crate::accounts::agent_settings::AgentSettings;
 use crate::input::Invalid;
+
+/// Creates an agent, whose name must be free.
+pub(super) async fn add(
+    conn: &mut PgConnection,
+    user: UserId,
+    name: &AgentName,
+    now: OffsetDateTime,
+) -> Result<AgentId, AccountError> {
+    if store::count_agents(conn, user).await? >= AGENTS_PER_USER_MAX {
+        let sentence =
+            format!("You have {AGENTS_PER_USER_MAX} agents, which is the most; use one of them.");
+        return Err(Invalid::new("name", "too_many", sentence).into());
+    }
+    let added = store::insert_agent(conn, user, name, now).await?;
+    added.ok_or_else(|| {
+        let sentence = "You have an agent of this name already; choose another name, or give that one a further token.";
+        Invalid::new("name", "taken", sentence).into()
+    })
+}
 
 impl Accounts {
     pub async fn list_agents(
@@ -37,24 +59,7 @@ impl Accounts {
         wish: &TokenWish,
     ) -> Result<Token, AccountError> {
         let mut tx = self.db.as_user(user).await?;
-        if store::count_agents(&mut tx, user).await? >= AGENTS_PER_USER_MAX {
-            return Err(Invalid::new(
-                "name",
-                "too_many",
-                format!(
-                    "You have {AGENTS_PER_USER_MAX} agents, which is the most; use one of them."
-                ),
-            )
-            .into());
-        }
-        let agent =
-            store::insert_agent(&mut tx, user, name, self.clock.now()).await?.ok_or_else(|| {
-                Invalid::new(
-                    "name",
-                    "taken",
-                    "You have an agent of this name already; choose another name, or give that one a further token.",
-                )
-            })?;
+        let agent = add(&mut tx, user, name, self.clock.now()).await?;
         let token = self
             .insert_token(&mut tx, TokenHolder::Agent(user, agent), wish)
             .await?;

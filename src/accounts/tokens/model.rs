@@ -40,6 +40,8 @@ pub struct AgentAccess {
     pub keeps_queries: bool,
     /// Which tools are listed.
     pub profile: ToolProfile,
+    /// The only address that it opens, if OAuth issued it; `None`: every interface.
+    pub resource: Option<String>,
 }
 
 /// The owner of a token.

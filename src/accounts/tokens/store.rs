@@ -11,8 +11,8 @@ use super::model::{
 };
 use super::secret::Token;
 use crate::accounts::model::{
-    AgentId, ExternalId, LentMemory, OperatorId, Scopes, TOKENS_PER_HOLDER_MAX, TokenId,
-    TokenRecord, ToolProfile, UserId, Viewer,
+    AgentId, ConnectedClient, ExternalId, LentMemory, OperatorId, Scopes, TOKENS_PER_HOLDER_MAX,
+    TokenId, TokenRecord, ToolProfile, UserId, Viewer,
 };
 use crate::db::actor::Actor;
 
@@ -32,11 +32,12 @@ pub async fn find_agent_token(
         r#"SELECT t.user_id, t.agent_id, t.id, t.scopes, t.expires_at, t.last_used_at,
                   t.revoked_at IS NOT NULL AS "revoked!", u.disabled_at IS NOT NULL AS "disabled!",
                   u.memory_enabled AS user_memory_enabled, a.memory_enabled AS agent_memory_enabled,
-                  u.activity_queries, a.tool_profile,
+                  u.activity_queries, a.tool_profile, g.resource AS "resource?",
                   l.user_id AS "lender?", l.id AS "leader?", l.name AS "leader_name?"
            FROM agent_tokens t
            JOIN users u ON u.id = t.user_id
            JOIN agents a ON a.user_id = t.user_id AND a.id = t.agent_id
+           LEFT JOIN oauth_grants g ON g.user_id = t.user_id AND g.token_id = t.id
            LEFT JOIN team_members m ON m.member_user = t.user_id AND m.member_agent = t.agent_id
            LEFT JOIN agents l ON l.user_id = m.leader_user AND l.id = m.leader_agent
            WHERE t.token_hash = $1"#,
@@ -73,6 +74,7 @@ pub async fn find_agent_token(
             memory_off: MemoryOff::of(row.user_memory_enabled, row.agent_memory_enabled),
             keeps_queries: row.activity_queries,
             profile: ToolProfile::from_column(&row.tool_profile),
+            resource: row.resource,
         },
     }))
 }
@@ -138,6 +140,7 @@ pub async fn find_service_token(
                 // Only a page can enable it, and such a user has no access to pages.
                 keeps_queries: false,
                 profile: ToolProfile::from_column(&row.tool_profile),
+                resource: None,
             },
         }
     }))
@@ -284,9 +287,14 @@ struct ListedToken {
     expires_at: Option<OffsetDateTime>,
     last_used_at: Option<OffsetDateTime>,
     revoked_at: Option<OffsetDateTime>,
+    client_name: Option<String>,
+    redirect_uri: Option<String>,
+    redeemed_at: Option<OffsetDateTime>,
+    refresh_expires_at: Option<OffsetDateTime>,
 }
 
-/// The tokens of all agents of the user, or, without one, of all operators; newest first.
+/// The tokens of all agents of the user, or, without one, of all operators; newest first. Not those whose code no client has
+/// redeemed.
 pub async fn list(
     conn: &mut PgConnection,
     user: Option<UserId>,
@@ -295,8 +303,12 @@ pub async fn list(
         Some(user) => {
             sqlx::query_as!(
                 ListedToken,
-                "SELECT agent_id AS holder, id, hint, scopes, created_at, expires_at, last_used_at, revoked_at
-                 FROM agent_tokens WHERE user_id = $1 ORDER BY id DESC",
+                r#"SELECT t.agent_id AS holder, t.id, t.hint, t.scopes, t.created_at, t.expires_at, t.last_used_at,
+                          t.revoked_at, g.client_name AS "client_name?", g.redirect_uri AS "redirect_uri?",
+                          g.redeemed_at, g.refresh_expires_at
+                   FROM agent_tokens t LEFT JOIN oauth_grants g ON g.user_id = t.user_id AND g.token_id = t.id
+                   WHERE t.user_id = $1 AND (g.token_id IS NULL OR g.redeemed_at IS NOT NULL)
+                   ORDER BY t.id DESC"#,
                 user.0,
             )
             .fetch_all(conn)
@@ -305,8 +317,10 @@ pub async fn list(
         None => {
             sqlx::query_as!(
                 ListedToken,
-                "SELECT operator_id AS holder, id, hint, scopes, created_at, expires_at, last_used_at, revoked_at
-                 FROM service_tokens ORDER BY id DESC",
+                r#"SELECT operator_id AS holder, id, hint, scopes, created_at, expires_at, last_used_at, revoked_at,
+                          NULL AS client_name, NULL AS redirect_uri, NULL::timestamptz AS redeemed_at,
+                          NULL::timestamptz AS refresh_expires_at
+                   FROM service_tokens ORDER BY id DESC"#,
             )
             .fetch_all(conn)
             .await?
@@ -326,9 +340,50 @@ pub async fn list(
             expires_at: row.expires_at,
             last_used_at: row.last_used_at,
             revoked_at: row.revoked_at,
+            client: connected_client(
+                row.client_name,
+                row.redirect_uri,
+                row.redeemed_at,
+                row.refresh_expires_at,
+            ),
         });
     }
     Ok(tokens)
+}
+
+fn connected_client(
+    name: Option<String>,
+    redirect_uri: Option<String>,
+    since: Option<OffsetDateTime>,
+    refresh_expires_at: Option<OffsetDateTime>,
+) -> Option<ConnectedClient> {
+    Some(ConnectedClient {
+        name: name?,
+        redirect_uri: redirect_uri?,
+        since: since?,
+        refresh_expires_at,
+    })
+}
+
+/// Gives a token another secret and expiry; the one before is void.
+pub async fn replace(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: TokenId,
+    token: &Token,
+    expires_at: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE agent_tokens SET token_hash = $3, hint = $4, expires_at = $5 WHERE user_id = $1 AND id = $2",
+        user.0,
+        id.0,
+        &token.hash(),
+        token.hint(),
+        expires_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 /// Returns false if the holder has no such token. Revoking again keeps the first time.

@@ -181,6 +181,16 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
     .execute(&mut app.superuser().await)
     .await
     .unwrap();
+    sqlx::query(
+        "INSERT INTO oauth_grants (user_id, token_id, client_id, client_name, redirect_uri, resource, code_hash,
+                                   code_challenge, code_expires_at)
+         SELECT user_id, max(id), $2, $2, $2, $2, $2::bytea, $2, now() FROM agent_tokens WHERE user_id = $1 GROUP BY user_id",
+    )
+    .bind(anna.id.0)
+    .bind(CANARY)
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
     sqlx::query("INSERT INTO memory_summary_items VALUES ($1, $2)")
         .bind(anna.id.0)
         .bind(id)

@@ -80,7 +80,15 @@ const CASES: &[Case] = &[
     get("/api/v1/openapi.json", Server("/api/v1/openapi.json", 200)),
     Case { method: "ANY", route: "/api/{*rest}", asks: Row("/api/v1/items/{item}", &[], 404) },
     Case { method: "ANY", route: "/.well-known/{*rest}", asks: Row("/.well-known/{item}", &[], 404) },
-    post("/register", Server("/register", 404)),
+    get("/.well-known/oauth-protected-resource", Server("/.well-known/oauth-protected-resource", 200)),
+    get("/.well-known/oauth-protected-resource/mcp", Server("/.well-known/oauth-protected-resource/mcp", 200)),
+    get("/.well-known/oauth-authorization-server", Server("/.well-known/oauth-authorization-server", 200)),
+    // Clients and tokens are another's in src/tests/oauth/hostile.rs.
+    post("/oauth/register", Server("/oauth/register", 400)),
+    post("/oauth/token", Server("/oauth/token", 400)),
+    post("/oauth/revoke", Server("/oauth/revoke", 400)),
+    get("/oauth/authorize", Own("/oauth/authorize?client_id=x", &[], 400)),
+    post("/oauth/authorize", Own("/oauth/authorize?client_id=x", &[("action", "allow"), ("agent", "1")], 400)),
     get("/", Server("/", 303)),
     get("/login", Server("/login?next=/memory/{item}", 200)),
     post("/login", Row("/login", &[("email", "{email}"), ("password", "not the password")], 422)),
@@ -246,7 +254,7 @@ fn every_route_has_a_case() {
 
 /// For programs: by token, and without a cookie.
 fn is_for_programs(route: &str) -> bool {
-    let doors = ["/api/", "/mcp", "/.well-known/", "/register"];
+    let doors = ["/api/", "/mcp", "/.well-known/"];
     doors.iter().any(|door| route.starts_with(door))
 }
 

@@ -147,6 +147,7 @@ impl TestApp {
         let shared: SharedClock = clock.clone();
         let accounts = Accounts::new(db.clone(), shared.clone(), sign_up);
         let embedder = Embedder::new(wish.builtin, Arc::new(SystemNames), shared.clone());
+        let document_fetcher = embedder.document_fetcher();
         let (chat_model, sealer) = (embedder.chat_model(), Sealer::new(&[7; 32]));
         let chat = Chat::new(db.clone(), shared.clone(), chat_model, sealer.clone());
         let public_url = PublicUrl::parse(
@@ -198,6 +199,7 @@ impl TestApp {
             readiness: Readiness::default(),
             metrics_token: wish.metrics_token.map(MetricsToken::new),
             public_url,
+            document_fetcher,
             trusted_proxies: TrustedProxies::parse(wish.trusted_proxies.map(str::to_owned))
                 .unwrap(),
             site: SiteFiles::at(PathBuf::from("target/site")),

@@ -5,6 +5,7 @@ pub mod account;
 pub mod activity;
 pub mod agents;
 pub mod chat;
+pub mod consent;
 pub mod data;
 pub mod documents;
 pub mod dreams;

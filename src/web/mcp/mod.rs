@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::body::{Body, to_bytes};
-use axum::extract::{FromRequestParts, Request, State};
+use axum::extract::{FromRequestParts, Request};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -21,9 +21,9 @@ use tokio::sync::watch;
 
 use self::handler::{Arguments, Caller, Handler, HungUp, RequestSpan};
 use self::message::{Id, Message};
-use super::AppState;
 use super::api::tools::{BODY_BYTES_MAX, check_content_type, read_body};
 use super::error::Problem;
+use super::{AppState, oauth};
 use crate::accounts::AgentAccess;
 use crate::config::PublicUrl;
 
@@ -70,7 +70,15 @@ impl Door {
         let (mut parts, body) = request.into_parts();
         match self.admit(&mut parts, body).await {
             Ok(message) => self.hand_over(parts, message).await,
-            Err(refusal) => refusal.into_response(),
+            Err(refusal) => {
+                let challenge = oauth::challenge(&self.state.public_url, &refusal.problem);
+                let mut response = refusal.into_response();
+                if let Some(challenge) = challenge {
+                    let headers = response.headers_mut();
+                    headers.insert(header::WWW_AUTHENTICATE, challenge);
+                }
+                response
+            }
         }
     }
 
@@ -248,18 +256,4 @@ impl IntoResponse for Refusal {
         );
         response
     }
-}
-
-/// Refused clients look for OAuth next, and finally show their users this message.
-pub async fn no_oauth(State(state): State<AppState>) -> Response {
-    let detail = format!(
-        "There is no OAuth here: make a token at {}/agents, and send it as `Authorization: Bearer ks_…`.",
-        state.public_url.origin()
-    );
-    let problem = Problem::new(StatusCode::NOT_FOUND, "no_oauth", detail);
-    let mut document = problem.document();
-    // The error format of OAuth.
-    document["error"] = Value::from("access_denied");
-    document["error_description"] = Value::from(problem.detail);
-    (problem.status, Json(document)).into_response()
 }

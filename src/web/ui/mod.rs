@@ -4,6 +4,7 @@
 mod activity;
 mod agents;
 mod chat;
+mod consent;
 mod data;
 mod docs;
 mod documents;
@@ -32,13 +33,13 @@ pub(super) use endpoint::host_port;
 
 use app::backend::{Backend, PageError};
 use app::view::{
-    Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, ChatPage, DataPage,
-    DayFilters, DocsPage, DocumentFilters, DocumentPage, DocumentsPage, DreamsPage, EmbeddingsPage,
-    EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage,
-    InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Moment,
-    OperatorRow, Receipt, ResetPage, SessionFilters, SessionPage, SessionsPage, SignInOffer,
-    SummaryPage, TimelineFilters, TimelinePage, TokenRow, TokenState, UsagePage, UsersFilters,
-    UsersPage, WebhooksPage, WorkPage,
+    Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, ChatPage, ConsentPage,
+    DataPage, DayFilters, DocsPage, DocumentFilters, DocumentPage, DocumentsPage, DreamsPage,
+    EmbeddingsPage, EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState, GraphFilters,
+    GraphPage, InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters,
+    MemoryPage, Moment, OperatorRow, Receipt, ResetPage, SessionFilters, SessionPage, SessionsPage,
+    SignInOffer, SummaryPage, TimelineFilters, TimelinePage, TokenRow, TokenState, UsagePage,
+    UsersFilters, UsersPage, WebhooksPage, WorkPage,
 };
 use async_trait::async_trait;
 use axum::http::{StatusCode, header};
@@ -105,7 +106,9 @@ impl Ui {
     }
 
     fn token_row(&self, token: TokenRecord) -> TokenRow {
+        let client = token.client.as_ref().map(|client| self.connected(client));
         TokenRow {
+            client,
             state: token_state(&token, self.state.clock.now()),
             id: token.id.0,
             hint: format!("ks_…{}", token.hint),
@@ -356,6 +359,12 @@ impl Backend for Ui {
         page.map_err(account_error)
     }
 
+    async fn consent_page(&self, query: &str) -> Result<ConsentPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        let page = self.consent_view(viewer.user_id, query).await;
+        page.map_err(account_error)
+    }
+
     async fn invitation_page(&self, token: &str) -> Result<Option<InvitationPage>, PageError> {
         let page = self.invitation_view(token).await;
         page.map_err(account_error)
@@ -408,7 +417,12 @@ impl Backend for Ui {
 }
 
 fn token_state(token: &TokenRecord, now: OffsetDateTime) -> TokenState {
-    match (token.revoked_at, token.expires_at) {
+    // A client renews what it was given.
+    let ends_at = match &token.client {
+        Some(client) => client.refresh_expires_at,
+        None => token.expires_at,
+    };
+    match (token.revoked_at, ends_at) {
         (Some(_), _) => TokenState::Revoked,
         (None, Some(at)) if at <= now => TokenState::Expired,
         (None, _) => TokenState::Valid,

@@ -1,0 +1,169 @@
+//! A program asks to use the memory (OAuth): who it is, where the answer goes, what it may do, and as which agent. Saying no
+//! is as easy as saying yes.
+
+use leptos::prelude::*;
+use leptos_router::hooks::use_location;
+
+use crate::backend::backend;
+use crate::components::{Field, FieldError, FormError, Frame, SCOPES, Section, Trouble};
+use crate::view::{ConsentPage, ConsentView, FormState};
+
+/// The value of a choice of agent that makes a new one.
+const NEW_AGENT: &str = "new";
+
+#[component]
+pub fn Consent() -> impl IntoView {
+    let search = use_location().search.get_untracked();
+    let query = search.trim_start_matches('?').to_owned();
+    let backend = backend();
+    let form = backend.form().of("consent");
+    let page = Suspend::new(async move {
+        match backend.consent_page(&query).await {
+            Ok(ConsentPage::Asks(asked)) => asks(*asked, form).into_any(),
+            Ok(ConsentPage::Refused(sentence)) => refused(sentence).into_any(),
+            Err(error) => {
+                let href = format!("/oauth/authorize?{query}");
+                view! { <Trouble heading="Connect a program" error href /> }.into_any()
+            }
+        }
+    });
+    view! {
+        <Frame section=Section::Agents title="Connect a program".to_owned()>
+            <div class="page">{page}</div>
+        </Frame>
+    }
+}
+
+fn asks(asked: ConsentView, form: FormState) -> impl IntoView {
+    let path = format!("/oauth/authorize?{}", asked.query);
+    let known_by = match asked.document_host {
+        Some(host) => view! {
+            <li>
+                "It is described at " <bdi><strong>{host}</strong></bdi>
+                ", and only who controls that address can use this description."
+            </li>
+        }
+        .into_any(),
+        None => view! {
+            <li>
+                "Its name is " <strong>"unverified"</strong>
+                ": any program can call itself so. Go on only if you have just connected it yourself."
+            </li>
+        }
+        .into_any(),
+    };
+    let to = asked.answer_to.clone();
+    let answer = match asked.answer_is_local {
+        true => view! {
+            <li>
+                "Access is handed to a program on your own machine: "
+                <bdi><strong>{to}</strong></bdi> "."
+            </li>
+        }
+        .into_any(),
+        false => view! {
+            <li>"Access is handed to " <bdi><strong>{to}</strong></bdi> "."</li>
+        }
+        .into_any(),
+    };
+    let scopes = permissions(&asked.scopes, &form);
+    let agents = choice_of_agent(asked.agents, asked.suggested_name, &form);
+    view! {
+        <h1>"Connect " <bdi>{asked.client.clone()}</bdi></h1>
+        <p class="lead">
+            <bdi>{asked.client}</bdi> " asks to use your memory as one of your agents."
+        </p>
+        <ul class="points">
+            {answer}
+            {known_by}
+            <li>
+                "It can use the tools of MCP and nothing else. You can revoke this at any time on the page Agents & tokens."
+            </li>
+        </ul>
+        <form class="stack" method="post" action=path>
+            <FormError form=form fields=&["name", "scope"] />
+            {scopes}
+            {agents}
+            <div class="actions">
+                <button class="primary" type="submit" name="action" value="allow">"Allow"</button>
+                <button type="submit" name="action" value="deny" formnovalidate>"Deny"</button>
+            </div>
+        </form>
+    }
+    .into_any()
+}
+
+fn permissions(asked: &[&'static str], form: &FormState) -> impl IntoView + use<> {
+    let chosen = form.value("scope").to_owned();
+    let is_untouched = form.values.is_empty();
+    let error = form.error_of("scope");
+    let described_by = error.is_some().then_some("consent-scope-error");
+    let scopes = SCOPES
+        .into_iter()
+        .filter(|(scope, _)| asked.contains(scope));
+    let scopes = scopes.map(|(scope, meaning)| {
+        let is_chosen = is_untouched || chosen.split(' ').any(|one| one == scope);
+        view! {
+            <label class="check">
+                <input type="checkbox" name="scope" value=scope checked=is_chosen />
+                <span>{meaning} " " <code>{scope}</code></span>
+            </label>
+        }
+    });
+    let scopes = scopes.collect_view();
+    view! {
+        <fieldset class="field" aria-describedby=described_by>
+            <legend>"Permissions"</legend>
+            {scopes}
+            <FieldError id="consent-scope-error".to_owned() error />
+        </fieldset>
+    }
+    .into_any()
+}
+
+fn choice_of_agent(
+    agents: Vec<(i64, String)>,
+    suggested: String,
+    form: &FormState,
+) -> impl IntoView + use<> {
+    let chosen = form.value("agent").to_owned();
+    let options = agents.into_iter().map(|(id, name)| {
+        view! { <option value=id selected=chosen == id.to_string()>{name}</option> }
+    });
+    let options = options.collect_view();
+    let mut form = form.clone();
+    if form.values.is_empty() {
+        form.values.insert("name".to_owned(), suggested);
+    }
+    form.form = "consent".to_owned();
+    view! {
+        <div class="field">
+            <label for="consent-agent">"Agent"</label>
+            <p class="hint">"As which agent it reads and writes. An agent's settings and team apply to it."</p>
+            <select id="consent-agent" name="agent">
+                <option value=NEW_AGENT>"a new agent"</option>
+                {options}
+            </select>
+        </div>
+        <Field
+            form
+            name="name"
+            label="Name of the new agent"
+            hint="Only used with a new agent."
+            autocomplete="off"
+            maxlength="64"
+            optional=true
+        />
+    }
+    .into_any()
+}
+
+fn refused(sentence: String) -> impl IntoView {
+    view! {
+        <h1>"This program cannot be connected"</h1>
+        <p class="lead">{sentence}</p>
+        <p>"Nothing was allowed, and nothing was sent to the program."</p>
+        <p><a href="/agents">"Agents & tokens"</a></p>
+    }
+    .into_any()
+}

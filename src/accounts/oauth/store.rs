@@ -1,0 +1,350 @@
+//! SQL of grants (`oauth_grants`) and of registered clients (`oauth_clients`). Look-ups by a hash, and everything of clients,
+//! run as the *system* role; grants change on a connection bound to their user.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::client::{ClientId, OauthClient};
+use super::redirect::RedirectUri;
+use super::request::AuthorizationRequest;
+use crate::accounts::model::{AgentId, Scopes, TokenId, UserId};
+use crate::accounts::tokens::{LinkToken, Token};
+
+/// The most rows that one sweep deletes; the next takes the rest.
+const SWEPT_MAX: i64 = 10_000;
+
+/// Deletes the oldest registrations that nobody allowed, so that one more has room.
+pub async fn make_room(conn: &mut PgConnection, clients_max: i64) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "DELETE FROM oauth_clients WHERE client_id IN (
+             SELECT client_id FROM oauth_clients WHERE allowed_at IS NULL ORDER BY created_at
+             LIMIT greatest(0, (SELECT count(*) FROM oauth_clients) - $1 + 1))",
+        clients_max,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn insert_client(
+    conn: &mut PgConnection,
+    client: &OauthClient,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let uris = client.redirect_uris.iter();
+    let uris: Vec<String> = uris.map(|uri| uri.as_str().to_owned()).collect();
+    sqlx::query!(
+        "INSERT INTO oauth_clients (client_id, name, redirect_uris, created_at) VALUES ($1, $2, $3, $4)",
+        client.id.as_str(),
+        client.name,
+        &uris,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn find_client(
+    conn: &mut PgConnection,
+    id: &ClientId,
+) -> Result<Option<OauthClient>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT client_id, name, redirect_uris FROM oauth_clients WHERE client_id = $1",
+        id.as_str(),
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| OauthClient {
+        id: ClientId::from_column(row.client_id),
+        name: row.name,
+        redirect_uris: row
+            .redirect_uris
+            .iter()
+            .filter_map(|uri| RedirectUri::parse(uri).ok())
+            .collect(),
+        document_host: None,
+    }))
+}
+
+/// Does nothing for a client that is known by its document.
+pub async fn note_client_use(
+    conn: &mut PgConnection,
+    client_id: &str,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE oauth_clients SET allowed_at = $2 WHERE client_id = $1",
+        client_id,
+        now,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn delete_unused_clients(
+    conn: &mut PgConnection,
+    never_allowed_since: OffsetDateTime,
+    idle_since: OffsetDateTime,
+) -> Result<u64, sqlx::Error> {
+    let deleted = sqlx::query!(
+        "DELETE FROM oauth_clients WHERE client_id IN (
+             SELECT client_id FROM oauth_clients
+             WHERE (allowed_at IS NULL AND created_at < $1) OR allowed_at < $2 LIMIT $3)",
+        never_allowed_since,
+        idle_since,
+        SWEPT_MAX,
+    )
+    .execute(conn)
+    .await?;
+    Ok(deleted.rows_affected())
+}
+
+/// The token's row exists; its grant is made with it.
+pub async fn insert_grant(
+    conn: &mut PgConnection,
+    user: UserId,
+    token: &Token,
+    request: &AuthorizationRequest,
+    code: &LinkToken,
+    code_expires_at: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "INSERT INTO oauth_grants (user_id, token_id, client_id, client_name, redirect_uri, resource, code_hash,
+                                   code_challenge, code_expires_at)
+         SELECT user_id, id, $3, $4, $5, $6, $7, $8, $9 FROM agent_tokens WHERE user_id = $1 AND token_hash = $2",
+        user.0,
+        &token.hash(),
+        request.client.id.as_str(),
+        request.client.name,
+        request.redirect_uri.as_str(),
+        request.resource,
+        &code.hash(),
+        request.challenge,
+        code_expires_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+pub async fn find_user_by_code(
+    conn: &mut PgConnection,
+    code: &LinkToken,
+) -> Result<Option<UserId>, sqlx::Error> {
+    let user = sqlx::query_scalar!(
+        "SELECT user_id FROM oauth_grants WHERE code_hash = $1",
+        &code.hash()
+    );
+    Ok(user.fetch_optional(conn).await?.map(UserId))
+}
+
+pub async fn find_user_by_family(
+    conn: &mut PgConnection,
+    family: &LinkToken,
+) -> Result<Option<UserId>, sqlx::Error> {
+    let user = sqlx::query_scalar!(
+        "SELECT user_id FROM oauth_grants WHERE family_hash = $1",
+        &family.hash()
+    );
+    Ok(user.fetch_optional(conn).await?.map(UserId))
+}
+
+/// A grant whose row is locked until the transaction ends.
+pub struct LockedGrant {
+    pub user: UserId,
+    pub token: TokenId,
+    pub agent: AgentId,
+    pub client_id: String,
+    pub redirect_uri: String,
+    pub code_challenge: String,
+    pub code_expires_at: OffsetDateTime,
+    pub is_redeemed: bool,
+    pub turn_hash: Option<Vec<u8>>,
+    pub refresh_expires_at: Option<OffsetDateTime>,
+    pub scopes: Scopes,
+    pub is_revoked: bool,
+}
+
+struct GrantRow {
+    user_id: i64,
+    token_id: i64,
+    agent_id: i64,
+    client_id: String,
+    redirect_uri: String,
+    code_challenge: String,
+    code_expires_at: OffsetDateTime,
+    is_redeemed: bool,
+    turn_hash: Option<Vec<u8>>,
+    refresh_expires_at: Option<OffsetDateTime>,
+    scopes: Vec<String>,
+    is_revoked: bool,
+}
+
+impl From<GrantRow> for LockedGrant {
+    fn from(row: GrantRow) -> Self {
+        Self {
+            user: UserId(row.user_id),
+            token: TokenId(row.token_id),
+            agent: AgentId(row.agent_id),
+            client_id: row.client_id,
+            redirect_uri: row.redirect_uri,
+            code_challenge: row.code_challenge,
+            code_expires_at: row.code_expires_at,
+            is_redeemed: row.is_redeemed,
+            turn_hash: row.turn_hash,
+            refresh_expires_at: row.refresh_expires_at,
+            scopes: row.scopes.iter().filter_map(|s| s.parse().ok()).collect(),
+            is_revoked: row.is_revoked,
+        }
+    }
+}
+
+pub async fn lock_by_code(
+    conn: &mut PgConnection,
+    user: UserId,
+    code: &LinkToken,
+) -> Result<Option<LockedGrant>, sqlx::Error> {
+    lock(conn, user, Some(&code.hash()), None).await
+}
+
+pub async fn lock_by_family(
+    conn: &mut PgConnection,
+    user: UserId,
+    family: &LinkToken,
+) -> Result<Option<LockedGrant>, sqlx::Error> {
+    lock(conn, user, None, Some(&family.hash())).await
+}
+
+async fn lock(
+    conn: &mut PgConnection,
+    user: UserId,
+    code_hash: Option<&[u8]>,
+    family_hash: Option<&[u8]>,
+) -> Result<Option<LockedGrant>, sqlx::Error> {
+    let row = sqlx::query_as!(
+        GrantRow,
+        r#"SELECT g.user_id, g.token_id, t.agent_id, g.client_id, g.redirect_uri, g.code_challenge, g.code_expires_at,
+                  g.redeemed_at IS NOT NULL AS "is_redeemed!", g.turn_hash, g.refresh_expires_at, t.scopes,
+                  t.revoked_at IS NOT NULL AS "is_revoked!"
+           FROM oauth_grants g JOIN agent_tokens t ON t.user_id = g.user_id AND t.id = g.token_id
+           WHERE g.user_id = $1 AND (g.code_hash = $2 OR g.family_hash = $3)
+           FOR UPDATE OF g"#,
+        user.0,
+        code_hash,
+        family_hash,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(LockedGrant::from))
+}
+
+pub struct RenewedGrant<'a> {
+    pub family: &'a LinkToken,
+    pub turn: &'a LinkToken,
+    pub now: OffsetDateTime,
+    pub refresh_expires_at: OffsetDateTime,
+}
+
+pub async fn renew(
+    conn: &mut PgConnection,
+    user: UserId,
+    token: TokenId,
+    renewed: &RenewedGrant<'_>,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE oauth_grants SET redeemed_at = coalesce(redeemed_at, $3), family_hash = $4, turn_hash = $5,
+                                 refresh_expires_at = $6
+         WHERE user_id = $1 AND token_id = $2",
+        user.0,
+        token.0,
+        renewed.now,
+        &renewed.family.hash(),
+        &renewed.turn.hash(),
+        renewed.refresh_expires_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Whose grant a token is of.
+pub struct FoundGrant {
+    pub user: UserId,
+    pub agent: AgentId,
+    pub token: TokenId,
+    pub client_id: String,
+}
+
+pub async fn find_by_access(
+    conn: &mut PgConnection,
+    token: &Token,
+) -> Result<Option<FoundGrant>, sqlx::Error> {
+    let row = sqlx::query_as!(
+        FoundRow,
+        "SELECT g.user_id, t.agent_id, g.token_id, g.client_id
+         FROM agent_tokens t JOIN oauth_grants g ON g.user_id = t.user_id AND g.token_id = t.id
+         WHERE t.token_hash = $1",
+        &token.hash(),
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(FoundGrant::from))
+}
+
+pub async fn find_by_family(
+    conn: &mut PgConnection,
+    family: &LinkToken,
+) -> Result<Option<FoundGrant>, sqlx::Error> {
+    let row = sqlx::query_as!(
+        FoundRow,
+        "SELECT g.user_id, t.agent_id, g.token_id, g.client_id
+         FROM oauth_grants g JOIN agent_tokens t ON t.user_id = g.user_id AND t.id = g.token_id
+         WHERE g.family_hash = $1",
+        &family.hash(),
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(FoundGrant::from))
+}
+
+struct FoundRow {
+    user_id: i64,
+    agent_id: i64,
+    token_id: i64,
+    client_id: String,
+}
+
+impl From<FoundRow> for FoundGrant {
+    fn from(row: FoundRow) -> Self {
+        Self {
+            user: UserId(row.user_id),
+            agent: AgentId(row.agent_id),
+            token: TokenId(row.token_id),
+            client_id: row.client_id,
+        }
+    }
+}
+
+/// Deletes the tokens of codes that were never redeemed, and of grants that were revoked or ran out before `ended_before`.
+pub async fn delete_ended_grants(
+    conn: &mut PgConnection,
+    now: OffsetDateTime,
+    ended_before: OffsetDateTime,
+) -> Result<u64, sqlx::Error> {
+    let deleted = sqlx::query!(
+        "DELETE FROM agent_tokens d USING (
+             SELECT g.user_id, g.token_id
+             FROM oauth_grants g JOIN agent_tokens t ON t.user_id = g.user_id AND t.id = g.token_id
+             WHERE (g.redeemed_at IS NULL AND g.code_expires_at <= $1) OR t.revoked_at < $2 OR g.refresh_expires_at < $2
+             LIMIT $3) over
+         WHERE d.user_id = over.user_id AND d.id = over.token_id",
+        now,
+        ended_before,
+        SWEPT_MAX,
+    )
+    .execute(conn)
+    .await?;
+    Ok(deleted.rows_affected())
+}

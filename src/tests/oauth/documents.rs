@@ -1,0 +1,147 @@
+//! Clients whose id is the address of their description: fetched by the policy of endpoints, and kept for ten minutes.
+
+use serde_json::{Value, json};
+use time::Duration;
+use wiremock::matchers::path;
+use wiremock::{Mock, MockServer, ResponseTemplate};
+
+use super::{CALLBACK, Connecting, answer_of, text};
+use crate::support::{TestApp, Wish};
+
+async fn serving(document: impl Fn(&str) -> Value) -> (MockServer, String) {
+    let server = MockServer::start().await;
+    let id = format!("{}/client.json", server.uri());
+    Mock::given(path("/client.json"))
+        .respond_with(ResponseTemplate::new(200).set_body_json(document(&id)))
+        .mount(&server)
+        .await;
+    (server, id)
+}
+
+fn described(id: &str) -> Value {
+    json!({ "client_id": id, "client_name": "Described", "redirect_uris": [CALLBACK] })
+}
+
+async fn allow_host(app: &TestApp, server: &MockServer) {
+    let address = server.address().to_string();
+    app.embeddings.allow_endpoint(&address).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_described_client_is_asked_for_by_its_host_and_fetched_once_in_ten_minutes() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let (server, id) = serving(described).await;
+    allow_host(&app, &server).await;
+    let mut connecting = Connecting::start(&app, &anna).await;
+    connecting.client = id;
+    let path = connecting.path(&[]);
+    let (status, page) = connecting.browser.get(&path).await;
+    assert_eq!(status, 200, "{page}");
+    assert!(
+        page.contains("Described") && page.contains("described at") && page.contains("claude.ai")
+    );
+    assert!(!page.contains("unverified"));
+    let allowed = connecting
+        .allow(&path, &[("agent", "new"), ("name", "Described")])
+        .await;
+    let code = answer_of(&allowed, CALLBACK)["code"].clone();
+    let (status, tokens) = connecting.redeem(&code, &[]).await;
+    assert_eq!(status, 200, "{tokens}");
+    assert_eq!(
+        connecting.refresh(&text(&tokens, "refresh_token")).await.0,
+        200
+    );
+    assert_eq!(server.received_requests().await.unwrap().len(), 1);
+    app.clock.advance(Duration::minutes(10));
+    connecting.browser.get(&path).await;
+    assert_eq!(server.received_requests().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn an_address_that_no_admin_allowed_is_not_called_if_it_is_private() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let (server, id) = serving(described).await;
+    let mut connecting = Connecting::start(&app, &anna).await;
+    for private in [
+        id.as_str(),
+        "https://127.0.0.1/client.json",
+        "https://10.0.0.1/client.json",
+        "https://[::1]/client.json",
+        "https://169.254.169.254/latest/meta-data",
+        "https://localhost/client.json",
+        "https://192.168.1.1/client.json",
+    ] {
+        connecting.client = private.to_owned();
+        let (status, page) = connecting.browser.get(&connecting.path(&[])).await;
+        assert_eq!(status, 400, "{private}");
+        assert!(page.contains("may not call"), "{private}: {page}");
+    }
+    assert!(server.received_requests().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_server_that_is_reached_by_https_takes_no_description_by_http() {
+    let app = TestApp::start_as(Wish {
+        public_url: Some("https://k.example"),
+        ..Wish::default()
+    })
+    .await;
+    let anna = app.user("anna").await;
+    let (server, id) = serving(described).await;
+    allow_host(&app, &server).await;
+    let client = keepsake::accounts::oauth::ClientId::parse(&id).unwrap();
+    assert!(client.document_url(true).is_some() && client.document_url(false).is_none());
+    // The cookie of https is not sent to this test's address: strangers make nobody fetch anything.
+    let browser = app.browser();
+    let mut connecting = Connecting {
+        app: &app,
+        browser,
+        client: id,
+    };
+    let (status, _) = connecting.browser.get(&connecting.path(&[])).await;
+    assert_eq!(status, 303);
+    connecting.client = anna.email.clone();
+    assert!(server.received_requests().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_description_that_is_wrong_is_refused_in_words() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let server = MockServer::start().await;
+    allow_host(&app, &server).await;
+    let mut connecting = Connecting::start(&app, &anna).await;
+    let id_of = |path: &str| format!("{}/{path}", server.uri());
+    let own = json!({ "client_id": id_of("elsewhere"), "redirect_uris": [CALLBACK] });
+    let secret = json!({ "client_id": id_of("secret"), "redirect_uris": [CALLBACK], "token_endpoint_auth_method": "client_secret_basic" });
+    let large = json!({ "client_id": id_of("large"), "redirect_uris": [CALLBACK], "x": "x".repeat(20_000) });
+    for (at, response) in [
+        ("other", ResponseTemplate::new(200).set_body_json(own)),
+        ("secret", ResponseTemplate::new(200).set_body_json(secret)),
+        ("large", ResponseTemplate::new(200).set_body_json(large)),
+        ("html", ResponseTemplate::new(200).set_body_string("<html>")),
+        ("gone", ResponseTemplate::new(404)),
+        (
+            "moved",
+            ResponseTemplate::new(302).insert_header("location", "/client.json"),
+        ),
+    ] {
+        Mock::given(path(format!("/{at}")))
+            .respond_with(response)
+            .mount(&server)
+            .await;
+        connecting.client = id_of(at);
+        let (status, page) = connecting.browser.get(&connecting.path(&[])).await;
+        assert_eq!(status, 400, "{at}");
+        assert!(page.contains("no valid description"), "{at}");
+    }
+    // It follows no redirect.
+    let asked = server.received_requests().await.unwrap();
+    assert!(
+        asked
+            .iter()
+            .all(|request| request.url.path() != "/client.json")
+    );
+}

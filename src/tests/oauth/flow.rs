@@ -1,0 +1,358 @@
+//! What goes well: from a 401 to a tool's answer, and to the end of the connection.
+
+use keepsake::accounts::TokenHolder;
+use serde_json::{Value, json};
+use time::Duration;
+
+use super::{CALLBACK, Connecting, ISSUER, RESOURCE, answer_of, post, register, text};
+use crate::mcp::Mcp;
+use crate::support::TestApp;
+
+async fn json_at(app: &TestApp, path: &str) -> Value {
+    let response = reqwest::get(format!("{}{path}", app.base)).await.unwrap();
+    assert_eq!(response.status(), 200, "{path}");
+    assert_eq!(response.headers()["access-control-allow-origin"], "*");
+    response.json().await.unwrap()
+}
+
+#[tokio::test]
+async fn a_client_finds_its_way_from_a_401() {
+    let app = TestApp::start().await;
+    let client = reqwest::Client::new();
+    let at_mcp = client.post(format!("{}/mcp", app.base)).json(&json!({}));
+    let refused = at_mcp.send().await.unwrap();
+    assert_eq!(refused.status(), 401);
+    let metadata = format!("{ISSUER}/.well-known/oauth-protected-resource/mcp");
+    assert_eq!(
+        refused.headers()["www-authenticate"].to_str().unwrap(),
+        format!(
+            "Bearer realm=\"keepsake\", resource_metadata=\"{metadata}\", scope=\"memory:read memory:write\""
+        )
+    );
+    let resource = json_at(&app, "/.well-known/oauth-protected-resource/mcp").await;
+    assert_eq!(
+        resource,
+        json_at(&app, "/.well-known/oauth-protected-resource").await
+    );
+    assert_eq!(resource["resource"], RESOURCE);
+    assert_eq!(resource["authorization_servers"], json!([ISSUER]));
+    let server = json_at(&app, "/.well-known/oauth-authorization-server").await;
+    assert_eq!(server["issuer"], ISSUER);
+    assert_eq!(server["code_challenge_methods_supported"], json!(["S256"]));
+    assert_eq!(
+        server["token_endpoint_auth_methods_supported"],
+        json!(["none"])
+    );
+    for supported in [
+        "client_id_metadata_document_supported",
+        "authorization_response_iss_parameter_supported",
+    ] {
+        assert_eq!(server[supported], true, "{supported}");
+    }
+    for (endpoint, path) in [
+        ("authorization_endpoint", "/oauth/authorize"),
+        ("token_endpoint", "/oauth/token"),
+        ("registration_endpoint", "/oauth/register"),
+        ("revocation_endpoint", "/oauth/revoke"),
+    ] {
+        assert_eq!(server[endpoint], format!("{ISSUER}{path}"));
+    }
+    let preflight = client
+        .request(
+            reqwest::Method::OPTIONS,
+            format!("{}/oauth/token", app.base),
+        )
+        .header("origin", "http://localhost:6274")
+        .header("access-control-request-method", "POST")
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(preflight.headers()["access-control-allow-origin"], "*");
+    assert!(
+        !preflight
+            .headers()
+            .contains_key("access-control-allow-credentials")
+    );
+}
+
+#[tokio::test]
+async fn a_person_allows_a_client_which_remembers_refreshes_and_is_revoked() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let path = connecting.path(&[]);
+    let (status, page) = connecting.browser.get(&path).await;
+    assert_eq!(status, 200);
+    for said in [
+        "Claude",
+        "claude.ai",
+        "unverified",
+        "memory:read",
+        "memory:write",
+        "a new agent",
+        "Deny",
+    ] {
+        assert!(page.contains(said), "{said}");
+    }
+    let allowed = connecting
+        .allow(&path, &[("agent", "new"), ("name", "Claude web")])
+        .await;
+    let answer = answer_of(&allowed, CALLBACK);
+    assert_eq!(answer["state"], "st4te");
+    let (status, tokens) = connecting.redeem(&answer["code"], &[]).await;
+    assert_eq!(status, 200, "{tokens}");
+    assert_eq!(
+        (&tokens["token_type"], &tokens["expires_in"]),
+        (&json!("Bearer"), &json!(3600))
+    );
+    assert_eq!(tokens["scope"], "memory:read memory:write");
+
+    let mcp = Mcp::with_token(&app, &text(&tokens, "access_token"));
+    let fact = json!({ "type": "fact", "content": "Anna plays the oboe." });
+    let added = mcp.call("memory_add", fact).await;
+    let (_, shown) = connecting
+        .browser
+        .get(&format!("/memory/{}", added["id"]))
+        .await;
+    assert!(
+        shown.contains("Claude web"),
+        "written as the agent that was chosen"
+    );
+
+    app.clock.advance(Duration::minutes(61));
+    let (status, refused) = mcp.ask("tools/list", json!({})).await;
+    assert_eq!(
+        (status, &refused["error"]["data"]["code"]),
+        (401, &json!("expired_token"))
+    );
+    let (status, renewed) = connecting.refresh(&text(&tokens, "refresh_token")).await;
+    assert_eq!(status, 200, "{renewed}");
+    assert_ne!(renewed["access_token"], tokens["access_token"]);
+    let mcp = Mcp::with_token(&app, &text(&renewed, "access_token"));
+    mcp.call("memory_get", json!({ "item_id": added["id"] }))
+        .await;
+
+    let (_, agents) = connecting.browser.get("/agents").await;
+    assert!(
+        agents.contains("claude.ai") && agents.contains("Claude web"),
+        "{agents}"
+    );
+    let revoke = agents
+        .split("action=\"")
+        .skip(1)
+        .map(|rest| rest.split('"').next().unwrap())
+        .find(|action| action.ends_with("/revoke"))
+        .unwrap();
+    assert_eq!(connecting.browser.post(revoke, &[]).await.status(), 303);
+    let (status, refused) = mcp.ask("tools/list", json!({})).await;
+    assert_eq!(
+        (status, &refused["error"]["data"]["code"]),
+        (401, &json!("revoked_token"))
+    );
+    let (status, refused) = connecting.refresh(&text(&renewed, "refresh_token")).await;
+    assert_eq!((status, &refused["error"]), (400, &json!("invalid_grant")));
+}
+
+#[tokio::test]
+async fn a_person_chooses_the_agent_and_fewer_permissions() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let (agent, _) = app.accounts.list_agents(anna.id).await.unwrap().remove(0);
+    let fields = [
+        ("action", "allow"),
+        ("agent", &agent.id.0.to_string()),
+        ("scope", "memory:read"),
+    ];
+    let allowed = connecting
+        .browser
+        .post(&connecting.path(&[]), &fields)
+        .await;
+    let code = answer_of(&allowed, CALLBACK)["code"].clone();
+    let (_, tokens) = connecting.redeem(&code, &[]).await;
+    assert_eq!(tokens["scope"], "memory:read");
+    let mcp = Mcp::with_token(&app, &text(&tokens, "access_token"));
+    let fact = json!({ "type": "fact", "content": "x" });
+    let refused = mcp.result("memory_add", fact).await;
+    assert_eq!(refused["isError"], true);
+    // What was not asked for is not given, even if the form says it.
+    let read_only = connecting.path(&[("scope", "memory:read")]);
+    let allowed = connecting
+        .allow(&read_only, &[("agent", "new"), ("name", "reader")])
+        .await;
+    let code = answer_of(&allowed, CALLBACK)["code"].clone();
+    assert_eq!(
+        connecting.redeem(&code, &[]).await.1["scope"],
+        "memory:read"
+    );
+    let agents = app.accounts.list_agents(anna.id).await.unwrap();
+    assert_eq!(agents.len(), 2);
+}
+
+#[tokio::test]
+async fn saying_no_tells_the_client_and_changes_nothing() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let denied = connecting
+        .browser
+        .post(&connecting.path(&[]), &[("action", "deny")])
+        .await;
+    let answer = answer_of(&denied, CALLBACK);
+    assert_eq!(
+        (answer["error"].as_str(), answer["state"].as_str()),
+        ("access_denied", "st4te")
+    );
+    assert_eq!(app.accounts.list_agents(anna.id).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_stranger_signs_in_first_and_comes_back_to_the_same_request() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let path = connecting.path(&[]);
+    let stranger = app.browser();
+    let sent = stranger
+        .client
+        .get(format!("{}{path}", app.base))
+        .send()
+        .await
+        .unwrap();
+    let login = sent.headers()["location"].to_str().unwrap().to_owned();
+    let next = login.strip_prefix("/login?next=").expect("the sign-in");
+    let (_, next) = url::form_urlencoded::parse(format!("next={next}").as_bytes())
+        .next()
+        .map(|(n, v)| (n.into_owned(), v.into_owned()))
+        .unwrap();
+    assert_eq!(next, path);
+    let fields = [
+        ("email", anna.email.as_str()),
+        ("password", crate::support::PASSWORD),
+        ("next", &next),
+    ];
+    let signed_in = stranger.post("/login", &fields).await;
+    assert_eq!(signed_in.headers()["location"].to_str().unwrap(), path);
+    let (status, page) = stranger.get(&path).await;
+    assert!(status == 200 && page.contains("claude.ai"));
+}
+
+#[tokio::test]
+async fn a_program_on_ones_own_machine_may_use_another_port() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut connecting = Connecting::start(&app, &anna).await;
+    let body = json!({ "redirect_uris": ["http://127.0.0.1/callback"], "token_endpoint_auth_method": "client_secret_post" });
+    let (status, registered) = register(&app, &body).await;
+    assert_eq!(
+        (status, &registered["token_endpoint_auth_method"]),
+        (201, &json!("none"))
+    );
+    assert!(registered.get("client_secret").is_none());
+    connecting.client = text(&registered, "client_id");
+    let callback = "http://127.0.0.1:43211/callback";
+    let path = connecting.path(&[("redirect_uri", callback)]);
+    let (_, page) = connecting.browser.get(&path).await;
+    assert!(page.contains("127.0.0.1:43211") && page.contains("your own machine"));
+    let allowed = connecting
+        .allow(&path, &[("agent", "new"), ("name", "cli")])
+        .await;
+    let code = answer_of(&allowed, callback)["code"].clone();
+    let (status, _) = connecting
+        .redeem(&code, &[("redirect_uri", callback)])
+        .await;
+    assert_eq!(status, 200);
+}
+
+#[tokio::test]
+async fn a_client_revokes_its_own_tokens_and_nobody_elses() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    for (n, kind) in ["access_token", "refresh_token"].into_iter().enumerate() {
+        let tokens = connecting.connect(&format!("agent {n}")).await;
+        let (token, mcp) = (
+            text(&tokens, kind),
+            Mcp::with_token(&app, &text(&tokens, "access_token")),
+        );
+        let others = [
+            ("token", token.as_str()),
+            ("client_id", "ksc_00000000000000000000000000000000"),
+        ];
+        assert_eq!(post(&app, "/oauth/revoke", &others).await.0, 200);
+        assert_eq!(mcp.ask("tools/list", json!({})).await.0, 200);
+        let own = [
+            ("token", token.as_str()),
+            ("client_id", connecting.client.as_str()),
+        ];
+        assert_eq!(post(&app, "/oauth/revoke", &own).await.0, 200);
+        assert_eq!(mcp.ask("tools/list", json!({})).await.0, 401);
+    }
+    // A token that a person made is none of a client's.
+    let own = [
+        ("token", anna.token.as_str()),
+        ("client_id", connecting.client.as_str()),
+    ];
+    assert_eq!(post(&app, "/oauth/revoke", &own).await.0, 200);
+    assert_eq!(
+        Mcp::of(&app, &anna).ask("tools/list", json!({})).await.0,
+        200
+    );
+}
+
+#[tokio::test]
+async fn the_database_holds_none_of_the_secrets() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let code = connecting.code("Claude").await;
+    let (_, tokens) = connecting.redeem(&code, &[]).await;
+    let (access, refresh) = (
+        text(&tokens, "access_token"),
+        text(&tokens, "refresh_token"),
+    );
+    let mut conn = app.superuser().await;
+    for table in [
+        "agent_tokens",
+        "oauth_grants",
+        "oauth_clients",
+        "web_sessions",
+    ] {
+        let rows = sqlx::AssertSqlSafe(format!(
+            "SELECT coalesce(string_agg(t::text, ' '), '') FROM {table} t"
+        ));
+        let all: String = sqlx::query_scalar(rows).fetch_one(&mut conn).await.unwrap();
+        for secret in [&code[..], &access[3..67], &refresh[4..68], &refresh[68..]] {
+            assert!(!all.contains(secret), "{table}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_erased_account_takes_its_connections_along() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let tokens = connecting.connect("Claude").await;
+    let (agent, of) = app.accounts.list_agents(anna.id).await.unwrap().remove(0);
+    assert!(
+        of[0]
+            .client
+            .as_ref()
+            .is_some_and(|client| client.name == "Claude")
+    );
+    let holder = TokenHolder::Agent(anna.id, agent.id);
+    app.accounts.revoke_token(holder, of[0].id).await.unwrap();
+    sqlx::query("DELETE FROM agent_tokens WHERE user_id = $1")
+        .bind(anna.id.0)
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let left: i64 = sqlx::query_scalar("SELECT count(*) FROM oauth_grants")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(left, 0);
+    let (status, _) = connecting.refresh(&text(&tokens, "refresh_token")).await;
+    assert_eq!(status, 400);
+}

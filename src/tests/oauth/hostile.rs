@@ -1,0 +1,416 @@
+//! What attackers try: RFC 9700's list, as far as it concerns this server.
+
+use serde_json::{Value, json};
+use time::Duration;
+
+use super::{CALLBACK, Connecting, VERIFIER, answer_of, post, register, text};
+use crate::mcp::Mcp;
+use crate::support::{TestApp, Wish};
+
+fn is_invalid_grant((status, said): (u16, Value)) {
+    assert_eq!(
+        (status, &said["error"]),
+        (400, &json!("invalid_grant")),
+        "{said}"
+    );
+}
+
+async fn opens(app: &TestApp, tokens: &Value) -> bool {
+    let mcp = Mcp::with_token(app, &text(tokens, "access_token"));
+    mcp.ask("tools/list", json!({})).await.0 == 200
+}
+
+/// Somebody else's code in one's own flow: it fits neither the verifier, nor another client, nor another address.
+#[tokio::test]
+async fn a_stolen_code_is_worth_nothing_elsewhere() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let code = connecting.code("Claude").await;
+    let other = Connecting::start(&app, &anna).await;
+    let own = "another-verifier-of-43-characters-or-more-0123456";
+    is_invalid_grant(connecting.redeem(&code, &[("code_verifier", own)]).await);
+    is_invalid_grant(
+        connecting
+            .redeem(&code, &[("code_verifier", "short")])
+            .await,
+    );
+    is_invalid_grant(
+        connecting
+            .redeem(&code, &[("client_id", &other.client)])
+            .await,
+    );
+    is_invalid_grant(
+        connecting
+            .redeem(&code, &[("redirect_uri", "https://claude.ai/")])
+            .await,
+    );
+    is_invalid_grant(connecting.redeem(&"0".repeat(64), &[]).await);
+    is_invalid_grant(connecting.redeem("x", &[]).await);
+    let (_, said) = connecting
+        .redeem(&code, &[("resource", "https://evil.example/mcp")])
+        .await;
+    assert_eq!(said["error"], "invalid_target");
+    for missing in ["code_verifier", "client_id", "redirect_uri", "code"] {
+        let (status, said) = connecting.redeem(&code, &[(missing, "")]).await;
+        assert_eq!(
+            (status, &said["error"]),
+            (400, &json!("invalid_request")),
+            "{missing}"
+        );
+    }
+    assert_eq!(connecting.redeem(&code, &[]).await.0, 200);
+}
+
+#[tokio::test]
+async fn a_code_that_is_used_twice_ends_what_it_gave() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let code = connecting.code("Claude").await;
+    let (_, tokens) = connecting.redeem(&code, &[]).await;
+    assert!(opens(&app, &tokens).await);
+    is_invalid_grant(connecting.redeem(&code, &[]).await);
+    assert!(!opens(&app, &tokens).await);
+    is_invalid_grant(connecting.refresh(&text(&tokens, "refresh_token")).await);
+}
+
+#[tokio::test]
+async fn a_code_ends_after_a_minute_and_leaves_nothing() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let code = connecting.code("Claude").await;
+    app.clock.advance(Duration::seconds(60));
+    is_invalid_grant(connecting.redeem(&code, &[]).await);
+    let (_, agents) = connecting.browser.get("/agents").await;
+    assert!(
+        !agents.contains("claude.ai"),
+        "no connection that never was"
+    );
+    assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_refresh_token_that_is_used_twice_ends_the_connection() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let first = connecting.connect("Claude").await;
+    let other = connecting.connect("Other").await;
+    let (status, second) = connecting.refresh(&text(&first, "refresh_token")).await;
+    assert_eq!(status, 200);
+    assert!(!opens(&app, &first).await && opens(&app, &second).await);
+    // A thief or the client comes with the one that was used: nobody can tell who, so both lose.
+    is_invalid_grant(connecting.refresh(&text(&first, "refresh_token")).await);
+    assert!(!opens(&app, &second).await);
+    is_invalid_grant(connecting.refresh(&text(&second, "refresh_token")).await);
+    assert!(opens(&app, &other).await, "another connection goes on");
+}
+
+#[tokio::test]
+async fn a_refresh_token_is_of_its_client_and_ends_after_a_month_without_use() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let tokens = connecting.connect("Claude").await;
+    let thief = Connecting::start(&app, &anna).await;
+    is_invalid_grant(thief.refresh(&text(&tokens, "refresh_token")).await);
+    assert!(opens(&app, &tokens).await);
+    // A guess without the first half ends nothing.
+    let guess = format!("ksr_{}", "0".repeat(128));
+    is_invalid_grant(connecting.refresh(&guess).await);
+    assert!(opens(&app, &tokens).await);
+    app.clock.advance(Duration::days(30));
+    is_invalid_grant(connecting.refresh(&text(&tokens, "refresh_token")).await);
+}
+
+#[tokio::test]
+async fn at_most_one_of_two_simultaneous_refreshes_succeeds() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let tokens = connecting.connect("Claude").await;
+    let refresh = text(&tokens, "refresh_token");
+    let both = tokio::join!(connecting.refresh(&refresh), connecting.refresh(&refresh));
+    let succeeded = [both.0.0, both.1.0]
+        .iter()
+        .filter(|status| **status == 200)
+        .count();
+    assert_eq!(succeeded, 1);
+}
+
+/// Tokens of OAuth open the MCP endpoint of the address that they were issued for, and nothing else.
+#[tokio::test]
+async fn a_token_of_another_audience_opens_nothing() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let tokens = connecting.connect("Claude").await;
+    let access = text(&tokens, "access_token");
+    let rest = reqwest::Client::new()
+        .get(format!("{}/api/v1/tools", app.base))
+        .bearer_auth(&access);
+    let refused = rest.send().await.unwrap();
+    assert_eq!(refused.status(), 401);
+    let said: Value = refused.json().await.unwrap();
+    assert_eq!(said["code"], "wrong_audience");
+    // The same database under another name, such as after a move.
+    let moved = TestApp::start_as(Wish {
+        public_url: Some("https://other.example"),
+        database: Some(app.options.clone()),
+        ..Wish::default()
+    })
+    .await;
+    let (status, said) = Mcp::with_token(&moved, &access)
+        .ask("tools/list", json!({}))
+        .await;
+    assert_eq!(
+        (status, &said["error"]["data"]["code"]),
+        (401, &json!("wrong_audience"))
+    );
+    assert_eq!(
+        Mcp::with_token(&moved, &anna.token)
+            .ask("tools/list", json!({}))
+            .await
+            .0,
+        200
+    );
+}
+
+/// A mistake before the client and its address are known is shown here: a redirect would be to an attacker.
+#[tokio::test]
+async fn nobody_is_redirected_to_an_address_that_was_not_registered() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let twice = format!(
+        "{}&redirect_uri=https%3A%2F%2Fevil.example",
+        connecting.path(&[])
+    );
+    let changed = |name, value| connecting.path(&[(name, value)]);
+    for path in [
+        changed("redirect_uri", ""),
+        changed("redirect_uri", "https://evil.example/api/mcp/auth_callback"),
+        changed("redirect_uri", "https://claude.ai/api/mcp/auth_callback/x"),
+        changed(
+            "redirect_uri",
+            "https://claude.ai/api/mcp/auth_callback?x=1",
+        ),
+        changed(
+            "redirect_uri",
+            "https://claude.ai@evil.example/api/mcp/auth_callback",
+        ),
+        changed(
+            "redirect_uri",
+            "https://claude.ai.evil.example/api/mcp/auth_callback",
+        ),
+        changed("redirect_uri", "http://127.0.0.1/api/mcp/auth_callback"),
+        changed("redirect_uri", "javascript:alert(1)"),
+        changed("client_id", ""),
+        changed("client_id", "ksc_ffffffffffffffffffffffffffffffff"),
+        changed("client_id", "https://127.0.0.1/client.json"),
+        changed("client_id", &"x".repeat(5_000)),
+        twice,
+    ] {
+        let (status, page) = connecting.browser.get(&path).await;
+        assert_eq!(status, 400, "{path}");
+        assert!(page.contains("cannot be connected") && !page.contains("value=\"allow\""));
+        let pressed = connecting
+            .allow(&path, &[("agent", "new"), ("name", "x")])
+            .await;
+        assert_eq!(pressed.status(), 400, "{path}");
+    }
+    assert_eq!(app.accounts.list_agents(anna.id).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn other_mistakes_go_back_to_the_client_with_iss_and_state() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let long = "s".repeat(2_001);
+    for (name, value, error) in [
+        ("response_type", "token", "unsupported_response_type"),
+        ("response_type", "", "unsupported_response_type"),
+        ("response_mode", "fragment", "invalid_request"),
+        ("code_challenge", "", "invalid_request"),
+        ("code_challenge", "short", "invalid_request"),
+        ("code_challenge_method", "plain", "invalid_request"),
+        ("code_challenge_method", "", "invalid_request"),
+        ("resource", "https://evil.example/mcp", "invalid_target"),
+        ("scope", "openid", "invalid_scope"),
+        ("state", &long, "invalid_request"),
+    ] {
+        let path = connecting.path(&[(name, value)]);
+        let url = format!("{}{path}", app.base);
+        let sent = connecting.browser.client.get(url).send().await.unwrap();
+        let answer = answer_of(&sent, CALLBACK);
+        assert_eq!(answer["error"], error, "{name}={value}");
+        assert!(!answer.contains_key("code"));
+        assert_eq!(answer.contains_key("state"), name != "state", "{name}");
+    }
+}
+
+/// The page may stand in no frame, its form comes from here, and its client is text.
+#[tokio::test]
+async fn the_page_cannot_be_framed_forged_or_written_on() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut connecting = Connecting::start(&app, &anna).await;
+    let name = "<script>alert(1)</script>";
+    let (_, registered) = register(
+        &app,
+        &json!({ "redirect_uris": [CALLBACK], "client_name": name }),
+    )
+    .await;
+    connecting.client = text(&registered, "client_id");
+    let path = connecting.path(&[]);
+    let url = format!("{}{path}", app.base);
+    let shown = connecting.browser.client.get(&url).send().await.unwrap();
+    let header = |name: &str| shown.headers()[name].to_str().unwrap().to_owned();
+    assert_eq!(header("x-frame-options"), "DENY");
+    let policy = header("content-security-policy");
+    assert!(
+        policy.contains("frame-ancestors 'none'") && policy.contains("default-src 'none'"),
+        "{policy}"
+    );
+    // The redirect to the client ends the form.
+    assert!(!policy.contains("form-action"), "{policy}");
+    // The client's window is told nothing of the page, but may go on after it.
+    assert_eq!(header("cross-origin-opener-policy"), "unsafe-none");
+    let page = shown.text().await.unwrap();
+    assert!(!page.contains(name) && page.contains("&lt;script&gt;"));
+    for site in ["cross-site", "same-site"] {
+        let forged = connecting
+            .browser
+            .client
+            .post(&url)
+            .header("sec-fetch-site", site);
+        let forged = forged.form(&[
+            ("action", "allow"),
+            ("agent", "new"),
+            ("name", "x"),
+            ("scope", "memory:read"),
+        ]);
+        assert_eq!(forged.send().await.unwrap().status(), 403);
+    }
+    let (_, memory) = connecting.browser.get("/memory").await;
+    assert!(memory.contains("<html"));
+}
+
+#[tokio::test]
+async fn nobody_connects_a_client_as_another_persons_agent() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let connecting = Connecting::start(&app, &anna).await;
+    let (bens, _) = app.accounts.list_agents(ben.id).await.unwrap().remove(0);
+    for agent in [
+        bens.id.0.to_string(),
+        "0".to_owned(),
+        "x".to_owned(),
+        String::new(),
+    ] {
+        let pressed = connecting
+            .allow(&connecting.path(&[]), &[("agent", &agent)])
+            .await;
+        assert_eq!(pressed.status(), 404, "{agent}");
+    }
+    for (fields, said) in [
+        (
+            vec![("agent", "new"), ("name", "agent")],
+            "of this name already",
+        ),
+        (vec![("agent", "new"), ("name", "")], "is empty"),
+    ] {
+        let pressed = connecting.allow(&connecting.path(&[]), &fields).await;
+        assert_eq!(pressed.status(), 422);
+        let page = pressed.text().await.unwrap();
+        assert!(page.contains(said) && page.contains("claude.ai"), "{said}");
+    }
+    let none = [("action", "allow"), ("agent", "new"), ("name", "x")];
+    let pressed = connecting.browser.post(&connecting.path(&[]), &none).await;
+    assert_eq!(pressed.status(), 422);
+    assert!(
+        pressed
+            .text()
+            .await
+            .unwrap()
+            .contains("at least one permission")
+    );
+}
+
+#[tokio::test]
+async fn bad_requests_for_tokens_are_refused_in_words() {
+    let app = TestApp::start().await;
+    for (fields, error) in [
+        (vec![], "unsupported_grant_type"),
+        (vec![("grant_type", "password")], "unsupported_grant_type"),
+        (
+            vec![("grant_type", "client_credentials")],
+            "unsupported_grant_type",
+        ),
+        (
+            vec![("grant_type", "authorization_code")],
+            "invalid_request",
+        ),
+        (
+            vec![("grant_type", "refresh_token"), ("refresh_token", "x")],
+            "invalid_request",
+        ),
+        (
+            vec![("grant_type", "refresh_token"), ("grant_type", "x")],
+            "invalid_request",
+        ),
+        (
+            vec![
+                ("grant_type", "refresh_token"),
+                ("refresh_token", "ksr_x"),
+                ("client_id", "x"),
+            ],
+            "invalid_grant",
+        ),
+    ] {
+        let (status, said) = post(&app, "/oauth/token", &fields).await;
+        assert_eq!((status, &said["error"]), (400, &json!(error)), "{fields:?}");
+        assert!(
+            said["error_description"].as_str().unwrap().ends_with('.'),
+            "{said}"
+        );
+    }
+    let json_body = reqwest::Client::new()
+        .post(format!("{}/oauth/token", app.base))
+        .json(&json!({}));
+    assert_eq!(json_body.send().await.unwrap().status(), 400);
+    let large = "x".repeat(20_000);
+    let (status, _) = post(
+        &app,
+        "/oauth/token",
+        &[("code", &large), ("code_verifier", VERIFIER)],
+    )
+    .await;
+    assert_eq!(status, 413);
+}
+
+#[tokio::test]
+async fn a_disabled_person_gets_no_further() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let tokens = connecting.connect("Claude").await;
+    sqlx::query("UPDATE users SET disabled_at = now() WHERE id = $1")
+        .bind(anna.id.0)
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let mcp = Mcp::with_token(&app, &text(&tokens, "access_token"));
+    let (status, said) = mcp.ask("tools/list", json!({})).await;
+    assert_eq!(
+        (status, &said["error"]["data"]["code"]),
+        (401, &json!("disabled_user"))
+    );
+    let (_, renewed) = connecting.refresh(&text(&tokens, "refresh_token")).await;
+    if renewed["access_token"].is_string() {
+        assert!(!opens(&app, &renewed).await);
+    }
+}

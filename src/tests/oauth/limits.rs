@@ -1,0 +1,148 @@
+//! What strangers and forgotten clients cost at most.
+
+use keepsake::accounts::oauth::ClientMetadata;
+use serde_json::json;
+use time::Duration;
+
+use super::{CALLBACK, Connecting, register, text};
+use crate::support::TestApp;
+
+async fn count(app: &TestApp, table: &str) -> i64 {
+    let rows = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
+    sqlx::query_scalar(rows)
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn registrations_are_checked_and_slowed_down_by_network() {
+    let app = TestApp::start().await;
+    for body in [
+        json!({}),
+        json!([]),
+        json!({ "redirect_uris": [] }),
+        json!({ "redirect_uris": ["http://evil.example/cb"] }),
+        json!({ "redirect_uris": [CALLBACK], "grant_types": ["client_credentials"] }),
+    ] {
+        let (status, said) = register(&app, &body).await;
+        assert_eq!(status, 400, "{body}: {said}");
+        assert!(text(&said, "error").starts_with("invalid_"), "{said}");
+    }
+    let large = json!({ "redirect_uris": [CALLBACK], "x": "x".repeat(20_000) });
+    assert_eq!(register(&app, &large).await.0, 413);
+    let body = json!({ "redirect_uris": [CALLBACK] });
+    let mut refused = None;
+    for _ in 0..60 {
+        let (status, said) = register(&app, &body).await;
+        if status != 201 {
+            refused = Some((status, said["error"].clone()));
+            break;
+        }
+    }
+    assert_eq!(refused, Some((429, json!("temporarily_unavailable"))));
+    assert!(count(&app, "oauth_clients").await <= 30);
+}
+
+#[tokio::test]
+async fn the_oldest_registration_that_nobody_allowed_gives_way() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    connecting.connect("Claude").await;
+    sqlx::query(
+        "INSERT INTO oauth_clients (client_id, name, redirect_uris, created_at)
+         SELECT 'ksc_' || n, 'x', '{https://a.example/}', now() - interval '1 day' + n * interval '1 second'
+         FROM generate_series(1, 9999) n",
+    )
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
+    let metadata = ClientMetadata::of_registration(br#"{"redirect_uris":["https://a.example/"]}"#);
+    let newest = app
+        .accounts
+        .register_client(metadata.unwrap())
+        .await
+        .unwrap();
+    assert_eq!(count(&app, "oauth_clients").await, 10_000);
+    assert!(
+        app.accounts
+            .find_client(&newest.id)
+            .await
+            .unwrap()
+            .is_some()
+    );
+    let left: Vec<String> =
+        sqlx::query_scalar("SELECT client_id FROM oauth_clients WHERE client_id IN ('ksc_1', $1)")
+            .bind(&connecting.client)
+            .fetch_all(&mut app.superuser().await)
+            .await
+            .unwrap();
+    assert_eq!(
+        left,
+        [connecting.client.clone()],
+        "one that is in use stays"
+    );
+}
+
+#[tokio::test]
+async fn what_nobody_uses_is_deleted() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let tokens = connecting.connect("Claude").await;
+    register(&app, &json!({ "redirect_uris": [CALLBACK] })).await;
+    assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 0);
+    app.clock.advance(Duration::days(7) + Duration::minutes(1));
+    assert_eq!(
+        app.accounts.sweep_oauth().await.unwrap(),
+        1,
+        "the client that nobody allowed"
+    );
+    assert_eq!(
+        connecting.refresh(&text(&tokens, "refresh_token")).await.0,
+        200
+    );
+    app.clock.advance(Duration::days(61));
+    assert_eq!(
+        app.accounts.sweep_oauth().await.unwrap(),
+        1,
+        "the grant that ended a month ago"
+    );
+    assert_eq!(count(&app, "oauth_grants").await, 0);
+    assert_eq!(
+        count(&app, "agent_tokens").await,
+        1,
+        "the one that Anna made"
+    );
+    app.clock.advance(Duration::days(180));
+    assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 1, "the client");
+    assert_eq!(count(&app, "oauth_clients").await, 0);
+}
+
+#[tokio::test]
+async fn a_person_may_connect_fifty_clients_as_one_agent() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let (agent, _) = app.accounts.list_agents(anna.id).await.unwrap().remove(0);
+    let agent = agent.id.0.to_string();
+    let mut last = 0;
+    for _ in 0..50 {
+        let pressed = connecting
+            .allow(&connecting.path(&[]), &[("agent", &agent)])
+            .await;
+        last = pressed.status().as_u16();
+        if last != 303 {
+            break;
+        }
+    }
+    assert_eq!(last, 422, "one token was there");
+    // Codes that were not redeemed make room again.
+    app.clock.advance(Duration::minutes(2));
+    app.accounts.sweep_oauth().await.unwrap();
+    let pressed = connecting
+        .allow(&connecting.path(&[]), &[("agent", &agent)])
+        .await;
+    assert_eq!(pressed.status(), 303);
+}

@@ -1,0 +1,108 @@
+//! The page on which a person answers a client's request: what they see, and what they choose. The request stands in the
+//! address of both, and is read and checked again with the answer.
+
+use app::view::FormState;
+use axum::extract::{RawQuery, Request, State};
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Redirect, Response};
+use serde::Deserialize;
+
+use super::{Field, Posted, parse_id};
+use crate::accounts::oauth::{ChosenAgent, Consent, parse_granted};
+use crate::accounts::{AgentId, AgentName};
+use crate::input::Invalid;
+use crate::web::error::Problem;
+use crate::web::headers::let_forms_leave;
+use crate::web::oauth::{AUTHORIZE, AuthorizationRefusal};
+use crate::web::visitor::{SignedIn, Visitor};
+use crate::web::{AppState, pages};
+
+const FORM: &str = "consent";
+/// The value of `agent` for one that is to be created.
+const NEW_AGENT: &str = "new";
+
+/// Shows the request, or why it cannot be shown.
+pub async fn show(
+    State(state): State<AppState>,
+    signed_in: SignedIn,
+    request: Request,
+) -> Response {
+    let query = request.uri().query().unwrap_or_default();
+    let checked = state.authorization_request(signed_in.0.id, query).await;
+    let status = match checked {
+        Ok(_) => StatusCode::OK,
+        Err(AuthorizationRefusal::SentBack(address)) => {
+            return Redirect::to(&address).into_response();
+        }
+        Err(AuthorizationRefusal::Shown(_)) => StatusCode::BAD_REQUEST,
+        Err(AuthorizationRefusal::Problem(problem)) => problem.status,
+    };
+    let mut response = pages::behind_sign_in(State(state), signed_in, request).await;
+    let_forms_leave(&mut response);
+    *response.status_mut() = status;
+    response
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+pub enum ConsentForm {
+    Allow {
+        agent: Field,
+        name: Field,
+        scope: Field,
+    },
+    Deny,
+}
+
+pub async fn decide(
+    RawQuery(query): RawQuery,
+    Posted(posted, form): Posted<ConsentForm>,
+) -> Response {
+    let query = query.unwrap_or_default();
+    let (state, path) = (&posted.state, format!("{AUTHORIZE}?{query}"));
+    let issuer = state.public_url.origin();
+    let request = match state.authorization_request(posted.user(), &query).await {
+        Ok(request) => request,
+        Err(AuthorizationRefusal::SentBack(address)) => {
+            return Redirect::to(&address).into_response();
+        }
+        Err(refusal) => {
+            let status = match refusal {
+                AuthorizationRefusal::Problem(problem) => problem.status,
+                _ => StatusCode::BAD_REQUEST,
+            };
+            let visitor = Visitor::SignedIn(posted.signed_in.clone());
+            return pages::after_form(state, visitor, &path, FormState::default(), status).await;
+        }
+    };
+    let attempt = async {
+        let consent = match form? {
+            ConsentForm::Deny => return Ok(request.denied(issuer)),
+            ConsentForm::Allow { agent, name, scope } => Consent {
+                agent: match agent.as_str() {
+                    NEW_AGENT => ChosenAgent::New(AgentName::parse(&name)?),
+                    id => ChosenAgent::Existing(AgentId(parse_id(id)?)),
+                },
+                scopes: parse_granted(&scope, &request.scopes)?,
+                profile: None,
+            },
+        };
+        if consent.scopes.is_empty() {
+            let sentence = "Choose at least one permission, or press Deny.";
+            return Err(Invalid::new("scope", "required", sentence).into());
+        }
+        let accounts = &state.accounts;
+        let code = accounts
+            .allow_client(posted.user(), &request, &consent)
+            .await?;
+        Ok::<_, Problem>(request.accepted(&code.reveal(), issuer))
+    };
+    match attempt.await {
+        Ok(address) => Redirect::to(&address).into_response(),
+        Err(problem) => {
+            let mut response = posted.respond(&path, FORM, Err(problem)).await;
+            let_forms_leave(&mut response);
+            response
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Finds a client by its id: among the registered ones, or by the document at the address that the id is, which is fetched by
+//! the policy of endpoints and kept for a while. Registers clients (RFC 7591).
+
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use lru::LruCache;
+use serde_json::json;
+use time::{Duration, OffsetDateTime};
+
+use super::{BODY_BYTES_MAX, OauthError};
+use crate::accounts::UserId;
+use crate::accounts::oauth::{ClientId, ClientMetadata, OauthClient, RedirectUri};
+use crate::providers::{DocumentFetcher, EndpointUrl, ProviderError, settings};
+use crate::web::AppState;
+use crate::web::api::tools::read_body;
+use crate::web::client::ClientAddress;
+use crate::web::error::Problem;
+
+/// How long a document is used before it is fetched again.
+const KEPT_FOR: Duration = Duration::minutes(10);
+const KEPT_MAX: NonZeroUsize = NonZeroUsize::new(500).unwrap();
+
+/// The documents of clients, fetched and kept.
+pub struct ClientDocuments {
+    fetcher: DocumentFetcher,
+    kept: Mutex<LruCache<ClientId, (OffsetDateTime, OauthClient)>>,
+}
+
+impl ClientDocuments {
+    pub fn new(fetcher: DocumentFetcher) -> Self {
+        Self {
+            fetcher,
+            kept: Mutex::new(LruCache::new(KEPT_MAX)),
+        }
+    }
+
+    fn find(&self, id: &ClientId, now: OffsetDateTime) -> Option<OauthClient> {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let (fetched_at, client) = kept.get(id)?;
+        (now - *fetched_at < KEPT_FOR).then(|| client.clone())
+    }
+
+    fn keep(&self, client: &OauthClient, now: OffsetDateTime) {
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.put(client.id.clone(), (now, client.clone()));
+    }
+}
+
+/// Why there is no such client: an outage or limit, or a sentence for the person.
+pub enum ClientRefusal {
+    Problem(Problem),
+    Shown(&'static str),
+}
+
+impl<E: Into<Problem>> From<E> for ClientRefusal {
+    fn from(error: E) -> Self {
+        Self::Problem(error.into())
+    }
+}
+
+const UNKNOWN: &str = "The program is not known here, or was not used for long. Remove the connection in the program, then connect it again.";
+const NO_DOCUMENT: &str = "The program names an address as its id, and no valid description of a program can be read there.";
+
+/// `user` is the person that is to be asked: nobody else makes this server fetch a document.
+pub async fn find(
+    state: &AppState,
+    user: UserId,
+    id: &ClientId,
+) -> Result<OauthClient, ClientRefusal> {
+    if let Some(client) = state.accounts.find_client(id).await? {
+        return Ok(client);
+    }
+    let allows_loopback = !state.public_url.is_https();
+    let Some(url) = id.document_url(allows_loopback) else {
+        return Err(ClientRefusal::Shown(UNKNOWN));
+    };
+    let now = state.clock.now();
+    if let Some(client) = state.client_documents.find(id, now) {
+        return Ok(client);
+    }
+    state.throttles.check_document(user)?;
+    let host = url.host_str().unwrap_or_default().to_owned();
+    let url = EndpointUrl::parse("client_id", url.as_str())?;
+    let mut conn = state.db.system_connection().await?;
+    let reach = settings::reach(&mut conn, user, &url).await?;
+    drop(conn);
+    let fetched = state.client_documents.fetcher.fetch(&url, reach).await;
+    let body = fetched.map_err(|error| {
+        ClientRefusal::Shown(match error {
+            ProviderError::Forbidden => {
+                "The program names an address as its id that this server may not call."
+            }
+            _ => NO_DOCUMENT,
+        })
+    })?;
+    let metadata = body.and_then(|body| ClientMetadata::of_document(id, &body).ok());
+    let metadata = metadata.ok_or(ClientRefusal::Shown(NO_DOCUMENT))?;
+    let client = OauthClient::of_document(id.clone(), host, metadata);
+    state.client_documents.keep(&client, now);
+    Ok(client)
+}
+
+/// Anybody may register a client; it may do nothing until a person allows it.
+pub async fn register(
+    State(state): State<AppState>,
+    ClientAddress(address): ClientAddress,
+    body: Body,
+) -> Result<Response, OauthError> {
+    state.throttles.check_registration(address)?;
+    let body = read_body(body, BODY_BYTES_MAX).await?;
+    let metadata = ClientMetadata::of_registration(&body)?;
+    let client = state.accounts.register_client(metadata).await?;
+    let uris = client.redirect_uris.iter().map(RedirectUri::as_str);
+    let answer = json!({
+        "client_id": client.id.as_str(),
+        "client_id_issued_at": state.clock.now().unix_timestamp(),
+        "client_name": client.name,
+        "redirect_uris": uris.collect::<Vec<_>>(),
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+    });
+    Ok((StatusCode::CREATED, Json(answer)).into_response())
+}

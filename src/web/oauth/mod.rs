@@ -1,0 +1,118 @@
+//! The endpoints of OAuth 2.1, for MCP clients that a person connects in the browser: Keepsake is the resource server and its
+//! own authorization server. Here is what clients discover (RFC 9728, RFC 8414); `clients.rs` finds and registers clients,
+//! `request.rs` reads what they ask for, `tokens.rs` issues tokens. The page that asks the person is `forms/consent.rs`.
+//!
+//! It needs no switch: the public URL is https, or plain http on a loopback address, where nobody can listen.
+
+pub mod clients;
+mod error;
+mod request;
+pub mod tokens;
+
+pub use clients::ClientDocuments;
+pub use error::OauthError;
+pub use request::AuthorizationRefusal;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::header::HeaderName;
+use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use tower_http::cors::{Any, CorsLayer};
+
+use super::error::Problem;
+use super::{AppState, mcp};
+use crate::accounts::Scope;
+use crate::accounts::oauth::SCOPES;
+use crate::config::PublicUrl;
+
+pub const AUTHORIZE: &str = "/oauth/authorize";
+pub const TOKEN: &str = "/oauth/token";
+pub const REGISTER: &str = "/oauth/register";
+pub const REVOKE: &str = "/oauth/revoke";
+const RESOURCE_METADATA: &str = "/.well-known/oauth-protected-resource/mcp";
+
+/// The body of a request to one of the endpoints.
+pub const BODY_BYTES_MAX: usize = 16 << 10;
+
+impl PublicUrl {
+    /// What tokens of OAuth open: the MCP endpoint and nothing else.
+    pub fn mcp_resource(&self) -> String {
+        format!("{}{}", self.origin(), mcp::PATH)
+    }
+}
+
+/// Pages of other origins may call these endpoints, since clients run in browsers too. They read no cookie.
+pub fn cors() -> CorsLayer {
+    CorsLayer::new()
+        .allow_origin(Any)
+        .allow_methods([Method::GET, Method::POST])
+        .allow_headers([
+            header::CONTENT_TYPE,
+            HeaderName::from_static("mcp-protocol-version"),
+        ])
+}
+
+fn scope_names() -> Vec<&'static str> {
+    SCOPES.into_iter().map(Scope::as_str).collect()
+}
+
+/// What opens the MCP endpoint (RFC 9728).
+pub async fn protected_resource(State(state): State<AppState>) -> Json<Value> {
+    Json(json!({
+        "resource": state.public_url.mcp_resource(),
+        "authorization_servers": [state.public_url.origin()],
+        "scopes_supported": scope_names(),
+        "bearer_methods_supported": ["header"],
+        "resource_name": "Keepsake",
+    }))
+}
+
+/// What this authorization server does (RFC 8414).
+pub async fn authorization_server(State(state): State<AppState>) -> Json<Value> {
+    let origin = state.public_url.origin();
+    Json(json!({
+        "issuer": origin,
+        "authorization_endpoint": format!("{origin}{AUTHORIZE}"),
+        "token_endpoint": format!("{origin}{TOKEN}"),
+        "registration_endpoint": format!("{origin}{REGISTER}"),
+        "revocation_endpoint": format!("{origin}{REVOKE}"),
+        "scopes_supported": scope_names(),
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query"],
+        "grant_types_supported": ["authorization_code", "refresh_token"],
+        "token_endpoint_auth_methods_supported": ["none"],
+        "revocation_endpoint_auth_methods_supported": ["none"],
+        "code_challenge_methods_supported": ["S256"],
+        "authorization_response_iss_parameter_supported": true,
+        "client_id_metadata_document_supported": true,
+    }))
+}
+
+/// Of any other document that a client looks for, such as OpenID's.
+pub async fn not_here(State(state): State<AppState>) -> Response {
+    let detail = format!(
+        "There is nothing here. OAuth is described at {0}/.well-known/oauth-authorization-server; a token for other clients is made at {0}/agents.",
+        state.public_url.origin()
+    );
+    let problem = Problem::new(StatusCode::NOT_FOUND, "not_found", detail);
+    (problem.status, Json(problem.document())).into_response()
+}
+
+/// Says in a refusal of the MCP endpoint where a client gets a token (RFC 6750, RFC 9728).
+pub fn challenge(public_url: &PublicUrl, problem: &Problem) -> Option<HeaderValue> {
+    let error = match (problem.status, problem.code) {
+        // A new grant would not help a disabled account.
+        (StatusCode::UNAUTHORIZED, "disabled_user") => return None,
+        (StatusCode::UNAUTHORIZED, "missing_token") => "",
+        (StatusCode::UNAUTHORIZED, _) => "error=\"invalid_token\", ",
+        _ => return None,
+    };
+    let scope = scope_names().join(" ");
+    let origin = public_url.origin();
+    let value = format!(
+        "Bearer realm=\"keepsake\", {error}resource_metadata=\"{origin}{RESOURCE_METADATA}\", scope=\"{scope}\""
+    );
+    HeaderValue::from_str(&value).ok()
+}

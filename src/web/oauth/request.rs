@@ -1,0 +1,54 @@
+//! What a client asks for, with the client found and everything checked.
+
+use super::clients::{self, ClientRefusal};
+use crate::accounts::UserId;
+use crate::accounts::oauth::{AuthorizationRequest, RequestParams, RequestRefusal};
+use crate::web::AppState;
+use crate::web::error::Problem;
+
+/// Why a request is not shown to its person.
+pub enum AuthorizationRefusal {
+    /// On our own page.
+    Shown(&'static str),
+    Problem(Problem),
+    /// The browser goes back to the client.
+    SentBack(String),
+}
+
+impl From<ClientRefusal> for AuthorizationRefusal {
+    fn from(refusal: ClientRefusal) -> Self {
+        match refusal {
+            ClientRefusal::Shown(sentence) => Self::Shown(sentence),
+            ClientRefusal::Problem(problem) => Self::Problem(problem),
+        }
+    }
+}
+
+impl From<RequestRefusal> for AuthorizationRefusal {
+    fn from(refusal: RequestRefusal) -> Self {
+        match refusal {
+            RequestRefusal::Shown(sentence) => Self::Shown(sentence),
+            RequestRefusal::SentBack(address) => Self::SentBack(address),
+        }
+    }
+}
+
+impl AppState {
+    /// Reads the query of a request for authorization, which a person is to answer.
+    pub async fn authorization_request(
+        &self,
+        user: UserId,
+        query: &str,
+    ) -> Result<AuthorizationRequest, AuthorizationRefusal> {
+        let params = RequestParams::parse(query).map_err(AuthorizationRefusal::Shown)?;
+        let Some(id) = params.client_id() else {
+            let sentence = "The program did not say who it is.";
+            return Err(AuthorizationRefusal::Shown(sentence));
+        };
+        let client = clients::find(self, user, &id).await?;
+        let (resource, issuer) = (self.public_url.mcp_resource(), self.public_url.origin());
+        Ok(AuthorizationRequest::parse(
+            &params, client, &resource, issuer,
+        )?)
+    }
+}
