@@ -18,6 +18,7 @@ CREATE TABLE oauth_grants (
     PRIMARY KEY (user_id, token_id),
     FOREIGN KEY (user_id, token_id) REFERENCES agent_tokens (user_id, id) ON DELETE CASCADE
 );
+-- Not in account_tables: a grant is counted, and goes, with its token.
 -- Looked up before any user is known; 256 random bits need no constraint to be unique.
 CREATE INDEX oauth_grants_code_idx ON oauth_grants (code_hash);
 CREATE INDEX oauth_grants_family_idx ON oauth_grants (family_hash);
@@ -52,5 +53,3 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON oauth_clients TO keepsake_system;
 -- A refresh changes the secret of the token; what ended is deleted after a while.
 GRANT UPDATE (token_hash, hint, expires_at) ON agent_tokens TO keepsake_app;
 GRANT DELETE ON agent_tokens TO keepsake_system;
-
-INSERT INTO account_tables (name, place) VALUES ('oauth_grants', NULL);

@@ -135,7 +135,7 @@ async function allowed(url, agent) {
 async function oauth(name, connect, finish) {
   const provider = newClient();
   await assert.rejects(connect(provider), /[Uu]nauthorized/);
-  await finish(provider, await allowed(provider.kept.url, `oauth ${name}`));
+  await finish(provider, await allowed(provider.kept.url, `oauth of TypeScript, ${name}`));
   const { client } = await connect(provider);
   const added = await client.callTool({ name: "memory_add", arguments: { type: "fact", content: `Allowed by OAuth, ${name}.` } });
   assert.ok(!added.isError, JSON.stringify(added));

@@ -107,6 +107,8 @@ fn clients() -> Router<AppState> {
         .route("/oauth/register", post(oauth::clients::register))
         .route("/oauth/token", post(oauth::tokens::token))
         .route("/oauth/revoke", post(oauth::tokens::revoke))
+        // Before the layer, or preflights would not reach it.
+        .method_not_allowed_fallback(|| async { wrong_method() })
         .layer(oauth::cors())
 }
 

@@ -242,7 +242,7 @@ mod tests {
         let name = of(&named).expect("accepted").name.expect("a name");
         assert_eq!(name.chars().count(), CLIENT_NAME_CHARS_MAX);
         assert!(name.starts_with("a b n"), "{name}");
-        let uris = vec!["\"https://a.example/cb\""; REDIRECTS_MAX + 1].join(",");
+        let uris = ["\"https://a.example/cb\""; REDIRECTS_MAX + 1].join(",");
         for refused in [
             "",
             "[]",

@@ -80,7 +80,7 @@ async fn the_oldest_registration_that_nobody_allowed_gives_way() {
             .unwrap();
     assert_eq!(
         left,
-        [connecting.client.clone()],
+        std::slice::from_ref(&connecting.client),
         "one that is in use stays"
     );
 }

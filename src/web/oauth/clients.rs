@@ -16,7 +16,7 @@ use time::{Duration, OffsetDateTime};
 use super::{BODY_BYTES_MAX, OauthError};
 use crate::accounts::UserId;
 use crate::accounts::oauth::{ClientId, ClientMetadata, OauthClient, RedirectUri};
-use crate::providers::{DocumentFetcher, EndpointUrl, ProviderError, settings};
+use crate::providers::{DocumentFetcher, EndpointUrl, ProviderError, Reach, settings};
 use crate::web::AppState;
 use crate::web::api::tools::read_body;
 use crate::web::client::ClientAddress;
@@ -24,12 +24,17 @@ use crate::web::error::Problem;
 
 /// How long a document is used before it is fetched again.
 const KEPT_FOR: Duration = Duration::minutes(10);
+/// The same for what cannot be used, so that a mistake is mended soon.
+const REFUSAL_KEPT_FOR: Duration = Duration::seconds(10);
 const KEPT_MAX: NonZeroUsize = NonZeroUsize::new(500).unwrap();
+
+/// A client, or why there is none in its document.
+type FoundDocument = Result<OauthClient, &'static str>;
 
 /// The documents of clients, fetched and kept.
 pub struct ClientDocuments {
     fetcher: DocumentFetcher,
-    kept: Mutex<LruCache<ClientId, (OffsetDateTime, OauthClient)>>,
+    kept: Mutex<LruCache<ClientId, (OffsetDateTime, FoundDocument)>>,
 }
 
 impl ClientDocuments {
@@ -40,15 +45,33 @@ impl ClientDocuments {
         }
     }
 
-    fn find(&self, id: &ClientId, now: OffsetDateTime) -> Option<OauthClient> {
+    fn find(&self, id: &ClientId, now: OffsetDateTime) -> Option<FoundDocument> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let (fetched_at, client) = kept.get(id)?;
-        (now - *fetched_at < KEPT_FOR).then(|| client.clone())
+        let (fetched_at, found) = kept.get(id)?;
+        let kept_for = match found {
+            Ok(_) => KEPT_FOR,
+            Err(_) => REFUSAL_KEPT_FOR,
+        };
+        (now - *fetched_at < kept_for).then(|| found.clone())
     }
 
-    fn keep(&self, client: &OauthClient, now: OffsetDateTime) {
+    fn keep(&self, id: &ClientId, found: FoundDocument, now: OffsetDateTime) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.put(client.id.clone(), (now, client.clone()));
+        kept.put(id.clone(), (now, found));
+    }
+
+    async fn fetch(&self, id: &ClientId, url: &EndpointUrl, reach: Reach) -> FoundDocument {
+        let fetched = self.fetcher.fetch(url, reach).await;
+        let body = fetched.map_err(|error| match error {
+            ProviderError::Forbidden => {
+                "The program names an address as its id that this server may not call."
+            }
+            _ => NO_DOCUMENT,
+        })?;
+        let metadata = body.and_then(|body| ClientMetadata::of_document(id, &body).ok());
+        let metadata = metadata.ok_or(NO_DOCUMENT)?;
+        let host = url.host().to_owned();
+        Ok(OauthClient::of_document(id.clone(), host, metadata))
     }
 }
 
@@ -81,29 +104,18 @@ pub async fn find(
         return Err(ClientRefusal::Shown(UNKNOWN));
     };
     let now = state.clock.now();
-    if let Some(client) = state.client_documents.find(id, now) {
-        return Ok(client);
+    let documents = &state.client_documents;
+    if let Some(found) = documents.find(id, now) {
+        return found.map_err(ClientRefusal::Shown);
     }
     state.throttles.check_document(user)?;
-    let host = url.host_str().unwrap_or_default().to_owned();
     let url = EndpointUrl::parse("client_id", url.as_str())?;
     let mut conn = state.db.system_connection().await?;
     let reach = settings::reach(&mut conn, user, &url).await?;
     drop(conn);
-    let fetched = state.client_documents.fetcher.fetch(&url, reach).await;
-    let body = fetched.map_err(|error| {
-        ClientRefusal::Shown(match error {
-            ProviderError::Forbidden => {
-                "The program names an address as its id that this server may not call."
-            }
-            _ => NO_DOCUMENT,
-        })
-    })?;
-    let metadata = body.and_then(|body| ClientMetadata::of_document(id, &body).ok());
-    let metadata = metadata.ok_or(ClientRefusal::Shown(NO_DOCUMENT))?;
-    let client = OauthClient::of_document(id.clone(), host, metadata);
-    state.client_documents.keep(&client, now);
-    Ok(client)
+    let found = documents.fetch(id, &url, reach).await;
+    documents.keep(id, found.clone(), now);
+    found.map_err(ClientRefusal::Shown)
 }
 
 /// Anybody may register a client; it may do nothing until a person allows it.
