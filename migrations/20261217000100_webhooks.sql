@@ -34,6 +34,8 @@ CREATE TABLE webhooks (
     PRIMARY KEY (user_id, id)
 );
 
+ALTER TABLE webhooks ALTER COLUMN url SET STATISTICS 0;
+
 -- The last deliveries of each, for its page.
 CREATE TABLE webhook_deliveries (
     user_id    bigint NOT NULL,

@@ -15,7 +15,7 @@ use super::{FAILING_MAX, WebhookError, WebhookState, Webhooks, saved_url};
 use crate::db::UserId;
 use crate::memories::feed::{self, FeedEvent, FeedSubject};
 use crate::memories::store::find_item;
-use crate::providers::{ProviderError, Reach, Unreachable, settings};
+use crate::providers::{ProviderError, Reach, Unreachable};
 use crate::queue::Slice;
 
 /// Events read at a time.
@@ -54,14 +54,14 @@ pub enum DeliveryProblem {
 }
 
 /// How an attempt ended.
-struct Attempt {
+struct DeliveryAttempt {
     status: Option<u16>,
     problem: Option<DeliveryProblem>,
     retry_after: Option<StdDuration>,
     took: StdDuration,
 }
 
-impl Attempt {
+impl DeliveryAttempt {
     fn of(sent: Result<(u16, Option<StdDuration>), ProviderError>, took: StdDuration) -> Self {
         let (status, retry_after, problem) = match sent {
             Ok((status, wait)) => {
@@ -183,8 +183,8 @@ impl Webhooks {
                 .map(|item| item.content),
             _ => None,
         };
-        let reach = self.reach(&mut tx, user, &webhook.url).await?;
         tx.commit().await?;
+        let reach = self.reach(user, &webhook.url).await?;
         let message = EventMessage::new(event, self.public_url.origin(), content);
         let attempt = self.send(user, webhook, reach, &message).await;
         let now = self.clock.now();
@@ -234,8 +234,8 @@ impl Webhooks {
         let mut tx = self.db.as_user(user).await?;
         let webhook = store::find(&mut tx, user, id).await?;
         let webhook = webhook.ok_or(WebhookError::NotFound)?;
-        let reach = self.reach(&mut tx, user, &webhook.url).await?;
         tx.commit().await?;
+        let reach = self.reach(user, &webhook.url).await?;
         let unique = Uuid::new_v4().simple().to_string();
         let message = EventMessage::test(&unique, self.public_url.origin(), self.clock.now());
         let attempt = self.send(user, &webhook, reach, &message).await;
@@ -250,14 +250,9 @@ impl Webhooks {
     }
 
     /// Asked before each message, since an admin may have changed the list.
-    async fn reach(
-        &self,
-        conn: &mut sqlx::PgConnection,
-        user: UserId,
-        url: &str,
-    ) -> Result<Reach, sqlx::Error> {
+    async fn reach(&self, user: UserId, url: &str) -> Result<Reach, sqlx::Error> {
         match saved_url(url) {
-            Ok(url) => settings::reach(conn, user, &url).await,
+            Ok(url) => self.reach_of(user, &url).await,
             Err(_) => Ok(Reach::Public),
         }
     }
@@ -268,12 +263,12 @@ impl Webhooks {
         webhook: &DueWebhook,
         reach: Reach,
         message: &EventMessage,
-    ) -> Attempt {
+    ) -> DeliveryAttempt {
         let (began, now) = (Instant::now(), self.clock.now());
         let secrets = self.open(user, &webhook.secrets, now);
         let body = serde_json::to_vec(message).unwrap_or_default();
         let (Ok(url), Ok(secrets)) = (saved_url(&webhook.url), secrets) else {
-            return Attempt {
+            return DeliveryAttempt {
                 status: None,
                 problem: Some(DeliveryProblem::Secret),
                 retry_after: None,
@@ -284,7 +279,7 @@ impl Webhooks {
         let signature = secrets.sign(message.id(), timestamp_s, &body);
         let headers = headers(message.id(), timestamp_s, &signature);
         let sent = self.outbound.post(&url, reach, headers, body).await;
-        Attempt::of(sent, began.elapsed())
+        DeliveryAttempt::of(sent, began.elapsed())
     }
 }
 

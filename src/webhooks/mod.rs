@@ -23,7 +23,7 @@ use crate::db::{Db, UserId};
 use crate::embedding::reseal::webhook_secret;
 use crate::input::Invalid;
 use crate::memories::feed::{self, FeedEventType};
-use crate::providers::{EndpointUrl, Outbound, settings};
+use crate::providers::{EndpointUrl, Outbound, Reach, settings};
 use crate::seal::{SealError, Sealer};
 use signature::SecretPair;
 
@@ -160,16 +160,16 @@ impl Webhooks {
         user: UserId,
         new: &NewWebhook,
     ) -> Result<WebhookSecret, WebhookError> {
+        let reach = self.reach_of(user, &new.url).await?;
+        if !Outbound::admits(reach, &new.url) {
+            return Err(input::forbidden_address().into());
+        }
         let secret = WebhookSecret::generate()?;
         let sealed = self.sealer.seal(webhook_secret(user), secret.reveal())?;
         let mut tx = self.db.as_user(user).await?;
         store::lock(&mut tx, user).await?;
         if store::count(&mut tx, user).await? >= WEBHOOKS_MAX as i64 {
             return Err(WebhookError::Full);
-        }
-        let reach = settings::reach(&mut tx, user, &new.url).await?;
-        if !Outbound::admits(reach, &new.url) {
-            return Err(input::forbidden_address().into());
         }
         let position = feed::store::find_newest(&mut tx, user).await?;
         store::insert(&mut tx, user, new, &sealed, position, self.clock.now()).await?;
@@ -221,6 +221,12 @@ impl Webhooks {
         let url = store::rotate(&mut tx, user, id, &sealed, until).await?;
         tx.commit().await?;
         Ok((url.ok_or(WebhookError::NotFound)?, secret))
+    }
+
+    /// As the system role, which reads the admin's list.
+    async fn reach_of(&self, user: UserId, url: &EndpointUrl) -> Result<Reach, sqlx::Error> {
+        let mut conn = self.db.system_connection().await?;
+        settings::reach(&mut conn, user, url).await
     }
 
     /// Users with something to deliver, and from when on.

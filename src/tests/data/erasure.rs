@@ -170,11 +170,11 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
     .unwrap();
     sqlx::query(
         "WITH hook AS (INSERT INTO webhooks (user_id, url, sealed_secret, events, includes_text, state, position, created_at)
-                       VALUES ($1, $2, $2::bytea, ARRAY[$2], true, 'paused', 0, now()) RETURNING id),
+                       VALUES ($1, $2, '\\x01', '{memory.stored}', true, 'paused', 0, now()) RETURNING id),
               event AS (INSERT INTO feed_events (user_id, id, event, at, job)
-                        VALUES ($1, nextval('memory_item_events_id_seq'), 'job_failed', now(), $2))
+                        VALUES ($1, nextval('memory_item_events_id_seq'), 'job_failed', now(), 'extract'))
          INSERT INTO webhook_deliveries (user_id, webhook_id, event, at, took_ms, problem)
-         SELECT $1, id, $2, now(), 1, $2 FROM hook",
+         SELECT $1, id, 'memory.stored', now(), 1, 'It answered with status 500.' FROM hook",
     )
     .bind(anna.id.0)
     .bind(CANARY)
