@@ -12,7 +12,7 @@ use crate::backend::IslandsBuilt;
 use crate::pages::{
     Account, Activity, Admin, Agents, Chat, Data, Docs, Document, Documents, Dreams, Embeddings,
     Entities, Entity, Erased, Fading, Graph, Invitation, Item, Jobs, Join, Learned, Login, Memory,
-    NotFound, Reset, Session, Sessions, Summary, Timeline, Used, Users, Work,
+    NotFound, Reset, Secrets, Session, Sessions, Summary, Timeline, Used, Users, Work,
 };
 
 pub fn shell(options: LeptosOptions) -> impl IntoView {
@@ -66,6 +66,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/settings/embeddings") view=Embeddings ssr=SsrMode::Async />
                 <Route path=path!("/settings/chat") view=Chat ssr=SsrMode::Async />
                 <Route path=path!("/settings/fading") view=Fading ssr=SsrMode::Async />
+                <Route path=path!("/settings/secrets") view=Secrets ssr=SsrMode::Async />
                 <Route path=path!("/settings/work") view=Work ssr=SsrMode::Async />
                 <Route path=path!("/admin") view=Admin ssr=SsrMode::Async />
                 <Route path=path!("/admin/jobs") view=Jobs ssr=SsrMode::Async />

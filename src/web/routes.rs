@@ -189,6 +189,10 @@ fn people(state: &AppState) -> Router<AppState> {
             "/settings/fading",
             get(pages::behind_sign_in).post(forms::fading::change),
         )
+        .route(
+            "/settings/secrets",
+            get(pages::behind_sign_in).post(forms::secrets::change),
+        )
         .route("/settings/work", get(pages::behind_sign_in))
         .route("/admin", get(pages::behind_sign_in))
         .route(

@@ -25,6 +25,7 @@ pub enum Section {
     Account,
     Data,
     Fading,
+    Secrets,
     Work,
     Admin,
     Jobs,
@@ -59,6 +60,7 @@ const SETTINGS: &[Link] = &[
     (Section::Embeddings, "/settings/embeddings", "Embeddings"),
     (Section::Chat, "/settings/chat", "Chat model"),
     (Section::Fading, "/settings/fading", "Fading"),
+    (Section::Secrets, "/settings/secrets", "Secrets"),
     (Section::Work, "/settings/work", "Background work"),
 ];
 

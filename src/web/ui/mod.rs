@@ -20,6 +20,7 @@ mod lineage;
 mod memory;
 mod moment;
 mod related;
+mod secrets;
 mod sessions;
 mod summary;
 mod timeline;
@@ -35,9 +36,9 @@ use app::view::{
     DayFilters, DocsPage, DocumentFilters, DocumentPage, DocumentsPage, DreamsPage, EmbeddingsPage,
     EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage,
     InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Moment,
-    OperatorRow, Receipt, ResetPage, SessionFilters, SessionPage, SessionsPage, SignInOffer,
-    SummaryPage, TimelineFilters, TimelinePage, TokenRow, TokenState, UsagePage, UsersFilters,
-    UsersPage, WorkPage,
+    OperatorRow, Receipt, ResetPage, SecretsPage, SessionFilters, SessionPage, SessionsPage,
+    SignInOffer, SummaryPage, TimelineFilters, TimelinePage, TokenRow, TokenState, UsagePage,
+    UsersFilters, UsersPage, WorkPage,
 };
 use async_trait::async_trait;
 use axum::http::{StatusCode, header};
@@ -298,6 +299,11 @@ impl Backend for Ui {
     async fn fading_page(&self) -> Result<FadingPage, PageError> {
         let viewer = self.memory_viewer()?;
         self.fading_view(&viewer).await
+    }
+
+    async fn secrets_page(&self) -> Result<SecretsPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.secrets_view(&viewer).await
     }
 
     async fn chat_page(&self) -> Result<ChatPage, PageError> {
