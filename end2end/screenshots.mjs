@@ -64,6 +64,7 @@ async function shootAll(admin, context) {
     embeddings: "/settings/embeddings",
     chat: "/settings/chat",
     fading: "/settings/fading",
+    secrets: "/settings/secrets",
     work: "/settings/work",
   };
   await page.close();

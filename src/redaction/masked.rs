@@ -1,5 +1,7 @@
 //! Replaces secrets in texts by the name of their rule.
 
+use std::collections::BTreeMap;
+
 use aho_corasick::{AhoCorasick, MatchKind};
 
 use super::private::without_private;
@@ -7,6 +9,9 @@ use super::rules::{FoundSecret, scan};
 
 /// Shorter secrets are replaced only where they were found, since they may be words elsewhere.
 const REPEATED_BYTES_MIN: usize = 8;
+
+/// Different secrets of one call that are also looked for where they were not found.
+const REPEATED_MAX: usize = 1_000;
 
 /// The text without private sections and with every secret replaced, for what is written without its user's settings at hand.
 pub fn without_secrets(text: &str) -> String {
@@ -23,34 +28,31 @@ pub(super) fn mask_all(texts: &mut [String], secrets: &[(usize, FoundSecret)]) {
     if secrets.is_empty() {
         return;
     }
-    let words: Vec<(String, &'static str)> = secrets
-        .iter()
-        .map(|(text, secret)| {
-            (
-                texts[*text][secret.start..secret.end].to_owned(),
-                secret.rule,
-            )
-        })
-        .filter(|(word, _)| word.len() >= REPEATED_BYTES_MIN)
-        .collect();
+    let mut places: Vec<Vec<FoundSecret>> = vec![Vec::new(); texts.len()];
+    let mut words: BTreeMap<String, &'static str> = BTreeMap::new();
+    for (at, secret) in secrets {
+        places[*at].push(*secret);
+        let word = &texts[*at][secret.start..secret.end];
+        if word.len() >= REPEATED_BYTES_MIN && words.len() < REPEATED_MAX {
+            words.insert(word.to_owned(), secret.rule);
+        }
+    }
+    let rules: Vec<&'static str> = words.values().copied().collect();
     let finder = AhoCorasick::builder()
         .match_kind(MatchKind::LeftmostLongest)
-        .build(words.iter().map(|(word, _)| word))
+        .build(words.keys())
         .ok();
-    for (at, text) in texts.iter_mut().enumerate() {
-        let found = secrets.iter().filter(|(of, _)| *of == at);
-        let mut places: Vec<FoundSecret> = found.map(|(_, secret)| *secret).collect();
-        for again in finder
-            .iter()
-            .flat_map(|finder| finder.find_iter(text.as_str()))
-        {
+    for (text, mut places) in texts.iter_mut().zip(places) {
+        for again in finder.iter().flat_map(|f| f.find_iter(text.as_str())) {
             places.push(FoundSecret {
-                rule: words[again.pattern().as_usize()].1,
+                rule: rules[again.pattern().as_usize()],
                 start: again.start(),
                 end: again.end(),
             });
         }
-        *text = replaced(text, places);
+        if !places.is_empty() {
+            *text = replaced(text, places);
+        }
     }
 }
 

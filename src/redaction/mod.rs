@@ -11,6 +11,8 @@ mod private;
 mod rules;
 mod store;
 
+use std::collections::{BTreeMap, HashSet};
+
 use hmac::{Hmac, Mac};
 use rand::TryRngCore;
 use rand::rngs::OsRng;
@@ -35,6 +37,8 @@ use store::NewFinding;
 const INLINE_BYTES_MAX: usize = 32 * 1024;
 /// Warnings in one answer.
 pub const WARNINGS_MAX: usize = 20;
+/// Secrets of one call that may be allowed; further ones are not looked up.
+const KNOWN_A_CALL_MAX: usize = 2_000;
 /// Findings recorded of one call; further ones are treated alike, and not listed.
 const FINDINGS_A_CALL_MAX: usize = 100;
 const FINGERPRINT_BYTES: usize = 16;
@@ -163,11 +167,14 @@ pub struct Redactor {
     sealer: Sealer,
 }
 
+type Fingerprint = [u8; FINGERPRINT_BYTES];
+
 /// A secret of a call: which text, and where in it.
 struct Located {
     text: usize,
     secret: FoundSecret,
-    fingerprint: [u8; FINGERPRINT_BYTES],
+    /// `None` beyond [`KNOWN_A_CALL_MAX`].
+    fingerprint: Option<Fingerprint>,
 }
 
 impl Redactor {
@@ -251,7 +258,9 @@ impl Redactor {
         let mut located = Vec::new();
         for (text, secrets) in found.iter().enumerate() {
             for &secret in secrets {
-                let fingerprint = fingerprint(&key, &texts[text][secret.start..secret.end]);
+                let is_known = located.len() < KNOWN_A_CALL_MAX;
+                let word = &texts[text][secret.start..secret.end];
+                let fingerprint = is_known.then(|| fingerprint(&key, word));
                 located.push(Located {
                     text,
                     secret,
@@ -259,11 +268,16 @@ impl Redactor {
                 });
             }
         }
-        let fingerprints: Vec<Vec<u8>> = located.iter().map(|l| l.fingerprint.to_vec()).collect();
+        let fingerprints = located.iter().filter_map(|one| one.fingerprint);
+        let fingerprints: Vec<Vec<u8>> = fingerprints.map(|f| f.to_vec()).collect();
         let allowed = store::list_allowed(&mut tx, user, &fingerprints).await?;
-        located.retain(|one| !allowed.iter().any(|known| **known == one.fingerprint));
+        let allowed: HashSet<Vec<u8>> = allowed.into_iter().collect();
+        let is_allowed = |one: &Located| one.fingerprint.is_some_and(|f| allowed.contains(&f[..]));
+        located.retain(|one| !is_allowed(one));
         let counts = door != TextDoor::Model || policy != SecretPolicy::Warn;
         if !located.is_empty() && counts {
+            // One call of a user at a time, so that none deletes what another holds.
+            store::lock_settings(&mut tx, user).await?;
             let findings = findings_of(names, &located, agent);
             store::add_findings(&mut tx, user, &findings, now).await?;
             store::trim_findings(&mut tx, user, FINDINGS_MAX).await?;
@@ -344,7 +358,7 @@ fn all_private(field: &str) -> Invalid {
 
 fn refusal(names: &[String], found: &[Located]) -> Invalid {
     let first = &found[0];
-    let (field, shown) = (&names[first.text], shown(&first.fingerprint));
+    let (field, shown) = (&names[first.text], shown_of(first));
     let sentence = format!(
         "`{field}` has what looks like a secret ({}, fingerprint {shown}), and this user refuses secrets, so nothing was stored; leave it out, or, if it is none, let the user allow it on the page Settings › Secrets.",
         first.secret.rule
@@ -356,25 +370,28 @@ fn warnings_of(names: &[String], found: &[Located], removed: bool) -> Vec<Secret
     let warnings = found.iter().take(WARNINGS_MAX).map(|one| SecretWarning {
         field: names[one.text].clone(),
         rule: one.secret.rule,
-        fingerprint: shown(&one.fingerprint),
+        fingerprint: shown_of(one),
         removed,
     });
     warnings.collect()
 }
 
-/// One for each secret, ordered by fingerprint, so that two calls lock the same rows in the same order.
+/// One for each secret.
 fn findings_of(names: &[String], found: &[Located], agent: Option<AgentId>) -> Vec<NewFinding> {
     let mut findings: Vec<NewFinding> = Vec::new();
     for one in found {
+        let Some(fingerprint) = one.fingerprint else {
+            break;
+        };
         let is_full = findings.len() == FINDINGS_A_CALL_MAX;
         let known = findings
             .iter_mut()
-            .find(|f| f.fingerprint == one.fingerprint);
+            .find(|known| known.fingerprint == fingerprint);
         match known {
             Some(known) => known.count += 1,
             None if is_full => {}
             None => findings.push(NewFinding {
-                fingerprint: one.fingerprint.to_vec(),
+                fingerprint: fingerprint.to_vec(),
                 rule: one.secret.rule,
                 field: names[one.text].chars().take(FIELD_CHARS_MAX).collect(),
                 agent: agent.map(|agent| agent.0),
@@ -382,13 +399,12 @@ fn findings_of(names: &[String], found: &[Located], agent: Option<AgentId>) -> V
             }),
         }
     }
-    findings.sort_by(|a, b| a.fingerprint.cmp(&b.fingerprint));
     findings
 }
 
 /// Each rule with how often it was found, by name.
 fn rules_of(found: &[Located]) -> Vec<(&'static str, i64)> {
-    let mut counts = std::collections::BTreeMap::new();
+    let mut counts = BTreeMap::new();
     for one in found {
         *counts.entry(one.secret.rule).or_insert(0) += 1;
     }
@@ -396,7 +412,7 @@ fn rules_of(found: &[Located]) -> Vec<(&'static str, i64)> {
 }
 
 /// HMAC-SHA-256 by the user's key, cut: without the key nobody can try guesses of a short secret.
-fn fingerprint(key: &[u8], secret: &str) -> [u8; FINGERPRINT_BYTES] {
+fn fingerprint(key: &[u8], secret: &str) -> Fingerprint {
     let mut fingerprint = [0; FINGERPRINT_BYTES];
     // A key of any length is accepted.
     if let Ok(mut mac) = Hmac::<Sha256>::new_from_slice(key) {
@@ -405,6 +421,10 @@ fn fingerprint(key: &[u8], secret: &str) -> [u8; FINGERPRINT_BYTES] {
         fingerprint.copy_from_slice(&whole[..FINGERPRINT_BYTES]);
     }
     fingerprint
+}
+
+fn shown_of(one: &Located) -> String {
+    one.fingerprint.map_or_else(String::new, |f| shown(&f))
 }
 
 /// Its beginning, in hex.

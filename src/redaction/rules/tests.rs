@@ -213,7 +213,13 @@ fn hostile_text_costs_no_more_than_its_length_times_the_rules() {
 fn how_long_a_scan_takes() {
     let typical = "The user keeps two hives of bees behind the house in Lisbon and wants to hear about the weather in the morning. \
         Uses the API of the weather service; the key points of the talk are in the notes, the access code of the gate is not.";
+    let names: Vec<&str> = RULES.rules.iter().map(|rule| rule.id.as_str()).collect();
+    let names = names.join(" = ").repeat(10);
     for (name, text) in [
+        (
+            "20,000 characters of names of rules",
+            names[..20_000].to_owned(),
+        ),
         ("240 characters", typical.to_owned()),
         ("2,000 characters", typical.repeat(9)[..2_000].to_owned()),
         ("20,000 characters", typical.repeat(90)[..20_000].to_owned()),
