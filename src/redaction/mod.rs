@@ -21,6 +21,7 @@ use serde::Serialize;
 use sha2::Sha256;
 use sqlx::PgConnection;
 
+use findings::COUNTED_FOR;
 pub use findings::{FINDINGS_MAX, SecretFinding, SecretOverview};
 pub use json::fields_of;
 pub use masked::without_secrets;
@@ -281,7 +282,8 @@ impl Redactor {
             let findings = findings_of(names, &located, agent);
             store::add_findings(&mut tx, user, &findings, now).await?;
             store::trim_findings(&mut tx, user, FINDINGS_MAX).await?;
-            store::add_counts(&mut tx, user, &rules_of(&located), now).await?;
+            let days = ((now - COUNTED_FOR).date(), now.date());
+            store::add_counts(&mut tx, user, &rules_of(&located), days).await?;
         }
         tx.commit().await?;
         Ok((!located.is_empty()).then_some((policy, located)))

@@ -4,7 +4,6 @@ use sqlx::PgConnection;
 use time::{Date, OffsetDateTime};
 
 use super::SecretPolicy;
-use super::findings::COUNTED_FOR;
 use crate::db::UserId;
 
 /// A secret of a call.
@@ -175,12 +174,12 @@ pub async fn trim_findings(
     Ok(())
 }
 
-/// Adds to the counts of the day, in UTC, and deletes those that are too old.
+/// Adds to the counts of the day, in UTC, and deletes those from before `since`.
 pub async fn add_counts(
     conn: &mut PgConnection,
     user: UserId,
     counts: &[(&'static str, i64)],
-    now: OffsetDateTime,
+    (since, day): (Date, Date),
 ) -> Result<(), sqlx::Error> {
     let rules: Vec<String> = counts.iter().map(|(rule, _)| (*rule).to_owned()).collect();
     let numbers: Vec<i64> = counts.iter().map(|(_, n)| *n).collect();
@@ -191,14 +190,14 @@ pub async fn add_counts(
         user.0,
         &rules,
         &numbers,
-        now.date(),
+        day,
     )
     .execute(&mut *conn)
     .await?;
     sqlx::query!(
         "DELETE FROM secret_counts WHERE user_id = $1 AND day < $2",
         user.0,
-        (now - COUNTED_FOR).date(),
+        since,
     )
     .execute(conn)
     .await?;

@@ -52,6 +52,12 @@ fn messages(content: &str) -> Value {
     ] })
 }
 
+/// An export of one line.
+fn file_of(line: &Value) -> String {
+    let end = json!({ "record": "end", "counts": { "items": 1 } });
+    format!("{{\"keepsake_export\":1}}\n{line}\n{end}\n")
+}
+
 /// One field of the first warning.
 fn told<'a>(answer: &'a Value, field: &str) -> &'a Value {
     &answer["warnings"][0][field]
@@ -73,6 +79,8 @@ async fn by_default_a_secret_is_stored_and_warned_of() {
     let item = json!({ "item_id": answer["id"] });
     let read = anna.call("memory_get", item).await;
     assert_eq!(read["content"], text);
+    let places = places_of(&app, &secret).await;
+    assert_eq!(places, ["memory_items.content"], "and nowhere else");
     // Every field counts, and what is no secret says nothing.
     let context =
         json!({ "type": "fact", "content": "x", "source_context": text, "tags": [secret] });
@@ -137,7 +145,7 @@ async fn what_is_masked_is_stored_nowhere_at_any_door() {
 
     let line =
         json!({ "record": "item", "type": "fact", "content": text, "attributes": { "a": secret } });
-    let outcome = import(&app, &anna, &format!("{{\"keepsake_export\":1}}\n{line}\n")).await;
+    let outcome = import(&app, &anna, &file_of(&line)).await;
     assert_eq!((outcome.added, outcome.failed), (1, 0), "{outcome:?}");
     let mem0 = json!([{ "memory": format!("Of mem0: {text}"), "metadata": { "b": secret } }]);
     let outcome = import(&app, &anna, &mem0.to_string()).await;
@@ -195,7 +203,7 @@ async fn what_is_refused_is_named_by_field_and_rule_and_stored_nowhere() {
         (&json!(3), &json!(true))
     );
     let line = json!({ "record": "item", "type": "fact", "content": text });
-    let outcome = import(&app, &anna, &format!("{{\"keepsake_export\":1}}\n{line}\n")).await;
+    let outcome = import(&app, &anna, &file_of(&line)).await;
     assert_eq!((outcome.added, outcome.failed), (1, 0), "{outcome:?}");
     assert_eq!(
         count(&app, "memory_items WHERE theme_id IS NOT NULL").await,
@@ -238,7 +246,7 @@ async fn what_is_private_is_removed_whatever_is_set() {
     let file = json!({ "command": "create", "path": "/memories/a.md", "file_text": open });
     anna.call("memory_files", file).await;
     let line = json!({ "record": "item", "type": "fact", "content": all });
-    let outcome = import(&app, &anna, &format!("{{\"keepsake_export\":1}}\n{line}\n")).await;
+    let outcome = import(&app, &anna, &file_of(&line)).await;
     assert_eq!((outcome.added, outcome.failed), (0, 1), "{outcome:?}");
     assert_eq!(
         places_of(&app, "kanarienvogel4711").await,
