@@ -40,7 +40,7 @@ export async function secrets(t, { javaScriptEnabled }) {
   await t.test("what is found is listed without the secret, and allowed by a click", async () => {
     const warned = await add();
     assert.equal(warned.body.warnings[0].rule, "github-pat");
-    await page.getByText("Refuse", { exact: true }).click();
+    await page.getByRole("radio", { name: /^Refuse/ }).check();
     await page.getByRole("button", { name: "Save" }).click();
     await page.getByText("Saved.").waitFor();
     assert.equal((await add()).status, 422);
