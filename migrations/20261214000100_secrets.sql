@@ -46,4 +46,4 @@ GRANT DELETE ON secret_findings, secret_counts TO keepsake_app;
 -- For key rotation: whose keys are to be sealed again.
 CREATE POLICY system ON secret_settings FOR SELECT TO keepsake_system USING (true);
 GRANT SELECT (user_id) ON secret_settings TO keepsake_system;
-INSERT INTO account_tables (name, place) VALUES ('secret_settings', NULL), ('secret_findings', NULL), ('secret_counts', NULL);
+INSERT INTO account_tables (name, place) VALUES ('secret_settings', NULL), ('secret_findings', 4), ('secret_counts', NULL);

@@ -144,7 +144,7 @@ fn Findings(findings: Vec<SecretRow>, form: FormState) -> impl IntoView {
     let body = match findings.is_empty() {
         true => view! {
             <p class="hint">
-                "Nothing was found. What looks like a secret is listed here, without the secret, and you can allow what is none."
+                "Nothing was found. What looks like a secret is listed here, without the secret. If it is none, you can allow it."
             </p>
         }
         .into_any(),
