@@ -191,6 +191,7 @@ test("every page is accessible and fits a phone", async (t) => {
   await passes("memory, on another day", "/memory?as_of=2026-03-03");
   await passes("fading", "/settings/fading");
   await passes("webhooks", "/settings/webhooks");
+  await passes("secrets", "/settings/secrets");
   await passes("background work", "/settings/work");
   await passes("entities", "/entities");
   await passes("entity that is not there", "/entities/999999999");

@@ -65,6 +65,7 @@ async function shootAll(admin, context) {
     chat: "/settings/chat",
     fading: "/settings/fading",
     webhooks: "/settings/webhooks",
+    secrets: "/settings/secrets",
     work: "/settings/work",
   };
   await page.close();

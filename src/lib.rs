@@ -26,6 +26,7 @@
 //! | [`activity`] | who called which tool, and about which items: append-only; `writer.rs` writes reads in batches, and counts uses |
 //! | [`embedding`] | THE embedding lifecycle: spaces follow the settings (`spaces.rs`), `reseal/` re-encrypts the provider keys, pending → ready or error (`drain/`, which also ends a rebuild), a query's vector (`query.rs`) |
 //! | [`providers`] | embedding providers and chat models: `settings/` of the endpoints of both, the endpoint policy, one client per wire format, the builtin model, whose forward pass is the package `src/minilm`; `chat/`: chat models, and their daily limits |
+//! | [`redaction`] | secrets in texts that come in: found by a rule set (`rules/`), stored with a warning, replaced or refused, before anything of a text is stored; `<private>` sections are removed (docs/secrets.md) |
 //! | [`accounts`] | users, passwords, agents; `tokens/`: agents' and service tokens, and what they allow; `oauth/`: clients that a person connects in the browser, and the tokens they get (docs/secure.md); `operators/`: products and the users they act for; `admin_events/`: the log of what admins did; `people/`: what an admin sees and changes; `invitations/`; `teams/`: who may read an agent's private memory |
 //! | [`queue`] | what is due, one row per user and job: pushed in the caller's transaction, claimed with a lease, least work first; `runs/`: past runs |
 //! | [`db`], [`postgres`] | roles, migrations, transactions bound to a user, the acting caller (`actor.rs`), the connection pool · the embedded PostgreSQL |
@@ -113,6 +114,10 @@
 //! 19. There is one way to read another user's memory: a read-only transaction that checks, as it begins, whether the
 //!     memory is shared with the acting agent ([`db::Db::lent_to`], docs/teams.md).
 //!
+//! 20. No text of a user's memory is stored, embedded or recorded before [`redaction`] has screened it: tools in
+//!     [`tools::Registry::call`], sessions and documents at their REST endpoints, imports as they are read, and answers
+//!     of the chat model in [`providers::chat::Chat::complete`].
+//!
 //! Differences from the first design:
 //!
 //! - A user's own chat model takes precedence over the system's, since changing it recomputes nothing.
@@ -147,6 +152,7 @@ pub mod postgres;
 pub mod providers;
 pub mod queue;
 pub mod recall;
+pub mod redaction;
 pub mod seal;
 pub mod search;
 pub mod serve;

@@ -12,7 +12,7 @@ use crate::view::{
     DayFilters, DocsPage, DocumentFilters, DocumentPage, DocumentsPage, DreamsPage, EmbeddingsPage,
     EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage,
     InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Receipt,
-    ResetPage, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage,
+    ResetPage, SecretsPage, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage,
     TimelineFilters, TimelinePage, UsagePage, UsersFilters, UsersPage, WebhooksPage, WorkPage,
 };
 
@@ -122,6 +122,7 @@ pub trait Backend: Send + Sync {
     async fn dreams_page(&self, before: Option<i64>) -> Result<DreamsPage, PageError>;
     async fn timeline_page(&self, filters: &TimelineFilters) -> Result<TimelinePage, PageError>;
     async fn fading_page(&self) -> Result<FadingPage, PageError>;
+    async fn secrets_page(&self) -> Result<SecretsPage, PageError>;
     async fn work_page(&self) -> Result<WorkPage, PageError>;
     async fn webhooks_page(&self) -> Result<WebhooksPage, PageError>;
     /// `None` when the person is no admin.

@@ -12,8 +12,8 @@ use crate::backend::IslandsBuilt;
 use crate::pages::{
     Account, Activity, Admin, Agents, Chat, Consent, Data, Docs, Document, Documents, Dreams,
     Embeddings, Entities, Entity, Erased, Fading, Graph, Invitation, Item, Jobs, Join, Learned,
-    Login, Memory, NotFound, Reset, Session, Sessions, Summary, Timeline, Used, Users, Webhooks,
-    Work,
+    Login, Memory, NotFound, Reset, Secrets, Session, Sessions, Summary, Timeline, Used, Users,
+    Webhooks, Work,
 };
 
 pub fn shell(options: LeptosOptions) -> impl IntoView {
@@ -68,6 +68,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/settings/chat") view=Chat ssr=SsrMode::Async />
                 <Route path=path!("/settings/fading") view=Fading ssr=SsrMode::Async />
                 <Route path=path!("/settings/webhooks") view=Webhooks ssr=SsrMode::Async />
+                <Route path=path!("/settings/secrets") view=Secrets ssr=SsrMode::Async />
                 <Route path=path!("/settings/work") view=Work ssr=SsrMode::Async />
                 <Route path=path!("/admin") view=Admin ssr=SsrMode::Async />
                 <Route path=path!("/admin/jobs") view=Jobs ssr=SsrMode::Async />

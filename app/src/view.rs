@@ -19,6 +19,7 @@ mod learned;
 mod lineage;
 mod manage;
 mod related;
+mod secrets;
 mod sessions;
 mod summary;
 mod teams;
@@ -64,6 +65,7 @@ pub use learned::{LearnedPage, LearnedRow, UnwantedRow};
 pub use lineage::{LineageEdge, LineageNode, LineageView};
 pub use manage::{Deletion, Rival, Undo};
 pub use related::{RelatedRow, RelatedView};
+pub use secrets::{SecretRow, SecretsPage};
 pub use sessions::{
     CameOf, EpisodeView, LedgerRow, MessageView, Outcome, SessionFilters, SessionPage, SessionRow,
     SessionsPage, ToolCallView,
@@ -473,7 +475,7 @@ pub struct FormState {
     /// (Settings › Chat model); `chat_system`,
     /// `system`, `builtin`, `endpoint`, `operator`, `service_token`, `service_revoke`
     /// and `users_max` (Admin); `jobs` (Admin › Jobs); `people` and `invitation` (Admin › Users; the latter
-    /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `manage` and `half_life` (a memory); `fading` and `fading_settings` (Settings › Fading); `learned` and `unwanted` (Learned); `dreams` and `dream_settings` (Dreams); `webhook` (a new one) and `webhooks` (Settings › Webhooks); `import`, `delete` and `erase` (Your data);
+    /// also the invited person's), `reset_link`, and `reset` (a new password by a link); `queries` (Activity); `summary` (Summary); `manage` and `half_life` (a memory); `fading` and `fading_settings` (Settings › Fading); `secrets` and `secret_settings` (Settings › Secrets); `learned` and `unwanted` (Learned); `dreams` and `dream_settings` (Dreams); `webhook` (a new one) and `webhooks` (Settings › Webhooks); `import`, `delete` and `erase` (Your data);
     /// `team` (an agent) and `join` (an invitation to a team); `browser` (Admin); `entity_pairs` and `entity_settings` (Entities); `entity_rename`, `entity_merge`,
     /// `entity_split` and `entity` (an entity); `document` and `document_erase` (a document).
     /// Empty when the page was just opened.

@@ -23,6 +23,7 @@ use time::{Duration, OffsetDateTime};
 use crate::accounts::{AgentId, UserId, Viewer, list_agent_names};
 use crate::clock::SharedClock;
 use crate::db::Db;
+use crate::redaction;
 use model::{ActivityEntry, CANCELLED, ITEMS_MAX, KEPT_QUERY_CHARS_MAX, TeamRead};
 use writer::ActivityQueue;
 
@@ -68,7 +69,10 @@ impl RunningCall {
     /// Records success, unless the call has recorded itself. Pass `query` only if the user stores queries; the setting is
     /// checked again when it is written.
     pub fn succeeded(self, items: Vec<i64>, query: Option<&str>) {
-        let query = query.map(|words| words.chars().take(KEPT_QUERY_CHARS_MAX).collect());
+        let query = query.map(|words| {
+            let words = redaction::without_secrets(words);
+            words.chars().take(KEPT_QUERY_CHARS_MAX).collect()
+        });
         self.settle(OK, items, query);
     }
 

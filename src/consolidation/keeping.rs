@@ -16,6 +16,7 @@ use crate::entities::RelationEvidence;
 use crate::memories::quota::ItemQuota;
 use crate::memories::{self, ConflictPolicy, Expiry, ItemKey, MemoryError, NewItem, Provenance};
 use crate::providers::chat::ChatPurpose;
+use crate::redaction::TextDoor;
 use crate::search::query::Ingredients;
 use crate::search::{RawQuery, SearchQuery};
 use crate::sessions::ledger;
@@ -42,6 +43,12 @@ impl Consolidation {
             return Ok(());
         }
         let user = viewer.user_id;
+        // Its messages may have been stored before their user had secrets replaced.
+        let redactor = self.embeddings.redactor();
+        let (agent, door) = (viewer.agent_id, TextDoor::Model);
+        let mut fields = reading.fields();
+        let screened = redactor.screen(user, agent, door, &mut fields).await;
+        screened.map_err(sqlx::Error::from)?;
         let found = std::mem::take(&mut reading.found);
         let mut fates = Vec::with_capacity(found.len());
         for (n, one) in found.iter().enumerate() {

@@ -9,6 +9,7 @@ use super::named::ExtractedRelation;
 use crate::memories::mentions::EntityType;
 use crate::memories::{ItemKey, ItemSource, ItemType, Period, Trust};
 use crate::providers::chat::Completion;
+use crate::redaction::ScreenedField;
 use crate::sessions::ledger::AgentInput;
 
 /// A statement that may be stored.
@@ -87,6 +88,30 @@ pub(super) struct Reading {
 }
 
 impl Reading {
+    /// What of it is stored, to be screened: some of it are words of messages, not of a model.
+    pub(super) fn fields(&mut self) -> Vec<ScreenedField<'_>> {
+        let mut fields = Vec::new();
+        let mut add = |name: &str, text| fields.push(ScreenedField::new(name, text));
+        for one in &mut self.found {
+            add("statement", &mut one.value);
+            one.quote.iter_mut().for_each(|quote| add("quote", quote));
+        }
+        for one in &mut self.connections {
+            one.sentence
+                .iter_mut()
+                .for_each(|text| add("sentence", text));
+        }
+        if let Some(episode) = &mut self.episode {
+            add("episode", &mut episode.summary);
+            add("episode", &mut episode.short);
+            episode
+                .topics
+                .iter_mut()
+                .for_each(|topic| add("topic", topic));
+        }
+        fields
+    }
+
     pub(super) fn new() -> Self {
         Self {
             found: Vec::new(),

@@ -49,6 +49,7 @@ use crate::providers::settings::{
 };
 use crate::providers::{Embedder, EndpointUrl, ProviderError, QueryPriority};
 use crate::queue;
+use crate::redaction::Redactor;
 use crate::seal::{SealError, Sealer};
 
 /// Above this many pending embeddings, adds are refused (DESIGN §10).
@@ -112,6 +113,7 @@ pub struct Embeddings {
 }
 
 struct SharedEmbeddings {
+    redactor: Redactor,
     clock: SharedClock,
     embedder: Embedder,
     sealer: Sealer,
@@ -131,6 +133,7 @@ impl Embeddings {
         offered: Option<EndpointUrl>,
     ) -> Self {
         let shared = SharedEmbeddings {
+            redactor: Redactor::new(db.clone(), clock.clone(), sealer.clone()),
             clock,
             embedder,
             sealer,
@@ -144,6 +147,11 @@ impl Embeddings {
             asked_for: QueryPriority::Search,
             shared: Arc::new(shared),
         }
+    }
+
+    /// Screens texts before they are stored and embedded.
+    pub fn redactor(&self) -> &Redactor {
+        &self.shared.redactor
     }
 
     /// For background jobs: with a longer statement timeout ([`Db::with_job_timeout`]), and queries behind those of users.

@@ -10,6 +10,7 @@ use std::io::BufRead;
 
 use sqlx::PgConnection;
 use time::OffsetDateTime;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
 pub use self::outcome::{ImportOutcome, ImportProblem};
@@ -26,6 +27,7 @@ use crate::input::Invalid;
 use crate::memories::quota::{ItemQuota, too_many_themes};
 use crate::memories::write::{NewEvent, NewSource, write};
 use crate::memories::{self, Status};
+use crate::redaction::{ScreenedField, TextDoor};
 
 /// Per transaction. Other writers of the same spaces wait for it.
 const ITEMS_A_BATCH: usize = 200;
@@ -105,8 +107,13 @@ impl Importer {
         mut tell: impl FnMut(ImportOutcome) -> Told,
     ) -> Result<ImportOutcome, ImportError> {
         let (send, mut pieces) = mpsc::channel::<FilePiece>(PIECES_AHEAD);
+        let (runtime, user) = (Handle::current(), self.user);
+        let redactor = self.embeddings.redactor().clone();
         let reading = tokio::task::spawn_blocking(move || {
-            source::read(file, |piece| send.blocking_send(piece).is_ok())
+            let mut screen = |fields: &mut [ScreenedField<'_>]| {
+                runtime.block_on(redactor.screen(user, None, TextDoor::Import, fields))
+            };
+            source::read(file, &mut screen, |piece| send.blocking_send(piece).is_ok())
         });
         while let Some(piece) = pieces.recv().await {
             self.outcome.bytes = piece.bytes;

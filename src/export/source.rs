@@ -4,9 +4,13 @@
 
 use std::io::{self, BufRead, Read};
 
+use serde_json::Value;
+
 use super::document::parse_document;
-use super::read::{ImportRecord, parse_line};
+use super::read::{ImportRecord, ItemRecord, parse_line};
 use crate::input::Invalid;
+use crate::memories::NewItem;
+use crate::redaction::{RedactionError, ScreenedField, SecretWarning, fields_of};
 
 /// Twice the length of the longest possible item.
 pub const LINE_BYTES_MAX: u64 = 8 * 1024 * 1024;
@@ -25,9 +29,14 @@ pub(super) struct FilePiece {
     pub record: Result<ImportRecord, Invalid>,
 }
 
-/// Passes on each piece until `each` returns false.
+/// Screens texts, and waits for it.
+pub(super) type Screening<'a> =
+    &'a mut dyn FnMut(&mut [ScreenedField<'_>]) -> Result<Vec<SecretWarning>, RedactionError>;
+
+/// Passes on each piece, screened, until `each` returns false.
 pub(super) fn read(
     mut source: impl BufRead,
+    screen: Screening<'_>,
     each: impl FnMut(FilePiece) -> bool,
 ) -> io::Result<()> {
     let mut head = Vec::new();
@@ -37,12 +46,56 @@ pub(super) fn read(
     let is_lines = head.starts_with(BEGINNING);
     let whole = head.chain(source);
     match is_lines {
-        true => read_lines(whole, each),
-        false => read_document(whole, each),
+        true => read_lines(whole, screen, each),
+        false => read_document(whole, screen, each),
     }
 }
 
-fn read_lines(mut source: impl BufRead, mut each: impl FnMut(FilePiece) -> bool) -> io::Result<()> {
+/// A line that is imported is screened, and parsed again if that changed it.
+fn parse_screened(text: &str, screen: Screening<'_>) -> io::Result<Result<ImportRecord, Invalid>> {
+    let record = match parse_line(text) {
+        Err(invalid) => return Ok(Err(invalid)),
+        Ok(ImportRecord::NotImported | ImportRecord::Header | ImportRecord::End { .. }) => {
+            return Ok(parse_line(text));
+        }
+        Ok(record) => record,
+    };
+    let mut line: Value = serde_json::from_str(text)?;
+    let before = line.clone();
+    match screen(&mut fields_of(&mut line, &[])) {
+        Err(RedactionError::Invalid(invalid)) => Ok(Err(invalid)),
+        Err(error) => Err(io::Error::other(error)),
+        Ok(_) if line == before => Ok(Ok(record)),
+        Ok(_) => Ok(parse_line(&line.to_string())),
+    }
+}
+
+fn screened(item: ItemRecord, screen: Screening<'_>) -> io::Result<Result<ItemRecord, Invalid>> {
+    let mut content = item.item.content().to_owned();
+    let mut tags = item.item.tags().to_vec();
+    let mut attributes = item.attributes.clone();
+    let mut fields = vec![ScreenedField::new("content", &mut content)];
+    fields.extend(tags.iter_mut().map(|tag| ScreenedField::new("tags", tag)));
+    fields.extend(fields_of(&mut attributes, &[]));
+    match screen(&mut fields) {
+        Err(RedactionError::Invalid(invalid)) => return Ok(Err(invalid)),
+        Err(error) => return Err(io::Error::other(error)),
+        Ok(_) => {}
+    }
+    let theme = Some(item.item.theme_display_name());
+    let parsed = NewItem::parse(item.item.item_type(), &content, theme, &tags);
+    Ok(parsed.map(|parsed| ItemRecord {
+        item: parsed,
+        attributes,
+        ..item
+    }))
+}
+
+fn read_lines(
+    mut source: impl BufRead,
+    screen: Screening<'_>,
+    mut each: impl FnMut(FilePiece) -> bool,
+) -> io::Result<()> {
     let (mut bytes, mut line) = (0, Vec::new());
     for number in 1u64.. {
         line.clear();
@@ -66,7 +119,7 @@ fn read_lines(mut source: impl BufRead, mut each: impl FnMut(FilePiece) -> bool)
             )),
             Err(_) => Err(Invalid::new("", "invalid_text", "It is not UTF-8.")),
             Ok(text) if text.trim().is_empty() => continue,
-            Ok(text) => parse_line(text),
+            Ok(text) => parse_screened(text, screen)?,
         };
         let place = format!("Line {number}");
         let piece = FilePiece {
@@ -98,7 +151,11 @@ fn skip_line(source: &mut impl BufRead) -> io::Result<u64> {
     }
 }
 
-fn read_document(source: impl Read, mut each: impl FnMut(FilePiece) -> bool) -> io::Result<()> {
+fn read_document(
+    source: impl Read,
+    screen: Screening<'_>,
+    mut each: impl FnMut(FilePiece) -> bool,
+) -> io::Result<()> {
     let mut document = Vec::new();
     source
         .take(DOCUMENT_BYTES_MAX + 1)
@@ -131,6 +188,10 @@ fn read_document(source: impl Read, mut each: impl FnMut(FilePiece) -> bool) -> 
         Err(invalid) => drop(each(whole(Err(invalid)))),
         Ok(entries) => {
             for (number, item) in entries {
+                let item = match item {
+                    Ok(item) => screened(item, screen)?,
+                    invalid => invalid,
+                };
                 let record = item.map(Box::new).map(ImportRecord::Item);
                 let place = format!("Entry {number}");
                 let piece = FilePiece {

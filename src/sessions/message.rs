@@ -7,8 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
+use crate::accounts::AgentId;
+use crate::db::UserId;
 use crate::input::{Invalid, check_text};
 use crate::memories::Trust;
+use crate::redaction::{RedactionError, Redactor, ScreenedField, SecretWarning, TextDoor};
 
 /// For the sender's ids of sessions, messages and tool calls.
 pub const EXTERNAL_ID_CHARS_MAX: usize = 128;
@@ -174,6 +177,44 @@ impl NewMessages {
             repeated: sent - messages.len(),
             messages,
         })
+    }
+
+    /// Screens what was said and called, and how. What a replacement makes too long is cut.
+    ///
+    /// # Errors
+    /// Database errors.
+    pub async fn screen(
+        &mut self,
+        redactor: &Redactor,
+        user: UserId,
+        agent: AgentId,
+    ) -> Result<Vec<SecretWarning>, RedactionError> {
+        let mut fields = Vec::new();
+        for (n, message) in self.messages.iter_mut().enumerate() {
+            let name = format!("messages[{n}].content");
+            fields.push(ScreenedField::new(name, &mut message.content));
+            for (nth, call) in message.tool_calls.iter_mut().enumerate() {
+                let name = format!("messages[{n}].tool_calls[{nth}].arguments");
+                fields.push(ScreenedField::new(name, &mut call.arguments));
+            }
+        }
+        let door = TextDoor::Conversation;
+        let warnings = redactor
+            .screen(user, Some(agent), door, &mut fields)
+            .await?;
+        for message in &mut self.messages {
+            cut(&mut message.content, MESSAGE_CHARS_MAX);
+            for call in &mut message.tool_calls {
+                cut(&mut call.arguments, TOOL_ARGUMENTS_CHARS_MAX);
+            }
+        }
+        Ok(warnings)
+    }
+}
+
+fn cut(text: &mut String, limit_chars: usize) {
+    if let Some((end, _)) = text.char_indices().nth(limit_chars) {
+        text.truncate(end);
     }
 }
 

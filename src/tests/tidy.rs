@@ -312,6 +312,7 @@ const HOUSE: [&[&str]; 21] = [
     &["activity"],
     &["embedding"],
     &["providers"],
+    &["redaction"],
     &["accounts"],
     &["queue"],
     &["db", "postgres"],

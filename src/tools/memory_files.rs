@@ -78,6 +78,7 @@ impl Tool for MemoryFiles {
     /// The scope for viewing; every other command needs to write.
     const SCOPE: Scope = Scope::MemoryRead;
     const READ_ONLY: bool = false;
+    const NOT_STORED: &'static [&'static str] = &["old_str", "old_path"];
     type Input = FilesInput;
     type Output = FilesOutput;
 

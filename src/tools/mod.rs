@@ -25,6 +25,7 @@ mod memory_recall;
 mod memory_search;
 mod memory_stats;
 mod memory_summary;
+mod secrets;
 mod values;
 
 use std::time::Instant;
@@ -96,6 +97,8 @@ trait Tool: Send + Sync + 'static {
     const DESCRIPTION: &'static str;
     const SCOPE: Scope;
     const READ_ONLY: bool = matches!(Self::SCOPE, Scope::MemoryRead);
+    /// Arguments of a write that name or find something and are not stored; all others are screened for secrets.
+    const NOT_STORED: &'static [&'static str] = &[];
     /// Arguments that are hidden from models to save tokens.
     const FOR_SCRIPTS: &'static [&'static str] = &[];
     type Input: DeserializeOwned + JsonSchema + Send;
@@ -238,16 +241,25 @@ impl<T: Tool> AnyTool for Registered<T> {
         call: &RunningCall,
         input: &[u8],
     ) -> Result<ToolAnswer, ToolError> {
-        let input = input::parse(input)?;
-        let needed = T::needs(&input);
+        let mut parsed = input::parse(input)?;
+        let needed = T::needs(&parsed);
         if !scopes.contains(&needed) {
             return Err(ToolError::MissingScope(needed));
         }
-        let query = T::query(&input).map(str::to_owned);
-        let output = T::run(context, call, input).await?;
+        let mut warnings = Vec::new();
+        if needed != Scope::MemoryRead {
+            let screened = secrets::screen(context, call, input, T::NOT_STORED).await?;
+            if let Some((changed, found)) = screened {
+                parsed = input::parse(&changed)?;
+                warnings = found;
+            }
+        }
+        let query = T::query(&parsed).map(str::to_owned);
+        let output = T::run(context, call, parsed).await?;
+        let touched = T::touched(&output);
         Ok(ToolAnswer {
-            touched: T::touched(&output),
-            output: serde_json::to_value(output)?,
+            touched,
+            output: secrets::with_warnings(serde_json::to_value(output)?, &warnings)?,
             query,
         })
     }
@@ -433,7 +445,10 @@ fn register<T: Tool>(profile: impl Into<Option<ToolProfile>>) -> Box<dyn AnyTool
             profile: profile.into(),
             for_scripts: T::FOR_SCRIPTS,
             input_schema: schema_of::<T::Input>(SchemaSettings::draft2020_12()),
-            output_schema: schema_of::<T::Output>(SchemaSettings::draft2020_12().for_serialize()),
+            output_schema: match T::READ_ONLY {
+                true => schema_of::<T::Output>(SchemaSettings::draft2020_12().for_serialize()),
+                false => secrets::schema_with_warnings::<T::Output>(),
+            },
         },
         tool: std::marker::PhantomData,
     })

@@ -18,6 +18,7 @@ use crate::db::actor::ActorRefusal;
 use crate::embedding::EmbeddingError;
 use crate::input::{Invalid, sentence};
 use crate::providers::chat::ChatError;
+use crate::redaction::RedactionError;
 use crate::sessions::SessionError;
 use crate::tools::ToolError;
 use crate::webhooks::WebhookError;
@@ -181,6 +182,12 @@ impl From<sqlx::Error> for Problem {
             "database_unavailable",
             DATABASE_SENTENCE,
         )
+    }
+}
+
+impl From<RedactionError> for Problem {
+    fn from(error: RedactionError) -> Self {
+        ToolError::from(error).into()
     }
 }
 

@@ -221,6 +221,10 @@ fn people(state: &AppState) -> Router<AppState> {
             "/settings/webhooks",
             get(pages::behind_sign_in).post(forms::webhooks::change),
         )
+        .route(
+            "/settings/secrets",
+            get(pages::behind_sign_in).post(forms::secrets::change),
+        )
         .route("/settings/work", get(pages::behind_sign_in))
         .route("/admin", get(pages::behind_sign_in))
         .route(

@@ -26,6 +26,7 @@ pub enum Section {
     Data,
     Fading,
     Webhooks,
+    Secrets,
     Work,
     Admin,
     Jobs,
@@ -61,6 +62,7 @@ const SETTINGS: &[Link] = &[
     (Section::Chat, "/settings/chat", "Chat model"),
     (Section::Fading, "/settings/fading", "Fading"),
     (Section::Webhooks, "/settings/webhooks", "Webhooks"),
+    (Section::Secrets, "/settings/secrets", "Secrets"),
     (Section::Work, "/settings/work", "Background work"),
 ];
 

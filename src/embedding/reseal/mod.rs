@@ -1,4 +1,4 @@
-//! Key rotation: seals every provider key again with the current key while servers run. Users' keys are processed as those
+//! Key rotation: seals every provider key, and every key of fingerprints, again with the current key while servers run. Users' keys are processed as those
 //! users, one transaction each, because no role can read all sealed keys. A key changed meanwhile is left as it is.
 
 mod store;
@@ -9,6 +9,7 @@ use sqlx::PgConnection;
 
 use crate::db::{Tx, UserId};
 use crate::providers::settings;
+use crate::redaction;
 use crate::seal::SecretOwner;
 
 use super::{EmbeddingError, Embeddings};
@@ -22,7 +23,7 @@ pub struct Sealed {
 }
 
 /// Columns per user. A space's key is a copy of the settings' and has the same binding.
-pub const OF_USERS: [Sealed; 5] = [
+pub const OF_USERS: [Sealed; 6] = [
     Sealed {
         table: "embedding_settings",
         column: "sealed_key",
@@ -47,6 +48,11 @@ pub const OF_USERS: [Sealed; 5] = [
         table: "webhooks",
         column: "sealed_old_secret",
         bound: webhook_secret,
+    },
+    Sealed {
+        table: "secret_settings",
+        column: "sealed_key",
+        bound: redaction::fingerprint_key,
     },
 ];
 

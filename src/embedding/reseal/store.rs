@@ -15,13 +15,14 @@ pub async fn try_lock(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
     .await
 }
 
-/// Number of users who may have a sealed key: those with settings or a space of their own endpoint.
+/// Number of users who may have a sealed key: those with settings, or with a space of their own endpoint.
 pub async fn count_users(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "count!" FROM
              (SELECT user_id FROM embedding_settings
               UNION SELECT user_id FROM chat_settings
               UNION SELECT user_id FROM webhooks
+              UNION SELECT user_id FROM secret_settings
               UNION SELECT user_id FROM embedding_spaces WHERE system_provider_id IS NULL) u"#
     )
     .fetch_one(conn)
@@ -39,6 +40,7 @@ pub async fn list_users_after(
              (SELECT user_id FROM embedding_settings WHERE user_id > $1
               UNION SELECT user_id FROM chat_settings WHERE user_id > $1
               UNION SELECT user_id FROM webhooks WHERE user_id > $1
+              UNION SELECT user_id FROM secret_settings WHERE user_id > $1
               UNION SELECT user_id FROM embedding_spaces WHERE user_id > $1 AND system_provider_id IS NULL) u
            ORDER BY user_id LIMIT $2"#,
         after,

@@ -29,6 +29,7 @@ use super::{Endpoint, EndpointUrl, ProviderError, Reach};
 use crate::clock::SharedClock;
 use crate::db::{self, Db, UserId};
 use crate::input::Invalid;
+use crate::redaction::{RedactionError, Redactor, TextDoor};
 use crate::seal::{SealError, Sealer};
 
 /// Deadline of a call that nobody waits for.
@@ -59,6 +60,16 @@ pub enum ChatError {
     Provider(#[from] ProviderError),
     #[error(transparent)]
     Database(#[from] sqlx::Error),
+}
+
+impl From<RedactionError> for ChatError {
+    fn from(error: RedactionError) -> Self {
+        match error {
+            RedactionError::Invalid(invalid) => invalid.into(),
+            RedactionError::Database(error) => error.into(),
+            RedactionError::Seal(error) => error.into(),
+        }
+    }
 }
 
 impl ChatError {
@@ -97,12 +108,14 @@ pub struct Chat {
     db: Db,
     clock: SharedClock,
     model: ChatModel,
+    redactor: Redactor,
     sealer: Sealer,
 }
 
 impl Chat {
     pub fn new(db: Db, clock: SharedClock, model: ChatModel, sealer: Sealer) -> Self {
         Self {
+            redactor: Redactor::new(db.clone(), clock.clone(), sealer.clone()),
             db,
             clock,
             model,
@@ -163,7 +176,7 @@ impl Chat {
         let answer = self.model.complete(&chat.endpoint, request).await;
         let spent = Spent::of(&answer, request);
         let settled = self.settle(user, &reservation, spent).await;
-        match (answer, settled) {
+        let completion = match (answer, settled) {
             // The call was paid for: the caller gets its answer even if it could not be settled.
             (Ok(completion), Err(error)) if !error.is_of_a_gone_user() => {
                 tracing::warn!("what a chat call cost could not be written down");
@@ -171,7 +184,15 @@ impl Chat {
             }
             (_, Err(error)) => Err(error),
             (answer, Ok(())) => Ok(answer?),
-        }
+        };
+        let mut completion = completion?;
+        // What it read may have been stored before its user had secrets replaced.
+        let answer = ("answer", &mut completion.text);
+        let screened = self
+            .redactor
+            .screen_text(user, None, TextDoor::Model, answer);
+        screened.await?;
+        Ok(completion)
     }
 
     async fn reserve(

@@ -1,7 +1,9 @@
 use serde_json::{Value, json};
 
+use keepsake::redaction::SecretPolicy;
+
 use super::{
-    active, fact, finding, is_comparison, items, ledger, read_due, told, user_of, user_says,
+    active, fact, finding, is_comparison, items, ledger, prose, read_due, told, user_of, user_says,
 };
 use crate::support::{ChatServer, TestApp, said};
 
@@ -196,4 +198,30 @@ async fn a_confirmed_item_is_not_superseded_and_the_other_is_put_aside() {
     let aside = &items(&app, &user).await[1]["id"];
     let (_, page) = browser.get(&format!("/memory/{aside}")).await;
     assert!(page.contains("this contradicts kept memory"), "{page}");
+}
+
+/// Their person has secrets masked since the session came in: of its words nothing is written with them.
+#[tokio::test]
+async fn words_of_older_messages_are_kept_without_their_secrets() {
+    let app = TestApp::start().await;
+    let model = ChatServer::answering(|_, _| prose()).await;
+    let user = user_of(&app, "anna", &model).await;
+    let talk = "I prefer paying with 4111 1111 1111 1111 at the baker.";
+    told(&user, "talk", &[user_says("m1", talk)]).await;
+    let redactor = app.embeddings.redactor();
+    redactor.save(user.id, SecretPolicy::Mask).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(read_due(&app).await, 1);
+        app.clock.advance(time::Duration::minutes(2));
+    }
+    let masked = "I prefer paying with [removed: card-number] at the baker.";
+    assert_eq!(active(&app, &user).await, [masked]);
+    let written: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM memory_items i LEFT JOIN episodes e ON e.user_id = i.user_id AND e.source_id = i.id
+         WHERE concat_ws(' ', i.content, i.source_context, i.tags::text, e.abstract) LIKE '%4111 1111%' AND i.type <> 'turn'",
+    )
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(written, 0);
 }

@@ -191,6 +191,17 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
     .execute(&mut app.superuser().await)
     .await
     .unwrap();
+    sqlx::query(
+        "WITH settings AS (INSERT INTO secret_settings (user_id, sealed_key) VALUES ($1, $2::bytea)),
+              counts AS (INSERT INTO secret_counts (user_id, day, rule, count) VALUES ($1, '2026-11-21', $2, 1))
+         INSERT INTO secret_findings (user_id, fingerprint, rule, field, agent_id, last_at, count)
+         SELECT $1, decode(md5($2), 'hex'), $2, $2, id, now(), 1 FROM agents WHERE user_id = $1 LIMIT 1",
+    )
+    .bind(anna.id.0)
+    .bind(CANARY)
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
     sqlx::query("INSERT INTO memory_summary_items VALUES ($1, $2)")
         .bind(anna.id.0)
         .bind(id)

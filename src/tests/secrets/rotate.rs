@@ -30,6 +30,7 @@ async fn sealed(app: &TestApp) -> Vec<Vec<u8>> {
          UNION ALL SELECT sealed_key FROM embedding_spaces WHERE sealed_key IS NOT NULL
          UNION ALL SELECT sealed_key FROM system_providers WHERE sealed_key IS NOT NULL
          UNION ALL SELECT sealed_key FROM chat_settings WHERE sealed_key IS NOT NULL
+         UNION ALL SELECT sealed_key FROM secret_settings WHERE sealed_key IS NOT NULL
          UNION ALL SELECT sealed_key FROM system_chat_provider WHERE sealed_key IS NOT NULL",
     )
     .fetch_all(&mut app.superuser().await)

@@ -17,6 +17,7 @@ use crate::documents::{
     ExpectedRevision, FullDocument, LentMemoryName, PATH_CHARS_MAX,
 };
 use crate::input::Invalid;
+use crate::redaction::{SecretWarning, TextDoor};
 use crate::tools::{ToolError, ToolTrust};
 use crate::web::AppState;
 use crate::web::error::Problem;
@@ -70,6 +71,9 @@ pub struct DocumentAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     memory_of: Option<String>,
+    /// What looks like a secret in the text that was written; left out if nothing does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<SecretWarning>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -109,6 +113,7 @@ impl DocumentAnswer {
             created_at: Moment(document.created_at),
             updated_at: Moment(document.updated_at),
             memory_of: None,
+            warnings: Vec::new(),
         }
     }
 }
@@ -187,7 +192,7 @@ pub async fn put(
 ) -> Result<(StatusCode, Json<DocumentAnswer>), Problem> {
     check_access(&access, Scope::MemoryWrite)?;
     let path = parse_path(path)?;
-    let sent: DocumentRequest = read_json(request, BODY_BYTES_MAX, b"").await?;
+    let mut sent: DocumentRequest = read_json(request, BODY_BYTES_MAX, b"").await?;
     let expected = match sent.revision {
         None => ExpectedRevision::Any,
         Some(0) => ExpectedRevision::None,
@@ -195,6 +200,18 @@ pub async fn put(
     };
     let viewer = caller(access, &state).await?;
     let call = state.activity.begin(&viewer, TOOL);
+    let content = ("content", &mut sent.content);
+    let redactor = state.embeddings.redactor();
+    let (user, agent) = (viewer.user_id, viewer.agent_id);
+    let screened = redactor.screen_text(user, agent, TextDoor::Call, content);
+    let warnings = match screened.await {
+        Ok(warnings) => warnings,
+        Err(error) => {
+            let error = ToolError::from(error);
+            call.failed(error.code());
+            return Err(error.into());
+        }
+    };
     let (documents, by) = (documents(&state), ChangeAuthor::agent(&call));
     let put = documents.put(viewer.user_id, by, &path, &sent.content, expected);
     let put = match put.await {
@@ -206,7 +223,11 @@ pub async fn put(
         1 => StatusCode::CREATED,
         _ => StatusCode::OK,
     };
-    Ok((status, Json(DocumentAnswer::of(document))))
+    let answer = DocumentAnswer {
+        warnings,
+        ..DocumentAnswer::of(document)
+    };
+    Ok((status, Json(answer)))
 }
 
 pub async fn delete(

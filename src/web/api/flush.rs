@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use tokio::time::{Instant, sleep};
 
-use super::sessions::{known, share};
+use super::sessions::{known, screen, share};
 use super::tools::BODY_BYTES_MAX;
 use super::{InPath, read_json};
 use crate::accounts::AgentAccess;
@@ -90,14 +90,15 @@ pub async fn flush(
     let slot = request.extensions().get::<CallSlot>().cloned();
     let sent: FlushRequest = read_json(request, BODY_BYTES_MAX, b"{}").await?;
     let reason = sent.reason.as_deref().unwrap_or("compaction");
-    let reason = required_text("reason", reason, REASON_CHARS_MAX)?;
+    let mut reason = required_text("reason", reason, REASON_CHARS_MAX)?.to_owned();
     share("context_used", sent.context_used)?;
     let most = MESSAGES_A_SESSION_MAX as i64;
     if sent.message_count.is_some_and(|n| !(0..=most).contains(&n)) {
         let sentence = format!("`message_count` is a whole number from 0 to {most}.");
         return Err(Invalid::new("message_count", "out_of_range", sentence).into());
     }
-    let flushed = sessions::flush(&state.db, &address, reason, state.clock.now()).await?;
+    screen(&state, &address, ("reason", &mut reason)).await?;
+    let flushed = sessions::flush(&state.db, &address, &reason, state.clock.now()).await?;
     if sent.wait == Some(false) {
         return Ok((StatusCode::ACCEPTED, Json(reading(flushed))));
     }

@@ -16,6 +16,7 @@ use super::{InPath, Moment, caller, check_access, read_json, text_of};
 use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
 use crate::consolidation::episodes::{self, SUMMARY_CHARS_MAX};
 use crate::input::{Invalid, required_text};
+use crate::redaction::{SecretWarning, TextDoor};
 use crate::sessions::message::{
     EXTERNAL_ID_CHARS_MAX, MESSAGE_CHARS_MAX, MESSAGES_A_REQUEST_MAX, TOOL_ARGUMENTS_CHARS_MAX,
     TOOL_CALLS_A_MESSAGE_MAX, TOOL_NAME_CHARS_MAX,
@@ -148,6 +149,9 @@ pub struct SessionMessagesResponse {
     duplicates: usize,
     /// More than 50 messages since the last flush, or a context_used of 0.85 and more: flush before the context is compacted.
     flush_advised: bool,
+    /// What looks like a secret in the messages; only if there is any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<SecretWarning>,
 }
 
 pub async fn add(
@@ -162,13 +166,17 @@ pub async fn add(
     let used = share("context_used", sent.context_used)?.unwrap_or(0.0);
     let raw = sent.messages.into_iter().enumerate();
     let raw = raw.map(|(at, message)| message.into_raw(at));
-    let messages = NewMessages::parse(raw.collect::<Result<_, _>>()?)?;
+    let mut messages = NewMessages::parse(raw.collect::<Result<_, _>>()?)?;
     let address = address(caller(access, &state).await?, name)?;
+    let redactor = state.embeddings.redactor();
+    let screened = messages.screen(redactor, address.user, address.agent);
+    let warnings = screened.await?;
     let added = sessions::add(&state.db, &address, &messages, state.clock.now()).await?;
     Ok(Json(SessionMessagesResponse {
         accepted: added.accepted,
         duplicates: added.duplicates,
         flush_advised: added.unflushed > FLUSH_MESSAGES || used >= FLUSH_CONTEXT_USED,
+        warnings,
     }))
 }
 
@@ -184,7 +192,11 @@ pub async fn complete(
         .summary
         .as_deref()
         .map(|summary| required_text("summary", summary, SUMMARY_CHARS_MAX));
-    let summary = summary.transpose()?;
+    let mut summary = summary.transpose()?.map(str::to_owned);
+    if let Some(summary) = &mut summary {
+        screen(&state, &address, ("summary", summary)).await?;
+    }
+    let summary = summary.as_deref();
     let session = sessions::complete(&state.db, &address, summary, state.clock.now()).await?;
     // If the session was read already, its episode is replaced.
     let is_read = session
@@ -197,6 +209,19 @@ pub async fn complete(
         told.map_err(ToolError::from)?;
     }
     Ok(Json(session.into()))
+}
+
+/// Screens what an agent says of its session, which refuses nothing.
+pub(super) async fn screen(
+    state: &AppState,
+    address: &Address,
+    text: (&str, &mut String),
+) -> Result<(), Problem> {
+    let redactor = state.embeddings.redactor();
+    let (user, agent) = (address.user, Some(address.agent));
+    let screened = redactor.screen_text(user, agent, TextDoor::Conversation, text);
+    screened.await?;
+    Ok(())
 }
 
 pub(super) fn share(field: &'static str, number: Option<f64>) -> Result<Option<f64>, Invalid> {

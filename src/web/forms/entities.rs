@@ -95,6 +95,7 @@ async fn obey(posted: &Submission, form: Result<EntityForm, Problem>) -> Attempt
     let (decided, field) = match form {
         Ok(EntityForm::Rename { name, r#type }) => {
             let entity_type = EntityType::parse(&r#type).ok_or_else(unknown_type)?;
+            let name = posted.screened("name", &name).await?;
             let renamed = decide::rename(db, user, entity, &name, entity_type, now);
             (renamed.await, None)
         }

@@ -88,6 +88,7 @@ async fn obey(posted: &Submission, form: Result<LearnedForm, Problem>) -> Attemp
             return Ok(Outcome::Redirect);
         }
         LearnedForm::Unwanted { text } => {
+            let text = posted.screened("text", &text).await?;
             let added = learned::add_unwanted(db, user, None, &text).await;
             added.map_err(memory_problem)?;
             return Ok(Outcome::Redirect);

@@ -18,6 +18,7 @@ pub mod jobs;
 pub mod learned;
 pub mod manage;
 pub mod operators;
+pub mod secrets;
 pub mod sessions;
 pub mod sign_in;
 pub mod summary;
@@ -48,6 +49,7 @@ use crate::accounts::{AccountError, Scopes, Token, TokenWish, UserId};
 use crate::activity::RunningCall;
 use crate::db::Db;
 use crate::input::Invalid;
+use crate::redaction::TextDoor;
 
 /// The form of a signed-in person. Missing fields are empty, so the only error is an unknown action.
 pub struct Posted<T>(Submission, Result<T, Problem>);
@@ -93,6 +95,16 @@ impl Submission {
     fn begin(&self, tool: &'static str) -> RunningCall {
         let viewer = self.signed_in.viewer();
         self.state.activity.begin(&viewer, tool)
+    }
+
+    /// The text as it may be stored: without what is private, and with secrets as the person has set.
+    async fn screened(&self, name: &str, text: &str) -> Result<String, Problem> {
+        let mut text = text.to_owned();
+        let redactor = self.state.embeddings.redactor();
+        let field = (name, &mut text);
+        let screened = redactor.screen_text(self.user(), None, TextDoor::Call, field);
+        screened.await?;
+        Ok(text)
     }
 
     fn id(&self) -> Result<i64, Problem> {

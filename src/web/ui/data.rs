@@ -14,13 +14,16 @@ use crate::export::{self, Export, ImportStatus, UPLOAD_BYTES_MAX};
 use crate::memories::ItemId;
 
 /// The names of a receipt's rows for people, in display order.
-const LABELS: [(&str, &str); 44] = [
+const LABELS: [(&str, &str); 47] = [
     ("memory_items", "memories"),
     ("memory_embeddings", "vectors"),
     ("memory_item_events", "entries of history"),
     ("memory_origins", "links of memories to their sources"),
     ("memory_uses", "usage counts of memories"),
     ("fading_settings", "settings of fading"),
+    ("secret_settings", "settings of secrets"),
+    ("secret_findings", "fingerprints of secrets found"),
+    ("secret_counts", "daily counts of secrets found"),
     ("memory_themes", "themes"),
     ("memory_summaries", "summary"),
     (

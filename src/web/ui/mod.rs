@@ -21,6 +21,7 @@ mod lineage;
 mod memory;
 mod moment;
 mod related;
+mod secrets;
 mod sessions;
 mod summary;
 mod timeline;
@@ -37,9 +38,9 @@ use app::view::{
     DataPage, DayFilters, DocsPage, DocumentFilters, DocumentPage, DocumentsPage, DreamsPage,
     EmbeddingsPage, EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState, GraphFilters,
     GraphPage, InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters,
-    MemoryPage, Moment, OperatorRow, Receipt, ResetPage, SessionFilters, SessionPage, SessionsPage,
-    SignInOffer, SummaryPage, TimelineFilters, TimelinePage, TokenRow, TokenState, UsagePage,
-    UsersFilters, UsersPage, WebhooksPage, WorkPage,
+    MemoryPage, Moment, OperatorRow, Receipt, ResetPage, SecretsPage, SessionFilters, SessionPage,
+    SessionsPage, SignInOffer, SummaryPage, TimelineFilters, TimelinePage, TokenRow, TokenState,
+    UsagePage, UsersFilters, UsersPage, WebhooksPage, WorkPage,
 };
 use async_trait::async_trait;
 use axum::http::{StatusCode, header};
@@ -307,6 +308,11 @@ impl Backend for Ui {
     async fn fading_page(&self) -> Result<FadingPage, PageError> {
         let viewer = self.memory_viewer()?;
         self.fading_view(&viewer).await
+    }
+
+    async fn secrets_page(&self) -> Result<SecretsPage, PageError> {
+        let viewer = self.memory_viewer()?;
+        self.secrets_view(&viewer).await
     }
 
     async fn chat_page(&self) -> Result<ChatPage, PageError> {

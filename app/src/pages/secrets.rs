@@ -1,0 +1,211 @@
+//! Settings › Secrets: what happens to keys, tokens and card numbers in texts that come in, how many there were, and what is
+//! allowed although it looks like one. A secret itself is never shown.
+
+use leptos::prelude::*;
+
+use crate::backend::backend;
+use crate::components::{Done, FormError, Frame, Section, Trouble, When, count};
+use crate::view::{FormState, SecretRow, SecretsPage};
+
+const PATH: &str = "/settings/secrets";
+const FORM: &str = "secrets";
+const SETTINGS_FORM: &str = "secret_settings";
+
+#[component]
+pub fn Secrets() -> impl IntoView {
+    let backend = backend();
+    let form = backend.form();
+    let page = Suspend::new(async move {
+        match backend.secrets_page().await {
+            Ok(page) => view! { <Whole page form /> }.into_any(),
+            Err(error) => {
+                view! { <Trouble heading="Secrets" error href=PATH.to_owned() /> }.into_any()
+            }
+        }
+    });
+    view! {
+        <Frame section=Section::Secrets title="Secrets".to_owned()>
+            {page}
+        </Frame>
+    }
+}
+
+#[component]
+fn Whole(page: SecretsPage, form: FormState) -> impl IntoView {
+    view! {
+        <div class="column page">
+            <h1>"Secrets"</h1>
+            <p class="lead">
+                {format!(
+                    "Everything that comes in is checked for {} kinds of secrets: API keys and tokens, private keys, passwords in addresses, card numbers. This happens before it is stored or sent to an embedding provider.",
+                    count(page.rules),
+                )}
+            </p>
+            <p>
+                "Text between " <code>"<private>"</code> " and " <code>"</private>"</code>
+                " is never stored, whatever is set here."
+            </p>
+            <Settings policy=page.policy form=form.of(SETTINGS_FORM) />
+            <Counts counts=page.counts />
+            <Findings findings=page.findings form=form.of(FORM) />
+        </div>
+    }
+    .into_any()
+}
+
+#[component]
+fn Settings(policy: &'static str, form: FormState) -> impl IntoView {
+    let done = form.clone();
+    let form = form.or_saved(vec![("policy", policy.to_owned())]);
+    let chosen = form.value("policy");
+    let choice = |value: &'static str, label: &'static str, hint: &'static str| {
+        view! {
+            <label class="check">
+                <input type="radio" name="policy" value=value checked=chosen == value />
+                <span>{label} " " <span class="hint">{hint}</span></span>
+            </label>
+        }
+    };
+    view! {
+        <section class="part" aria-labelledby="policy-title">
+            <h2 id="policy-title">"When a secret comes in"</h2>
+            <Done form=done />
+            <form class="stack" method="post" action=PATH>
+                <FormError form=form.clone() fields=&[] />
+                <fieldset>
+                    <legend>"What happens"</legend>
+                    {choice("warn", "Warn", "It is stored, and the agent is told.")}
+                    {choice(
+                        "mask",
+                        "Mask",
+                        "The name of its kind is stored in its place. The secret is stored nowhere.",
+                    )}
+                    {choice("refuse", "Refuse", "The call fails, and nothing of it is stored.")}
+                </fieldset>
+                <p class="hint">
+                    "Sessions and imports cannot be changed by who sends them: there, Refuse masks. What is stored already stays as it is."
+                </p>
+                <div>
+                    <button type="submit" name="action" value="save">
+                        "Save"
+                    </button>
+                </div>
+            </form>
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Counts(counts: Vec<(String, i64)>) -> impl IntoView {
+    if counts.is_empty() {
+        return ().into_any();
+    }
+    let total = counts.iter().map(|(_, n)| n).sum();
+    let rows = counts.into_iter().map(|(rule, n)| {
+        view! {
+            <tr>
+                <th scope="row">
+                    <code>{rule}</code>
+                </th>
+                <td class="number">{count(n)}</td>
+            </tr>
+        }
+    });
+    view! {
+        <section class="part" aria-labelledby="counts-title">
+            <h2 id="counts-title">"Last 30 days"</h2>
+            <p>{format!("{} found.", secrets(total))}</p>
+            <table class="secret-counts">
+                <thead>
+                    <tr>
+                        <th scope="col">"Kind"</th>
+                        <th scope="col" class="number">
+                            "Found"
+                        </th>
+                    </tr>
+                </thead>
+                <tbody>{rows.collect_view()}</tbody>
+            </table>
+        </section>
+    }
+    .into_any()
+}
+
+fn secrets(n: i64) -> String {
+    match n {
+        1 => "1 secret".to_owned(),
+        n => format!("{} secrets", count(n)),
+    }
+}
+
+#[component]
+fn Findings(findings: Vec<SecretRow>, form: FormState) -> impl IntoView {
+    let body = match findings.is_empty() {
+        true => view! {
+            <p class="hint">
+                "Nothing was found. What looks like a secret is listed here, without the secret. If it is none, you can allow it."
+            </p>
+        }
+        .into_any(),
+        false => {
+            let rows = findings.into_iter().map(|row| view! { <Finding row /> });
+            view! {
+                <p class="hint">
+                    "The secret itself is not kept here: compare the fingerprint with the one in the agent's warning."
+                </p>
+                <ul class="fading">{rows.collect_view()}</ul>
+            }
+            .into_any()
+        }
+    };
+    view! {
+        <section class="part" aria-labelledby="findings-title">
+            <h2 id="findings-title">"Found"</h2>
+            <Done form=form.clone() />
+            <FormError form fields=&[] />
+            {body}
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn Finding(row: SecretRow) -> impl IntoView {
+    let (action, label) = match row.is_allowed {
+        true => ("disallow", "Do not allow"),
+        false => ("allow", "Allow"),
+    };
+    let described = format!("{label} {} {}", row.rule, row.fingerprint);
+    let times = match row.count {
+        1 => "once".to_owned(),
+        n => format!("{} times", count(n)),
+    };
+    let by = match row.agent {
+        Some(agent) => view! { "from " <bdi>{agent}</bdi> ", " }.into_any(),
+        None => ().into_any(),
+    };
+    view! {
+        <li>
+            <div>
+                <p>
+                    <code>{row.rule}</code>
+                    " in "
+                    <code>{row.field}</code>
+                    {row.is_allowed.then(|| view! { " " <strong>"allowed"</strong> })}
+                </p>
+                <p class="hint">
+                    {by} {times} ", last " <When moment=row.last /> ", fingerprint "
+                    <code>{row.fingerprint}</code>
+                </p>
+            </div>
+            <form method="post" action=PATH>
+                <input type="hidden" name="id" value=row.id />
+                <button type="submit" name="action" value=action aria-label=described>
+                    {label}
+                </button>
+            </form>
+        </li>
+    }
+    .into_any()
+}

@@ -1,0 +1,372 @@
+//! Secrets in what comes in: warned of, replaced or refused at each door; what was replaced is stored nowhere; what a person
+//! allows is nobody else's.
+
+use keepsake::accounts::UserId;
+use keepsake::redaction::SecretPolicy;
+use reqwest::Method;
+use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
+
+use crate::data::erasure::find_everywhere;
+use crate::data::import;
+use crate::mcp::Mcp;
+use crate::support::{ChatServer, TestApp, TestUser, problem};
+
+const PAGE: &str = "/settings/secrets";
+
+/// Put together, so that no scanner of repositories takes it for a leak.
+fn secret() -> String {
+    ["ghp_", "1B4a9Zq7Lm2Xc8Vb5Nn0Kj3Hg6Fd1Sa4Qw7E"].concat()
+}
+
+async fn set(app: &TestApp, user: &TestUser, policy: SecretPolicy) {
+    let redactor = app.embeddings.redactor();
+    redactor.save(user.id, policy).await.unwrap();
+}
+
+async fn count(app: &TestApp, of: &str) -> i64 {
+    let count = AssertSqlSafe(format!("SELECT count(*) FROM {of}"));
+    sqlx::query_scalar(count)
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap()
+}
+
+/// Where the secret stands, in any column of any table.
+async fn places_of(app: &TestApp, secret: &str) -> Vec<String> {
+    app.activity.flush().await.unwrap();
+    let hex: String = secret.bytes().map(|b| format!("{b:02x}")).collect();
+    let needles = [format!("%{secret}%"), format!("%{hex}%")];
+    find_everywhere(&mut app.superuser().await, &needles).await
+}
+
+fn fact(content: &str) -> Value {
+    json!({ "type": "fact", "content": content })
+}
+
+fn messages(content: &str) -> Value {
+    json!({ "messages": [
+        { "id": "1", "role": "user", "content": content },
+        { "id": "2", "role": "assistant", "tool_calls": [{ "id": "c", "name": "call", "arguments": { "token": content } }] },
+        { "id": "3", "role": "tool", "tool_call_id": "c", "content": content },
+    ] })
+}
+
+/// An export of one line.
+fn file_of(line: &Value) -> String {
+    let end = json!({ "record": "end", "counts": { "items": 1 } });
+    format!("{{\"keepsake_export\":1}}\n{line}\n{end}\n")
+}
+
+/// One field of the first warning.
+fn told<'a>(answer: &'a Value, field: &str) -> &'a Value {
+    &answer["warnings"][0][field]
+}
+
+#[tokio::test]
+async fn by_default_a_secret_is_stored_and_warned_of() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let secret = secret();
+    let text = format!("The token is {secret}.");
+    let answer = anna.call("memory_add", fact(&text)).await;
+    assert_eq!(
+        (told(&answer, "field"), told(&answer, "rule")),
+        (&json!("content"), &json!("github-pat"))
+    );
+    assert_eq!(told(&answer, "removed"), &json!(false));
+    assert!(!answer.to_string().contains(&secret), "{answer}");
+    let item = json!({ "item_id": answer["id"] });
+    let read = anna.call("memory_get", item).await;
+    assert_eq!(read["content"], text);
+    let places = places_of(&app, &secret).await;
+    assert_eq!(places, ["memory_items.content"], "and nowhere else");
+    // Every field counts, and what is no secret says nothing.
+    let context =
+        json!({ "type": "fact", "content": "x", "source_context": text, "tags": [secret] });
+    let answer = anna.call("memory_add", context).await;
+    let fields = answer["warnings"].as_array().unwrap().iter();
+    let mut fields: Vec<_> = fields.map(|w| w["field"].as_str().unwrap()).collect();
+    fields.sort_unstable();
+    assert_eq!(fields, ["source_context", "tags[0]"]);
+    let answer = anna.call("memory_add", fact("Anna keeps bees.")).await;
+    assert!(answer.get("warnings").is_none(), "{answer}");
+    assert_eq!(count(&app, "secret_findings WHERE count = 3").await, 1);
+    assert_eq!(count(&app, "secret_counts WHERE count = 3").await, 1);
+}
+
+#[tokio::test]
+async fn what_is_masked_is_stored_nowhere_at_any_door() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    app.activity.keep_queries(anna.id, true).await.unwrap();
+    set(&app, &anna, SecretPolicy::Mask).await;
+    let secret = secret();
+    let text = format!("The token is {secret}.");
+    let masked = "The token is [removed: github-pat].";
+
+    let input = json!({ "type": "fact", "content": text, "key": "token", "source_context": secret, "tags": [secret] });
+    let added = anna.call("memory_add", input).await;
+    assert_eq!(told(&added, "removed"), &json!(true));
+    let id = added["id"].clone();
+    let read = anna.call("memory_get", json!({ "item_id": id })).await;
+    assert_eq!(read["content"], masked);
+    let correction = json!({ "item_id": id, "content": format!("Not {text}") });
+    let corrected = anna.call("memory_correct", correction).await;
+    assert_eq!(told(&corrected, "rule"), "github-pat");
+
+    let mcp = Mcp::of(&app, &anna);
+    let answer = mcp
+        .call("memory_add", fact(&format!("By MCP: {text}")))
+        .await;
+    assert_eq!(told(&answer, "removed"), &json!(true), "{answer}");
+
+    let file = json!({ "command": "create", "path": "/memories/a.md", "file_text": text });
+    let answer = anna.call("memory_files", file).await;
+    assert_eq!(told(&answer, "field"), "file_text");
+    let path = "/api/v1/documents/b.md";
+    let (status, answer) = anna
+        .request(Method::PUT, path, Some(json!({ "content": text })))
+        .await;
+    assert_eq!((status, told(&answer, "field")), (201, &json!("content")));
+    let (_, read) = anna.request(Method::GET, path, None).await;
+    assert_eq!(read["content"], masked);
+
+    let sent = anna
+        .post("/api/v1/sessions/s/messages", &messages(&text))
+        .await;
+    let answer: Value = sent.json().await.unwrap();
+    assert_eq!(answer["accepted"], 3);
+    assert_eq!(answer["warnings"].as_array().unwrap().len(), 3, "{answer}");
+    let body = json!({ "summary": text });
+    let completed = anna.post("/api/v1/sessions/s/complete", &body).await;
+    assert_eq!(completed.status(), 200);
+    app.run_due().await;
+
+    let line =
+        json!({ "record": "item", "type": "fact", "content": text, "attributes": { "a": secret } });
+    let outcome = import(&app, &anna, &file_of(&line)).await;
+    assert_eq!((outcome.added, outcome.failed), (1, 0), "{outcome:?}");
+    let mem0 = json!([{ "memory": format!("Of mem0: {text}"), "metadata": { "b": secret } }]);
+    let outcome = import(&app, &anna, &mem0.to_string()).await;
+    assert_eq!((outcome.added, outcome.failed), (1, 0), "{outcome:?}");
+
+    anna.find(&format!("what is {secret}")).await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let unwanted = [("action", "unwanted"), ("text", text.as_str())];
+    assert_eq!(browser.post("/learned", &unwanted).await.status(), 303);
+
+    assert_eq!(places_of(&app, &secret).await, Vec::<String>::new());
+    assert!(count(&app, "activity WHERE query LIKE '%removed: github-pat%'").await == 1);
+    assert!(
+        count(
+            &app,
+            "memory_items WHERE content LIKE '%removed: github-pat%'"
+        )
+        .await
+            >= 6
+    );
+    assert_eq!(count(&app, "secret_findings").await, 1);
+}
+
+#[tokio::test]
+async fn what_is_refused_is_named_by_field_and_rule_and_stored_nowhere() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    set(&app, &anna, SecretPolicy::Refuse).await;
+    let secret = secret();
+    let text = format!("The token is {secret}.");
+    let (status, refusal) = anna.refused("memory_add", fact(&text)).await;
+    assert_eq!(
+        (status, &refusal["code"], &refusal["field"]),
+        (422, &json!("secret_found"), &json!("content"))
+    );
+    let detail = refusal["detail"].as_str().unwrap();
+    assert!(detail.contains("github-pat") && detail.contains("Settings › Secrets"));
+    let mcp = Mcp::of(&app, &anna);
+    let result = mcp.result("memory_add", fact(&text)).await;
+    assert_eq!(result["isError"], true, "{result}");
+    assert!(!result.to_string().contains(&secret));
+    let path = "/api/v1/documents/b.md";
+    let put = anna.request(Method::PUT, path, Some(json!({ "content": text })));
+    let (status, refusal) = put.await;
+    assert_eq!((status, &refusal["code"]), (422, &json!("secret_found")));
+    assert_eq!(anna.request(Method::GET, path, None).await.0, 404);
+    // Nobody can say it again: it is replaced.
+    let sent = anna
+        .post("/api/v1/sessions/s/messages", &messages(&text))
+        .await;
+    let answer: Value = sent.json().await.unwrap();
+    assert_eq!(
+        (&answer["accepted"], told(&answer, "removed")),
+        (&json!(3), &json!(true))
+    );
+    let line = json!({ "record": "item", "type": "fact", "content": text });
+    let outcome = import(&app, &anna, &file_of(&line)).await;
+    assert_eq!((outcome.added, outcome.failed), (1, 0), "{outcome:?}");
+    assert_eq!(
+        count(&app, "memory_items WHERE theme_id IS NOT NULL").await,
+        1
+    );
+    assert_eq!(places_of(&app, &secret).await, Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn what_is_private_is_removed_whatever_is_set() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let text = "Anna keeps bees. <private>kanarienvogel4711</private>";
+    let added = anna.call("memory_add", fact(text)).await;
+    assert!(added.get("warnings").is_none(), "{added}");
+    let item = json!({ "item_id": added["id"] });
+    let read = anna.call("memory_get", item).await;
+    assert_eq!(read["content"], "Anna keeps bees.");
+    let all = "<private>kanarienvogel4711</private> ";
+    let (status, refusal) = anna.refused("memory_add", fact(all)).await;
+    assert_eq!(
+        (status, &refusal["code"], &refusal["field"]),
+        (422, &json!("private"), &json!("content"))
+    );
+    // A session keeps its order, and each message is still known by its id.
+    for (accepted, duplicates) in [(3, 0), (0, 3)] {
+        let sent = anna
+            .post("/api/v1/sessions/s/messages", &messages(all))
+            .await;
+        let answer: Value = sent.json().await.unwrap();
+        assert_eq!(
+            (&answer["accepted"], &answer["duplicates"]),
+            (&json!(accepted), &json!(duplicates))
+        );
+    }
+    let page = anna.get("/api/v1/sessions/s/messages").await;
+    let page: Value = page.json().await.unwrap();
+    assert_eq!(page["messages"][0]["content"], "[removed: private]");
+    let open = "Told: <private>kanarienvogel4711";
+    let file = json!({ "command": "create", "path": "/memories/a.md", "file_text": open });
+    anna.call("memory_files", file).await;
+    let line = json!({ "record": "item", "type": "fact", "content": all });
+    let outcome = import(&app, &anna, &file_of(&line)).await;
+    assert_eq!((outcome.added, outcome.failed), (0, 1), "{outcome:?}");
+    assert_eq!(
+        places_of(&app, "kanarienvogel4711").await,
+        Vec::<String>::new()
+    );
+}
+
+#[tokio::test]
+async fn what_a_person_allows_on_the_page_is_allowed_for_nobody_else() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let secret = secret();
+    let text = format!("The token is {secret}.");
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let (status, page) = browser.get(PAGE).await;
+    assert_eq!(status, 200);
+    assert!(page.contains("Nothing was found"), "{page}");
+    for user in [&anna, &ben] {
+        set(&app, user, SecretPolicy::Refuse).await;
+        user.refused("memory_add", fact(&text)).await;
+    }
+    let (_, page) = browser.get(PAGE).await;
+    assert!(
+        page.contains("github-pat") && page.contains("1 secret found"),
+        "{page}"
+    );
+    assert!(!page.contains(&secret));
+    let id_of = async |user: UserId| -> String {
+        sqlx::query_scalar(
+            "SELECT encode(fingerprint, 'hex') FROM secret_findings WHERE user_id = $1",
+        )
+        .bind(user.0)
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap()
+    };
+    let (of_anna, of_ben) = (id_of(anna.id).await, id_of(ben.id).await);
+    assert_ne!(of_anna, of_ben, "each user has a key");
+
+    // Another's finding is as one that never was.
+    let allow = [("action", "allow"), ("id", of_ben.as_str())];
+    assert_eq!(browser.post(PAGE, &allow).await.status(), 422);
+    ben.refused("memory_add", fact(&text)).await;
+    for (action, is_allowed) in [("allow", true), ("disallow", false), ("allow", true)] {
+        let fields = [("action", action), ("id", of_anna.as_str())];
+        assert_eq!(browser.post(PAGE, &fields).await.status(), 200);
+        let status = anna.send("memory_add", &fact(&text)).await.status();
+        assert_eq!(status == 200, is_allowed, "{action}: {status}");
+    }
+    assert_eq!(ben.send("memory_add", &fact(&text)).await.status(), 422);
+    // Anna's other secrets are refused as before.
+    let other = text.replace("1B4a", "2C5b");
+    assert_eq!(anna.send("memory_add", &fact(&other)).await.status(), 422);
+
+    let fields = [("action", "save"), ("policy", "mask")];
+    assert_eq!(browser.post(PAGE, &fields).await.status(), 200);
+    let answer = anna.call("memory_add", fact(&other)).await;
+    assert_eq!(told(&answer, "removed"), &json!(true));
+    let fields = [("action", "save"), ("policy", "sometimes")];
+    let refused = browser.post(PAGE, &fields).await;
+    assert_eq!(refused.status(), 422);
+    assert!(
+        refused
+            .text()
+            .await
+            .unwrap()
+            .contains("give warn, mask or refuse")
+    );
+}
+
+#[tokio::test]
+async fn findings_are_bounded_and_what_is_allowed_stays() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.add(&format!("The token is {}.", secret())).await;
+    sqlx::raw_sql("UPDATE secret_findings SET is_allowed = true, last_at = '2020-01-01'")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    for n in 0..3 {
+        let tokens = (0..100).map(|at| secret().replace("1B4a", &format!("{:04}", n * 100 + at)));
+        let text = tokens.collect::<Vec<_>>().join(" ");
+        let answer = anna.call("memory_add", fact(&text)).await;
+        assert_eq!(answer["warnings"].as_array().unwrap().len(), 20);
+    }
+    assert_eq!(
+        count(&app, "secret_findings WHERE NOT is_allowed").await,
+        200
+    );
+    assert_eq!(count(&app, "secret_findings WHERE is_allowed").await, 1);
+}
+
+#[tokio::test]
+async fn what_a_model_repeats_is_masked_too() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let said: &'static str = Box::leak(format!("It is {}.", secret()).into_boxed_str());
+    let server = ChatServer::saying(said).await;
+    crate::chat::use_server(&app, &anna, &server).await;
+    let answer = crate::chat::ask(&app, &anna).await.unwrap();
+    assert_eq!(answer.text, said);
+    assert_eq!(count(&app, "secret_findings").await, 0);
+    set(&app, &anna, SecretPolicy::Mask).await;
+    let answer = crate::chat::ask(&app, &anna).await.unwrap();
+    assert_eq!(answer.text, "It is [removed: github-pat].");
+}
+
+#[tokio::test]
+async fn what_finds_something_is_not_changed() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let secret = secret();
+    let file = json!({ "command": "create", "path": "/memories/a.md", "file_text": format!("Token {secret} here.\n") });
+    anna.call("memory_files", file).await;
+    set(&app, &anna, SecretPolicy::Refuse).await;
+    let edit = json!({ "command": "str_replace", "path": "/memories/a.md", "old_str": secret, "new_str": "gone" });
+    let response = anna.send("memory_files", &edit).await;
+    assert_eq!(response.status(), 200);
+    let edit = json!({ "command": "insert", "path": "/memories/a.md", "insert_line": 0, "insert_text": secret });
+    let (status, refusal) = problem(anna.send("memory_files", &edit).await).await;
+    assert_eq!((status, &refusal["field"]), (422, &json!("insert_text")));
+}
