@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use leptos::prelude::expect_context;
 
 use crate::view::{
-    Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, ChatPage, DataPage, DayFilters,
-    DocsPage, DocumentFilters, DocumentPage, DocumentsPage, DreamsPage, EmbeddingsPage,
+    Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, BackupsPage, ChatPage, DataPage,
+    DayFilters, DocsPage, DocumentFilters, DocumentPage, DocumentsPage, DreamsPage, EmbeddingsPage,
     EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage,
     InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Receipt,
     ResetPage, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage,
@@ -127,6 +127,8 @@ pub trait Backend: Send + Sync {
     async fn admin_page(&self) -> Result<Option<AdminPage>, PageError>;
     /// `None` when the person is no admin.
     async fn jobs_page(&self) -> Result<Option<JobsPage>, PageError>;
+    /// `None` when the person is no admin.
+    async fn backups_page(&self) -> Result<Option<BackupsPage>, PageError>;
     /// `None` when the person is no admin.
     async fn users_page(&self, filters: &UsersFilters) -> Result<Option<UsersPage>, PageError>;
     /// Where an invitation to a team leads; `None` when it cannot be used (any more).

@@ -10,9 +10,9 @@ use leptos_router::{SsrMode, path};
 
 use crate::backend::IslandsBuilt;
 use crate::pages::{
-    Account, Activity, Admin, Agents, Chat, Data, Docs, Document, Documents, Dreams, Embeddings,
-    Entities, Entity, Erased, Fading, Graph, Invitation, Item, Jobs, Join, Learned, Login, Memory,
-    NotFound, Reset, Session, Sessions, Summary, Timeline, Used, Users, Work,
+    Account, Activity, Admin, Agents, Backups, Chat, Data, Docs, Document, Documents, Dreams,
+    Embeddings, Entities, Entity, Erased, Fading, Graph, Invitation, Item, Jobs, Join, Learned,
+    Login, Memory, NotFound, Reset, Session, Sessions, Summary, Timeline, Used, Users, Work,
 };
 
 pub fn shell(options: LeptosOptions) -> impl IntoView {
@@ -68,6 +68,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/settings/fading") view=Fading ssr=SsrMode::Async />
                 <Route path=path!("/settings/work") view=Work ssr=SsrMode::Async />
                 <Route path=path!("/admin") view=Admin ssr=SsrMode::Async />
+                <Route path=path!("/admin/backups") view=Backups ssr=SsrMode::Async />
                 <Route path=path!("/admin/jobs") view=Jobs ssr=SsrMode::Async />
                 <Route path=path!("/admin/users") view=Users ssr=SsrMode::Async />
                 <Route path=path!("/invitation/:token") view=Invitation ssr=SsrMode::Async />

@@ -9,7 +9,8 @@ mod lender;
 mod store;
 
 pub use store::{
-    enter_scope, mark_all_changed, note_changes, prune_changes, raise_revision, write_as,
+    enter_scope, mark_all_changed, mark_everything_changed, note_changes, prune_changes,
+    raise_revision, write_as,
 };
 
 use sqlx::migrate::{MigrateError, Migrator};
@@ -155,6 +156,23 @@ async fn check_pgvector(setup: &mut PgConnection) -> Result<(), DatabaseError> {
     if (next(), next(), next()) < PGVECTOR_VERSION_MIN {
         return Err(DatabaseError::PgvectorTooOld { found });
     }
+    Ok(())
+}
+
+/// Version of the newest migration that this program knows.
+pub fn schema_of_this_version() -> i64 {
+    MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0)
+}
+
+/// Drops all of Keepsake's tables and functions, for a restore into a database that holds no account. Roles and
+/// extensions stay.
+pub async fn clear(options: &PgConnectOptions) -> Result<(), DatabaseError> {
+    let mut setup = PgConnection::connect_with(options).await?;
+    store::drop_owned(&mut setup).await?;
+    store::make_roles(&mut setup)
+        .await
+        .map_err(DatabaseError::MayNotMakeRoles)?;
+    setup.close().await?;
     Ok(())
 }
 
@@ -486,8 +504,10 @@ impl Db {
         let schema = match found.is_migrated {
             false => Schema::Missing,
             true => {
-                let ours = MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0);
-                match store::schema_version(conn).await?.cmp(&ours) {
+                match store::schema_version(conn)
+                    .await?
+                    .cmp(&schema_of_this_version())
+                {
                     Ordering::Less => Schema::Behind,
                     Ordering::Equal => Schema::Ours,
                     Ordering::Greater => Schema::Ahead,

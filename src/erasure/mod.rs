@@ -6,10 +6,12 @@
 //! Erasing an account disables it at once (no sign-in, no tokens) and then deletes in bounded steps
 //! ([`step`]) that any worker can take. The progress is in the receipt's row, so that a crash only delays it.
 
+mod notes;
 mod store;
 
 use std::collections::BTreeMap;
 
+pub use notes::{ErasedObject, ErasureNote, drain_notes, prune_notes, repeat};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -146,6 +148,7 @@ pub async fn item(
     if !is_due || !store::erase_item(&mut tx, item.0, id.as_str(), now).await? {
         return Err(ErasureError::Gone);
     }
+    store::note(&mut tx, ErasedObject::Memory, item.0, false, now).await?;
     tx.commit().await?;
     Ok(id)
 }
@@ -168,6 +171,8 @@ pub async fn session(
     if !store::erase_session(&mut tx, session.0, with_memories, id.as_str(), now).await? {
         return Err(ErasureError::Gone);
     }
+    let what = ErasedObject::Session;
+    store::note(&mut tx, what, session.0, with_memories, now).await?;
     tx.commit().await?;
     Ok(id)
 }
@@ -187,6 +192,7 @@ pub async fn document(
     if !store::erase_document(&mut tx, document, id.as_str(), now).await? {
         return Err(ErasureError::Gone);
     }
+    store::note(&mut tx, ErasedObject::Document, document, false, now).await?;
     tx.commit().await?;
     Ok(id)
 }
@@ -201,6 +207,7 @@ pub async fn begin(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Receipt
         .as_str()
     {
         "begun" => {
+            store::note_account(&mut tx, user, now).await?;
             queue::push(&mut tx, user, queue::ERASE, 1, now).await?;
             tx.commit().await?;
         }

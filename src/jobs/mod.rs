@@ -10,6 +10,7 @@
 //! not fair, and has no backoff; one queue of five needed 380 lines of workarounds (docs/configure.md,
 //! "Background work").
 
+mod backup;
 mod cleanup;
 mod complete;
 pub mod control;
@@ -39,6 +40,7 @@ use futures_util::future::BoxFuture;
 use time::OffsetDateTime;
 
 use crate::activity::Activity;
+use crate::backup::Backups;
 use crate::clock::{Schedule, SharedClock};
 use crate::consolidation::Consolidation;
 use crate::db::{Db, UserId, is_of_a_gone_user};
@@ -51,7 +53,7 @@ pub use overview::{DAYS_COUNTED, JobState, JobsOverview, overview, states};
 pub use runner::{RunTotals, Runner, run, work};
 pub use sweep::ask_for;
 
-pub static JOBS: [&BackgroundJob; 17] = [
+pub static JOBS: [&BackgroundJob; 18] = [
     &embed::JOB,
     &passages::JOB,
     &entities::JOB,
@@ -69,6 +71,7 @@ pub static JOBS: [&BackgroundJob; 17] = [
     &reflect::JOB,
     &dream::JOB,
     &cleanup::JOB,
+    &backup::JOB,
 ];
 
 /// What every job's functions receive.
@@ -82,6 +85,8 @@ pub struct JobContext {
     pub evaluation: Evaluation,
     /// This process's own, so that an erasure can flush its buffered calls first.
     pub activity: Activity,
+    /// `None` where no backup folder is set.
+    pub backups: Option<Backups>,
 }
 
 impl JobContext {
@@ -94,7 +99,12 @@ impl JobContext {
             clock,
             search,
             activity,
+            backups: None,
         }
+    }
+
+    pub fn with_backups(self, backups: Option<Backups>) -> Self {
+        Self { backups, ..self }
     }
 
     fn now(&self) -> OffsetDateTime {
