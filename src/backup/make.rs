@@ -8,7 +8,7 @@ use time::OffsetDateTime;
 
 use super::file::BackupWriter;
 use super::model::{BackupError, BackupProgress, FORMAT, Manifest};
-use super::programs::{ClientPrograms, Target};
+use super::programs::{ClientPrograms, DumpTarget};
 use super::store;
 
 /// What is backed up, and where to.
@@ -44,7 +44,7 @@ pub async fn make(
         rows: store::count_rows(&mut conn).await?,
     };
     let mut writer = BackupWriter::create(order.path, &manifest).await?;
-    let target = Target {
+    let target = DumpTarget {
         options: order.options,
         is_superuser: server.is_superuser,
     };

@@ -1,16 +1,16 @@
 //! Backups of the whole database: made while the server runs, verified in a throwaway database, and restored into
 //! an empty one (docs/backup.md). In reading order: `model.rs` is the manifest, [`file`](BackupFile) the archive,
-//! `programs.rs` runs pg_dump and pg_restore, `make.rs` and `restore.rs` are the two commands, `folder.rs` says
+//! `programs.rs` runs pg_dump and pg_restore, `make.rs` and `load.rs` are the two commands, `folder.rs` says
 //! which files are kept; here is what the job does every minute.
 //!
 //! A backup is every user's memory: it must never be served over the web. It never holds the secret key.
 
 mod file;
 mod folder;
+mod load;
 mod make;
 mod model;
 mod programs;
-mod restore;
 mod store;
 
 use std::collections::BTreeSet;
@@ -27,9 +27,10 @@ use crate::queue::{self, SERVER};
 pub use file::BackupFile;
 use folder::{BackupFolder, FolderListing};
 pub use folder::{ERASURES, next_night, read_erasures};
+pub use load::{check, restore};
 pub use make::{BackupOrder, make};
 pub use model::{BackupError, BackupProgress, Manifest};
-pub use restore::{check, restore};
+
 pub use store::{BackupState, ListedBackup, list, state};
 
 /// The job's name.
@@ -58,8 +59,24 @@ impl Backups {
     /// newest if an admin asked. Returns how much was done. `go_on` returns false when the process stops.
     ///
     /// # Errors
-    /// Each says what to do; what an admin asked for stays asked, except a verification.
+    /// Each says what to do, and is shown on the page; what an admin asked for stays asked, except a verification.
     pub async fn run(
+        &self,
+        db: &Db,
+        now: OffsetDateTime,
+        go_on: impl Fn() -> bool + Clone + Send + 'static,
+    ) -> Result<usize, BackupError> {
+        let ran = self.run_all(db, now, go_on).await;
+        if let Err(error) = &ran
+            && !matches!(error, BackupError::Interrupted | BackupError::Database(_))
+        {
+            let mut conn = db.system_connection().await?;
+            store::note_problem(&mut conn, &error.to_string(), now).await?;
+        }
+        ran
+    }
+
+    async fn run_all(
         &self,
         db: &Db,
         now: OffsetDateTime,
@@ -73,7 +90,11 @@ impl Backups {
         };
         let listed = self.list_again(db).await?;
         if is_due(&state, &listed, now) {
-            self.back_up(db, &listed, now, go_on.clone()).await?;
+            within(self.make_one(&listed, now, go_on.clone())).await?;
+            let mut conn = db.system_connection().await?;
+            store::note_made(&mut conn, now).await?;
+            drop(conn);
+            self.rotate(db).await?;
             done += 1;
         }
         if state.verify_asked_at.is_some() {
@@ -88,28 +109,6 @@ impl Backups {
             self.in_folder(move |folder| folder.append(&notes)).await
         })
         .await
-    }
-
-    async fn back_up(
-        &self,
-        db: &Db,
-        listed: &[ListedBackup],
-        now: OffsetDateTime,
-        go_on: impl Fn() -> bool,
-    ) -> Result<(), BackupError> {
-        match within(self.make_one(listed, now, go_on)).await {
-            Ok(()) => {
-                let mut conn = db.system_connection().await?;
-                store::note_made(&mut conn, now).await?;
-                drop(conn);
-                self.rotate(db).await
-            }
-            Err(error) => {
-                let mut conn = db.system_connection().await?;
-                store::note_problem(&mut conn, &error.to_string(), now).await?;
-                Err(error)
-            }
-        }
     }
 
     async fn make_one(
@@ -181,7 +180,7 @@ impl Backups {
         let file = opened.await.unwrap_or(Err(BackupError::Interrupted))?;
         let go_on_checking = go_on.clone();
         check(&file, move |_| go_on_checking()).await?;
-        restore::verify(&file, &self.options, &self.data_dir, go_on).await
+        load::verify(&file, &self.options, &self.data_dir, go_on).await
     }
 
     /// Brings the list in line with the folder. Newest first.

@@ -78,7 +78,7 @@ pub enum BackupError {
     #[error("other processes use this database: stop Keepsake's servers and commands first")]
     InUse,
     #[error(
-        "{table} has {restored} rows and had {dumped}: the backup could not be read back completely"
+        "the table {table} has {restored} rows and had {dumped}: the backup could not be read back completely"
     )]
     RowsDiffer {
         table: String,

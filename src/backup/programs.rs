@@ -34,7 +34,7 @@ const FOREIGN: [&str; 7] = [
 ];
 
 /// A database as the programs connect to it.
-pub(super) struct Target<'a> {
+pub(super) struct DumpTarget<'a> {
     pub(super) options: &'a PgConnectOptions,
     /// Whether the role of the URL is a superuser; another one acts as `keepsake_owner`.
     pub(super) is_superuser: bool,
@@ -76,7 +76,7 @@ impl ClientPrograms {
     /// asked often whether to go on.
     pub(super) async fn dump(
         &self,
-        target: &Target<'_>,
+        target: &DumpTarget<'_>,
         snapshot: &str,
         writer: &mut BackupWriter,
         mut tell: impl FnMut(Option<String>) -> bool,
@@ -120,7 +120,7 @@ impl ClientPrograms {
     /// Loads the dump into the target, all or nothing. `tell` gets the bytes read, and returns false to stop.
     pub(super) async fn load(
         &self,
-        target: &Target<'_>,
+        target: &DumpTarget<'_>,
         file: &BackupFile,
         mut tell: impl FnMut(u64) -> bool,
     ) -> Result<(), BackupError> {
@@ -188,7 +188,7 @@ impl ClientPrograms {
         })
     }
 
-    fn command(&self, program: &str, target: &Target<'_>) -> Command {
+    fn command(&self, program: &str, target: &DumpTarget<'_>) -> Command {
         let mut command = Command::new(path_of(self.bin.as_deref(), program));
         for name in FOREIGN {
             command.env_remove(name);

@@ -11,7 +11,8 @@ mod store;
 
 use std::collections::BTreeMap;
 
-pub use notes::{ErasedObject, ErasureNote, drain_notes, prune_notes, repeat};
+pub use notes::{drain_notes, prune_notes, repeat};
+use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -60,6 +61,50 @@ pub enum ErasureKind {
     Session,
     Document,
     Account,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErasedObject {
+    Memory,
+    Session,
+    Document,
+    Account,
+}
+
+impl ErasedObject {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Memory => "memory",
+            Self::Session => "session",
+            Self::Document => "document",
+            Self::Account => "account",
+        }
+    }
+
+    fn of_column(what: &str) -> Self {
+        match what {
+            "memory" => Self::Memory,
+            "session" => Self::Session,
+            "document" => Self::Document,
+            _ => Self::Account,
+        }
+    }
+}
+
+/// One line of the file: ids, no content.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErasureNote {
+    pub what: ErasedObject,
+    pub user: i64,
+    /// `None` for an account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<i64>,
+    /// Of a session: its memories were erased too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub with_memories: bool,
+    #[serde(with = "time::serde::rfc3339")]
+    pub at: OffsetDateTime,
 }
 
 /// What happens to the memories that were extracted from an erased session.

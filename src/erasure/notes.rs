@@ -2,11 +2,11 @@
 //! receipts are lost with the database. A note is written in the transaction of its erasure, and deleted when it
 //! is in the file.
 
-use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use super::{
-    ErasureError, ErasureStep, ExtractedMemories, ReceiptId, begin, document, session, step, store,
+    ErasedObject, ErasureError, ErasureNote, ErasureStep, ExtractedMemories, ReceiptId, begin,
+    document, session, step, store,
 };
 use crate::activity::Activity;
 use crate::db::{Db, UserId};
@@ -14,50 +14,6 @@ use crate::sessions::SessionId;
 
 /// Notes that are written to the file at once.
 const NOTES_AT_ONCE: i64 = 1_000;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ErasedObject {
-    Memory,
-    Session,
-    Document,
-    Account,
-}
-
-impl ErasedObject {
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Session => "session",
-            Self::Document => "document",
-            Self::Account => "account",
-        }
-    }
-
-    pub(super) fn of_column(what: &str) -> Self {
-        match what {
-            "memory" => Self::Memory,
-            "session" => Self::Session,
-            "document" => Self::Document,
-            _ => Self::Account,
-        }
-    }
-}
-
-/// One line of the file: ids, no content.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ErasureNote {
-    pub what: ErasedObject,
-    pub user: i64,
-    /// `None` for an account.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<i64>,
-    /// Of a session: its memories were erased too.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub with_memories: bool,
-    #[serde(with = "time::serde::rfc3339")]
-    pub at: OffsetDateTime,
-}
 
 /// Gives notes to `write` and deletes them when it has succeeded. Returns how many; a batch at most.
 pub async fn drain_notes<E: From<sqlx::Error>>(

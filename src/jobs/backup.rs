@@ -33,7 +33,7 @@ pub static JOB: BackgroundJob = BackgroundJob {
                     slice.note(done, 0);
                     Ok(NextDue::Done)
                 }
-                Err(BackupError::Interrupted) => Ok(NextDue::More(1)),
+                Err(BackupError::Interrupted) if slice.is_stopping() => Ok(NextDue::More(1)),
                 Err(BackupError::Database(error)) => Err(error.into()),
                 Err(error) => Err(JobFailure::Other(error.to_string())),
             }

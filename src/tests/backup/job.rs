@@ -125,7 +125,10 @@ async fn an_admin_makes_and_verifies_a_backup_on_its_page() {
         "{problem}"
     );
     let (_, page) = browser.get(PATH).await;
-    assert!(page.contains("public.memory_items has 1 rows"), "{page}");
+    assert!(
+        page.contains("The table public.memory_items has 1 rows"),
+        "{page}"
+    );
     let left: i64 = sqlx::query_scalar(
         "SELECT count(*) FROM pg_database WHERE datname = current_database() || '_backup_check'",
     )

@@ -9,7 +9,7 @@ use time::OffsetDateTime;
 
 use super::file::BackupFile;
 use super::model::{BackupError, BackupProgress};
-use super::programs::{ClientPrograms, Target};
+use super::programs::{ClientPrograms, DumpTarget};
 use super::store;
 use crate::accounts;
 use crate::db;
@@ -54,7 +54,7 @@ pub async fn restore(
     let server = store::server(&mut conn).await?;
     let needed = file.manifest.postgres.max(server.major);
     let programs = ClientPrograms::find(data_dir, needed).await?;
-    let target = Target {
+    let target = DumpTarget {
         options,
         is_superuser: server.is_superuser,
     };
@@ -111,7 +111,7 @@ pub(super) async fn verify(
     }
     store::create_throwaway(&mut conn, &name).await?;
     let there = options.clone().database(&name);
-    let target = Target {
+    let target = DumpTarget {
         options: &there,
         is_superuser: server.is_superuser,
     };
@@ -134,7 +134,10 @@ fn throwaway_of(options: &PgConnectOptions) -> String {
     format!("{}{THROWAWAY}", &database[..kept])
 }
 
-async fn compare(target: &Target<'_>, dumped: &BTreeMap<String, i64>) -> Result<(), BackupError> {
+async fn compare(
+    target: &DumpTarget<'_>,
+    dumped: &BTreeMap<String, i64>,
+) -> Result<(), BackupError> {
     let mut conn = PgConnection::connect_with(target.options).await?;
     store::act_as_owner(&mut conn, target.is_superuser).await?;
     let restored = store::count_rows(&mut conn).await?;
