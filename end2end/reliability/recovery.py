@@ -17,6 +17,7 @@ import random
 import subprocess
 import time
 from pathlib import Path
+from urllib.parse import quote
 
 from place import PASSWORD, Cluster, Embedded, Server, fail, folder, sql, table
 from load import Words, embedded
@@ -182,12 +183,12 @@ def until_up(cluster):
 
 
 def backup_without_superuser(server, postgres, home, before):
-    """By a login that is a member of our roles and nothing else, where the owner may not pass over row security: its
+    """By a login that could run a server but is no superuser, where the owner may not pass over row security: its
     policy shows it all rows."""
-    sql(postgres.bin, postgres.url(), "CREATE ROLE backup LOGIN PASSWORD 'backup' IN ROLE keepsake_owner, keepsake_app, keepsake_system; "
+    sql(postgres.bin, postgres.url(), "CREATE ROLE backup LOGIN CREATEROLE PASSWORD 'backup' IN ROLE keepsake_owner, keepsake_app, keepsake_system; "
         "ALTER ROLE keepsake_owner NOBYPASSRLS; GRANT CONNECT ON DATABASE keepsake TO backup")
     backup = home / "owner.tar"
-    url = postgres.url().replace(postgres.url().split("@")[0], "postgres://backup:backup")
+    url = f"postgres://backup:backup@{quote(str(postgres.data / 'postgres/socket'), safe='')}/keepsake"
     other = Server(home, url)
     other.data = server.data
     other.env["KEEPSAKE_DATA_DIR"] = str(server.data)

@@ -30,7 +30,6 @@ pub use folder::{ERASURES, next_night, read_erasures};
 pub use load::{check, restore};
 pub use make::{BackupOrder, make};
 pub use model::{BackupError, BackupProgress, Manifest};
-
 pub use store::{BackupState, ListedBackup, list, state};
 
 /// The job's name.

@@ -110,6 +110,10 @@ pub enum DatabaseError {
         "this role may not make the roles keepsake_owner, keepsake_app and keepsake_system: connect once as a superuser, or give the role CREATEROLE"
     )]
     MayNotMakeRoles(#[source] sqlx::Error),
+    #[error(
+        "this role may not empty the database: connect as a superuser or as the database's owner"
+    )]
+    MayNotClear,
     #[error(transparent)]
     Migrate(MigrateError),
     #[error(transparent)]
@@ -168,10 +172,15 @@ pub fn schema_of_this_version() -> i64 {
 /// extensions stay.
 pub async fn clear(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     let mut setup = PgConnection::connect_with(options).await?;
-    store::drop_owned(&mut setup).await?;
-    store::make_roles(&mut setup)
+    let mut tx = setup.begin().await?;
+    store::drop_owned(&mut tx).await?;
+    store::make_roles(&mut tx)
         .await
         .map_err(DatabaseError::MayNotMakeRoles)?;
+    if !store::owner_may_create(&mut tx).await? {
+        return Err(DatabaseError::MayNotClear);
+    }
+    tx.commit().await?;
     setup.close().await?;
     Ok(())
 }

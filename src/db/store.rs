@@ -65,6 +65,13 @@ pub async fn drop_owned(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
+/// What [`drop_owned`] took, and only some roles can give back.
+pub async fn owner_may_create(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar("SELECT has_schema_privilege('keepsake_owner', 'public', 'CREATE')")
+        .fetch_one(conn)
+        .await
+}
+
 /// Does nothing, and needs no privilege, if the extension exists.
 pub async fn make_extension(conn: &mut PgConnection, name: &str) -> Result<(), sqlx::Error> {
     let exists: bool =
