@@ -27,9 +27,10 @@ pub async fn change(_: Admin, Posted(posted, form): Posted<BackupForm>) -> Respo
 async fn obey(posted: &Submission, form: Result<BackupForm, Problem>) -> Attempt {
     let (db, _, now) = posted.context();
     let form = form?;
-    let mut conn = db.system_connection().await?;
-    let has_any = !backup::list(&mut conn).await?.is_empty();
-    drop(conn);
+    // Checks again that the person is an admin.
+    let mut tx = db.as_system().await?;
+    let has_any = !backup::list(&mut tx).await?.is_empty();
+    tx.commit().await?;
     if posted.state.backup_dir.0.is_none() && !has_any {
         let sentence = "This server has no backup folder; set KEEPSAKE_BACKUP_DIR and restart it.";
         return Err(refused("no_backup_folder", sentence));
