@@ -33,7 +33,7 @@ export async function jobs(t, { javaScriptEnabled }) {
   await page.getByRole("navigation", { name: "Admin", exact: true }).getByRole("link", { name: "Jobs" }).click();
   await page.waitForURL(`${url}/admin/jobs`);
   await until("No run has failed.");
-  assert.equal(await page.locator(".jobs tbody tr").count(), 19);
+  assert.equal(await page.locator(".jobs tbody tr").count(), 20);
 
   await t.test("a paused job leaves its work waiting", async () => {
     await press("Pause Vectors");

@@ -159,6 +159,7 @@ test("every page is accessible and fits a phone", async (t) => {
     await page.locator(".fresh").waitFor();
   });
   await passes("admin, with an operator", "/admin");
+  await passes("backups", "/admin/backups");
   await passes("jobs", "/admin/jobs");
   await passes("jobs, one paused", async () => {
     await page.goto(`${url}/admin/jobs`);

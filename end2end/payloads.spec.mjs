@@ -58,7 +58,7 @@ test("hostile text neither runs nor turns anything about", async (t) => {
 
   const ran = () => page.evaluate(() => window.pwned);
   const query = encodeURIComponent(PAYLOADS[1]);
-  const addresses = ["/memory", `/memory?q=${query}&theme=${query}`, `/memory/${item}`, `/memory/${item}?q=${query}`, "/agents", "/activity", "/admin", "/admin/jobs", "/admin/users", `/admin/users?q=${query}`, "/settings/embeddings", "/account", `/login?next=${query}`, `/invitation/${query}`, "/sessions", ...sessions];
+  const addresses = ["/memory", `/memory?q=${query}&theme=${query}`, `/memory/${item}`, `/memory/${item}?q=${query}`, "/agents", "/activity", "/admin", "/admin/backups", "/admin/jobs", "/admin/users", `/admin/users?q=${query}`, "/settings/embeddings", "/account", `/login?next=${query}`, `/invitation/${query}`, "/sessions", ...sessions];
   const searches = PAYLOADS.map((text) => `/memory?q=${encodeURIComponent(text)}`);
   for (const address of [...addresses, ...searches]) {
     await page.goto(url + address);

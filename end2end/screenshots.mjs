@@ -69,7 +69,7 @@ async function shootAll(admin, context) {
     work: "/settings/work",
   };
   await page.close();
-  const ofAdmin = { admin: "/admin", jobs: "/admin/jobs", users: "/admin/users" };
+  const ofAdmin = { admin: "/admin", backups: "/admin/backups", jobs: "/admin/jobs", users: "/admin/users" };
   for (const [name, address] of Object.entries(pages)) await shoot(name, address, context);
   for (const [name, address] of Object.entries(ofAdmin)) await shoot(name, address, admin);
   for (const [name, address] of Object.entries(pages)) {

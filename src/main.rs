@@ -5,6 +5,7 @@ mod background;
 mod eval;
 mod rebuild;
 mod secret;
+mod snapshot;
 mod telemetry;
 mod transfer;
 
@@ -41,6 +42,8 @@ const ENVIRONMENT: &str = "Environment:
   KEEPSAKE_LISTEN        address and port to serve on (127.0.0.1:3000)
   KEEPSAKE_DATA_DIR      folder for all data (./data)
   KEEPSAKE_DATABASE_URL  your own PostgreSQL, instead of the built-in one
+  KEEPSAKE_BACKUP_DIR    folder for nightly backups, or off (backups in the data folder; with your own
+                         PostgreSQL: off)
   KEEPSAKE_PUBLIC_URL    how browsers and agents reach this server
   KEEPSAKE_SECRET_KEY    32 bytes in base64 that encrypt provider keys (default: a file in the data folder)
   KEEPSAKE_SECRET_KEYS_OLD  previous keys, comma-separated, that still decrypt what they encrypted
@@ -95,6 +98,20 @@ export (ChatGPT's memories, not the conversations). Memories keep their dates, s
 Existing records stay unchanged: importing a file twice changes nothing. A line that cannot be imported is
 reported and skipped; then the exit code is 1.";
 
+const BACKUP: &str = "Example:
+  keepsake backup keepsake.tar
+
+Runs beside a running server; the file is of one moment. It holds accounts, memories, documents, sessions and
+settings of all users: keep it as you keep the data folder. Keys of providers stay encrypted, and the secret
+key is not in it. Nightly backups need no command: see KEEPSAKE_BACKUP_DIR and docs/backup.md.";
+
+const RESTORE: &str = "Example:
+  KEEPSAKE_DATA_DIR=./new keepsake restore keepsake.tar
+
+Restores into a new data folder, or into an empty database at KEEPSAKE_DATABASE_URL; refuses one with accounts.
+No server may run on it. The file is checked first. What was erased after the backup is erased again, from
+erasures.jsonl beside the file. Web sessions, invitations and links for new passwords end.";
+
 #[derive(Subcommand)]
 enum Command {
     /// Start the server, and its own PostgreSQL unless KEEPSAKE_DATABASE_URL is set
@@ -118,6 +135,12 @@ enum Command {
     /// Import an export of Keepsake, mem0 or ChatGPT from standard input
     #[command(after_help = IMPORT)]
     Import(AccountArgs),
+    /// Back up the whole server to a file, while it runs; with a progress bar
+    #[command(after_help = BACKUP)]
+    Backup(BackupArgs),
+    /// Restore a backup into an empty server; with a progress bar
+    #[command(after_help = RESTORE)]
+    Restore(RestoreArgs),
     /// Change the key that encrypts provider keys
     #[command(subcommand)]
     Secret(SecretCommand),
@@ -175,6 +198,26 @@ struct ExportArgs {
     /// The memory as known at that time: 2026, 2026-03, 2026-03-03 or an RFC 3339 time
     #[arg(long, value_name = "DATE")]
     as_of: Option<String>,
+}
+
+#[derive(Args)]
+struct BackupArgs {
+    /// The file to write
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Replace an existing file
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Args)]
+struct RestoreArgs {
+    /// A file that `keepsake backup` or the nightly job wrote
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Erasures to repeat [default: erasures.jsonl beside FILE, if there is one]
+    #[arg(long, value_name = "FILE")]
+    erasures: Option<PathBuf>,
 }
 
 #[derive(Args)]
@@ -336,6 +379,12 @@ async fn run_command(command: Command, config: Config) -> anyhow::Result<()> {
             transfer::export(&config, &account.email, as_of.as_deref()).await
         }
         Command::Import(AccountArgs { email }) => transfer::import(&config, &email).await,
+        Command::Backup(BackupArgs { file, force }) => {
+            snapshot::back_up(&config, &file, force).await
+        }
+        Command::Restore(RestoreArgs { file, erasures }) => {
+            snapshot::restore(&config, &file, erasures.as_deref()).await
+        }
         Command::Secret(SecretCommand::Rotate) => secret::rotate(&config).await,
         Command::Mcp => bridge::run(BridgeConfig::from_env()?).await,
         Command::Migrate => Database::of_command(&config).await?.close().await,

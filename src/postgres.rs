@@ -222,6 +222,11 @@ pub fn of_running_server(data_dir: &Path) -> Result<Option<PgConnectOptions>, Po
     Ok(Some(endpoint.connect_options(&password)))
 }
 
+/// The folder of pg_dump and its like, of the newest PostgreSQL that was fetched.
+pub fn client_programs(data_dir: &Path) -> Option<PathBuf> {
+    tree::newest_bin(data_dir)
+}
+
 async fn create_database(options: &PgConnectOptions) -> Result<(), PostgresError> {
     use sqlx::ConnectOptions;
     let url = options.to_url_lossy();

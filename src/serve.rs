@@ -17,7 +17,7 @@ use crate::jobs::{self, JobContext};
 use crate::metrics;
 pub use crate::web::Workers;
 use crate::web::{self, AppState, ConnectionLimits, Gate, ProcessInfo, Readiness};
-use crate::wiring::{self, Database};
+use crate::wiring::{self, Core, Database};
 
 /// From the signal to the end of the last request; slower requests are cut off.
 const DRAIN_MAX: Duration = Duration::from_secs(30);
@@ -57,7 +57,7 @@ pub async fn work(config: &Config) -> anyhow::Result<()> {
     };
     let worked = async {
         let core = wiring::core(config, &database.db)?;
-        let crew = JobWorkers::start(core.job_context());
+        let crew = JobWorkers::start(jobs_of(config, &database, &core));
         tracing::info!("running background jobs");
         signals.first().await;
         signals.end_at_the_second();
@@ -68,6 +68,11 @@ pub async fn work(config: &Config) -> anyhow::Result<()> {
     .await;
     database.close().await?;
     worked
+}
+
+fn jobs_of(config: &Config, database: &Database, core: &Core) -> JobContext {
+    core.job_context()
+        .with_backups(wiring::backups(config, database))
 }
 
 /// The job workers of this process.
@@ -110,7 +115,8 @@ async fn serve_until(
     let core = wiring::core(config, &database.db)?;
     let state = wiring::app_state(config, &core, readiness.clone());
     let activity = core.activity.clone();
-    let crew = (workers == Workers::Here).then(|| JobWorkers::start(core.job_context()));
+    let crew =
+        (workers == Workers::Here).then(|| JobWorkers::start(jobs_of(config, database, &core)));
     let recorder = tokio::spawn(activity.clone().keep_writing());
     let warming = core.embeddings().clone();
     tokio::spawn(async move { warming.warm_up().await });

@@ -9,6 +9,7 @@ use sqlx::postgres::PgConnectOptions;
 
 use crate::accounts::Accounts;
 use crate::activity::Activity;
+use crate::backup::Backups;
 use crate::clock::{SharedClock, WallClock};
 use crate::config::{Config, beside_the_program};
 use crate::consolidation::Consolidation;
@@ -35,6 +36,7 @@ const DATABASE_RETRY: Duration = Duration::from_millis(500);
 /// The database of this run: connected, migrated, and stopped at the end if it is embedded.
 pub struct Database {
     pub db: Db,
+    options: PgConnectOptions,
     embedded: Option<EmbeddedPostgres>,
 }
 
@@ -56,13 +58,14 @@ impl Database {
             db::prepare(&options).await?;
             return Ok(Self {
                 db: Db::new(&options).with_job_timeout(),
+                options,
                 embedded: None,
             });
         }
-        let Self { db, embedded } = Self::of_server(config).await?;
+        let database = Self::of_server(config).await?;
         Ok(Self {
-            db: db.with_job_timeout(),
-            embedded,
+            db: database.db.with_job_timeout(),
+            ..database
         })
     }
 
@@ -75,6 +78,7 @@ impl Database {
         }
         Ok(Self {
             db: Db::new(&options),
+            options,
             embedded: Some(embedded),
         })
     }
@@ -86,8 +90,14 @@ impl Database {
         prepare_with_retries(&options).await?;
         Ok(Self {
             db: Db::new(&options),
+            options,
             embedded: None,
         })
+    }
+
+    /// As the role of the URL, for backups.
+    pub fn options(&self) -> &PgConnectOptions {
+        &self.options
     }
 
     pub async fn close(self) -> anyhow::Result<()> {
@@ -123,6 +133,18 @@ fn is_unreachable(error: &sqlx::Error) -> bool {
         sqlx::Error::Database(e) => e.code().as_deref() == Some("57P03"),
         _ => false,
     }
+}
+
+/// `None` where no backup folder is set.
+pub fn backups(config: &Config, database: &Database) -> Option<Backups> {
+    let folder = config.backup_dir.clone()?;
+    let options = database.options().clone();
+    Some(Backups::new(options, folder, config.data_dir.clone()))
+}
+
+/// For a command that records no calls.
+pub fn activity(db: &Db) -> Activity {
+    Activity::new(db.clone(), wall_clock())
 }
 
 pub fn accounts(config: &Config, db: &Db) -> Accounts {
@@ -230,6 +252,7 @@ pub fn app_state(config: &Config, core: &Core, readiness: Readiness) -> AppState
         document_fetcher: core.document_fetcher.clone(),
         site: SiteFiles::at(find_site(config)),
         data_dir: config.data_dir.clone(),
+        backup_dir: config.backup_dir.clone(),
     })
 }
 

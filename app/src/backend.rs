@@ -8,12 +8,13 @@ use async_trait::async_trait;
 use leptos::prelude::expect_context;
 
 use crate::view::{
-    Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, ChatPage, ConsentPage, DataPage,
-    DayFilters, DocsPage, DocumentFilters, DocumentPage, DocumentsPage, DreamsPage, EmbeddingsPage,
-    EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState, GraphFilters, GraphPage,
-    InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters, MemoryPage, Receipt,
-    ResetPage, SecretsPage, SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage,
-    TimelineFilters, TimelinePage, UsagePage, UsersFilters, UsersPage, WebhooksPage, WorkPage,
+    Account, ActivityFilters, ActivityPage, AdminPage, AgentsPage, BackupsPage, ChatPage,
+    ConsentPage, DataPage, DayFilters, DocsPage, DocumentFilters, DocumentPage, DocumentsPage,
+    DreamsPage, EmbeddingsPage, EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState,
+    GraphFilters, GraphPage, InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage,
+    MemoryFilters, MemoryPage, Receipt, ResetPage, SecretsPage, SessionFilters, SessionPage,
+    SessionsPage, SignInOffer, SummaryPage, TimelineFilters, TimelinePage, UsagePage, UsersFilters,
+    UsersPage, WebhooksPage, WorkPage,
 };
 
 /// In the context of every render: whether `/pkg/keepsake.js` and `.wasm` exist.
@@ -129,6 +130,8 @@ pub trait Backend: Send + Sync {
     async fn admin_page(&self) -> Result<Option<AdminPage>, PageError>;
     /// `None` when the person is no admin.
     async fn jobs_page(&self) -> Result<Option<JobsPage>, PageError>;
+    /// `None` when the person is no admin.
+    async fn backups_page(&self) -> Result<Option<BackupsPage>, PageError>;
     /// `None` when the person is no admin.
     async fn users_page(&self, filters: &UsersFilters) -> Result<Option<UsersPage>, PageError>;
     /// Where an invitation to a team leads; `None` when it cannot be used (any more).

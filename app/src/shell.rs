@@ -10,10 +10,10 @@ use leptos_router::{SsrMode, path};
 
 use crate::backend::IslandsBuilt;
 use crate::pages::{
-    Account, Activity, Admin, Agents, Chat, Consent, Data, Docs, Document, Documents, Dreams,
-    Embeddings, Entities, Entity, Erased, Fading, Graph, Invitation, Item, Jobs, Join, Learned,
-    Login, Memory, NotFound, Reset, Secrets, Session, Sessions, Summary, Timeline, Used, Users,
-    Webhooks, Work,
+    Account, Activity, Admin, Agents, Backups, Chat, Consent, Data, Docs, Document, Documents,
+    Dreams, Embeddings, Entities, Entity, Erased, Fading, Graph, Invitation, Item, Jobs, Join,
+    Learned, Login, Memory, NotFound, Reset, Secrets, Session, Sessions, Summary, Timeline, Used,
+    Users, Webhooks, Work,
 };
 
 pub fn shell(options: LeptosOptions) -> impl IntoView {
@@ -71,6 +71,7 @@ pub fn App() -> impl IntoView {
                 <Route path=path!("/settings/secrets") view=Secrets ssr=SsrMode::Async />
                 <Route path=path!("/settings/work") view=Work ssr=SsrMode::Async />
                 <Route path=path!("/admin") view=Admin ssr=SsrMode::Async />
+                <Route path=path!("/admin/backups") view=Backups ssr=SsrMode::Async />
                 <Route path=path!("/admin/jobs") view=Jobs ssr=SsrMode::Async />
                 <Route path=path!("/admin/users") view=Users ssr=SsrMode::Async />
                 <Route path=path!("/invitation/:token") view=Invitation ssr=SsrMode::Async />

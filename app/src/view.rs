@@ -3,6 +3,7 @@
 //! shows it), so nothing secret can reach a page by accident.
 
 mod activity;
+mod backups;
 mod chat;
 mod consent;
 mod data;
@@ -33,6 +34,7 @@ use std::collections::BTreeMap;
 
 pub use crate::address::said_in;
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
+pub use backups::{BackupRow, BackupsPage, Verification};
 pub use chat::{ChatPage, DayTokens, PurposeView, SystemChatView};
 pub use consent::{ConnectedClient, ConsentPage, ConsentView};
 pub use data::{DataPage, ErasedKind, ImportProgress, ImportState, ItemErasure, Receipt, RowCount};

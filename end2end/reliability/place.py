@@ -156,9 +156,9 @@ class Server:
     def token(self, email, agent):
         return self.run("token", "create", "--email", email, "--agent", agent)
 
-    def start(self):
+    def start(self, *options):
         with self.log.open("a") as log:
-            self.process = subprocess.Popen([self.binary, "serve"], env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self.process = subprocess.Popen([self.binary, "serve", *options], env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
     def kill(self):
         self.process.kill()

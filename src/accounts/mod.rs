@@ -38,6 +38,18 @@ use crate::config::SignUp;
 use crate::db::Db;
 use crate::input::Invalid;
 
+/// After a restore, as the owner role: what let somebody in at the time of the backup may have been used or ended
+/// since. Voids invitations, links that set a password and invitations to teams; signs everybody out of browsers.
+/// Passwords and agents' tokens stay.
+pub async fn end_links_and_web_sessions(
+    conn: &mut sqlx::PgConnection,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    invitations::store::revoke_all(conn, now).await?;
+    teams::store::delete_all_invitations(conn).await?;
+    store::delete_all_web_sessions(conn).await
+}
+
 #[derive(Debug, thiserror::Error)]
 pub enum AccountError {
     #[error(transparent)]

@@ -165,6 +165,14 @@ pub async fn replace_password(
     Ok(true)
 }
 
+/// After a restore, as the owner role: signs everybody out of all browsers.
+pub async fn delete_all_web_sessions(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query!("DELETE FROM web_sessions")
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
 pub async fn delete_web_sessions_of(
     conn: &mut PgConnection,
     user: UserId,

@@ -17,6 +17,8 @@ use crate::seal::SealKey;
 
 const LISTEN_DEFAULT: &str = "127.0.0.1:3000";
 const DATA_DIR_DEFAULT: &str = "./data";
+/// As `KEEPSAKE_BACKUP_DIR`.
+const BACKUPS_OFF: &str = "off";
 const LOG_DEFAULT: &str = "info,sqlx=warn,tower_sessions_core=error";
 
 const METRICS_TOKEN_CHARS_MIN: usize = 16;
@@ -40,6 +42,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// `KEEPSAKE_DATA_DIR`
     pub data_dir: PathBuf,
+    /// `KEEPSAKE_BACKUP_DIR`: where nightly backups go; `None`: none are made.
+    pub backup_dir: Option<PathBuf>,
     /// `KEEPSAKE_READER_MB`, in bytes: the memory limit for search indexes.
     pub reader_bytes: usize,
     /// `KEEPSAKE_DATABASE_URL`; without it the server starts its own PostgreSQL.
@@ -119,13 +123,21 @@ impl Config {
 
     fn from_lookup(get: impl Fn(&'static str) -> Option<String>) -> Result<Self, ConfigError> {
         let listen = parse_listen(get("KEEPSAKE_LISTEN"))?;
+        let data_dir: PathBuf = get("KEEPSAKE_DATA_DIR")
+            .unwrap_or(DATA_DIR_DEFAULT.into())
+            .into();
+        let database_url = parse_database_url(get("KEEPSAKE_DATABASE_URL"))?;
+        // Whoever has a PostgreSQL of their own has backups of their own.
+        let backup_dir = database_url.is_none().then(|| data_dir.join("backups"));
         Ok(Self {
             listen,
-            data_dir: get("KEEPSAKE_DATA_DIR")
-                .unwrap_or(DATA_DIR_DEFAULT.into())
-                .into(),
+            backup_dir: match get("KEEPSAKE_BACKUP_DIR").as_deref() {
+                Some(BACKUPS_OFF) => None,
+                named => named.map(PathBuf::from).or(backup_dir),
+            },
+            data_dir,
             reader_bytes: parse_reader_mb(get("KEEPSAKE_READER_MB"))?,
-            database_url: parse_database_url(get("KEEPSAKE_DATABASE_URL"))?,
+            database_url,
             public_url: PublicUrl::parse(get("KEEPSAKE_PUBLIC_URL"), listen)?,
             secret_key: parse_secret_key(get("KEEPSAKE_SECRET_KEY"))?,
             old_secret_keys: parse_old_secret_keys(get("KEEPSAKE_SECRET_KEYS_OLD"))?,
@@ -346,6 +358,24 @@ mod tests {
         assert_eq!(config.public_url.origin(), "http://127.0.0.1:3000");
         assert_eq!(config.sign_up, SignUp::First);
         assert!(config.database_url.is_none());
+    }
+
+    #[test]
+    fn backups_are_in_the_data_folder_unless_the_database_is_elsewhere() {
+        const OWN: (&str, &str) = ("KEEPSAKE_DATABASE_URL", "postgres://p@h/d");
+        const NAMED: (&str, &str) = ("KEEPSAKE_BACKUP_DIR", "/mnt/b");
+        const OFF: (&str, &str) = ("KEEPSAKE_BACKUP_DIR", "off");
+        let folder = |set: &'static [(&str, &str)]| {
+            let get = |name| {
+                let found = set.iter().find(|(n, _)| *n == name);
+                found.map(|(_, value)| (*value).to_owned())
+            };
+            Config::from_lookup(get).expect("accepted").backup_dir
+        };
+        assert_eq!(folder(&[]), Some(PathBuf::from("./data/backups")));
+        assert_eq!(folder(&[OWN]), None);
+        assert_eq!(folder(&[OWN, NAMED]), Some(PathBuf::from("/mnt/b")));
+        assert_eq!(folder(&[OFF]), None);
     }
 
     #[test]

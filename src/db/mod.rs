@@ -9,7 +9,8 @@ mod lender;
 mod store;
 
 pub use store::{
-    enter_scope, mark_all_changed, note_changes, prune_changes, raise_revision, write_as,
+    enter_scope, mark_all_changed, mark_everything_changed, note_changes, prune_changes,
+    raise_revision, write_as,
 };
 
 use sqlx::migrate::{MigrateError, Migrator};
@@ -109,6 +110,10 @@ pub enum DatabaseError {
         "this role may not make the roles keepsake_owner, keepsake_app and keepsake_system: connect once as a superuser, or give the role CREATEROLE"
     )]
     MayNotMakeRoles(#[source] sqlx::Error),
+    #[error(
+        "this role may not empty the database: connect as a superuser or as the database's owner"
+    )]
+    MayNotClear,
     #[error(transparent)]
     Migrate(MigrateError),
     #[error(transparent)]
@@ -155,6 +160,28 @@ async fn check_pgvector(setup: &mut PgConnection) -> Result<(), DatabaseError> {
     if (next(), next(), next()) < PGVECTOR_VERSION_MIN {
         return Err(DatabaseError::PgvectorTooOld { found });
     }
+    Ok(())
+}
+
+/// Version of the newest migration that this program knows.
+pub fn schema_of_this_version() -> i64 {
+    MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0)
+}
+
+/// Drops all of Keepsake's tables and functions, for a restore into a database that holds no account. Roles and
+/// extensions stay.
+pub async fn clear(options: &PgConnectOptions) -> Result<(), DatabaseError> {
+    let mut setup = PgConnection::connect_with(options).await?;
+    let mut tx = setup.begin().await?;
+    store::drop_owned(&mut tx).await?;
+    store::make_roles(&mut tx)
+        .await
+        .map_err(DatabaseError::MayNotMakeRoles)?;
+    if !store::owner_may_create(&mut tx).await? {
+        return Err(DatabaseError::MayNotClear);
+    }
+    tx.commit().await?;
+    setup.close().await?;
     Ok(())
 }
 
@@ -486,8 +513,10 @@ impl Db {
         let schema = match found.is_migrated {
             false => Schema::Missing,
             true => {
-                let ours = MIGRATIONS.iter().map(|m| m.version).max().unwrap_or(0);
-                match store::schema_version(conn).await?.cmp(&ours) {
+                match store::schema_version(conn)
+                    .await?
+                    .cmp(&schema_of_this_version())
+                {
                     Ordering::Less => Schema::Behind,
                     Ordering::Equal => Schema::Ours,
                     Ordering::Greater => Schema::Ahead,

@@ -57,6 +57,21 @@ pub async fn make_roles(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
+/// Drops all that the owner role owns in this database.
+pub async fn drop_owned(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::raw_sql("DROP OWNED BY keepsake_owner")
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+/// What [`drop_owned`] took, and only some roles can give back.
+pub async fn owner_may_create(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar("SELECT has_schema_privilege('keepsake_owner', 'public', 'CREATE')")
+        .fetch_one(conn)
+        .await
+}
+
 /// Does nothing, and needs no privilege, if the extension exists.
 pub async fn make_extension(conn: &mut PgConnection, name: &str) -> Result<(), sqlx::Error> {
     let exists: bool =
@@ -222,6 +237,17 @@ pub async fn mark_all_changed(conn: &mut PgConnection, user: UserId) -> Result<(
     sqlx::query!(
         "UPDATE memory_revisions SET told_from = revision WHERE user_id = $1",
         user.0
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Of every user, as the owner role: no index or cursor of another time fits.
+pub async fn mark_everything_changed(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    // More than the revisions that a lost database may have had since.
+    sqlx::query!(
+        "UPDATE memory_revisions SET revision = revision + 1000000000, told_from = revision + 1000000000"
     )
     .execute(conn)
     .await?;

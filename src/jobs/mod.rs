@@ -10,6 +10,7 @@
 //! not fair, and has no backoff; one queue of five needed 380 lines of workarounds (docs/configure.md,
 //! "Background work").
 
+mod backup;
 mod cleanup;
 mod complete;
 pub mod control;
@@ -41,6 +42,7 @@ use futures_util::future::BoxFuture;
 use time::OffsetDateTime;
 
 use crate::activity::Activity;
+use crate::backup::Backups;
 use crate::clock::{Schedule, SharedClock};
 use crate::consolidation::Consolidation;
 use crate::db::{Db, UserId, is_of_a_gone_user};
@@ -54,7 +56,7 @@ pub use overview::{DAYS_COUNTED, JobState, JobsOverview, overview, states};
 pub use runner::{RunTotals, Runner, run, work};
 pub use sweep::ask_for;
 
-pub static JOBS: [&BackgroundJob; 19] = [
+pub static JOBS: [&BackgroundJob; 20] = [
     &embed::JOB,
     &passages::JOB,
     &entities::JOB,
@@ -74,6 +76,7 @@ pub static JOBS: [&BackgroundJob; 19] = [
     &webhooks::JOB,
     &feed::JOB,
     &cleanup::JOB,
+    &backup::JOB,
 ];
 
 /// What every job's functions receive.
@@ -88,6 +91,8 @@ pub struct JobContext {
     /// This process's own, so that an erasure can flush its buffered calls first.
     pub activity: Activity,
     pub webhooks: Webhooks,
+    /// `None` where no backup folder is set.
+    pub backups: Option<Backups>,
 }
 
 impl JobContext {
@@ -107,7 +112,12 @@ impl JobContext {
             search,
             activity,
             webhooks,
+            backups: None,
         }
+    }
+
+    pub fn with_backups(self, backups: Option<Backups>) -> Self {
+        Self { backups, ..self }
     }
 
     fn now(&self) -> OffsetDateTime {

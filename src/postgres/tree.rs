@@ -131,6 +131,14 @@ impl Tree {
     }
 }
 
+/// The programs of the newest tree in the data folder. Absolute, since a child may run elsewhere.
+pub(super) fn newest_bin(data_dir: &Path) -> Option<PathBuf> {
+    let trees = fetched(&data_dir.join("runtime"));
+    let (_, folder) = trees.last()?;
+    let bin = Tree::of(&folder.canonicalize().ok()?).root.join("bin");
+    bin.join("pg_dump").exists().then_some(bin)
+}
+
 /// The fetched trees with their versions, oldest first.
 fn fetched(data_dir: &Path) -> Vec<(Vec<u32>, PathBuf)> {
     let folders = runtime_dirs(data_dir).filter_map(|runtime| fs::read_dir(runtime).ok());

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod api;
+mod backup;
 mod chat;
 mod circles;
 mod consolidation;

@@ -19,7 +19,7 @@ const REFERENCE: [(&str, &str); 2] = [
 ];
 
 /// On the coordinator alone, and why.
-const LOCAL: [(&str, &str); 17] = [
+const LOCAL: [(&str, &str); 20] = [
     ("_sqlx_migrations", "the list of applied migrations"),
     (
         "account_tables",
@@ -30,6 +30,12 @@ const LOCAL: [(&str, &str); 17] = [
         "belongs to no user, and is kept when a user is erased",
     ),
     ("allowed_endpoints", "set by an admin for all users"),
+    ("backups", "the list of files in the backup folder"),
+    ("backup_state", "one row: what an admin asked for"),
+    (
+        "erasure_notes",
+        "waits for the file beside the backups, after its user is erased too",
+    ),
     (
         "erasure_receipts",
         "is kept when its user is erased, and is found by its own id",

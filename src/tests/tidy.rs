@@ -285,7 +285,7 @@ fn time_comes_from_the_clock() {
 }
 
 /// From the roof down; each may know those of the floors below, never those above or beside it.
-const HOUSE: [&[&str]; 21] = [
+const HOUSE: [&[&str]; 23] = [
     &[
         "main",
         "background",
@@ -294,12 +294,14 @@ const HOUSE: [&[&str]; 21] = [
         "rebuild",
         "secret",
         "serve",
+        "snapshot",
         "telemetry",
         "transfer",
     ],
     &["wiring"],
     &["web"],
     &["jobs"],
+    &["backup"],
     &["tools"],
     &["evaluation", "recall"],
     &["erasure", "export"],

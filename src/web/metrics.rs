@@ -13,6 +13,7 @@ use time::OffsetDateTime;
 
 use super::AppState;
 use super::error::Problem;
+use crate::backup;
 use crate::metrics::{self, Gauge};
 use crate::queue;
 
@@ -162,6 +163,7 @@ async fn ask(state: &AppState) -> Result<Vec<Gauge>, sqlx::Error> {
     let open = state.embeddings.open_embeddings(&mut tx).await?;
     let last_seen = queue::store::worker_last_seen(&mut tx).await?;
     let size = state.db.size(&mut tx).await?;
+    let backups = backup::list(&mut tx).await?;
     tx.commit().await?;
     let mut gauges = Vec::new();
     for queue in &queues {
@@ -209,6 +211,20 @@ async fn ask(state: &AppState) -> Result<Vec<Gauge>, sqlx::Error> {
             age_seconds(now, open.pending_since),
         ),
     ]);
+    if let Some(last) = backups.first() {
+        gauges.extend([
+            gauge(
+                "backup_last_success_timestamp_seconds",
+                "When the last backup in the backup folder was made",
+                last.made_at.unix_timestamp() as f64,
+            ),
+            gauge(
+                "backup_last_bytes",
+                "Size of the last backup in the backup folder",
+                last.bytes as f64,
+            ),
+        ]);
+    }
     if let Some(bytes) = size {
         gauges.push(gauge(
             "database_bytes",

@@ -82,6 +82,7 @@ pub struct AppState {
     pub calls: calls::Calls,
     pub body_time: BodyTime,
     pub trusted_proxies: TrustedProxies,
+    pub backup_dir: BackupDir,
 }
 
 impl AppState {
@@ -115,6 +116,7 @@ impl AppState {
             calls: calls::Calls::default(),
             body_time: BodyTime::default(),
             trusted_proxies: parts.trusted_proxies,
+            backup_dir: BackupDir(parts.backup_dir),
         }
     }
 }
@@ -140,7 +142,13 @@ pub struct AppParts {
     pub site: SiteFiles,
     /// Where uploads are stored temporarily.
     pub data_dir: PathBuf,
+    /// Of this server's jobs; `None`: it makes no backups.
+    pub backup_dir: Option<PathBuf>,
 }
+
+/// The backup folder, for its page.
+#[derive(Clone)]
+pub struct BackupDir(pub Option<PathBuf>);
 
 /// The folder of the stylesheet, icons and islands, and Leptos' options for it.
 #[derive(Clone)]

@@ -231,6 +231,10 @@ fn people(state: &AppState) -> Router<AppState> {
             "/admin/jobs",
             get(pages::behind_sign_in).post(forms::jobs::change),
         )
+        .route(
+            "/admin/backups",
+            get(pages::behind_sign_in).post(forms::backups::change),
+        )
         .route("/admin/users", get(pages::behind_sign_in))
         .route("/admin/users/{user_id}", post(forms::users::change))
         .route(

@@ -29,6 +29,7 @@ pub enum Section {
     Secrets,
     Work,
     Admin,
+    Backups,
     Jobs,
     Users,
     Docs,
@@ -76,6 +77,7 @@ const ACCOUNT_PAGES: &[Link] = &[
 const ADMIN_PAGES: &[Link] = &[
     (Section::Admin, "/admin", "Server"),
     (Section::Jobs, "/admin/jobs", "Jobs"),
+    (Section::Backups, "/admin/backups", "Backups"),
     (Section::Users, "/admin/users", "Users"),
 ];
 
@@ -86,7 +88,7 @@ pub fn Frame(section: Section, title: String, children: Children) -> impl IntoVi
     // For a member it is as if the admins' pages were not there.
     let is_admin = viewer.as_ref().is_some_and(|viewer| viewer.is_admin);
     let (section, title) = match section {
-        Section::Admin | Section::Jobs | Section::Users if !is_admin => {
+        Section::Admin | Section::Jobs | Section::Backups | Section::Users if !is_admin => {
             (Section::Elsewhere, "Not found".to_owned())
         }
         section => (section, escaped(&without_unseen(&title))),

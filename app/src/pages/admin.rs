@@ -2,6 +2,7 @@
 //! the hosts that members' endpoints may name, and operators. How the work stands is on Jobs.
 //! Whoever is no admin is told that there is no such page.
 
+mod backups;
 mod jobs;
 mod operators;
 mod system;
@@ -14,6 +15,7 @@ use crate::components::{
     Confirm, Done, Field, FormError, Frame, NoSuchPage, Section, StateBadge, Trouble, count,
 };
 use crate::view::{AdminPage, FormState, JobsLine, LateSwitch};
+pub use backups::Backups;
 pub use jobs::Jobs;
 use operators::Operators;
 use system::{System, SystemChat};

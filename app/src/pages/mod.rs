@@ -33,7 +33,7 @@ mod work;
 
 pub use account::Account;
 pub use activity::Activity;
-pub use admin::{Admin, Jobs, Users};
+pub use admin::{Admin, Backups, Jobs, Users};
 pub use agents::Agents;
 pub use chat::Chat;
 pub use consent::Consent;

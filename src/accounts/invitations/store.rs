@@ -84,6 +84,17 @@ pub async fn find_open(
     }))
 }
 
+/// After a restore, as the owner role: revokes every link, for a new account or a new password.
+pub async fn revoke_all(conn: &mut PgConnection, now: OffsetDateTime) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE invitations SET revoked_at = $1 WHERE used_at IS NULL AND revoked_at IS NULL",
+        now
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
 /// `None` if it was used concurrently, or has ended meanwhile.
 pub async fn mark_used(
     conn: &mut PgConnection,

@@ -3,7 +3,7 @@
 //! `crate::documents` and `crate::tools`, through `crate::db::Db::lent_to`.
 
 mod model;
-mod store;
+pub(super) mod store;
 
 pub use model::{InvitationSender, Membership, MembershipId, Teams};
 

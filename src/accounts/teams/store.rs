@@ -7,6 +7,14 @@ use time::OffsetDateTime;
 use super::model::{InvitationSender, JoinResult, Membership, MembershipId};
 use crate::accounts::model::{AgentId, UserId};
 
+/// After a restore, as the owner role.
+pub async fn delete_all_invitations(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query!("DELETE FROM team_invitations")
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
 /// All memberships of the user's agents, oldest first; one between two of the user's own agents appears from both sides.
 pub async fn list(conn: &mut PgConnection) -> Result<Vec<Membership>, sqlx::Error> {
     let rows = sqlx::query!(

@@ -19,9 +19,9 @@ use crate::webhooks::{ALL, Receiver, hook};
 
 /// Its test is below, under this name.
 const CASES: &[&str] = &[
-    "cleanup", "complete", "delete", "dream", "embed", "enrich", "entities", "erase", "evaluate",
-    "expire", "extract", "fade", "feed", "passages", "reflect", "summary", "sweep", "turns",
-    "webhooks",
+    "backup", "cleanup", "complete", "delete", "dream", "embed", "enrich", "entities", "erase",
+    "evaluate", "expire", "extract", "fade", "feed", "passages", "reflect", "summary", "sweep",
+    "turns", "webhooks",
 ];
 
 #[test]
@@ -33,6 +33,29 @@ fn every_job_has_a_case() {
              that runs it for Ben and sees Anna's rows untouched, and its name to CASES"
         );
     }
+}
+
+#[tokio::test]
+async fn backup_notes_one_users_erasure_and_reads_all() {
+    let mut scene = Scene::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    scene.app.backup_dir = Some(folder.path().to_owned());
+    let (app, ben) = (&scene.app, &scene.ben);
+    let browser = app.browser();
+    browser.sign_in(ben).await;
+    let note = ben.add("Ben bakes.").await;
+    app.delete_item(&browser, note).await;
+    keepsake::backup::ask(&app.db, app.embeddings.now())
+        .await
+        .unwrap();
+    assert_eq!(app.run_job("backup").await, 2);
+    let lines = std::fs::read_to_string(folder.path().join("erasures.jsonl")).unwrap();
+    let noted: serde_json::Value = serde_json::from_str(&lines).unwrap();
+    assert_eq!(
+        (&noted["user"], &noted["id"]),
+        (&json!(ben.id.0), &json!(note))
+    );
+    scene.assert_untouched("backup").await;
 }
 
 #[tokio::test]

@@ -178,6 +178,8 @@ const CASES: &[Case] = &[
     post("/settings/chat", Own("/settings/chat", &[("action", "remove")], 200)),
     post("/admin/chat", Admin("/admin/chat", &[("action", "save"), ("url", ""), ("provider_type", "openai")])),
     get("/admin", Admin("/admin", &[])),
+    get("/admin/backups", Admin("/admin/backups", &[])),
+    post("/admin/backups", Admin("/admin/backups", &[("action", "back_up")])),
     get("/admin/jobs", Admin("/admin/jobs", &[])),
     post("/admin/jobs", Admin("/admin/jobs", &[("action", "pause"), ("job", "embed")])),
     get("/admin/users", Admin("/admin/users", &[])),

@@ -18,7 +18,7 @@ use crate::webhooks::{Receiver, hook};
 const FACT: &str = r#"{"facts":[{"category":"profile","key":"sport","value":"Anna rows at dawn","source":"conversation","source_context":""}]}"#;
 /// What no job comes past.
 const LOCKED: &str =
-    "LOCK TABLE users, sessions, memory_items, memory_summaries, web_sessions, job_runs
+    "LOCK TABLE users, sessions, memory_items, memory_summaries, web_sessions, job_runs, erasure_notes
                       IN ACCESS EXCLUSIVE MODE";
 
 async fn say(user: &TestUser, session: &str, text: &str) {

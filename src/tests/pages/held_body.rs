@@ -88,6 +88,7 @@ fn fields_of(path: &str) -> &'static str {
         "/admin/endpoints" => "action=add&endpoint=127.0.0.1:9",
         "/account/time-zone" => "time_zone=Asia/Tokyo",
         "/admin/jobs" => "action=pause&job=embed",
+        "/admin/backups" => "action=back_up",
         "/admin/operators" => "name=new&users_max=5&scope=act_as&scope=memory:read",
         "/admin/operators/{operator_id}" => "users_max=7",
         "/admin/operators/{operator_id}/tokens" => "scope=act_as&scope=memory:read",

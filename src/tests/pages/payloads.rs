@@ -220,6 +220,7 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
         ("/settings/embeddings", 2),
         ("/settings/chat", 2),
         ("/admin", 10),
+        ("/admin/backups", 0),
         ("/admin/jobs", 0),
         ("/admin/users", 14),
     ] {

@@ -34,12 +34,13 @@ const BY_TYPE: [(&str, &str); 14] = [
 ];
 
 /// Columns that may be empty, and are not: so that users sign in as they do, and a vector is one.
-const FILLED_TOO: [(&str, &str, &str); 12] = [
+const FILLED_TOO: [(&str, &str, &str); 13] = [
     (
         "secret_findings",
         "fingerprint",
         "decode(repeat('01', 16), 'hex')",
     ),
+    ("backup_state", "only_row", "true"),
     ("dream_settings", "episodes_min", "5"),
     ("users", "email", "'anna@example.com'"),
     ("users", "password_hash", "'hash'"),

@@ -19,6 +19,7 @@ use std::time::Duration;
 
 use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId};
 use keepsake::activity::Activity;
+use keepsake::backup::Backups;
 use keepsake::clock::{Clock, MovableClock, SharedClock};
 use keepsake::config::{MetricsToken, PublicUrl, SignUp, TrustedProxies};
 use keepsake::consolidation::Consolidation;
@@ -70,6 +71,8 @@ pub struct Wish {
     pub items_max: i64,
     /// As KEEPSAKE_READER_MB.
     pub reader_bytes: usize,
+    /// As KEEPSAKE_BACKUP_DIR.
+    pub backup_dir: Option<PathBuf>,
     /// Another app's database: a second server, or a restart.
     pub database: Option<PgConnectOptions>,
 }
@@ -91,6 +94,7 @@ impl Default for Wish {
             body_time: BodyTime::default(),
             items_max: ITEMS_MAX,
             reader_bytes: READER_BYTES,
+            backup_dir: None,
             database: None,
         }
     }
@@ -110,6 +114,7 @@ pub struct TestApp {
     pub webhooks: Webhooks,
     /// As superuser, for looking behind the scenes.
     pub options: PgConnectOptions,
+    pub backup_dir: Option<PathBuf>,
     server: tokio::task::JoinHandle<()>,
 }
 
@@ -204,6 +209,7 @@ impl TestApp {
                 .unwrap(),
             site: SiteFiles::at(PathBuf::from("target/site")),
             data_dir: uploads_folder(),
+            backup_dir: wish.backup_dir.clone(),
         });
         state.body_time = wish.body_time;
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -225,6 +231,7 @@ impl TestApp {
             activity,
             webhooks,
             options,
+            backup_dir: wish.backup_dir,
             server,
         }
     }
@@ -394,6 +401,13 @@ impl TestApp {
             self.activity.clone(),
             self.webhooks.clone(),
         )
+        .with_backups(self.backups())
+    }
+
+    /// With the programs that tools/with_postgres.py has fetched.
+    pub fn backups(&self) -> Option<Backups> {
+        let folder = self.backup_dir.clone()?;
+        Some(Backups::new(self.options.clone(), folder, "data".into()))
     }
 
     /// Runs all that is due at this moment, the server's own jobs included.

@@ -4,6 +4,7 @@
 pub mod account;
 pub mod activity;
 pub mod agents;
+pub mod backups;
 pub mod chat;
 pub mod consent;
 pub mod data;

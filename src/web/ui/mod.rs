@@ -3,6 +3,7 @@
 
 mod activity;
 mod agents;
+mod backups;
 mod chat;
 mod consent;
 mod data;
@@ -34,13 +35,13 @@ pub(super) use endpoint::host_port;
 
 use app::backend::{Backend, PageError};
 use app::view::{
-    Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, ChatPage, ConsentPage,
-    DataPage, DayFilters, DocsPage, DocumentFilters, DocumentPage, DocumentsPage, DreamsPage,
-    EmbeddingsPage, EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState, GraphFilters,
-    GraphPage, InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage, MemoryFilters,
-    MemoryPage, Moment, OperatorRow, Receipt, ResetPage, SecretsPage, SessionFilters, SessionPage,
-    SessionsPage, SignInOffer, SummaryPage, TimelineFilters, TimelinePage, TokenRow, TokenState,
-    UsagePage, UsersFilters, UsersPage, WebhooksPage, WorkPage,
+    Account, ActivityFilters, ActivityPage, AdminPage, AgentRow, AgentsPage, BackupsPage, ChatPage,
+    ConsentPage, DataPage, DayFilters, DocsPage, DocumentFilters, DocumentPage, DocumentsPage,
+    DreamsPage, EmbeddingsPage, EntitiesPage, EntityFilters, EntityPage, FadingPage, FormState,
+    GraphFilters, GraphPage, InvitationPage, ItemPage, JobsPage, JoinPage, LearnedPage,
+    MemoryFilters, MemoryPage, Moment, OperatorRow, Receipt, ResetPage, SecretsPage,
+    SessionFilters, SessionPage, SessionsPage, SignInOffer, SummaryPage, TimelineFilters,
+    TimelinePage, TokenRow, TokenState, UsagePage, UsersFilters, UsersPage, WebhooksPage, WorkPage,
 };
 use async_trait::async_trait;
 use axum::http::{StatusCode, header};
@@ -345,6 +346,13 @@ impl Backend for Ui {
     async fn jobs_page(&self) -> Result<Option<JobsPage>, PageError> {
         match self.viewer() {
             Some(viewer) if viewer.is_admin => Ok(Some(self.jobs_view().await?)),
+            _ => Ok(None),
+        }
+    }
+
+    async fn backups_page(&self) -> Result<Option<BackupsPage>, PageError> {
+        match self.viewer() {
+            Some(viewer) if viewer.is_admin => Ok(Some(self.backups_view().await?)),
             _ => Ok(None),
         }
     }

@@ -1,0 +1,258 @@
+//! The backup folder: which files are kept, how much disk a backup needs, and the erasures beside the backups.
+
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration as StdDuration;
+
+use time::macros::{format_description, time};
+use time::{Duration, OffsetDateTime};
+
+use super::file::{BackupFile, UNFINISHED, sync_folder_of};
+use super::model::{BackupError, failed_to};
+use crate::erasure::ErasureNote;
+
+/// Newest first, whenever they were made.
+const KEPT_ALWAYS: usize = 3;
+/// The newest of each day, and of each week of seven days.
+const KEPT_DAYS: usize = 7;
+const KEPT_WEEKS: usize = 4;
+/// Beside twice the size of the last backup.
+const FREE_MIN_BYTES: u64 = 256 << 20;
+/// What a killed server left unfinished.
+const UNFINISHED_KEPT: StdDuration = StdDuration::from_secs(24 * 3_600);
+/// More than what is appended at once.
+const TAIL_MAX_BYTES: u64 = 1 << 20;
+pub const ERASURES: &str = "erasures.jsonl";
+
+/// The last time that a nightly backup was due: 02:30 UTC.
+pub(super) fn last_night(now: OffsetDateTime) -> OffsetDateTime {
+    let tonight = now
+        .to_offset(time::UtcOffset::UTC)
+        .replace_time(time!(2:30));
+    match tonight <= now {
+        true => tonight,
+        false => tonight - Duration::days(1),
+    }
+}
+
+/// The next time that a nightly backup is due.
+pub fn next_night(now: OffsetDateTime) -> OffsetDateTime {
+    last_night(now) + Duration::days(1)
+}
+
+pub(super) fn name_for(now: OffsetDateTime) -> String {
+    let format = format_description!("[year]-[month]-[day]T[hour][minute][second]Z");
+    let at = now.to_offset(time::UtcOffset::UTC).format(format);
+    format!("keepsake-{}.tar", at.unwrap_or_default())
+}
+
+fn is_ours(name: &str) -> bool {
+    name.starts_with("keepsake-") && name.ends_with(".tar")
+}
+
+/// Names of files that rotation removes, of all backups in the folder.
+pub(super) fn superfluous(mut all: Vec<(String, OffsetDateTime)>) -> Vec<String> {
+    all.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| b.0.cmp(&a.0)));
+    let (mut days, mut weeks) = (BTreeSet::new(), BTreeSet::new());
+    let mut removed = Vec::new();
+    for (rank, (name, made_at)) in all.into_iter().enumerate() {
+        let day = made_at
+            .to_offset(time::UtcOffset::UTC)
+            .date()
+            .to_julian_day();
+        let of_day = days.len() < KEPT_DAYS && days.insert(day);
+        let of_week = weeks.len() < KEPT_WEEKS && weeks.insert(day.div_euclid(7));
+        if rank >= KEPT_ALWAYS && !of_day && !of_week {
+            removed.push(name);
+        }
+    }
+    removed
+}
+
+/// The folder with its backups. All of its functions block.
+pub(super) struct BackupFolder<'a>(pub(super) &'a Path);
+
+impl BackupFolder<'_> {
+    pub(super) fn path_of(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// Creates the folder if it is missing, for its owner only, and checks the free disk.
+    pub(super) fn prepare(&self, last_bytes: u64) -> Result<(), BackupError> {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(self.0);
+        made.map_err(failed_to("make the folder", self.0))?;
+        let disk = rustix::fs::statvfs(self.0)
+            .map_err(|error| failed_to("look into", self.0)(error.into()))?;
+        let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+        let needed = last_bytes.saturating_mul(2).saturating_add(FREE_MIN_BYTES);
+        match free >= needed {
+            true => Ok(()),
+            false => Err(BackupError::NoSpace {
+                folder: self.0.to_path_buf(),
+                free_mb: free >> 20,
+                needed_mb: needed >> 20,
+            }),
+        }
+    }
+
+    /// Backups that can be read; a missing folder has none. `known` ones are not read again.
+    pub(super) fn list(&self, known: &BTreeSet<String>) -> Result<FolderListing, BackupError> {
+        let mut listing = FolderListing::default();
+        let entries = match fs::read_dir(self.0) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(listing),
+            entries => entries.map_err(failed_to("look into", self.0))?,
+        };
+        for entry in entries.flatten() {
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            if name.starts_with(UNFINISHED) && is_old(&entry.path()) {
+                fs::remove_file(entry.path()).ok();
+            } else if is_ours(&name) && known.contains(&name) {
+                listing.known.insert(name);
+            } else if is_ours(&name)
+                && let Ok(file) = BackupFile::open(&entry.path())
+            {
+                listing.found.push((name, file));
+            }
+        }
+        Ok(listing)
+    }
+
+    pub(super) fn remove(&self, name: &str) -> Result<(), BackupError> {
+        let path = self.path_of(name);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(failed_to("remove", &path)(error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Appends erasures, durably. A line that is there twice does no harm.
+    pub(super) fn append(&self, notes: &[ErasureNote]) -> Result<(), BackupError> {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(self.0);
+        made.map_err(failed_to("make the folder", self.0))?;
+        let path = self.path_of(ERASURES);
+        let is_new = !path.exists();
+        let mut lines = String::new();
+        for note in notes {
+            lines += &serde_json::to_string(note).unwrap_or_default();
+            lines.push('\n');
+        }
+        let mut options = OpenOptions::new();
+        let opened = options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(&path);
+        let written = opened.and_then(|mut file| {
+            // A crash in the middle of a line: its erasure is among these again.
+            let end = end_of_lines(&mut file)?;
+            file.set_len(end)?;
+            file.seek(SeekFrom::Start(end))?;
+            file.write_all(lines.as_bytes())?;
+            file.sync_all()
+        });
+        written.map_err(failed_to("write", &path))?;
+        if is_new {
+            sync_folder_of(&path)?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+pub(super) struct FolderListing {
+    pub(super) known: BTreeSet<String>,
+    pub(super) found: Vec<(String, BackupFile)>,
+}
+
+/// After the last line that is whole.
+fn end_of_lines(file: &mut File) -> io::Result<u64> {
+    let bytes = file.seek(SeekFrom::End(0))?;
+    let begin = bytes.saturating_sub(TAIL_MAX_BYTES);
+    file.seek(SeekFrom::Start(begin))?;
+    let mut tail = Vec::new();
+    file.take(TAIL_MAX_BYTES).read_to_end(&mut tail)?;
+    let last = tail.iter().rposition(|byte| *byte == b'\n');
+    Ok(begin + last.map_or(0, |at| at as u64 + 1))
+}
+
+fn is_old(path: &Path) -> bool {
+    let modified = fs::metadata(path).and_then(|about| about.modified());
+    modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > UNFINISHED_KEPT))
+}
+
+/// Erasures of the file after `since`, oldest first; none if there is no file. A last line that was cut off by
+/// a crash is skipped.
+pub fn read_erasures(path: &Path, since: OffsetDateTime) -> Result<Vec<ErasureNote>, BackupError> {
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+        file => file.map_err(failed_to("read", path))?,
+    };
+    let (mut notes, mut bad) = (Vec::new(), None);
+    for (n, line) in BufReader::new(file).lines().enumerate() {
+        let line = line.map_err(failed_to("read", path))?;
+        if let Some(line) = bad {
+            return Err(BackupError::BadErasure {
+                path: path.to_path_buf(),
+                line,
+            });
+        }
+        match serde_json::from_str::<ErasureNote>(&line) {
+            Ok(note) if note.at > since => notes.push(note),
+            Ok(_) => {}
+            Err(_) if line.trim().is_empty() => {}
+            Err(_) => bad = Some(n + 1),
+        }
+    }
+    Ok(notes)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use time::macros::datetime;
+
+    use super::*;
+
+    #[test]
+    fn rotation_keeps_three_a_week_of_days_and_four_weeks() {
+        let now = datetime!(2026-12-31 02:30 UTC);
+        let nightly: Vec<_> = (0..60)
+            .map(|ago| (format!("{ago:02}"), now - Duration::days(ago)))
+            .collect();
+        let removed = superfluous(nightly.clone());
+        let kept: Vec<&str> = nightly
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .filter(|name| !removed.iter().any(|gone| gone == name))
+            .collect();
+        assert_eq!(kept.len(), KEPT_DAYS + KEPT_WEEKS - 2, "{kept:?}");
+        assert_eq!(&kept[..7], ["00", "01", "02", "03", "04", "05", "06"]);
+        // Made by hand on one day: three, and one of each earlier day.
+        let by_hand = (0..10).map(|n| (format!("h{n}"), now - Duration::minutes(n)));
+        let removed = superfluous(
+            by_hand
+                .chain([("old".to_owned(), now - Duration::days(1))])
+                .collect(),
+        );
+        assert_eq!(removed, ["h3", "h4", "h5", "h6", "h7", "h8", "h9"]);
+        assert!(superfluous(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn a_night_is_at_half_past_two() {
+        let night = datetime!(2026-12-31 02:30 UTC);
+        assert_eq!(last_night(night), night);
+        assert_eq!(last_night(night - Duration::SECOND), night - Duration::DAY);
+        assert_eq!(next_night(night), night + Duration::DAY);
+        assert_eq!(name_for(night), "keepsake-2026-12-31T023000Z.tar");
+    }
+}

@@ -1,0 +1,158 @@
+//! Restores a backup into an empty database, or into a throwaway one to verify it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{Connection, PgConnection};
+use time::OffsetDateTime;
+
+use super::file::BackupFile;
+use super::model::{BackupError, BackupProgress};
+use super::programs::{ClientPrograms, DumpTarget};
+use super::store;
+use crate::accounts;
+use crate::db;
+
+/// More than anybody adds between a backup and its restore.
+const IDS_SKIPPED: i64 = 1_000_000;
+/// PostgreSQL's names are cut at 63 bytes.
+const NAME_MAX_BYTES: usize = 63;
+const THROWAWAY: &str = "_backup_check";
+
+/// Compares the checksums, on a thread of its own.
+pub async fn check(
+    file: &BackupFile,
+    mut tell: impl FnMut(BackupProgress) -> bool + Send + 'static,
+) -> Result<(), BackupError> {
+    if file.manifest.schema > db::schema_of_this_version() {
+        return Err(BackupError::Newer {
+            path: file.path.clone(),
+            keepsake: file.manifest.keepsake.clone(),
+        });
+    }
+    let (file, total) = (file.clone(), file.bytes);
+    let checked = tokio::task::spawn_blocking(move || {
+        file.check(|done| tell(BackupProgress { done, total }))
+    });
+    checked.await.unwrap_or(Err(BackupError::Interrupted))
+}
+
+/// Restores a checked backup into an empty database, and brings its schema forward. Links and web sessions of
+/// the backup end. After an error the database is as empty as before.
+///
+/// # Errors
+/// [`BackupError::NotEmpty`], [`BackupError::InUse`]; otherwise what failed.
+pub async fn restore(
+    file: &BackupFile,
+    options: &PgConnectOptions,
+    data_dir: &Path,
+    now: OffsetDateTime,
+    mut tell: impl FnMut(BackupProgress) -> bool,
+) -> Result<(), BackupError> {
+    let mut conn = PgConnection::connect_with(options).await?;
+    let server = store::server(&mut conn).await?;
+    let needed = file.manifest.postgres.max(server.major);
+    let programs = ClientPrograms::find(data_dir, needed).await?;
+    let target = DumpTarget {
+        options,
+        is_superuser: server.is_superuser,
+    };
+    store::act_as_owner(&mut conn, server.is_superuser).await?;
+    match store::in_use(&mut conn).await? {
+        (true, _) => return Err(BackupError::NotEmpty),
+        (_, true) => return Err(BackupError::InUse),
+        (false, false) => conn.close().await?,
+    }
+    db::clear(options).await?;
+    let total = file.dump_bytes;
+    let loaded = async {
+        programs
+            .load(&target, file, |done| tell(BackupProgress { done, total }))
+            .await?;
+        compare(&target, &file.manifest.rows).await
+    };
+    if let Err(error) = loaded.await {
+        db::clear(options).await?;
+        db::prepare(options).await?;
+        return Err(error);
+    }
+    db::prepare(options).await?;
+    end_old_doors(options, now).await
+}
+
+/// What let somebody in at the time of the backup may have been ended since. Agents' tokens and passwords stay.
+async fn end_old_doors(options: &PgConnectOptions, now: OffsetDateTime) -> Result<(), BackupError> {
+    let mut owner = db::connect_as_owner(options).await?;
+    let mut tx = owner.begin().await?;
+    accounts::end_links_and_web_sessions(&mut tx, now).await?;
+    db::mark_everything_changed(&mut tx).await?;
+    store::skip_ids(&mut tx, IDS_SKIPPED).await?;
+    store::forget_state(&mut tx).await?;
+    tx.commit().await?;
+    owner.close().await?;
+    Ok(())
+}
+
+/// Restores the backup into a throwaway database on the same server, compares the rows, and drops it.
+pub(super) async fn verify(
+    file: &BackupFile,
+    options: &PgConnectOptions,
+    data_dir: &Path,
+    mut go_on: impl FnMut() -> bool,
+) -> Result<(), BackupError> {
+    let mut conn = PgConnection::connect_with(options).await?;
+    let server = store::server(&mut conn).await?;
+    let needed = file.manifest.postgres.max(server.major);
+    let programs = ClientPrograms::find(data_dir, needed).await?;
+    let name = throwaway_of(options);
+    if !store::drop_throwaway(&mut conn, &name).await? {
+        return Err(BackupError::CheckDatabaseTaken(name));
+    }
+    store::create_throwaway(&mut conn, &name).await?;
+    let there = options.clone().database(&name);
+    let target = DumpTarget {
+        options: &there,
+        is_superuser: server.is_superuser,
+    };
+    let verified = async {
+        programs.load(&target, file, |_| go_on()).await?;
+        compare(&target, &file.manifest.rows).await
+    };
+    let verified = verified.await;
+    store::drop_throwaway(&mut conn, &name).await?;
+    conn.close().await?;
+    verified
+}
+
+fn throwaway_of(options: &PgConnectOptions) -> String {
+    let database = options.get_database().unwrap_or("keepsake");
+    let mut kept = database.len().min(NAME_MAX_BYTES - THROWAWAY.len());
+    while !database.is_char_boundary(kept) {
+        kept -= 1;
+    }
+    format!("{}{THROWAWAY}", &database[..kept])
+}
+
+async fn compare(
+    target: &DumpTarget<'_>,
+    dumped: &BTreeMap<String, i64>,
+) -> Result<(), BackupError> {
+    let mut conn = PgConnection::connect_with(target.options).await?;
+    store::act_as_owner(&mut conn, target.is_superuser).await?;
+    let restored = store::count_rows(&mut conn).await?;
+    conn.close().await?;
+    let names = dumped.keys().chain(restored.keys());
+    let of = |rows: &BTreeMap<String, i64>, name: &String| rows.get(name).copied().unwrap_or(0);
+    match names
+        .into_iter()
+        .find(|name| of(dumped, name) != of(&restored, name))
+    {
+        None => Ok(()),
+        Some(table) => Err(BackupError::RowsDiffer {
+            table: table.clone(),
+            dumped: of(dumped, table),
+            restored: of(&restored, table),
+        }),
+    }
+}

@@ -1,0 +1,121 @@
+//! What a backup is: its manifest, and why one cannot be made, read or restored.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use time::OffsetDateTime;
+
+use crate::db::DatabaseError;
+
+/// Of the file's layout. A reader refuses a higher one.
+pub const FORMAT: u32 = 1;
+
+/// The first entry of a backup.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    pub format: u32,
+    /// The version of Keepsake that made it.
+    pub keepsake: String,
+    /// The newest migration of its schema.
+    pub schema: i64,
+    /// The major version of the pg_dump that wrote it.
+    pub postgres: u32,
+    #[serde(with = "time::serde::rfc3339")]
+    pub made_at: OffsetDateTime,
+    /// Rows of each table, as `schema.table`, counted in the snapshot that was dumped.
+    pub rows: BTreeMap<String, i64>,
+}
+
+impl Manifest {
+    pub fn rows_total(&self) -> i64 {
+        self.rows.values().sum()
+    }
+}
+
+/// How far a backup or a restore is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackupProgress {
+    /// Rows of a backup, bytes of a check or a restore.
+    pub done: u64,
+    pub total: u64,
+}
+
+/// Each message says what to do. None holds content or a password.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    #[error("{} exists already: give another name, or --force to replace it", .0.display())]
+    Exists(PathBuf),
+    #[error("cannot {doing} {}: {source}", .path.display())]
+    Io {
+        doing: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
+    #[error("{} is not a backup of Keepsake: give a file that `keepsake backup` wrote", .0.display())]
+    NotABackup(PathBuf),
+    #[error("{} is damaged or incomplete ({what}): restore another backup", .path.display())]
+    Damaged { path: PathBuf, what: &'static str },
+    #[error(
+        "{} was made by Keepsake {keepsake}, which is newer than this program: restore it with that version", .path.display()
+    )]
+    Newer { path: PathBuf, keepsake: String },
+    #[error("there is no {program}: install the client programs of PostgreSQL {needed} or newer")]
+    NoProgram { program: &'static str, needed: u32 },
+    #[error(
+        "{program} is of PostgreSQL {found}, and {needed} or newer is needed: install the client programs of PostgreSQL {needed}"
+    )]
+    ProgramTooOld {
+        program: &'static str,
+        found: u32,
+        needed: u32,
+    },
+    #[error("{program} failed: {said}")]
+    ProgramFailed { program: &'static str, said: String },
+    #[error("this server has accounts already: restore into an empty one")]
+    NotEmpty,
+    #[error("other processes use this database: stop Keepsake's servers and commands first")]
+    InUse,
+    #[error(
+        "the table {table} has {restored} rows and had {dumped}: the backup could not be read back completely"
+    )]
+    RowsDiffer {
+        table: String,
+        dumped: i64,
+        restored: i64,
+    },
+    #[error(
+        "a database named {0} exists, and Keepsake did not make it: rename or drop it, so that a backup can be verified there"
+    )]
+    CheckDatabaseTaken(String),
+    #[error(
+        "{} has {free_mb} MB free and a backup may need {needed_mb}: free some space, or name another folder in KEEPSAKE_BACKUP_DIR", .folder.display()
+    )]
+    NoSpace {
+        folder: PathBuf,
+        free_mb: u64,
+        needed_mb: u64,
+    },
+    #[error("there is no backup to verify in {}", .0.display())]
+    Nothing(PathBuf),
+    #[error("line {line} of {} is not an erasure: mend or remove it", .path.display())]
+    BadErasure { path: PathBuf, line: usize },
+    #[error("it took longer than {0} hours")]
+    TooSlow(u64),
+    #[error("it was interrupted")]
+    Interrupted,
+    #[error(transparent)]
+    Prepare(#[from] DatabaseError),
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+}
+
+/// For `map_err`: adds the action and the path to an I/O error.
+pub(super) fn failed_to(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BackupError {
+    move |source| BackupError::Io {
+        doing,
+        path: path.to_path_buf(),
+        source,
+    }
+}

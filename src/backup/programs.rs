@@ -1,0 +1,305 @@
+//! Runs pg_dump and pg_restore: those of the data folder's PostgreSQL, or else those in PATH. The password
+//! goes through their environment, never through arguments, which other users could read.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use sqlx::ConnectOptions;
+use sqlx::postgres::PgConnectOptions;
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncSeekExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, ChildStderr, Command};
+use url::Url;
+
+use super::file::{BackupFile, BackupWriter};
+use super::model::{BackupError, failed_to};
+use crate::postgres;
+
+const CHUNK: usize = 256 << 10;
+/// A migration of a newer server may hold a table's lock.
+const LOCK_WAIT: &str = "--lock-wait-timeout=60s";
+/// Fast; vectors hardly get smaller with more.
+const COMPRESSION: &str = "--compress=3";
+const SAID_MAX_CHARS: usize = 300;
+const PG_DUMP: &str = "pg_dump";
+const PG_RESTORE: &str = "pg_restore";
+/// Settings for other PostgreSQLs.
+const FOREIGN: [&str; 7] = [
+    "PGHOSTADDR",
+    "PGOPTIONS",
+    "PGPASSFILE",
+    "PGSERVICE",
+    "PGSERVICEFILE",
+    "PGSSLNEGOTIATION",
+    "PGTARGETSESSIONATTRS",
+];
+
+/// A database as the programs connect to it.
+pub(super) struct DumpTarget<'a> {
+    pub(super) options: &'a PgConnectOptions,
+    /// Whether the role of the URL is a superuser; another one acts as `keepsake_owner`.
+    pub(super) is_superuser: bool,
+}
+
+/// A folder of PostgreSQL's programs, or PATH.
+pub(super) struct ClientPrograms {
+    bin: Option<PathBuf>,
+    pub(super) major: u32,
+}
+
+impl ClientPrograms {
+    /// Of this major version or newer.
+    pub(super) async fn find(data_dir: &Path, needed: u32) -> Result<Self, BackupError> {
+        let mut too_old = None;
+        for bin in [postgres::client_programs(data_dir), None] {
+            let Some(major) = version_of(bin.as_deref()).await else {
+                continue;
+            };
+            if major >= needed {
+                return Ok(Self { bin, major });
+            }
+            too_old = Some(major);
+        }
+        Err(match too_old {
+            Some(found) => BackupError::ProgramTooOld {
+                program: PG_DUMP,
+                found,
+                needed,
+            },
+            None => BackupError::NoProgram {
+                program: PG_DUMP,
+                needed,
+            },
+        })
+    }
+
+    /// Dumps the snapshot into `writer`. `tell` gets each table (`schema.table`) as its rows begin, and is
+    /// asked often whether to go on.
+    pub(super) async fn dump(
+        &self,
+        target: &DumpTarget<'_>,
+        snapshot: &str,
+        writer: &mut BackupWriter,
+        mut tell: impl FnMut(Option<String>) -> bool,
+    ) -> Result<(), BackupError> {
+        let mut command = self.command(PG_DUMP, target);
+        command.args(["--format=custom", COMPRESSION, LOCK_WAIT, "--verbose"]);
+        command.arg(format!("--snapshot={snapshot}"));
+        if !target.is_superuser {
+            // Row security is forced for the owner too; its policy shows it all rows.
+            command.args(["--role=keepsake_owner", "--enable-row-security"]);
+        }
+        let mut child = spawn(command.stdin(Stdio::null()).stdout(Stdio::piped()), PG_DUMP)?;
+        let (Some(mut out), Some(err)) = (child.stdout.take(), child.stderr.take()) else {
+            return Err(BackupError::Interrupted);
+        };
+        let mut lines = BufReader::new(err).lines();
+        let (mut chunk, mut said) = (vec![0; CHUNK], String::new());
+        let (mut dumps, mut speaks) = (true, true);
+        while dumps || speaks {
+            let mut table = None;
+            tokio::select! {
+                read = out.read(&mut chunk), if dumps => match read.unwrap_or(0) {
+                    0 => dumps = false,
+                    n => writer.dump(&chunk[..n]).await?,
+                },
+                line = lines.next_line(), if speaks => match line.ok().flatten() {
+                    None => speaks = false,
+                    Some(line) => {
+                        table = dumped_table(&line);
+                        note_error(&mut said, &line);
+                    }
+                },
+            }
+            if !tell(table) {
+                return Err(BackupError::Interrupted);
+            }
+        }
+        ended(child, PG_DUMP, said).await
+    }
+
+    /// Loads the dump into the target, all or nothing. `tell` gets the bytes read, and returns false to stop.
+    pub(super) async fn load(
+        &self,
+        target: &DumpTarget<'_>,
+        file: &BackupFile,
+        mut tell: impl FnMut(u64) -> bool,
+    ) -> Result<(), BackupError> {
+        let mut command = self.command(PG_RESTORE, target);
+        let database = target.options.get_database().unwrap_or("postgres");
+        command.args([
+            "--exit-on-error",
+            "--single-transaction",
+            "--no-comments",
+            "--dbname",
+            database,
+        ]);
+        if !target.is_superuser {
+            command.arg("--role=keepsake_owner");
+        }
+        let mut child = spawn(
+            command.stdin(Stdio::piped()).stdout(Stdio::null()),
+            PG_RESTORE,
+        )?;
+        let (Some(mut into), Some(err)) = (child.stdin.take(), child.stderr.take()) else {
+            return Err(BackupError::Interrupted);
+        };
+        let listening = tokio::spawn(errors_of(err));
+        let read = failed_to("read", &file.path);
+        let opened = async {
+            let mut dump = tokio::fs::File::open(&file.path).await?;
+            dump.seek(std::io::SeekFrom::Start(file.dump_at)).await?;
+            Ok(dump.take(file.dump_bytes))
+        };
+        let mut dump = opened.await.map_err(read)?;
+        let (mut chunk, mut done) = (vec![0; CHUNK], 0);
+        loop {
+            let n = dump
+                .read(&mut chunk)
+                .await
+                .map_err(failed_to("read", &file.path))?;
+            // When it has ended early, it says why.
+            if n == 0 || into.write_all(&chunk[..n]).await.is_err() {
+                break;
+            }
+            done += n as u64;
+            if !tell(done) {
+                return Err(BackupError::Interrupted);
+            }
+        }
+        into.shutdown().await.ok();
+        drop(into);
+        // Indexes and constraints follow the rows.
+        let waiting = ended(child, PG_RESTORE, String::new());
+        tokio::pin!(waiting);
+        let loaded = loop {
+            tokio::select! {
+                loaded = &mut waiting => break loaded,
+                () = tokio::time::sleep(std::time::Duration::from_millis(200)) => {
+                    if !tell(done) {
+                        return Err(BackupError::Interrupted);
+                    }
+                }
+            }
+        };
+        let said = listening.await.unwrap_or_default();
+        loaded.map_err(|_| BackupError::ProgramFailed {
+            program: PG_RESTORE,
+            said: without_content(said),
+        })
+    }
+
+    fn command(&self, program: &str, target: &DumpTarget<'_>) -> Command {
+        let mut command = Command::new(path_of(self.bin.as_deref(), program));
+        for name in FOREIGN {
+            command.env_remove(name);
+        }
+        command.envs(connection(target.options));
+        command.arg("--no-password");
+        command
+    }
+}
+
+/// As libpq's variables.
+fn connection(options: &PgConnectOptions) -> Vec<(&'static str, String)> {
+    let host = match options.get_socket() {
+        Some(folder) => folder.display().to_string(),
+        None => options.get_host().to_owned(),
+    };
+    let mut set = vec![
+        ("LC_ALL", "C".to_owned()),
+        ("PGAPPNAME", "keepsake backup".to_owned()),
+        ("PGHOST", host),
+        ("PGPORT", options.get_port().to_string()),
+        ("PGUSER", options.get_username().to_owned()),
+        (
+            "PGDATABASE",
+            options.get_database().unwrap_or("postgres").to_owned(),
+        ),
+    ];
+    let url: Url = options.to_url_lossy();
+    let decoded = |text: &str| {
+        let pair = format!("p={}", text.replace('+', "%2B"));
+        url::form_urlencoded::parse(pair.as_bytes())
+            .next()
+            .map(|(_, value)| value.into_owned())
+    };
+    set.extend(url.password().and_then(decoded).map(|p| ("PGPASSWORD", p)));
+    for (key, value) in url.query_pairs() {
+        let name = match &*key {
+            "sslmode" => "PGSSLMODE",
+            "sslrootcert" => "PGSSLROOTCERT",
+            "sslcert" => "PGSSLCERT",
+            "sslkey" => "PGSSLKEY",
+            _ => continue,
+        };
+        set.push((name, value.into_owned()));
+    }
+    set
+}
+
+fn path_of(bin: Option<&Path>, program: &str) -> PathBuf {
+    bin.map_or_else(|| PathBuf::from(program), |bin| bin.join(program))
+}
+
+/// The major version of the pg_dump there: `pg_dump (PostgreSQL) 18.6`.
+async fn version_of(bin: Option<&Path>) -> Option<u32> {
+    let mut command = Command::new(path_of(bin, PG_DUMP));
+    let output = command.arg("--version").output().await.ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let number = text.split(") ").nth(1)?;
+    let digits: String = number.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().ok()
+}
+
+fn spawn(command: &mut Command, program: &'static str) -> Result<Child, BackupError> {
+    let spawned = command.stderr(Stdio::piped()).kill_on_drop(true).spawn();
+    spawned.map_err(|error| BackupError::ProgramFailed {
+        program,
+        said: error.to_string(),
+    })
+}
+
+async fn ended(mut child: Child, program: &'static str, said: String) -> Result<(), BackupError> {
+    match child.wait().await {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) if said.is_empty() => Err(BackupError::ProgramFailed {
+            program,
+            said: status.to_string(),
+        }),
+        _ => Err(BackupError::ProgramFailed { program, said }),
+    }
+}
+
+/// `pg_dump: dumping contents of table "public.users"`
+fn dumped_table(line: &str) -> Option<String> {
+    let (_, name) = line.split_once("dumping contents of table \"")?;
+    Some(name.trim_end_matches('"').to_owned())
+}
+
+/// Keeps the first error.
+fn note_error(said: &mut String, line: &str) {
+    if said.is_empty()
+        && let Some((_, error)) = line.split_once("error: ")
+    {
+        *said = error.chars().take(SAID_MAX_CHARS).collect();
+    }
+}
+
+async fn errors_of(err: ChildStderr) -> String {
+    let (mut lines, mut said) = (BufReader::new(err).lines(), String::new());
+    while let Ok(Some(line)) = lines.next_line().await {
+        note_error(&mut said, &line);
+    }
+    said
+}
+
+/// A row that cannot be loaded is quoted in PostgreSQL's message.
+fn without_content(said: String) -> String {
+    match said.split_once("ERROR:") {
+        Some((before, _)) if before.contains("COPY failed") => {
+            format!("{}the server refused a row", before)
+        }
+        _ if said.is_empty() => "it ended without a word".to_owned(),
+        _ => said,
+    }
+}

@@ -1,0 +1,42 @@
+//! Makes the nightly backup and those that an admin asks for, verifies backups, and writes erasures beside them.
+//! On a server without a backup folder it does nothing.
+
+use std::time::Duration;
+
+use time::Duration as TimeDuration;
+
+use super::{BackgroundJob, JobFailure, JobWork, NextDue};
+use crate::backup::{self, BackupError};
+use crate::erasure;
+
+/// Where no server has a folder, erasures wait for one this long.
+const NOTES_KEPT: TimeDuration = TimeDuration::days(7);
+
+pub static JOB: BackgroundJob = BackgroundJob {
+    name: backup::JOB,
+    title: "Backups",
+    about: "Makes the nightly backup, verifies backups, and writes erasures to the file beside them.",
+    work: JobWork::OfServer(Duration::from_secs(60)),
+    schedule: None,
+    at_once: 1,
+    run: |context, _, slice| {
+        Box::pin(async move {
+            let now = context.now();
+            erasure::prune_notes(&context.db, now - NOTES_KEPT).await?;
+            let Some(backups) = &context.backups else {
+                return Ok(NextDue::Done);
+            };
+            let watched = slice.clone();
+            let ran = backups.run(&context.db, now, move || !watched.is_stopping());
+            match ran.await {
+                Ok(done) => {
+                    slice.note(done, 0);
+                    Ok(NextDue::Done)
+                }
+                Err(BackupError::Interrupted) if slice.is_stopping() => Ok(NextDue::More(1)),
+                Err(BackupError::Database(error)) => Err(error.into()),
+                Err(error) => Err(JobFailure::Other(error.to_string())),
+            }
+        })
+    },
+};

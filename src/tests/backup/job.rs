@@ -1,0 +1,217 @@
+//! The job of backups: nightly and when asked, once over all servers; rotation; verification; its page.
+
+use std::fs;
+use std::path::Path;
+
+use reqwest::StatusCode;
+use serde_json::json;
+use time::Duration;
+
+use super::{taken_out, written};
+use crate::support::{TestApp, TestUser, Wish};
+
+const PATH: &str = "/admin/backups";
+
+async fn with_folder(folder: &Path) -> (TestApp, TestUser) {
+    let app = TestApp::start_as(Wish {
+        backup_dir: Some(folder.to_owned()),
+        ..Wish::default()
+    })
+    .await;
+    let anna = app.user("anna").await;
+    app.make_admin(&anna).await;
+    anna.add("Anna rows.").await;
+    (app, anna)
+}
+
+fn backups(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
+    let names = entries.map(|entry| entry.file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(".tar")).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn a_night_makes_one_backup_over_all_servers() {
+    let folder = tempfile::tempdir().unwrap();
+    let (app, _) = with_folder(folder.path()).await;
+    assert_eq!(app.run_job("backup").await, 0);
+    assert_eq!(backups(folder.path()), Vec::<String>::new());
+    // A night comes, and two servers see it.
+    let mut other = app.twin().await;
+    other.backup_dir = Some(folder.path().to_owned());
+    app.clock.advance(Duration::days(1));
+    other.clock.advance(Duration::days(1));
+    let (one, two) = tokio::join!(app.run_job("backup"), other.run_job("backup"));
+    assert_eq!((one + two, backups(folder.path()).len()), (1, 1));
+    assert_eq!(app.run_job("backup").await, 0);
+    // Two missed nights are made up for once.
+    app.clock.advance(Duration::days(2));
+    assert_eq!(app.run_job("backup").await, 1);
+    assert_eq!(backups(folder.path()).len(), 2);
+    // The list follows the folder: what is there counts, whoever removed or put it there.
+    let first = backups(folder.path()).remove(0);
+    fs::remove_file(folder.path().join(&first)).unwrap();
+    fs::write(folder.path().join("keepsake-notes.tar"), b"no backup").unwrap();
+    assert_eq!(app.run_job("backup").await, 0);
+    let listed: Vec<String> = sqlx::query_scalar("SELECT name FROM backups")
+        .fetch_all(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(listed, backups(folder.path())[..1], "{listed:?}");
+}
+
+#[tokio::test]
+async fn old_backups_are_removed_and_other_files_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let (app, _) = with_folder(folder.path()).await;
+    fs::write(folder.path().join("keepsake-notes.tar"), b"no backup").unwrap();
+    app.run_job("backup").await;
+    for _ in 0..10 {
+        app.clock.advance(Duration::days(1));
+        assert_eq!(app.run_job("backup").await, 1);
+    }
+    let kept = backups(folder.path()).len() - 1;
+    assert!((8..=9).contains(&kept), "{:?}", backups(folder.path()));
+    assert!(folder.path().join("keepsake-notes.tar").exists());
+}
+
+#[tokio::test]
+async fn an_admin_makes_and_verifies_a_backup_on_its_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let (app, anna) = with_folder(folder.path()).await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let (status, page) = browser.get(PATH).await;
+    assert_eq!(status, 200);
+    assert!(
+        page.contains("There is no backup yet.") && page.contains("Back up now"),
+        "{page}"
+    );
+    let refused = browser.post(PATH, &[("action", "verify")]).await;
+    assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    let asked = browser.post(PATH, &[("action", "back_up")]).await;
+    assert!(
+        asked
+            .text()
+            .await
+            .unwrap()
+            .contains("A backup is made now.")
+    );
+    assert_eq!(app.run_job("backup").await, 1);
+    let name = backups(folder.path()).remove(0);
+    let (_, page) = browser.get(PATH).await;
+    assert!(page.contains(&name) && page.contains("never"), "{page}");
+    // Whose it is stands in the log of what admins did.
+    let (_, users) = browser.get("/admin/users").await;
+    assert!(users.contains("ran the job"), "{users}");
+
+    browser.post(PATH, &[("action", "verify")]).await;
+    assert_eq!(app.run_job("backup").await, 1);
+    assert_eq!(verification(&app).await, (true, None));
+
+    // One row less than the manifest says.
+    let path = folder.path().join(&name);
+    let (mut manifest, dump) = taken_out(&path);
+    manifest["rows"]["public.memory_items"] = json!(2);
+    written(&path, &manifest, &dump);
+    browser.post(PATH, &[("action", "verify")]).await;
+    assert_eq!(app.run_job("backup").await, 1);
+    let (_, problem) = verification(&app).await;
+    let problem = problem.unwrap();
+    assert!(
+        problem.contains("public.memory_items has 1 rows and had 2"),
+        "{problem}"
+    );
+    let (_, page) = browser.get(PATH).await;
+    assert!(
+        page.contains("The table public.memory_items has 1 rows"),
+        "{page}"
+    );
+    let left: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM pg_database WHERE datname = current_database() || '_backup_check'",
+    )
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(left, 0, "the throwaway database is left");
+    // No files over the web.
+    assert_eq!(browser.get(&format!("{PATH}/{name}")).await.0, 404);
+}
+
+/// Of the newest backup: whether it was tried, and why it failed.
+async fn verification(app: &TestApp) -> (bool, Option<String>) {
+    sqlx::query_as(
+        "SELECT verified_at IS NOT NULL, verify_problem FROM backups ORDER BY made_at DESC LIMIT 1",
+    )
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap()
+}
+
+#[tokio::test]
+async fn a_database_that_is_not_ours_is_not_dropped_to_verify() {
+    let folder = tempfile::tempdir().unwrap();
+    let (app, _) = with_folder(folder.path()).await;
+    keepsake::backup::ask(&app.db, app.embeddings.now())
+        .await
+        .unwrap();
+    app.run_job("backup").await;
+    let name = format!("{}_backup_check", app.options.get_database().unwrap());
+    let mut server = app.superuser().await;
+    let make = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
+    sqlx::raw_sql(make).execute(&mut server).await.unwrap();
+    keepsake::backup::ask_to_verify(&app.db, app.embeddings.now())
+        .await
+        .unwrap();
+    app.run_job("backup").await;
+    let (_, problem) = verification(&app).await;
+    assert!(problem.unwrap().contains("Keepsake did not make it"));
+    let drop = sqlx::AssertSqlSafe(format!("DROP DATABASE {name}"));
+    sqlx::raw_sql(drop).execute(&mut server).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_failed_backup_is_named_and_tried_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let blocked = folder.path().join("file");
+    fs::write(&blocked, b"").unwrap();
+    let (app, anna) = with_folder(&blocked.join("backups")).await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    browser.post(PATH, &[("action", "back_up")]).await;
+    app.run_due().await;
+    let (_, page) = browser.get(PATH).await;
+    assert!(
+        page.contains("Cannot make the folder") || page.contains("Cannot look into"),
+        "{page}"
+    );
+    assert!(page.contains("A backup is being made."), "{page}");
+    let attempts: i32 = sqlx::query_scalar("SELECT attempts FROM job_queue WHERE job = 'backup'")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(attempts, 1);
+}
+
+#[tokio::test]
+async fn without_a_folder_the_page_says_how_to_begin_and_members_have_none() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    app.make_admin(&anna).await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let (_, page) = browser.get(PATH).await;
+    assert!(page.contains("KEEPSAKE_BACKUP_DIR="), "{page}");
+    assert!(!page.contains("Back up now"), "{page}");
+    let refused = browser.post(PATH, &[("action", "back_up")]).await;
+    assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(refused.text().await.unwrap().contains("no backup folder"));
+    assert_eq!(app.run_job("backup").await, 0);
+    let member = app.browser();
+    member.sign_in(&ben).await;
+    assert_eq!(member.get(PATH).await.0, 404);
+    let asked = member.post(PATH, &[("action", "back_up")]).await;
+    assert_eq!(asked.status(), StatusCode::NOT_FOUND);
+}

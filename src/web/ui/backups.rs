@@ -1,0 +1,53 @@
+//! Admin › Backups: the list of backups and what the job is asked to do.
+
+use app::backend::PageError;
+use app::view::{BackupRow, BackupsPage, Verification};
+use app::words::size;
+
+use super::{Ui, database};
+use crate::backup::{self, ListedBackup};
+use crate::input::sentence;
+
+impl Ui {
+    pub(super) async fn backups_view(&self) -> Result<BackupsPage, PageError> {
+        self.look_at_backups().await.map_err(database)
+    }
+
+    async fn look_at_backups(&self) -> Result<BackupsPage, sqlx::Error> {
+        let mut conn = self.state.db.system_connection().await?;
+        let state = backup::state(&mut conn).await?;
+        let listed = backup::list(&mut conn).await?;
+        drop(conn);
+        let folder = self.state.backup_dir.0.as_ref();
+        let is_on = folder.is_some() || !listed.is_empty();
+        Ok(BackupsPage {
+            folder: folder.map(|folder| folder.display().to_string()),
+            next: is_on.then(|| self.moment(backup::next_night(self.state.clock.now()))),
+            is_making: is_on && state.asked_at.is_some(),
+            is_verifying: is_on && state.verify_asked_at.is_some(),
+            problem: state
+                .problem
+                .zip(state.problem_at)
+                .map(|(problem, at)| (sentence(&problem), self.moment(at))),
+            backups: listed.into_iter().map(|one| self.backup_row(one)).collect(),
+        })
+    }
+
+    fn backup_row(&self, backup: ListedBackup) -> BackupRow {
+        BackupRow {
+            name: backup.name,
+            made: self.moment(backup.made_at),
+            size: size(backup.bytes),
+            version: backup.version,
+            rows: backup.rows_total,
+            verification: match (backup.verified_at, backup.verify_problem) {
+                (None, _) => Verification::Never,
+                (Some(at), None) => Verification::Passed(self.moment(at)),
+                (Some(at), Some(problem)) => Verification::Failed {
+                    at: self.moment(at),
+                    problem: sentence(&problem),
+                },
+            },
+        }
+    }
+}
