@@ -17,6 +17,11 @@ pub struct PublicUrl {
 }
 
 impl PublicUrl {
+    /// The MCP endpoint, and nothing else, is what tokens of OAuth open.
+    pub fn mcp_resource(&self) -> String {
+        format!("{}/mcp", self.origin)
+    }
+
     /// Falls back to `listen` when `text` is `None`.
     pub fn parse(text: Option<String>, listen: SocketAddr) -> Result<Self, ConfigError> {
         let Some(text) = text else {

@@ -131,9 +131,9 @@ impl Tree {
     }
 }
 
-/// The programs of the newest tree in the data folder. Absolute, since a child may run elsewhere.
+/// The programs of the newest tree in the data folder or beside the program. Absolute, since a child may run elsewhere.
 pub(super) fn newest_bin(data_dir: &Path) -> Option<PathBuf> {
-    let trees = fetched(&data_dir.join("runtime"));
+    let trees = fetched(data_dir);
     let (_, folder) = trees.last()?;
     let bin = Tree::of(&folder.canonicalize().ok()?).root.join("bin");
     bin.join("pg_dump").exists().then_some(bin)

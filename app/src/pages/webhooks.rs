@@ -163,7 +163,7 @@ fn One(webhook: WebhookRow, kept: i64) -> impl IntoView {
             <p class="badges">
                 <StateBadge state=webhook.state />
             </p>
-            <p class="agent-facts">
+            <p class="token-facts">
                 <span>{told}</span>
                 <span>{if webhook.includes_text { "with text" } else { "without text" }}</span>
                 <span>{delivered}</span>

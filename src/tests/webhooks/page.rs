@@ -19,7 +19,7 @@ async fn post(browser: &Browser, fields: &[(&str, &str)]) -> (u16, String) {
 
 /// The secret on a page, if there is one.
 fn secret(page: &str) -> Option<&str> {
-    let after = page.split("whsec_").nth(1)?;
+    let after = page.split("<code>whsec_").nth(1)?;
     after.split('<').next()
 }
 

@@ -21,8 +21,8 @@ use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
 use tower_http::cors::{Any, CorsLayer};
 
+use super::AppState;
 use super::error::Problem;
-use super::{AppState, mcp};
 use crate::accounts::Scope;
 use crate::accounts::oauth::SCOPES;
 use crate::config::PublicUrl;
@@ -35,13 +35,6 @@ const RESOURCE_METADATA: &str = "/.well-known/oauth-protected-resource/mcp";
 
 /// The body of a request to one of the endpoints.
 pub const BODY_BYTES_MAX: usize = 16 << 10;
-
-impl PublicUrl {
-    /// What tokens of OAuth open: the MCP endpoint and nothing else.
-    pub fn mcp_resource(&self) -> String {
-        format!("{}{}", self.origin(), mcp::PATH)
-    }
-}
 
 /// Pages of other origins may call these endpoints, since clients run in browsers too. They read no cookie.
 pub fn cors() -> CorsLayer {
