@@ -55,6 +55,13 @@ class MemoryAddRequest(TypedDict):
     valid_until: NotRequired[str | None]
 
 
+class MemoryAddResponseWarning(TypedDict):
+    field: str
+    fingerprint: str
+    removed: bool
+    rule: str
+
+
 class MemoryAddResponse(TypedDict):
     duplicate: bool
     embedding: Literal['pending', 'ready', 'error', 'off']
@@ -64,6 +71,7 @@ class MemoryAddResponse(TypedDict):
     status: Literal['active', 'archived']
     superseded: int | None
     trust: Literal['user', 'agent', 'tool', 'external']
+    warnings: NotRequired[list[MemoryAddResponseWarning]]
 
 
 MemorySearchRequestTime = TypedDict(
@@ -197,9 +205,17 @@ class MemoryForgetRequest(TypedDict):
     theme: NotRequired[str | None]
 
 
+class MemoryForgetResponseWarning(TypedDict):
+    field: str
+    fingerprint: str
+    removed: bool
+    rule: str
+
+
 class MemoryForgetResponse(TypedDict):
     archived: list[int]
     count: int
+    warnings: NotRequired[list[MemoryForgetResponseWarning]]
 
 
 class MemorySummaryResponse(TypedDict):
@@ -239,10 +255,18 @@ class SessionMessagesRequest(TypedDict):
     messages: list[SessionMessagesRequestMessage]
 
 
+class SessionMessagesResponseWarning(TypedDict):
+    field: str
+    fingerprint: str
+    removed: bool
+    rule: str
+
+
 class SessionMessagesResponse(TypedDict):
     accepted: int
     duplicates: int
     flush_advised: bool
+    warnings: NotRequired[list[SessionMessagesResponseWarning]]
 
 
 class FlushRequest(TypedDict):

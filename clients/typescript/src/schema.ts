@@ -140,6 +140,17 @@ export interface components {
              * @enum {string}
              */
             trust: "user" | "agent" | "tool" | "external";
+            /** @description What looks like a secret in the input; only if there is any. */
+            warnings?: {
+                /** @description Where it was. */
+                field: string;
+                /** @description By which the user allows it on the page Settings › Secrets. */
+                fingerprint: string;
+                /** @description Replaced, and stored nowhere; else it was stored as it is. */
+                removed: boolean;
+                /** @description Which kind it looks like, such as github-pat or card-number. */
+                rule: string;
+            }[];
         };
         MemorySearchRequest: {
             /** @description As known on 2024-05-17. */
@@ -385,6 +396,17 @@ export interface components {
              * @description How many items were archived; 0 when none has this key.
              */
             count: number;
+            /** @description What looks like a secret in the input; only if there is any. */
+            warnings?: {
+                /** @description Where it was. */
+                field: string;
+                /** @description By which the user allows it on the page Settings › Secrets. */
+                fingerprint: string;
+                /** @description Replaced, and stored nowhere; else it was stored as it is. */
+                removed: boolean;
+                /** @description Which kind it looks like, such as github-pat or card-number. */
+                rule: string;
+            }[];
         };
         MemorySummaryResponse: {
             /** @description Ids of the items that it stands on; some may be archived since. */
@@ -463,6 +485,17 @@ export interface components {
             duplicates: number;
             /** @description More than 50 messages since the last flush, or a context_used of 0.85 and more: flush before the context is compacted. */
             flush_advised: boolean;
+            /** @description What looks like a secret in the messages; only if there is any. */
+            warnings?: {
+                /** @description Where it was. */
+                field: string;
+                /** @description By which the user allows it on the page Settings › Secrets. */
+                fingerprint: string;
+                /** @description Replaced, and stored nowhere; else it was stored as it is. */
+                removed: boolean;
+                /** @description Which kind it looks like, such as github-pat or card-number. */
+                rule: string;
+            }[];
         };
         FlushRequest: {
             /**
