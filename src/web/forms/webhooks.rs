@@ -59,13 +59,16 @@ async fn obey(posted: &Submission, form: Result<WebhookForm, Problem>) -> Attemp
             let secret = webhooks.create(user, &new).await?;
             Ok(new_secret(new.url.to_string(), &secret))
         }
-        WebhookForm::Test { webhook } => Ok(match webhooks.test(user, *webhook).await? {
-            Ok(status) => done(FORM, format!("The test was accepted with status {status}.")),
-            Err(why) => Outcome::from(FormState {
-                error: Some(format!("The test failed: {}", sentence(&why.to_string()))),
-                ..page(FORM)
-            }),
-        }),
+        WebhookForm::Test { webhook } => {
+            posted.state.throttles.check_test(user)?;
+            Ok(match webhooks.test(user, *webhook).await? {
+                Ok(status) => done(FORM, format!("The test was accepted with status {status}.")),
+                Err(why) => Outcome::from(FormState {
+                    error: Some(format!("The test failed: {}", sentence(&why.to_string()))),
+                    ..page(FORM)
+                }),
+            })
+        }
         WebhookForm::Pause { webhook } => {
             webhooks.pause(user, *webhook).await?;
             Ok(Outcome::Redirect)
