@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
@@ -19,6 +20,8 @@ const IDS_SKIPPED: i64 = 1_000_000;
 /// PostgreSQL's names are cut at 63 bytes.
 const NAME_MAX_BYTES: usize = 63;
 const THROWAWAY: &str = "_backup_check";
+const OTHERS_LEAVE_WITHIN: Duration = Duration::from_secs(3);
+const LOOKED_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// Compares the checksums, on a thread of its own.
 pub async fn check(
@@ -59,11 +62,8 @@ pub async fn restore(
         is_superuser: server.is_superuser,
     };
     store::act_as_owner(&mut conn, server.is_superuser).await?;
-    match store::in_use(&mut conn).await? {
-        (true, _) => return Err(BackupError::NotEmpty),
-        (_, true) => return Err(BackupError::InUse),
-        (false, false) => conn.close().await?,
-    }
+    must_be_unused(&mut conn).await?;
+    conn.close().await?;
     db::clear(options).await?;
     let total = file.dump_bytes;
     let loaded = async {
@@ -79,6 +79,19 @@ pub async fn restore(
     }
     db::prepare(options).await?;
     end_old_doors(options, now).await
+}
+
+/// PostgreSQL lists the connections of whoever has just closed them for a moment longer.
+async fn must_be_unused(conn: &mut PgConnection) -> Result<(), BackupError> {
+    let given_up = Instant::now() + OTHERS_LEAVE_WITHIN;
+    loop {
+        match store::in_use(conn).await? {
+            (true, _) => return Err(BackupError::NotEmpty),
+            (false, false) => return Ok(()),
+            (_, true) if Instant::now() > given_up => return Err(BackupError::InUse),
+            (_, true) => tokio::time::sleep(LOOKED_AGAIN_AFTER).await,
+        }
+    }
 }
 
 /// What let somebody in at the time of the backup may have been ended since. Agents' tokens and passwords stay.

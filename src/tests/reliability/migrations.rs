@@ -3,6 +3,7 @@
 //! to the head, where every row must be as it was. A new migration is covered by being there.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use serde_json::Value;
 use sqlx::migrate::Migrator;
@@ -12,6 +13,9 @@ use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use crate::support::empty_database;
 
 static MIGRATIONS: Migrator = sqlx::migrate!();
+
+/// What `sha384sum migrations/*.sql` printed at the last release.
+const RELEASED: &str = include_str!("../../../migrations/released.sha384");
 
 /// What a column that must be filled is filled with, by its type. A column whose CHECK
 /// lists values takes the first of them; a foreign key finds the row of its table, since
@@ -287,4 +291,25 @@ pub fn has_all_of(found: &Value, row: &Value) -> bool {
         };
         is_removed || now == Some(value) || is_renamed()
     })
+}
+
+/// Databases hold the checksums of the migrations that made them: a server refuses to start where one has changed.
+#[test]
+fn released_migrations_are_as_they_were_and_new_ones_come_after_them() {
+    let mut released = RELEASED.lines();
+    for migration in MIGRATIONS.iter() {
+        let Some(line) = released.next() else { break };
+        let (checksum, path) = line.split_once("  ").unwrap();
+        let starts = format!("migrations/{}_", migration.version);
+        assert!(
+            path.starts_with(&starts),
+            "{path} was released: nothing may come before it, and it may not go"
+        );
+        let now = migration.checksum.iter().fold(String::new(), |mut hex, b| {
+            write!(hex, "{b:02x}").unwrap();
+            hex
+        });
+        assert_eq!(now, checksum, "{path} was released and may not change");
+    }
+    assert_eq!(released.next(), None, "was released and is gone");
 }
