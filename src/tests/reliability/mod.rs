@@ -7,6 +7,7 @@ mod connections;
 mod hostile;
 mod migrations;
 mod plans;
+mod released;
 mod sweep;
 mod together;
 mod upgrade;

@@ -37,7 +37,7 @@ async fn all_rows(options: &PgConnectOptions) -> BTreeMap<String, Vec<Value>> {
 }
 
 /// Its vectors of first passages, as one number.
-async fn vectors(app: &TestApp) -> String {
+pub async fn vectors(app: &TestApp) -> String {
     sqlx::query_scalar(
         "SELECT md5(string_agg(source_id || ' ' || embedding::text, ',' ORDER BY source_id))
          FROM memory_embeddings WHERE passage = 0 AND state = 'ready'",
@@ -47,14 +47,14 @@ async fn vectors(app: &TestApp) -> String {
     .unwrap()
 }
 
-async fn count(app: &TestApp, of: &str) -> i64 {
+pub async fn count(app: &TestApp, of: &str) -> i64 {
     sqlx::query_scalar(AssertSqlSafe(format!("SELECT count(*) FROM {of}")))
         .fetch_one(&mut app.superuser().await)
         .await
         .unwrap()
 }
 
-async fn tool(app: &TestApp, token: &str, name: &str, arguments: Value) -> Value {
+pub async fn tool(app: &TestApp, token: &str, name: &str, arguments: Value) -> Value {
     let url = format!("{}/api/v1/tools/{name}", app.base);
     let asked = reqwest::Client::new()
         .post(url)
@@ -68,7 +68,7 @@ async fn tool(app: &TestApp, token: &str, name: &str, arguments: Value) -> Value
 }
 
 /// What is found by words and by meaning, the best first.
-async fn found(app: &TestApp, token: &str, query: &str) -> Vec<String> {
+pub async fn found(app: &TestApp, token: &str, query: &str) -> Vec<String> {
     let answer = tool(app, token, "memory_search", json!({ "query": query })).await;
     assert_eq!(answer["mode"], "hybrid", "{answer}");
     let items = answer["results"].as_array().unwrap();

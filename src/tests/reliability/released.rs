@@ -1,0 +1,152 @@
+//! What a released version had is restored by this one and goes on: its words, vectors, tokens, passwords and pages.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use keepsake::backup::{self, BackupFile};
+use keepsake::clock::{Clock, WallClock};
+use keepsake::providers::builtin;
+use serde_json::{Value, json};
+
+use super::upgrade::{count, found, tool, vectors};
+use crate::support::{Browser, TestApp, Wish, fresh_database};
+
+/// Where `end2end/dist/keep.py` puts a backup of each version, and the tokens of its users.
+const RELEASED: &str = "src/tests/reliability/released";
+/// Of keep.py.
+const PASSWORD: &str = "a long password";
+const PENDING: &str = "memory_embeddings WHERE state = 'pending'";
+const PAGES: [&str; 14] = [
+    "/memory",
+    "/sessions",
+    "/entities",
+    "/documents",
+    "/graph",
+    "/timeline",
+    "/activity",
+    "/used",
+    "/agents",
+    "/account",
+    "/data",
+    "/settings/work",
+    "/admin",
+    "/admin/users",
+];
+
+fn kept() -> Vec<PathBuf> {
+    let files = fs::read_dir(RELEASED).unwrap();
+    let mut kept: Vec<PathBuf> = files
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|end| end == "tar"))
+        .collect();
+    kept.sort();
+    kept
+}
+
+/// The backup in a database of its own, and this version on it.
+async fn restored(path: &Path) -> TestApp {
+    let options = fresh_database().await;
+    let file = BackupFile::open(path).unwrap();
+    backup::check(&file, |_| true).await.unwrap();
+    let (data, now) = (Path::new("data"), WallClock.now());
+    backup::restore(&file, &options, data, now, |_| true)
+        .await
+        .unwrap();
+    TestApp::start_as(Wish {
+        builtin: Some(builtin::find(data)),
+        database: Some(options),
+        ..Wish::default()
+    })
+    .await
+}
+
+async fn signed_in(app: &TestApp, name: &str) -> Browser {
+    let browser = app.browser();
+    let email = format!("{name}@example.com");
+    let fields = [("email", email.as_str()), ("password", PASSWORD)];
+    assert_eq!(browser.post("/login", &fields).await.status(), 303);
+    browser
+}
+
+async fn finds_what_is_meant(app: &TestApp, anna: &str, ben: &str) {
+    for (token, query, first) in [
+        (
+            anna,
+            "Which hot beverage does she have after getting up?",
+            "Anna drinks green tea in the morning.",
+        ),
+        (anna, "Where is Anna's home?", "Anna lives in Linz."),
+        (
+            anna,
+            "Schafberg",
+            "We hiked up the Schafberg last Sunday and saw two marmots.",
+        ),
+        (
+            ben,
+            "Which insects does he keep?",
+            "Ben keeps three beehives behind the barn.",
+        ),
+    ] {
+        let found = found(app, token, query).await;
+        assert_eq!(
+            found.first().map(String::as_str),
+            Some(first),
+            "{query}: {found:?}"
+        );
+        // Its successor and an archived one are not beside it.
+        let gone = ["Graz", "Traunstein"];
+        assert!(
+            !found
+                .iter()
+                .any(|text| gone.iter().any(|word| text.contains(word)))
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_a_released_version_had_is_restored_and_goes_on() {
+    let kept = kept();
+    assert!(!kept.is_empty());
+    for path in kept {
+        let tokens = fs::read(path.with_extension("json")).unwrap();
+        let tokens: Value = serde_json::from_slice(&tokens).unwrap();
+        let [anna, ben] = ["anna", "ben"].map(|name| tokens[name].as_str().unwrap());
+        let app = restored(&path).await;
+
+        let of_before = vectors(&app).await;
+        finds_what_is_meant(&app, anna, ben).await;
+        app.run_due().await;
+        assert_eq!(count(&app, PENDING).await, 0, "{path:?}");
+        assert_eq!(vectors(&app).await, of_before, "{path:?}");
+
+        let again = json!({ "type": "fact", "content": "Anna lives in Linz.", "key": "residence" });
+        let known = tool(&app, anna, "memory_add", again).await;
+        assert_eq!(known["duplicate"], true, "{path:?}");
+        let new = json!({ "type": "fact", "content": "Ben sells honey on Saturdays." });
+        tool(&app, ben, "memory_add", new).await;
+        app.run_due().await;
+        assert_eq!(count(&app, PENDING).await, 0, "{path:?}");
+        let found = found(&app, ben, "What does he offer at the weekend?").await;
+        assert_eq!(
+            found.first().map(String::as_str),
+            Some("Ben sells honey on Saturdays.")
+        );
+
+        let browser = signed_in(&app, "anna").await;
+        for page in PAGES {
+            let (status, text) = browser.get(page).await;
+            assert!(
+                status == 200 && !text.contains("beehives"),
+                "{path:?}: {page}: {status}"
+            );
+        }
+        let (_, memory) = browser.get("/memory").await;
+        assert!(memory.contains("green tea"), "{path:?}");
+        let document = "/api/v1/documents/notes/bridge.md";
+        let read = reqwest::Client::new()
+            .get(format!("{}{document}", app.base))
+            .bearer_auth(anna);
+        let read = read.send().await.unwrap().text().await.unwrap();
+        assert!(read.contains("one to fifty"), "{path:?}: {read}");
+    }
+}
