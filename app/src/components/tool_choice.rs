@@ -59,7 +59,7 @@ pub fn ToolSelect(
                 "Which tools are listed to the agent; the permissions decide what it may do. A list chosen here also replaces the one of an existing agent."
             </p>
             <select id="consent-tools" name="tools" aria-describedby=described_by>
-                <option value="">{format!("{suggested} for a new agent; an existing one keeps its list")}</option>
+                <option value="">{format!("{suggested}; an existing agent keeps its own list")}</option>
                 {options}
             </select>
             <FieldError id="consent-tools-error".to_owned() error />

@@ -201,7 +201,7 @@ async fn a_person_chooses_the_list_of_tools_and_chatgpt_is_suggested_its_own() {
     };
     let path = connecting.path(&[]);
     let (_, page) = connecting.browser.get(&path).await;
-    assert!(page.contains("core for a new agent"), "{page}");
+    assert!(page.contains("core; an existing agent keeps its own list"), "{page}");
     for (name, chosen, profile) in [
         ("plain", "", "core"),
         ("wide", "full", "full"),
@@ -227,7 +227,7 @@ async fn a_person_chooses_the_list_of_tools_and_chatgpt_is_suggested_its_own() {
     connecting.client = text(&register(&app, &body).await.1, "client_id");
     let path = connecting.path(&[("redirect_uri", callback)]);
     let (_, page) = connecting.browser.get(&path).await;
-    assert!(page.contains("connector for a new agent"), "{page}");
+    assert!(page.contains("connector; an existing agent keeps its own list"), "{page}");
     let new = [("agent", "new"), ("name", "ChatGPT"), ("tools", "")];
     let allowed = connecting.allow(&path, &new).await;
     assert_eq!(profile_of("ChatGPT").await, "connector");
