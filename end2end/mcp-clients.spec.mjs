@@ -37,7 +37,7 @@ test("the inspector connects by OAuth and lists the tools that were chosen", { s
   for (const name of ["search", "fetch"]) await page.getByText(name, { exact: true }).waitFor();
   await page.goto(`${server.url}/agents`);
   const row = page.locator(".agent", { hasText: "MCP Inspector" });
-  await row.getByText("connector tools").waitFor();
+  await row.locator(".agent-count", { hasText: "connector" }).waitFor();
   await row.locator("> summary").click();
   await row.getByText(new URL(inspector.url).host).first().waitFor();
 });

@@ -95,7 +95,7 @@ export async function oauth(t, { javaScriptEnabled }) {
   await t.test("its agent shows the connection, and revokes it", async () => {
     await page.goto(`${url}/agents`);
     const row = page.locator(".agent", { hasText: "Example client" });
-    await row.getByText("connector tools").waitFor();
+    await row.locator(".agent-count", { hasText: "connector" }).waitFor();
     await row.locator("> summary").click();
     await row.getByText(new URL(client.callback).host).first().waitFor();
     await look("agents-connection");

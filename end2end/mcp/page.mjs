@@ -21,6 +21,8 @@ const provider = {
   saveTokens: (tokens) => keep("tokens", tokens),
   codeVerifier: () => read("verifier"),
   saveCodeVerifier: (verifier) => keep("verifier", verifier),
+  discoveryState: () => read("discovered"),
+  saveDiscoveryState: (discovered) => keep("discovered", discovered),
   redirectToAuthorization: (url) => location.assign(url),
 };
 

@@ -25,7 +25,7 @@ const LISTS: [(&str, &str, &str); 4] = [
     ),
     (
         "connector",
-        "Tools: connector (2). Search, fetch: what ChatGPT expects of a connector.",
+        "Tools: connector (2). Search, fetch: what ChatGPT expects.",
         "Connector tools",
     ),
 ];
@@ -59,7 +59,7 @@ pub fn ToolSelect(
                 "Which tools are listed to the agent; the permissions decide what it may do. A list chosen here also replaces the one of an existing agent."
             </p>
             <select id="consent-tools" name="tools" aria-describedby=described_by>
-                <option value="">{format!("{suggested}; an existing agent keeps its own list")}</option>
+                <option value="">{format!("{suggested}; existing agents keep theirs")}</option>
                 {options}
             </select>
             <FieldError id="consent-tools-error".to_owned() error />

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::Mcp;
 use crate::support::{TestApp, TestUser, Wish};
+use crate::turns;
 
 async fn connector(app: &TestApp, user: &TestUser, scopes: &[Scope]) -> Mcp {
     let wish = TokenWish {
@@ -226,10 +227,12 @@ async fn what_goes_wrong_is_one_sentence() {
 async fn a_connector_finds_and_reads_what_was_said_and_notes_too() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let said = json!({ "messages": [{ "id": "1", "role": "user", "content": "My sister Lena plays the theremin." }] });
-    anna.post("/api/v1/sessions/chat-7/messages", &said).await;
-    anna.post("/api/v1/sessions/chat-7/complete", &json!({}))
-        .await;
+    let said = [turns::message(
+        "1",
+        "user",
+        "My sister Lena plays the theremin.",
+    )];
+    turns::ended(&app, &anna, "chat-7", &said).await;
     let note = json!({ "command": "create", "path": "/memories/boats.md", "file_text": "# Boats\n\nThe zeppelin is no boat." });
     anna.call("memory_files", note).await;
     for n in 0..30 {

@@ -201,7 +201,7 @@ async fn a_person_chooses_the_list_of_tools_and_chatgpt_is_suggested_its_own() {
     };
     let path = connecting.path(&[]);
     let (_, page) = connecting.browser.get(&path).await;
-    assert!(page.contains("core; an existing agent keeps its own list"), "{page}");
+    assert!(page.contains("core; existing agents keep theirs"), "{page}");
     for (name, chosen, profile) in [
         ("plain", "", "core"),
         ("wide", "full", "full"),
@@ -227,7 +227,10 @@ async fn a_person_chooses_the_list_of_tools_and_chatgpt_is_suggested_its_own() {
     connecting.client = text(&register(&app, &body).await.1, "client_id");
     let path = connecting.path(&[("redirect_uri", callback)]);
     let (_, page) = connecting.browser.get(&path).await;
-    assert!(page.contains("connector; an existing agent keeps its own list"), "{page}");
+    assert!(
+        page.contains("connector; existing agents keep theirs"),
+        "{page}"
+    );
     let new = [("agent", "new"), ("name", "ChatGPT"), ("tools", "")];
     let allowed = connecting.allow(&path, &new).await;
     assert_eq!(profile_of("ChatGPT").await, "connector");
@@ -251,7 +254,7 @@ async fn a_person_chooses_the_list_of_tools_and_chatgpt_is_suggested_its_own() {
     let names: Vec<_> = tools.iter().map(|tool| tool["name"].clone()).collect();
     assert_eq!(names, ["search", "fetch"]);
     let (_, page) = connecting.browser.get("/agents").await;
-    assert!(page.contains("connector tools") && page.contains("chatgpt.com"));
+    assert!(page.contains(">connector<") && page.contains("chatgpt.com"));
 }
 
 #[tokio::test]
