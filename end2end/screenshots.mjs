@@ -153,7 +153,7 @@ async function shootConnecting(context) {
     await page.setViewportSize({ width: 1280, height: 620 });
     await page.getByText("Authorization complete").waitFor({ state: "hidden" });
     await shoot("inspector");
-    await page.setViewportSize({ width: 1000, height: 640 });
+    await page.setViewportSize({ width: 1000, height: 740 });
     await page.goto(`${server.url}/agents`, { waitUntil: "networkidle" });
     await page.locator(".agent > summary").click();
     await shoot("connection");
