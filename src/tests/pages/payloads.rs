@@ -126,7 +126,7 @@ async fn filled(app: &TestApp) -> (TestUser, Browser) {
         anna.call("memory_search", json!({ "query": payload }))
             .await;
         anna.call("memory_get", json!({ "item_id": id })).await;
-        let asks = crate::oauth::asking(&app, payload).await;
+        let asks = crate::oauth::asking(app, payload).await;
         assert!(look(&browser, &asks).await >= 1, "{payload}");
         let allow = [
             ("action", "allow"),
