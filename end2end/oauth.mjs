@@ -77,6 +77,7 @@ export async function oauth(t, { javaScriptEnabled }) {
   await t.test("the browser gets to the client, which remembers something", async () => {
     await page.getByLabel("Search and read memory").check();
     await page.getByLabel("Add and archive memory").check();
+    await page.getByLabel("Tools", { exact: true }).selectOption("connector");
     await page.getByRole("button", { name: "Allow" }).click();
     await page.getByRole("heading", { name: "Connected" }).waitFor();
     const [answer] = client.answers;
@@ -94,6 +95,7 @@ export async function oauth(t, { javaScriptEnabled }) {
   await t.test("its agent shows the connection, and revokes it", async () => {
     await page.goto(`${url}/agents`);
     const row = page.locator(".agent", { hasText: "Example client" });
+    await row.locator(".agent-count", { hasText: "connector" }).waitFor();
     await row.locator("> summary").click();
     await row.getByText(new URL(client.callback).host).first().waitFor();
     await look("agents-connection");

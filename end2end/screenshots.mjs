@@ -1,10 +1,11 @@
 // Pictures of all pages with the demo's memories and of a new account, and what each page weighs, into results/;
-// those of the README into docs/. `make pictures` runs it; with --docs only the latter are made.
+// those of the README and the documentation into docs/. `make pictures` runs it; with --docs only the latter are made.
 
 import { spawnSync } from "node:child_process";
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { launch, makeAgent, signUp } from "./browser.mjs";
+import { connectInspector, packagesMissing, startInspector } from "./mcp-clients.mjs";
 import { BINARY, REPO, startServer } from "./server.mjs";
 
 const RESULTS = path.join(REPO, "end2end/results");
@@ -19,6 +20,7 @@ try {
   const admin = await browser.newContext();
   const adminPage = await admin.newPage();
   await signUp(adminPage, server.url);
+  await shootConnecting(admin);
   const context = (await signInToDemo()) ?? (await fillByHand(admin, adminPage));
   await shootForDocs("memory", "/memory", context, 800);
   await shootForDocs("graph", "/graph?together=0", context, 1087);
@@ -126,6 +128,55 @@ async function shootForDocs(name, address, context, height) {
   await page.goto(server.url + address, { waitUntil: "networkidle" });
   await page.screenshot({ path: path.join(REPO, "docs", `${name}.png`) });
   await page.close();
+}
+
+/** From a client's request to the client that is connected: ChatGPT's request, and the inspector. */
+async function shootConnecting(context) {
+  const page = await context.newPage();
+  await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
+  const shoot = (name) => page.screenshot({ path: path.join(REPO, "docs", `${name}.png`) });
+  await page.setViewportSize({ width: 760, height: 880 });
+  await page.goto(`${server.url}${await requestOfChatgpt()}`, { waitUntil: "networkidle" });
+  await shoot("consent");
+  if (packagesMissing) {
+    console.error(`! no pictures of the inspector: ${packagesMissing}`);
+    return page.close();
+  }
+  const inspector = await startInspector(`${server.url}/mcp`);
+  try {
+    await connectInspector(page, inspector);
+    await page.getByLabel("Tools", { exact: true }).selectOption("connector");
+    await page.getByRole("button", { name: "Allow" }).click();
+    await page.getByText("Connected", { exact: true }).waitFor();
+    await page.getByText("Tools", { exact: true }).first().click();
+    await page.getByText("fetch", { exact: true }).click();
+    await page.setViewportSize({ width: 1280, height: 620 });
+    await page.getByText("Authorization complete").waitFor({ state: "hidden" });
+    await shoot("inspector");
+    await page.setViewportSize({ width: 1000, height: 740 });
+    await page.goto(`${server.url}/agents`, { waitUntil: "networkidle" });
+    await page.locator(".agent > summary").click();
+    await shoot("connection");
+  } finally {
+    await inspector.stop();
+    await page.close();
+  }
+}
+
+/** As ChatGPT sends its person to the consent page. */
+async function requestOfChatgpt() {
+  const callback = "https://chatgpt.com/connector/oauth/example";
+  const metadata = JSON.stringify({ client_name: "ChatGPT", redirect_uris: [callback] });
+  const registered = await fetch(`${server.url}/oauth/register`, { method: "POST", body: metadata });
+  const query = new URLSearchParams({
+    response_type: "code",
+    client_id: (await registered.json()).client_id,
+    redirect_uri: callback,
+    code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM",
+    code_challenge_method: "S256",
+    resource: `${server.url}/mcp`,
+  });
+  return `/oauth/authorize?${query}`;
 }
 
 /** The demo user's context, or nothing when the demo cannot be had. */

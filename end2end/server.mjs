@@ -100,7 +100,7 @@ async function answers(url) {
   }
 }
 
-function freePort() {
+export function freePort() {
   return new Promise((resolve, reject) => {
     const probe = createServer();
     probe.on("error", reject);

@@ -324,8 +324,9 @@ struct TokenCreate {
     #[arg(long, value_name = "N")]
     expires_days: Option<i64>,
     /// Tools for the agent, or for each user of the operator: core (search, add, get, archive, list themes),
-    /// full (all tools) or single (only `memory`) [default: unchanged; core for a new agent]
-    #[arg(long, value_name = "core|full|single")]
+    /// full (all tools), single (only `memory`) or connector (only `search` and `fetch`, for ChatGPT)
+    /// [default: unchanged; core for a new agent]
+    #[arg(long, value_name = "core|full|single|connector")]
     profile: Option<String>,
 }
 

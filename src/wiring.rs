@@ -242,6 +242,7 @@ pub fn app_state(config: &Config, core: &Core, readiness: Readiness) -> AppState
                 consolidation,
                 embeddings,
                 search,
+                public_url: config.public_url.clone(),
             },
             accounts,
         ),

@@ -79,7 +79,7 @@ pub fn shape_of(item_type: &str) -> &'static str {
 
 /// The tools in the order in which filters list them: name, what its caller did, and its shape in a box of 12 by 12. The
 /// last six are what only a person does.
-pub const TOOLS: [(&str, &str, &str); 22] = [
+pub const TOOLS: [(&str, &str, &str); 24] = [
     ("memory_search", "searched", MAGNIFIER),
     ("memory_get", "read", PAGE),
     ("memory_add", "added", PLUS),
@@ -96,6 +96,8 @@ pub const TOOLS: [(&str, &str, &str); 22] = [
     ("memory_files", "used files", FILE),
     ("memory_recall", "recalled", MAGNIFIER),
     ("memory", "used memory", PAGE),
+    ("search", "searched as a connector", MAGNIFIER),
+    ("fetch", "read as a connector", PAGE),
     ("memory_restore", "restored", ARROW),
     ("memory_unconfirm", "removed a confirmation", CROSS),
     ("memory_share", "shared with all agents", ARROW),

@@ -1,6 +1,6 @@
 // The official TypeScript clients, of both lines, and the inspector against the server that run.py started.
 //
-//     node client.mjs      reads KEEPSAKE_URL, TOKEN and READER (a token that may only read)
+//     node client.mjs      reads KEEPSAKE_URL, TOKEN, READER (a token that may only read) and CONNECTOR (of that profile)
 
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
@@ -10,7 +10,7 @@ import * as v2 from "@modelcontextprotocol/client";
 import { Client as OldClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as OldTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
-const { KEEPSAKE_URL, TOKEN, READER } = process.env;
+const { KEEPSAKE_URL, TOKEN, READER, CONNECTOR } = process.env;
 const MCP = new URL("/mcp", KEEPSAKE_URL);
 const TOOLS = ["memory_search", "memory_add", "memory_get", "memory_archive", "memory_list_themes"];
 const NAME = { name: "end2end", version: "1" };
@@ -84,6 +84,31 @@ async function everyTool(name, connect, expected) {
   assert.equal((await reader.listTools()).tools.length, TOOLS.length);
   assert.equal(await wrong(reader, "memory_add", fact), "This token lacks the scope memory:write.");
   await Promise.all([client.close(), reader.close()]);
+}
+
+/** The two tools of a connector, in the form that ChatGPT expects; the client checks it against the tools' schemas. */
+async function connector(name, connect) {
+  const { client } = await connect(CONNECTOR);
+  assert.doesNotMatch(client.getInstructions(), /memory_/);
+  const { tools } = await client.listTools();
+  assert.deepEqual(tools.map((tool) => tool.name), ["search", "fetch"]);
+  const content = `The ${name} connector\nhas a zither.`;
+  const { structuredContent: added } = await client.callTool({ name: "memory_add", arguments: { type: "fact", content } });
+  const call = async (tool, input) => {
+    const result = await client.callTool({ name: tool, arguments: input });
+    assert.deepEqual(result.content.map((item) => item.type), ["text"]);
+    assert.deepEqual(JSON.parse(result.content[0].text), result.structuredContent);
+    return result.structuredContent;
+  };
+  const { results } = await call("search", { query: `zither of the ${name} connector` });
+  const cited = { id: String(added.id), title: content.replace("\n", " "), url: new URL(`/memory/${added.id}`, KEEPSAKE_URL).href };
+  assert.deepEqual(results.find((result) => result.id === cited.id), cited);
+  const { metadata, ...whole } = await call("fetch", { id: cited.id });
+  assert.deepEqual(whole, { ...cited, text: content });
+  assert.deepEqual([metadata.type, metadata.theme, metadata.agent], ["fact", "general", "connector"]);
+  const unknown = await client.callTool({ name: "fetch", arguments: { id: "987654321" } });
+  assert.deepEqual([unknown.isError, unknown.content[0].text], [true, "There is no item 987654321 in your memory."]);
+  await client.close();
 }
 
 /** What somebody reads whose token is wrong or left out, or whose client tries OAuth on a 401. */
@@ -196,6 +221,8 @@ const ROUNDS = {
   "TypeScript v1, 2025-11-25": () => everyTool("november", older("2025-11-25"), "2025-11-25"),
   "TypeScript v1, 2025-06-18": () => everyTool("june", older("2025-06-18"), "2025-06-18"),
   "TypeScript v1, 2025-03-26": () => everyTool("march", older("2025-03-26"), "2025-03-26"),
+  "connector, auto": () => connector("auto", current("auto")),
+  "connector, v1": () => connector("old", older("2025-11-25")),
   "wrong tokens, pinned": () => wrongTokens("pinned", current({ pin: "2026-07-28" })),
   "wrong tokens, auto": () => wrongTokens("auto", current("auto")),
   "wrong tokens, legacy": () => wrongTokens("legacy", current("legacy")),

@@ -1,6 +1,6 @@
 """The official Python SDK against the server that run.py started: over HTTP, and through the stdio bridge.
 
-    client.py       reads KEEPSAKE_URL, KEEPSAKE_BIN, TOKEN and READER (a token that may only read)
+    client.py       reads KEEPSAKE_URL, KEEPSAKE_BIN, TOKEN, READER (a token that may only read) and CONNECTOR (of that profile)
 """
 import asyncio
 import contextlib
@@ -21,7 +21,7 @@ from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 from mcp.shared.exceptions import MCPError
 
 URL = os.environ["KEEPSAKE_URL"]
-TOKEN, READER = os.environ["TOKEN"], os.environ["READER"]
+TOKEN, READER, CONNECTOR = os.environ["TOKEN"], os.environ["READER"], os.environ["CONNECTOR"]
 TOOLS = ["memory_search", "memory_add", "memory_get", "memory_archive", "memory_list_themes"]
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 
@@ -90,6 +90,25 @@ async def every_tool(name, connect, mode, version):
         assert words.startswith("There is no tool of this name; there are memory_search"), words
     async with connect(READER, mode) as reader:
         equal(await mistake(reader, "memory_add", **fact), "This token lacks the scope memory:write.")
+
+
+async def connector(mode):
+    """The two tools that ChatGPT looks for, and their form; the client checks it against the tools' schemas."""
+    async with over_http(CONNECTOR, mode) as client:
+        tools = (await client.list_tools()).tools
+        equal([tool.name for tool in tools], ["search", "fetch"])
+        content = f"The {mode} connector has a glockenspiel."
+        added = await client.call_tool("memory_add", {"type": "fact", "content": content})
+        id = str(added.structured_content["id"])
+        cited = {"id": id, "title": content, "url": f"{URL}/memory/{id}"}
+        found = await client.call_tool("search", {"query": f"glockenspiel {mode}"})
+        equal([item.type for item in found.content], ["text"])
+        equal(json.loads(found.content[0].text), found.structured_content)
+        assert cited in found.structured_content["results"], found
+        whole = (await client.call_tool("fetch", {"id": id})).structured_content
+        equal({**whole, "metadata": None}, {**cited, "text": content, "metadata": None})
+        equal(whole["metadata"]["agent"], "connector")
+        equal(await mistake(client, "fetch", id="987654321"), "There is no item 987654321 in your memory.")
 
 
 async def mistake(client, tool, **given):
@@ -223,6 +242,8 @@ ROUNDS = {
     "Python over stdio, modern": lambda: every_tool("modernbridge", over_stdio, MODERN, MODERN),
     "Python over stdio, auto": lambda: every_tool("autobridge", over_stdio, "auto", MODERN),
     "Python over stdio, legacy": lambda: every_tool("legacybridge", over_stdio, "legacy", LEGACY),
+    "connector, modern": lambda: connector(MODERN),
+    "connector, legacy": lambda: connector("legacy"),
     "wrong tokens, modern": lambda: wrong_tokens(over_http, MODERN, "No token was sent."),
     "wrong tokens, auto": lambda: wrong_tokens(over_http, "auto", "No token was sent."),
     "wrong tokens, legacy": lambda: wrong_tokens(over_http, "legacy", "No token was sent."),

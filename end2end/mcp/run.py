@@ -24,8 +24,9 @@ def main():
     install_node_packages()
     with tempfile.TemporaryDirectory() as home, keepsake(home, KEEPSAKE_LOG="warn") as server:
         reader = server.run("token", "create", "--email", server.email, "--agent", "reader", "--scope", "memory:read")
+        connector = server.run("token", "create", "--email", server.email, "--agent", "connector", "--profile", "connector")
         # A home of their own: the inspector keeps files there.
-        env = {**server.env, "HOME": home, "KEEPSAKE_BIN": server.binary, "KEEPSAKE_URL": server.url, "TOKEN": server.token, "READER": reader, "EMAIL": server.email, "PASSWORD": server.password}
+        env = {**server.env, "HOME": home, "KEEPSAKE_BIN": server.binary, "KEEPSAKE_URL": server.url, "TOKEN": server.token, "READER": reader, "CONNECTOR": connector, "EMAIL": server.email, "PASSWORD": server.password}
         results = [subprocess.run([python, HERE / "client.py"], cwd=HERE, env=env).returncode]
         results.append(subprocess.run(["node", HERE / "client.mjs"], cwd=HERE, env=env).returncode)
     if any(results):

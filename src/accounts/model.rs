@@ -297,6 +297,8 @@ pub type Scopes = BTreeSet<Scope>;
 pub enum ToolProfile {
     /// One tool for everything, for models that confuse several.
     Single,
+    /// `search` and `fetch` alone, as ChatGPT expects them of a connector.
+    Connector,
     /// The tools that every agent needs.
     #[default]
     Core,
@@ -305,19 +307,20 @@ pub enum ToolProfile {
 }
 
 impl ToolProfile {
-    pub const ALL: [Self; 3] = [Self::Single, Self::Core, Self::Full];
+    pub const ALL: [Self; 4] = [Self::Single, Self::Connector, Self::Core, Self::Full];
 
     /// Whether this profile lists a tool whose smallest profile is `smallest`.
     pub fn lists(self, smallest: Self) -> bool {
         match (self, smallest) {
-            (Self::Single, _) | (_, Self::Single) => self == smallest,
-            _ => smallest <= self,
+            (Self::Core | Self::Full, Self::Core | Self::Full) => smallest <= self,
+            _ => self == smallest,
         }
     }
 
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Single => "single",
+            Self::Connector => "connector",
             Self::Core => "core",
             Self::Full => "full",
         }
@@ -338,7 +341,7 @@ impl FromStr for ToolProfile {
             Invalid::new(
                 "profile",
                 "invalid_profile",
-                "`profile` is not known; give single, core or full.",
+                "`profile` is not known; give single, connector, core or full.",
             )
         })
     }

@@ -20,7 +20,9 @@ const RESULT_CHARS_MAX: usize = 500;
 const OWN_MEMORY: &str = "[memory that was known already]";
 
 /// All tools of Keepsake: their results are memory already.
-pub const OWN_TOOLS: [&str; 16] = [
+pub const OWN_TOOLS: [&str; 18] = [
+    "search",
+    "fetch",
     "memory",
     "memory_search",
     "memory_get",
@@ -38,6 +40,10 @@ pub const OWN_TOOLS: [&str; 16] = [
     "memory_graph",
     "memory_files",
 ];
+
+/// Those whose names tools of others have too: ours if the client's prefix says so.
+const COMMON_NAMES: [&str; 2] = ["search", "fetch"];
+const OWN_PREFIX: &str = "keepsake";
 
 /// Parts of the names of tools that return text by others: pages, mails, files.
 const FETCHING: [&str; 22] = [
@@ -153,8 +159,11 @@ fn lines(message: &StoredMessage, tools: &ToolNames<'_>) -> Vec<(Cow<'static, st
 fn is_own_tool(name: &str) -> bool {
     let name = name.replace('.', "_");
     OWN_TOOLS.iter().any(|own| {
-        name.strip_suffix(own)
-            .is_some_and(|before| !before.ends_with(char::is_alphanumeric))
+        name.strip_suffix(own).is_some_and(|before| {
+            let is_common = COMMON_NAMES.contains(own);
+            !before.ends_with(char::is_alphanumeric)
+                && (!is_common || before.to_ascii_lowercase().contains(OWN_PREFIX))
+        })
     })
 }
 
@@ -368,6 +377,16 @@ mod tests {
             );
         }
         assert!(!is_own_tool("gpumemory_search") && !is_own_tool("memory_search_web"));
+        assert!(is_own_tool("mcp__keepsake__search") && is_own_tool("Keepsake.fetch"));
+        for others in [
+            "search",
+            "fetch",
+            "web_search",
+            "mcp__brave__search",
+            "mcp__fetch__fetch",
+        ] {
+            assert!(!is_own_tool(others), "{others}");
+        }
         let told = "Before <keepsake-memory date=\"x\">Drinks oolong.</keepsake-memory> after <keepsake-memory>open";
         let text = only_window(&[message(1, MessageRole::User, told)]);
         assert_eq!(

@@ -1,5 +1,7 @@
 //! `memory_get`: read one item in full (Nova §3.2.3).
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -134,27 +136,14 @@ impl Tool for MemoryGet {
         call: &RunningCall,
         input: GetInput,
     ) -> Result<GetOutput, ToolError> {
-        let id = ItemId(input.item_id.0);
         let now = context.clock.now();
         let day = Day::parse(input.as_of.as_deref(), input.at.as_deref(), now)?;
         let now = day.as_of.unwrap_or(now);
-        let found = memories::get(&context.db, &context.embeddings, &call.viewer, id, &day);
-        let error = match found.await {
-            Ok(found) => return Ok(GetOutput::new(found, now)),
-            Err(error) => error,
-        };
-        if !matches!(error, MemoryError::NotFound(_)) {
-            return Err(error.into());
-        }
-        let Some((found, memory_of)) = lent::get(context, call, id, &day).await? else {
-            return Err(error.into());
-        };
-        let output = GetOutput {
-            memory_of: Some(memory_of.to_string()),
-            ..GetOutput::new(found, now)
-        };
-        call.read_lent(Self::touched(&output));
-        Ok(output)
+        let read = read(context, call, ItemId(input.item_id.0), &day).await?;
+        Ok(GetOutput {
+            memory_of: read.memory_of.map(|name| name.to_string()),
+            ..GetOutput::new(read.details, now)
+        })
     }
 
     fn touched(output: &GetOutput) -> Vec<i64> {
@@ -165,6 +154,43 @@ impl Tool for MemoryGet {
                 .map_or(output.id, |part| part.document),
         ]
     }
+}
+
+/// An item that the caller may read.
+pub(super) struct ReadItem {
+    pub(super) details: ItemDetails,
+    /// Whose memory it is lent from.
+    pub(super) memory_of: Option<Arc<str>>,
+    /// What the activity names: the document's id for its parts.
+    pub(super) touched: i64,
+}
+
+/// Reads an item of the caller's memory, or of the one that is lent to it, which records the reading there.
+pub(super) async fn read(
+    context: &ToolContext,
+    call: &RunningCall,
+    id: ItemId,
+    day: &Day,
+) -> Result<ReadItem, ToolError> {
+    let of = |details: ItemDetails, memory_of| ReadItem {
+        touched: details.item.part.as_ref().map_or(id.0, |p| p.document),
+        details,
+        memory_of,
+    };
+    let found = memories::get(&context.db, &context.embeddings, &call.viewer, id, day);
+    let error = match found.await {
+        Ok(found) => return Ok(of(found, None)),
+        Err(error) => error,
+    };
+    if !matches!(error, MemoryError::NotFound(_)) {
+        return Err(error.into());
+    }
+    let Some((found, memory_of)) = lent::get(context, call, id, day).await? else {
+        return Err(error.into());
+    };
+    let read = of(found, Some(memory_of));
+    call.read_lent(vec![read.touched]);
+    Ok(read)
 }
 
 impl GetOutput {

@@ -5,6 +5,8 @@
 //! To add one: copy the most similar file and add it to [`Registry::new`] with the smallest profile that
 //! lists it, or none: each listed tool costs tokens in every conversation.
 
+mod connector_fetch;
+mod connector_search;
 mod error;
 pub mod guidance;
 mod input;
@@ -38,10 +40,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tracing::Instrument;
 
-use crate::accounts::ToolProfile::{self, Core, Full, Single};
+use crate::accounts::ToolProfile::{self, Connector, Core, Full, Single};
 use crate::accounts::{Accounts, ActingFor, AgentAccess, Scope, Scopes};
 use crate::activity::{Activity, RunningCall};
 use crate::clock::SharedClock;
+use crate::config::PublicUrl;
 use crate::consolidation::Consolidation;
 use crate::db::actor;
 use crate::db::{Db, UserId};
@@ -65,6 +68,8 @@ pub struct ToolContext {
     pub documents: Documents,
     pub consolidation: Consolidation,
     pub activity: Activity,
+    /// Of the pages that an answer refers to.
+    pub public_url: PublicUrl,
 }
 
 /// The interface through which a call came.
@@ -292,6 +297,8 @@ impl Registry {
             register::<memory_files::MemoryFiles>(Full),
             register::<memory_recall::MemoryRecall>(None),
             register::<memory::Memory>(Single),
+            register::<connector_search::ConnectorSearch>(Connector),
+            register::<connector_fetch::ConnectorFetch>(Connector),
         ];
         Self {
             tools,

@@ -7,6 +7,7 @@ mod auth;
 mod calls;
 mod client;
 mod connection;
+mod cors;
 mod downloads;
 mod error;
 mod forms;

@@ -14,8 +14,8 @@ use tower_http::set_header::SetResponseHeaderLayer;
 
 use super::error::{Problem, wrong_method};
 use super::{
-    AppState, address, api, auth, calls, downloads, forms, headers, health, host, mcp, metrics,
-    oauth, observe, pages, session, unread,
+    AppState, address, api, auth, calls, cors, downloads, forms, headers, health, host, mcp,
+    metrics, oauth, observe, pages, session, unread,
 };
 
 pub fn router(state: AppState) -> Router {
@@ -47,9 +47,7 @@ fn probes() -> Router<AppState> {
 
 /// For agents, by token.
 fn programs(state: &AppState) -> Router<AppState> {
-    let door = mcp::Door::new(state);
-    Router::new()
-        .route(mcp::PATH, post(move |request| door.answer(request)))
+    let api = Router::new()
         .route("/api/v1/tools", get(api::tools::list))
         .route("/api/v1/tools/{name}", post(api::tools::call))
         .route("/api/v1/prompt", get(api::prompt::show))
@@ -80,16 +78,25 @@ fn programs(state: &AppState) -> Router<AppState> {
             post(api::flush::flush),
         )
         .route("/api/v1/openapi.json", get(api::openapi::document))
-        .route("/api/{*rest}", any(no_such_endpoint))
-        .route("/.well-known/{*rest}", any(oauth::not_here))
-        .merge(clients())
+        .route("/api/{*rest}", any(no_such_endpoint));
+    let door = mcp::Door::new(state);
+    let mcp = Router::new().route(mcp::PATH, post(move |request| door.answer(request)));
+    // CORS comes last, so that it is in every answer.
+    guarded(api, state)
+        .merge(guarded(mcp, state).layer(cors::mcp()))
+        .merge(guarded(clients(), state).layer(cors::oauth()))
+}
+
+/// The same for all programs, whatever they call.
+fn guarded(routes: Router<AppState>, state: &AppState) -> Router<AppState> {
+    routes
         .method_not_allowed_fallback(|| async { wrong_method() })
         .layer(from_fn_with_state(state.clone(), auth::scope_agent))
         .layer(from_fn(calls::hold))
         .layer(from_fn_with_state(state.clone(), address::refuse_tokens))
 }
 
-/// For OAuth clients, from any origin.
+/// For OAuth clients.
 fn clients() -> Router<AppState> {
     Router::new()
         .route(
@@ -107,9 +114,7 @@ fn clients() -> Router<AppState> {
         .route("/oauth/register", post(oauth::clients::register))
         .route("/oauth/token", post(oauth::tokens::token))
         .route("/oauth/revoke", post(oauth::tokens::revoke))
-        // Before the layer, or preflights would not reach it.
-        .method_not_allowed_fallback(|| async { wrong_method() })
-        .layer(oauth::cors())
+        .route("/.well-known/{*rest}", any(oauth::not_here))
 }
 
 /// For people, by web session.

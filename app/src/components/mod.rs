@@ -60,5 +60,5 @@ pub use source_list::SourceList;
 pub use team::Team;
 pub use time::When;
 pub use token::{SCOPES, TOKEN_FIELDS, TokenChoices, TokenEntry};
-pub use tool_choice::ToolChoice;
+pub use tool_choice::{ToolChoice, ToolSelect};
 pub use unseen::{Marked, without_unseen};

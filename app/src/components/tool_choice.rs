@@ -3,8 +3,11 @@
 
 use leptos::prelude::*;
 
+use super::FieldError;
+use crate::view::FormState;
+
 /// Each list, what it has, and the button that chooses it.
-const LISTS: [(&str, &str, &str); 3] = [
+const LISTS: [(&str, &str, &str); 4] = [
     (
         "core",
         "Tools: core (5). Search, add, get, archive, list themes.",
@@ -20,7 +23,50 @@ const LISTS: [(&str, &str, &str); 3] = [
         "Tools: one (memory). Save, search, forget and list in one tool, for models that handle several tools badly.",
         "One tool",
     ),
+    (
+        "connector",
+        "Tools: connector (2). Search, fetch: what ChatGPT expects.",
+        "Connector tools",
+    ),
 ];
+
+/// The choice of a list for a program that is being connected; nothing chosen means the suggested one.
+#[component]
+pub fn ToolSelect(
+    form: FormState,
+    /// The list of a new agent where nothing is chosen.
+    suggested: &'static str,
+) -> impl IntoView {
+    let chosen = form.value("tools").to_owned();
+    let error = form.error_of("tools");
+    let described_by = match error.is_some() {
+        true => "consent-tools-hint consent-tools-error",
+        false => "consent-tools-hint",
+    };
+    let options = LISTS.map(|(name, told, _)| {
+        let told = told.trim_start_matches("Tools: ");
+        view! {
+            <option value=name selected=chosen == name>
+                {told}
+            </option>
+        }
+    });
+    let options = options.into_iter().collect_view();
+    view! {
+        <div class="field">
+            <label for="consent-tools">"Tools"</label>
+            <p class="hint" id="consent-tools-hint">
+                "Which tools are listed to the agent; the permissions decide what it may do. A list chosen here also replaces the one of an existing agent."
+            </p>
+            <select id="consent-tools" name="tools" aria-describedby=described_by>
+                <option value="">{format!("{suggested}; existing agents keep theirs")}</option>
+                {options}
+            </select>
+            <FieldError id="consent-tools-error".to_owned() error />
+        </div>
+    }
+    .into_any()
+}
 
 #[component]
 pub fn ToolChoice(

@@ -161,6 +161,7 @@ fn Agent(
     let tools = match agent.profile {
         "core" => "core tools",
         "single" => "one tool",
+        "connector" => "connector",
         _ => "all tools",
     };
     let first_call = (!is_fresh).then(|| {

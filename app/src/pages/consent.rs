@@ -5,7 +5,9 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_location;
 
 use crate::backend::backend;
-use crate::components::{Field, FieldError, FormError, Frame, SCOPES, Section, Trouble};
+use crate::components::{
+    Field, FieldError, FormError, Frame, SCOPES, Section, ToolSelect, Trouble,
+};
 use crate::view::{ConsentPage, ConsentView, FormState};
 
 /// The value of a choice of agent that makes a new one.
@@ -68,6 +70,7 @@ fn asks(asked: ConsentView, form: FormState) -> impl IntoView {
     };
     let scopes = permissions(&asked.scopes, &form);
     let agents = choice_of_agent(asked.agents, asked.suggested_name, &form);
+    let (tools_form, suggested) = (form.clone(), asked.suggested_tools);
     view! {
         <h1>"Connect " <bdi>{asked.client.clone()}</bdi></h1>
         <p class="lead">
@@ -81,9 +84,10 @@ fn asks(asked: ConsentView, form: FormState) -> impl IntoView {
             </li>
         </ul>
         <form class="stack" method="post" action=path>
-            <FormError form=form fields=&["name", "scope"] />
+            <FormError form=form fields=&["name", "scope", "tools"] />
             {scopes}
             {agents}
+            <ToolSelect form=tools_form suggested />
             <div class="actions">
                 <button class="primary" type="submit" name="action" value="allow">"Allow"</button>
                 <button type="submit" name="action" value="deny" formnovalidate>"Deny"</button>

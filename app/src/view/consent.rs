@@ -36,6 +36,8 @@ pub struct ConsentView {
     pub scopes: Vec<&'static str>,
     /// By name.
     pub agents: Vec<(i64, String)>,
+    /// The list of tools of a new agent, unless another is chosen: `core`.
+    pub suggested_tools: &'static str,
     /// A free name for a new agent.
     pub suggested_name: String,
     /// The request, as it stands in the address.

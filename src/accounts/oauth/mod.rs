@@ -55,7 +55,7 @@ pub enum ChosenAgent {
 pub struct Consent {
     pub agent: ChosenAgent,
     pub scopes: Scopes,
-    /// `None`: as the agent has it.
+    /// The agent's list of tools from now on; `None`: as an existing agent has it, and as is suggested for a new one.
     pub profile: Option<ToolProfile>,
 }
 
@@ -142,10 +142,14 @@ impl Accounts {
             ChosenAgent::Existing(agent) if agents::exists(&mut tx, user, *agent).await? => *agent,
             ChosenAgent::Existing(_) => return Err(AccountError::NotFound),
         };
+        let suggested = match consent.agent {
+            ChosenAgent::New(_) => Some(request.suggested_profile()),
+            ChosenAgent::Existing(_) => None,
+        };
         let wish = TokenWish {
             scopes: consent.scopes.clone(),
             lifetime: Some(CODE_LIFETIME),
-            profile: consent.profile,
+            profile: consent.profile.or(suggested),
         };
         // Nobody knows this secret: the first that is known comes with the code.
         let token = self

@@ -9,6 +9,8 @@ pub const REDIRECT_CHARS_MAX: usize = 500;
 /// Schemes of well-known programs whose name has no dot. Others need one (RFC 8252): a name that its owner's domain backs.
 const PROGRAM_SCHEMES: [&str; 4] = ["cursor", "vscode", "vscode-insiders", "windsurf"];
 
+const CHATGPT_HOST: &str = "chatgpt.com";
+
 /// An address that a client may have a code sent to, as the client wrote it: https, http to this machine (loopback), or a
 /// program's own scheme; without a fragment and without a user name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,6 +60,14 @@ impl RedirectUri {
     /// Whether the code goes to a program on the visitor's own machine.
     pub fn is_local(&self) -> bool {
         Url::parse(&self.0).is_ok_and(|url| url.scheme() != "https")
+    }
+
+    /// Whether the code goes to ChatGPT, which has several addresses of its own.
+    pub fn is_of_chatgpt(&self) -> bool {
+        let url = Url::parse(&self.0)
+            .ok()
+            .filter(|url| url.scheme() == "https");
+        url.is_some_and(|url| url.host_str() == Some(CHATGPT_HOST))
     }
 
     /// What a person is shown: `claude.ai`, `127.0.0.1:33418`, or `cursor:`.
@@ -173,5 +183,20 @@ mod tests {
         assert_eq!(with_query, "https://a.example/cb?x=1&code=a+b");
         assert_eq!(of("https://a.example:8443/x").shown(), "a.example:8443");
         assert_eq!(of("cursor://x/y").shown(), "cursor:");
+    }
+
+    #[test]
+    fn chatgpt_is_known_by_its_host() {
+        assert!(of("https://chatgpt.com/connector/oauth/abc123").is_of_chatgpt());
+        assert!(of("https://chatgpt.com/connector_platform_oauth_redirect").is_of_chatgpt());
+        for other in [
+            "https://chatgpt.com.evil.example/connector/oauth/x",
+            "https://evil.example/chatgpt.com",
+            "https://evilchatgpt.com/connector/oauth/x",
+            "com.chatgpt:/oauth",
+            "http://localhost/chatgpt.com",
+        ] {
+            assert!(!of(other).is_of_chatgpt(), "{other}");
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::client::{ClientId, OauthClient};
 use super::redirect::RedirectUri;
-use crate::accounts::model::{Scope, Scopes};
+use crate::accounts::model::{Scope, Scopes, ToolProfile};
 
 pub const STATE_CHARS_MAX: usize = 2_000;
 /// Base64url of a SHA-256.
@@ -133,6 +133,14 @@ impl AuthorizationRequest {
             scopes,
             client,
         })
+    }
+
+    /// The list of tools of a new agent, unless the person chooses another.
+    pub fn suggested_profile(&self) -> ToolProfile {
+        match self.redirect_uri.is_of_chatgpt() {
+            true => ToolProfile::Connector,
+            false => ToolProfile::default(),
+        }
     }
 
     /// Where the browser goes with the code.

@@ -159,6 +159,8 @@ async fn each_tool_asks_for_its_scope() {
         ("memory_describe_theme", &reader, &writer),
         ("memory_stats", &writer, &reader),
         ("memory_summary", &writer, &reader),
+        ("search", &writer, &reader),
+        ("fetch", &writer, &reader),
     ] {
         let (status, refused) = problem(call(wrong, tool).await.unwrap()).await;
         assert_eq!(
@@ -297,6 +299,8 @@ async fn the_page_says_which_tools_are_in_each_list() {
     let core = names(&app, &anna, Some(ToolProfile::Core)).await;
     let full = names(&app, &anna, Some(ToolProfile::Full)).await;
     assert_eq!(full[..core.len()], core);
+    let connector = names(&app, &anna, Some(ToolProfile::Connector)).await;
+    assert!(connector.iter().all(|name| !full.contains(name)));
     let first = in_words(&core[..1]);
     let of_core = in_words(&core).replacen(&first, &(first[..1].to_uppercase() + &first[1..]), 1);
     for told in [
@@ -305,6 +309,11 @@ async fn the_page_says_which_tools_are_in_each_list() {
             "\"Tools: all ({}). Core, and {}.\"",
             full.len(),
             in_words(&full[core.len()..])
+        ),
+        format!(
+            "\"Tools: connector ({}). {}:",
+            connector.len(),
+            in_words(&connector).replacen('s', "S", 1)
         ),
         format!(
             "\"Tools: one ({}).",

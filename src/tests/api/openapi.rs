@@ -122,6 +122,8 @@ async fn the_examples_are_calls_that_work_and_the_answers_they_give() {
         "memory_files",
         "memory_stats",
         "memory_summary",
+        "search",
+        "fetch",
         "memory_archive",
         "memory_forget",
     ] {
@@ -141,7 +143,10 @@ async fn the_examples_are_calls_that_work_and_the_answers_they_give() {
             let lives = say("Anna Berg", "lives_in", ("Lyon", EntityType::Location), at);
             state(&app, anna.id, lives, Some(moved)).await;
         }
-        if tool == "memory_search" {
+        if tool == "fetch" {
+            input["id"] = json!(anna.find("tea").await[0].to_string());
+        }
+        if ["memory_search", "search"].contains(&tool) {
             // The example finds by meaning, and there is no model here.
             input["query"] = json!("tea");
         }

@@ -16,6 +16,8 @@ const CASES: &[(&str, &str, &str)] = &[
     ("discover", "server/discover", "{}"),
     ("list_tools", "tools/list", "{}"),
     ("call_tool", "tools/call", r#"{"name":"memory_get","arguments":{"item_id":{item}}}"#),
+    ("call_tool", "tools/call", r#"{"name":"search","arguments":{"query":"{word}"}}"#),
+    ("call_tool", "tools/call", r#"{"name":"fetch","arguments":{"id":"{item}"}}"#),
     ("on_custom_request", "memory/read", r#"{"item_id":{item}}"#),
     // Not served: they must not be by accident either.
     ("", "resources/list", "{}"),

@@ -32,6 +32,8 @@ const CASES: &[(&str, &str, u16)] = &[
     ("memory", r#"{"action":"list"}"#, 200),
     ("memory", r#"{"action":"forget","key":"{theme}"}"#, 200),
     ("memory_recall", r#"{"message":"what about {word} and {person} then?","session":"{session}"}"#, 200),
+    ("search", r#"{"query":"{word}"}"#, 200),
+    ("fetch", r#"{"id":"{item}"}"#, 404),
     ("memory_files", r#"{"command":"view","path":"/memories/{document}"}"#, 404),
     ("memory_files", r#"{"command":"str_replace","path":"/memories/{document}","old_str":"a","new_str":"b"}"#, 404),
     ("memory_files", r#"{"command":"insert","path":"/memories/{document}","insert_line":0,"insert_text":"b"}"#, 404),
@@ -97,7 +99,7 @@ async fn whatever_tool_is_called_with_anothers_names_it_answers_as_if_they_never
             let template = format!("{tool} {input}");
             let answer = scene.assert_alike(who, &template, &rest).await;
             assert_eq!(answer.status, *status, "{who}: {template}: {answer:?}");
-            if *tool == "memory_search" && !input.contains("cursor") {
+            if ["memory_search", "search"].contains(tool) && !input.contains("cursor") {
                 let body: Value = serde_json::from_str(&answer.body).unwrap();
                 assert_eq!(body["results"], serde_json::json!([]), "{template}");
             }

@@ -161,7 +161,7 @@ async fn unknown_methods_and_tools_are_errors_of_the_protocol() {
         .ask("tools/call", json!({ "name": "memory_delete" }))
         .await;
     assert_eq!((status, &answer["error"]["code"]), (200, &json!(-32_602)));
-    let said = "There is no tool of this name; there are memory_search, memory_add, memory_get, memory_archive, memory_list_themes, memory_correct, memory_confirm, memory_forget, memory_describe_theme, memory_stats, memory_summary, memory_entity, memory_graph, memory_files, memory_recall, memory.";
+    let said = "There is no tool of this name; there are memory_search, memory_add, memory_get, memory_archive, memory_list_themes, memory_correct, memory_confirm, memory_forget, memory_describe_theme, memory_stats, memory_summary, memory_entity, memory_graph, memory_files, memory_recall, memory, search, fetch.";
     assert_eq!(answer["error"]["message"], said);
     assert_eq!(answer["error"]["data"]["code"], "unknown_tool");
     let (status, answer) = mcp.ask("memories/delete", json!({})).await;

@@ -3,6 +3,7 @@
 
 mod bad_input;
 mod bridge;
+mod connector;
 mod crowd;
 mod tokens;
 mod tools;

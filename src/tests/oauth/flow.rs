@@ -190,6 +190,74 @@ async fn a_person_chooses_the_agent_and_fewer_permissions() {
 }
 
 #[tokio::test]
+async fn a_person_chooses_the_list_of_tools_and_chatgpt_is_suggested_its_own() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mut connecting = Connecting::start(&app, &anna).await;
+    let profile_of = async |name: &str| {
+        let agents = app.accounts.list_agents(anna.id).await.unwrap();
+        let of = agents.into_iter().find(|(agent, _)| agent.name == name);
+        of.unwrap_or_else(|| panic!("{name}")).0.profile.as_str()
+    };
+    let path = connecting.path(&[]);
+    let (_, page) = connecting.browser.get(&path).await;
+    assert!(page.contains("core; existing agents keep theirs"), "{page}");
+    for (name, chosen, profile) in [
+        ("plain", "", "core"),
+        ("wide", "full", "full"),
+        ("small", "single", "single"),
+        ("reads", "connector", "connector"),
+    ] {
+        let fields = [("agent", "new"), ("name", name), ("tools", chosen)];
+        answer_of(&connecting.allow(&path, &fields).await, CALLBACK);
+        assert_eq!(profile_of(name).await, profile, "{name}");
+    }
+    let wrong = [("agent", "new"), ("name", "wrong"), ("tools", "everything")];
+    let refused = connecting.allow(&path, &wrong).await;
+    assert_eq!(refused.status(), 422);
+    let page = refused.text().await.unwrap();
+    assert!(page.contains("Choose one of the lists of tools."), "{page}");
+    // An existing agent keeps its list, unless another is chosen.
+    let agents = app.accounts.list_agents(anna.id).await.unwrap();
+    let wide = agents.iter().find(|(agent, _)| agent.name == "wide");
+    let wide = wide.unwrap().0.id.0.to_string();
+
+    let callback = "https://chatgpt.com/connector/oauth/abc123";
+    let body = json!({ "redirect_uris": [callback], "client_name": "ChatGPT" });
+    connecting.client = text(&register(&app, &body).await.1, "client_id");
+    let path = connecting.path(&[("redirect_uri", callback)]);
+    let (_, page) = connecting.browser.get(&path).await;
+    assert!(
+        page.contains("connector; existing agents keep theirs"),
+        "{page}"
+    );
+    let new = [("agent", "new"), ("name", "ChatGPT"), ("tools", "")];
+    let allowed = connecting.allow(&path, &new).await;
+    assert_eq!(profile_of("ChatGPT").await, "connector");
+    answer_of(
+        &connecting.allow(&path, &[("agent", &wide)]).await,
+        callback,
+    );
+    assert_eq!(profile_of("wide").await, "full");
+    let chosen = [("agent", wide.as_str()), ("tools", "core")];
+    answer_of(&connecting.allow(&path, &chosen).await, callback);
+    assert_eq!(profile_of("wide").await, "core");
+
+    let code = answer_of(&allowed, callback)["code"].clone();
+    let (status, tokens) = connecting
+        .redeem(&code, &[("redirect_uri", callback)])
+        .await;
+    assert_eq!(status, 200, "{tokens}");
+    let mcp = Mcp::with_token(&app, &text(&tokens, "access_token"));
+    let (_, listed) = mcp.ask("tools/list", json!({})).await;
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let names: Vec<_> = tools.iter().map(|tool| tool["name"].clone()).collect();
+    assert_eq!(names, ["search", "fetch"]);
+    let (_, page) = connecting.browser.get("/agents").await;
+    assert!(page.contains(">connector<") && page.contains("chatgpt.com"));
+}
+
+#[tokio::test]
 async fn saying_no_tells_the_client_and_changes_nothing() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;

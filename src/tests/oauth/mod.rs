@@ -1,9 +1,11 @@
 //! OAuth for remote MCP clients, step by step as a client and a browser take it. The official clients' own flows are in
 //! end2end/mcp.
 
+mod browsers;
 mod documents;
 mod flow;
 mod hostile;
+mod https;
 mod limits;
 
 use base64::Engine as _;
@@ -18,10 +20,10 @@ use crate::support::{Browser, TestApp, TestUser};
 /// The public URL of tests.
 const ISSUER: &str = "http://127.0.0.1:3000";
 const RESOURCE: &str = "http://127.0.0.1:3000/mcp";
-const CALLBACK: &str = "https://claude.ai/api/mcp/auth_callback";
-const VERIFIER: &str = "a-verifier-of-43-characters-or-more-0123456789";
+pub const CALLBACK: &str = "https://claude.ai/api/mcp/auth_callback";
+pub const VERIFIER: &str = "a-verifier-of-43-characters-or-more-0123456789";
 
-fn challenge_of(verifier: &str) -> String {
+pub fn challenge_of(verifier: &str) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(verifier))
 }
 
@@ -119,6 +121,19 @@ impl<'a> Connecting<'a> {
         assert_eq!(status, 200, "{tokens}");
         tokens
     }
+}
+
+/// The address of a request of a new client of this name, as its person's browser opens it.
+pub async fn asking(app: &TestApp, client_name: &str) -> String {
+    let body = json!({ "redirect_uris": [CALLBACK], "client_name": client_name });
+    let (status, registered) = register(app, &body).await;
+    assert_eq!(status, 201, "{registered}");
+    let connecting = Connecting {
+        app,
+        browser: app.browser(),
+        client: text(&registered, "client_id"),
+    };
+    connecting.path(&[])
 }
 
 fn text(value: &Value, name: &str) -> String {

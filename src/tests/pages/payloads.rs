@@ -84,7 +84,7 @@ fn check(what: &str, page: &str) -> usize {
 
 async fn look(browser: &Browser, path: &str) -> usize {
     let (status, page) = browser.get(path).await;
-    assert!([200, 404, 422].contains(&status), "{path}: {status}");
+    assert!([200, 400, 404, 422].contains(&status), "{path}: {status}");
     check(path, &page)
 }
 
@@ -126,6 +126,19 @@ async fn filled(app: &TestApp) -> (TestUser, Browser) {
         anna.call("memory_search", json!({ "query": payload }))
             .await;
         anna.call("memory_get", json!({ "item_id": id })).await;
+        let asks = crate::oauth::asking(app, payload).await;
+        assert!(look(&browser, &asks).await >= 1, "{payload}");
+        let allow = [
+            ("action", "allow"),
+            ("agent", "new"),
+            ("scope", "memory:read"),
+        ];
+        let allowed = browser.post(&asks, &allow).await;
+        assert_eq!(allowed.status(), 422, "a new agent has a name");
+        let name = format!("client of {payload}");
+        let allow = allow.into_iter().chain([("name", name.as_str())]);
+        let allowed = browser.post(&asks, &allow.collect::<Vec<_>>()).await;
+        assert_eq!(allowed.status(), 303, "{payload}");
         let service = app.service_token(payload, &Scope::ALL).await;
         let token = app.token(anna.id, payload, &Scope::ALL, None).await;
         let agent = anna.with_token(&token);
@@ -295,6 +308,7 @@ async fn nothing_in_an_address_becomes_markup_and_none_breaks_a_page() {
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let stranger = app.browser();
+    let asks = crate::oauth::asking(&app, "Claude").await;
     for payload in PAYLOADS.into_iter().chain(["\0pwn", "pwn\u{fffd}"]) {
         let text = encoded(payload);
         let mut echoed = 0;
@@ -315,6 +329,8 @@ async fn nothing_in_an_address_becomes_markup_and_none_breaks_a_page() {
             format!("/admin/users?q={text}"),
             format!("/admin/users?before={text}&operator=1&external_id={text}"),
             format!("/invitation/{text}"),
+            format!("/oauth/authorize?client_id={text}&redirect_uri={text}&state={text}"),
+            format!("{asks}&{text}={text}"),
             format!("/{text}"),
         ] {
             echoed += look(&browser, &path).await;
@@ -406,12 +422,14 @@ async fn what_a_form_echoes_is_text_and_what_it_refuses_is_refused_in_a_sentence
         .unwrap();
     let invitation = format!("/invitation/{}", invitation.reveal());
     let accepting: (&str, &[&str]) = (&invitation, &["email", "password"]);
+    let asks = crate::oauth::asking(&app, "Claude").await;
+    let consent: (&str, &[&str]) = (&asks, &["agent", "name", "scope", "tools"]);
     let long = format!("<script>pwn()</script>{}", "x".repeat(1 << 20));
     let hostile = PAYLOADS.into_iter().chain(["\0pwn", long.as_str()]);
     let mut echoed = 0;
     for payload in hostile {
         let label: String = payload.chars().take(40).collect();
-        for (path, fields) in FORMS.into_iter().chain([accepting]) {
+        for (path, fields) in FORMS.into_iter().chain([accepting, consent]) {
             for field in fields {
                 let is_secret = field.contains("password") || *field == "key";
                 let secret = format!("s3cr3t{payload}");
@@ -421,6 +439,12 @@ async fn what_a_form_echoes_is_text_and_what_it_refuses_is_refused_in_a_sentence
                     if is_of_endpoint == (action == "save") && *field != "action" {
                         sent.push(("action", action));
                     }
+                }
+                if path.starts_with("/oauth/") {
+                    let allow = [("agent", "new"), ("name", "x"), ("scope", "memory:read")];
+                    sent.retain(|(name, _)| *name != "action");
+                    sent.push(("action", "allow"));
+                    sent.extend(allow.into_iter().filter(|(name, _)| name != field));
                 }
                 if is_of_endpoint {
                     let endpoint = [

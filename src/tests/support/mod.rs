@@ -198,6 +198,7 @@ impl TestApp {
                     embeddings: embeddings.clone(),
                     search: search.clone(),
                     activity: activity.clone(),
+                    public_url: public_url.clone(),
                 },
                 accounts.clone(),
             ),

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{Field, Posted, parse_id};
 use crate::accounts::oauth::{ChosenAgent, Consent, parse_granted};
-use crate::accounts::{AgentId, AgentName};
+use crate::accounts::{AgentId, AgentName, ToolProfile};
 use crate::input::Invalid;
 use crate::web::error::Problem;
 use crate::web::headers::let_forms_leave;
@@ -20,6 +20,16 @@ use crate::web::{AppState, pages};
 const FORM: &str = "consent";
 /// The value of `agent` for one that is to be created.
 const NEW_AGENT: &str = "new";
+
+/// Empty: nothing was chosen.
+fn parse_tools(profile: &str) -> Result<Option<ToolProfile>, Invalid> {
+    let chosen = Some(profile).filter(|profile| !profile.is_empty());
+    let parsed = chosen.map(str::parse).transpose();
+    parsed.map_err(|_| {
+        let sentence = "Choose one of the lists of tools.";
+        Invalid::new("tools", "invalid_profile", sentence)
+    })
+}
 
 /// Shows the request, or why it cannot be shown.
 pub async fn show(
@@ -50,6 +60,7 @@ pub enum ConsentForm {
         agent: Field,
         name: Field,
         scope: Field,
+        tools: Field,
     },
     Deny,
 }
@@ -78,13 +89,18 @@ pub async fn decide(
     let attempt = async {
         let consent = match form? {
             ConsentForm::Deny => return Ok(request.denied(issuer)),
-            ConsentForm::Allow { agent, name, scope } => Consent {
+            ConsentForm::Allow {
+                agent,
+                name,
+                scope,
+                tools,
+            } => Consent {
                 agent: match agent.as_str() {
                     NEW_AGENT => ChosenAgent::New(AgentName::parse(&name)?),
                     id => ChosenAgent::Existing(AgentId(parse_id(id)?)),
                 },
                 scopes: parse_granted(&scope, &request.scopes)?,
-                profile: None,
+                profile: parse_tools(&tools)?,
             },
         };
         if consent.scopes.is_empty() {

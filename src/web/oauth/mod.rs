@@ -15,11 +15,9 @@ pub use request::AuthorizationRefusal;
 
 use axum::Json;
 use axum::extract::State;
-use axum::http::header::HeaderName;
-use axum::http::{HeaderValue, Method, StatusCode, header};
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde_json::{Value, json};
-use tower_http::cors::{Any, CorsLayer};
 
 use super::AppState;
 use super::error::Problem;
@@ -35,17 +33,6 @@ const RESOURCE_METADATA: &str = "/.well-known/oauth-protected-resource/mcp";
 
 /// The body of a request to one of the endpoints.
 pub const BODY_BYTES_MAX: usize = 16 << 10;
-
-/// Pages of other origins may call these endpoints, since clients run in browsers too. They read no cookie.
-pub fn cors() -> CorsLayer {
-    CorsLayer::new()
-        .allow_origin(Any)
-        .allow_methods([Method::GET, Method::POST])
-        .allow_headers([
-            header::CONTENT_TYPE,
-            HeaderName::from_static("mcp-protocol-version"),
-        ])
-}
 
 fn scope_names() -> Vec<&'static str> {
     SCOPES.into_iter().map(Scope::as_str).collect()

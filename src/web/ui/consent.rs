@@ -59,7 +59,9 @@ fn view_of(request: AuthorizationRequest, agents: Vec<(i64, String)>, query: &st
     let suggested = (2..)
         .map(|n| format!("{name} {n}"))
         .find(|name| name.chars().count() <= AGENT_NAME_CHARS_MAX && !is_taken(name));
+    let suggested_tools = request.suggested_profile().as_str();
     ConsentView {
+        suggested_tools,
         suggested_name: match is_taken(&name) {
             false => name,
             true => suggested.unwrap_or_default(),

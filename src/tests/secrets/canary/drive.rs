@@ -4,14 +4,16 @@ use serde_json::{Value, json};
 
 use super::everything::Everything;
 use super::holds::holds;
+use super::oauth;
 use super::{
     CUSTOMER, EMAIL, KEPT_QUERY, KEY, NEW_PASSWORD, OTHER_KEY, PASSWORD, QUERY, SESSION, TAG, TEXT,
     THEME,
 };
 use crate::pages::every_route::plain_pages;
 
-/// Everything that can be done. Returns an invitation's token, where there are invitations.
-pub(super) async fn drive(all: &Everything, endpoint: &str) -> Option<String> {
+/// Everything that can be done. Returns the secrets that came of it: of an invitation, where there are invitations, and of a
+/// client that was connected.
+pub(super) async fn drive(all: &Everything, endpoint: &str) -> Vec<String> {
     let other = "nobody@example.com";
     all.form("/login", &[("email", other), ("password", PASSWORD)])
         .await;
@@ -202,7 +204,8 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Option<String> {
     tokens_in_wrong_places(all).await;
     settings(all, endpoint).await;
     pages(all, &item).await;
-    let invitation = invite(all).await;
+    let mut secrets = oauth::connect(all).await;
+    secrets.extend(invite(all).await);
     let keep = [("action", "keep")];
     let (status, page) = all.form("/activity/queries", &keep).await;
     assert_eq!(status, 200, "{page:.3000}");
@@ -229,7 +232,7 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Option<String> {
     // Once more, so that the vector of what is remembered is asked for.
     let more = json!({ "type": "fact", "content": format!("{TEXT} again"), "theme": THEME });
     assert_eq!(all.tool("memory_add", &more.to_string()).await.0, 200);
-    invitation
+    secrets
 }
 
 /// Handed over well and badly, read again, and completed.

@@ -6,6 +6,7 @@ mod database;
 mod drive;
 mod everything;
 mod holds;
+mod oauth;
 
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
@@ -127,7 +128,7 @@ async fn no_secret_is_found_where_it_does_not_live() {
         heard: Arc::default(),
         cookies: Mutex::default(),
     };
-    let invitation = drive(&all, &format!("{}/v1", provider.uri())).await;
+    let handed_out = drive(&all, &format!("{}/v1", provider.uri())).await;
     let items = wait_for_failed_vectors(&all).await;
     assert!(items >= 1, "the endpoint was called and failed");
 
@@ -147,7 +148,7 @@ async fn no_secret_is_found_where_it_does_not_live() {
     // A token's beginning and end are told; what is between is the secret.
     secrets.extend([&agent, &service].map(|token| token[3..67].to_owned()));
     secrets.extend(cookies);
-    secrets.extend(invitation);
+    secrets.extend(handed_out);
     let words = [
         EMAIL, TEXT, QUERY, KEPT_QUERY, THEME, TAG, CUSTOMER, SESSION,
     ]

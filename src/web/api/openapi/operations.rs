@@ -93,7 +93,7 @@ fn tool(tool: &Definition) -> Operation {
         // It names what may not exist, and its input may conflict with what does.
         "memory_correct" | "memory_confirm" | "memory_files" => &[404, 409],
         "memory_add" => &[409],
-        "memory_describe_theme" | "memory_entity" | "memory_graph" => &[404],
+        "memory_describe_theme" | "memory_entity" | "memory_graph" | "fetch" => &[404],
         _ if tool.input_schema["properties"].get("item_id").is_some() => &[404],
         _ => &[],
     });
@@ -112,6 +112,9 @@ fn links(tool: &str) -> Value {
         },
         "memory_search": {
             "GetBestResult": { "operationId": "memory_get", "description": "Read the best result whole.", "requestBody": { "item_id": "$response.body#/results/0/id" } },
+        },
+        "search": {
+            "FetchBestResult": { "operationId": "fetch", "description": "Read the best result whole.", "requestBody": { "id": "$response.body#/results/0/id" } },
         },
         "memory_list_themes": {
             "SearchInTheme": { "operationId": "memory_search", "description": "Search in the fullest theme.", "requestBody": { "theme": "$response.body#/themes/0/slug" } },
@@ -288,7 +291,7 @@ fn list_tools(tools: &[&Definition]) -> Operation {
     let mut operation = Operation::new("list_tools", "GET", path, group, Access::Token)
         .about(
             "The tools as functions for a model.",
-            "The tools of the agent's profile (single, core or full, chosen on the page Agents & tokens), each with its name, its description and its JSON Schema. With format openai or anthropic the \
+            "The tools of the agent's profile (single, connector, core or full, chosen on the page Agents & tokens), each with its name, its description and its JSON Schema. With format openai or anthropic the \
             answer is the very list that those APIs take as `tools`; with json each tool comes with the schema of its \
             answer, too.",
         )

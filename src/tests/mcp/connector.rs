@@ -1,0 +1,265 @@
+//! `search` and `fetch`, in the form that ChatGPT expects of a connector: one text with the JSON that `structuredContent` has.
+
+use keepsake::accounts::{AgentName, Scope, TokenWish, ToolProfile};
+use serde_json::{Value, json};
+
+use super::Mcp;
+use crate::support::{TestApp, TestUser, Wish};
+use crate::turns;
+
+async fn connector(app: &TestApp, user: &TestUser, scopes: &[Scope]) -> Mcp {
+    let wish = TokenWish {
+        scopes: scopes.iter().copied().collect(),
+        lifetime: None,
+        profile: Some(ToolProfile::Connector),
+    };
+    let name = AgentName::parse("ChatGPT").unwrap();
+    let token = app.accounts.create_token_by_name(user.id, &name, &wish);
+    Mcp::with_token(app, &token.await.unwrap().reveal())
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    let keys = value
+        .as_object()
+        .unwrap_or_else(|| panic!("{value}"))
+        .keys();
+    keys.map(String::as_str).collect()
+}
+
+/// The content: one item, the JSON of the structured content.
+fn same_twice(result: &Value) -> &Value {
+    assert_eq!(result["isError"], false, "{result}");
+    let content = result["content"].as_array().unwrap();
+    assert_eq!(content.len(), 1, "{result}");
+    assert_eq!(content[0]["type"], "text");
+    let text: Value = serde_json::from_str(content[0]["text"].as_str().unwrap()).unwrap();
+    assert_eq!(text, result["structuredContent"]);
+    &result["structuredContent"]
+}
+
+#[tokio::test]
+async fn search_gives_ids_titles_and_addresses_and_fetch_the_whole_with_its_metadata() {
+    let app = TestApp::start_as(Wish {
+        public_url: Some("https://memory.example.com"),
+        ..Wish::default()
+    })
+    .await;
+    let anna = app.user("anna").await;
+    let mcp = connector(&app, &anna, &[Scope::MemoryRead]).await;
+    let text = format!(
+        "The boat to Bergen\nleaves at nine. {}",
+        "It is slow. ".repeat(50)
+    );
+    let item = json!({ "type": "fact", "content": text, "theme": "travel", "tags": ["boat", "north"],
+        "key": "bergen", "source": "user_explicit", "valid_from": "2026-05-17" });
+    let id = anna.call("memory_add", item).await["id"].clone();
+    let result = mcp
+        .result("search", json!({ "query": "when does the boat leave?" }))
+        .await;
+    let found = same_twice(&result);
+    let address = format!("https://memory.example.com/memory/{id}");
+    assert_eq!(keys(found), ["results"]);
+    let hit = &found["results"][0];
+    assert_eq!(keys(hit), ["id", "title", "url"]);
+    assert_eq!(
+        (&hit["id"], &hit["url"]),
+        (&json!(id.to_string()), &json!(address))
+    );
+    let title = hit["title"].as_str().unwrap();
+    assert!(
+        title.starts_with("The boat to Bergen leaves at nine. It is slow."),
+        "{title}"
+    );
+    assert!(
+        title.ends_with('…') && title.chars().count() <= 81,
+        "{title}"
+    );
+
+    let result = mcp.result("fetch", json!({ "id": hit["id"] })).await;
+    let read = same_twice(&result);
+    assert_eq!(keys(read), ["id", "metadata", "text", "title", "url"]);
+    assert_eq!(read["text"], text.trim());
+    for same in ["id", "title", "url"] {
+        assert_eq!(read[same], hit[same], "{same}");
+    }
+    let metadata = &read["metadata"];
+    assert!(
+        metadata.as_object().unwrap().values().all(Value::is_string),
+        "{metadata}"
+    );
+    for (name, value) in [
+        ("type", "fact"),
+        ("theme", "travel"),
+        ("tags", "boat, north"),
+        ("key", "bergen"),
+        ("status", "active"),
+        ("source", "user_explicit"),
+        ("valid_from", "2026-05-17T00:00:00Z"),
+    ] {
+        assert_eq!(metadata[name], value, "{metadata}");
+    }
+    assert!(metadata.get("valid_until").is_none() && metadata["created_at"].is_string());
+    // Both doors answer the same.
+    assert_eq!(
+        &anna.call("fetch", json!({ "id": hit["id"] })).await["text"],
+        &read["text"]
+    );
+}
+
+#[tokio::test]
+async fn the_two_tools_are_listed_to_connectors_alone_and_fit_what_chatgpt_reads() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let mcp = connector(&app, &anna, &Scope::ALL).await;
+    let (_, listed) = mcp.ask("tools/list", json!({})).await;
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    let of = |name: &str| {
+        let found = tools.iter().find(|tool| tool["name"] == name);
+        found.unwrap_or_else(|| panic!("{name}: {listed}"))
+    };
+    assert_eq!(tools.len(), 2);
+    for (name, argument) in [("search", "query"), ("fetch", "id")] {
+        let tool = of(name);
+        assert_eq!(tool["inputSchema"]["required"], json!([argument]));
+        assert_eq!(keys(&tool["inputSchema"]["properties"]), [argument]);
+        assert_eq!(
+            tool["inputSchema"]["properties"][argument]["type"],
+            "string"
+        );
+        assert_eq!(tool["annotations"]["readOnlyHint"], true);
+        assert_eq!(tool["outputSchema"]["type"], "object");
+    }
+    let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello });
+    let greeted: Value = mcp
+        .post()
+        .json(&hello)
+        .send()
+        .await
+        .unwrap()
+        .json()
+        .await
+        .unwrap();
+    let instructions = greeted["result"]["instructions"].as_str().unwrap();
+    assert!(
+        instructions.contains("- fetch:") && !instructions.contains("memory_"),
+        "{instructions}"
+    );
+    // Nobody else is listed them.
+    for profile in [ToolProfile::Single, ToolProfile::Core, ToolProfile::Full] {
+        let wish = TokenWish {
+            scopes: Scope::ALL.into(),
+            lifetime: None,
+            profile: Some(profile),
+        };
+        let name = AgentName::parse(profile.as_str()).unwrap();
+        let token = app.accounts.create_token_by_name(anna.id, &name, &wish);
+        let other = Mcp::with_token(&app, &token.await.unwrap().reveal());
+        let (_, listed) = other.ask("tools/list", json!({})).await;
+        let tools = listed["result"]["tools"].as_array().unwrap();
+        let is_connectors =
+            |tool: &Value| ["search", "fetch"].contains(&tool["name"].as_str().unwrap());
+        assert!(!tools.iter().any(is_connectors), "{profile:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_goes_wrong_is_one_sentence() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let ben = app.user("ben").await;
+    let bens = ben.add("Ben hides a quokka.").await;
+    let mcp = connector(&app, &anna, &[Scope::MemoryRead]).await;
+    for (tool, input, said) in [
+        (
+            "fetch",
+            json!({ "id": "987654321" }),
+            "There is no item 987654321 in your memory.".to_owned(),
+        ),
+        (
+            "fetch",
+            json!({ "id": bens.to_string() }),
+            format!("There is no item {bens} in your memory."),
+        ),
+        (
+            "fetch",
+            json!({ "id": "tea" }),
+            "`id` is no id of a memory; give the `id` of a result of search.".to_owned(),
+        ),
+        (
+            "fetch",
+            json!({ "id": "9".repeat(40) }),
+            "`id` is no id of a memory; give the `id` of a result of search.".to_owned(),
+        ),
+    ] {
+        let result = mcp.result(tool, input).await;
+        assert_eq!(result["isError"], true, "{result}");
+        assert_eq!(result["content"][0]["text"], said.as_str());
+        assert_eq!(result["content"].as_array().unwrap().len(), 1);
+    }
+    for (tool, input, field) in [
+        ("fetch", json!({}), "id"),
+        ("fetch", json!({ "id": 42 }), "id"),
+        ("search", json!({}), "query"),
+        ("search", json!({ "query": "x".repeat(2_001) }), "query"),
+        ("search", json!({ "query": "x", "limit": 3 }), "limit"),
+    ] {
+        let result = mcp.result(tool, input).await;
+        assert_eq!(
+            result["_meta"]["keepsake/problem"]["field"], field,
+            "{result}"
+        );
+    }
+    let found = mcp.call("search", json!({ "query": "quokka" })).await;
+    assert_eq!(found, json!({ "results": [] }));
+    let writer = connector(&app, &anna, &[Scope::MemoryWrite]).await;
+    for (tool, input) in [
+        ("search", json!({ "query": "x" })),
+        ("fetch", json!({ "id": "1" })),
+    ] {
+        let result = writer.result(tool, input).await;
+        let said = "This token lacks the scope memory:read.";
+        assert_eq!(result["content"][0]["text"], said);
+    }
+}
+
+#[tokio::test]
+async fn a_connector_finds_and_reads_what_was_said_and_notes_too() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let said = [turns::message(
+        "1",
+        "user",
+        "My sister Lena plays the theremin.",
+    )];
+    turns::ended(&app, &anna, "chat-7", &said).await;
+    let note = json!({ "command": "create", "path": "/memories/boats.md", "file_text": "# Boats\n\nThe zeppelin is no boat." });
+    anna.call("memory_files", note).await;
+    for n in 0..30 {
+        anna.add(&format!("Number {n} has a kazoo.")).await;
+    }
+    let mcp = connector(&app, &anna, &[Scope::MemoryRead]).await;
+    let read = async |query: &str| {
+        let found = mcp.call("search", json!({ "query": query })).await;
+        let id = found["results"][0]["id"].clone();
+        mcp.call("fetch", json!({ "id": id })).await
+    };
+    let turn = read("theremin").await;
+    assert_eq!(turn["text"], "My sister Lena plays the theremin.");
+    assert_eq!(turn["metadata"]["session"], "chat-7");
+    assert_eq!(turn["metadata"]["role"], "user");
+    let part = read("zeppelin").await;
+    assert_eq!(part["metadata"]["path"], "boats.md");
+    assert!(part["text"].as_str().unwrap().contains("zeppelin"));
+    let many = mcp.call("search", json!({ "query": "kazoo" })).await;
+    assert_eq!(many["results"].as_array().unwrap().len(), 20);
+    app.activity.flush().await.unwrap();
+    let calls: i64 = sqlx::query_scalar(
+        "SELECT count(*) FROM activity WHERE user_id = $1 AND tool IN ('search', 'fetch') AND outcome = 'ok'",
+    )
+    .bind(anna.id.0)
+    .fetch_one(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(calls, 5);
+}

@@ -1,0 +1,100 @@
+//! `search`: finds memories, in the form that ChatGPT expects of a connector: ids, titles and addresses, which `fetch` and a
+//! person's browser open. It is the ordinary search without its options.
+
+use async_trait::async_trait;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::connector_fetch::{page_of, title_of};
+use super::{Tool, ToolContext, ToolError};
+use crate::accounts::Scope;
+use crate::activity::RunningCall;
+use crate::config::PublicUrl;
+use crate::search::query::QUERY_CHARS_MAX;
+use crate::search::{Hit, RawQuery, SearchQuery};
+
+/// A client chooses from the titles what it reads whole.
+const RESULTS: i64 = 20;
+
+pub struct ConnectorSearch;
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConnectorSearchInput {
+    /// Words or a sentence; "*" lists the newest.
+    #[schemars(length(max = QUERY_CHARS_MAX))]
+    query: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub struct ConnectorSearchOutput {
+    /// The best first.
+    results: Vec<Citation>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Citation {
+    /// `fetch` reads it whole.
+    id: String,
+    /// The beginning of the text.
+    title: String,
+    /// Its page, for the person whose memory it is.
+    url: String,
+    #[serde(skip)]
+    touched: i64,
+    #[serde(skip)]
+    is_lent: bool,
+}
+
+#[async_trait]
+impl Tool for ConnectorSearch {
+    const NAME: &'static str = "search";
+    const TITLE: &'static str = "Search memory";
+    const DESCRIPTION: &'static str = "Find what is remembered about the user: preferences, people, projects, decisions, notes, \
+        past conversations. Finds by meaning and by words; fetch reads a result whole. Example: {\"query\": \"staging database port\"}";
+    const SCOPE: Scope = Scope::MemoryRead;
+    type Input = ConnectorSearchInput;
+    type Output = ConnectorSearchOutput;
+
+    async fn run(
+        context: &ToolContext,
+        call: &RunningCall,
+        input: ConnectorSearchInput,
+    ) -> Result<ConnectorSearchOutput, ToolError> {
+        let query = SearchQuery::parse(RawQuery {
+            query: &input.query,
+            limit: Some(RESULTS),
+            ..RawQuery::default()
+        })?;
+        let page = context.search.find(&call.viewer, &query).await?;
+        let cite = |hit| Citation::new(&context.public_url, hit);
+        let results: Vec<Citation> = page.hits.into_iter().map(cite).collect();
+        if page.has_lent {
+            let lent = results.iter().filter(|result| result.is_lent);
+            call.read_lent(lent.map(|result| result.touched).collect());
+        }
+        Ok(ConnectorSearchOutput { results })
+    }
+
+    fn touched(output: &ConnectorSearchOutput) -> Vec<i64> {
+        output.results.iter().map(|result| result.touched).collect()
+    }
+
+    fn query(input: &ConnectorSearchInput) -> Option<&str> {
+        Some(&input.query)
+    }
+}
+
+impl Citation {
+    fn new(public_url: &PublicUrl, hit: Hit) -> Self {
+        let id = hit.item.id;
+        Self {
+            title: title_of(&hit.item.content),
+            url: page_of(public_url, id),
+            touched: hit.item.part.map_or(id.0, |part| part.document),
+            is_lent: hit.memory_of.is_some(),
+            id: id.0.to_string(),
+        }
+    }
+}
