@@ -33,12 +33,8 @@ async fn with_role(home: &Home) -> (EmbeddedPostgres, PgConnectOptions) {
     let postgres = EmbeddedPostgres::start(data).await.unwrap();
     // The script makes it.
     as_superuser(&postgres, "postgres", "DROP DATABASE keepsake").await;
-    as_superuser(
-        &postgres,
-        "postgres",
-        "ALTER ROLE postgres PASSWORD 'postgres'",
-    )
-    .await;
+    let admin = "CREATE ROLE admin SUPERUSER LOGIN PASSWORD 'admin'";
+    as_superuser(&postgres, "postgres", admin).await;
     let options = postgres.connect_options();
     let host = match options.get_socket() {
         Some(folder) => folder.display().to_string(),
@@ -50,8 +46,8 @@ async fn with_role(home: &Home) -> (EmbeddedPostgres, PgConnectOptions) {
         .arg(script)
         .env("PGHOST", host)
         .env("PGPORT", options.get_port().to_string())
-        .env("PGUSER", "postgres")
-        .env("PGPASSWORD", "postgres")
+        .env("PGUSER", "admin")
+        .env("PGPASSWORD", "admin")
         .env("PGDATABASE", "postgres")
         .env("KEEPSAKE_DB_PASSWORD", PASSWORD_OF_ROLE)
         .output()

@@ -1,5 +1,5 @@
 //! `GET` and `PUT /api/v1/settings/secrets`: what happens to secrets in texts of an operator's user, who has no page to
-//! choose it. An agent's own token never gets here: it must not loosen what its person chose.
+//! choose it. An agent's own token reads it and never sets it: it must not loosen what its person chose.
 
 use axum::Json;
 use axum::extract::{Request, State};
@@ -37,7 +37,7 @@ pub async fn show(
     access: AgentAccess,
     State(state): State<AppState>,
 ) -> Result<Json<SecretChoice>, Problem> {
-    check_operator(&access, Scope::MemoryRead)?;
+    check_access(&access, Scope::MemoryRead)?;
     let policy = match &access.acting_for {
         ActingFor::User(viewer) => {
             let redactor = state.embeddings.redactor();
@@ -48,28 +48,24 @@ pub async fn show(
     Ok(policy.into())
 }
 
-/// Creates the user if need be, so that its first text is treated as chosen.
+/// For service tokens. Creates the user if need be, so that its first text is treated as chosen.
 pub async fn save(
     access: AgentAccess,
     State(state): State<AppState>,
     request: Request,
 ) -> Result<Json<SecretChoice>, Problem> {
-    check_operator(&access, Scope::MemoryWrite)?;
+    check_access(&access, Scope::MemoryWrite)?;
     let sent: SecretChoice = read_json(request, BODY_BYTES_MAX, b"").await?;
     let policy = SecretPolicy::parse(&sent.policy)?;
-    let user = caller(access, &state).await?.user_id;
-    state.embeddings.redactor().save(user, policy).await?;
-    Ok(policy.into())
-}
-
-fn check_operator(access: &AgentAccess, scope: Scope) -> Result<(), Problem> {
     if !matches!(access.token_owner, TokenOwner::Operator(_)) {
-        let sentence = "Only an operator's service token reads and sets this, for a user of its own; a person chooses on the page Settings › Secrets.";
+        let sentence = "Only an operator's service token sets this, for a user of its own; a person chooses on the page Settings › Secrets.";
         return Err(Problem::new(
             StatusCode::FORBIDDEN,
             "operators_only",
             sentence,
         ));
     }
-    Ok(check_access(access, scope)?)
+    let user = caller(access, &state).await?.user_id;
+    state.embeddings.redactor().save(user, policy).await?;
+    Ok(policy.into())
 }

@@ -297,7 +297,7 @@ fn secret_policy() -> [Operation; 2] {
         operation("secret_policy_get", "GET", Scope::MemoryRead)
             .about(
                 "What happens to secrets of a user.",
-                "For service tokens alone: what the operator chose for the user that it names; warn where nothing was chosen.",
+                "What the user, or its operator for it, chose; warn where nothing was chosen.",
             )
             .answers::<SecretChoice>(200, "What was chosen."),
         operation("secret_policy_put", "PUT", Scope::MemoryWrite)
