@@ -328,7 +328,7 @@ fn New(form: FormState, is_first: bool) -> impl IntoView {
                     <label class="check">
                         <input type="checkbox" name="include_text" value="1" checked=has_text />
                         <span>
-                            "Include the text of memories "
+                            "Include the text of memories. "
                             <span class="hint">
                                 "Without it, messages hold ids, types and dates, and your program reads the text with a token."
                             </span>
