@@ -7,15 +7,12 @@ import schemathesis
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
-    """`Keepsake-User` and an operator's choice are for service tokens alone: with an agent's they are no part of the document."""
+    """`Keepsake-User` is for service tokens alone: with an agent's it is no part of the document."""
     if "FOR_SERVICE_TOKEN" in os.environ:
         return
     parameters = raw_schema["components"]["parameters"]
     names = {f"#/components/parameters/{key}" for key, it in parameters.items() if it["name"] == "Keepsake-User"}
     for path in raw_schema["paths"].values():
-        for method, operation in [*path.items()]:
-            if operation["operationId"] == "secret_policy_put":
-                del path[method]
-                continue
+        for operation in path.values():
             kept = [it for it in operation.get("parameters", []) if it.get("$ref") not in names]
             operation["parameters"] = kept
