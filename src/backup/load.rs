@@ -13,7 +13,7 @@ use super::model::{BackupError, BackupProgress};
 use super::programs::{ClientPrograms, DumpTarget};
 use super::store;
 use crate::accounts;
-use crate::db;
+use crate::db::{self, DatabaseError};
 
 /// More than anybody adds between a backup and its restore.
 const IDS_SKIPPED: i64 = 1_000_000;
@@ -122,13 +122,13 @@ pub(super) async fn verify(
     if !store::drop_throwaway(&mut conn, &name).await? {
         return Err(BackupError::CheckDatabaseTaken(name));
     }
-    store::create_throwaway(&mut conn, &name).await?;
     let there = options.clone().database(&name);
     let target = DumpTarget {
         options: &there,
         is_superuser: server.is_superuser,
     };
     let verified = async {
+        make_throwaway(&mut conn, &there).await?;
         programs.load(&target, file, |_| go_on()).await?;
         compare(&target, &file.manifest.rows).await
     };
@@ -136,6 +136,29 @@ pub(super) async fn verify(
     store::drop_throwaway(&mut conn, &name).await?;
     conn.close().await?;
     verified
+}
+
+/// With the roles' rights and the extensions. pgvector is not trusted, so that a role that is no superuser finds it in
+/// template1 or not at all.
+async fn make_throwaway(
+    conn: &mut PgConnection,
+    there: &PgConnectOptions,
+) -> Result<(), BackupError> {
+    let name = there.get_database().unwrap_or_default();
+    let mut missing = "";
+    for template in ["template0", "template1"] {
+        store::drop_throwaway(conn, name).await?;
+        if !store::create_throwaway(conn, name, template).await? {
+            return Err(BackupError::MayNotCreateDatabase(
+                there.get_username().to_owned(),
+            ));
+        }
+        match db::prepare_for_schema(there).await {
+            Err(DatabaseError::ExtensionMissing { name }) => missing = name,
+            prepared => return Ok(prepared?),
+        }
+    }
+    Err(BackupError::NoExtensionInNewDatabase(missing))
 }
 
 fn throwaway_of(options: &PgConnectOptions) -> String {

@@ -90,6 +90,14 @@ pub enum BackupError {
     )]
     CheckDatabaseTaken(String),
     #[error(
+        "this role may not create databases, and a backup is verified in one: as a superuser run: ALTER ROLE {0} CREATEDB;"
+    )]
+    MayNotCreateDatabase(String),
+    #[error(
+        "a new database has no extension {0} and this role may not make it: as a superuser run in the database template1: CREATE EXTENSION {0};"
+    )]
+    NoExtensionInNewDatabase(&'static str),
+    #[error(
         "{} has {free_mb} MB free and a backup may need {needed_mb}: free some space, or name another folder in KEEPSAKE_BACKUP_DIR", .folder.display()
     )]
     NoSpace {

@@ -130,23 +130,33 @@ pub(super) async fn drop_throwaway(
     }
 }
 
+/// False if the role may not create databases.
 pub(super) async fn create_throwaway(
     conn: &mut PgConnection,
     name: &str,
-) -> Result<(), sqlx::Error> {
+    template: &str,
+) -> Result<bool, sqlx::Error> {
+    let may_create: bool = sqlx::query_scalar(
+        "SELECT rolsuper OR rolcreatedb FROM pg_roles WHERE rolname = current_user",
+    )
+    .fetch_one(&mut *conn)
+    .await?;
+    if !may_create {
+        return Ok(false);
+    }
     let quoted: String = sqlx::query_scalar("SELECT quote_ident($1)")
         .bind(name)
         .fetch_one(&mut *conn)
         .await?;
     for statement in [
-        format!("CREATE DATABASE {quoted} TEMPLATE template0 ENCODING 'UTF8'"),
+        format!("CREATE DATABASE {quoted} TEMPLATE {template} ENCODING 'UTF8'"),
         format!("COMMENT ON DATABASE {quoted} IS '{OURS}'"),
     ] {
         sqlx::raw_sql(AssertSqlSafe(statement))
             .execute(&mut *conn)
             .await?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// A backup of the list.

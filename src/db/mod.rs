@@ -122,6 +122,12 @@ pub enum DatabaseError {
 
 /// Sets up the database for this program: roles, extensions, migrations.
 pub async fn prepare(options: &PgConnectOptions) -> Result<(), DatabaseError> {
+    prepare_for_schema(options).await?;
+    migrate(options).await
+}
+
+/// Roles and extensions, without the schema.
+pub async fn prepare_for_schema(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     let mut setup = PgConnection::connect_with(options).await?;
     check_server(&mut setup).await?;
     store::make_roles(&mut setup)
@@ -133,7 +139,6 @@ pub async fn prepare(options: &PgConnectOptions) -> Result<(), DatabaseError> {
             .map_err(|_| DatabaseError::ExtensionMissing { name })?;
     }
     check_pgvector(&mut setup).await?;
-    migrate(options).await?;
     setup.close().await?;
     Ok(())
 }

@@ -5,7 +5,7 @@ mod outcome;
 mod records;
 mod store;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::BufRead;
 
 use sqlx::PgConnection;
@@ -265,63 +265,11 @@ impl Importer {
                 .count_and_take(&mut tx, self.user, count)
                 .await??;
         }
-        let mut rows = Vec::with_capacity(batch.len());
-        for (_, item) in batch {
-            let theme_id = self.theme(&mut tx, item).await?;
-            let agent_id = self.agent(&mut tx, item.agent.as_ref()).await?;
-            let owner = self.owner(&mut tx, item.owner.as_ref()).await??;
-            // Items without a date get distinct times, which tell them apart.
-            let nth = self.outcome.added + self.outcome.known + rows.len() as u64;
-            let imported_at = self.now + time::Duration::microseconds(nth as i64);
-            rows.push(store::source_of(
-                item,
-                theme_id,
-                (agent_id, owner),
-                imported_at,
-            ));
-        }
+        let mut rows = self.sources_of(&mut tx, batch).await?;
         let found = store::find_known(&mut tx, self.user, &rows).await?;
-        // An existing or earlier item keeps its key; the other is stored archived, linked to it.
         let mut holders = store::find_holders(&mut tx, self.user, &rows).await?;
-        let mut aside: HashMap<usize, store::KeyPlace> = HashMap::new();
-        let mut came_first: HashMap<store::KeyPlace, usize> = HashMap::new();
-        for at in (0..rows.len()).filter(|at| !found.contains_key(at)) {
-            let Some(held) = store::held(&rows[at]) else {
-                continue;
-            };
-            let earlier = *came_first.entry(held.clone()).or_insert(at);
-            let is_again = earlier != at && rows[at].content == rows[earlier].content;
-            if holders.contains_key(&held) || (earlier != at && !is_again) {
-                rows[at].status = Status::Archived.as_str();
-                aside.insert(at, held);
-            }
-        }
-        // Duplicates within a batch become one item.
-        let mut first: HashMap<ItemIdentity, usize> = HashMap::new();
-        let mut firsts = Vec::new();
-        for at in (0..rows.len()).filter(|at| !found.contains_key(at)) {
-            let key = ItemIdentity::of(&rows[at]);
-            if first.contains_key(&key) {
-                continue;
-            }
-            first.insert(key, at);
-            firsts.push(at);
-            let (_, item) = &batch[at];
-            for event in &item.events {
-                let agent_id = self.agent(&mut tx, event.agent.as_ref()).await?;
-                rows[at].events.push(NewEvent {
-                    agent_id,
-                    event: event.event,
-                    at: event.at,
-                });
-            }
-            rows[at].events.push(NewEvent {
-                agent_id: None,
-                event: "imported",
-                at: self.now,
-            });
-        }
-        let new: Vec<NewSource> = firsts.iter().map(|at| rows[*at].clone()).collect();
+        let mut aside = put_aside(&mut rows, &found, &holders);
+        let new = self.new_of(&mut tx, batch, &mut rows, &found).await?;
         let written = write(&mut tx, self.user, &new, self.now).await?;
         let made: HashMap<ItemIdentity, i64> = new
             .iter()
@@ -383,6 +331,64 @@ impl Importer {
         self.outcome.added += made.len() as u64;
         self.outcome.known += (batch.len() - made.len()) as u64;
         Ok(())
+    }
+
+    /// A row for each item.
+    async fn sources_of<'a>(
+        &mut self,
+        conn: &mut PgConnection,
+        batch: &'a [(String, ItemRecord)],
+    ) -> Result<Vec<NewSource<'a>>, ImportError> {
+        let mut rows = Vec::with_capacity(batch.len());
+        for (_, item) in batch {
+            let theme_id = self.theme(conn, item).await?;
+            let agent_id = self.agent(conn, item.agent.as_ref()).await?;
+            let owner = self.owner(conn, item.owner.as_ref()).await??;
+            // Items without a date get distinct times, which tell them apart.
+            let nth = self.outcome.added + self.outcome.known + rows.len() as u64;
+            let imported_at = self.now + time::Duration::microseconds(nth as i64);
+            rows.push(store::source_of(
+                item,
+                theme_id,
+                (agent_id, owner),
+                imported_at,
+            ));
+        }
+        Ok(rows)
+    }
+
+    /// The rows that are not there yet, each once, with their history.
+    async fn new_of<'a>(
+        &mut self,
+        conn: &mut PgConnection,
+        batch: &'a [(String, ItemRecord)],
+        rows: &mut [NewSource<'a>],
+        found: &HashMap<usize, i64>,
+    ) -> Result<Vec<NewSource<'a>>, ImportError> {
+        let mut seen: HashSet<ItemIdentity> = HashSet::new();
+        let mut new = Vec::new();
+        for at in (0..rows.len()).filter(|at| !found.contains_key(at)) {
+            // Duplicates within a batch become one item.
+            if !seen.insert(ItemIdentity::of(&rows[at])) {
+                continue;
+            }
+            let (_, item) = &batch[at];
+            for event in &item.events {
+                let agent_id = self.agent(conn, event.agent.as_ref()).await?;
+                rows[at].events.push(NewEvent {
+                    agent_id,
+                    event: event.event,
+                    at: event.at,
+                });
+            }
+            rows[at].events.push(NewEvent {
+                agent_id: None,
+                event: "imported",
+                at: self.now,
+            });
+            new.push(rows[at].clone());
+        }
+        Ok(new)
     }
 
     async fn theme(
@@ -448,4 +454,26 @@ fn is_refusal(error: &sqlx::Error) -> bool {
             .iter()
             .any(|class| code.starts_with(class))
     })
+}
+
+/// An existing or earlier item keeps its key; the others are stored archived, to be linked to it: which rows, and the key.
+fn put_aside(
+    rows: &mut [NewSource<'_>],
+    found: &HashMap<usize, i64>,
+    holders: &HashMap<store::KeyPlace, i64>,
+) -> HashMap<usize, store::KeyPlace> {
+    let mut aside = HashMap::new();
+    let mut came_first: HashMap<store::KeyPlace, usize> = HashMap::new();
+    for at in (0..rows.len()).filter(|at| !found.contains_key(at)) {
+        let Some(held) = store::held(&rows[at]) else {
+            continue;
+        };
+        let earlier = *came_first.entry(held.clone()).or_insert(at);
+        let is_again = earlier != at && rows[at].content == rows[earlier].content;
+        if holders.contains_key(&held) || (earlier != at && !is_again) {
+            rows[at].status = Status::Archived.as_str();
+            aside.insert(at, held);
+        }
+    }
+    aside
 }

@@ -69,6 +69,15 @@ impl Redactor {
 
     /// # Errors
     /// Database errors only.
+    pub async fn policy(&self, user: UserId) -> Result<SecretPolicy, sqlx::Error> {
+        let mut tx = self.db.as_user(user).await?;
+        let settings = store::find_settings(&mut tx, user).await?;
+        tx.commit().await?;
+        Ok(settings.map_or(SecretPolicy::default(), |(policy, _)| policy))
+    }
+
+    /// # Errors
+    /// Database errors only.
     pub async fn save(&self, user: UserId, policy: SecretPolicy) -> Result<(), sqlx::Error> {
         let mut tx = self.db.as_user(user).await?;
         store::save_policy(&mut tx, user, policy).await?;

@@ -55,6 +55,10 @@ fn programs(state: &AppState) -> Router<AppState> {
         .route("/api/v1/recall", post(api::summary::recall))
         .route("/api/v1/changes", get(api::changes::list))
         .route(
+            "/api/v1/settings/secrets",
+            get(api::secret_policy::show).put(api::secret_policy::save),
+        )
+        .route(
             "/api/v1/documents",
             get(api::documents::list).delete(api::documents::clear),
         )

@@ -4,8 +4,8 @@
 use leptos::prelude::*;
 use leptos_meta::Title;
 
-use super::{Shape, Shortcuts, shape_of, without_unseen};
-use crate::backend::backend;
+use super::{Shape, Shortcuts, Trouble, shape_of, without_unseen};
+use crate::backend::{PageError, backend};
 use crate::islands::Keyboard;
 use crate::view::Account;
 
@@ -119,6 +119,29 @@ pub fn Frame(section: Section, title: String, children: Children) -> impl IntoVi
             {signed_in.then(|| view! { <Keyboard /> })}
         </footer>
         {signed_in.then(|| view! { <Shortcuts /> })}
+    }
+    .into_any()
+}
+
+/// A page of one answer of the backend: in the frame, what `body` makes of it, or why there is none.
+pub fn framed<T: Send + 'static>(
+    section: Section,
+    title: &'static str,
+    href: &'static str,
+    answer: impl Future<Output = Result<T, PageError>> + Send + 'static,
+    body: impl FnOnce(T) -> AnyView + Send + 'static,
+) -> AnyView {
+    let heading = title.split(" · ").next().unwrap_or(title);
+    let page = Suspend::new(async move {
+        match answer.await {
+            Ok(found) => body(found),
+            Err(error) => view! { <Trouble heading error href=href.to_owned() /> }.into_any(),
+        }
+    });
+    view! {
+        <Frame section title=title.to_owned()>
+            {page}
+        </Frame>
     }
     .into_any()
 }

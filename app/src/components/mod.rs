@@ -45,7 +45,7 @@ pub use endpoint_form::{
 };
 pub use facts::{Fact, Facts, space_facts};
 pub use field::{Done, Field, FieldError, FormError, NumberField, Password};
-pub use frame::{Frame, Section};
+pub use frame::{Frame, Section, framed};
 pub use item_row::{ItemRow, OwnerBadge, WordOf};
 pub use memory_switch::MemorySwitch;
 pub use notice::{NoSuchPage, Trouble};

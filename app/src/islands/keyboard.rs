@@ -1,5 +1,5 @@
-//! The keys: `/` to the search box, `j` and `k` through the rows, `y`, `x` and `c` for what is decided of a row, `?` for the
-//! list of them. It never takes a key from somebody who is typing.
+//! The keys: `/` to the search box, `j` and `k` through the rows, `y`, `x` and `c` for what is decided of a row, Escape out
+//! of the account menu, `?` for the list of them. It never takes a key from somebody who is typing.
 
 use leptos::prelude::*;
 
@@ -57,6 +57,9 @@ pub(super) mod browser_side {
             }
             return None;
         }
+        if event.key() == "Escape" {
+            return close_menu(&focused?);
+        }
         if browser::by_id::<HtmlDialogElement>("shortcuts").is_some_and(|dialog| dialog.open()) {
             return None;
         }
@@ -73,6 +76,14 @@ pub(super) mod browser_side {
             key @ ("y" | "x" | "c") => decide(key),
             _ => None,
         }
+    }
+
+    /// Closes the account menu that has the focus, and gives the focus back to what opens it.
+    fn close_menu(focused: &HtmlElement) -> Option<()> {
+        let menu = focused.closest(".account-menu[open]").ok()??;
+        menu.remove_attribute("open").ok()?;
+        let opener = menu.query_selector("summary").ok()??;
+        opener.dyn_ref::<HtmlElement>()?.focus().ok()
     }
 
     fn is_typing(element: &HtmlElement) -> bool {

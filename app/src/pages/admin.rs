@@ -12,7 +12,7 @@ use leptos::prelude::*;
 
 use crate::backend::backend;
 use crate::components::{
-    Confirm, Done, Field, FormError, Frame, NoSuchPage, Section, StateBadge, Trouble, count,
+    Confirm, Done, Field, FormError, NoSuchPage, Section, StateBadge, count, framed,
 };
 use crate::view::{AdminPage, FormState, JobsLine, LateSwitch};
 pub use backups::Backups;
@@ -29,20 +29,17 @@ const EMBEDDINGS_PATH: &str = "/admin/embeddings";
 pub fn Admin() -> impl IntoView {
     let backend = backend();
     let form = backend.form();
-    let page = Suspend::new(async move {
-        match backend.admin_page().await {
-            Ok(Some(page)) => view! { <Whole page form /> }.into_any(),
-            Ok(None) => view! { <NoSuchPage /> }.into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Admin" error href=PATH.to_owned() /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Admin title="Admin".to_owned()>
-            {page}
-        </Frame>
-    }
+    let page = async move { backend.admin_page().await };
+    framed(
+        Section::Admin,
+        "Admin",
+        PATH,
+        page,
+        move |page| match page {
+            Some(page) => view! { <Whole page form /> }.into_any(),
+            None => view! { <NoSuchPage /> }.into_any(),
+        },
+    )
 }
 
 #[component]

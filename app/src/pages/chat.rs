@@ -7,8 +7,8 @@ use leptos::prelude::*;
 
 use crate::backend::backend;
 use crate::components::{
-    Done, Effective, EndpointKind, FieldError, FoldedStep, FormError, Frame, NumberField,
-    OwnEndpoint, Section, SwitchedOff, Trouble, count,
+    Done, Effective, EndpointKind, FieldError, FoldedStep, FormError, NumberField, OwnEndpoint,
+    Section, SwitchedOff, count, framed,
 };
 use crate::view::{ChatPage, FormState};
 use spent::Spent;
@@ -32,19 +32,10 @@ pub static OWN: EndpointKind = EndpointKind {
 pub fn Chat() -> impl IntoView {
     let backend = backend();
     let form = backend.form();
-    let page = Suspend::new(async move {
-        match backend.chat_page().await {
-            Ok(page) => view! { <Whole page form /> }.into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Chat model" error href=PATH.to_owned() /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Chat title="Chat model".to_owned()>
-            {page}
-        </Frame>
-    }
+    let page = async move { backend.chat_page().await };
+    framed(Section::Chat, "Chat model", PATH, page, move |page| {
+        view! { <Whole page form /> }.into_any()
+    })
 }
 
 #[component]

@@ -9,7 +9,7 @@ use leptos_router::hooks::use_query_map;
 
 use crate::backend::backend;
 use crate::components::{
-    Done, Field, FormError, Frame, Password, Renewal, Section, Trouble, count, memories, size,
+    Done, Field, FormError, Password, Renewal, Section, count, framed, memories, size,
 };
 use crate::islands::LiveProgress;
 use crate::view::{DataPage, FormState, ImportState, RowCount};
@@ -24,19 +24,10 @@ pub fn Data() -> impl IntoView {
     let backend = backend();
     let form = backend.form();
     let is_held = use_query_map().with_untracked(|query| query.get("hold").is_some());
-    let page = Suspend::new(async move {
-        match backend.data_page().await {
-            Ok(page) => view! { <Whole page form is_held /> }.into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Your data" error href=PATH.to_owned() /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Data title="Your data".to_owned()>
-            {page}
-        </Frame>
-    }
+    let page = async move { backend.data_page().await };
+    framed(Section::Data, "Your data", PATH, page, move |page| {
+        view! { <Whole page form is_held /> }.into_any()
+    })
 }
 
 #[component]

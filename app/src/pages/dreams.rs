@@ -6,7 +6,7 @@ use leptos_router::hooks::use_location;
 
 use crate::backend::backend;
 use crate::components::{
-    Done, Field, FormError, Frame, Marked, Progress, Section, StateBadge, Trouble, When, count,
+    Done, Field, FormError, Marked, Progress, Section, StateBadge, When, count, framed,
 };
 use crate::view::{
     DreamView, DreamsPage, DreamtOf, FormState, ProposalKind, ProposalSide, ProposalState,
@@ -24,19 +24,10 @@ pub fn Dreams() -> impl IntoView {
     let query = use_location().search.get_untracked();
     let mut pairs = form_urlencoded::parse(query.as_bytes());
     let before = pairs.find_map(|(name, value)| (name == "before").then(|| value.parse().ok())?);
-    let page = Suspend::new(async move {
-        match backend.dreams_page(before).await {
-            Ok(page) => view! { <Whole page form is_first=before.is_none() /> }.into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Dreams" error href=PATH.to_owned() /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Memory title="Dreams".to_owned()>
-            {page}
-        </Frame>
-    }
+    let page = async move { backend.dreams_page(before).await };
+    framed(Section::Memory, "Dreams", PATH, page, move |page| {
+        view! { <Whole page form is_first=before.is_none() /> }.into_any()
+    })
 }
 
 #[component]

@@ -10,9 +10,7 @@ use leptos::prelude::*;
 use leptos_router::hooks::use_query_map;
 
 use crate::backend::backend;
-use crate::components::{
-    Done, EndpointKind, FormError, Frame, OwnEndpoint, Renewal, Section, Trouble,
-};
+use crate::components::{Done, EndpointKind, FormError, OwnEndpoint, Renewal, Section, framed};
 use crate::islands::LiveProgress;
 use crate::view::{EmbeddingsPage, FormState};
 use measured::MeasuredPart;
@@ -38,19 +36,10 @@ pub fn Embeddings() -> impl IntoView {
     let backend = backend();
     let form = backend.form();
     let is_held = use_query_map().with_untracked(|query| query.get("hold").is_some());
-    let page = Suspend::new(async move {
-        match backend.embeddings_page().await {
-            Ok(page) => view! { <Whole page form is_held /> }.into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Embeddings" error href=PATH.to_owned() /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Embeddings title="Embeddings".to_owned()>
-            {page}
-        </Frame>
-    }
+    let page = async move { backend.embeddings_page().await };
+    framed(Section::Embeddings, "Embeddings", PATH, page, move |page| {
+        view! { <Whole page form is_held /> }.into_any()
+    })
 }
 
 #[component]

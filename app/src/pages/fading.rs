@@ -5,8 +5,7 @@ use leptos::prelude::*;
 
 use crate::backend::backend;
 use crate::components::{
-    Done, Field, FormError, Frame, Marked, Section, StateBadge, Trouble, TypeBadge, When, count,
-    memories,
+    Done, Field, FormError, Marked, Section, StateBadge, TypeBadge, When, count, framed, memories,
 };
 use crate::view::{FadedRow, FadingPage, FadingRow, FormState};
 
@@ -17,19 +16,10 @@ const FORM: &str = "fading";
 pub fn Fading() -> impl IntoView {
     let backend = backend();
     let form = backend.form();
-    let page = Suspend::new(async move {
-        match backend.fading_page().await {
-            Ok(page) => view! { <Whole page form /> }.into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Fading" error href=PATH.to_owned() /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Fading title="Fading".to_owned()>
-            {page}
-        </Frame>
-    }
+    let page = async move { backend.fading_page().await };
+    framed(Section::Fading, "Fading", PATH, page, move |page| {
+        view! { <Whole page form /> }.into_any()
+    })
 }
 
 #[component]

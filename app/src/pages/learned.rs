@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use crate::address::said_in;
 use crate::backend::backend;
 use crate::components::{
-    Done, Field, FormError, Frame, Marked, Section, Trouble, TypeBadge, When, count, memories,
+    Done, Field, FormError, Marked, Section, TypeBadge, When, count, framed, memories,
 };
 use crate::view::{FormState, LearnedPage, LearnedRow, MemoryFilters, UnwantedRow};
 
@@ -17,19 +17,10 @@ const FORM: &str = "learned";
 pub fn Learned() -> impl IntoView {
     let backend = backend();
     let form = backend.form();
-    let page = Suspend::new(async move {
-        match backend.learned_page().await {
-            Ok(page) => view! { <Whole page form /> }.into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Learned" error href=PATH.to_owned() /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Memory title="Learned".to_owned()>
-            {page}
-        </Frame>
-    }
+    let page = async move { backend.learned_page().await };
+    framed(Section::Memory, "Learned", PATH, page, move |page| {
+        view! { <Whole page form /> }.into_any()
+    })
 }
 
 #[component]

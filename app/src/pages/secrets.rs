@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 
 use crate::backend::backend;
-use crate::components::{Done, FormError, Frame, Section, Trouble, When, count};
+use crate::components::{Done, FormError, Section, When, count, framed};
 use crate::view::{FormState, SecretRow, SecretsPage};
 
 const PATH: &str = "/settings/secrets";
@@ -15,19 +15,10 @@ const SETTINGS_FORM: &str = "secret_settings";
 pub fn Secrets() -> impl IntoView {
     let backend = backend();
     let form = backend.form();
-    let page = Suspend::new(async move {
-        match backend.secrets_page().await {
-            Ok(page) => view! { <Whole page form /> }.into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Secrets" error href=PATH.to_owned() /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Secrets title="Secrets".to_owned()>
-            {page}
-        </Frame>
-    }
+    let page = async move { backend.secrets_page().await };
+    framed(Section::Secrets, "Secrets", PATH, page, move |page| {
+        view! { <Whole page form /> }.into_any()
+    })
 }
 
 #[component]
@@ -72,7 +63,7 @@ fn Settings(policy: &'static str, form: FormState) -> impl IntoView {
             <Done form=done />
             <form class="stack" method="post" action=PATH>
                 <FormError form=form.clone() fields=&[] />
-                <fieldset>
+                <fieldset class="field">
                     <legend>"What happens"</legend>
                     {choice("warn", "Warn", "It is stored, and the agent is told.")}
                     {choice(
@@ -83,7 +74,7 @@ fn Settings(policy: &'static str, form: FormState) -> impl IntoView {
                     {choice("refuse", "Refuse", "The call fails, and nothing of it is stored.")}
                 </fieldset>
                 <p class="hint">
-                    "Sessions and imports cannot be changed by who sends them: there, Refuse masks. What is stored already stays as it is."
+                    "In sessions and imports, which their sender cannot change, Refuse masks. It applies to new texts: what is stored stays as it is."
                 </p>
                 <div>
                     <button type="submit" name="action" value="save">

@@ -6,8 +6,8 @@ use leptos_router::hooks::use_query_map;
 
 use crate::backend::backend;
 use crate::components::{
-    Fact, Facts, FormError, Frame, Marked, Renewal, Section, SourceList, StateBadge, Trouble, When,
-    count, memories,
+    Fact, Facts, FormError, Marked, Renewal, Section, SourceList, StateBadge, When, count, framed,
+    memories,
 };
 use crate::view::{FormState, SummaryPage, SummaryState, SummaryText};
 
@@ -18,19 +18,10 @@ pub fn Summary() -> impl IntoView {
     let backend = backend();
     let form = backend.form();
     let is_held = use_query_map().with_untracked(|query| query.get("hold").is_some());
-    let page = Suspend::new(async move {
-        match backend.summary_page().await {
-            Ok(page) => view! { <Whole page form is_held /> }.into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Summary" error href=PATH.to_owned() /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Summary title="Summary".to_owned()>
-            {page}
-        </Frame>
-    }
+    let page = async move { backend.summary_page().await };
+    framed(Section::Summary, "Summary", PATH, page, move |page| {
+        view! { <Whole page form is_held /> }.into_any()
+    })
 }
 
 #[component]

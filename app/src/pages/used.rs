@@ -3,7 +3,7 @@
 use leptos::prelude::*;
 
 use crate::backend::backend;
-use crate::components::{Frame, Marked, Section, Trouble, When, calls, count, memories};
+use crate::components::{Marked, Section, When, calls, count, framed, memories};
 use crate::view::{ActivityFilters, MemoryFilters, MemoryLine, ThemeUse, UsagePage};
 
 pub const PATH: &str = "/used";
@@ -11,20 +11,14 @@ pub const PATH: &str = "/used";
 #[component]
 pub fn Used() -> impl IntoView {
     let backend = backend();
-    let page = Suspend::new(async move {
-        match backend.usage_page().await {
-            Ok(page) => view! { <Whole page /> }.into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Used and unused" error href=PATH.to_owned() /> }
-                    .into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Activity title="Used and unused".to_owned()>
-            {page}
-        </Frame>
-    }
+    let page = async move { backend.usage_page().await };
+    framed(
+        Section::Activity,
+        "Used and unused",
+        PATH,
+        page,
+        move |page| view! { <Whole page /> }.into_any(),
+    )
 }
 
 #[component]

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use crate::backend::backend;
 use crate::components::{
-    Done, Field, FieldError, FormError, Frame, Paste, Section, StateBadge, Trouble, When,
+    Done, Field, FieldError, FormError, Paste, Section, StateBadge, When, framed,
 };
 use crate::view::{DeliveryRow, FormState, NewToken, WebhookRow, WebhooksPage};
 
@@ -50,19 +50,10 @@ def is_genuine(secret, headers, body):  # the body as bytes, as it came
 pub fn Webhooks() -> impl IntoView {
     let backend = backend();
     let form = backend.form();
-    let page = Suspend::new(async move {
-        match backend.webhooks_page().await {
-            Ok(page) => view! { <Whole page form /> }.into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Webhooks" error href=PATH.to_owned() /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Webhooks title="Webhooks".to_owned()>
-            {page}
-        </Frame>
-    }
+    let page = async move { backend.webhooks_page().await };
+    framed(Section::Webhooks, "Webhooks", PATH, page, move |page| {
+        view! { <Whole page form /> }.into_any()
+    })
 }
 
 #[component]
@@ -156,7 +147,7 @@ fn One(webhook: WebhookRow, kept: i64) -> impl IntoView {
         false => view! { <Act id action="resume" label="Resume" url=webhook.url.clone() /> },
     };
     view! {
-        <li class="agent" id=format!("webhook-{id}")>
+        <li class="agent webhook" id=format!("webhook-{id}")>
             <h2>
                 <bdi class="break">{webhook.url.clone()}</bdi>
             </h2>
@@ -252,16 +243,18 @@ fn Deliveries(rows: Vec<DeliveryRow>, kept: i64) -> impl IntoView {
             None => ("done", None),
             Some(why) => ("failed", Some(why)),
         };
+        let answer = match row.status.as_str() {
+            "" => format!("{} ms", row.took_ms),
+            status => format!("{status} in {} ms", row.took_ms),
+        };
         view! {
             <tr>
                 <td><When moment=row.at /></td>
                 <th scope="row"><code>{row.event}</code></th>
                 <td>
-                    <StateBadge state />
+                    <StateBadge state /> " " <span class="hint">{answer}</span>
                     {why.map(|why| view! { <p class="hint">{why}</p> })}
                 </td>
-                <td>{if row.status.is_empty() { "–".to_owned() } else { row.status }}</td>
-                <td>{format!("{} ms", row.took_ms)}</td>
             </tr>
         }
     });
@@ -276,8 +269,6 @@ fn Deliveries(rows: Vec<DeliveryRow>, kept: i64) -> impl IntoView {
                             <th scope="col">"Time"</th>
                             <th scope="col">"Event"</th>
                             <th scope="col">"Result"</th>
-                            <th scope="col">"Status"</th>
-                            <th scope="col">"Duration"</th>
                         </tr>
                     </thead>
                     <tbody>{lines.collect_view()}</tbody>
@@ -337,7 +328,10 @@ fn New(form: FormState, is_first: bool) -> impl IntoView {
                     <label class="check">
                         <input type="checkbox" name="include_text" value="1" checked=has_text />
                         <span>
-                            "Include the text of memories. Without it, messages hold ids, types and dates; your program reads the text with a token."
+                            "Include the text of memories. "
+                            <span class="hint">
+                                "Without it, messages hold ids, types and dates, and your program reads the text with a token."
+                            </span>
                         </span>
                     </label>
                 </fieldset>

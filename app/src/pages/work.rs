@@ -4,7 +4,7 @@
 use leptos::prelude::*;
 
 use crate::backend::backend;
-use crate::components::{Frame, Progress, Section, StateBadge, Trouble, When};
+use crate::components::{Progress, Section, StateBadge, When, framed};
 use crate::islands::LiveProgress;
 use crate::view::{Scheduled, Standing, Task, WorkPage};
 
@@ -14,20 +14,10 @@ const LOOK_SECONDS: u32 = 2;
 #[component]
 pub fn Work() -> impl IntoView {
     let backend = backend();
-    let page = Suspend::new(async move {
-        match backend.work_page().await {
-            Ok(page) => view! { <Whole page /> }.into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Background work" error href=PATH.to_owned() /> }
-                    .into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Work title="Background work".to_owned()>
-            {page}
-        </Frame>
-    }
+    let page = async move { backend.work_page().await };
+    framed(Section::Work, "Background work", PATH, page, move |page| {
+        view! { <Whole page /> }.into_any()
+    })
 }
 
 #[component]

@@ -3,6 +3,7 @@
 
 mod job;
 mod refusals;
+mod role;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

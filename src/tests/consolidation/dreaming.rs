@@ -17,7 +17,7 @@ use crate::data::{export, import, records};
 use crate::support::{Browser, ChatServer, DueNow, TestApp, TestUser, refused, said};
 
 const ALL: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::SessionsWrite];
-const QUIET: Duration = Duration::minutes(11);
+pub const QUIET: Duration = Duration::minutes(11);
 const WROTE: &str = "## Preferences\n- Anna prefers linden honey over clover honey.\n## Key decisions\n- Anna sold one of her hives to Marta.\n- Anna moves to Paris in 2031.";
 /// What five sessions are about.
 const TALKS: [&str; 5] = [
@@ -29,14 +29,14 @@ const TALKS: [&str; 5] = [
 ];
 
 /// A model that writes a document, and names pairs of memories by their words.
-struct Dreamer {
+pub struct Dreamer {
     server: ChatServer,
     wrote: Arc<Mutex<String>>,
     pairs: Arc<Mutex<Vec<[&'static str; 4]>>>,
 }
 
 impl Dreamer {
-    async fn new() -> Self {
+    pub async fn new() -> Self {
         let wrote = Arc::new(Mutex::new(WROTE.to_owned()));
         let pairs: Arc<Mutex<Vec<[&'static str; 4]>>> = Arc::default();
         let (written, named) = (wrote.clone(), pairs.clone());
@@ -74,7 +74,7 @@ impl Dreamer {
         *self.wrote.lock().unwrap() = text.to_owned();
     }
 
-    fn names(&self, pairs: &[[&'static str; 4]]) {
+    pub fn names(&self, pairs: &[[&'static str; 4]]) {
         *self.pairs.lock().unwrap() = pairs.to_vec();
     }
 
@@ -97,7 +97,7 @@ async fn session(app: &TestApp, user: &TestUser, name: &str, words: &str) {
 }
 
 /// Anna with five sessions, and a model from then on.
-async fn five(app: &TestApp, model: &Dreamer) -> TestUser {
+pub async fn five(app: &TestApp, model: &Dreamer) -> TestUser {
     let anna = app.user("anna").await;
     for (n, words) in TALKS.iter().enumerate() {
         session(app, &anna, &format!("s{n}"), words).await;
@@ -136,7 +136,7 @@ async fn look(browser: &Browser) -> String {
 }
 
 /// Two memories that a person and an agent said, the later one later.
-async fn memories(app: &TestApp, anna: &TestUser) -> [i64; 6] {
+pub async fn memories(app: &TestApp, anna: &TestUser) -> [i64; 6] {
     let mut ids = [0; 6];
     for (id, (words, source)) in ids.iter_mut().zip([
         ("Anna keeps three hives in the garden", "conversation"),
@@ -169,7 +169,7 @@ const KEPT: [&str; 10] = [
     "key",
     "valid_from",
 ];
-const PAIRS: [[&str; 4]; 3] = [
+pub const PAIRS: [[&str; 4]; 3] = [
     [
         "supersede",
         "keeps three hives",

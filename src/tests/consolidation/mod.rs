@@ -5,7 +5,7 @@ mod bad_days;
 mod bad_models;
 mod bait;
 mod changed;
-mod dreaming;
+pub mod dreaming;
 mod episodes;
 mod extraction;
 mod flush;

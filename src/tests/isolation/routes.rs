@@ -66,6 +66,8 @@ const CASES: &[Case] = &[
     // Its tool is walked in tools.rs.
     post("/api/v1/recall", Own("/api/v1/recall", &[], 422)),
     get("/api/v1/changes", Own("/api/v1/changes", &[], 200)),
+    get("/api/v1/settings/secrets", Own("/api/v1/settings/secrets", &[], 200)),
+    Case { method: "PUT", route: "/api/v1/settings/secrets", asks: Own("/api/v1/settings/secrets", &[], 422) },
     get("/api/v1/documents", Own("/api/v1/documents", &[], 200)),
     Case { method: "DELETE", route: "/api/v1/documents", asks: Own("/api/v1/documents", &[], 200) },
     get("/api/v1/documents/{*path}", Row("/api/v1/documents/{document}", &[], 404)),

@@ -15,7 +15,7 @@ use crate::support::{ChatServer, TestApp, TestUser, problem};
 const PAGE: &str = "/settings/secrets";
 
 /// Put together, so that no scanner of repositories takes it for a leak.
-fn secret() -> String {
+pub fn secret() -> String {
     ["ghp_", "1B4a9Zq7Lm2Xc8Vb5Nn0Kj3Hg6Fd1Sa4Qw7E"].concat()
 }
 

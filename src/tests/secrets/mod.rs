@@ -1,5 +1,7 @@
 //! Secrets: sealed, sealed anew while servers run, and found nowhere else.
 
 mod canary;
+mod cost;
 mod incoming;
+mod operators;
 mod rotate;

@@ -319,11 +319,11 @@ async fn a_webhook_hears_nothing_while_it_is_paused_or_its_person_is_disabled() 
 }
 
 #[tokio::test]
-async fn a_job_that_begins_to_fail_is_told_once_and_a_dream_that_proposes_is() {
+async fn a_job_that_begins_to_fail_is_told_once() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let receiver = Receiver::start().await;
-    hook(&app, &anna, &receiver, "job.failed dream.proposed").await;
+    hook(&app, &anna, &receiver, "job.failed").await;
     anna.add("Anna rows.").await;
     // What the job `expire` cannot do.
     let short = json!({ "type": "fact", "content": "The tea is hot.", "expires_in_days": 1 });
@@ -355,16 +355,7 @@ async fn a_job_that_begins_to_fail_is_told_once_and_a_dream_that_proposes_is() {
         .collect();
     assert_eq!(of_job.len(), 1, "{told:?}");
     assert_eq!(of_job[0].event_type(), "job.failed");
+    assert_eq!(of_job[0].json["job"], json!({ "name": "expire" }));
+    assert_eq!(of_job[0].json["url"], "http://127.0.0.1:3000/settings/work");
     assert!(!told.iter().any(|one| one.text.contains("tea")), "{told:?}");
-    let dream = "INSERT INTO feed_events (user_id, id, event, at, dream_id)
-                 VALUES ($1, nextval('memory_item_events_id_seq'), 'dream_proposed', now(), 7)";
-    sqlx::query(dream)
-        .bind(anna.id.0)
-        .execute(&mut conn)
-        .await
-        .unwrap();
-    deliver(&app).await;
-    let told = receiver.received().pop().unwrap();
-    assert_eq!(told.json["dream"], json!({ "id": 7 }));
-    assert_eq!(told.json["url"], "http://127.0.0.1:3000/dreams");
 }

@@ -2,6 +2,7 @@
 
 mod changes;
 mod deliveries;
+mod nightly;
 mod page;
 
 use std::sync::{Arc, Mutex};

@@ -5,6 +5,7 @@ pub mod documents;
 pub mod flush;
 pub mod openapi;
 pub mod prompt;
+pub mod secret_policy;
 pub mod sessions;
 pub mod summary;
 pub mod tools;

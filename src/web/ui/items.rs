@@ -248,35 +248,19 @@ impl Ui {
         // Past states cannot be changed.
         let is_manageable = is_memory && day.is_now() && !read_only.map_err(database)?;
         let undo = manage::undoable(&history, now).filter(|_| is_manageable);
-        let gave_way_by = history.iter().rev().find(|event| event.is_giving_way());
-        let mut latest = history.iter().rev();
-        let has_faded = latest
-            .find(|event| event.event != "imported")
-            .is_some_and(|event| event.event == "faded");
-        let is_put_aside = gave_way_by.is_some_and(|event| event.event == "put_aside");
-        let retired = match self.retired(
+        let retired = self.retired(
             status,
             item.superseded_by.is_some(),
             item.expires_at.filter(|_| day.as_of.is_none()),
-        ) {
-            Some(Retired::Superseded) if is_put_aside => Some(Retired::PutAside),
-            Some(Retired::Archived) if has_faded => Some(Retired::Faded),
-            retired => retired,
-        };
+        );
+        let retired = by_history(retired, &history);
         let (put_aside, superseded): (Vec<_>, Vec<_>) =
             gave_way.into_iter().partition(|older| older.is_put_aside);
         let origins = reflection::origins(&self.state.db, viewer.user_id, id).await;
         let origins = origins.map_err(database)?;
         let dreams = dreaming::decide::of_item(&self.state.db, viewer.user_id, id).await;
         let dreams = dreams.map_err(database)?;
-        let names = entities::of_source(&self.state.db, viewer.user_id, id).await;
-        let names = names.map_err(database)?.into_iter();
-        let names = names.map(|(id, name, entity_type)| EntityLink {
-            id: id.0,
-            name,
-            entity_type: entity_type.as_str(),
-        });
-        let names: Vec<EntityLink> = names.collect();
+        let names = self.names_in(&viewer, id).await?;
         let lineage = self.lineage_view(&viewer, &item, &names).await?;
         let state = item.state();
         let is_derived = item.source == ItemSource::Derived.as_str();
@@ -352,6 +336,30 @@ impl Ui {
             erasure: self.item_erasure(&viewer, id).await?,
             kept_days: KEPT_DAYS,
         }))
+    }
+
+    async fn names_in(&self, viewer: &Viewer, id: ItemId) -> Result<Vec<EntityLink>, PageError> {
+        let names = entities::of_source(&self.state.db, viewer.user_id, id).await;
+        let names = names.map_err(database)?.into_iter();
+        let names = names.map(|(id, name, entity_type)| EntityLink {
+            id: id.0,
+            name,
+            entity_type: entity_type.as_str(),
+        });
+        Ok(names.collect())
+    }
+}
+
+/// More exactly why it is retired, as its history says.
+fn by_history(retired: Option<Retired>, history: &[ItemEvent]) -> Option<Retired> {
+    let latest = |is: fn(&&ItemEvent) -> bool| history.iter().rev().find(is);
+    let is_last = |event: Option<&ItemEvent>, name| event.is_some_and(|e| e.event == name);
+    let gave_way = latest(|event| event.is_giving_way());
+    let last = latest(|event| event.event != "imported");
+    match retired {
+        Some(Retired::Superseded) if is_last(gave_way, "put_aside") => Some(Retired::PutAside),
+        Some(Retired::Archived) if is_last(last, "faded") => Some(Retired::Faded),
+        retired => retired,
     }
 }
 

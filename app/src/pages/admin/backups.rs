@@ -4,9 +4,7 @@
 use leptos::prelude::*;
 
 use crate::backend::backend;
-use crate::components::{
-    Done, FormError, Frame, NoSuchPage, Section, StateBadge, Trouble, When, count,
-};
+use crate::components::{Done, FormError, NoSuchPage, Section, StateBadge, When, count, framed};
 use crate::islands::LiveProgress;
 use crate::view::{BackupRow, BackupsPage, FormState, Verification};
 
@@ -17,20 +15,17 @@ const LOOK_SECONDS: u32 = 2;
 pub fn Backups() -> impl IntoView {
     let backend = backend();
     let form = backend.form();
-    let page = Suspend::new(async move {
-        match backend.backups_page().await {
-            Ok(Some(page)) => view! { <Whole page form /> }.into_any(),
-            Ok(None) => view! { <NoSuchPage /> }.into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Backups" error href=PATH.to_owned() /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Backups title="Backups · Admin".to_owned()>
-            {page}
-        </Frame>
-    }
+    let page = async move { backend.backups_page().await };
+    framed(
+        Section::Backups,
+        "Backups · Admin",
+        PATH,
+        page,
+        move |page| match page {
+            Some(page) => view! { <Whole page form /> }.into_any(),
+            None => view! { <NoSuchPage /> }.into_any(),
+        },
+    )
 }
 
 #[component]
@@ -172,9 +167,14 @@ fn Steps(has_any: bool, is_making: bool, is_verifying: bool) -> impl IntoView {
             {(!is_making).then(|| step("back_up", "Back up now"))}
             {(has_any && !is_verifying).then(|| step("verify", "Verify now"))}
         </form>
-        <p class="hint">
-            "Verifying restores the newest backup into a throwaway database on the same PostgreSQL, counts the rows of every table, and drops it. It needs as much disk there as the database."
-        </p>
+        {has_any
+            .then(|| {
+                view! {
+                    <p class="hint">
+                        "Verifying restores the newest backup into a throwaway database on the same PostgreSQL, counts the rows of every table, and drops it. It needs as much disk there as the database."
+                    </p>
+                }
+            })}
     }
     .into_any()
 }

@@ -10,9 +10,7 @@ mod vectors;
 use leptos::prelude::*;
 
 use crate::backend::backend;
-use crate::components::{
-    Done, FormError, Frame, NoSuchPage, Section, StateBadge, Trouble, When, count,
-};
+use crate::components::{Done, FormError, NoSuchPage, Section, StateBadge, When, count, framed};
 use crate::islands::LiveProgress;
 use crate::view::{FormState, JobRow, JobsPage, LastRun, NextRun};
 use failures::Failures;
@@ -27,20 +25,17 @@ const LOOK_SECONDS: u32 = 2;
 pub fn Jobs() -> impl IntoView {
     let backend = backend();
     let form = backend.form();
-    let page = Suspend::new(async move {
-        match backend.jobs_page().await {
-            Ok(Some(page)) => view! { <Whole page form /> }.into_any(),
-            Ok(None) => view! { <NoSuchPage /> }.into_any(),
-            Err(error) => {
-                view! { <Trouble heading="Jobs" error href=PATH.to_owned() /> }.into_any()
-            }
-        }
-    });
-    view! {
-        <Frame section=Section::Jobs title="Jobs · Admin".to_owned()>
-            {page}
-        </Frame>
-    }
+    let page = async move { backend.jobs_page().await };
+    framed(
+        Section::Jobs,
+        "Jobs · Admin",
+        PATH,
+        page,
+        move |page| match page {
+            Some(page) => view! { <Whole page form /> }.into_any(),
+            None => view! { <NoSuchPage /> }.into_any(),
+        },
+    )
 }
 
 #[component]

@@ -16,6 +16,7 @@ use crate::web::api::documents::{
 };
 use crate::web::api::flush::{FlushRequest, FlushResponse};
 use crate::web::api::prompt::PromptQuery;
+use crate::web::api::secret_policy::SecretChoice;
 use crate::web::api::sessions::{
     MessagesQuery, SessionAnswer, SessionCompletedRequest, SessionMessages, SessionMessagesRequest,
     SessionMessagesResponse,
@@ -32,15 +33,17 @@ const OF_TOOLS: &str = "Tools";
 const OF_DOCUMENTS: &str = "Documents";
 const OF_SESSIONS: &str = "Sessions";
 const FOR_AGENTS: &str = "For building agents";
+const FOR_OPERATORS: &str = "For operators";
 const FOR_PROBES: &str = "For looking after the server";
 
 /// The groups of operations, and what each is for.
 #[rustfmt::skip]
-pub const GROUPS: [(&str, &str); 5] = [
+pub const GROUPS: [(&str, &str); 6] = [
     (OF_TOOLS, "What an agent calls to remember and to look up."),
     (OF_DOCUMENTS, "Text files that agents keep, such as MEMORY.md; each change is a revision, and search finds what is in Markdown."),
     (OF_SESSIONS, "What an agent hands over of its conversations, to be read for memories when they have ended."),
     (FOR_AGENTS, "What an agent needs before it calls a tool: the functions to offer its model, and what to tell it."),
+    (FOR_OPERATORS, "What an operator chooses for a user of its own, by its service token."),
     (FOR_PROBES, "Is it there, and can it serve? Nobody has to sign in for these."),
 ];
 
@@ -57,6 +60,7 @@ pub fn all(tools: &[&Definition]) -> Vec<Operation> {
         }
     }
     operations.extend([changes(), list_tools(tools), prompt()]);
+    operations.extend(secret_policy());
     operations.extend([openapi(), livez(), readyz()]);
     operations
 }
@@ -279,6 +283,36 @@ fn changes() -> Operation {
         .in_query::<ChangesQuery>()
         .answers::<ChangesAnswer>(200, "A page of events.")
         .fails(&[410])
+}
+
+fn secret_policy() -> [Operation; 2] {
+    let operation = |id, method, scope| {
+        let access = Access::Scope(scope);
+        Operation::new(
+            id,
+            method,
+            "/api/v1/settings/secrets",
+            FOR_OPERATORS,
+            access,
+        )
+    };
+    [
+        operation("secret_policy_get", "GET", Scope::MemoryRead)
+            .about(
+                "What happens to secrets of a user.",
+                "What the user, or its operator for it, chose; warn where nothing was chosen.",
+            )
+            .answers::<SecretChoice>(200, "What was chosen."),
+        operation("secret_policy_put", "PUT", Scope::MemoryWrite)
+            .about(
+                "Choose what happens to secrets of a user.",
+                "For service tokens alone: keys, tokens and card numbers in texts of the user are stored with a warning, masked or refused \
+                from now on; what is stored already stays as it is. The user is made if need be, so that its first text is treated so. \
+                A person chooses on the page Settings › Secrets, and an agent's own token is refused.",
+            )
+            .takes::<SecretChoice>()
+            .answers::<SecretChoice>(200, "It is chosen."),
+    ]
 }
 
 fn list_tools(tools: &[&Definition]) -> Operation {
