@@ -5,6 +5,7 @@
 //! a startup parameter of the connection, so `RESET ROLE` returns to it.
 
 pub mod actor;
+pub mod citus;
 mod lender;
 mod store;
 

@@ -295,7 +295,7 @@ pub async fn finish(
 /// Deletes rows of users that no longer exist.
 pub async fn remove_orphans(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "DELETE FROM job_queue q WHERE q.user_id <> 0 AND NOT EXISTS (SELECT FROM users u WHERE u.id = q.user_id)"
+        "DELETE FROM job_queue WHERE user_id <> 0 AND user_id NOT IN (SELECT id FROM users)"
     )
     .execute(conn)
     .await?;

@@ -271,15 +271,16 @@ pub async fn complete(
              FROM due WHERE s.user_id = $1 AND s.id = due.id
          )
          INSERT INTO session_extractions (user_id, session_id, first_position, last_position, created_at)
-         SELECT $1, id, ledger_position + 1, message_count, $4 FROM due WHERE message_count > ledger_position",
+         SELECT $1, id, ledger_position + 1, message_count, $4 FROM due WHERE message_count > ledger_position
+         RETURNING user_id",
         user.0,
         sessions,
         why.as_str(),
         now,
     )
-    .execute(conn)
+    .fetch_all(conn)
     .await?;
-    Ok(done.rows_affected() as usize)
+    Ok(done.len())
 }
 
 /// Creates a ledger row for the messages without one; the session stays open. `flush`: the reason if the
@@ -298,13 +299,14 @@ pub async fn cut(
              UPDATE sessions s SET ledger_position = s.message_count FROM due WHERE s.user_id = $1 AND s.id = due.id
          )
          INSERT INTO session_extractions (user_id, session_id, first_position, last_position, created_at, flush)
-         SELECT $1, id, ledger_position + 1, message_count, $3, $4 FROM due WHERE message_count > ledger_position",
+         SELECT $1, id, ledger_position + 1, message_count, $3, $4 FROM due WHERE message_count > ledger_position
+         RETURNING user_id",
         user.0,
         session.0,
         now,
         flush,
     )
-    .execute(conn)
+    .fetch_all(conn)
     .await?;
     Ok(())
 }

@@ -113,7 +113,8 @@ pub async fn insert_grant(
     sqlx::query!(
         "INSERT INTO oauth_grants (user_id, token_id, client_id, client_name, redirect_uri, resource, code_hash,
                                    code_challenge, code_expires_at)
-         SELECT user_id, id, $3, $4, $5, $6, $7, $8, $9 FROM agent_tokens WHERE user_id = $1 AND token_hash = $2",
+         SELECT user_id, id, $3, $4, $5, $6, $7, $8, $9 FROM agent_tokens WHERE user_id = $1 AND token_hash = $2
+         RETURNING user_id",
         user.0,
         &token.hash(),
         request.client.id.as_str(),
@@ -124,7 +125,7 @@ pub async fn insert_grant(
         request.challenge,
         code_expires_at,
     )
-    .execute(conn)
+    .fetch_all(conn)
     .await?;
     Ok(())
 }
@@ -285,8 +286,9 @@ pub async fn find_by_access(
         FoundRow,
         "SELECT g.user_id, t.agent_id, g.token_id, g.client_id
          FROM agent_tokens t JOIN oauth_grants g ON g.user_id = t.user_id AND g.token_id = t.id
-         WHERE t.token_hash = $1",
+         WHERE t.token_hash = $1 AND ($2::bigint IS NULL OR t.user_id = $2)",
         &token.hash(),
+        token.user().map(|user| user.0),
     )
     .fetch_optional(conn)
     .await?;

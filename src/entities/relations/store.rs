@@ -218,7 +218,8 @@ pub async fn add_evidence(
          WHERE NOT EXISTS (SELECT FROM entity_relation_sources
                            WHERE user_id = $1 AND relation_id = $2 AND source_id IS NOT DISTINCT FROM $3
                              AND session_id IS NOT DISTINCT FROM $4 AND position IS NOT DISTINCT FROM $5)
-           AND (SELECT count(*) FROM entity_relation_sources WHERE user_id = $1 AND relation_id = $2) < $9",
+           AND (SELECT count(*) FROM entity_relation_sources WHERE user_id = $1 AND relation_id = $2) < $9
+         RETURNING user_id",
         user.0,
         relation,
         evidence.item.map(|id| id.0),
@@ -229,7 +230,7 @@ pub async fn add_evidence(
         evidence.at,
         EVIDENCE_MAX,
     )
-    .execute(conn)
+    .fetch_all(conn)
     .await?;
     Ok(())
 }
