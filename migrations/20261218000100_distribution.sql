@@ -1,18 +1,13 @@
 -- What a database that Citus distributes by user (docs/scaling.md) refuses goes; all of it serves one PostgreSQL as well.
 -- `keepsake migrate --citus` replaces what is different there (src/db/citus/).
 
--- What the transaction says of its agent reaches Citus' workers as a statement, and not as a call of set_config.
-CREATE FUNCTION act_for(agent bigint, scope text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    EXECUTE format('SET LOCAL keepsake.agent = %L', agent::text);
-    EXECUTE format('SET LOCAL keepsake.scope = %L', scope);
-END $$;
-REVOKE ALL ON FUNCTION act_for(bigint, text) FROM PUBLIC;
-DROP FUNCTION write_as(bigint);
-CREATE FUNCTION write_as(owner bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    EXECUTE format('SET LOCAL keepsake.owner = %L', coalesce(owner::text, 'shared'));
-END $$;
+-- What a transaction says of its user and of its agent: by these, since Citus' workers learn it in another way.
+CREATE FUNCTION for_user(account bigint) RETURNS void LANGUAGE sql VOLATILE AS $$
+    SELECT set_config('keepsake.user_id', account::text, true)
+$$;
+CREATE FUNCTION act_for(agent bigint, scope text) RETURNS void LANGUAGE sql VOLATILE AS $$
+    SELECT set_config('keepsake.agent', agent::text, true), set_config('keepsake.scope', scope, true)
+$$;
 CREATE OR REPLACE FUNCTION enter_scope(account bigint, agent bigint) RETURNS void
     LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -176,3 +171,7 @@ BEGIN
       AND coalesce(d.done_at, greatest(u.created_at, (SELECT e.at FROM memory_item_events e WHERE e.user_id = r.user_id ORDER BY e.id LIMIT 1))) < n.at
       AND (d.next_try_at IS NULL OR d.next_try_at <= now);
 END $$;
+
+-- A statement that draws a row's number by itself names it, where Citus would otherwise have it drawn by a worker.
+GRANT USAGE ON SEQUENCE agents_id_seq, agent_tokens_id_seq, entity_names_id_seq, entity_relation_sources_id_seq, unwanted_id_seq
+    TO keepsake_app, keepsake_system;

@@ -10,7 +10,7 @@ mod lender;
 mod store;
 
 pub use store::{
-    enter_scope, mark_all_changed, mark_everything_changed, note_changes, prune_changes,
+    draw_id, enter_scope, mark_all_changed, mark_everything_changed, note_changes, prune_changes,
     raise_revision, write_as,
 };
 
@@ -220,8 +220,12 @@ fn statement_timeout(limit: Duration) -> (&'static str, String) {
     ("statement_timeout", limit.as_millis().to_string())
 }
 
+/// Not `SET LOCAL`, of which Citus tells its workers the whole message that it is in.
 fn set_local_timeout(limit: Duration) -> String {
-    format!("SET LOCAL statement_timeout = {}", limit.as_millis())
+    format!(
+        "SELECT set_config('statement_timeout', '{}', true)",
+        limit.as_millis()
+    )
 }
 
 /// The version of a database's schema.
@@ -421,8 +425,7 @@ impl Db {
 
     /// [`Self::as_user`] with asynchronous commit: for work that is simply repeated if a crash of PostgreSQL loses it.
     pub async fn as_user_async_commit(&self, user: UserId) -> Result<Tx, sqlx::Error> {
-        self.as_user_and(user, "SET LOCAL synchronous_commit = off")
-            .await
+        self.as_user_and(user, store::ASYNC_COMMIT).await
     }
 
     /// [`Self::as_user`] for changes of the user's memory. Holds the lock of the user's revision, so writers are serialized
@@ -460,7 +463,7 @@ impl Db {
         }
         // One simple query saves a round trip. It has no parameters, but an integer needs no escaping.
         let (begin, UserId(id)) = (self.begin(), actor);
-        let begin = format!("{begin}; SET LOCAL keepsake.user_id = {id}; {lock}; {checks}{first}");
+        let begin = format!("{begin}; SELECT for_user({id}); {lock}; {checks}{first}");
         checked(waited(APP, self.app.begin(&begin)).await)
     }
 
@@ -481,8 +484,7 @@ impl Db {
 
     /// [`Self::as_system`] with asynchronous commit: for hints that a crash of PostgreSQL may lose.
     pub async fn as_system_async_commit(&self) -> Result<Tx, sqlx::Error> {
-        self.as_system_after("SET LOCAL synchronous_commit = off;")
-            .await
+        self.as_system_after(store::ASYNC_COMMIT).await
     }
 
     /// [`Self::as_system`] that takes a lock before it locks the actor's own row.

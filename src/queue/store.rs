@@ -179,7 +179,7 @@ pub async fn claim(
                                    ON r.job = q.job
              WHERE q.run_at <= $4 AND (q.lease IS NULL OR q.lease_until NOT BETWEEN $4 AND $6)
                AND CASE WHEN $7::bigint IS NULL
-                        THEN NOT EXISTS (SELECT FROM job_settings s WHERE s.job = q.job AND s.paused_at IS NOT NULL)
+                        THEN NOT EXISTS (SELECT 1 FROM job_settings s WHERE s.job = q.job AND s.paused_at IS NOT NULL)
                         ELSE q.user_id = $7 END
          ), calling AS (
              SELECT job, endpoint, count(*) AS runs FROM job_queue

@@ -148,7 +148,7 @@ pub async fn insert_messages(
                   m.tool_calls, m.tool_call_id, m.sent_at, $10
            FROM unnest($4::text[], $5::text[], $6::text[], $7::jsonb[], $8::text[], $9::timestamptz[])
                 WITH ORDINALITY AS m (external_id, role, content, tool_calls, tool_call_id, sent_at, n)
-           WHERE NOT EXISTS (SELECT FROM session_messages k
+           WHERE NOT EXISTS (SELECT 1 FROM session_messages k
                              WHERE k.user_id = $1 AND k.session_id = $2 AND k.external_id = m.external_id)
            RETURNING coalesce(jsonb_array_length(tool_calls), 0) AS calls)
            SELECT count(*) AS "messages!", coalesce(sum(calls), 0) AS "tool_calls!" FROM inserted"#,

@@ -15,6 +15,7 @@ use crate::accounts::model::{
     TokenId, TokenRecord, ToolProfile, UserId, Viewer,
 };
 use crate::db::actor::Actor;
+use crate::db::draw_id;
 
 /// The scope of service tokens only.
 const ACT_AS: &str = "act_as";
@@ -256,10 +257,14 @@ pub async fn insert(
         .map(str::to_owned)
         .collect();
     let hash = token.hash();
+    let drawn = match holder {
+        TokenHolder::Agent(..) => draw_id(&mut *conn, "agent_tokens_id_seq").await?,
+        TokenHolder::Operator(_) => 0, // its own table draws it
+    };
     let inserted = match holder {
         TokenHolder::Agent(user, agent) => sqlx::query_scalar!(
-            "INSERT INTO agent_tokens (user_id, agent_id, token_hash, hint, scopes, created_at, expires_at)
-             SELECT $1, $2, $3, $4, $5, $6, $7
+            "INSERT INTO agent_tokens (user_id, id, agent_id, token_hash, hint, scopes, created_at, expires_at) OVERRIDING SYSTEM VALUE
+             SELECT $1, $9, $2, $3, $4, $5, $6, $7
              WHERE (SELECT count(*) FROM agent_tokens
                     WHERE user_id = $1 AND agent_id = $2 AND revoked_at IS NULL) < $8
          RETURNING user_id",
@@ -271,7 +276,8 @@ pub async fn insert(
             now,
             expires_at,
             TOKENS_PER_HOLDER_MAX,
-        )
+        drawn,
+    )
         .fetch_optional(conn)
         .await?,
         TokenHolder::Operator(operator) => sqlx::query_scalar!(

@@ -42,7 +42,7 @@ pub async fn list_changed(
              AND s.next_try_at IS NULL AND (s.started_at IS NULL OR s.started_at <= $3)
              AND (newest.at <= $1 OR waiting.at <= $2)
              AND coalesce(c.enabled, true) AND coalesce((c.purposes -> 'summary' ->> 'on')::boolean, true)
-             AND (coalesce(c.own_enabled, false) OR EXISTS (SELECT FROM system_chat_provider WHERE endpoint <> ''))
+             AND (coalesce(c.own_enabled, false) OR EXISTS (SELECT 1 FROM system_chat_provider WHERE endpoint <> ''))
            ORDER BY waiting.at LIMIT $4"#,
         patience.still_since,
         patience.waited_since,

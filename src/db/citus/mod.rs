@@ -82,8 +82,10 @@ pub enum CitusError {
         node: ClusterNode,
         problem: sqlx::Error,
     },
-    #[error("agents' own memories are not possible on Citus, and {0} are there: share them first")]
-    OwnMemories(i64),
+    #[error(
+        "agents have no memory of their own on Citus: share all such memories and documents, and set every agent to share what it writes, first"
+    )]
+    OwnMemories,
     #[error(
         "teams and pools are not possible on Citus, and {0} are there: end them first (Agents, Admin › Operators)"
     )]
@@ -134,15 +136,19 @@ async fn distribute_tables(conn: &mut PgConnection) -> Result<i64, CitusError> {
     if store::is_done(&mut tx).await? {
         return Ok(0);
     }
-    let own = store::count_own_memories(&mut tx).await?;
-    if own > 0 {
-        return Err(CitusError::OwnMemories(own));
-    }
     let lent = store::count_lent(&mut tx).await?;
     if lent > 0 {
         return Err(CitusError::Teams(lent));
     }
-    store::share_all_memory(&mut tx).await?;
+    store::share_all_memory(&mut tx).await.map_err(|error| {
+        let constraint = error.as_database_error().and_then(|e| e.constraint());
+        match constraint.is_some_and(|name| name.ends_with("_shared_check")) {
+            true => CitusError::OwnMemories,
+            false => CitusError::Sql(error),
+        }
+    })?;
+    store::tell_workers(&mut tx).await?;
+    store::let_app_role_act(&mut tx).await?;
     store::replace_policies(&mut tx).await?;
     store::replace_foreign_key(&mut tx).await?;
     let tables = store::distribute(&mut tx).await?;

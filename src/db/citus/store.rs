@@ -111,17 +111,6 @@ pub async fn is_done(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
     .await
 }
 
-/// Memories and documents that one agent alone sees, and agents that write such.
-pub async fn count_own_memories(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar(
-        "SELECT (SELECT count(*) FROM memory_items WHERE owner_agent_id IS NOT NULL)
-              + (SELECT count(*) FROM documents WHERE owner_agent_id IS NOT NULL)
-              + (SELECT count(*) FROM agents WHERE coalesce(settings ->> 'memory_scope', 'shared') <> 'shared')",
-    )
-    .fetch_one(conn)
-    .await
-}
-
 /// Memberships and invitations of teams, and pools.
 pub async fn count_lent(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar(
@@ -155,6 +144,58 @@ pub async fn share_all_memory(conn: &mut PgConnection) -> Result<(), sqlx::Error
          CREATE OR REPLACE FUNCTION find_invitation(hash bytea, at timestamptz) RETURNS TABLE (agent text, person text)
              LANGUAGE plpgsql STABLE AS 'BEGIN RETURN; END';
          CREATE OR REPLACE FUNCTION member_name(account bigint, agent bigint) RETURNS text LANGUAGE sql STABLE AS 'SELECT NULL::text'",
+    )
+    .await
+}
+
+/// A worker learns of `SET LOCAL`, as a statement of its own, and not of a call of `set_config`.
+pub async fn tell_workers(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    run(
+        conn,
+        "CREATE OR REPLACE FUNCTION for_user(account bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+         BEGIN
+             EXECUTE format('SET LOCAL keepsake.user_id = %L', account::text);
+         END $$;
+         CREATE OR REPLACE FUNCTION act_for(agent bigint, scope text) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+         BEGIN
+             EXECUTE format('SET LOCAL keepsake.agent = %L', agent::text);
+             EXECUTE format('SET LOCAL keepsake.scope = %L', scope);
+         END $$;
+         CREATE OR REPLACE FUNCTION write_as(owner bigint) RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+         BEGIN
+             EXECUTE format('SET LOCAL keepsake.owner = %L', coalesce(owner::text, 'shared'));
+         END $$",
+    )
+    .await
+}
+
+/// Citus lets one role alone touch a user's rows in a transaction: what the app role calls acts as that role, which then may
+/// itself what such functions do. Row security still shows it the rows of its user alone.
+pub async fn let_app_role_act(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    run(
+        conn,
+        "DO $$
+         DECLARE
+             one regprocedure;
+         BEGIN
+             FOR one IN SELECT oid FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND proname IN (
+                 'act_for', 'drop_relation_sources', 'drop_summary_of', 'enter_scope', 'erase_document', 'erase_item',
+                 'erase_session', 'forget_activity_queries', 'forget_mentions', 'recount_names', 'remove_document',
+                 'remove_episodes', 'remove_item', 'remove_parts', 'remove_turns', 'require_token', 'trim_revisions', 'untell') LOOP
+                 EXECUTE format('ALTER FUNCTION %s SECURITY INVOKER', one);
+                 EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO keepsake_app, keepsake_system', one);
+             END LOOP;
+         END $$;
+         GRANT SELECT, DELETE ON
+             activity, document_revisions, documents, entities, entity_enriched, entity_mentions, entity_names, entity_relation_sources,
+             entity_relations, episodes, memory_embeddings, memory_item_events, memory_items, memory_origins, memory_passages,
+             memory_summary_items, memory_themes, session_extractions, session_messages, sessions
+             TO keepsake_app;
+         GRANT UPDATE ON entities, entity_names, entity_relation_sources, memory_items, memory_origins TO keepsake_app;
+         GRANT UPDATE (item_ids, query) ON activity TO keepsake_app;
+         GRANT UPDATE (was_superseded_by) ON memory_item_events TO keepsake_app;
+         CREATE POLICY tenant ON erasure_receipts FOR INSERT TO keepsake_app WITH CHECK (user_id = current_user_id());
+         GRANT INSERT ON erasure_receipts TO keepsake_app",
     )
     .await
 }

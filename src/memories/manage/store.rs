@@ -65,7 +65,7 @@ pub async fn change_item(
                                          was_valid_from, was_valid_until)
          SELECT $1, id, $10, $11, $9, $12, $13, $14, $15, $16, $21, $22, $23, $24 FROM item
          WHERE $11 IS NOT NULL AND NOT EXISTS (
-             SELECT FROM memory_item_events e
+             SELECT 1 FROM memory_item_events e
              WHERE e.user_id = $1 AND e.item_id = $2 AND $10::bigint IS NOT NULL AND e.agent_id IS NOT NULL
                AND e.event = $11 AND e.at > $25)
          RETURNING user_id",

@@ -108,7 +108,7 @@ pub async fn insert(
                RETURNING user_id
            )
            SELECT a.n AS "n?", a.id AS "id?", s.enabled AS "enabled!", s.own_enabled AS "own_enabled!",
-                  EXISTS (SELECT FROM spaces) AS "has_space!", EXISTS (SELECT FROM spaces WHERE is_full) AS "is_full!"
+                  EXISTS (SELECT 1 FROM spaces) AS "has_space!", EXISTS (SELECT 1 FROM spaces WHERE is_full) AS "is_full!"
            FROM settings s LEFT JOIN added a ON true"#,
         user.0,
         serde_json::to_string(&numbered).map_err(|e| sqlx::Error::Encode(e.into()))?,
