@@ -40,8 +40,8 @@ CITUS_SETTINGS = {
     "max_connections": "300",
     "shared_buffers": "128MB",
     "max_prepared_transactions": "300",
-    # Hundreds of databases come and go: none is to have a process of its own that looks for dead transactions every second.
-    "citus.recover_2pc_interval": "60s",
+    # Citus keeps one for each database.
+    "max_worker_processes": "300",
     "citus.enable_statistics_collection": "off",
     "citus.distributed_deadlock_detection_factor": "2",
     # One machine plays three: no second connection per task.

@@ -254,10 +254,21 @@ pub struct PoolUse {
     pub max: u32,
 }
 
+/// The constraint that a row violates. On Citus each part of a table has its number at the end of its constraints' names.
+pub fn constraint_of(error: &sqlx::Error) -> Option<&str> {
+    let name = error.as_database_error()?.constraint()?;
+    match name.rsplit_once('_') {
+        Some((whole, part)) if part.len() > 5 && part.bytes().all(|b| b.is_ascii_digit()) => {
+            Some(whole)
+        }
+        _ => Some(name),
+    }
+}
+
 /// Whether a row was rejected because its user or agent was erased meanwhile.
 pub fn is_of_a_gone_user(error: &sqlx::Error) -> bool {
-    let constraint = error.as_database_error().and_then(|e| e.constraint());
-    constraint.is_some_and(|c| c.ends_with("_user_id_fkey") || c.ends_with("_agent_id_fkey"))
+    constraint_of(error)
+        .is_some_and(|c| c.ends_with("_user_id_fkey") || c.ends_with("_agent_id_fkey"))
 }
 
 /// For work on many users: logs an error that PostgreSQL reports for one user and returns `None`, so that the others are

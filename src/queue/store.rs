@@ -294,11 +294,17 @@ pub async fn finish(
 
 /// Deletes rows of users that no longer exist.
 pub async fn remove_orphans(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "DELETE FROM job_queue WHERE user_id <> 0 AND user_id NOT IN (SELECT id FROM users)"
+    let gone = sqlx::query_scalar!(
+        "SELECT DISTINCT q.user_id FROM job_queue q LEFT JOIN users u ON u.id = q.user_id
+         WHERE q.user_id <> 0 AND u.id IS NULL"
     )
-    .execute(conn)
+    .fetch_all(&mut *conn)
     .await?;
+    if !gone.is_empty() {
+        sqlx::query!("DELETE FROM job_queue WHERE user_id = ANY ($1)", &gone)
+            .execute(conn)
+            .await?;
+    }
     Ok(())
 }
 

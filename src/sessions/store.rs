@@ -189,7 +189,7 @@ pub async fn note_messages(
     sqlx::query!(
         "UPDATE sessions
          SET message_count = message_count + $3, tool_call_count = tool_call_count + $5, last_message_at = $4, state = 'open',
-             opened_at = CASE state WHEN 'open' THEN opened_at ELSE $4 END,
+             opened_at = CASE WHEN state = 'open' THEN opened_at ELSE $4 END,
              completed_at = NULL, completed_why = NULL
          WHERE user_id = $1 AND id = $2",
         user.0,

@@ -110,13 +110,19 @@ pub async fn insert_grant(
     code: &LinkToken,
     code_expires_at: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
+    let id = sqlx::query_scalar!(
+        "SELECT id FROM agent_tokens WHERE user_id = $1 AND token_hash = $2",
+        user.0,
+        &token.hash(),
+    )
+    .fetch_one(&mut *conn)
+    .await?;
     sqlx::query!(
         "INSERT INTO oauth_grants (user_id, token_id, client_id, client_name, redirect_uri, resource, code_hash,
                                    code_challenge, code_expires_at)
-         SELECT user_id, id, $3, $4, $5, $6, $7, $8, $9 FROM agent_tokens WHERE user_id = $1 AND token_hash = $2
-         RETURNING user_id",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         user.0,
-        &token.hash(),
+        id,
         request.client.id.as_str(),
         request.client.name,
         request.redirect_uri.as_str(),
@@ -125,7 +131,7 @@ pub async fn insert_grant(
         request.challenge,
         code_expires_at,
     )
-    .fetch_all(conn)
+    .execute(conn)
     .await?;
     Ok(())
 }

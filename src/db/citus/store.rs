@@ -200,28 +200,36 @@ pub async fn let_app_role_act(conn: &mut PgConnection) -> Result<(), sqlx::Error
     .await
 }
 
-/// Citus takes no subquery in a policy. One around a function only saves calls of it; what asks other tables finds whose they
-/// are, and on Citus all is shared ([`share_all_memory`]), or lent.
+/// Citus takes no subquery in a policy, and makes a restrictive policy a permissive one on its workers, which would show
+/// everybody everything. So each table has one policy for the app role, with all conditions. A subquery around a function only
+/// saves calls of it; what asks other tables finds whose they are, and on Citus all is shared ([`share_all_memory`]), or lent.
 pub async fn replace_policies(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     run(
         conn,
         r"DO $$
           DECLARE
-              one   record;
-              asked text;
+              one record;
           BEGIN
-              FOR one IN SELECT tablename, policyname, qual, with_check FROM pg_policies
-                         WHERE schemaname = 'public' AND concat(qual, with_check) ~* '\mselect\M' LOOP
-                  asked := regexp_replace(one.qual, '\( SELECT (\w+)\(\) AS \w+\)', '\1()', 'g');
-                  IF one.policyname = 'team' THEN
-                      EXECUTE format('ALTER POLICY %I ON %I USING (false) WITH CHECK (false)', one.policyname, one.tablename);
-                  ELSIF one.policyname = 'scope' AND asked ~* '\mselect\M' THEN
-                      EXECUTE format('ALTER POLICY %I ON %I USING (scope_agent() IS NULL OR sees_shared())',
-                                     one.policyname, one.tablename);
-                  ELSE
-                      EXECUTE format('ALTER POLICY %I ON %I USING (%s)', one.policyname, one.tablename, asked);
+              ALTER POLICY team ON team_members USING (false) WITH CHECK (false);
+              ALTER POLICY team ON team_invitations USING (false) WITH CHECK (false);
+              FOR one IN
+                  SELECT p.tablename, regexp_replace(p.qual, '\( SELECT (\w+)\(\) AS \w+\)', '\1()', 'g') AS tenant,
+                         regexp_replace(s.qual, '\( SELECT (\w+)\(\) AS \w+\)', '\1()', 'g') AS scope
+                  FROM pg_policies p
+                  LEFT JOIN pg_policies s ON s.schemaname = p.schemaname AND s.tablename = p.tablename AND s.policyname = 'scope'
+                  WHERE p.schemaname = 'public' AND p.policyname = 'tenant' AND p.qual IS NOT NULL LOOP
+                  IF one.scope ~* '\mselect\M' THEN
+                      one.scope := 'scope_agent() IS NULL OR sees_shared()';
+                  END IF;
+                  EXECUTE format('ALTER POLICY tenant ON %I USING ((%s) AND (%s))', one.tablename, one.tenant, coalesce(one.scope, 'true'));
+                  IF one.scope IS NOT NULL THEN
+                      EXECUTE format('DROP POLICY scope ON %I', one.tablename);
                   END IF;
               END LOOP;
+              IF EXISTS (SELECT FROM pg_policies
+                         WHERE schemaname = 'public' AND (permissive <> 'PERMISSIVE' OR concat(qual, with_check) ~* '\mselect\M')) THEN
+                  RAISE EXCEPTION 'a row security policy remains that Citus would not keep';
+              END IF;
               -- The same of what the views of the whole memory ask.
               FOR one IN SELECT viewname, definition FROM pg_views WHERE schemaname = 'public' AND viewowner = 'keepsake_owner' LOOP
                   EXECUTE format('CREATE OR REPLACE VIEW %I AS %s', one.viewname,

@@ -210,9 +210,9 @@ pub async fn set_owner(
 ) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(
         "WITH item AS (
-             UPDATE memory_items SET owner_agent_id = CASE $3 WHEN 'owned' THEN agent_id END, updated_at = $4
+             UPDATE memory_items SET owner_agent_id = CASE WHEN $3 = 'owned' THEN agent_id END, updated_at = $4
              WHERE user_id = $1 AND id = $2 AND theme_id IS NOT NULL
-               AND owner_agent_id IS DISTINCT FROM CASE $3 WHEN 'owned' THEN agent_id END
+               AND owner_agent_id IS DISTINCT FROM CASE WHEN $3 = 'owned' THEN agent_id END
              RETURNING id
          )
          INSERT INTO memory_item_events (user_id, item_id, event, at) SELECT $1, id, $3, $4 FROM item
