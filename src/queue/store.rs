@@ -300,11 +300,9 @@ pub async fn remove_orphans(conn: &mut PgConnection) -> Result<(), sqlx::Error> 
     )
     .fetch_all(&mut *conn)
     .await?;
-    if !gone.is_empty() {
-        sqlx::query!("DELETE FROM job_queue WHERE user_id = ANY ($1)", &gone)
-            .execute(conn)
-            .await?;
-    }
+    sqlx::query!("DELETE FROM job_queue WHERE user_id = ANY ($1)", &gone)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 

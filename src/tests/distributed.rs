@@ -1,6 +1,9 @@
 //! On the cluster of tools/with_citus.py: whose rows are where, and what is not possible there. On an ordinary PostgreSQL: that
 //! it is told apart.
 
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
 use keepsake::accounts::{AccountError, AgentSettings, ExternalId, Scope, UsersMax};
 use keepsake::db::citus::{self, CitusError};
 use serde_json::json;
@@ -110,4 +113,45 @@ async fn what_is_not_possible_on_citus_is_refused_in_one_sentence() {
     let response = browser.post(&path, &[("action", "own")]).await;
     let body = response.text().await.unwrap();
     assert_eq!(body.contains("Citus"), is_on_citus(), "{body}");
+}
+
+const CLIENTS: usize = 8;
+const CALLS: usize = 50;
+
+/// Of as many users as clients; `-- --ignored --nocapture` prints them, for docs/scaling.md.
+#[tokio::test]
+#[ignore = "measures: adds and searches a second"]
+async fn adds_and_searches_a_second() {
+    let app = TestApp::start().await;
+    let mut users = vec![];
+    for n in 0..CLIENTS {
+        users.push(app.user(&format!("user{n}")).await);
+    }
+    let started = Instant::now();
+    join_all(users.iter().map(async |user| {
+        for n in 0..CALLS {
+            user.add(&format!("On day {n} they rowed to the island."))
+                .await;
+        }
+    }))
+    .await;
+    let adds = started.elapsed();
+    let started = Instant::now();
+    let found = join_all(users.iter().map(async |user| {
+        let mut found = 0;
+        for n in 0..CALLS {
+            found += user.find(&format!("island day {n}")).await.len();
+        }
+        found
+    }))
+    .await;
+    let searches = started.elapsed();
+    assert!(found.iter().all(|found| *found >= CALLS), "{found:?}");
+    let per_second = |time: Duration| (CLIENTS * CALLS) as f64 / time.as_secs_f64();
+    eprintln!(
+        "{} workers: {:.0} adds, {:.0} searches a second",
+        citus_workers().len(),
+        per_second(adds),
+        per_second(searches)
+    );
 }

@@ -738,9 +738,6 @@ pub async fn fresh_database() -> PgConnectOptions {
 }
 
 async fn make_template() {
-    if std::env::var_os("HACK_TEMPLATE").is_some() {
-        return;
-    }
     for node in nodes() {
         let mut server = PgConnection::connect_with(&node).await.unwrap();
         for statement in ["DROP DATABASE IF EXISTS", "CREATE DATABASE"] {
