@@ -1,7 +1,8 @@
 # Keepsake. `make run` is all that a first try needs; `make` alone lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help run check-env build test check ui bench bench-peers demo pictures dist sqlx fmt
+.PHONY: help run check-env build test check check-citus ui bench bench-peers demo pictures dist sqlx fmt
 KEEPSAKE := target/release/keepsake
+CITUS_TESTS := distributed:: api:: isolation:: embedding:: data:: sessions jobs
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
@@ -35,6 +36,10 @@ check: test build ## The long series, before a release: test, what is timed or l
 	bash tools/supply_chain.sh
 	python3 tools/fuzz.py
 	python3 tools/dist.py && python3 end2end/dist/run.py
+
+# What does not work on Citus is not among them: docs/scaling.md.
+check-citus: ## The tests on a Citus cluster: a coordinator and two workers, built from the source in CITUS_SOURCE (docs/scaling.md)
+	python3 tools/with_citus.py cargo test --test keepsake -- --test-threads 2 $(CITUS_TESTS)
 
 ui: ## Pages in development: a debug server; after a change, Ctrl-C and again
 	@python3 tools/fetch_postgres.py --unless-given

@@ -8,7 +8,7 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | `main.rs`, `background.rs`, `eval.rs`, `rebuild.rs`, `secret.rs`, `snapshot.rs`, `transfer.rs`, `telemetry.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, logs and traces, MCP over stdio · the server's lifecycle · builds every part once |
+//! | `main.rs`, `background.rs`, `eval.rs`, `migrate.rs`, `rebuild.rs`, `secret.rs`, `snapshot.rs`, `transfer.rs`, `telemetry.rs`, [`bridge`], [`serve`], [`wiring`] | the command line, logs and traces, MCP over stdio · the server's lifecycle · builds every part once |
 //! | [`web`] | connections (`server.rs`, `connection.rs`), routes, authentication, concurrent calls per user (`calls.rs`), calls from pages of other origins (`cors.rs`), errors into responses; `api/` is REST and its OpenAPI document, `mcp/` is MCP, `oauth/` the endpoints of OAuth, `ui/` implements the interface that `app`, the pages, calls |
 //! | [`jobs`] | all background work: one list, one file per job, each calling one domain operation; `runner.rs` claims, runs and records |
 //! | [`backup`] | backups of the whole database, nightly and by command: makes, verifies and restores them; `folder.rs` says which are kept (docs/backup.md) |
@@ -30,7 +30,7 @@
 //! | [`redaction`] | secrets in texts that come in: found by a rule set (`rules/`), stored with a warning, replaced or refused, before anything of a text is stored; `<private>` sections are removed (docs/secrets.md) |
 //! | [`accounts`] | users, passwords, agents; `tokens/`: agents' and service tokens, and what they allow; `oauth/`: clients that a person connects in the browser, and the tokens they get (docs/secure.md); `operators/`: products and the users they act for; `admin_events/`: the log of what admins did; `people/`: what an admin sees and changes; `invitations/`; `teams/`: who may read an agent's private memory |
 //! | [`queue`] | what is due, one row per user and job: pushed in the caller's transaction, claimed with a lease, least work first; `runs/`: past runs |
-//! | [`db`], [`postgres`] | roles, migrations, transactions bound to a user, the acting caller (`actor.rs`), the connection pool · the embedded PostgreSQL |
+//! | [`db`], [`postgres`] | roles, migrations, transactions bound to a user, the acting caller (`actor.rs`), the connection pool; `citus/` distributes the database by user (docs/scaling.md) · the embedded PostgreSQL |
 //! | [`config`], [`clock`], [`input`], [`metrics`], [`panics`], [`seal`] | the only reader of environment variables · time as a parameter, and schedules in a time zone · errors for invalid input · metrics · what a panic may log · encrypted secrets |
 //!
 //! # Walkthrough: one add

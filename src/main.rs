@@ -3,6 +3,7 @@
 
 mod background;
 mod eval;
+mod migrate;
 mod rebuild;
 mod secret;
 mod snapshot;
@@ -23,6 +24,7 @@ use keepsake::config::{BridgeConfig, Config};
 use keepsake::panics;
 use keepsake::serve::{self, Workers};
 use keepsake::wiring::{self, Database};
+use migrate::MigrateArgs;
 
 /// A self-hosted, long-term memory server for AI agents.
 #[derive(Parser)]
@@ -123,7 +125,8 @@ enum Command {
     /// Run background jobs only, beside servers that run with --no-worker
     Work,
     /// Migrate the database to this version's schema, and exit
-    Migrate,
+    #[command(after_help = migrate::EXAMPLES)]
+    Migrate(MigrateArgs),
     /// Rebuild a user's embeddings with the current settings; waits, with a progress bar
     Rebuild(RebuildArgs),
     /// Measure search quality, with a data set of known answers or an account's own memory
@@ -388,7 +391,7 @@ async fn run_command(command: Command, config: Config) -> anyhow::Result<()> {
         }
         Command::Secret(SecretCommand::Rotate) => secret::rotate(&config).await,
         Command::Mcp => bridge::run(BridgeConfig::from_env()?).await,
-        Command::Migrate => Database::of_command(&config).await?.close().await,
+        Command::Migrate(migrate) => migrate::run(&config, &migrate).await,
         Command::Jobs(JobsCommand::List) => background::list(&config).await,
         Command::Jobs(JobsCommand::Run(JobsRun { name, email })) => {
             background::run(&config, &name, email.as_deref()).await

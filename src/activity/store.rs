@@ -44,7 +44,8 @@ pub async fn insert(
          FROM users u, unnest($2::timestamptz[], $3::bigint[], $4::text[], $5::text[], $6::integer[],
                               $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::text[])
               AS c (at, agent_id, tool, outcome, duration_us, item_ids, query, member_user, member_agent, lent_ids)
-         WHERE u.id = $1",
+         WHERE u.id = $1
+         RETURNING user_id",
         user.0,
         &at,
         &agents as &[Option<i64>],
@@ -57,7 +58,7 @@ pub async fn insert(
         &members as &[Option<i64>],
         &lent as &[Option<String>],
     )
-    .execute(conn)
+    .fetch_all(conn)
     .await?;
     Ok(())
 }

@@ -6,6 +6,8 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
 use time::OffsetDateTime;
 
+use crate::db::citus;
+
 use super::file::BackupWriter;
 use super::model::{BackupError, BackupProgress, FORMAT, Manifest};
 use super::programs::{ClientPrograms, DumpTarget};
@@ -32,6 +34,9 @@ pub async fn make(
         return Err(BackupError::Exists(order.path.to_path_buf()));
     }
     let mut conn = PgConnection::connect_with(order.options).await?;
+    if citus::is_distributed(&mut conn).await? {
+        return Err(BackupError::Distributed);
+    }
     let server = store::server(&mut conn).await?;
     let programs = ClientPrograms::find(order.data_dir, server.major).await?;
     let (snapshot, schema) = store::begin_snapshot(&mut conn, server.is_superuser).await?;

@@ -73,6 +73,10 @@ pub enum BackupError {
     },
     #[error("{program} failed: {said}")]
     ProgramFailed { program: &'static str, said: String },
+    #[error(
+        "this database is distributed by Citus, whose servers a backup of one does not hold: back up each of them with PostgreSQL's own tools (docs/scaling.md)"
+    )]
+    Distributed,
     #[error("this server has accounts already: restore into an empty one")]
     NotEmpty,
     #[error("other processes use this database: stop Keepsake's servers and commands first")]

@@ -16,7 +16,7 @@ use sqlx_core::transaction::TransactionManager;
 use tokio::runtime::Handle;
 use tokio::time::{sleep, timeout};
 
-use super::{ACQUIRE_TIMEOUT, ACQUIRE_TIMEOUT_OF_COMMANDS, PoolUse, store};
+use super::{ACQUIRE_TIMEOUT, ACQUIRE_TIMEOUT_OF_COMMANDS, PoolUse, citus, store};
 
 /// Connections are closed at this age, because PostgreSQL's memory for each grows.
 const AGE_MAX: Duration = Duration::from_secs(30 * 60);
@@ -223,7 +223,11 @@ impl Manager for Connector {
         loop {
             match Box::pin(PgConnection::connect_with(&self.options)).await {
                 Err(error) if is_starting(&error) => {}
-                connected => return connected,
+                connected => {
+                    let mut conn = connected?;
+                    citus::skip_generic_plans(&mut conn).await?;
+                    return Ok(conn);
+                }
             }
             sleep(pause).await;
             pause = (2 * pause).min(pause_max);

@@ -5,11 +5,12 @@
 //! a startup parameter of the connection, so `RESET ROLE` returns to it.
 
 pub mod actor;
+pub mod citus;
 mod lender;
 mod store;
 
 pub use store::{
-    enter_scope, mark_all_changed, mark_everything_changed, note_changes, prune_changes,
+    draw_id, enter_scope, mark_all_changed, mark_everything_changed, note_changes, prune_changes,
     raise_revision, write_as,
 };
 
@@ -224,8 +225,12 @@ fn statement_timeout(limit: Duration) -> (&'static str, String) {
     ("statement_timeout", limit.as_millis().to_string())
 }
 
+/// Not `SET LOCAL`, of which Citus tells its workers the whole message that it is in.
 fn set_local_timeout(limit: Duration) -> String {
-    format!("SET LOCAL statement_timeout = {}", limit.as_millis())
+    format!(
+        "SELECT set_config('statement_timeout', '{}', true)",
+        limit.as_millis()
+    )
 }
 
 /// The version of a database's schema.
@@ -254,10 +259,21 @@ pub struct PoolUse {
     pub max: u32,
 }
 
+/// The constraint that a row violates. On Citus each part of a table has its number at the end of its constraints' names.
+pub fn constraint_of(error: &sqlx::Error) -> Option<&str> {
+    let name = error.as_database_error()?.constraint()?;
+    match name.rsplit_once('_') {
+        Some((whole, part)) if part.len() > 5 && part.bytes().all(|b| b.is_ascii_digit()) => {
+            Some(whole)
+        }
+        _ => Some(name),
+    }
+}
+
 /// Whether a row was rejected because its user or agent was erased meanwhile.
 pub fn is_of_a_gone_user(error: &sqlx::Error) -> bool {
-    let constraint = error.as_database_error().and_then(|e| e.constraint());
-    constraint.is_some_and(|c| c.ends_with("_user_id_fkey") || c.ends_with("_agent_id_fkey"))
+    constraint_of(error)
+        .is_some_and(|c| c.ends_with("_user_id_fkey") || c.ends_with("_agent_id_fkey"))
 }
 
 /// For work on many users: logs an error that PostgreSQL reports for one user and returns `None`, so that the others are
@@ -425,8 +441,7 @@ impl Db {
 
     /// [`Self::as_user`] with asynchronous commit: for work that is simply repeated if a crash of PostgreSQL loses it.
     pub async fn as_user_async_commit(&self, user: UserId) -> Result<Tx, sqlx::Error> {
-        self.as_user_and(user, "SET LOCAL synchronous_commit = off")
-            .await
+        self.as_user_and(user, store::ASYNC_COMMIT).await
     }
 
     /// [`Self::as_user`] for changes of the user's memory. Holds the lock of the user's revision, so writers are serialized
@@ -464,7 +479,7 @@ impl Db {
         }
         // One simple query saves a round trip. It has no parameters, but an integer needs no escaping.
         let (begin, UserId(id)) = (self.begin(), actor);
-        let begin = format!("{begin}; SET LOCAL keepsake.user_id = {id}; {lock}; {checks}{first}");
+        let begin = format!("{begin}; SELECT for_user({id}); {lock}; {checks}{first}");
         checked(waited(APP, self.app.begin(&begin)).await)
     }
 
@@ -485,8 +500,7 @@ impl Db {
 
     /// [`Self::as_system`] with asynchronous commit: for hints that a crash of PostgreSQL may lose.
     pub async fn as_system_async_commit(&self) -> Result<Tx, sqlx::Error> {
-        self.as_system_after("SET LOCAL synchronous_commit = off;")
-            .await
+        self.as_system_after(store::ASYNC_COMMIT).await
     }
 
     /// [`Self::as_system`] that takes a lock before it locks the actor's own row.

@@ -123,7 +123,7 @@ pub struct DatabaseState {
 pub async fn fitness(conn: &mut PgConnection) -> Result<DatabaseState, sqlx::Error> {
     let (is_migrated, has_vector) = sqlx::query_as(
         "SELECT to_regclass('memory_embeddings') IS NOT NULL AND to_regclass('job_queue') IS NOT NULL,
-                EXISTS (SELECT FROM pg_extension WHERE extname = 'vector')",
+                EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'vector')",
     )
     .fetch_one(conn)
     .await?;
@@ -195,6 +195,8 @@ pub async fn write_as(conn: &mut PgConnection, owner: Option<i64>) -> Result<(),
     Ok(())
 }
 
+pub const ASYNC_COMMIT: &str = "SELECT set_config('synchronous_commit', 'off', true);";
+
 pub const REQUIRING_OPEN_BROWSER: &str = "SELECT require_open_browser();";
 
 pub fn requiring_session(user: UserId, session_hash: &[u8; 32], is_admin_act: bool) -> String {
@@ -209,7 +211,7 @@ pub fn requiring_session(user: UserId, session_hash: &[u8; 32], is_admin_act: bo
 pub fn raising_revision(user: UserId) -> String {
     let UserId(id) = user;
     format!(
-        "SET LOCAL keepsake.writes = 'on';
+        "SELECT set_config('keepsake.writes', 'on', true);
          INSERT INTO memory_revisions (user_id, revision) VALUES ({id}, 1)
          ON CONFLICT (user_id) DO UPDATE SET revision = memory_revisions.revision + 1"
     )
@@ -221,6 +223,14 @@ pub async fn raise_revision(conn: &mut PgConnection, user: UserId) -> Result<(),
         .execute(conn)
         .await?;
     Ok(())
+}
+
+/// The next number of a row, for a statement that reads rows of the user to decide whether to insert one: Citus runs it on the
+/// user's server, whose own numbers have 15 digits.
+pub async fn draw_id(conn: &mut PgConnection, sequence: &str) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(r#"SELECT nextval($1::text::regclass) AS "id!""#, sequence)
+        .fetch_one(conn)
+        .await
 }
 
 /// Records that these sources changed at the transaction's revision, which must have been raised

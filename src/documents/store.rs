@@ -255,6 +255,7 @@ pub async fn add_revisions(
            ), revision AS (
                INSERT INTO document_revisions (user_id, document_id, revision, event, path, content, trust, agent_id, at)
                SELECT $1, id, revision, $6, path, $4, trust, $9, $7 FROM document
+               RETURNING user_id
            )
            SELECT id AS "id!", path AS "path!", revision AS "revision!", bytes AS "bytes!", trust AS "trust!", owner_agent_id,
                   (SELECT a.name FROM agents a WHERE a.user_id = $1 AND a.id = owner_agent_id) AS owner, created_at AS "created_at!", updated_at AS "updated_at!", archived_at FROM document ORDER BY path"#,

@@ -208,7 +208,7 @@ pub async fn insert_missing(
          SELECT $1, $2, i.id, coalesce(p.n, 0), 'pending', i.type = 'turn', $3
          FROM whole_memory i LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = i.id
          WHERE i.user_id = $1
-           AND NOT EXISTS (SELECT FROM memory_embeddings e
+           AND NOT EXISTS (SELECT 1 FROM memory_embeddings e
                            WHERE e.user_id = $1 AND e.space_id = $2 AND e.source_id = i.id AND e.passage = coalesce(p.n, 0))
          ON CONFLICT DO NOTHING",
         user.0,

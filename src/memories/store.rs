@@ -254,6 +254,7 @@ pub async fn archive_items(
            ), event AS (
                INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at, was_confidence)
                SELECT $1, id, $3, $4, $5, was_confidence FROM item
+               RETURNING user_id
            )
            SELECT id AS "id!" FROM item ORDER BY id"#,
         user.0,

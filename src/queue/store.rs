@@ -179,7 +179,7 @@ pub async fn claim(
                                    ON r.job = q.job
              WHERE q.run_at <= $4 AND (q.lease IS NULL OR q.lease_until NOT BETWEEN $4 AND $6)
                AND CASE WHEN $7::bigint IS NULL
-                        THEN NOT EXISTS (SELECT FROM job_settings s WHERE s.job = q.job AND s.paused_at IS NOT NULL)
+                        THEN NOT EXISTS (SELECT 1 FROM job_settings s WHERE s.job = q.job AND s.paused_at IS NOT NULL)
                         ELSE q.user_id = $7 END
          ), calling AS (
              SELECT job, endpoint, count(*) AS runs FROM job_queue
@@ -294,11 +294,15 @@ pub async fn finish(
 
 /// Deletes rows of users that no longer exist.
 pub async fn remove_orphans(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "DELETE FROM job_queue q WHERE q.user_id <> 0 AND NOT EXISTS (SELECT FROM users u WHERE u.id = q.user_id)"
+    let gone = sqlx::query_scalar!(
+        "SELECT DISTINCT q.user_id FROM job_queue q LEFT JOIN users u ON u.id = q.user_id
+         WHERE q.user_id <> 0 AND u.id IS NULL"
     )
-    .execute(conn)
+    .fetch_all(&mut *conn)
     .await?;
+    sqlx::query!("DELETE FROM job_queue WHERE user_id = ANY ($1)", &gone)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 

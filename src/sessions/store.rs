@@ -148,7 +148,7 @@ pub async fn insert_messages(
                   m.tool_calls, m.tool_call_id, m.sent_at, $10
            FROM unnest($4::text[], $5::text[], $6::text[], $7::jsonb[], $8::text[], $9::timestamptz[])
                 WITH ORDINALITY AS m (external_id, role, content, tool_calls, tool_call_id, sent_at, n)
-           WHERE NOT EXISTS (SELECT FROM session_messages k
+           WHERE NOT EXISTS (SELECT 1 FROM session_messages k
                              WHERE k.user_id = $1 AND k.session_id = $2 AND k.external_id = m.external_id)
            RETURNING coalesce(jsonb_array_length(tool_calls), 0) AS calls)
            SELECT count(*) AS "messages!", coalesce(sum(calls), 0) AS "tool_calls!" FROM inserted"#,
@@ -189,7 +189,7 @@ pub async fn note_messages(
     sqlx::query!(
         "UPDATE sessions
          SET message_count = message_count + $3, tool_call_count = tool_call_count + $5, last_message_at = $4, state = 'open',
-             opened_at = CASE state WHEN 'open' THEN opened_at ELSE $4 END,
+             opened_at = CASE WHEN state = 'open' THEN opened_at ELSE $4 END,
              completed_at = NULL, completed_why = NULL
          WHERE user_id = $1 AND id = $2",
         user.0,
@@ -271,15 +271,16 @@ pub async fn complete(
              FROM due WHERE s.user_id = $1 AND s.id = due.id
          )
          INSERT INTO session_extractions (user_id, session_id, first_position, last_position, created_at)
-         SELECT $1, id, ledger_position + 1, message_count, $4 FROM due WHERE message_count > ledger_position",
+         SELECT $1, id, ledger_position + 1, message_count, $4 FROM due WHERE message_count > ledger_position
+         RETURNING user_id",
         user.0,
         sessions,
         why.as_str(),
         now,
     )
-    .execute(conn)
+    .fetch_all(conn)
     .await?;
-    Ok(done.rows_affected() as usize)
+    Ok(done.len())
 }
 
 /// Creates a ledger row for the messages without one; the session stays open. `flush`: the reason if the
@@ -298,13 +299,14 @@ pub async fn cut(
              UPDATE sessions s SET ledger_position = s.message_count FROM due WHERE s.user_id = $1 AND s.id = due.id
          )
          INSERT INTO session_extractions (user_id, session_id, first_position, last_position, created_at, flush)
-         SELECT $1, id, ledger_position + 1, message_count, $3, $4 FROM due WHERE message_count > ledger_position",
+         SELECT $1, id, ledger_position + 1, message_count, $3, $4 FROM due WHERE message_count > ledger_position
+         RETURNING user_id",
         user.0,
         session.0,
         now,
         flush,
     )
-    .execute(conn)
+    .fetch_all(conn)
     .await?;
     Ok(())
 }

@@ -10,6 +10,7 @@ mod chat;
 mod circles;
 mod consolidation;
 mod data;
+mod distributed;
 mod documents;
 mod embedding;
 mod entities;

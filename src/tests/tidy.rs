@@ -291,6 +291,7 @@ const HOUSE: [&[&str]; 23] = [
         "background",
         "bridge",
         "eval",
+        "migrate",
         "rebuild",
         "secret",
         "serve",

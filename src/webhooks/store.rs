@@ -333,9 +333,17 @@ pub async fn insert_delivery(
     webhook: i64,
     delivery: &NewDelivery<'_>,
 ) -> Result<(), sqlx::Error> {
+    let kept = sqlx::query!(
+        "SELECT id FROM webhooks WHERE user_id = $1 AND id = $2 FOR KEY SHARE",
+        user.0,
+        webhook,
+    );
+    if kept.fetch_optional(&mut *conn).await?.is_none() {
+        return Ok(());
+    }
     sqlx::query!(
         "INSERT INTO webhook_deliveries (user_id, webhook_id, event, at, took_ms, status, problem)
-         SELECT $1, w.id, $3, $4, $5, $6, $7 FROM webhooks w WHERE w.user_id = $1 AND w.id = $2 FOR KEY SHARE",
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
         user.0,
         webhook,
         delivery.event,

@@ -13,7 +13,8 @@ use super::model::{
 };
 use super::tokens::{self, Token, TokenHolder, TokenWish};
 use super::{AccountError, Accounts};
-use crate::accounts::agent_settings::AgentSettings;
+use crate::accounts::agent_settings::{AgentSettings, MemoryScope};
+use crate::db::citus;
 use crate::input::Invalid;
 
 /// Creates an agent, whose name must be free.
@@ -121,6 +122,10 @@ impl Accounts {
     ) -> Result<(), AccountError> {
         let document = serde_json::to_value(settings).unwrap_or_default();
         let mut tx = self.db.as_user(user).await?;
+        if settings.scope() != MemoryScope::Shared {
+            let what = "Agents have no memory of their own";
+            citus::require_one_server(&mut tx, "memory_scope", what).await??;
+        }
         if !store::set_settings(&mut tx, user, agent, &document).await? {
             return Err(AccountError::NotFound);
         }

@@ -253,7 +253,7 @@ impl Accounts {
         grant: store::LockedGrant,
         family: LinkToken,
     ) -> Result<IssuedTokens, AccountError> {
-        let (access, turn) = (Token::generate()?, LinkToken::generate()?);
+        let (access, turn) = (Token::generate(Some(grant.user))?, LinkToken::generate()?);
         let now = self.clock.now();
         let (user, token) = (grant.user, grant.token);
         tokens::store::replace(&mut tx, user, token, &access, now + ACCESS_LIFETIME).await?;

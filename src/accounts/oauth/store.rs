@@ -110,12 +110,19 @@ pub async fn insert_grant(
     code: &LinkToken,
     code_expires_at: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
+    let id = sqlx::query_scalar!(
+        "SELECT id FROM agent_tokens WHERE user_id = $1 AND token_hash = $2",
+        user.0,
+        &token.hash(),
+    )
+    .fetch_one(&mut *conn)
+    .await?;
     sqlx::query!(
         "INSERT INTO oauth_grants (user_id, token_id, client_id, client_name, redirect_uri, resource, code_hash,
                                    code_challenge, code_expires_at)
-         SELECT user_id, id, $3, $4, $5, $6, $7, $8, $9 FROM agent_tokens WHERE user_id = $1 AND token_hash = $2",
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
         user.0,
-        &token.hash(),
+        id,
         request.client.id.as_str(),
         request.client.name,
         request.redirect_uri.as_str(),
@@ -285,8 +292,9 @@ pub async fn find_by_access(
         FoundRow,
         "SELECT g.user_id, t.agent_id, g.token_id, g.client_id
          FROM agent_tokens t JOIN oauth_grants g ON g.user_id = t.user_id AND g.token_id = t.id
-         WHERE t.token_hash = $1",
+         WHERE t.token_hash = $1 AND ($2::bigint IS NULL OR t.user_id = $2)",
         &token.hash(),
+        token.user().map(|user| user.0),
     )
     .fetch_optional(conn)
     .await?;

@@ -12,6 +12,7 @@ use super::admin_events::AdminAction;
 use super::model::{AgentName, ExternalId, OPERATORS_MAX, OperatorId, UsersMax, Viewer};
 use super::tokens::{self, NewUser, Token, TokenHolder, TokenWish};
 use super::{AccountError, Accounts};
+use crate::db::citus;
 use crate::input::Invalid;
 
 impl Accounts {
@@ -95,6 +96,9 @@ impl Accounts {
         pool: Option<&ExternalId>,
     ) -> Result<(), AccountError> {
         let mut tx = self.db.as_system().await?;
+        if pool.is_some() {
+            citus::require_one_server(&mut tx, "pool", "There are no pools").await??;
+        }
         if !store::update(&mut tx, operator, users_max, pool).await? {
             return Err(AccountError::NotFound);
         }

@@ -8,11 +8,13 @@ pub(super) mod store;
 pub use model::{InvitationSender, Membership, MembershipId, Teams};
 
 use model::JoinResult;
+use sqlx::PgConnection;
 use time::Duration;
 
 use super::model::{AgentId, UserId};
 use super::tokens::LinkToken;
 use super::{AccountError, Accounts};
+use crate::db::citus;
 use crate::input::Invalid;
 
 /// Limit on the members of one leader.
@@ -34,6 +36,10 @@ fn full() -> AccountError {
 fn is_in_a_team() -> AccountError {
     let sentence = "This agent is in a team already; let it leave that one first.";
     refused("member", "in_a_team", sentence)
+}
+
+async fn require_teams(conn: &mut PgConnection) -> Result<(), AccountError> {
+    Ok(citus::require_one_server(conn, "agent", "There are no teams").await??)
 }
 
 impl Accounts {
@@ -63,6 +69,7 @@ impl Accounts {
             return Err(refused("member", "leader", sentence));
         }
         let mut tx = self.db.as_user(user).await?;
+        require_teams(&mut tx).await?;
         let is_there = super::agents::exists(&mut tx, user, member).await?;
         if !is_there || !store::prepare_leader(&mut tx, user, leader).await? {
             return Err(AccountError::NotFound);
@@ -89,6 +96,7 @@ impl Accounts {
     ) -> Result<LinkToken, AccountError> {
         let now = self.clock.now();
         let mut tx = self.db.as_user(user).await?;
+        require_teams(&mut tx).await?;
         if !store::prepare_leader(&mut tx, user, leader).await? {
             return Err(AccountError::NotFound);
         }

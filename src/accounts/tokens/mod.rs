@@ -40,19 +40,18 @@ impl Accounts {
         act_as: Option<&ExternalId>,
     ) -> Opened<sqlx::Error> {
         let now = self.clock.now();
-        let hash = token.hash();
         let (found, refusal_of_other_kind) = match act_as {
             None => (
-                store::find_agent_token(conn, &hash).await?,
+                store::find_agent_token(conn, token).await?,
                 TokenRefusal::UserNeeded,
             ),
             Some(user) => (
-                store::find_service_token(conn, &hash, user).await?,
+                store::find_service_token(conn, token, user).await?,
                 TokenRefusal::UserNotAllowed,
             ),
         };
         let Some(found) = found else {
-            let other = store::find_state(conn, &hash).await?;
+            let other = store::find_state(conn, token).await?;
             return Ok(Err(other.map_or(TokenRefusal::Unknown, |state| {
                 state.refusal(now).unwrap_or(refusal_of_other_kind)
             })));
@@ -116,7 +115,11 @@ impl Accounts {
             )
             .into());
         }
-        let token = Token::generate()?;
+        let user = match holder {
+            TokenHolder::Agent(user, _) => Some(user),
+            TokenHolder::Operator(_) => None,
+        };
+        let token = Token::generate(user)?;
         let now = self.clock.now();
         let expires_at = wish.lifetime.map(|lifetime| now + lifetime);
         if !store::insert(conn, holder, &token, &wish.scopes, expires_at, now).await? {

@@ -15,6 +15,7 @@ use crate::accounts::model::{
     TokenId, TokenRecord, ToolProfile, UserId, Viewer,
 };
 use crate::db::actor::Actor;
+use crate::db::draw_id;
 
 /// The scope of service tokens only.
 const ACT_AS: &str = "act_as";
@@ -26,7 +27,7 @@ fn parse_scopes(column: &[String]) -> Scopes {
 
 pub async fn find_agent_token(
     conn: &mut PgConnection,
-    token_hash: &[u8],
+    token: &Token,
 ) -> Result<Option<FoundToken>, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT t.user_id, t.agent_id, t.id, t.scopes, t.expires_at, t.last_used_at,
@@ -38,10 +39,10 @@ pub async fn find_agent_token(
            JOIN users u ON u.id = t.user_id
            JOIN agents a ON a.user_id = t.user_id AND a.id = t.agent_id
            LEFT JOIN oauth_grants g ON g.user_id = t.user_id AND g.token_id = t.id
-           LEFT JOIN team_members m ON m.member_user = t.user_id AND m.member_agent = t.agent_id
-           LEFT JOIN agents l ON l.user_id = m.leader_user AND l.id = m.leader_agent
-           WHERE t.token_hash = $1"#,
-        token_hash,
+           LEFT JOIN LATERAL leader_of(t.user_id, t.agent_id) l ON true
+           WHERE t.token_hash = $1 AND ($2::bigint IS NULL OR t.user_id = $2)"#,
+        &token.hash(),
+        token.user().map(|user| user.0),
     )
     .fetch_optional(conn)
     .await?;
@@ -83,30 +84,39 @@ pub async fn find_agent_token(
 /// that signs in or another operator's user.
 pub async fn find_service_token(
     conn: &mut PgConnection,
-    token_hash: &[u8],
+    token: &Token,
     external: &ExternalId,
 ) -> Result<Option<FoundToken>, sqlx::Error> {
     let row = sqlx::query!(
         r#"SELECT t.id, t.operator_id, o.users_count, o.users_max,
                   t.scopes, t.expires_at, t.last_used_at,
                   t.revoked_at IS NOT NULL AS "revoked!", o.tool_profile,
-                  u.id AS "user_id?", a.id AS "agent_id?", u.disabled_at IS NOT NULL AS "disabled!",
-                  coalesce(u.memory_enabled, true) AS "user_memory_enabled!",
-                  coalesce(a.memory_enabled, true) AS "agent_memory_enabled!",
-                  p.id AS "pool?"
+                  o.name, u.id AS "user_id?", u.disabled_at IS NOT NULL AS "disabled!",
+                  coalesce(u.memory_enabled, true) AS "user_memory_enabled!", p.id AS "pool?"
            FROM service_tokens t
            JOIN operators o ON o.id = t.operator_id
            LEFT JOIN users u ON u.operator_id = t.operator_id AND u.external_id = $2
-           LEFT JOIN agents a ON a.user_id = u.id AND a.name = o.name
            LEFT JOIN users p ON p.operator_id = o.id AND p.external_id = o.pool AND p.id <> u.id
            WHERE t.token_hash = $1"#,
-        token_hash,
+        &token.hash(),
         external.as_str(),
+    )
+    .fetch_optional(&mut *conn)
+    .await?;
+    let Some(row) = row else {
+        return Ok(None);
+    };
+    // By itself, since a distributed database has it on the user's server.
+    let agent = sqlx::query!(
+        "SELECT id, memory_enabled FROM agents WHERE user_id = $1 AND name = $2",
+        row.user_id,
+        row.name,
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| {
-        let user = row.user_id.zip(row.agent_id);
+    Ok(Some({
+        let agent_memory = agent.as_ref().is_none_or(|agent| agent.memory_enabled);
+        let user = row.user_id.zip(agent.map(|agent| agent.id));
         FoundToken {
             id: TokenId(row.id),
             state: TokenState {
@@ -135,8 +145,7 @@ pub async fn find_service_token(
                     }),
                 },
                 scopes: parse_scopes(&row.scopes),
-                memory_off: user
-                    .and_then(|_| MemoryOff::of(row.user_memory_enabled, row.agent_memory_enabled)),
+                memory_off: user.and_then(|_| MemoryOff::of(row.user_memory_enabled, agent_memory)),
                 // Only a page can enable it, and such a user has no access to pages.
                 keeps_queries: false,
                 profile: ToolProfile::from_column(&row.tool_profile),
@@ -149,16 +158,17 @@ pub async fn find_service_token(
 /// Of a token of either kind.
 pub async fn find_state(
     conn: &mut PgConnection,
-    token_hash: &[u8],
+    token: &Token,
 ) -> Result<Option<TokenState>, sqlx::Error> {
     sqlx::query_as!(
         TokenState,
         r#"SELECT revoked_at IS NOT NULL AS "revoked!", expires_at, last_used_at
-           FROM agent_tokens WHERE token_hash = $1
+           FROM agent_tokens WHERE token_hash = $1 AND ($2::bigint IS NULL OR user_id = $2)
            UNION ALL
            SELECT revoked_at IS NOT NULL, expires_at, last_used_at
            FROM service_tokens WHERE token_hash = $1"#,
-        token_hash,
+        &token.hash(),
+        token.user().map(|user| user.0),
     )
     .fetch_optional(conn)
     .await
@@ -247,12 +257,17 @@ pub async fn insert(
         .map(str::to_owned)
         .collect();
     let hash = token.hash();
-    let insert = match holder {
-        TokenHolder::Agent(user, agent) => sqlx::query!(
-            "INSERT INTO agent_tokens (user_id, agent_id, token_hash, hint, scopes, created_at, expires_at)
-             SELECT $1, $2, $3, $4, $5, $6, $7
+    let drawn = match holder {
+        TokenHolder::Agent(..) => draw_id(&mut *conn, "agent_tokens_id_seq").await?,
+        TokenHolder::Operator(_) => 0, // its own table draws it
+    };
+    let inserted = match holder {
+        TokenHolder::Agent(user, agent) => sqlx::query_scalar!(
+            "INSERT INTO agent_tokens (user_id, id, agent_id, token_hash, hint, scopes, created_at, expires_at) OVERRIDING SYSTEM VALUE
+             SELECT $1, $9, $2, $3, $4, $5, $6, $7
              WHERE (SELECT count(*) FROM agent_tokens
-                    WHERE user_id = $1 AND agent_id = $2 AND revoked_at IS NULL) < $8",
+                    WHERE user_id = $1 AND agent_id = $2 AND revoked_at IS NULL) < $8
+         RETURNING user_id",
             user.0,
             agent.0,
             &hash,
@@ -261,11 +276,15 @@ pub async fn insert(
             now,
             expires_at,
             TOKENS_PER_HOLDER_MAX,
-        ),
-        TokenHolder::Operator(operator) => sqlx::query!(
+        drawn,
+    )
+        .fetch_optional(conn)
+        .await?,
+        TokenHolder::Operator(operator) => sqlx::query_scalar!(
             "INSERT INTO service_tokens (operator_id, token_hash, hint, scopes, created_at, expires_at)
              SELECT $1, $2, $3, $4, $5, $6
-             WHERE (SELECT count(*) FROM service_tokens WHERE operator_id = $1 AND revoked_at IS NULL) < $7",
+             WHERE (SELECT count(*) FROM service_tokens WHERE operator_id = $1 AND revoked_at IS NULL) < $7
+             RETURNING operator_id",
             operator.0,
             &hash,
             token.hint(),
@@ -273,9 +292,11 @@ pub async fn insert(
             now,
             expires_at,
             TOKENS_PER_HOLDER_MAX,
-        ),
+        )
+        .fetch_optional(conn)
+        .await?,
     };
-    Ok(insert.execute(conn).await?.rows_affected() == 1)
+    Ok(inserted.is_some())
 }
 
 struct ListedToken {

@@ -19,16 +19,17 @@ pub async fn list_users_due(
     limit: i64,
 ) -> Result<Vec<UserId>, sqlx::Error> {
     let users = sqlx::query_scalar!(
-        "SELECT u.id FROM users u
-         LEFT JOIN dream_settings s ON s.user_id = u.id
-         LEFT JOIN chat_settings c ON c.user_id = u.id
-         LEFT JOIN job_rounds r ON r.user_id = u.id AND r.job = 'dream'
+        "SELECT u.id FROM memory_revisions m
+         JOIN users u ON u.id = m.user_id
+         LEFT JOIN dream_settings s ON s.user_id = m.user_id
+         LEFT JOIN chat_settings c ON c.user_id = m.user_id
+         LEFT JOIN job_rounds r ON r.user_id = m.user_id AND r.job = 'dream'
          WHERE u.erasing_at IS NULL AND u.disabled_at IS NULL AND u.memory_enabled
            AND (r.next_try_at IS NULL OR r.next_try_at <= $1)
            AND coalesce(c.enabled, true) AND coalesce((c.purposes -> 'dreaming' ->> 'on')::boolean, true)
-           AND (coalesce(c.own_enabled, false) OR EXISTS (SELECT FROM system_chat_provider WHERE endpoint <> ''))
-           AND EXISTS (SELECT FROM episodes e JOIN memory_items i ON i.user_id = u.id AND i.id = e.source_id
-                       WHERE e.user_id = u.id AND e.promoted_at IS NULL AND i.live_until > $1
+           AND (coalesce(c.own_enabled, false) OR EXISTS (SELECT 1 FROM system_chat_provider WHERE endpoint <> ''))
+           AND EXISTS (SELECT 1 FROM episodes e JOIN memory_items i ON i.user_id = e.user_id AND i.id = e.source_id
+                       WHERE e.user_id = m.user_id AND e.promoted_at IS NULL AND i.live_until > $1
                        GROUP BY i.owner_agent_id
                        HAVING count(*) >= coalesce(s.episodes_min, $4) AND max(e.kept_at) <= $2)
          ORDER BY r.next_try_at NULLS FIRST LIMIT $3",

@@ -29,19 +29,20 @@ pub async fn list_changed(
     limit: i64,
 ) -> Result<Vec<UserId>, sqlx::Error> {
     let users = sqlx::query_scalar!(
-        r#"SELECT u.id FROM users u
-           LEFT JOIN memory_summaries s ON s.user_id = u.id
-           LEFT JOIN chat_settings c ON c.user_id = u.id
-           CROSS JOIN LATERAL (SELECT e.id, e.at FROM memory_item_events e WHERE e.user_id = u.id
+        r#"SELECT u.id FROM memory_revisions m
+           JOIN users u ON u.id = m.user_id
+           LEFT JOIN memory_summaries s ON s.user_id = m.user_id
+           LEFT JOIN chat_settings c ON c.user_id = m.user_id
+           CROSS JOIN LATERAL (SELECT e.id, e.at FROM memory_item_events e WHERE e.user_id = m.user_id
                                ORDER BY e.id DESC LIMIT 1) newest
            CROSS JOIN LATERAL (SELECT e.at FROM memory_item_events e
-                               WHERE e.user_id = u.id AND e.id > coalesce(s.tried_event, 0)
+                               WHERE e.user_id = m.user_id AND e.id > coalesce(s.tried_event, 0)
                                ORDER BY e.id LIMIT 1) waiting
            WHERE u.disabled_at IS NULL AND u.memory_enabled AND newest.id > coalesce(s.tried_event, 0)
              AND s.next_try_at IS NULL AND (s.started_at IS NULL OR s.started_at <= $3)
              AND (newest.at <= $1 OR waiting.at <= $2)
              AND coalesce(c.enabled, true) AND coalesce((c.purposes -> 'summary' ->> 'on')::boolean, true)
-             AND (coalesce(c.own_enabled, false) OR EXISTS (SELECT FROM system_chat_provider WHERE endpoint <> ''))
+             AND (coalesce(c.own_enabled, false) OR EXISTS (SELECT 1 FROM system_chat_provider WHERE endpoint <> ''))
            ORDER BY waiting.at LIMIT $4"#,
         patience.still_since,
         patience.waited_since,
@@ -201,7 +202,7 @@ pub async fn is_ours(
     Ok(found.fetch_optional(conn).await?.is_some())
 }
 
-/// Replaces the source items. A trigger deletes the text with the old ones, so write the new text afterwards.
+/// Replaces the source items, in the transaction that writes the new text.
 pub async fn replace_items(
     conn: &mut PgConnection,
     user: UserId,
@@ -214,11 +215,12 @@ pub async fn replace_items(
     .execute(&mut *conn)
     .await?;
     sqlx::query!(
-        "INSERT INTO memory_summary_items (user_id, item_id) SELECT $1, unnest($2::bigint[])",
+        "INSERT INTO memory_summary_items (user_id, item_id) SELECT $1, unnest($2::bigint[])
+         RETURNING user_id",
         user.0,
         items,
     )
-    .execute(conn)
+    .fetch_all(conn)
     .await?;
     Ok(())
 }

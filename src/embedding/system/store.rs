@@ -24,33 +24,34 @@ pub async fn list_users_with_work(
                       (SELECT CASE WHEN late_interaction THEN 'all' ELSE 'none' END FROM system_settings) AS token_signs
            )
            SELECT u.id
-           FROM users u
+           FROM memory_revisions m
+           JOIN users u ON u.id = m.user_id
            CROSS JOIN system
-           LEFT JOIN embedding_settings s ON s.user_id = u.id
-           LEFT JOIN embedding_spaces a ON a.user_id = u.id AND a.state = 'active'
-           LEFT JOIN embedding_spaces b ON b.user_id = u.id AND b.state = 'building'
+           LEFT JOIN embedding_settings s ON s.user_id = m.user_id
+           LEFT JOIN embedding_spaces a ON a.user_id = m.user_id AND a.state = 'active'
+           LEFT JOIN embedding_spaces b ON b.user_id = m.user_id AND b.state = 'building'
            WHERE u.disabled_at IS NULL
-             AND (EXISTS (SELECT FROM embedding_spaces r WHERE r.user_id = u.id AND r.state = 'retired'
+             AND (EXISTS (SELECT 1 FROM embedding_spaces r WHERE r.user_id = m.user_id AND r.state = 'retired'
                           AND (r.retired_at < $3
                                -- Its key is there, or what made the same vectors serves, or has served since.
                                OR r.retired_at < $4 AND (r.has_key OR EXISTS (
-                                   SELECT FROM embedding_spaces n
-                                   WHERE n.user_id = u.id AND n.activated_at > r.activated_at
+                                   SELECT 1 FROM embedding_spaces n
+                                   WHERE n.user_id = m.user_id AND n.activated_at > r.activated_at
                                      AND (n.provider_type, n.endpoint, n.model, coalesce(n.requested_dimensions, 0), n.document_prefix)
                                        = (r.provider_type, r.endpoint, r.model, coalesce(r.requested_dimensions, 0), r.document_prefix)))))
                   OR coalesce(s.enabled, true)
                      AND (system.provider_id IS NOT NULL OR coalesce(s.own_enabled, false) OR system.has_builtin)
                      AND (coalesce(a.retry_at, $2) <= $2
-                              AND EXISTS (SELECT FROM memory_embeddings e
-                                          WHERE e.user_id = u.id AND e.space_id = a.id AND e.state = 'pending')
+                              AND EXISTS (SELECT 1 FROM memory_embeddings e
+                                          WHERE e.user_id = m.user_id AND e.space_id = a.id AND e.state = 'pending')
                           OR system.has_builtin AND a.provider_type = 'builtin' AND a.token_signs <> system.token_signs
                               AND coalesce(a.retry_at, $2) <= $2
                           OR b.id IS NOT NULL AND coalesce(b.retry_at, $2) <= $2
                           OR a.id IS NULL AND b.id IS NULL
-                              AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id)
+                              AND EXISTS (SELECT 1 FROM memory_items i WHERE i.user_id = m.user_id)
                           OR system.provider_id IS NOT NULL
                               AND coalesce(b.system_provider_id, a.system_provider_id) IS DISTINCT FROM system.provider_id
-                              AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id)
+                              AND EXISTS (SELECT 1 FROM memory_items i WHERE i.user_id = m.user_id)
                           OR system.provider_id IS NULL AND coalesce(b.provider_type, a.provider_type) = 'llamacpp'))
            ORDER BY u.id"#,
         has_builtin,
@@ -135,7 +136,7 @@ pub async fn count_open(
            JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
            LEFT JOIN embedding_settings u ON u.user_id = e.user_id
            WHERE e.state <> 'ready' AND s.state <> 'retired' AND coalesce(u.enabled, true)
-             AND (EXISTS (SELECT FROM system_providers WHERE in_force) OR coalesce(u.own_enabled, false)
+             AND (EXISTS (SELECT 1 FROM system_providers WHERE in_force) OR coalesce(u.own_enabled, false)
                   OR $1 AND (SELECT builtin_enabled FROM system_settings))"#,
         has_builtin,
     )

@@ -4,7 +4,7 @@ use serde_json::Value;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use crate::db::UserId;
+use crate::db::{UserId, draw_id};
 use crate::entities::model::{DecisionRecord, EntityId};
 use crate::memories::mentions::EntityType;
 
@@ -107,15 +107,17 @@ pub async fn add_name(
     normal: &str,
     by_person: bool,
 ) -> Result<Option<i64>, sqlx::Error> {
+    let drawn = draw_id(&mut *conn, "entity_names_id_seq").await?;
     sqlx::query_scalar!(
-        "INSERT INTO entity_names (user_id, entity_id, name, normal, by_person)
-         SELECT $1, $2, $3, $4, $5
-         WHERE NOT EXISTS (SELECT FROM entity_names WHERE user_id = $1 AND entity_id = $2 AND normal = $4) RETURNING id",
+        "INSERT INTO entity_names (user_id, id, entity_id, name, normal, by_person) OVERRIDING SYSTEM VALUE
+         SELECT $1, $6, $2, $3, $4, $5
+         WHERE NOT EXISTS (SELECT 1 FROM entity_names WHERE user_id = $1 AND entity_id = $2 AND normal = $4) RETURNING id",
         user.0,
         id.0,
         name,
         normal,
         by_person,
+        drawn,
     )
     .fetch_optional(conn)
     .await

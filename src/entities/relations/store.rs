@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 use super::{
     EVIDENCE_MAX, ExistingRelation, RELATIONS_MAX, RelationTarget, StatedRelation, StoragePlan,
 };
-use crate::db::UserId;
+use crate::db::{UserId, draw_id};
 use crate::entities::model::{EntityId, Relation, RelationEvidence, RelationObject};
 use crate::entities::predicates::Predicate;
 use crate::memories::mentions::EntityType;
@@ -212,13 +212,16 @@ pub async fn add_evidence(
     relation: i64,
     evidence: &RelationEvidence,
 ) -> Result<(), sqlx::Error> {
+    let drawn = draw_id(&mut *conn, "entity_relation_sources_id_seq").await?;
     sqlx::query!(
-        "INSERT INTO entity_relation_sources (user_id, relation_id, source_id, session_id, position, sentence, trust, at)
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8
-         WHERE NOT EXISTS (SELECT FROM entity_relation_sources
+        "INSERT INTO entity_relation_sources (user_id, id, relation_id, source_id, session_id, position, sentence, trust, at)
+             OVERRIDING SYSTEM VALUE
+         SELECT $1, $10, $2, $3, $4, $5, $6, $7, $8
+         WHERE NOT EXISTS (SELECT 1 FROM entity_relation_sources
                            WHERE user_id = $1 AND relation_id = $2 AND source_id IS NOT DISTINCT FROM $3
                              AND session_id IS NOT DISTINCT FROM $4 AND position IS NOT DISTINCT FROM $5)
-           AND (SELECT count(*) FROM entity_relation_sources WHERE user_id = $1 AND relation_id = $2) < $9",
+           AND (SELECT count(*) FROM entity_relation_sources WHERE user_id = $1 AND relation_id = $2) < $9
+         RETURNING user_id",
         user.0,
         relation,
         evidence.item.map(|id| id.0),
@@ -228,8 +231,9 @@ pub async fn add_evidence(
         evidence.trust.as_str(),
         evidence.at,
         EVIDENCE_MAX,
+        drawn,
     )
-    .execute(conn)
+    .fetch_all(conn)
     .await?;
     Ok(())
 }

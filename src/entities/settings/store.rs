@@ -38,7 +38,7 @@ pub async fn note_full(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx
     sqlx::query!(
         "INSERT INTO entity_settings (user_id, is_full)
          SELECT $1, count(*) >= $2 FROM entities WHERE user_id = $1 HAVING count(*) >= $2
-             OR EXISTS (SELECT FROM entity_settings WHERE user_id = $1 AND is_full)
+             OR EXISTS (SELECT 1 FROM entity_settings WHERE user_id = $1 AND is_full)
          ON CONFLICT (user_id) DO UPDATE SET is_full = EXCLUDED.is_full",
         user.0,
         ENTITIES_MAX,

@@ -143,7 +143,7 @@ pub async fn insert_questions(
          SELECT $1, $2, q.number, q.item_id, q.question, CASE WHEN NOT q.is_for_model THEN false END
          FROM unnest($3::bigint[], $4::text[], $5::bool[])
               WITH ORDINALITY AS q (item_id, question, is_for_model, number)
-         WHERE EXISTS (SELECT FROM memory_items i WHERE i.user_id = $1 AND i.id = q.item_id)
+         WHERE EXISTS (SELECT 1 FROM memory_items i WHERE i.user_id = $1 AND i.id = q.item_id)
          ON CONFLICT DO NOTHING",
         user.0,
         request.space.0,

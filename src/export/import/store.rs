@@ -7,7 +7,7 @@ use time::OffsetDateTime;
 
 use crate::accounts::AgentName;
 use crate::accounts::model::AGENTS_PER_USER_MAX;
-use crate::db::UserId;
+use crate::db::{UserId, draw_id};
 use crate::export::read::{ItemRecord, ThemeRecord};
 use crate::memories::write::{NewSource, SourceOwner};
 use crate::memories::{ItemKey, Status};
@@ -58,15 +58,17 @@ pub async fn ensure_agent(
     if let Some(id) = find.fetch_optional(&mut *conn).await? {
         return Ok(Some(id));
     }
+    let drawn = draw_id(&mut *conn, "agents_id_seq").await?;
     sqlx::query_scalar!(
-        "INSERT INTO agents (user_id, name, created_at)
-         SELECT $1, $2, $3 WHERE (SELECT count(*) FROM agents WHERE user_id = $1) < $4
+        "INSERT INTO agents (user_id, id, name, created_at) OVERRIDING SYSTEM VALUE
+         SELECT $1, $5, $2, $3 WHERE (SELECT count(*) FROM agents WHERE user_id = $1) < $4
          ON CONFLICT ON CONSTRAINT agents_name_key DO NOTHING
          RETURNING id",
         user.0,
         name.as_str(),
         created_at,
         AGENTS_PER_USER_MAX,
+        drawn,
     )
     .fetch_optional(conn)
     .await

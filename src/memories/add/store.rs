@@ -115,6 +115,7 @@ pub async fn name_item(
          ), event AS (
              INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
              SELECT $1, id, $3, 'named', $5 FROM item
+             RETURNING user_id
          )
          SELECT content, tags FROM item",
         viewer.user_id.0,

@@ -146,18 +146,34 @@ pub async fn list_weakest(
     threshold: f64,
     limit: i64,
 ) -> Result<Vec<FadingItem>, sqlx::Error> {
-    let rows = sqlx::query!(
-        r#"SELECT f.item_id AS "id!", t.slug, i.type AS item_type, left(i.content, $6) AS "beginning!",
-                  f.strength AS "strength!", f.last_used AS "last_used!", f.access_count AS "access_count!"
-           FROM (SELECT * FROM fading_items($1, $2, $3) f WHERE f.strength < $4 ORDER BY f.strength, f.item_id LIMIT $5) f
-           JOIN memory_items i ON i.user_id = $1 AND i.id = f.item_id
-           JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
-           ORDER BY f.strength, f.item_id"#,
+    let fading = sqlx::query!(
+        r#"SELECT f.item_id AS "id!", f.strength AS "strength!", f.last_used AS "last_used!", f.access_count AS "access_count!"
+           FROM fading_items($1, $2, $3) f WHERE f.strength < $4 ORDER BY f.strength, f.item_id LIMIT $5"#,
         user.0,
         now,
         rates,
         threshold,
         limit,
+    )
+    .fetch_all(&mut *conn)
+    .await?;
+    let ids: Vec<i64> = fading.iter().map(|item| item.id).collect();
+    let strengths: Vec<f64> = fading.iter().map(|item| item.strength).collect();
+    let uses: Vec<OffsetDateTime> = fading.iter().map(|item| item.last_used).collect();
+    let counts: Vec<i64> = fading.iter().map(|item| item.access_count).collect();
+    let rows = sqlx::query!(
+        r#"SELECT f.id AS "id!", t.slug, i.type AS item_type, left(i.content, $6) AS "beginning!",
+                  f.strength AS "strength!", f.last_used AS "last_used!", f.access_count AS "access_count!"
+           FROM unnest($2::bigint[], $3::double precision[], $4::timestamptz[], $5::bigint[])
+                AS f (id, strength, last_used, access_count)
+           JOIN memory_items i ON i.user_id = $1 AND i.id = f.id
+           JOIN memory_themes t ON t.user_id = $1 AND t.id = i.theme_id
+           ORDER BY f.strength, f.id"#,
+        user.0,
+        &ids,
+        &strengths,
+        &uses,
+        &counts,
         BEGINNING_CHARS,
     );
     let rows = rows

@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::{LearnedItem, UnwantedExample};
-use crate::db::UserId;
+use crate::db::{UserId, draw_id};
 use crate::memories::{ItemId, ItemType, Trust};
 
 const BEGINNING_CHARS: i32 = 400;
@@ -69,7 +69,7 @@ pub async fn keep(
     let kept = sqlx::query_scalar!(
         r#"WITH item AS (SELECT id FROM memory_items WHERE user_id = $1 AND id = $2 AND theme_id IS NOT NULL FOR KEY SHARE),
                 kept AS (INSERT INTO learned_kept (user_id, item_id) SELECT $1, id FROM item ON CONFLICT DO NOTHING)
-           SELECT EXISTS (SELECT FROM item) AS "is_there!""#,
+           SELECT EXISTS (SELECT 1 FROM item) AS "is_there!""#,
         user.0,
         item.0,
     );
@@ -128,13 +128,16 @@ pub async fn add_unwanted(
     text: &str,
     most: i64,
 ) -> Result<(), sqlx::Error> {
+    let drawn = draw_id(&mut *conn, "unwanted_id_seq").await?;
     sqlx::query!(
-        "INSERT INTO unwanted (user_id, item_id, text)
-         SELECT $1, $2, $3 WHERE NOT EXISTS (SELECT FROM unwanted WHERE user_id = $1 AND text = $3 AND item_id IS NOT DISTINCT FROM $2)
+        "INSERT INTO unwanted (user_id, id, item_id, text) OVERRIDING SYSTEM VALUE
+         SELECT $1, $4, $2, $3
+         WHERE NOT EXISTS (SELECT 1 FROM unwanted WHERE user_id = $1 AND text = $3 AND item_id IS NOT DISTINCT FROM $2)
          ON CONFLICT (user_id, item_id) DO NOTHING",
         user.0,
         item.map(|item| item.0),
         text,
+        drawn,
     )
     .execute(&mut *conn)
     .await?;

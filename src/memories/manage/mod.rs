@@ -16,7 +16,7 @@ use crate::accounts::UserId;
 use crate::accounts::admin_events::{self, AdminAction, AdminActor, AdminSubject};
 use crate::activity::RunningCall;
 use crate::clock::SharedClock;
-use crate::db::{Db, note_changes};
+use crate::db::{Db, citus, note_changes};
 use crate::input::Invalid;
 use crate::providers::settings::store as settings;
 use crate::queue;
@@ -176,6 +176,10 @@ pub async fn set_owner(
 ) -> Result<(), MemoryError> {
     let user = call.viewer.user_id;
     let mut tx = db.as_writer(user).await?;
+    if alone {
+        let what = "Agents have no memory of their own";
+        citus::require_one_server(&mut tx, "action", what).await??;
+    }
     find(&mut tx, user, id).await?;
     if store::meets_in(&mut tx, user, id, alone).await? {
         return Err(Invalid::new(

@@ -65,9 +65,10 @@ pub async fn change_item(
                                          was_valid_from, was_valid_until)
          SELECT $1, id, $10, $11, $9, $12, $13, $14, $15, $16, $21, $22, $23, $24 FROM item
          WHERE $11 IS NOT NULL AND NOT EXISTS (
-             SELECT FROM memory_item_events e
+             SELECT 1 FROM memory_item_events e
              WHERE e.user_id = $1 AND e.item_id = $2 AND $10::bigint IS NOT NULL AND e.agent_id IS NOT NULL
-               AND e.event = $11 AND e.at > $25)",
+               AND e.event = $11 AND e.at > $25)
+         RETURNING user_id",
         viewer.user_id.0,
         item.id.0,
         status.as_str(),
@@ -94,7 +95,7 @@ pub async fn change_item(
         was.period.until,
         now - AGENTS_SAY_AGAIN_AFTER,
     )
-    .execute(&mut *conn)
+    .fetch_all(&mut *conn)
     .await?;
     match was.tags == state.tags {
         true => note_changes(conn, &[item.id.0]).await,
@@ -209,18 +210,19 @@ pub async fn set_owner(
 ) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(
         "WITH item AS (
-             UPDATE memory_items SET owner_agent_id = CASE $3 WHEN 'owned' THEN agent_id END, updated_at = $4
+             UPDATE memory_items SET owner_agent_id = CASE WHEN $3 = 'owned' THEN agent_id END, updated_at = $4
              WHERE user_id = $1 AND id = $2 AND theme_id IS NOT NULL
-               AND owner_agent_id IS DISTINCT FROM CASE $3 WHEN 'owned' THEN agent_id END
+               AND owner_agent_id IS DISTINCT FROM CASE WHEN $3 = 'owned' THEN agent_id END
              RETURNING id
          )
-         INSERT INTO memory_item_events (user_id, item_id, event, at) SELECT $1, id, $3, $4 FROM item",
+         INSERT INTO memory_item_events (user_id, item_id, event, at) SELECT $1, id, $3, $4 FROM item
+         RETURNING user_id",
         user.0,
         item.0,
         event,
         now,
     );
-    Ok(done.execute(conn).await?.rows_affected() == 1)
+    Ok(done.fetch_all(conn).await?.len() == 1)
 }
 
 /// Deletes what was generated from the item: derived items, summaries and relations.

@@ -165,6 +165,7 @@ pub async fn insert_entities(
            ), entity AS (
                INSERT INTO entities (user_id, id, name, type, created_at) OVERRIDING SYSTEM VALUE
                SELECT $1, id, name, type, $5 FROM new
+               RETURNING user_id
            ), named AS (
                INSERT INTO entity_names (user_id, entity_id, name, normal)
                SELECT $1, id, name, normal FROM new

@@ -75,7 +75,7 @@ pub async fn replace(
                FROM passage p
                JOIN memory_items i ON i.user_id = $1 AND i.id = p.source_id
                JOIN embedding_spaces s ON s.user_id = $1 AND s.state IN ('active', 'building')
-               WHERE NOT EXISTS (SELECT FROM embedding_settings WHERE user_id = $1 AND NOT enabled)
+               WHERE NOT EXISTS (SELECT 1 FROM embedding_settings WHERE user_id = $1 AND NOT enabled)
                ON CONFLICT DO NOTHING
                RETURNING source_id, passage
            )

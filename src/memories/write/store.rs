@@ -90,21 +90,25 @@ pub async fn insert(
                SELECT $1, s.id, p.source_id, p.n, 'pending', a.is_turn, $3
                FROM passage p JOIN added a ON a.id = p.source_id CROSS JOIN spaces s CROSS JOIN settings
                WHERE settings.enabled
+               RETURNING user_id
            ), event AS (
                INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at)
                SELECT $1, a.id, e.agent_id, e.event, e.at
                FROM added a CROSS JOIN LATERAL json_to_recordset(a.events) AS e (agent_id bigint, event text, at timestamptz)
+               RETURNING user_id
            ), record AS (
                INSERT INTO activity (user_id, at, agent_id, tool, outcome, duration_us, item_ids)
                SELECT $1, c.at, a.agent_id, c.tool, $4, c.duration_us, ARRAY[a.id]
                FROM added a CROSS JOIN LATERAL json_to_record(a.call) AS c (at timestamptz, tool text, duration_us integer)
                WHERE a.call IS NOT NULL
+               RETURNING user_id
            ), change AS (
                INSERT INTO memory_changes (user_id, revision, source_id)
                SELECT $1, r.revision, a.id FROM added a JOIN memory_revisions r ON r.user_id = $1
+               RETURNING user_id
            )
            SELECT a.n AS "n?", a.id AS "id?", s.enabled AS "enabled!", s.own_enabled AS "own_enabled!",
-                  EXISTS (SELECT FROM spaces) AS "has_space!", EXISTS (SELECT FROM spaces WHERE is_full) AS "is_full!"
+                  EXISTS (SELECT 1 FROM spaces) AS "has_space!", EXISTS (SELECT 1 FROM spaces WHERE is_full) AS "is_full!"
            FROM settings s LEFT JOIN added a ON true"#,
         user.0,
         serde_json::to_string(&numbered).map_err(|e| sqlx::Error::Encode(e.into()))?,

@@ -402,8 +402,8 @@ pub async fn may_reach_private(
     port: u16,
 ) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"SELECT EXISTS (SELECT FROM users WHERE id = $1 AND role = 'admin' AND disabled_at IS NULL)
-               OR EXISTS (SELECT FROM allowed_endpoints WHERE host = $2 AND port = $3) AS "may!""#,
+        r#"SELECT EXISTS (SELECT 1 FROM users WHERE id = $1 AND role = 'admin' AND disabled_at IS NULL)
+               OR EXISTS (SELECT 1 FROM allowed_endpoints WHERE host = $2 AND port = $3) AS "may!""#,
         user.0,
         host,
         i32::from(port),

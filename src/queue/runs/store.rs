@@ -35,7 +35,7 @@ pub async fn record(conn: &mut PgConnection, run: &RunRecord<'_>) -> Result<(), 
          )
          INSERT INTO job_runs (user_id, job, started_at, ended_at, took_ms, outcome, done, failed, problem)
          SELECT $1, $2, $3, $4, $5, CASE WHEN $11 THEN 'failed' ELSE 'done' END, $6, $7, $8
-         WHERE NOT EXISTS (SELECT FROM same)",
+         WHERE NOT EXISTS (SELECT 1 FROM same)",
         run.user.0,
         run.job,
         run.started_at,

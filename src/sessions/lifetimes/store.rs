@@ -52,8 +52,10 @@ pub async fn move_ends(
     days: i32,
 ) -> Result<(), sqlx::Error> {
     let moved = sqlx::query_scalar!(
-        "UPDATE memory_items i SET expires_at = i.expires_at + make_interval(days => $2),
-                                   live_until = greatest(i.live_from, i.expires_at + make_interval(days => $2))
+        "UPDATE memory_items i
+         -- In UTC, since otherwise a day depends on the session's time zone.
+         SET expires_at = (i.expires_at AT TIME ZONE 'UTC' + make_interval(days => $2)) AT TIME ZONE 'UTC',
+             live_until = greatest(i.live_from, (i.expires_at AT TIME ZONE 'UTC' + make_interval(days => $2)) AT TIME ZONE 'UTC')
          FROM episodes e
          WHERE e.user_id = $1 AND i.user_id = $1 AND i.id = e.source_id AND i.expires_at IS NOT NULL
          RETURNING i.id",

@@ -15,12 +15,13 @@ pub async fn list_users_due(
     now: OffsetDateTime,
 ) -> Result<Vec<UserId>, sqlx::Error> {
     let users = sqlx::query_scalar!(
-        "SELECT u.id FROM users u
+        "SELECT u.id FROM (SELECT DISTINCT user_id FROM agents) a
+         JOIN users u ON u.id = a.user_id
          WHERE u.erasing_at IS NULL
            AND (u.disabled_at IS NULL AND EXISTS (SELECT FROM sessions s
-                                                  WHERE s.user_id = u.id AND s.turns_position < s.ledger_position)
-                OR NOT u.turns_searched AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id AND i.is_turn)
-                OR EXISTS (SELECT FROM memory_items i WHERE i.user_id = u.id AND i.is_turn
+                                                  WHERE s.user_id = a.user_id AND s.turns_position < s.ledger_position)
+                OR NOT u.turns_searched AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = a.user_id AND i.is_turn)
+                OR EXISTS (SELECT FROM memory_items i WHERE i.user_id = a.user_id AND i.is_turn
                                                         AND i.created_at < $1::timestamptz - make_interval(days => u.turn_days)))",
         now,
     );

@@ -212,7 +212,7 @@ async fn keys_given_and_taken_at_once_in_every_way_leave_one_active_item_each() 
     };
     futures_util::future::join_all((0..16).map(one)).await;
     let twice: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM (SELECT FROM memory_items WHERE status = 'active' AND key IS NOT NULL
+        "SELECT count(*) FROM (SELECT 1 FROM memory_items WHERE status = 'active' AND key IS NOT NULL
                                GROUP BY theme_id, key HAVING count(*) > 1) d",
     )
     .fetch_one(&mut app.superuser().await)

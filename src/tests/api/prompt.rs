@@ -241,7 +241,7 @@ async fn with_memory_off_or_the_database_away_it_says_that_the_tools_are_unavail
     assert!(is_minimal(&prompt(&app, &anna.token).await));
     app.db.close().await;
     assert!(is_minimal(&prompt(&app, &anna.token).await));
-    let unknown = Token::generate().unwrap().reveal();
+    let unknown = Token::generate(None).unwrap().reveal();
     assert!(is_minimal(&prompt(&app, &unknown).await), "any whole token");
     let cut = &anna.token[..anna.token.len() - 1];
     assert_eq!(
@@ -262,7 +262,7 @@ async fn a_token_that_opens_nothing_is_told_nothing() {
         refused(&app, &brief).await,
         (401, "expired_token".to_owned())
     );
-    let unknown = Token::generate().unwrap().reveal();
+    let unknown = Token::generate(None).unwrap().reveal();
     assert_eq!(
         refused(&app, &unknown).await,
         (401, "unknown_token".to_owned())

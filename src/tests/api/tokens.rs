@@ -28,7 +28,7 @@ async fn code_for(app: &TestApp, authorization: Option<&str>) -> (u16, String) {
 async fn a_token_that_is_missing_malformed_or_unknown_opens_nothing() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let unknown = Token::generate().unwrap().reveal();
+    let unknown = Token::generate(None).unwrap().reveal();
     let cut = &anna.token[..anna.token.len() - 1];
     for (authorization, code) in [
         (None, "missing_token"),

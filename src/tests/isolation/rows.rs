@@ -4,7 +4,7 @@ use keepsake::db::UserId;
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
-use crate::support::{TestApp, TestUser};
+use crate::support::{TestApp, TestUser, citus_workers};
 
 const TENANT_TABLES: [&str; 11] = [
     "agents",
@@ -112,6 +112,18 @@ async fn forgetting_the_user_finds_nothing_and_raises_nothing_on_a_reused_connec
     }
 }
 
+const OWN_ROWS_ON_CITUS: [&str; 8] = [
+    // Of no row of it: its row security admits none to this role.
+    "SELECT name FROM operators",
+    "DELETE FROM memory_items",
+    "DELETE FROM memory_item_events",
+    "DELETE FROM sessions",
+    "DELETE FROM session_messages",
+    "DELETE FROM session_extractions",
+    "DELETE FROM activity",
+    "UPDATE activity SET query = NULL",
+];
+
 #[tokio::test]
 async fn requests_run_as_app_and_cannot_become_more_even_with_a_superusers_url() {
     let app = TestApp::start().await;
@@ -152,6 +164,11 @@ async fn requests_run_as_app_and_cannot_become_more_even_with_a_superusers_url()
         "ALTER TABLE memory_items DISABLE ROW LEVEL SECURITY",
         "UPDATE users SET role = 'admin'",
     ] {
+        // On Citus what an erasure calls acts as this role (docs/scaling.md): of its own user's rows alone.
+        let may_there = OWN_ROWS_ON_CITUS.contains(&forbidden);
+        if may_there && !citus_workers().is_empty() {
+            continue;
+        }
         let mut tx = app.db.as_user(anna.id).await.unwrap();
         let refused = sqlx::query(forbidden).execute(&mut *tx).await.unwrap_err();
         let code = refused

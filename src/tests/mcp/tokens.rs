@@ -14,7 +14,7 @@ const AGENTS: &str = "http://127.0.0.1:3000/agents";
 async fn a_refused_token_is_told_where_a_new_one_is_made_at_both_doors() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let unknown = Token::generate().unwrap().reveal();
+    let unknown = Token::generate(None).unwrap().reveal();
     for (token, code, words) in [
         ("", "missing_token", "No token was sent."),
         (

@@ -23,6 +23,7 @@ use keepsake::backup::Backups;
 use keepsake::clock::{Clock, MovableClock, SharedClock};
 use keepsake::config::{MetricsToken, PublicUrl, SignUp, TrustedProxies};
 use keepsake::consolidation::Consolidation;
+use keepsake::db::citus::{self, ClusterNode};
 use keepsake::db::{self, Db, StatementTimeouts};
 use keepsake::documents::Documents;
 use keepsake::embedding::{Drained, EmbeddingError, Embeddings, QueryEmbedding, Saved};
@@ -728,34 +729,96 @@ pub async fn empty_database() -> PgConnectOptions {
 /// A database of this test's own, with the schema.
 pub async fn fresh_database() -> PgConnectOptions {
     static TEMPLATE_MADE: OnceCell<()> = OnceCell::const_new();
-    TEMPLATE_MADE
-        .get_or_init(|| async {
-            let mut server = PgConnection::connect_with(&server_options()).await.unwrap();
-            for statement in ["DROP DATABASE IF EXISTS", "CREATE DATABASE"] {
-                let statement = AssertSqlSafe(format!("{statement} {TEMPLATE}"));
-                sqlx::raw_sql(statement).execute(&mut server).await.unwrap();
-            }
-            db::prepare(&server_options().database(TEMPLATE))
-                .await
-                .unwrap();
+    TEMPLATE_MADE.get_or_init(make_template).await;
+    let options = create_database(TEMPLATE).await;
+    if !citus_workers().is_empty() {
+        let mut conn = PgConnection::connect_with(&options).await.unwrap();
+        citus::set_for_database(&mut conn).await.unwrap();
+    }
+    options
+}
+
+async fn make_template() {
+    for node in nodes() {
+        let mut server = PgConnection::connect_with(&node).await.unwrap();
+        for statement in ["DROP DATABASE IF EXISTS", "CREATE DATABASE"] {
+            let statement = AssertSqlSafe(format!("{statement} {TEMPLATE}"));
+            sqlx::raw_sql(statement).execute(&mut server).await.unwrap();
+        }
+    }
+    let options = server_options().database(TEMPLATE);
+    db::prepare(&options).await.unwrap();
+    let workers = citus_workers();
+    if workers.is_empty() {
+        return;
+    }
+    distribute(&options, &workers).await;
+    // No connection is to be left to a template: neither the workers' to each other, nor Citus' own process of it.
+    for node in nodes() {
+        let mut server = PgConnection::connect_with(&node).await.unwrap();
+        sqlx::raw_sql(AssertSqlSafe(format!(
+            "ALTER DATABASE {TEMPLATE} ALLOW_CONNECTIONS false;
+             SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '{TEMPLATE}'"
+        )))
+        .execute(&mut server)
+        .await
+        .unwrap();
+    }
+}
+
+/// As `keepsake migrate --citus` does, in few parts.
+async fn distribute(options: &PgConnectOptions, workers: &[PgConnectOptions]) {
+    for worker in workers {
+        let worker = worker.clone().database(TEMPLATE);
+        let mut conn = PgConnection::connect_with(&worker).await.unwrap();
+        for name in ["vector", "hstore", "btree_gin", "btree_gist", "citus"] {
+            let create = AssertSqlSafe(format!("CREATE EXTENSION {name}"));
+            sqlx::raw_sql(create).execute(&mut conn).await.unwrap();
+        }
+    }
+    let nodes: Vec<ClusterNode> = workers
+        .iter()
+        .map(|worker| ClusterNode {
+            host: worker.get_host().to_owned(),
+            port: worker.get_port(),
         })
-        .await;
-    create_database(TEMPLATE).await
+        .collect();
+    let options = options.clone().options([("citus.shard_count", "4")]);
+    let tables = citus::distribute(&options, None, &nodes).await.unwrap();
+    assert!(tables > 0);
+    assert_eq!(citus::distribute(&options, None, &[]).await.unwrap(), 0);
+}
+
+/// The workers that `tools/with_citus.py` started; none on an ordinary PostgreSQL.
+pub fn citus_workers() -> Vec<PgConnectOptions> {
+    let given = std::env::var("KEEPSAKE_TEST_CITUS_WORKERS").unwrap_or_default();
+    let workers = given.split_whitespace().map(|url| url.parse().unwrap());
+    workers.collect()
+}
+
+/// All servers on which a database of a test is.
+fn nodes() -> Vec<PgConnectOptions> {
+    citus_workers()
+        .into_iter()
+        .chain([server_options()])
+        .collect()
 }
 
 async fn create_database(template: &str) -> PgConnectOptions {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let n = COUNT.fetch_add(1, Ordering::Relaxed);
     let name = format!("test_{}_{n}", std::process::id());
-    let mut server = PgConnection::connect_with(&server_options()).await.unwrap();
     // Of all tests together they would take 10 GB.
     let of_ended: Vec<String> = ended().drain(..).collect();
-    for ended in of_ended {
-        let statement = AssertSqlSafe(format!("DROP DATABASE {ended} WITH (FORCE)"));
-        sqlx::raw_sql(statement).execute(&mut server).await.unwrap();
+    for node in nodes() {
+        let mut server = PgConnection::connect_with(&node).await.unwrap();
+        for ended in &of_ended {
+            let drop = AssertSqlSafe(format!("DROP DATABASE {ended} WITH (FORCE)"));
+            sqlx::raw_sql(drop).execute(&mut server).await.unwrap();
+        }
+        let create = AssertSqlSafe(format!("CREATE DATABASE {name} TEMPLATE {template}"));
+        sqlx::raw_sql(create).execute(&mut server).await.unwrap();
     }
-    let statement = AssertSqlSafe(format!("CREATE DATABASE {name} TEMPLATE {template}"));
-    sqlx::raw_sql(statement).execute(&mut server).await.unwrap();
     MADE.with(|made| made.0.borrow_mut().push(name.clone()));
     server_options().database(&name)
 }

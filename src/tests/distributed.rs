@@ -1,0 +1,157 @@
+//! On the cluster of tools/with_citus.py: whose rows are where, and what is not possible there. On an ordinary PostgreSQL: that
+//! it is told apart.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use keepsake::accounts::{AccountError, AgentSettings, ExternalId, Scope, UsersMax};
+use keepsake::db::citus::{self, CitusError};
+use serde_json::json;
+use sqlx::{Connection, PgConnection};
+
+use crate::support::{Browser, TestApp, citus_workers};
+use crate::teams::agent_id;
+
+fn is_on_citus() -> bool {
+    !citus_workers().is_empty()
+}
+
+#[tokio::test]
+async fn a_server_knows_whether_its_database_is_distributed() {
+    let app = TestApp::start().await;
+    let mut conn = app.db.system_connection().await.unwrap();
+    assert_eq!(
+        citus::is_distributed(&mut conn).await.unwrap(),
+        is_on_citus()
+    );
+    let plans: String = sqlx::query_scalar("SELECT current_setting('plan_cache_mode')")
+        .fetch_one(&mut *conn)
+        .await
+        .unwrap();
+    let generic = if is_on_citus() {
+        "force_custom_plan"
+    } else {
+        "force_generic_plan"
+    };
+    assert_eq!(plans, generic);
+    let again = citus::distribute(&app.options, None, &[]).await;
+    match is_on_citus() {
+        true => assert_eq!(again.unwrap(), 0),
+        false => assert!(matches!(again, Err(CitusError::Missing(_))), "{again:?}"),
+    }
+}
+
+#[tokio::test]
+async fn the_app_role_writes_for_its_own_user_alone() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let id = anna.add("The spare key hangs in the shed.").await;
+    // Not of a worker's own sequence, which begins at 2^48.
+    assert!(id < 1 << 40, "{id}");
+    let options = app.options.clone().options([("role", "keepsake_app")]);
+    let mut conn = PgConnection::connect_with(&options).await.unwrap();
+    for statement in [
+        "INSERT INTO memory_themes (user_id, slug, display_name, created_at, updated_at) VALUES ($1, 'a-gift', '', now(), now())",
+        "INSERT INTO memory_themes (user_id, slug, display_name, created_at, updated_at) SELECT $1, 'a-gift', '', now(), now() FROM unnest('{1}'::int[]) RETURNING id",
+    ] {
+        for (to, may) in [(&anna, true), (&ben, false)] {
+            let mut tx = conn.begin().await.unwrap();
+            let set = format!("SET LOCAL keepsake.user_id = {}", anna.id.0);
+            sqlx::raw_sql(sqlx::AssertSqlSafe(set))
+                .execute(&mut *tx)
+                .await
+                .unwrap();
+            let done = sqlx::query(statement).bind(to.id.0).execute(&mut *tx).await;
+            let said = done.err().map(|error| error.to_string());
+            match may {
+                true => assert_eq!(said, None),
+                false => assert!(said.is_some_and(|said| said.contains("row-level security"))),
+            }
+            tx.rollback().await.unwrap();
+        }
+    }
+    let nobody: Vec<i64> = sqlx::query_scalar("SELECT id FROM memory_items")
+        .fetch_all(&mut conn)
+        .await
+        .unwrap();
+    assert_eq!(nobody, [] as [i64; 0]);
+}
+
+#[tokio::test]
+async fn what_is_not_possible_on_citus_is_refused_in_one_sentence() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let lead = agent_id(&app, &anna, "agent").await;
+    app.token(anna.id, "other", &Scope::ALL, None).await;
+    let other = agent_id(&app, &anna, "other").await;
+    app.service_token("acme", &Scope::ALL).await;
+    let operator = app.accounts.list_operators().await.unwrap()[0].id;
+    let item = anna.add("The spare key hangs in the shed.").await;
+
+    let settings = AgentSettings::parse(&json!({ "memory_scope": "own_first" })).unwrap();
+    let pool = ExternalId::parse(b"pool").unwrap();
+    let accounts = &app.accounts;
+    let max = UsersMax::parse("3").unwrap();
+    let refusals = [
+        accounts.set_agent_settings(anna.id, other, &settings).await,
+        accounts.add_to_team(anna.id, lead, other).await,
+        accounts.invite_to_team(anna.id, lead).await.map(drop),
+        accounts.change_operator(operator, max, Some(&pool)).await,
+    ];
+    for refusal in refusals {
+        match (is_on_citus(), refusal) {
+            (false, done) => done.unwrap(),
+            (true, Err(AccountError::Invalid(invalid))) => {
+                assert!(invalid.to_string().contains("Citus"), "{invalid}");
+            }
+            (true, other) => panic!("{other:?}"),
+        }
+    }
+    let browser: Browser = app.browser();
+    browser.sign_in(&anna).await;
+    let path = format!("/memory/{item}");
+    let response = browser.post(&path, &[("action", "own")]).await;
+    let body = response.text().await.unwrap();
+    assert_eq!(body.contains("Citus"), is_on_citus(), "{body}");
+}
+
+const CLIENTS: usize = 8;
+const CALLS: usize = 50;
+
+/// Of as many users as clients; `-- --ignored --nocapture` prints them, for docs/scaling.md.
+#[tokio::test]
+#[ignore = "measures: adds and searches a second"]
+async fn adds_and_searches_a_second() {
+    let app = TestApp::start().await;
+    let mut users = vec![];
+    for n in 0..CLIENTS {
+        users.push(app.user(&format!("user{n}")).await);
+    }
+    let started = Instant::now();
+    join_all(users.iter().map(async |user| {
+        for n in 0..CALLS {
+            user.add(&format!("On day {n} they rowed to the island."))
+                .await;
+        }
+    }))
+    .await;
+    let adds = started.elapsed();
+    let started = Instant::now();
+    let found = join_all(users.iter().map(async |user| {
+        let mut found = 0;
+        for n in 0..CALLS {
+            found += user.find(&format!("island day {n}")).await.len();
+        }
+        found
+    }))
+    .await;
+    let searches = started.elapsed();
+    assert!(found.iter().all(|found| *found >= CALLS), "{found:?}");
+    let per_second = |time: Duration| (CLIENTS * CALLS) as f64 / time.as_secs_f64();
+    eprintln!(
+        "{} workers: {:.0} adds, {:.0} searches a second",
+        citus_workers().len(),
+        per_second(adds),
+        per_second(searches)
+    );
+}
