@@ -119,7 +119,9 @@ async fn what_a_released_version_had_is_restored_and_goes_on() {
         assert_eq!(count(&app, PENDING).await, 0, "{path:?}");
         assert_eq!(vectors(&app).await, of_before, "{path:?}");
 
-        let again = json!({ "type": "fact", "content": "Anna lives in Linz.", "key": "residence" });
+        let again = json!({
+            "type": "fact", "theme": "home", "key": "residence", "valid_from": "2026-02-01", "content": "Anna lives in Linz."
+        });
         let known = tool(&app, anna, "memory_add", again).await;
         assert_eq!(known["duplicate"], true, "{path:?}");
         let new = json!({ "type": "fact", "content": "Ben sells honey on Saturdays." });
