@@ -61,8 +61,8 @@ BEGIN
     GET DIAGNOSTICS n = ROW_COUNT;
     IF n > 0 THEN
         UPDATE memory_summaries
-        SET body = NULL, made_at = NULL, model = NULL, facts_hash = NULL, made_event = 0, next_try_at = made_at,
-            attempts = 0, failure = NULL
+        SET body = NULL, made_at = NULL, model = NULL, facts_hash = NULL, made_event = 0, tried_event = 0,
+            next_try_at = made_at, attempts = 0, failure = NULL
         WHERE user_id = me AND body IS NOT NULL;
     END IF;
     RETURN n;

@@ -29,7 +29,7 @@ async fn an_agent_is_made_its_token_shown_once_and_revoked() {
     assert_eq!(made.headers()["cache-control"], "no-store");
     let page = made.text().await.unwrap();
     let token = token_in(&page);
-    assert_eq!(token.len(), 75, "{token}");
+    assert_eq!(token.len(), 91, "{token}");
     assert!(page.contains("/api/v1/tools/memory_add"), "a line to paste");
     let call = || {
         reqwest::Client::new()
@@ -74,7 +74,7 @@ async fn a_further_token_is_made_for_an_agent() {
         .post(&action, &[("scope", "memory:read"), ("expires_days", "")])
         .await;
     assert_eq!(made.status(), StatusCode::OK);
-    assert_eq!(token_in(&made.text().await.unwrap()).len(), 75);
+    assert_eq!(token_in(&made.text().await.unwrap()).len(), 91);
     let refused = browser.post(&action, &[("expires_days", "")]).await;
     assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
     assert!(refused.text().await.unwrap().contains("at least one scope"));

@@ -656,6 +656,11 @@ pub async fn problem(response: Response) -> (u16, Value) {
     (status.as_u16(), body)
 }
 
+/// A page without the comments that Leptos puts beside its parts.
+pub fn without_marks(page: &str) -> String {
+    page.replace("<!>", "")
+}
+
 /// A browser with a cookie jar, that does not follow redirects.
 pub struct Browser {
     pub base: String,
@@ -680,7 +685,8 @@ impl Browser {
             .send()
             .await
             .unwrap();
-        (response.status().as_u16(), response.text().await.unwrap())
+        let status = response.status().as_u16();
+        (status, without_marks(&response.text().await.unwrap()))
     }
 
     /// Posts a form as a browser on one of our pages would.
