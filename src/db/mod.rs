@@ -262,12 +262,9 @@ pub struct PoolUse {
 /// The constraint that a row violates. On Citus each part of a table has its number at the end of its constraints' names.
 pub fn constraint_of(error: &sqlx::Error) -> Option<&str> {
     let name = error.as_database_error()?.constraint()?;
-    match name.rsplit_once('_') {
-        Some((whole, part)) if part.len() > 5 && part.bytes().all(|b| b.is_ascii_digit()) => {
-            Some(whole)
-        }
-        _ => Some(name),
-    }
+    let is_number = |part: &str| part.len() > 5 && part.bytes().all(|b| b.is_ascii_digit());
+    let part = name.rsplit_once('_').filter(|(_, part)| is_number(part));
+    Some(part.map_or(name, |(whole, _)| whole))
 }
 
 /// Whether a row was rejected because its user or agent was erased meanwhile.
