@@ -41,7 +41,7 @@ async fn an_agent_is_made_its_token_shown_once_and_revoked() {
     assert_eq!(call().await.unwrap().status(), 200);
     let (_, later) = browser.get("/agents").await;
     assert!(
-        !later.contains(&token) && later.contains("claude-code") && later.contains(&token[71..])
+        !later.contains(&token) && later.contains("claude-code") && later.contains(&token[87..])
     );
     let action = later
         .split("action=\"")
