@@ -63,7 +63,8 @@ class Page:
         return tabs.pastes[client]
 
     def is_waiting(self, client):
-        page = self.opener.open(self.url + "/agents").read().decode()
+        # Without the marks that Leptos puts beside the parts of a page.
+        page = self.opener.open(self.url + "/agents").read().decode().replace("<!>", "")
         [agent] = [part for part in page.split("id=\"agent-fold-")[1:] if f">{client}</bdi>" in part]
         return "Waiting for" in agent
 
