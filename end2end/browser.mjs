@@ -112,6 +112,8 @@ export async function useChat(page, url, endpoint) {
 
 /** Nothing scrolls sideways, nothing is hard to reach, light and dark; KEEPSAKE_PICTURES names a folder to look at. */
 export async function lookAt(page, name, javaScriptEnabled) {
+  // A page that a form answered may be read before its stylesheet is there.
+  await page.waitForLoadState();
   for (const width of WIDTHS) {
     await page.setViewportSize({ width, height: 860 });
     const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);

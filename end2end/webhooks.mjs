@@ -22,7 +22,7 @@ async function receiver(t) {
   await once(server, "listening");
   t.after(() => server.close());
   const next = async (count) => {
-    while (received.length < count) await once(server, "received");
+    while (received.length < count) await once(server, "received", { signal: AbortSignal.timeout(60_000) });
     return received[count - 1];
   };
   return { url: `http://127.0.0.1:${server.address().port}/hook`, next };

@@ -276,8 +276,8 @@ pub async fn insert(
             now,
             expires_at,
             TOKENS_PER_HOLDER_MAX,
-        drawn,
-    )
+            drawn,
+        )
         .fetch_optional(conn)
         .await?,
         TokenHolder::Operator(operator) => sqlx::query_scalar!(
