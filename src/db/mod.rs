@@ -8,6 +8,7 @@ pub mod actor;
 pub mod citus;
 mod lender;
 mod store;
+mod violation;
 
 pub use store::{
     draw_id, enter_scope, mark_all_changed, mark_everything_changed, note_changes, prune_changes,
@@ -24,6 +25,7 @@ use crate::metrics;
 use actor::Authority;
 use lender::Lender;
 pub use lender::{LentConnection, Lookup, Tx};
+pub use violation::{constraint_of, is_of_a_gone_user};
 
 /// The user whose rows a transaction sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -257,20 +259,6 @@ pub struct PoolUse {
     pub open: u32,
     pub idle: u32,
     pub max: u32,
-}
-
-/// The constraint that a row violates. On Citus each part of a table has its number at the end of its constraints' names.
-pub fn constraint_of(error: &sqlx::Error) -> Option<&str> {
-    let name = error.as_database_error()?.constraint()?;
-    let is_number = |part: &str| part.len() > 5 && part.bytes().all(|b| b.is_ascii_digit());
-    let part = name.rsplit_once('_').filter(|(_, part)| is_number(part));
-    Some(part.map_or(name, |(whole, _)| whole))
-}
-
-/// Whether a row was rejected because its user or agent was erased meanwhile.
-pub fn is_of_a_gone_user(error: &sqlx::Error) -> bool {
-    constraint_of(error)
-        .is_some_and(|c| c.ends_with("_user_id_fkey") || c.ends_with("_agent_id_fkey"))
 }
 
 /// For work on many users: logs an error that PostgreSQL reports for one user and returns `None`, so that the others are

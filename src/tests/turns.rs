@@ -314,18 +314,13 @@ async fn none_is_made_twice_and_none_is_lost() {
     );
     assert_eq!(count(&mut conn, all).await, 100, "a step is bounded");
     // The next step dies in its middle.
-    let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-                  $$ BEGIN IF NEW.turn_position = 150 THEN RAISE 'killed'; END IF; RETURN NEW; END $$;
-                  CREATE TRIGGER refuse BEFORE INSERT ON memory_items FOR EACH ROW EXECUTE FUNCTION refuse()";
-    sqlx::raw_sql(refuse).execute(&mut conn).await.unwrap();
+    app.refuse_unless("memory_items", "turn_position <> 150")
+        .await;
     turns::make_some(&app.db, &app.embeddings, due[0])
         .await
         .unwrap_err();
     assert_eq!(count(&mut conn, all).await, 100);
-    sqlx::raw_sql("DROP TRIGGER refuse ON memory_items")
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    app.refuse_no_more("memory_items").await;
     make(&app).await.unwrap();
     assert_eq!(count(&mut conn, all).await, 250);
     let hits = search(&anna, json!({ "query": "number150", "limit": 50 })).await;

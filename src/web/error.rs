@@ -13,8 +13,8 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::accounts::{AccountError, TokenRefusal};
-use crate::db;
 use crate::db::actor::ActorRefusal;
+use crate::db::{self, constraint_of};
 use crate::embedding::EmbeddingError;
 use crate::input::{Invalid, sentence};
 use crate::providers::chat::ChatError;
@@ -366,7 +366,7 @@ fn log_database_error(error: &sqlx::Error) {
     match error {
         sqlx::Error::Database(e) => tracing::error!(
             sqlstate = e.code().as_deref(),
-            constraint = e.constraint(),
+            constraint = constraint_of(error),
             table = e.table(),
             "PostgreSQL refused a statement"
         ),

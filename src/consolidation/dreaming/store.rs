@@ -30,7 +30,7 @@ pub async fn list_users_due(
            AND (coalesce(c.own_enabled, false) OR EXISTS (SELECT 1 FROM system_chat_provider WHERE endpoint <> ''))
            AND EXISTS (SELECT 1 FROM episodes e JOIN memory_items i ON i.user_id = e.user_id AND i.id = e.source_id
                        WHERE e.user_id = m.user_id AND e.promoted_at IS NULL AND i.live_until > $1
-                       GROUP BY i.owner_agent_id
+                       GROUP BY e.user_id, i.owner_agent_id
                        HAVING count(*) >= coalesce(s.episodes_min, $4) AND max(e.kept_at) <= $2)
          ORDER BY r.next_try_at NULLS FIRST LIMIT $3",
         now,

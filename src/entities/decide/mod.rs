@@ -10,7 +10,7 @@ use time::OffsetDateTime;
 use super::model::{EntityId, parse_name};
 use super::relations::{self, store::RelationRow};
 use super::{EntityError, store as entities};
-use crate::db::{Db, UserId};
+use crate::db::{Db, UserId, constraint_of};
 use crate::memories::mentions::EntityType;
 use crate::memories::mentions::normal::normal;
 
@@ -260,9 +260,7 @@ pub async fn undo(
             let rows: Vec<RelationRow> =
                 serde_json::from_value(detail["relations"].clone()).map_err(|_| changed())?;
             match relations::store::put_back(&mut tx, user, &rows, now).await {
-                Err(sqlx::Error::Database(error)) if error.constraint().is_some() => {
-                    return Err(changed());
-                }
+                Err(error) if constraint_of(&error).is_some() => return Err(changed()),
                 put_back => put_back?,
             }
             put_name_back(&mut tx, user, id, &detail).await?;

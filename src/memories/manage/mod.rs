@@ -176,11 +176,11 @@ pub async fn set_owner(
 ) -> Result<(), MemoryError> {
     let user = call.viewer.user_id;
     let mut tx = db.as_writer(user).await?;
+    find(&mut tx, user, id).await?;
     if alone {
         let what = "Agents have no memory of their own";
         citus::require_one_server(&mut tx, "action", what).await??;
     }
-    find(&mut tx, user, id).await?;
     if store::meets_in(&mut tx, user, id, alone).await? {
         return Err(Invalid::new(
             "action",

@@ -163,25 +163,19 @@ async fn a_change_and_its_record_are_committed_together_or_not_at_all() {
         .await
         .unwrap()
     };
-    let refuse =
-        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'no'; END $$;";
-    // The record fails; then everything went well but the commit.
-    let add_trigger = [
-        "CREATE TRIGGER refuse BEFORE INSERT ON activity FOR EACH ROW EXECUTE FUNCTION refuse()",
-        "CREATE CONSTRAINT TRIGGER refuse AFTER INSERT OR UPDATE ON memory_items
-             DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()",
+    // The record fails; then everything went well but the commit: there is no such session.
+    let refuse = [
+        "ALTER TABLE activity ADD CONSTRAINT refuse CHECK (false) NOT VALID",
+        "ALTER TABLE memory_item_events ADD CONSTRAINT refuse FOREIGN KEY (user_id, item_id)
+             REFERENCES sessions (user_id, id) DEFERRABLE INITIALLY DEFERRED NOT VALID",
     ];
-    let drop_trigger = [
-        "DROP TRIGGER refuse ON activity",
-        "DROP TRIGGER refuse ON memory_items",
+    let accept = [
+        "ALTER TABLE activity DROP CONSTRAINT refuse",
+        "ALTER TABLE memory_item_events DROP CONSTRAINT refuse",
     ];
     let mut superuser = app.superuser().await;
-    sqlx::raw_sql(refuse).execute(&mut superuser).await.unwrap();
-    for (add_trigger, drop_trigger) in add_trigger.into_iter().zip(drop_trigger) {
-        sqlx::raw_sql(add_trigger)
-            .execute(&mut superuser)
-            .await
-            .unwrap();
+    for (refuse, accept) in refuse.into_iter().zip(accept) {
+        sqlx::raw_sql(refuse).execute(&mut superuser).await.unwrap();
         let (status, _) = anna
             .refused("memory_add", json!({ "type": "fact", "content": "new" }))
             .await;
@@ -190,10 +184,7 @@ async fn a_change_and_its_record_are_committed_together_or_not_at_all() {
             .refused("memory_archive", json!({ "item_id": old }))
             .await;
         assert_eq!(status, 503);
-        sqlx::raw_sql(drop_trigger)
-            .execute(&mut superuser)
-            .await
-            .unwrap();
+        sqlx::raw_sql(accept).execute(&mut superuser).await.unwrap();
         assert_eq!(counts().await, (1, 0));
         assert_eq!(recorded(&app, &anna).await, before);
     }

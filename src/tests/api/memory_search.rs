@@ -71,7 +71,8 @@ async fn a_cursor_reads_on_among_items_from_before_1970() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let added = [anna.add("one").await, anna.add("two").await];
-    sqlx::query("UPDATE memory_items SET created_at = timestamptz '1969-07-20 20:17:40.5+00' - id * interval '100 years'")
+    // 1969-07-20 20:17:40.5 UTC, and for each id a hundred years before.
+    sqlx::query("UPDATE memory_items SET created_at = to_timestamp(-14182939.5 - id * 3155760000)")
         .execute(&mut app.superuser().await)
         .await
         .unwrap();

@@ -4,24 +4,14 @@ use std::time::{Duration, Instant};
 
 use keepsake::embedding::Saved;
 use serde_json::{Value, json};
-use sqlx::PgConnection;
 use tokio::task::JoinHandle;
 
 use crate::support::{Provider, TestApp, TestUser, ids};
 
-/// How many statements wait for a lock that another transaction has.
-async fn waiting(looking: &mut PgConnection) -> i64 {
-    sqlx::query_scalar("SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
-        .fetch_one(looking)
-        .await
-        .unwrap()
-}
-
 /// Until `task` has ended, or waits for a lock beside `others` that do.
 async fn ended_or_waits<T>(app: &TestApp, task: &JoinHandle<T>, others: i64) {
-    let mut looking = app.superuser().await;
     let began = Instant::now();
-    while !task.is_finished() && waiting(&mut looking).await <= others {
+    while !task.is_finished() && app.waiting_for_locks().await <= others {
         assert!(began.elapsed() < Duration::from_secs(60), "it hangs");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -63,7 +53,8 @@ async fn an_item_that_is_being_archived_when_a_rebuild_begins_is_not_found_after
     // Somebody holds the item, so that the archiving has begun and cannot end.
     let mut holder = app.superuser().await;
     sqlx::raw_sql("BEGIN").execute(&mut holder).await.unwrap();
-    sqlx::query("SELECT FROM memory_items WHERE id = $1 FOR NO KEY UPDATE")
+    sqlx::query("SELECT FROM memory_items WHERE user_id = $1 AND id = $2 FOR NO KEY UPDATE")
+        .bind(anna.id.0)
         .bind(id)
         .execute(&mut holder)
         .await

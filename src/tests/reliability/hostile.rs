@@ -39,16 +39,8 @@ async fn lock_adding(app: &TestApp, user: &TestUser) -> PgConnection {
 }
 
 async fn until_statements_waiting(app: &TestApp, wanted: i64) {
-    let mut conn = app.superuser().await;
     let seen = async {
-        let waiting = "SELECT count(*) FROM pg_stat_activity
-                       WHERE datname = current_database() AND wait_event_type = 'Lock'";
-        while sqlx::query_scalar::<_, i64>(waiting)
-            .fetch_one(&mut conn)
-            .await
-            .unwrap()
-            != wanted
-        {
+        while app.waiting_for_locks().await != wanted {
             sleep(LOOK_EVERY).await;
         }
     };

@@ -2,33 +2,14 @@
 
 use keepsake::queue::SERVER;
 use serde_json::{Value, json};
-use sqlx::AssertSqlSafe;
 
 use crate::support::{TestApp, TestUser};
 
 /// Each change of this user's rows in these tables fails.
 async fn break_rows_of(app: &TestApp, user: &TestUser) {
-    let mut conn = app.superuser().await;
-    let function = format!(
-        "CREATE FUNCTION broken() RETURNS trigger LANGUAGE plpgsql AS $$
-         BEGIN
-             IF NEW.user_id = {} THEN RAISE EXCEPTION 'broken'; END IF;
-             RETURN NEW;
-         END $$",
-        user.id.0
-    );
-    sqlx::raw_sql(AssertSqlSafe(function))
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    let is_others = format!("user_id <> {}", user.id.0);
     for table in ["memory_items", "sessions", "memory_summaries"] {
-        let trigger = format!(
-            "CREATE TRIGGER broken BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION broken()"
-        );
-        sqlx::raw_sql(AssertSqlSafe(trigger))
-            .execute(&mut conn)
-            .await
-            .unwrap();
+        app.refuse_unless(table, &is_others).await;
     }
 }
 

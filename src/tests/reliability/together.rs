@@ -128,11 +128,9 @@ async fn what_the_database_refuses_of_one_does_not_touch_those_beside_it() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     anna.add("first").await;
+    app.refuse_unless("memory_items", "content <> 'poison'")
+        .await;
     let mut conn = app.superuser().await;
-    let refuse = "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-                  $$ BEGIN IF NEW.content = 'poison' THEN RAISE 'no'; END IF; RETURN NEW; END $$;
-                  CREATE TRIGGER refuse BEFORE INSERT ON memory_items FOR EACH ROW EXECUTE FUNCTION refuse()";
-    sqlx::raw_sql(refuse).execute(&mut conn).await.unwrap();
     let lock = hold_up(&mut conn, &anna).await;
     let texts: Vec<String> = (0..ADDS)
         .map(|n| match n % 20 {

@@ -12,6 +12,7 @@ pub use gate::{Gate, Held, PATIENCE, until};
 pub use provider::{Provider, WIDTH, vector_of};
 
 use std::cell::RefCell;
+use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -482,13 +483,10 @@ impl TestApp {
 
     /// Until as many connections to this database wait for a lock that another holds; 0: until none does.
     pub async fn until_blocked(&self, connections: i64) {
-        let waiting = "SELECT count(*) FROM pg_stat_activity
-                       WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0";
         until("connections wait for a lock", async || {
-            let now: i64 = sqlx::query_scalar(waiting)
-                .fetch_one(&mut self.superuser().await)
-                .await
-                .unwrap();
+            let now = self
+                .count_on_nodes("cardinality(pg_blocking_pids(pid)) > 0")
+                .await;
             if connections == 0 {
                 now == 0
             } else {
@@ -496,6 +494,50 @@ impl TestApp {
             }
         })
         .await;
+    }
+
+    /// From now on PostgreSQL refuses a row of this table, new or changed, for which the condition is false.
+    pub async fn refuse_unless(&self, table: &str, condition: &str) {
+        let statement =
+            format!("ALTER TABLE {table} ADD CONSTRAINT refuse CHECK ({condition}) NOT VALID");
+        self.as_superuser(statement).await;
+    }
+
+    pub async fn refuse_no_more(&self, table: &str) {
+        self.as_superuser(format!("ALTER TABLE {table} DROP CONSTRAINT refuse"))
+            .await;
+    }
+
+    async fn as_superuser(&self, statement: String) {
+        sqlx::raw_sql(AssertSqlSafe(statement))
+            .execute(&mut self.superuser().await)
+            .await
+            .unwrap();
+    }
+
+    /// How many statements wait for a lock that another transaction has.
+    pub async fn waiting_for_locks(&self) -> i64 {
+        self.count_on_nodes("wait_event_type = 'Lock'").await
+    }
+
+    /// Connections to this database; on Citus also those of its workers, which wait for the rows that are there.
+    async fn count_on_nodes(&self, condition: &'static str) -> i64 {
+        let count = format!(
+            "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND {condition}"
+        );
+        let name = self.options.get_database().unwrap();
+        let mut total = 0;
+        for node in nodes() {
+            let node = node.database(name);
+            let mut conn = PgConnection::connect_with(&node).await.unwrap();
+            let count = AssertSqlSafe(count.clone());
+            let on_node: i64 = sqlx::query_scalar(count)
+                .fetch_one(&mut conn)
+                .await
+                .unwrap();
+            total += on_node;
+        }
+        total
     }
 
     /// Tells that the user's memory was changed behind the server's back.
@@ -793,6 +835,19 @@ async fn distribute(options: &PgConnectOptions, workers: &[PgConnectOptions]) {
     let tables = citus::distribute(&options, None, &nodes).await.unwrap();
     assert!(tables > 0);
     assert_eq!(citus::distribute(&options, None, &[]).await.unwrap(), 0);
+}
+
+/// Whether this test is left out, because what it sets up is refused on Citus (docs/scaling.md). It says so.
+pub fn is_left_out(refused: &str) -> bool {
+    let is_left_out = !citus_workers().is_empty();
+    if is_left_out {
+        let thread = std::thread::current();
+        let name = thread.name().unwrap_or_default();
+        // Not `eprintln!`, which only a failed test shows.
+        let mut stderr = std::io::stderr();
+        writeln!(stderr, "{name} is left out on Citus: {refused}").unwrap();
+    }
+    is_left_out
 }
 
 /// The workers that `tools/with_citus.py` started; none on an ordinary PostgreSQL.

@@ -329,14 +329,7 @@ async fn a_job_that_begins_to_fail_is_told_once() {
     let short = json!({ "type": "fact", "content": "The tea is hot.", "expires_in_days": 1 });
     anna.call("memory_add", short).await;
     app.clock.advance(Duration::days(2));
-    let mut conn = app.superuser().await;
-    sqlx::raw_sql(
-        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$;
-         CREATE TRIGGER refuse BEFORE UPDATE ON memory_items EXECUTE FUNCTION refuse()",
-    )
-    .execute(&mut conn)
-    .await
-    .unwrap();
+    app.refuse_unless("memory_items", "false").await;
     for _ in 0..3 {
         app.run_due().await;
         app.clock.advance(Duration::hours(2));
@@ -344,7 +337,7 @@ async fn a_job_that_begins_to_fail_is_told_once() {
     let attempts: i32 =
         sqlx::query_scalar("SELECT attempts FROM job_queue WHERE user_id = $1 AND job = 'expire'")
             .bind(anna.id.0)
-            .fetch_one(&mut conn)
+            .fetch_one(&mut app.superuser().await)
             .await
             .unwrap();
     assert!(attempts >= 2, "{attempts}");
