@@ -36,7 +36,7 @@ pub use crate::address::said_in;
 pub use activity::{ActivityFilters, ActivityPage, CallItem, CallRow, DayCalls, Reading};
 pub use backups::{BackupRow, BackupsPage, Verification};
 pub use chat::{ChatPage, DayTokens, PurposeView, SystemChatView};
-pub use consent::{ConnectedClient, ConsentPage, ConsentView};
+pub use consent::{ConnectedClient, ConsentPage, ConsentView, RefusedConsent};
 pub use data::{DataPage, ErasedKind, ImportProgress, ImportState, ItemErasure, Receipt, RowCount};
 pub use day::{DayFilters, DayTold};
 pub use docs::{DocsError, DocsField, DocsGroup, DocsOperation, DocsPage};

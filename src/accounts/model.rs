@@ -17,6 +17,8 @@ pub const PASSWORD_CHARS_MAX: usize = 256;
 pub const AGENT_NAME_CHARS_MAX: usize = 64;
 pub const AGENTS_PER_USER_MAX: i64 = 200;
 pub const TOKENS_PER_HOLDER_MAX: i64 = 50;
+/// Of an agent, with those that were revoked and are still listed.
+pub const LISTED_TOKENS_MAX: i64 = 100;
 pub const TOKEN_DAYS_MAX: i64 = 3_650;
 pub const OPERATORS_MAX: i64 = 200;
 pub const USERS_PER_OPERATOR_DEFAULT: i32 = 10_000;

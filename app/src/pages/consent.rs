@@ -8,7 +8,7 @@ use crate::backend::backend;
 use crate::components::{
     Field, FieldError, FormError, Frame, SCOPES, Section, ToolSelect, Trouble,
 };
-use crate::view::{ConsentPage, ConsentView, FormState};
+use crate::view::{ConsentPage, ConsentView, FormState, RefusedConsent};
 
 /// The value of a choice of agent that makes a new one.
 const NEW_AGENT: &str = "new";
@@ -22,7 +22,7 @@ pub fn Consent() -> impl IntoView {
     let page = Suspend::new(async move {
         match backend.consent_page(&query).await {
             Ok(ConsentPage::Asks(asked)) => asks(*asked, form).into_any(),
-            Ok(ConsentPage::Refused(sentence)) => refused(sentence).into_any(),
+            Ok(ConsentPage::Refused(why)) => refused(why).into_any(),
             Err(error) => {
                 let href = format!("/oauth/authorize?{query}");
                 view! { <Trouble heading="Connect a program" error href /> }.into_any()
@@ -42,7 +42,10 @@ fn asks(asked: ConsentView, form: FormState) -> impl IntoView {
         Some(host) => view! {
             <li>
                 "It is described at " <bdi><strong>{host}</strong></bdi>
-                ", and only who controls that address can use this description."
+                {match asked.answer_is_local {
+                    true => ". Any program on your machine can use this description: go on only if you have just connected it yourself.",
+                    false => ", and only who controls that address can use this description.",
+                }}
             </li>
         }
         .into_any(),
@@ -162,11 +165,20 @@ fn choice_of_agent(
     .into_any()
 }
 
-fn refused(sentence: String) -> impl IntoView {
+fn refused(why: RefusedConsent) -> impl IntoView {
+    let back = why.back.map(|(host, address)| {
+        view! {
+            <p>
+                <a href=address rel="noreferrer">"Tell " <bdi>{host}</bdi> " what is wrong"</a>
+                ", if you have come from there."
+            </p>
+        }
+    });
     view! {
         <h1>"This program cannot be connected"</h1>
-        <p class="lead">{sentence}</p>
+        <p class="lead">{why.sentence}</p>
         <p>"Nothing was allowed, and nothing was sent to the program."</p>
+        {back}
         <p><a href="/agents">"Agents & tokens"</a></p>
     }
     .into_any()

@@ -18,8 +18,15 @@ pub struct ConnectedClient {
 #[derive(Clone, Debug, PartialEq)]
 pub enum ConsentPage {
     Asks(Box<ConsentView>),
-    /// Why nobody is asked, in one sentence.
-    Refused(String),
+    Refused(RefusedConsent),
+}
+
+/// Why nobody is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RefusedConsent {
+    pub sentence: String,
+    /// The program's host, and its address, which tells it why.
+    pub back: Option<(String, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +37,7 @@ pub struct ConsentView {
     pub document_host: Option<String>,
     /// The host that gets the answer: `claude.ai`, `127.0.0.1:33418`, or a program's own scheme.
     pub answer_to: String,
-    /// A program on the person's own machine gets it.
+    /// A program on the person's own machine gets it, whichever listens there.
     pub answer_is_local: bool,
     /// That it asks for.
     pub scopes: Vec<&'static str>,

@@ -69,19 +69,24 @@ impl ClientId {
 pub enum MetadataRefusal {
     RedirectUri(&'static str),
     Metadata(&'static str),
+    /// It cannot do without authenticating itself.
+    Authentication,
 }
 
 impl MetadataRefusal {
     pub fn code(&self) -> &'static str {
         match self {
             Self::RedirectUri(_) => "invalid_redirect_uri",
-            Self::Metadata(_) => "invalid_client_metadata",
+            Self::Metadata(_) | Self::Authentication => "invalid_client_metadata",
         }
     }
 
     pub fn sentence(&self) -> &'static str {
         match self {
             Self::RedirectUri(sentence) | Self::Metadata(sentence) => sentence,
+            Self::Authentication => {
+                "The program wants to authenticate itself with a key or secret. Here programs have none: they use PKCE, which its description must allow (`token_endpoint_auth_methods_supported` with \"none\")."
+            }
         }
     }
 }
@@ -99,6 +104,8 @@ struct RawMetadata {
     client_name: Option<String>,
     redirect_uris: Option<Vec<String>>,
     token_endpoint_auth_method: Option<String>,
+    /// Those that it can use, of which the server's are to be taken (ChatGPT).
+    token_endpoint_auth_methods_supported: Option<Vec<String>>,
     grant_types: Option<Vec<String>>,
     response_types: Option<Vec<String>>,
 }
@@ -117,10 +124,10 @@ impl ClientMetadata {
             let sentence = "`client_id` in the document is not the document's own address";
             return Err(MetadataRefusal::Metadata(sentence));
         }
-        let method = raw.token_endpoint_auth_method.as_deref();
-        if method.is_some_and(|method| method != "none") {
-            let sentence = "`token_endpoint_auth_method` in the document must be \"none\"";
-            return Err(MetadataRefusal::Metadata(sentence));
+        let one = raw.token_endpoint_auth_method.iter();
+        let mut methods = one.chain(raw.token_endpoint_auth_methods_supported.iter().flatten());
+        if methods.clone().next().is_some() && !methods.any(|method| method == "none") {
+            return Err(MetadataRefusal::Authentication);
         }
         raw.checked()
     }
@@ -278,5 +285,14 @@ mod tests {
         ] {
             assert!(of(&refused).is_err(), "{refused}");
         }
+        // As ChatGPT's description has it.
+        let methods = |able: &str| {
+            of(&format!(
+                r#"{{"client_id":"https://app.example/client.json","token_endpoint_auth_method":"private_key_jwt","token_endpoint_auth_methods_supported":[{able}],{uris}}}"#
+            ))
+        };
+        assert!(methods(r#""none","private_key_jwt""#).is_ok());
+        let refused = methods(r#""private_key_jwt""#).map(|_| ());
+        assert_eq!(refused, Err(MetadataRefusal::Authentication));
     }
 }

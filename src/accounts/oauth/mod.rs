@@ -12,7 +12,9 @@ mod store;
 
 pub use client::{ClientId, ClientMetadata, MetadataRefusal, OauthClient};
 pub use redirect::RedirectUri;
-pub use request::{AuthorizationRequest, RequestParams, RequestRefusal, SCOPES, is_resource};
+pub use request::{
+    AuthorizationRequest, ErrorForClient, RequestParams, RequestRefusal, SCOPES, is_resource,
+};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -32,13 +34,13 @@ pub const CODE_LIFETIME: Duration = Duration::seconds(60);
 pub const ACCESS_LIFETIME: Duration = Duration::hours(1);
 /// Of a refresh token; each refresh begins it again.
 pub const REFRESH_LIFETIME: Duration = Duration::days(30);
-/// Registrations that this server holds; past it, the oldest that nobody allowed gives way.
+/// Registrations that this server holds; past it, the oldest that nobody allowed gives way, then the one not used for longest.
 pub const CLIENTS_MAX: i64 = 10_000;
 /// How long a registration is kept that nobody has allowed,
 const UNUSED_FOR: Duration = Duration::days(7);
 /// and one that was last allowed or renewed then.
 const IDLE_FOR: Duration = Duration::days(180);
-/// How long a grant that has ended is listed.
+/// How long a grant that has ended, and a revoked token, is listed.
 const ENDED_FOR: Duration = Duration::days(30);
 
 const REFRESH_PREFIX: &str = "ksr_";
@@ -133,9 +135,6 @@ impl Accounts {
         consent: &Consent,
     ) -> Result<LinkToken, AccountError> {
         let now = self.clock.now();
-        let mut conn = self.db.system_connection().await?;
-        store::note_client_use(&mut conn, request.client.id.as_str(), now).await?;
-        drop(conn);
         let mut tx = self.db.as_user(user).await?;
         let agent = match &consent.agent {
             ChosenAgent::New(name) => agents::add(&mut tx, user, name, now).await?,
@@ -159,6 +158,7 @@ impl Accounts {
         let expires_at = now + CODE_LIFETIME;
         store::insert_grant(&mut tx, user, &token, request, &code, expires_at).await?;
         tx.commit().await?;
+        self.note_client_use(request.client.id.as_str()).await?;
         Ok(code)
     }
 
@@ -201,11 +201,10 @@ impl Accounts {
     ) -> Result<Result<IssuedTokens, GrantRefusal>, AccountError> {
         let mut conn = self.db.system_connection().await?;
         let found = store::find_user_by_family(&mut conn, &given.family).await?;
+        drop(conn);
         let Some(user) = found else {
             return Ok(Err(GrantRefusal::Invalid));
         };
-        store::note_client_use(&mut conn, client_id, self.clock.now()).await?;
-        drop(conn);
         let mut tx = self.db.as_user(user).await?;
         let Some(grant) = store::lock_by_family(&mut tx, user, &given.family).await? else {
             return Ok(Err(GrantRefusal::Invalid));
@@ -219,7 +218,15 @@ impl Accounts {
         if grant.turn_hash.as_deref() != Some(&given.turn.hash()[..]) {
             return self.revoke_grant(tx, &grant).await.map(Err);
         }
-        self.issue(tx, grant, given.family).await.map(Ok)
+        let issued = self.issue(tx, grant, given.family).await?;
+        self.note_client_use(client_id).await?;
+        Ok(Ok(issued))
+    }
+
+    /// After what used it: a registration that somebody uses is kept.
+    async fn note_client_use(&self, client_id: &str) -> Result<(), AccountError> {
+        let mut conn = self.db.system_connection().await?;
+        Ok(store::note_client_use(&mut conn, client_id, self.clock.now()).await?)
     }
 
     /// Revokes the grant of a token of either kind, if it is this client's (RFC 7009).
@@ -238,13 +245,13 @@ impl Accounts {
         self.revoke_token(holder, grant.token).await
     }
 
-    /// Deletes codes that nobody redeemed, grants that ended a month ago, and clients that nobody uses; called periodically.
+    /// Deletes codes that nobody redeemed, grants and tokens that ended a month ago, and clients that nobody uses; called periodically.
     pub async fn sweep_oauth(&self) -> Result<u64, AccountError> {
         let now = self.clock.now();
         let mut conn = self.db.system_connection().await?;
-        let grants = store::delete_ended_grants(&mut conn, now, now - ENDED_FOR).await?;
+        let tokens = store::delete_ended_tokens(&mut conn, now, now - ENDED_FOR).await?;
         let clients = store::delete_unused_clients(&mut conn, now - UNUSED_FOR, now - IDLE_FOR);
-        Ok(grants + clients.await?)
+        Ok(tokens + clients.await?)
     }
 
     async fn issue(

@@ -1,5 +1,5 @@
 //! A client's request for authorization, as its query says it. Until the client and the redirect URI are known to belong
-//! together, a mistake is shown to the person; from then on it is sent to the client.
+//! together, a mistake is shown to the person; from then on it is one for the client.
 
 use std::collections::BTreeMap;
 
@@ -60,8 +60,18 @@ pub struct AuthorizationRequest {
 pub enum RequestRefusal {
     /// To the person: nobody knows where the client is.
     Shown(&'static str),
-    /// To the client: the address, with the error in it.
-    SentBack(String),
+    ToClient(ErrorForClient),
+}
+
+/// A mistake that its client is to hear of.
+#[derive(Debug)]
+pub struct ErrorForClient {
+    pub description: &'static str,
+    /// The redirect URI with the error in it.
+    pub address: String,
+    /// What a person is shown of it.
+    pub host: String,
+    pub is_local: bool,
 }
 
 impl AuthorizationRequest {
@@ -87,8 +97,12 @@ impl AuthorizationRequest {
             let state = state
                 .as_deref()
                 .filter(|state| state.len() <= STATE_CHARS_MAX);
-            let answer = refusal(&redirect_uri, error, description, state, issuer);
-            RequestRefusal::SentBack(answer)
+            RequestRefusal::ToClient(ErrorForClient {
+                description,
+                address: refusal(&redirect_uri, error, description, state, issuer),
+                host: redirect_uri.shown(),
+                is_local: redirect_uri.is_local(),
+            })
         };
         let invalid = |description| send_back("invalid_request", description);
         if state.as_ref().is_some_and(|s| s.len() > STATE_CHARS_MAX) {

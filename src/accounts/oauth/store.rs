@@ -13,11 +13,12 @@ use crate::accounts::tokens::{LinkToken, Token};
 /// The most rows that one sweep deletes; the next takes the rest.
 const SWEPT_MAX: i64 = 10_000;
 
-/// Deletes the oldest registrations that nobody allowed, so that one more has room.
+/// Deletes registrations so that one more has room: the oldest that nobody allowed, then those not used for longest. A client
+/// without its registration can renew what it was allowed, but is not found when it asks again.
 pub async fn make_room(conn: &mut PgConnection, clients_max: i64) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "DELETE FROM oauth_clients WHERE client_id IN (
-             SELECT client_id FROM oauth_clients WHERE allowed_at IS NULL ORDER BY created_at
+             SELECT client_id FROM oauth_clients ORDER BY allowed_at NULLS FIRST, created_at
              LIMIT greatest(0, (SELECT count(*) FROM oauth_clients) - $1 + 1))",
         clients_max,
     )
@@ -335,16 +336,17 @@ impl From<FoundRow> for FoundGrant {
     }
 }
 
-/// Deletes the tokens of codes that were never redeemed, and of grants that were revoked or ran out before `ended_before`.
-pub async fn delete_ended_grants(
+/// Deletes the tokens of codes that were never redeemed, of grants that ran out before `ended_before`, and all that were
+/// revoked before it.
+pub async fn delete_ended_tokens(
     conn: &mut PgConnection,
     now: OffsetDateTime,
     ended_before: OffsetDateTime,
 ) -> Result<u64, sqlx::Error> {
     let deleted = sqlx::query!(
         "DELETE FROM agent_tokens d USING (
-             SELECT g.user_id, g.token_id
-             FROM oauth_grants g JOIN agent_tokens t ON t.user_id = g.user_id AND t.id = g.token_id
+             SELECT t.user_id, t.id AS token_id
+             FROM agent_tokens t LEFT JOIN oauth_grants g ON g.user_id = t.user_id AND g.token_id = t.id
              WHERE (g.redeemed_at IS NULL AND g.code_expires_at <= $1) OR t.revoked_at < $2 OR g.refresh_expires_at < $2
              LIMIT $3) over
          WHERE d.user_id = over.user_id AND d.id = over.token_id",

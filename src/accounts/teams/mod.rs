@@ -69,11 +69,11 @@ impl Accounts {
             return Err(refused("member", "leader", sentence));
         }
         let mut tx = self.db.as_user(user).await?;
-        require_teams(&mut tx).await?;
         let is_there = super::agents::exists(&mut tx, user, member).await?;
         if !is_there || !store::prepare_leader(&mut tx, user, leader).await? {
             return Err(AccountError::NotFound);
         }
+        require_teams(&mut tx).await?;
         if store::count_members(&mut tx, user, leader).await? >= MEMBERS_MAX {
             return Err(full());
         }
@@ -96,10 +96,10 @@ impl Accounts {
     ) -> Result<LinkToken, AccountError> {
         let now = self.clock.now();
         let mut tx = self.db.as_user(user).await?;
-        require_teams(&mut tx).await?;
         if !store::prepare_leader(&mut tx, user, leader).await? {
             return Err(AccountError::NotFound);
         }
+        require_teams(&mut tx).await?;
         if store::count_members(&mut tx, user, leader).await? >= MEMBERS_MAX {
             return Err(full());
         }

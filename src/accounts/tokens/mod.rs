@@ -13,7 +13,7 @@ pub use secret::{LinkToken, Token};
 use sqlx::PgConnection;
 
 use super::admin_events::{self, AdminAction, AdminActor, AdminSubject};
-use super::model::{ExternalId, TOKENS_PER_HOLDER_MAX, TokenId};
+use super::model::{ExternalId, LISTED_TOKENS_MAX, TOKENS_PER_HOLDER_MAX, TokenId};
 use super::{AccountError, Accounts};
 use crate::db::Tx;
 use crate::input::Invalid;
@@ -123,13 +123,20 @@ impl Accounts {
         let now = self.clock.now();
         let expires_at = wish.lifetime.map(|lifetime| now + lifetime);
         if !store::insert(conn, holder, &token, &wish.scopes, expires_at, now).await? {
-            let field = match holder {
-                TokenHolder::Agent(..) => "agent",
-                TokenHolder::Operator(_) => "operator",
+            let (field, sentence) = match holder {
+                TokenHolder::Agent(..) => (
+                    "agent",
+                    format!(
+                        "This agent has {TOKENS_PER_HOLDER_MAX} tokens, or {LISTED_TOKENS_MAX} with those revoked within 30 days, which is the most; revoke one, or use another agent."
+                    ),
+                ),
+                TokenHolder::Operator(_) => (
+                    "operator",
+                    format!(
+                        "This operator has {TOKENS_PER_HOLDER_MAX} tokens, which is the most; revoke one first."
+                    ),
+                ),
             };
-            let sentence = format!(
-                "This {field} has {TOKENS_PER_HOLDER_MAX} tokens, which is the most; revoke one first."
-            );
             return Err(Invalid::new(field, "too_many", sentence).into());
         }
         if let Some(profile) = wish.profile {

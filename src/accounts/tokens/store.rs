@@ -11,8 +11,8 @@ use super::model::{
 };
 use super::secret::Token;
 use crate::accounts::model::{
-    AgentId, ConnectedClient, ExternalId, LentMemory, OperatorId, Scopes, TOKENS_PER_HOLDER_MAX,
-    TokenId, TokenRecord, ToolProfile, UserId, Viewer,
+    AgentId, ConnectedClient, ExternalId, LISTED_TOKENS_MAX, LentMemory, OperatorId, Scopes,
+    TOKENS_PER_HOLDER_MAX, TokenId, TokenRecord, ToolProfile, UserId, Viewer,
 };
 use crate::db::actor::Actor;
 use crate::db::draw_id;
@@ -241,7 +241,7 @@ pub async fn set_profile(
     Ok(update.execute(conn).await?.rows_affected() == 1)
 }
 
-/// Returns false if the holder has as many tokens as it may.
+/// Returns false if the holder has as many tokens as it may, or an agent as many as are listed with the revoked ones.
 pub async fn insert(
     conn: &mut PgConnection,
     holder: TokenHolder,
@@ -265,8 +265,8 @@ pub async fn insert(
         TokenHolder::Agent(user, agent) => sqlx::query_scalar!(
             "INSERT INTO agent_tokens (user_id, id, agent_id, token_hash, hint, scopes, created_at, expires_at) OVERRIDING SYSTEM VALUE
              SELECT $1, $9, $2, $3, $4, $5, $6, $7
-             WHERE (SELECT count(*) FROM agent_tokens
-                    WHERE user_id = $1 AND agent_id = $2 AND revoked_at IS NULL) < $8
+             WHERE (SELECT count(*) FILTER (WHERE revoked_at IS NULL) < $8 AND count(*) < $10
+                    FROM agent_tokens WHERE user_id = $1 AND agent_id = $2)
          RETURNING user_id",
             user.0,
             agent.0,
@@ -277,6 +277,7 @@ pub async fn insert(
             expires_at,
             TOKENS_PER_HOLDER_MAX,
             drawn,
+            LISTED_TOKENS_MAX,
         )
         .fetch_optional(conn)
         .await?,

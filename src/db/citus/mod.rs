@@ -98,7 +98,8 @@ pub enum CitusError {
 /// Returns how many tables were distributed: 0 if it was done before.
 ///
 /// # Errors
-/// [`CitusError`]; the database is then as it was, except that workers may have been added.
+/// [`CitusError`]; the tables are then as they were. The extension may be there, workers may have been added, and our roles
+/// may log in, without a password.
 pub async fn distribute(
     options: &PgConnectOptions,
     coordinator: Option<&ClusterNode>,
@@ -113,7 +114,9 @@ pub async fn distribute(
         host: options.get_host().to_owned(),
         port: options.get_port(),
     };
-    store::set_coordinator(&mut conn, coordinator.unwrap_or(&own)).await?;
+    if coordinator.is_some() || !store::is_done(&mut conn).await? {
+        store::set_coordinator(&mut conn, coordinator.unwrap_or(&own)).await?;
+    }
     for node in workers {
         let added = store::add_worker(&mut conn, node).await;
         added.map_err(|problem| CitusError::Worker {

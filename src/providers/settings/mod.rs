@@ -141,7 +141,7 @@ const fn bound(user_id: i64, column: &'static str) -> SecretOwner {
 /// How far a user's own endpoint may reach.
 pub async fn reach(
     conn: &mut PgConnection,
-    user: UserId,
+    user: Option<UserId>,
     url: &EndpointUrl,
 ) -> Result<Reach, sqlx::Error> {
     let may = store::may_reach_private(conn, user, url.host(), url.port()).await?;

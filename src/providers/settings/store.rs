@@ -393,18 +393,18 @@ pub async fn disallow_endpoint(
     Ok(())
 }
 
-/// Whether this user may use loopback and private addresses: an admin may, and everybody may if an admin
-/// allowed this host and port.
+/// Whether loopback and private addresses may be used: by an admin, and by everybody if an admin allowed this host and port.
+/// Without a user, for an address that none of them chose.
 pub async fn may_reach_private(
     conn: &mut PgConnection,
-    user: UserId,
+    user: Option<UserId>,
     host: &str,
     port: u16,
 ) -> Result<bool, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT EXISTS (SELECT 1 FROM users WHERE id = $1 AND role = 'admin' AND disabled_at IS NULL)
                OR EXISTS (SELECT 1 FROM allowed_endpoints WHERE host = $2 AND port = $3) AS "may!""#,
-        user.0,
+        user.map(|user| user.0),
         host,
         i32::from(port),
     )

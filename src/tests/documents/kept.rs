@@ -148,7 +148,7 @@ async fn the_oldest_revisions_go_and_the_rest_can_be_read() {
     assert_eq!(at(6).await.unwrap(), "Text 6.");
     assert!(matches!(at(5).await, Err(DocumentError::NotFound)));
     let kept: i64 = sqlx::query_scalar(
-        "SELECT d.kept_bytes - sum(octet_length(r.content)) FROM documents d JOIN document_revisions r ON r.document_id = d.id GROUP BY d.id, d.kept_bytes",
+        "SELECT d.kept_bytes - sum(octet_length(r.content)) FROM documents d JOIN document_revisions r ON r.user_id = d.user_id AND r.document_id = d.id GROUP BY d.user_id, d.id, d.kept_bytes",
     )
     .fetch_one(&mut app.superuser().await)
     .await

@@ -62,6 +62,8 @@ async fn a_described_client_is_asked_for_by_its_host_and_fetched_once_in_ten_min
 async fn an_address_that_no_admin_allowed_is_not_called_if_it_is_private() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
+    // Whoever sends an admin to the page chooses the address.
+    app.make_admin(&anna).await;
     let (server, id) = serving(described).await;
     let mut connecting = Connecting::start(&app, &anna).await;
     for private in [
@@ -79,6 +81,27 @@ async fn an_address_that_no_admin_allowed_is_not_called_if_it_is_private() {
         assert!(page.contains("may not call"), "{private}: {page}");
     }
     assert!(server.received_requests().await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_description_that_programs_on_ones_own_machine_can_use_is_warned_of() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let own = "http://127.0.0.1:33418/";
+    let describe = |id: &str| json!({ "client_id": id, "redirect_uris": [own, CALLBACK] });
+    let (server, id) = serving(describe).await;
+    allow_host(&app, &server).await;
+    let mut connecting = Connecting::start(&app, &anna).await;
+    connecting.client = id;
+    let only = "only who controls that address";
+    let (_, page) = connecting.browser.get(&connecting.path(&[])).await;
+    assert!(page.contains(only), "{page}");
+    let path = connecting.path(&[("redirect_uri", own)]);
+    let (_, page) = connecting.browser.get(&path).await;
+    assert!(
+        page.contains("Any program on your machine") && !page.contains(only),
+        "{page}"
+    );
 }
 
 #[tokio::test]
@@ -135,7 +158,11 @@ async fn a_description_that_is_wrong_is_refused_in_words() {
         connecting.client = id_of(at);
         let (status, page) = connecting.browser.get(&connecting.path(&[])).await;
         assert_eq!(status, 400, "{at}");
-        assert!(page.contains("no valid description"), "{at}");
+        let why = match at {
+            "secret" => "wants to authenticate itself",
+            _ => "no valid description",
+        };
+        assert!(page.contains(why), "{at}");
     }
     // It follows no redirect.
     let asked = server.received_requests().await.unwrap();

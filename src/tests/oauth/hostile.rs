@@ -225,10 +225,13 @@ async fn nobody_is_redirected_to_an_address_that_was_not_registered() {
 }
 
 #[tokio::test]
-async fn other_mistakes_go_back_to_the_client_with_iss_and_state() {
+async fn other_mistakes_are_for_the_client_and_redirect_only_to_ones_own_machine() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let connecting = Connecting::start(&app, &anna).await;
+    let mut connecting = Connecting::start(&app, &anna).await;
+    let own = "http://127.0.0.1:43211/callback";
+    let addresses = json!({ "redirect_uris": [CALLBACK, own] });
+    connecting.client = text(&register(&app, &addresses).await.1, "client_id");
     let long = "s".repeat(2_001);
     for (name, value, error) in [
         ("response_type", "token", "unsupported_response_type"),
@@ -242,10 +245,19 @@ async fn other_mistakes_go_back_to_the_client_with_iss_and_state() {
         ("scope", "openid", "invalid_scope"),
         ("state", &long, "invalid_request"),
     ] {
+        // Anybody can register an address on the web, and send people to ours.
         let path = connecting.path(&[(name, value)]);
+        let (status, page) = connecting.browser.get(&path).await;
+        assert_eq!(status, 400, "{name}={value}");
+        let link = format!("href=\"{CALLBACK}?error={error}&amp;");
+        assert!(
+            page.contains(&link) && page.contains("not valid: "),
+            "{page}"
+        );
+        let path = connecting.path(&[(name, value), ("redirect_uri", own)]);
         let url = format!("{}{path}", app.base);
         let sent = connecting.browser.client.get(url).send().await.unwrap();
-        let answer = answer_of(&sent, CALLBACK);
+        let answer = answer_of(&sent, own);
         assert_eq!(answer["error"], error, "{name}={value}");
         assert!(!answer.contains_key("code"));
         assert_eq!(answer.contains_key("state"), name != "state", "{name}");

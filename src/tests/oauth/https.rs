@@ -106,6 +106,14 @@ async fn start(trusted: &Authority) -> (Home, Server, Browser) {
     (home, server, browser)
 }
 
+/// Lets the server call this address.
+async fn allow(admin: &Browser, id: &str) {
+    let address = id.strip_suffix("/client.json").unwrap();
+    let address = address.strip_prefix("https://").unwrap();
+    let fields = [("action", "add"), ("endpoint", address)];
+    assert_eq!(admin.post("/admin/endpoints", &fields).await.status(), 303);
+}
+
 fn asking(home: &Home, id: &str) -> String {
     let challenge = challenge_of(VERIFIER);
     let query = url::form_urlencoded::Serializer::new(String::new())
@@ -139,6 +147,7 @@ async fn a_client_that_is_described_at_an_https_address_is_connected() {
     let (home, server, browser) = start(&trusted).await;
     let described = DescriptionServer::start(&trusted, false).await;
     let (id, path) = (described.id(), asking(&home, &described.id()));
+    allow(&browser, &id).await;
     let (status, page) = browser.get(&path).await;
     assert_eq!(status, 200, "{page}");
     assert!(page.contains("described at") && !page.contains("unverified"));
@@ -175,6 +184,7 @@ async fn a_description_whose_server_proves_nothing_is_not_read() {
     let expired = DescriptionServer::start(&trusted, true).await;
     let misnamed = DescriptionServer::start(&trusted, false).await;
     for id in [others.id(), expired.id(), id_at("127.0.0.1", misnamed.port)] {
+        allow(&browser, &id).await;
         let (status, page) = browser.get(&asking(&home, &id)).await;
         assert_eq!(status, 400, "{id}");
         assert!(page.contains("no valid description"), "{id}: {page}");

@@ -1,10 +1,11 @@
 //! What strangers and forgotten clients cost at most.
 
 use keepsake::accounts::oauth::ClientMetadata;
+use keepsake::clock::Clock;
 use serde_json::json;
 use time::Duration;
 
-use super::{CALLBACK, Connecting, register, text};
+use super::{CALLBACK, Connecting, post, register, text};
 use crate::support::TestApp;
 
 async fn count(app: &TestApp, table: &str) -> i64 {
@@ -83,6 +84,88 @@ async fn the_oldest_registration_that_nobody_allowed_gives_way() {
         std::slice::from_ref(&connecting.client),
         "one that is in use stays"
     );
+}
+
+#[tokio::test]
+async fn only_what_is_allowed_or_renewed_keeps_a_registration_and_no_more_than_all_are_kept() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let tokens = connecting.connect("Claude").await;
+    let (_, other) = register(&app, &json!({ "redirect_uris": [CALLBACK] })).await;
+    for other in [&text(&other, "client_id"), "\0"] {
+        let fields = [
+            ("grant_type", "refresh_token"),
+            ("refresh_token", tokens["refresh_token"].as_str().unwrap()),
+            ("client_id", other),
+        ];
+        let (status, said) = post(&app, "/oauth/token", &fields).await;
+        assert_eq!((status, &said["error"]), (400, &json!("invalid_grant")));
+    }
+    let path = connecting.path(&[("client_id", &text(&other, "client_id"))]);
+    let taken = [("agent", "new"), ("name", "Claude")];
+    assert_eq!(connecting.allow(&path, &taken).await.status(), 422);
+    let mut conn = app.superuser().await;
+    let used: Vec<String> =
+        sqlx::query_scalar("SELECT client_id FROM oauth_clients WHERE allowed_at IS NOT NULL")
+            .fetch_all(&mut conn)
+            .await
+            .unwrap();
+    assert_eq!(used, std::slice::from_ref(&connecting.client));
+    // All are in use: the one that was not used for longest gives way.
+    sqlx::query(
+        "INSERT INTO oauth_clients (client_id, name, redirect_uris, created_at, allowed_at)
+         SELECT 'ksc_' || n, 'x', '{https://a.example/}', '2020-01-01', timestamptz '2020-01-01' + n * interval '1 second'
+         FROM generate_series(1, 9999) n",
+    )
+    .execute(&mut conn)
+    .await
+    .unwrap();
+    sqlx::query("DELETE FROM oauth_clients WHERE allowed_at IS NULL")
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    register(&app, &json!({ "redirect_uris": [CALLBACK] })).await;
+    assert_eq!(count(&app, "oauth_clients").await, 10_000);
+    assert_eq!(
+        count(&app, "oauth_clients WHERE client_id = 'ksc_1'").await,
+        0
+    );
+}
+
+#[tokio::test]
+async fn revoked_tokens_are_bounded_and_deleted_after_a_month() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let (agent, _) = app.accounts.list_agents(anna.id).await.unwrap().remove(0);
+    let path = format!("/agents/{}/tokens", agent.id.0);
+    let make = async || {
+        let made = browser.post(&path, &[("scope", "memory:read")]).await;
+        made.status().as_u16()
+    };
+    let revoke = async || {
+        let newest = "UPDATE agent_tokens SET revoked_at = $1
+                      WHERE id = (SELECT max(id) FROM agent_tokens)";
+        sqlx::query(newest)
+            .bind(app.clock.now())
+            .execute(&mut app.superuser().await)
+            .await
+            .unwrap();
+    };
+    let mut made = 0;
+    while make().await == 200 {
+        revoke().await;
+        made += 1;
+        assert!(made < 100);
+    }
+    assert_eq!(made, 99, "one token was there");
+    app.clock.advance(Duration::days(30) + Duration::minutes(1));
+    browser.sign_in(&anna).await;
+    assert_eq!(make().await, 422);
+    assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 99);
+    assert_eq!(make().await, 200);
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ fn said(id: impl ToString, role: &str, content: &str) -> Value {
 async fn end_as(app: &TestApp, session: &str, set: &str) {
     let update = format!(
         "UPDATE session_extractions SET {set}, attempts = 1, ended_at = created_at
-         WHERE id = (SELECT max(e.id) FROM session_extractions e JOIN sessions s ON s.id = e.session_id
+         WHERE id = (SELECT max(e.id) FROM session_extractions e JOIN sessions s ON s.user_id = e.user_id AND s.id = e.session_id
                      WHERE s.external_id = '{session}')"
     );
     let done = sqlx::query(sqlx::AssertSqlSafe(update));

@@ -301,8 +301,7 @@ async fn a_webhook_hears_nothing_while_it_is_paused_or_its_person_is_disabled() 
     assert_eq!(deliver(&app).await, 0);
     app.webhooks.resume(anna.id, id).await.unwrap();
     let mut conn = app.superuser().await;
-    let disable =
-        "UPDATE users SET disabled_at = CASE WHEN disabled_at IS NULL THEN now() END WHERE id = $1";
+    let disable = "UPDATE users SET disabled_at = CASE WHEN disabled_at IS NULL THEN created_at END WHERE id = $1";
     for delivered in [0, 1] {
         sqlx::query(disable)
             .bind(anna.id.0)

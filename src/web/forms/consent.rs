@@ -44,13 +44,19 @@ pub async fn show(
         Err(AuthorizationRefusal::SentBack(address)) => {
             return Redirect::to(&address).into_response();
         }
-        Err(AuthorizationRefusal::Shown(_)) => StatusCode::BAD_REQUEST,
-        Err(AuthorizationRefusal::Problem(problem)) => problem.status,
+        Err(refusal) => status_of(&refusal),
     };
     let mut response = pages::behind_sign_in(State(state), signed_in, request).await;
     let_forms_leave(&mut response);
     *response.status_mut() = status;
     response
+}
+
+fn status_of(refusal: &AuthorizationRefusal) -> StatusCode {
+    match refusal {
+        AuthorizationRefusal::Problem(problem) => problem.status,
+        _ => StatusCode::BAD_REQUEST,
+    }
 }
 
 #[derive(Deserialize)]
@@ -78,10 +84,7 @@ pub async fn decide(
             return Redirect::to(&address).into_response();
         }
         Err(refusal) => {
-            let status = match refusal {
-                AuthorizationRefusal::Problem(problem) => problem.status,
-                _ => StatusCode::BAD_REQUEST,
-            };
+            let status = status_of(&refusal);
             let visitor = Visitor::SignedIn(posted.signed_in.clone());
             return pages::after_form(state, visitor, &path, FormState::default(), status).await;
         }

@@ -15,7 +15,7 @@ use time::{Duration, OffsetDateTime};
 
 use super::{BODY_BYTES_MAX, OauthError};
 use crate::accounts::UserId;
-use crate::accounts::oauth::{ClientId, ClientMetadata, OauthClient, RedirectUri};
+use crate::accounts::oauth::{ClientId, ClientMetadata, MetadataRefusal, OauthClient, RedirectUri};
 use crate::providers::{DocumentFetcher, EndpointUrl, ProviderError, Reach, settings};
 use crate::web::AppState;
 use crate::web::api::tools::read_body;
@@ -68,8 +68,11 @@ impl ClientDocuments {
             }
             _ => NO_DOCUMENT,
         })?;
-        let metadata = body.and_then(|body| ClientMetadata::of_document(id, &body).ok());
-        let metadata = metadata.ok_or(NO_DOCUMENT)?;
+        let body = body.ok_or(NO_DOCUMENT)?;
+        let metadata = ClientMetadata::of_document(id, &body).map_err(|refusal| match refusal {
+            MetadataRefusal::Authentication => refusal.sentence(),
+            _ => NO_DOCUMENT,
+        })?;
         let host = url.host().to_owned();
         Ok(OauthClient::of_document(id.clone(), host, metadata))
     }
@@ -111,7 +114,8 @@ pub async fn find(
     state.throttles.check_document(user)?;
     let url = EndpointUrl::parse("client_id", url.as_str())?;
     let mut conn = state.db.system_connection().await?;
-    let reach = settings::reach(&mut conn, user, &url).await?;
+    // Whoever sent the person here chose the address: an admin reaches no more than others.
+    let reach = settings::reach(&mut conn, None, &url).await?;
     drop(conn);
     let found = documents.fetch(id, &url, reach).await;
     documents.keep(id, found.clone(), now);

@@ -2,7 +2,7 @@
 
 use super::clients::{self, ClientRefusal};
 use crate::accounts::UserId;
-use crate::accounts::oauth::{AuthorizationRequest, RequestParams, RequestRefusal};
+use crate::accounts::oauth::{AuthorizationRequest, ErrorForClient, RequestParams, RequestRefusal};
 use crate::web::AppState;
 use crate::web::error::Problem;
 
@@ -10,8 +10,11 @@ use crate::web::error::Problem;
 pub enum AuthorizationRefusal {
     /// On our own page.
     Shown(&'static str),
+    /// The same, with a link to the client: anybody may register one, so that an address of ours which redirects at once
+    /// would lend its name to any site (RFC 9700, 4.11.2).
+    Linked(ErrorForClient),
     Problem(Problem),
-    /// The browser goes back to the client.
+    /// The browser goes back to the client, a program on the visitor's own machine.
     SentBack(String),
 }
 
@@ -28,7 +31,8 @@ impl From<RequestRefusal> for AuthorizationRefusal {
     fn from(refusal: RequestRefusal) -> Self {
         match refusal {
             RequestRefusal::Shown(sentence) => Self::Shown(sentence),
-            RequestRefusal::SentBack(address) => Self::SentBack(address),
+            RequestRefusal::ToClient(error) if error.is_local => Self::SentBack(error.address),
+            RequestRefusal::ToClient(error) => Self::Linked(error),
         }
     }
 }
