@@ -75,8 +75,8 @@ pub async fn note_round(
     next_try_at: Option<OffsetDateTime>,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "INSERT INTO job_rounds AS r (user_id, job, done_at, next_try_at) SELECT $1, $2, $3, $4 WHERE EXISTS (SELECT FROM users WHERE id = $1)
-         ON CONFLICT (user_id, job) DO UPDATE SET done_at = coalesce($3, r.done_at), next_try_at = $4",
+        "INSERT INTO job_rounds AS r (user_id, job, done_at, next_try_at) SELECT id, $2, $3, $4 FROM users WHERE id = $1
+         ON CONFLICT (user_id, job) DO UPDATE SET done_at = coalesce(excluded.done_at, r.done_at), next_try_at = excluded.next_try_at",
         user.0,
         job,
         done_at,

@@ -52,10 +52,10 @@ async fn until_queued(app: &TestApp, user: &TestUser, adds: usize) {
 async fn written(app: &TestApp) -> Vec<(String, i64, i64, i64)> {
     sqlx::query_as(
         "SELECT content,
-                (SELECT count(*) FROM memory_item_events e WHERE e.item_id = i.id AND e.event = 'added'),
-                (SELECT count(*) FROM memory_embeddings e WHERE e.source_id = i.id AND e.state = 'pending'
+                (SELECT count(*) FROM memory_item_events e WHERE e.user_id = i.user_id AND e.item_id = i.id AND e.event = 'added'),
+                (SELECT count(*) FROM memory_embeddings e WHERE e.user_id = i.user_id AND e.source_id = i.id AND e.state = 'pending'
                    AND e.passage = 0 AND e.is_turn = i.is_turn),
-                (SELECT count(*) FROM activity a WHERE i.id = ANY (a.item_ids) AND a.outcome = 'ok')
+                (SELECT count(*) FROM activity a WHERE a.user_id = i.user_id AND i.id = ANY (a.item_ids) AND a.outcome = 'ok')
          FROM memory_items i ORDER BY i.content",
     )
     .fetch_all(&mut app.superuser().await)
