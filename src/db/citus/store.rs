@@ -130,6 +130,7 @@ pub async fn share_all_memory(conn: &mut PgConnection) -> Result<(), sqlx::Error
          ALTER TABLE documents ADD CONSTRAINT documents_shared_check CHECK (owner_agent_id IS NULL);
          ALTER TABLE agents ADD CONSTRAINT agents_shared_check CHECK (coalesce(settings ->> 'memory_scope', 'shared') = 'shared');
          ALTER TABLE operators ADD CONSTRAINT operators_no_pool_check CHECK (pool IS NULL);
+         CREATE OR REPLACE FUNCTION new_owner() RETURNS bigint LANGUAGE sql STABLE AS 'SELECT NULL::bigint';
          CREATE OR REPLACE FUNCTION sees_all_names() RETURNS boolean LANGUAGE sql STABLE SET search_path = public, pg_temp AS
              'SELECT scope_agent() IS NULL OR sees_shared()';
          CREATE OR REPLACE FUNCTION seen_name(entity bigint, known text) RETURNS text LANGUAGE sql STABLE AS 'SELECT known';

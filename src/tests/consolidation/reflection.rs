@@ -55,7 +55,7 @@ async fn reflections(anna: &TestUser) -> Vec<Value> {
 
 /// Of all users: item, and source where it is there.
 async fn origins(app: &TestApp) -> Vec<(i64, Option<i64>)> {
-    sqlx::query_as("SELECT o.item_id, i.id FROM memory_origins o LEFT JOIN memory_items i ON i.id = o.source_id ORDER BY 1, 2")
+    sqlx::query_as("SELECT o.item_id, i.id FROM memory_origins o LEFT JOIN memory_items i ON i.user_id = o.user_id AND i.id = o.source_id ORDER BY 1, 2")
         .fetch_all(&mut app.superuser().await)
         .await
         .unwrap()

@@ -100,8 +100,11 @@ async fn a_writer_who_holds_an_item_is_never_ended_by_a_count_of_uses() {
     let goats = place.fact("Anna keeps goats.").await;
     for (held, other) in [(bees, goats), (goats, bees)] {
         let mut writer = app.superuser().await;
-        let lock =
-            |id: i64| sqlx::query("SELECT FROM memory_items WHERE id = $1 FOR UPDATE").bind(id);
+        let lock = |id: i64| {
+            sqlx::query("SELECT FROM memory_items WHERE user_id = $1 AND id = $2 FOR UPDATE")
+                .bind(anna.id.0)
+                .bind(id)
+        };
         sqlx::query("BEGIN").execute(&mut writer).await.unwrap();
         lock(held).execute(&mut writer).await.unwrap();
         for id in [other, held] {
