@@ -116,8 +116,8 @@ pub async fn note_told(
          WHERE EXISTS (SELECT 1 FROM recall_sessions WHERE user_id = $1 AND agent_id = $2 AND name = $3)
             OR (SELECT count(*) FROM (SELECT 1 FROM recall_sessions WHERE user_id = $1 LIMIT $6) s) < $6
          ON CONFLICT (user_id, agent_id, name) DO UPDATE
-         SET told = (r.told || excluded.told)[greatest(1, cardinality(r.told) + cardinality(excluded.told) - 499):
-                                                           cardinality(r.told) + cardinality(excluded.told)], at = excluded.at",
+         SET told = trim_array(excluded.told || r.told, greatest(0, cardinality(r.told) + cardinality(excluded.told) - 500)),
+             at = excluded.at",
         user.0,
         agent.0,
         name,
