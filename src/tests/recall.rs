@@ -144,7 +144,11 @@ async fn nothing_is_told_twice_in_a_session_nor_what_was_said_in_it() {
     let said = [json!({ "id": "m1", "role": "user", "content": "x" })];
     anna.post(&format!("{path}/messages"), &json!({ "messages": said }))
         .await;
-    sqlx::query("UPDATE memory_items SET session_id = (SELECT id FROM sessions WHERE external_id = 'c') WHERE id = $1")
+    let session = "(SELECT id FROM sessions WHERE user_id = $1 AND external_id = 'c')";
+    let update =
+        format!("UPDATE memory_items SET session_id = {session} WHERE user_id = $1 AND id = $2");
+    sqlx::query(sqlx::AssertSqlSafe(update))
+        .bind(anna.id.0)
         .bind(one)
         .execute(&mut app.superuser().await)
         .await

@@ -386,7 +386,7 @@ async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
         );
         let is_due: bool = sqlx::query_scalar(
             "SELECT coalesce(next_try_at <= $2 AND reading_since IS NULL, false) FROM session_extractions e
-             JOIN sessions s ON s.id = e.session_id WHERE s.external_id = $1",
+             JOIN sessions s ON s.user_id = e.user_id AND s.id = e.session_id WHERE s.external_id = $1",
         )
         .bind(name)
         .bind(app.embeddings.now())
