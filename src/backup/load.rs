@@ -55,8 +55,8 @@ pub async fn restore(
 ) -> Result<(), BackupError> {
     let mut conn = PgConnection::connect_with(options).await?;
     let server = store::server(&mut conn).await?;
-    let needed = file.manifest.postgres.max(server.major);
-    let programs = ClientPrograms::find(data_dir, needed).await?;
+    let dumped_by = Some(file.manifest.postgres);
+    let programs = ClientPrograms::find(data_dir, server.major, dumped_by).await?;
     let target = DumpTarget {
         options,
         is_superuser: server.is_superuser,
@@ -116,8 +116,8 @@ pub(super) async fn verify(
 ) -> Result<(), BackupError> {
     let mut conn = PgConnection::connect_with(options).await?;
     let server = store::server(&mut conn).await?;
-    let needed = file.manifest.postgres.max(server.major);
-    let programs = ClientPrograms::find(data_dir, needed).await?;
+    let dumped_by = Some(file.manifest.postgres);
+    let programs = ClientPrograms::find(data_dir, server.major, dumped_by).await?;
     let name = throwaway_of(options);
     if !store::drop_throwaway(&mut conn, &name).await? {
         return Err(BackupError::CheckDatabaseTaken(name));

@@ -61,17 +61,25 @@ pub enum BackupError {
         "{} was made by Keepsake {keepsake}, which is newer than this program: restore it with that version", .path.display()
     )]
     Newer { path: PathBuf, keepsake: String },
-    #[error("there is no {program}: install the client programs of PostgreSQL {needed} or newer")]
-    NoProgram { program: &'static str, needed: u32 },
+    #[error("there is no {program}: install the client programs of PostgreSQL {needed}")]
+    NoProgram {
+        program: &'static str,
+        needed: String,
+    },
+    /// pg_restore of PostgreSQL 17 and newer cannot restore into an older server.
     #[error(
-        "{program} is of PostgreSQL {found}, and {needed} or newer is needed: install the client programs of PostgreSQL {needed}"
+        "{program} is of PostgreSQL {found}, and this server needs {needed}: install those client programs and put them into PATH"
     )]
-    ProgramTooOld {
+    WrongProgram {
         program: &'static str,
         found: u32,
-        needed: u32,
+        needed: String,
     },
     #[error("{program} failed: {said}")]
+    #[error(
+        "this backup was made by pg_dump of PostgreSQL {dumped_by}, which a server of PostgreSQL {server} cannot load: restore it into PostgreSQL 17 or newer"
+    )]
+    ServerTooOld { dumped_by: u32, server: u32 },
     ProgramFailed { program: &'static str, said: String },
     #[error(
         "this database is distributed by Citus, whose servers a backup of one does not hold: back up each of them with PostgreSQL's own tools (docs/scaling.md)"
