@@ -38,10 +38,10 @@ pub async fn back_up(config: &Config, path: &Path, replace: bool) -> anyhow::Res
     );
     match &config.secret_key {
         Some(_) => eprintln!(
-            "The secret key is not in it: keep KEEPSAKE_SECRET_KEY in another place. Without it, keys of providers must be entered again."
+            "The secret key is not in it: keep KEEPSAKE_SECRET_KEY in another place. Without it, keys of providers must be entered again and webhooks need new secrets."
         ),
         None => eprintln!(
-            "The secret key is not in it: keep {} in another place. Without it, keys of providers must be entered again.",
+            "The secret key is not in it: keep {} in another place. Without it, keys of providers must be entered again and webhooks need new secrets.",
             key_file(config).display()
         ),
     }
@@ -73,7 +73,7 @@ pub async fn restore(config: &Config, path: &Path, erasures: Option<&Path>) -> a
     );
     if config.secret_key.is_none() && !key_file(config).exists() {
         eprintln!(
-            "There is no secret key: put the one of the lost server into {} before you start, or keys of providers must be entered again.",
+            "There is no secret key: put the one of the lost server into {} before you start, or keys of providers must be entered again and webhooks need new secrets.",
             key_file(config).display()
         );
     }
