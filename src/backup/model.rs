@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use crate::db::DatabaseError;
+use crate::erasure::ErasureError;
 
 /// Of the file's layout. A reader refuses a higher one.
 pub const FORMAT: u32 = 1;
@@ -75,11 +76,11 @@ pub enum BackupError {
         found: u32,
         needed: String,
     },
-    #[error("{program} failed: {said}")]
     #[error(
         "this backup was made by pg_dump of PostgreSQL {dumped_by}, which a server of PostgreSQL {server} cannot load: restore it into PostgreSQL 17 or newer"
     )]
     ServerTooOld { dumped_by: u32, server: u32 },
+    #[error("{program} failed: {said}")]
     ProgramFailed { program: &'static str, said: String },
     #[error(
         "this database is distributed by Citus, whose servers a backup of one does not hold: back up each of them with PostgreSQL's own tools (docs/scaling.md)"
@@ -119,6 +120,12 @@ pub enum BackupError {
     },
     #[error("there is no backup to verify in {}", .0.display())]
     Nothing(PathBuf),
+    #[error(
+        "{0}; and what was loaded could not be removed again: drop this database, and restore into an empty one"
+    )]
+    NotCleared(String),
+    #[error("what was erased since the backup could not be erased again: {0}")]
+    Erasure(#[from] ErasureError),
     #[error("line {line} of {} is not an erasure: mend or remove it", .path.display())]
     BadErasure { path: PathBuf, line: usize },
     #[error("it took longer than {0} hours")]

@@ -250,6 +250,11 @@ impl Webhooks {
     }
 }
 
+/// After a restore, as the owner role: one that is on may have been paused or deleted since, and the lost server may run.
+pub async fn pause_all(conn: &mut sqlx::PgConnection) -> Result<(), sqlx::Error> {
+    store::pause_all(conn).await
+}
+
 /// An address as it was saved.
 fn saved_url(text: &str) -> Result<EndpointUrl, Invalid> {
     EndpointUrl::parse("url", text)

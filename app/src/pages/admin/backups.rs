@@ -233,7 +233,7 @@ fn Missing() -> impl IntoView {
             <p>
                 "Restore on the command line, into a new data folder or an empty database: "
                 <code>"keepsake restore FILE"</code>
-                ". What was erased after the backup is erased again, from "
+                ". Webhooks are then paused until they are resumed. What was erased after the backup is erased again, from "
                 <code>"erasures.jsonl"</code> " in the same folder: copy it with the backups."
             </p>
         </section>
