@@ -53,7 +53,11 @@ async fn a_night_makes_one_backup_over_all_servers() {
     // The list follows the folder: what is there counts, whoever removed or put it there.
     let first = backups(folder.path()).remove(0);
     fs::remove_file(folder.path().join(&first)).unwrap();
-    fs::write(folder.path().join("keepsake-notes.tar"), b"no backup").unwrap();
+    fs::write(
+        folder.path().join("keepsake-9999-12-31T000000Z.tar"),
+        b"no backup",
+    )
+    .unwrap();
     assert_eq!(app.run_job("backup").await, 0);
     let listed: Vec<String> = sqlx::query_scalar("SELECT name FROM backups")
         .fetch_all(&mut app.superuser().await)
@@ -67,12 +71,12 @@ async fn old_backups_are_removed_and_other_files_stay() {
     let folder = tempfile::tempdir().unwrap();
     let (app, _) = with_folder(folder.path()).await;
     let others = [
-        "keepsake-notes.tar",
+        "keepsake-9999-12-31T000000Z.tar",
         "keepsake-before-0.3.tar",
         "keepsake-old.tar",
     ];
-    let [notes, by_hand @ ..] = others.map(|name| folder.path().join(name));
-    fs::write(&notes, b"no backup").unwrap();
+    let [unreadable, by_hand @ ..] = others.map(|name| folder.path().join(name));
+    fs::write(&unreadable, b"no backup").unwrap();
     for path in by_hand {
         backed_up(&app, &path).await;
     }
