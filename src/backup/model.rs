@@ -124,7 +124,7 @@ pub enum BackupError {
         "{0}; and what was loaded could not be removed again: drop this database, and restore into an empty one"
     )]
     NotCleared(String),
-    #[error("what was erased since the backup could not be erased again: {0}")]
+    #[error("what was erased since the backup could not be erased again")]
     Erasure(#[from] ErasureError),
     #[error("line {line} of {} is not an erasure: mend or remove it", .path.display())]
     BadErasure { path: PathBuf, line: usize },
