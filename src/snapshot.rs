@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use indicatif::{ProgressBar, ProgressStyle};
 use keepsake::backup::{self, BackupError, BackupFile, BackupOrder, BackupProgress};
 use keepsake::config::Config;
@@ -38,10 +38,10 @@ pub async fn back_up(config: &Config, path: &Path, replace: bool) -> anyhow::Res
     );
     match &config.secret_key {
         Some(_) => eprintln!(
-            "The secret key is not in it: keep KEEPSAKE_SECRET_KEY in another place. Without it, keys of providers must be entered again."
+            "The secret key is not in it: keep KEEPSAKE_SECRET_KEY in another place. Without it, keys of providers must be entered again and webhooks need new secrets."
         ),
         None => eprintln!(
-            "The secret key is not in it: keep {} in another place. Without it, keys of providers must be entered again.",
+            "The secret key is not in it: keep {} in another place. Without it, keys of providers must be entered again and webhooks need new secrets.",
             key_file(config).display()
         ),
     }
@@ -69,11 +69,11 @@ pub async fn restore(config: &Config, path: &Path, erasures: Option<&Path>) -> a
         file.manifest.made_at
     );
     eprintln!(
-        "Everybody signs in again; agents' tokens work as before. Invitations and links for new passwords are void."
+        "Everybody signs in again; agents' tokens work as before. Invitations and links for new passwords are void. Webhooks are paused until their owners resume them."
     );
     if config.secret_key.is_none() && !key_file(config).exists() {
         eprintln!(
-            "There is no secret key: put the one of the lost server into {} before you start, or keys of providers must be entered again.",
+            "There is no secret key: put the one of the lost server into {} before you start, or keys of providers must be entered again and webhooks need new secrets.",
             key_file(config).display()
         );
     }
@@ -86,19 +86,23 @@ async fn restore_into(
     file: &BackupFile,
     notes: &[ErasureNote],
 ) -> anyhow::Result<usize> {
-    let bar = bar("{wide_bar} {bytes} of {total_bytes} · {eta} left")?;
+    let loading = bar("{wide_bar} {bytes} of {total_bytes} · {eta} left")?;
+    let repeating = bar("repeating erasures {wide_bar} {pos} of {len}")?;
     let (options, now) = (database.options(), wiring::now());
-    let tell = |progress| show(&bar, progress);
-    backup::restore(file, options, &config.data_dir, now, tell).await?;
-    bar.finish_and_clear();
-    repeat_all(database, notes).await.context(
-        "the backup is restored, but what was erased since is not erased again: empty the database and restore it again",
-    )
+    let tell = |progress| show(&loading, progress);
+    let then = async || {
+        loading.finish_and_clear();
+        repeat_all(database, notes, repeating).await
+    };
+    Ok(backup::restore(file, options, &config.data_dir, now, tell, then).await?)
 }
 
 /// In their order. Returns how many were still there.
-async fn repeat_all(database: &Database, notes: &[ErasureNote]) -> anyhow::Result<usize> {
-    let bar = bar("repeating erasures {wide_bar} {pos} of {len}")?;
+async fn repeat_all(
+    database: &Database,
+    notes: &[ErasureNote],
+    bar: ProgressBar,
+) -> Result<usize, BackupError> {
     bar.set_length(notes.len() as u64);
     let activity = wiring::activity(&database.db);
     let (mut repeated, mut refused) = (0, Vec::new());

@@ -7,8 +7,9 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration as StdDuration;
 
+use time::format_description::BorrowedFormatItem;
 use time::macros::{format_description, time};
-use time::{Duration, OffsetDateTime};
+use time::{Duration, OffsetDateTime, PrimitiveDateTime};
 
 use super::file::{BackupFile, UNFINISHED, sync_folder_of};
 use super::model::{BackupError, failed_to};
@@ -26,6 +27,9 @@ const UNFINISHED_KEPT: StdDuration = StdDuration::from_secs(24 * 3_600);
 /// More than what is appended at once.
 const TAIL_MAX_BYTES: u64 = 1 << 20;
 pub const ERASURES: &str = "erasures.jsonl";
+/// Of a backup that the job makes, in UTC.
+const NAME: &[BorrowedFormatItem<'_>] =
+    format_description!("keepsake-[year]-[month]-[day]T[hour][minute][second]Z.tar");
 
 /// The last time that a nightly backup was due: 02:30 UTC.
 pub(super) fn last_night(now: OffsetDateTime) -> OffsetDateTime {
@@ -44,13 +48,13 @@ pub fn next_night(now: OffsetDateTime) -> OffsetDateTime {
 }
 
 pub(super) fn name_for(now: OffsetDateTime) -> String {
-    let format = format_description!("[year]-[month]-[day]T[hour][minute][second]Z");
-    let at = now.to_offset(time::UtcOffset::UTC).format(format);
-    format!("keepsake-{}.tar", at.unwrap_or_default())
+    let name = now.to_offset(time::UtcOffset::UTC).format(NAME);
+    name.unwrap_or_default()
 }
 
+/// Whether the job gave it this name: what a person put there under another one stays.
 fn is_ours(name: &str) -> bool {
-    name.starts_with("keepsake-") && name.ends_with(".tar")
+    PrimitiveDateTime::parse(name, NAME).is_ok_and(|at| name_for(at.assume_utc()) == name)
 }
 
 /// Names of files that rotation removes, of all backups in the folder.
@@ -253,6 +257,17 @@ mod tests {
         assert_eq!(last_night(night), night);
         assert_eq!(last_night(night - Duration::SECOND), night - Duration::DAY);
         assert_eq!(next_night(night), night + Duration::DAY);
-        assert_eq!(name_for(night), "keepsake-2026-12-31T023000Z.tar");
+        let name = name_for(night);
+        assert_eq!(name, "keepsake-2026-12-31T023000Z.tar");
+        assert!(is_ours(&name));
+        for theirs in [
+            "keepsake-before-0.3.tar",
+            "keepsake-2026-12-31T023000Z-old.tar",
+            "keepsake-2026-13-31T023000Z.tar",
+            "keepsake-+2026-12-31T023000Z.tar",
+            "keepsake-.tar",
+        ] {
+            assert!(!is_ours(theirs), "{theirs}");
+        }
     }
 }

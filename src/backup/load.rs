@@ -14,6 +14,7 @@ use super::programs::{ClientPrograms, DumpTarget};
 use super::store;
 use crate::accounts;
 use crate::db::{self, DatabaseError};
+use crate::webhooks;
 
 /// More than anybody adds between a backup and its restore.
 const IDS_SKIPPED: i64 = 1_000_000;
@@ -42,21 +43,23 @@ pub async fn check(
 }
 
 /// Restores a checked backup into an empty database, and brings its schema forward. Links and web sessions of
-/// the backup end. After an error the database is as empty as before.
+/// the backup end, and webhooks are paused. `then` is the restore's last part. After an error, also of that, the database is
+/// as empty as before.
 ///
 /// # Errors
-/// [`BackupError::NotEmpty`], [`BackupError::InUse`]; otherwise what failed.
-pub async fn restore(
+/// [`BackupError::NotEmpty`], [`BackupError::InUse`], [`BackupError::NotCleared`]; otherwise what failed.
+pub async fn restore<T>(
     file: &BackupFile,
     options: &PgConnectOptions,
     data_dir: &Path,
     now: OffsetDateTime,
     mut tell: impl FnMut(BackupProgress) -> bool,
-) -> Result<(), BackupError> {
+    then: impl AsyncFnOnce() -> Result<T, BackupError>,
+) -> Result<T, BackupError> {
     let mut conn = PgConnection::connect_with(options).await?;
     let server = store::server(&mut conn).await?;
-    let needed = file.manifest.postgres.max(server.major);
-    let programs = ClientPrograms::find(data_dir, needed).await?;
+    let dumped_by = Some(file.manifest.postgres);
+    let programs = ClientPrograms::find(data_dir, server.major, dumped_by).await?;
     let target = DumpTarget {
         options,
         is_superuser: server.is_superuser,
@@ -66,19 +69,27 @@ pub async fn restore(
     conn.close().await?;
     db::clear(options).await?;
     let total = file.dump_bytes;
-    let loaded = async {
+    let restored = async {
         programs
             .load(&target, file, |done| tell(BackupProgress { done, total }))
             .await?;
-        compare(&target, &file.manifest.rows).await
-    };
-    if let Err(error) = loaded.await {
-        db::clear(options).await?;
+        compare(&target, &file.manifest.rows).await?;
         db::prepare(options).await?;
-        return Err(error);
+        end_old_doors(options, now).await?;
+        then().await
+    };
+    match restored.await {
+        Ok(done) => Ok(done),
+        Err(error) => match empty_again(options).await {
+            Ok(()) => Err(error),
+            Err(_) => Err(BackupError::NotCleared(error.to_string())),
+        },
     }
-    db::prepare(options).await?;
-    end_old_doors(options, now).await
+}
+
+async fn empty_again(options: &PgConnectOptions) -> Result<(), DatabaseError> {
+    db::clear(options).await?;
+    db::prepare(options).await
 }
 
 /// PostgreSQL lists the connections of whoever has just closed them for a moment longer.
@@ -94,11 +105,13 @@ async fn must_be_unused(conn: &mut PgConnection) -> Result<(), BackupError> {
     }
 }
 
-/// What let somebody in at the time of the backup may have been ended since. Agents' tokens and passwords stay.
+/// What let somebody in, or let memories out, at the time of the backup may have been ended since. Agents' tokens and
+/// passwords stay.
 async fn end_old_doors(options: &PgConnectOptions, now: OffsetDateTime) -> Result<(), BackupError> {
     let mut owner = db::connect_as_owner(options).await?;
     let mut tx = owner.begin().await?;
     accounts::end_links_and_web_sessions(&mut tx, now).await?;
+    webhooks::pause_all(&mut tx).await?;
     db::mark_everything_changed(&mut tx).await?;
     store::skip_ids(&mut tx, IDS_SKIPPED).await?;
     store::forget_state(&mut tx).await?;
@@ -116,8 +129,8 @@ pub(super) async fn verify(
 ) -> Result<(), BackupError> {
     let mut conn = PgConnection::connect_with(options).await?;
     let server = store::server(&mut conn).await?;
-    let needed = file.manifest.postgres.max(server.major);
-    let programs = ClientPrograms::find(data_dir, needed).await?;
+    let dumped_by = Some(file.manifest.postgres);
+    let programs = ClientPrograms::find(data_dir, server.major, dumped_by).await?;
     let name = throwaway_of(options);
     if !store::drop_throwaway(&mut conn, &name).await? {
         return Err(BackupError::CheckDatabaseTaken(name));

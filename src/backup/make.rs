@@ -38,7 +38,7 @@ pub async fn make(
         return Err(BackupError::Distributed);
     }
     let server = store::server(&mut conn).await?;
-    let programs = ClientPrograms::find(order.data_dir, server.major).await?;
+    let programs = ClientPrograms::find(order.data_dir, server.major, None).await?;
     let (snapshot, schema) = store::begin_snapshot(&mut conn, server.is_superuser).await?;
     let manifest = Manifest {
         format: FORMAT,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use time::OffsetDateTime;
 
 use crate::db::DatabaseError;
+use crate::erasure::ErasureError;
 
 /// Of the file's layout. A reader refuses a higher one.
 pub const FORMAT: u32 = 1;
@@ -61,16 +62,24 @@ pub enum BackupError {
         "{} was made by Keepsake {keepsake}, which is newer than this program: restore it with that version", .path.display()
     )]
     Newer { path: PathBuf, keepsake: String },
-    #[error("there is no {program}: install the client programs of PostgreSQL {needed} or newer")]
-    NoProgram { program: &'static str, needed: u32 },
+    #[error("there is no {program}: install the client programs of PostgreSQL {needed}")]
+    NoProgram {
+        program: &'static str,
+        needed: String,
+    },
+    /// pg_restore of PostgreSQL 17 and newer cannot restore into an older server.
     #[error(
-        "{program} is of PostgreSQL {found}, and {needed} or newer is needed: install the client programs of PostgreSQL {needed}"
+        "{program} is of PostgreSQL {found}, and this server needs {needed}: install those client programs and put them into PATH"
     )]
-    ProgramTooOld {
+    WrongProgram {
         program: &'static str,
         found: u32,
-        needed: u32,
+        needed: String,
     },
+    #[error(
+        "this backup was made by pg_dump of PostgreSQL {dumped_by}, which a server of PostgreSQL {server} cannot load: restore it into PostgreSQL 17 or newer"
+    )]
+    ServerTooOld { dumped_by: u32, server: u32 },
     #[error("{program} failed: {said}")]
     ProgramFailed { program: &'static str, said: String },
     #[error(
@@ -111,6 +120,12 @@ pub enum BackupError {
     },
     #[error("there is no backup to verify in {}", .0.display())]
     Nothing(PathBuf),
+    #[error(
+        "{0}; and what was loaded could not be removed again: drop this database, and restore into an empty one"
+    )]
+    NotCleared(String),
+    #[error("what was erased since the backup could not be erased again")]
+    Erasure(#[from] ErasureError),
     #[error("line {line} of {} is not an erasure: mend or remove it", .path.display())]
     BadErasure { path: PathBuf, line: usize },
     #[error("it took longer than {0} hours")]

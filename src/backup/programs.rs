@@ -1,5 +1,5 @@
-//! Runs pg_dump and pg_restore: those of the data folder's PostgreSQL, or else those in PATH. The password
-//! goes through their environment, never through arguments, which other users could read.
+//! Runs pg_dump and pg_restore: those of the data folder's PostgreSQL or those in PATH, whichever fit the server. The
+//! password goes through their environment, never through arguments, which other users could read.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -22,6 +22,8 @@ const COMPRESSION: &str = "--compress=3";
 const SAID_MAX_CHARS: usize = 300;
 const PG_DUMP: &str = "pg_dump";
 const PG_RESTORE: &str = "pg_restore";
+/// pg_restore sets `transaction_timeout` since this version, and an older server refuses that.
+const RESTORES_NOTHING_OLDER: u32 = 17;
 /// Settings for other PostgreSQLs.
 const FOREIGN: [&str; 7] = [
     "PGHOSTADDR",
@@ -47,28 +49,55 @@ pub(super) struct ClientPrograms {
 }
 
 impl ClientPrograms {
-    /// Of this major version or newer.
-    pub(super) async fn find(data_dir: &Path, needed: u32) -> Result<Self, BackupError> {
-        let mut too_old = None;
+    /// Those that dump a server of this major version and restore into it; to read a dump, of the pg_dump that wrote it
+    /// or newer.
+    pub(super) async fn find(
+        data_dir: &Path,
+        server: u32,
+        dumped_by: Option<u32>,
+    ) -> Result<Self, BackupError> {
+        let mut there = Vec::new();
         for bin in [postgres::client_programs(data_dir), None] {
-            let Some(major) = version_of(bin.as_deref()).await else {
-                continue;
-            };
-            if major >= needed {
-                return Ok(Self { bin, major });
+            if let Some(major) = version_of(bin.as_deref()).await {
+                there.push(Self { bin, major });
             }
-            too_old = Some(major);
         }
-        Err(match too_old {
-            Some(found) => BackupError::ProgramTooOld {
-                program: PG_DUMP,
-                found,
-                needed,
-            },
-            None => BackupError::NoProgram {
-                program: PG_DUMP,
-                needed,
-            },
+        Self::choose(there, server, dumped_by)
+    }
+
+    /// The oldest that fit: best the server's own version.
+    fn choose(there: Vec<Self>, server: u32, dumped_by: Option<u32>) -> Result<Self, BackupError> {
+        let least = dumped_by.map_or(server, |dumped_by| dumped_by.max(server));
+        let is_old = server < RESTORES_NOTHING_OLDER;
+        if is_old && least >= RESTORES_NOTHING_OLDER {
+            return Err(BackupError::ServerTooOld {
+                dumped_by: least,
+                server,
+            });
+        }
+        let found = there.last().map(|last| last.major);
+        let fits =
+            |one: &Self| one.major >= least && (!is_old || one.major < RESTORES_NOTHING_OLDER);
+        let chosen = there.into_iter().filter(fits).min_by_key(|one| one.major);
+        chosen.ok_or_else(|| {
+            let needed = match is_old {
+                true => (least..RESTORES_NOTHING_OLDER)
+                    .map(|n| n.to_string())
+                    .collect::<Vec<_>>()
+                    .join(" or "),
+                false => format!("{least} or newer"),
+            };
+            match found {
+                Some(found) => BackupError::WrongProgram {
+                    program: PG_DUMP,
+                    found,
+                    needed,
+                },
+                None => BackupError::NoProgram {
+                    program: PG_DUMP,
+                    needed,
+                },
+            }
         })
     }
 
@@ -301,5 +330,85 @@ fn without_content(said: String) -> String {
         }
         _ if said.is_empty() => "it ended without a word".to_owned(),
         _ => said,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// Of programs of these versions: the place and version of those that are chosen, or why none are.
+    fn chosen(there: &[u32], server: u32, dumped_by: Option<u32>) -> Result<(usize, u32), String> {
+        let there = there.iter().enumerate().map(|(n, major)| ClientPrograms {
+            bin: Some(n.to_string().into()),
+            major: *major,
+        });
+        match ClientPrograms::choose(there.collect(), server, dumped_by) {
+            Ok(one) => Ok((
+                one.bin.unwrap().to_str().unwrap().parse().unwrap(),
+                one.major,
+            )),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    #[test]
+    fn programs_are_of_the_servers_version_or_of_one_that_can_restore_into_it() {
+        for (there, server, dumped_by, expected) in [
+            (&[18, 17][..], 18, None, (0, 18)),
+            (&[18, 17], 17, None, (1, 17)),
+            (&[18, 16], 17, None, (0, 18)),
+            (&[18, 18], 18, Some(18), (0, 18)),
+            (&[18, 17], 17, Some(18), (0, 18)),
+            (&[18, 15], 15, None, (1, 15)),
+            (&[18, 16], 15, None, (1, 16)),
+            (&[18, 15], 15, Some(15), (1, 15)),
+            (&[18, 16], 18, Some(15), (0, 18)),
+        ] {
+            let chosen = chosen(there, server, dumped_by);
+            assert_eq!(chosen, Ok(expected), "{there:?} {server} {dumped_by:?}");
+        }
+        for (there, server, dumped_by, sentence) in [
+            (
+                &[][..],
+                18,
+                None,
+                "there is no pg_dump: install the client programs of PostgreSQL 18 or newer",
+            ),
+            (
+                &[18, 17],
+                19,
+                None,
+                "pg_dump is of PostgreSQL 17, and this server needs 19 or newer",
+            ),
+            (
+                &[18],
+                16,
+                None,
+                "pg_dump is of PostgreSQL 18, and this server needs 16",
+            ),
+            (
+                &[18],
+                15,
+                Some(15),
+                "pg_dump is of PostgreSQL 18, and this server needs 15 or 16",
+            ),
+            (
+                &[18, 15],
+                15,
+                Some(16),
+                "pg_dump is of PostgreSQL 15, and this server needs 16",
+            ),
+            (
+                &[18, 15],
+                15,
+                Some(18),
+                "was made by pg_dump of PostgreSQL 18",
+            ),
+        ] {
+            let said = chosen(there, server, dumped_by).unwrap_err();
+            assert!(said.contains(sentence), "{said}");
+        }
     }
 }

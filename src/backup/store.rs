@@ -89,9 +89,16 @@ pub(super) async fn in_use(conn: &mut PgConnection) -> Result<(bool, bool), sqlx
     .await
 }
 
-/// Ids of erasures name rows for good: later rows of a restored database get none that a lost one gave away.
+/// Ids of erasures name rows for good, and programs have read up to ids of events: later rows of a restored database get none
+/// that a lost one gave away.
 pub(super) async fn skip_ids(conn: &mut PgConnection, skipped: i64) -> Result<(), sqlx::Error> {
-    for table in ["users", "memory_items", "sessions", "documents"] {
+    for table in [
+        "users",
+        "memory_items",
+        "memory_item_events",
+        "sessions",
+        "documents",
+    ] {
         sqlx::query(
             "SELECT setval(pg_get_serial_sequence($1, 'id'), nextval(pg_get_serial_sequence($1, 'id')) + $2)",
         )

@@ -32,7 +32,7 @@ pub async fn drain_notes<E: From<sqlx::Error>>(
     Ok(ids.len())
 }
 
-/// Deletes notes that no server had a folder for.
+/// Deletes notes that no server wrote into a folder.
 pub async fn prune_notes(db: &Db, before: OffsetDateTime) -> Result<(), sqlx::Error> {
     store::prune_notes(&mut *db.system_connection().await?, before).await
 }

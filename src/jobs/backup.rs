@@ -1,5 +1,5 @@
 //! Makes the nightly backup and those that an admin asks for, verifies backups, and writes erasures beside them.
-//! On a server without a backup folder it does nothing.
+//! On a server without a backup folder it only deletes old notes of erasures.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::{BackgroundJob, JobFailure, JobWork, NextDue};
 use crate::backup::{self, BackupError};
 use crate::erasure;
 
-/// Where no server has a folder, erasures wait for one this long.
+/// A server without a folder lets erasures wait this long for one that has one.
 const NOTES_KEPT: TimeDuration = TimeDuration::days(7);
 
 pub static JOB: BackgroundJob = BackgroundJob {
@@ -22,8 +22,8 @@ pub static JOB: BackgroundJob = BackgroundJob {
     run: |context, _, slice| {
         Box::pin(async move {
             let now = context.now();
-            erasure::prune_notes(&context.db, now - NOTES_KEPT).await?;
             let Some(backups) = &context.backups else {
+                erasure::prune_notes(&context.db, now - NOTES_KEPT).await?;
                 return Ok(NextDue::Done);
             };
             let watched = slice.clone();

@@ -144,6 +144,7 @@ impl Webhooks {
                     return Ok(ended);
                 }
                 webhook.position = position;
+                (webhook.failing_since, webhook.attempts) = (None, 0);
                 if slice.is_over() {
                     return Ok(DeliveryRound::More);
                 }

@@ -244,11 +244,15 @@ impl Webhooks {
         let open = |sealed: &[u8]| self.sealer.open(webhook_secret(user), sealed);
         let old = sealed.old.as_deref();
         let old = old.filter(|_| sealed.old_until.is_some_and(|until| now < until));
-        SecretPair::parse(
-            &open(&sealed.current)?,
-            old.map(open).transpose()?.as_deref(),
-        )
+        // One that cannot be read may be why there is a new one.
+        let old = old.and_then(|old| open(old).ok());
+        SecretPair::parse(&open(&sealed.current)?, old.as_deref())
     }
+}
+
+/// After a restore, as the owner role: one that is on may have been paused or deleted since, and the lost server may run.
+pub async fn pause_all(conn: &mut sqlx::PgConnection) -> Result<(), sqlx::Error> {
+    store::pause_all(conn).await
 }
 
 /// An address as it was saved.

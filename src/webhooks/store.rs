@@ -233,6 +233,14 @@ pub async fn set_state(
     Ok(done.rows_affected() == 1)
 }
 
+/// Of every user, as the owner role.
+pub async fn pause_all(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query!("UPDATE webhooks SET state = 'paused', next_try_at = NULL WHERE state = 'on'")
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
 /// With its deliveries. False if there is no such webhook.
 pub async fn delete(conn: &mut PgConnection, user: UserId, id: i64) -> Result<bool, sqlx::Error> {
     let done = sqlx::query!(

@@ -7,7 +7,7 @@ use reqwest::StatusCode;
 use serde_json::json;
 use time::Duration;
 
-use super::{taken_out, written};
+use super::{backed_up, taken_out, written};
 use crate::support::{TestApp, TestUser, Wish};
 
 const PATH: &str = "/admin/backups";
@@ -53,7 +53,11 @@ async fn a_night_makes_one_backup_over_all_servers() {
     // The list follows the folder: what is there counts, whoever removed or put it there.
     let first = backups(folder.path()).remove(0);
     fs::remove_file(folder.path().join(&first)).unwrap();
-    fs::write(folder.path().join("keepsake-notes.tar"), b"no backup").unwrap();
+    fs::write(
+        folder.path().join("keepsake-9999-12-31T000000Z.tar"),
+        b"no backup",
+    )
+    .unwrap();
     assert_eq!(app.run_job("backup").await, 0);
     let listed: Vec<String> = sqlx::query_scalar("SELECT name FROM backups")
         .fetch_all(&mut app.superuser().await)
@@ -66,15 +70,58 @@ async fn a_night_makes_one_backup_over_all_servers() {
 async fn old_backups_are_removed_and_other_files_stay() {
     let folder = tempfile::tempdir().unwrap();
     let (app, _) = with_folder(folder.path()).await;
-    fs::write(folder.path().join("keepsake-notes.tar"), b"no backup").unwrap();
+    let others = [
+        "keepsake-9999-12-31T000000Z.tar",
+        "keepsake-before-0.3.tar",
+        "keepsake-old.tar",
+    ];
+    let [unreadable, by_hand @ ..] = others.map(|name| folder.path().join(name));
+    fs::write(&unreadable, b"no backup").unwrap();
+    for path in by_hand {
+        backed_up(&app, &path).await;
+    }
     app.run_job("backup").await;
     for _ in 0..10 {
         app.clock.advance(Duration::days(1));
         assert_eq!(app.run_job("backup").await, 1);
     }
-    let kept = backups(folder.path()).len() - 1;
-    assert!((8..=9).contains(&kept), "{:?}", backups(folder.path()));
-    assert!(folder.path().join("keepsake-notes.tar").exists());
+    let kept = backups(folder.path());
+    assert!((8..=9).contains(&(kept.len() - others.len())), "{kept:?}");
+    for other in others {
+        assert!(kept.iter().any(|name| name == other), "{kept:?}");
+    }
+}
+
+/// Notes of erasures that are in no file.
+async fn noted(app: &TestApp) -> i64 {
+    sqlx::query_scalar("SELECT count(*) FROM erasure_notes")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn an_erasure_waits_for_the_folder_however_long() {
+    let folder = tempfile::tempdir().unwrap();
+    let (app, anna) = with_folder(folder.path()).await;
+    let without = TestApp::start().await;
+    let ben = without.user("ben").await;
+    for (app, user) in [(&app, &anna), (&without, &ben)] {
+        let browser = app.browser();
+        browser.sign_in(user).await;
+        let gone = user.add("Nobody is to know.").await;
+        app.delete_item(&browser, gone).await;
+    }
+    // Nothing ran, or the folder could not be written.
+    app.clock.advance(Duration::days(30));
+    app.run_job("backup").await;
+    let lines = fs::read_to_string(folder.path().join("erasures.jsonl")).unwrap();
+    assert_eq!((lines.lines().count(), noted(&app).await), (1, 0));
+    for (days, left) in [(6, 1), (2, 0)] {
+        without.clock.advance(Duration::days(days));
+        without.run_job("backup").await;
+        assert_eq!(noted(&without).await, left);
+    }
 }
 
 #[tokio::test]

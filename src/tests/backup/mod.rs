@@ -1,6 +1,7 @@
 //! Backups: what is restored is what was there, what was erased since stays erased, and a wrong file, target or
 //! folder is refused in a sentence.
 
+mod afterwards;
 mod job;
 mod refusals;
 mod role;
@@ -57,7 +58,8 @@ async fn restored(app: &TestApp, path: &Path, into: &PgConnectOptions) -> Result
     let file = BackupFile::open(path)?;
     backup::check(&file, |_| true).await?;
     let now = app.embeddings.now();
-    backup::restore(&file, into, Path::new("data"), now, |_| true).await
+    let then = async || Ok(());
+    backup::restore(&file, into, Path::new("data"), now, |_| true, then).await
 }
 
 /// Rows of every table.

@@ -49,7 +49,7 @@ async fn restored(path: &Path) -> TestApp {
     let file = BackupFile::open(path).unwrap();
     backup::check(&file, |_| true).await.unwrap();
     let (data, now) = (Path::new("data"), WallClock.now());
-    backup::restore(&file, &options, data, now, |_| true)
+    backup::restore(&file, &options, data, now, |_| true, async || Ok(()))
         .await
         .unwrap();
     TestApp::start_as(Wish {

@@ -1,10 +1,11 @@
 //! Webhooks are told everything in order, at least once, signed, and nobody else's; one that fails is tried again and
 //! switched off in the end, and keeps nobody waiting.
 
-use keepsake::webhooks::{DeliveryProblem, NewWebhook, WebhookError};
+use keepsake::webhooks::{DeliveryProblem, FAILING_MAX, NewWebhook, WebhookError};
 use serde_json::json;
 use time::Duration;
-use wiremock::ResponseTemplate;
+use wiremock::matchers::any;
+use wiremock::{Mock, ResponseTemplate};
 
 use super::{ALL, Receiver, hook, last};
 use crate::embedding::workers::Worker;
@@ -256,6 +257,57 @@ async fn one_that_fails_for_three_days_is_switched_off_and_continues_when_it_is_
     anna.add("thing 3").await;
     deliver(&app).await;
     assert_eq!(last(&app, &anna).await.1, "off");
+}
+
+#[tokio::test]
+async fn a_failure_after_a_success_is_the_first_of_its_kind() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let receiver = Receiver::start().await;
+    hook(&app, &anna, &receiver, ALL).await;
+    for n in 0..2 {
+        anna.add(&format!("thing {n}")).await;
+    }
+    receiver.answer(ResponseTemplate::new(500));
+    assert_eq!(deliver(&app).await, 0);
+    app.clock.advance(FAILING_MAX);
+    // The first is accepted, and the second fails.
+    Mock::given(any())
+        .respond_with(ResponseTemplate::new(200))
+        .up_to_n_times(1)
+        .with_priority(1)
+        .mount(&receiver.server)
+        .await;
+    assert_eq!(deliver(&app).await, 1);
+    assert_eq!(receiver.items().len(), 2);
+    let (_, state, is_failing) = last(&app, &anna).await;
+    assert_eq!((state.as_str(), is_failing), ("on", true));
+    receiver.answer(ResponseTemplate::new(200));
+    app.clock.advance(Duration::seconds(6));
+    assert_eq!(deliver(&app).await, 1);
+}
+
+#[tokio::test]
+async fn a_new_secret_helps_where_the_one_before_cannot_be_read() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let receiver = Receiver::start().await;
+    hook(&app, &anna, &receiver, ALL).await;
+    let damage = "UPDATE webhooks SET sealed_secret = sealed_secret || '\\x00'";
+    sqlx::query(damage)
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    anna.add("Anna rows.").await;
+    assert_eq!(deliver(&app).await, 0);
+    let listed = app.webhooks.list(anna.id).await.unwrap();
+    let problem = listed[0].1[0].problem.clone().unwrap();
+    assert!(problem.contains("make a new one"), "{problem}");
+    let (_, new) = app.webhooks.rotate(anna.id, listed[0].0.id).await.unwrap();
+    app.clock.advance(Duration::seconds(6));
+    assert_eq!(deliver(&app).await, 1);
+    let told = receiver.received().pop().unwrap();
+    assert!(told.is_signed_with(new.reveal()), "{told:?}");
 }
 
 #[tokio::test]

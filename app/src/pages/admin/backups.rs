@@ -226,14 +226,14 @@ fn Missing() -> impl IntoView {
         <section class="part" aria-labelledby="missing">
             <h2 id="missing">"What is not in it"</h2>
             <p>
-                "The secret key, which encrypts the keys of providers, is not in a backup. Keep "
+                "The secret key, which encrypts the keys of providers and the secrets of webhooks, is not in a backup. Keep "
                 <code>"secret-key"</code>
-                " of the data folder, or KEEPSAKE_SECRET_KEY, in another place. Without it everything is restored but these keys."
+                " of the data folder, or KEEPSAKE_SECRET_KEY, in another place. Without it everything is restored but these: keys must be entered again, and each webhook needs a new secret."
             </p>
             <p>
                 "Restore on the command line, into a new data folder or an empty database: "
                 <code>"keepsake restore FILE"</code>
-                ". What was erased after the backup is erased again, from "
+                ". Webhooks are then paused until they are resumed. What was erased after the backup is erased again, from "
                 <code>"erasures.jsonl"</code> " in the same folder: copy it with the backups."
             </p>
         </section>

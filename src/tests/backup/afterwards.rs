@@ -1,0 +1,136 @@
+//! What a restore leaves: programs and webhooks go on as they should, and one that fails leaves nothing.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
+
+use super::{backed_up, command, restored, rows, server_of, words};
+use crate::server::Home;
+use crate::support::{TestApp, TestUser, fresh_database};
+use crate::webhooks::{ALL, Receiver, hook};
+
+async fn changes(user: &TestUser, query: &str) -> Value {
+    let answer = user.get(&format!("/api/v1/changes?{query}")).await;
+    assert_eq!(answer.status(), 200);
+    answer.json().await.unwrap()
+}
+
+#[tokio::test]
+async fn a_program_that_read_further_than_the_backup_hears_what_is_new() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.add("Anna rows.").await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keepsake.tar");
+    backed_up(&app, &file).await;
+    anna.add("Anna bakes.").await;
+    anna.add("Anna keeps bees.").await;
+    let lost = changes(&anna, "").await;
+    let there = fresh_database().await;
+    restored(&app, &file, &there).await.unwrap();
+    let next = server_of(&there).await;
+    let anna = anna.at(&next);
+    let tea = anna.add("Anna drinks tea.").await;
+    let since = lost["next"].as_str().unwrap();
+    let told = changes(&anna, &format!("since={since}")).await;
+    let items: Vec<&Value> = told["events"].as_array().unwrap().iter().collect();
+    assert_eq!(items.len(), 1, "{told}");
+    assert_eq!(items[0]["item"]["id"], tea);
+    let of_lost: Vec<&Value> = lost["events"].as_array().unwrap().iter().collect();
+    assert!(of_lost.iter().all(|one| one["id"] != items[0]["id"]));
+}
+
+#[tokio::test]
+async fn a_restored_webhook_is_told_nothing_before_it_is_resumed() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let receiver = Receiver::start().await;
+    for _ in 0..2 {
+        hook(&app, &anna, &receiver, ALL).await;
+    }
+    let listed = app.webhooks.list(anna.id).await.unwrap();
+    app.webhooks.pause(anna.id, listed[1].0.id).await.unwrap();
+    let rows = anna.add("Anna rows.").await;
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keepsake.tar");
+    backed_up(&app, &file).await;
+    let there = fresh_database().await;
+    restored(&app, &file, &there).await.unwrap();
+    let next = server_of(&there).await;
+    let tea = anna.at(&next).add("Anna drinks tea.").await;
+    assert_eq!(next.run_job("webhooks").await, 0);
+    assert!(receiver.received().is_empty());
+    let browser = next.browser();
+    browser.sign_in(&anna).await;
+    let (_, page) = browser.get("/settings/webhooks").await;
+    assert_eq!(page.matches("value=\"resume\"").count(), 2, "{page}");
+    next.webhooks.resume(anna.id, listed[0].0.id).await.unwrap();
+    assert_eq!(next.run_job("webhooks").await, 2);
+    assert_eq!(receiver.items(), [rows, tea]);
+}
+
+#[tokio::test]
+async fn a_restore_that_fails_after_loading_leaves_an_empty_database() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let memory = anna.add("Anna rows.").await;
+    let folder = tempfile::tempdir().unwrap();
+    let good = folder.path().join("good.tar");
+    backed_up(&app, &good).await;
+    let erasures = folder.path().join("erasures.jsonl");
+    let erased = json!({
+        "what": "memory", "user": anna.id.0, "id": memory, "at": "2999-12-31T00:00:00Z",
+    });
+    fs::write(&erasures, format!("{erased}\n")).unwrap();
+    let there = fresh_database().await;
+    let empty = rows(&there).await;
+    let restore = |file: &std::path::Path| {
+        let home = Home::new();
+        let args = ["restore", file.to_str().unwrap()];
+        command(&home, &there, &args).output().unwrap()
+    };
+    for (step, table, condition, sentence) in [
+        (
+            "doors",
+            "memory_revisions",
+            "revision < 1000000000",
+            "memory_revisions",
+        ),
+        (
+            "erasures",
+            "erasure_receipts",
+            "false",
+            "could not be erased again",
+        ),
+    ] {
+        app.refuse_unless(table, condition).await;
+        let file = folder.path().join(format!("{step}.tar"));
+        backed_up(&app, &file).await;
+        app.refuse_no_more(table).await;
+        let done = restore(&file);
+        assert_eq!(done.status.code(), Some(1), "{step}");
+        assert!(words(&done).contains(sentence), "{step}: {}", words(&done));
+        assert_eq!(rows(&there).await, empty, "{step}");
+    }
+    // A migration that is not this program's.
+    let changed = "UPDATE _sqlx_migrations SET checksum = '\\x00'";
+    sqlx::raw_sql(AssertSqlSafe(changed.to_owned()))
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let file = folder.path().join("schema.tar");
+    backed_up(&app, &file).await;
+    let done = restore(&file);
+    assert_eq!(done.status.code(), Some(1), "{}", words(&done));
+    assert_eq!(rows(&there).await, empty);
+    // The same database takes a good one.
+    let done = restore(&good);
+    assert!(done.status.success(), "{}", words(&done));
+    assert!(
+        words(&done).contains("Webhooks are paused"),
+        "{}",
+        words(&done)
+    );
+    assert_eq!(rows(&there).await["memory_items"], 0);
+}
