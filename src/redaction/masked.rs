@@ -116,7 +116,10 @@ mod tests {
         assert_eq!(repeated(&texts, &long), BTreeMap::new());
         mask_all(&mut texts, &long);
         assert_eq!(texts[0], "[removed: private-key]");
-        assert!(texts[1].ends_with("]kkk"), "{}", texts[1].len());
+        assert_eq!(
+            texts[1],
+            format!("[removed: private-key]{}", "k".repeat(43))
+        );
 
         let mut random = 1u64;
         let mut letter = || {
@@ -131,8 +134,8 @@ mod tests {
             let found: Vec<_> = (0..words).map(|n| (n, secret(0, 256))).collect();
             let words = repeated(&texts, &found);
             assert_eq!(words.len(), texts.len());
-            let bytes = finder_of(words.keys()).unwrap().memory_usage();
-            assert!(bytes < mib_max << 20, "{bytes} bytes for {}", words.len());
+            let bytes = finder_of(words.keys()).map(|finder| finder.memory_usage());
+            assert!(bytes.is_some_and(|n| n < mib_max << 20), "{bytes:?}");
         }
     }
 
