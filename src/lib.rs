@@ -116,8 +116,8 @@
 //!     memory is shared with the acting agent ([`db::Db::lent_to`], docs/teams.md).
 //!
 //! 20. No text of a user's memory is stored, embedded or recorded before [`redaction`] has screened it: tools in
-//!     [`tools::Registry::call`], sessions and documents at their REST endpoints, imports as they are read, and answers
-//!     of the chat model in [`providers::chat::Chat::complete`].
+//!     [`tools::Registry::call`], sessions and documents at their REST endpoints, imports as they are read, answers
+//!     of the chat model in [`providers::chat::Chat::complete`], and queries in `embedding/query.rs`.
 //!
 //! Differences from the first design:
 //!

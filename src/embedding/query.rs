@@ -15,6 +15,7 @@ use super::{Embeddings, Vector};
 use crate::db::{Tx, UserId};
 use crate::providers::settings::SystemEmbeddingSettings;
 use crate::providers::{Endpoint, ProviderError, QueryPriority};
+use crate::redaction::TextDoor;
 
 /// After this, a search continues with words only (DESIGN §10).
 pub const QUERY_DEADLINE: Duration = Duration::from_millis(1_500);
@@ -229,6 +230,22 @@ impl Embeddings {
         known
     }
 
+    /// The query without what is private, and with secrets as the user has set. The error is the reason, as a clause.
+    async fn screened(&self, user: UserId, text: &str) -> Result<String, &'static str> {
+        let mut query = text.to_owned();
+        let field = ("query", &mut query);
+        let screened = self
+            .redactor()
+            .screen_text(user, None, TextDoor::Query, field);
+        screened
+            .await
+            .map_err(|_| "the query could not be checked for secrets")?;
+        match query.trim().is_empty() && !text.trim().is_empty() {
+            true => Err("the query is private as a whole, so it was not embedded"),
+            false => Ok(query),
+        }
+    }
+
     /// The error is the reason, as a clause.
     pub(super) async fn ask(
         &self,
@@ -237,6 +254,7 @@ impl Embeddings {
         text: &str,
         asked_for: QueryPriority,
     ) -> Result<QueryAnswer, String> {
+        let text = self.screened(user, text).await?;
         let now = self.now();
         let breakers = &self.shared.breakers;
         // The builtin model runs in this process: it can be slow, but not dead.

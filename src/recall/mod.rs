@@ -16,6 +16,7 @@ use crate::accounts::{AgentSettings, Viewer};
 use crate::consolidation::{Consolidation, ConsolidationError, reflection};
 use crate::db::{Db, Tx, UserId};
 use crate::memories::{ItemId, ItemType, Status, Trust, fading};
+use crate::redaction::{ScreenedField, TextDoor};
 use crate::search::fuse::reciprocal;
 use crate::search::query::Ingredients;
 use crate::search::{CandidateSignals, Filters, LentFound, Search};
@@ -222,11 +223,19 @@ impl Recall {
         viewer: &Viewer,
         ask: &RecallRequest,
     ) -> Result<RecallResult, ConsolidationError> {
-        let text = text_of(&ask.messages);
+        let mut messages = ask.messages.clone();
+        // Here, since the text is cut below: half a secret is not found, nor a section without its beginning.
+        let fields = messages.iter_mut();
+        let mut fields: Vec<_> = fields.map(|m| ScreenedField::new("message", m)).collect();
+        let redactor = self.search.embeddings().redactor();
+        let (user, agent, door) = (viewer.user_id, viewer.agent_id, TextDoor::Query);
+        let screened = redactor.screen(user, agent, door, &mut fields).await;
+        screened.map_err(sqlx::Error::from)?;
+        let text = text_of(&messages);
         if is_trivial(&text) {
             return Ok(RecallResult::nothing(EmptyReason::Trivial));
         }
-        let (user, session) = (viewer.user_id, ask.session.as_deref());
+        let session = ask.session.as_deref();
         let name = name_of(session);
         let standing = match viewer.agent_id {
             Some(agent) => {

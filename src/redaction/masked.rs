@@ -1,21 +1,23 @@
 //! Replaces secrets in texts by the name of their rule.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::private::without_private;
 use super::rules::{FoundSecret, scan};
 
-/// Shorter secrets are replaced only where they were found, since they may be words elsewhere.
-const REPEATED_BYTES_MIN: usize = 8;
+/// Other secrets are replaced only where they were found: shorter ones may be words elsewhere, and of longer ones the
+/// finder's memory would be without bound.
+const REPEATED_BYTES: RangeInclusive<usize> = 8..=256;
 
 /// Different secrets of one call that are also looked for where they were not found.
 const REPEATED_MAX: usize = 1_000;
 
 /// The text without private sections and with every secret replaced, for what is written without its user's settings at hand.
 pub fn without_secrets(text: &str) -> String {
-    let mut texts = [without_private(text).unwrap_or_else(|| text.to_owned())];
+    let mut texts = [without_private(text).into_owned()];
     let found = scan(&texts[0]).into_iter();
     let places: Vec<_> = found.map(|secret| (0, secret)).collect();
     mask_all(&mut texts, &places);
@@ -29,19 +31,12 @@ pub(super) fn mask_all(texts: &mut [String], secrets: &[(usize, FoundSecret)]) {
         return;
     }
     let mut places: Vec<Vec<FoundSecret>> = vec![Vec::new(); texts.len()];
-    let mut words: BTreeMap<String, &'static str> = BTreeMap::new();
     for (at, secret) in secrets {
         places[*at].push(*secret);
-        let word = &texts[*at][secret.start..secret.end];
-        if word.len() >= REPEATED_BYTES_MIN && words.len() < REPEATED_MAX {
-            words.insert(word.to_owned(), secret.rule);
-        }
     }
+    let words = repeated(texts, secrets);
     let rules: Vec<&'static str> = words.values().copied().collect();
-    let finder = AhoCorasick::builder()
-        .match_kind(MatchKind::LeftmostLongest)
-        .build(words.keys())
-        .ok();
+    let finder = finder_of(words.keys());
     for (text, mut places) in texts.iter_mut().zip(places) {
         for again in finder.iter().flat_map(|f| f.find_iter(text.as_str())) {
             places.push(FoundSecret {
@@ -54,6 +49,27 @@ pub(super) fn mask_all(texts: &mut [String], secrets: &[(usize, FoundSecret)]) {
             *text = replaced(text, places);
         }
     }
+}
+
+/// The secrets that are looked for everywhere, each with its rule.
+fn repeated(texts: &[String], secrets: &[(usize, FoundSecret)]) -> BTreeMap<String, &'static str> {
+    let mut words = BTreeMap::new();
+    for (at, secret) in secrets {
+        let word = &texts[*at][secret.start..secret.end];
+        if REPEATED_BYTES.contains(&word.len()) && words.len() < REPEATED_MAX {
+            words.insert(word.to_owned(), secret.rule);
+        }
+    }
+    words
+}
+
+fn finder_of<'a>(words: impl Iterator<Item = &'a String>) -> Option<AhoCorasick> {
+    AhoCorasick::builder()
+        .match_kind(MatchKind::LeftmostLongest)
+        // Of few words it would be a DFA, whose table takes hundreds of bytes for each byte of a word.
+        .kind(Some(AhoCorasickKind::NoncontiguousNFA))
+        .build(words)
+        .ok()
 }
 
 fn replaced(text: &str, mut places: Vec<FoundSecret>) -> String {
@@ -86,6 +102,41 @@ mod tests {
             texts[1],
             "é[removed: github-pat]é and [removed: github-pat]"
         );
+    }
+
+    #[test]
+    fn looking_for_secrets_again_takes_little_memory() {
+        let secret = |start, end| FoundSecret {
+            rule: "private-key",
+            start,
+            end,
+        };
+        let mut texts = ["k".repeat(4 << 20), "k".repeat(300)];
+        let long = [(0, secret(0, 4 << 20)), (1, secret(0, 257))];
+        assert_eq!(repeated(&texts, &long), BTreeMap::new());
+        mask_all(&mut texts, &long);
+        assert_eq!(texts[0], "[removed: private-key]");
+        assert_eq!(
+            texts[1],
+            format!("[removed: private-key]{}", "k".repeat(43))
+        );
+
+        let mut random = 1u64;
+        let mut letter = || {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            char::from(b'0' + (random >> 32) as u8 % 75)
+        };
+        let mut word = || (0..256).map(|_| letter()).collect::<String>();
+        for (words, mib_max) in [(100, 2), (REPEATED_MAX, 16)] {
+            let texts: Vec<String> = (0..words).map(|_| word()).collect();
+            let found: Vec<_> = (0..words).map(|n| (n, secret(0, 256))).collect();
+            let words = repeated(&texts, &found);
+            assert_eq!(words.len(), texts.len());
+            let bytes = finder_of(words.keys()).map(|finder| finder.memory_usage());
+            assert!(bytes.is_some_and(|n| n < mib_max << 20), "{bytes:?}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod private;
 mod rules;
 mod store;
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 
 use hmac::{Hmac, Mac};
@@ -25,6 +26,7 @@ use findings::COUNTED_FOR;
 pub use findings::{FINDINGS_MAX, SecretFinding, SecretOverview};
 pub use json::fields_of;
 pub use masked::without_secrets;
+pub use private::without_private;
 pub use rules::{FoundSecret, ScanWork, rule_count, scan, scan_counted};
 
 use crate::accounts::AgentId;
@@ -34,7 +36,7 @@ use crate::input::Invalid;
 use crate::seal::{SealError, Sealer, SecretOwner};
 use store::NewFinding;
 
-/// Larger texts are scanned off the runtime's threads.
+/// Larger texts are scanned, compared and masked off the runtime's threads.
 const INLINE_BYTES_MAX: usize = 32 * 1024;
 /// Warnings in one answer.
 pub const WARNINGS_MAX: usize = 20;
@@ -110,6 +112,9 @@ pub enum TextDoor {
     Import,
     /// An answer of the chat model: its texts came in before, so that only what is replaced counts.
     Model,
+    /// What is searched for, before it is embedded: it is not stored, so nothing is refused, counted or recorded. What is
+    /// private as a whole becomes blank.
+    Query,
 }
 
 /// A text with the name of its field.
@@ -169,6 +174,17 @@ pub struct Redactor {
 }
 
 type Fingerprint = [u8; FINGERPRINT_BYTES];
+/// Whose texts, from which agent, and how.
+type Sender = (UserId, Option<AgentId>, TextDoor);
+
+/// Texts without their private sections.
+struct Examined {
+    texts: Vec<String>,
+    /// The secrets of each.
+    found: Vec<Vec<FoundSecret>>,
+    /// The first text that was private as a whole.
+    all_private: Option<usize>,
+}
 
 /// A secret of a call: which text, and where in it.
 struct Located {
@@ -194,35 +210,19 @@ impl Redactor {
         door: TextDoor,
         fields: &mut [ScreenedField<'_>],
     ) -> Result<Vec<SecretWarning>, RedactionError> {
-        let mut texts: Vec<String> = fields.iter_mut().map(|f| std::mem::take(f.text)).collect();
+        let texts: Vec<String> = fields.iter_mut().map(|f| std::mem::take(f.text)).collect();
         let names: Vec<String> = fields.iter().map(|field| field.name.clone()).collect();
-        let found;
-        (texts, found) = examined(texts, door).await?;
-        let is_private = |text: &String| text == ONLY_PRIVATE;
-        if matches!(door, TextDoor::Call | TextDoor::Import)
-            && let Some(at) = texts.iter().position(is_private)
+        let bytes = texts.iter().map(String::len).sum();
+        let examined = off_runtime(bytes, move || examined(texts, door)).await?;
+        if let Some(at) = examined.all_private
+            && matches!(door, TextDoor::Call | TextDoor::Import)
         {
             return Err(all_private(&names[at]).into());
         }
-        let mut warnings = Vec::new();
-        if found.iter().any(|of_text| !of_text.is_empty()) {
-            let found = self
-                .decide(user, agent, door, (&names, &texts), &found)
-                .await?;
-            if let Some((policy, found)) = found {
-                warnings = warnings_of(&names, &found, policy != SecretPolicy::Warn);
-                match policy {
-                    SecretPolicy::Warn => {}
-                    SecretPolicy::Refuse if door == TextDoor::Call => {
-                        return Err(refusal(&names, &found).into());
-                    }
-                    SecretPolicy::Mask | SecretPolicy::Refuse => {
-                        let places = found.iter().map(|one| (one.text, one.secret));
-                        masked::mask_all(&mut texts, &places.collect::<Vec<_>>());
-                    }
-                }
-            }
-        }
+        let (texts, warnings) = match examined.found.iter().all(Vec::is_empty) {
+            true => (examined.texts, Vec::new()),
+            false => self.treat((user, agent, door), &names, examined).await?,
+        };
         for (field, text) in fields.iter_mut().zip(texts) {
             *field.text = text;
         }
@@ -244,38 +244,58 @@ impl Redactor {
         self.screen(user, agent, door, &mut [field]).await
     }
 
-    /// The user's policy, and the secrets that are not allowed, after recording them. `None` if none is left.
-    async fn decide(
+    /// The texts with their secrets as the user wants them, and the warnings.
+    async fn treat(
         &self,
-        user: UserId,
-        agent: Option<AgentId>,
-        door: TextDoor,
-        (names, texts): (&[String], &[String]),
-        found: &[Vec<FoundSecret>],
-    ) -> Result<Option<(SecretPolicy, Vec<Located>)>, RedactionError> {
-        let now = self.clock.now();
+        sender: Sender,
+        names: &[String],
+        Examined { texts, found, .. }: Examined,
+    ) -> Result<(Vec<String>, Vec<SecretWarning>), RedactionError> {
+        let (user, _, door) = sender;
+        let bytes = texts.iter().map(String::len).sum();
         let mut tx = self.db.as_user(user).await?;
         let (policy, key) = self.settings_and_key(&mut tx, user).await?;
-        let mut located = Vec::new();
-        for (text, secrets) in found.iter().enumerate() {
-            for &secret in secrets {
-                let is_known = located.len() < KNOWN_A_CALL_MAX;
-                let word = &texts[text][secret.start..secret.end];
-                let fingerprint = is_known.then(|| fingerprint(&key, word));
-                located.push(Located {
-                    text,
-                    secret,
-                    fingerprint,
-                });
-            }
+        // Fingerprints of long secrets take time, in which no connection is held.
+        tx.commit().await?;
+        let locate = move || (located(&texts, &found, &key), texts);
+        let (located, mut texts) = off_runtime(bytes, locate).await?;
+        let located = self.record(sender, policy, names, located).await?;
+        let warnings = warnings_of(names, &located, policy != SecretPolicy::Warn);
+        if located.is_empty() || policy == SecretPolicy::Warn {
+            return Ok((texts, warnings));
         }
+        if policy == SecretPolicy::Refuse && door == TextDoor::Call {
+            return Err(refusal(names, &located).into());
+        }
+        let places: Vec<_> = located.iter().map(|one| (one.text, one.secret)).collect();
+        let mask = move || {
+            masked::mask_all(&mut texts, &places);
+            texts
+        };
+        Ok((off_runtime(bytes, mask).await?, warnings))
+    }
+
+    /// The secrets that are not allowed, after recording them.
+    async fn record(
+        &self,
+        (user, agent, door): Sender,
+        policy: SecretPolicy,
+        names: &[String],
+        mut located: Vec<Located>,
+    ) -> Result<Vec<Located>, sqlx::Error> {
+        let now = self.clock.now();
+        let mut tx = self.db.as_user(user).await?;
         let fingerprints = located.iter().filter_map(|one| one.fingerprint);
         let fingerprints: Vec<Vec<u8>> = fingerprints.map(|f| f.to_vec()).collect();
         let allowed = store::list_allowed(&mut tx, user, &fingerprints).await?;
         let allowed: HashSet<Vec<u8>> = allowed.into_iter().collect();
         let is_allowed = |one: &Located| one.fingerprint.is_some_and(|f| allowed.contains(&f[..]));
         located.retain(|one| !is_allowed(one));
-        let counts = door != TextDoor::Model || policy != SecretPolicy::Warn;
+        let counts = match door {
+            TextDoor::Call | TextDoor::Conversation | TextDoor::Import => true,
+            TextDoor::Model => policy != SecretPolicy::Warn,
+            TextDoor::Query => false,
+        };
         if !located.is_empty() && counts {
             // One call of a user at a time, so that none deletes what another holds.
             store::lock_settings(&mut tx, user).await?;
@@ -286,7 +306,7 @@ impl Redactor {
             store::add_counts(&mut tx, user, &rules_of(&located), days).await?;
         }
         tx.commit().await?;
-        Ok((!located.is_empty()).then_some((policy, located)))
+        Ok(located)
     }
 
     /// The user's key is made when it is first needed, or when no key of the server opens it any more: then nothing is
@@ -320,35 +340,61 @@ impl Redactor {
     }
 }
 
-/// The texts without private sections, and the secrets of each.
-async fn examined(
-    texts: Vec<String>,
-    door: TextDoor,
-) -> Result<(Vec<String>, Vec<Vec<FoundSecret>>), sqlx::Error> {
-    let bytes: usize = texts.iter().map(String::len).sum();
-    let examine = move || {
-        let mut texts = texts;
-        if door != TextDoor::Model {
-            texts.iter_mut().for_each(remove_private);
-        }
-        let found = texts.iter().map(|text| scan(text)).collect();
-        (texts, found)
-    };
+/// Runs work on so many bytes of text off the runtime's threads if they are many.
+async fn off_runtime<T: Send + 'static>(
+    bytes: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, sqlx::Error> {
     if bytes <= INLINE_BYTES_MAX {
-        return Ok(examine());
+        return Ok(work());
     }
-    let examined = tokio::task::spawn_blocking(examine).await;
-    examined.map_err(|error| sqlx::Error::Io(error.into()))
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| sqlx::Error::Io(error.into()))
 }
 
-fn remove_private(text: &mut String) {
-    let Some(kept) = private::without_private(text) else {
-        return;
+fn examined(mut texts: Vec<String>, door: TextDoor) -> Examined {
+    let mut all_private = None;
+    if door != TextDoor::Model {
+        for (at, text) in texts.iter_mut().enumerate() {
+            if remove_private(text, door) {
+                all_private.get_or_insert(at);
+            }
+        }
+    }
+    Examined {
+        found: texts.iter().map(|text| scan(text)).collect(),
+        texts,
+        all_private,
+    }
+}
+
+/// Returns whether the text was private as a whole.
+fn remove_private(text: &mut String, door: TextDoor) -> bool {
+    let Cow::Owned(kept) = without_private(text) else {
+        return false;
     };
-    *text = match kept.trim().is_empty() {
+    let is_all = kept.trim().is_empty();
+    *text = match is_all && door == TextDoor::Conversation {
         true => ONLY_PRIVATE.to_owned(),
         false => kept,
     };
+    is_all
+}
+
+fn located(texts: &[String], found: &[Vec<FoundSecret>], key: &[u8]) -> Vec<Located> {
+    let mut located = Vec::new();
+    for (text, secrets) in found.iter().enumerate() {
+        for &secret in secrets {
+            let is_known = located.len() < KNOWN_A_CALL_MAX;
+            let word = &texts[text][secret.start..secret.end];
+            located.push(Located {
+                text,
+                secret,
+                fingerprint: is_known.then(|| fingerprint(key, word)),
+            });
+        }
+    }
+    located
 }
 
 fn all_private(field: &str) -> Invalid {

@@ -194,7 +194,9 @@ impl NewMessages {
             let name = format!("messages[{n}].content");
             fields.push(ScreenedField::new(name, &mut message.content));
             for (nth, call) in message.tool_calls.iter_mut().enumerate() {
-                let name = format!("messages[{n}].tool_calls[{nth}].arguments");
+                let field = format!("messages[{n}].tool_calls[{nth}]");
+                fields.push(ScreenedField::new(format!("{field}.name"), &mut call.name));
+                let name = format!("{field}.arguments");
                 fields.push(ScreenedField::new(name, &mut call.arguments));
             }
         }
@@ -205,6 +207,7 @@ impl NewMessages {
         for message in &mut self.messages {
             cut(&mut message.content, MESSAGE_CHARS_MAX);
             for call in &mut message.tool_calls {
+                cut(&mut call.name, TOOL_NAME_CHARS_MAX);
                 cut(&mut call.arguments, TOOL_ARGUMENTS_CHARS_MAX);
             }
         }

@@ -152,6 +152,13 @@ impl Tool for Memory {
         }
     }
 
+    fn not_stored(input: &MemoryInput) -> &'static [&'static str] {
+        match input.action {
+            Action::Forget => &["key"],
+            _ => &[],
+        }
+    }
+
     fn touched(output: &MemoryOutput) -> Vec<i64> {
         output.touched.clone()
     }

@@ -71,6 +71,13 @@ impl Tool for MemoryCorrect {
     type Input = CorrectInput;
     type Output = AddOutput;
 
+    fn not_stored(input: &CorrectInput) -> &'static [&'static str] {
+        match input.item_id {
+            Some(_) => &[],
+            None => &["key", "theme"],
+        }
+    }
+
     async fn run(
         context: &ToolContext,
         call: &RunningCall,

@@ -51,6 +51,10 @@ impl Tool for MemoryDescribeTheme {
         Ok(theme.into())
     }
 
+    fn not_stored(_input: &DescribeThemeInput) -> &'static [&'static str] {
+        &["theme"]
+    }
+
     fn touched(_output: &ListedTheme) -> Vec<i64> {
         Vec::new()
     }

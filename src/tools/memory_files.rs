@@ -78,7 +78,6 @@ impl Tool for MemoryFiles {
     /// The scope for viewing; every other command needs to write.
     const SCOPE: Scope = Scope::MemoryRead;
     const READ_ONLY: bool = false;
-    const NOT_STORED: &'static [&'static str] = &["old_str", "old_path"];
     type Input = FilesInput;
     type Output = FilesOutput;
 
@@ -86,6 +85,13 @@ impl Tool for MemoryFiles {
         match input.command {
             FileCommand::View => Scope::MemoryRead,
             _ => Scope::MemoryWrite,
+        }
+    }
+
+    fn not_stored(input: &FilesInput) -> &'static [&'static str] {
+        match input.command {
+            FileCommand::Create => &[],
+            _ => &["path", "old_str", "old_path"],
         }
     }
 

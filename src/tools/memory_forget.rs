@@ -60,6 +60,10 @@ impl Tool for MemoryForget {
         })
     }
 
+    fn not_stored(_input: &ForgetInput) -> &'static [&'static str] {
+        &["key", "theme"]
+    }
+
     fn touched(output: &ForgetOutput) -> Vec<i64> {
         output.archived.clone()
     }

@@ -102,8 +102,6 @@ trait Tool: Send + Sync + 'static {
     const DESCRIPTION: &'static str;
     const SCOPE: Scope;
     const READ_ONLY: bool = matches!(Self::SCOPE, Scope::MemoryRead);
-    /// Arguments of a write that name or find something and are not stored; all others are screened for secrets.
-    const NOT_STORED: &'static [&'static str] = &[];
     /// Arguments that are hidden from models to save tokens.
     const FOR_SCRIPTS: &'static [&'static str] = &[];
     type Input: DeserializeOwned + JsonSchema + Send;
@@ -119,6 +117,11 @@ trait Tool: Send + Sync + 'static {
     /// The scope of this call, if it needs more than [`Self::SCOPE`].
     fn needs(_input: &Self::Input) -> Scope {
         Self::SCOPE
+    }
+
+    /// Arguments of this write that only find what is stored; all others are screened for secrets.
+    fn not_stored(_input: &Self::Input) -> &'static [&'static str] {
+        &[]
     }
 
     /// Items that were returned, added or archived.
@@ -253,7 +256,8 @@ impl<T: Tool> AnyTool for Registered<T> {
         }
         let mut warnings = Vec::new();
         if needed != Scope::MemoryRead {
-            let screened = secrets::screen(context, call, input, T::NOT_STORED).await?;
+            let not_stored = T::not_stored(&parsed);
+            let screened = secrets::screen(context, call, input, not_stored).await?;
             if let Some((changed, found)) = screened {
                 parsed = input::parse(&changed)?;
                 warnings = found;

@@ -1,6 +1,6 @@
 //! Replaces an episode with a summary that its agent sends after the session was read.
 
-use super::{SummaryAuthor, cut, is_telling, least, sentences, store};
+use super::{SUMMARY_CHARS_MIN, SummaryAuthor, cut, is_telling, least, sentences, store};
 use crate::accounts::UserId;
 use crate::consolidation::ConsolidationError;
 use crate::db::Db;
@@ -9,8 +9,8 @@ use crate::memories::write::{NewSource, SourceOwner, write};
 use crate::memories::{MemoryError, Trust};
 use crate::sessions::SessionId;
 
-/// Replaces the newest episode of a session with the agent's summary. False if there is none, or if the agent
-/// wrote it already.
+/// Replaces the newest episode of a session with the agent's summary. False if there is none, if the agent wrote it
+/// already, or if the summary is too short to say anything.
 ///
 /// # Errors
 /// Database errors, and an exceeded limit of embeddings.
@@ -21,6 +21,9 @@ pub async fn retell(
     session: SessionId,
     summary: &str,
 ) -> Result<bool, ConsolidationError> {
+    if summary.chars().count() < SUMMARY_CHARS_MIN {
+        return Ok(false);
+    }
     let now = embeddings.now();
     let mut tx = db.as_writer(user).await?;
     let newest = store::find_newest(&mut tx, user, session).await?;

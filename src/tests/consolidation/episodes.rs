@@ -159,6 +159,11 @@ async fn an_agent_says_itself_what_it_was_about() {
             json!({ "summary": "Trip to Bergen settled; Marta pays the boat later." }),
             200,
         ),
+        // What is private as a whole says nothing.
+        (
+            json!({ "summary": "<private>Marta is ill and pays later.</private>" }),
+            200,
+        ),
         // Said twice, it is one.
         (json!({}), 200),
     ] {
@@ -441,6 +446,13 @@ async fn an_agent_may_say_late_what_it_was_about() {
     told(&anna, "talk", &talk()).await;
     read_due(&app).await;
     assert_eq!(made_by(&app).await, [("extract".to_owned(), 1, 3)]);
+    // What says nothing leaves the episode as it is.
+    for nothing in ["<private>Marta is ill and pays later.</private>", "ok"] {
+        let body = json!({ "summary": nothing });
+        let sent = anna.post("/api/v1/sessions/talk/complete", &body).await;
+        assert_eq!(sent.status(), 200);
+        assert_eq!(made_by(&app).await, [("extract".to_owned(), 1, 3)]);
+    }
     let late = "Trip to Bergen settled for Friday; Marta pays the boat.";
     for _ in 0..2 {
         let body = json!({ "summary": late });

@@ -19,12 +19,12 @@ pub fn secret() -> String {
     ["ghp_", "1B4a9Zq7Lm2Xc8Vb5Nn0Kj3Hg6Fd1Sa4Qw7E"].concat()
 }
 
-async fn set(app: &TestApp, user: &TestUser, policy: SecretPolicy) {
+pub async fn set(app: &TestApp, user: &TestUser, policy: SecretPolicy) {
     let redactor = app.embeddings.redactor();
     redactor.save(user.id, policy).await.unwrap();
 }
 
-async fn count(app: &TestApp, of: &str) -> i64 {
+pub async fn count(app: &TestApp, of: &str) -> i64 {
     let count = AssertSqlSafe(format!("SELECT count(*) FROM {of}"));
     sqlx::query_scalar(count)
         .fetch_one(&mut app.superuser().await)
@@ -47,7 +47,7 @@ fn fact(content: &str) -> Value {
 fn messages(content: &str) -> Value {
     json!({ "messages": [
         { "id": "1", "role": "user", "content": content },
-        { "id": "2", "role": "assistant", "tool_calls": [{ "id": "c", "name": "call", "arguments": { "token": content } }] },
+        { "id": "2", "role": "assistant", "tool_calls": [{ "id": "c", "name": content, "arguments": { "token": content } }] },
         { "id": "3", "role": "tool", "tool_call_id": "c", "content": content },
     ] })
 }
@@ -124,12 +124,15 @@ async fn what_is_masked_is_stored_nowhere_at_any_door() {
     let file = json!({ "command": "create", "path": "/memories/a.md", "file_text": text });
     let answer = anna.call("memory_files", file).await;
     assert_eq!(told(&answer, "field"), "file_text");
-    let path = "/api/v1/documents/b.md";
+    let path = format!("/api/v1/documents/memory/{secret}.md");
     let (status, answer) = anna
-        .request(Method::PUT, path, Some(json!({ "content": text })))
+        .request(Method::PUT, &path, Some(json!({ "content": text })))
         .await;
     assert_eq!((status, told(&answer, "field")), (201, &json!("content")));
-    let (_, read) = anna.request(Method::GET, path, None).await;
+    assert_eq!(answer["warnings"][1]["field"], "path");
+    assert_eq!(answer["path"], "memory/[removed: github-pat].md");
+    let path = path.replace(&secret, "[removed: github-pat]");
+    let (_, read) = anna.request(Method::GET, &path, None).await;
     assert_eq!(read["content"], masked);
 
     let sent = anna
@@ -137,7 +140,7 @@ async fn what_is_masked_is_stored_nowhere_at_any_door() {
         .await;
     let answer: Value = sent.json().await.unwrap();
     assert_eq!(answer["accepted"], 3);
-    assert_eq!(answer["warnings"].as_array().unwrap().len(), 3, "{answer}");
+    assert_eq!(answer["warnings"].as_array().unwrap().len(), 4, "{answer}");
     let body = json!({ "summary": text });
     let completed = anna.post("/api/v1/sessions/s/complete", &body).await;
     assert_eq!(completed.status(), 200);
@@ -242,6 +245,15 @@ async fn what_is_private_is_removed_whatever_is_set() {
     let page = anna.get("/api/v1/sessions/s/messages").await;
     let page: Value = page.json().await.unwrap();
     assert_eq!(page["messages"][0]["content"], "[removed: private]");
+    // As Go writes JSON.
+    let escaped = r#"{"note": "Bees. \u003cprivate\u003ekanarienvogel4711\u003c/private\u003e"}"#;
+    let sent = anna
+        .post("/api/v1/sessions/t/messages", &messages(escaped))
+        .await;
+    assert_eq!(sent.status(), 200);
+    let page = anna.get("/api/v1/sessions/t/messages").await;
+    let page: Value = page.json().await.unwrap();
+    assert_eq!(page["messages"][2]["content"], r#"{"note": "Bees. "}"#);
     let open = "Told: <private>kanarienvogel4711";
     let file = json!({ "command": "create", "path": "/memories/a.md", "file_text": open });
     anna.call("memory_files", file).await;
@@ -252,6 +264,11 @@ async fn what_is_private_is_removed_whatever_is_set() {
         places_of(&app, "kanarienvogel4711").await,
         Vec::<String>::new()
     );
+    // The marker itself is a text like any other.
+    let line = json!({ "record": "item", "type": "fact", "content": "[removed: private]" });
+    let outcome = import(&app, &anna, &file_of(&line)).await;
+    assert_eq!((outcome.added, outcome.failed), (1, 0), "{outcome:?}");
+    anna.add("[removed: private]").await;
 }
 
 #[tokio::test]
@@ -355,6 +372,40 @@ async fn what_a_model_repeats_is_masked_too() {
     assert_eq!(answer.text, "It is [removed: github-pat].");
 }
 
+/// gitleaks' rule of private keys has no end: what stands between the two lines is one secret.
+#[tokio::test]
+async fn a_secret_as_long_as_a_document_is_masked_and_a_longer_text_is_not_looked_at() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    set(&app, &anna, SecretPolicy::Mask).await;
+    let key_of = |bytes: usize| {
+        let ends = [
+            "-----BEGIN PRIVATE KEY-----\n",
+            "\n-----END PRIVATE KEY-----",
+        ];
+        ends.join(&"MIIEv ".repeat(bytes / 6))
+    };
+    let (path, put) = ("/api/v1/documents/a.md", Method::PUT);
+    let content = json!({ "content": key_of(2 << 20) });
+    let (status, refusal) = anna.request(put.clone(), path, Some(content)).await;
+    assert_eq!((status, &refusal["code"]), (422, &json!("too_long")));
+    assert_eq!(count(&app, "secret_counts").await, 0);
+    let content = json!({ "content": key_of(1_000_000) });
+    let (status, answer) = anna.request(put, path, Some(content)).await;
+    assert_eq!(
+        (status, told(&answer, "rule")),
+        (201, &json!("private-key"))
+    );
+    // By the tool it may be longer before it is masked, and stands twice.
+    let file = json!({ "command": "create", "path": "/memories/b.md", "file_text": key_of(2 << 20), "new_str": key_of(2 << 20) });
+    let answer = anna.call("memory_files", file).await;
+    assert_eq!(answer["warnings"][1]["removed"], true, "{answer}");
+    let shown = json!({ "command": "view", "path": "/memories/b.md" });
+    let shown = anna.call("memory_files", shown).await;
+    let shown = shown["output"].as_str().unwrap();
+    assert!(shown.ends_with("[removed: private-key]"), "{}", shown.len());
+}
+
 #[tokio::test]
 async fn what_finds_something_is_not_changed() {
     let app = TestApp::start().await;
@@ -362,6 +413,15 @@ async fn what_finds_something_is_not_changed() {
     let secret = secret();
     let file = json!({ "command": "create", "path": "/memories/a.md", "file_text": format!("Token {secret} here.\n") });
     anna.call("memory_files", file).await;
+    let named = |name: &str| format!("/memories/{secret}/{name}.md");
+    for name in ["a", "b", "c"] {
+        let file = json!({ "command": "create", "path": named(name), "file_text": "Bees.\n" });
+        anna.call("memory_files", file).await;
+    }
+    for theme in ["a", "b", "c"] {
+        let item = json!({ "type": "fact", "content": theme, "theme": theme, "key": secret });
+        anna.call("memory_add", item).await;
+    }
     set(&app, &anna, SecretPolicy::Refuse).await;
     let edit = json!({ "command": "str_replace", "path": "/memories/a.md", "old_str": secret, "new_str": "gone" });
     let response = anna.send("memory_files", &edit).await;
@@ -369,4 +429,48 @@ async fn what_finds_something_is_not_changed() {
     let edit = json!({ "command": "insert", "path": "/memories/a.md", "insert_line": 0, "insert_text": secret });
     let (status, refusal) = problem(anna.send("memory_files", &edit).await).await;
     assert_eq!((status, &refusal["field"]), (422, &json!("insert_text")));
+    // So is what a file or a fact is called, where it only finds it.
+    let new = "/memories/new.md";
+    for edit in [
+        json!({ "command": "str_replace", "path": named("a"), "old_str": "Bees", "new_str": "Wasps" }),
+        json!({ "command": "insert", "path": named("a"), "insert_line": 0, "insert_text": "Herons" }),
+        json!({ "command": "rename", "old_path": named("b"), "new_path": new }),
+        json!({ "command": "delete", "path": named("a") }),
+    ] {
+        anna.call("memory_files", edit).await;
+    }
+    for (field, edit) in [
+        (
+            "path",
+            json!({ "command": "create", "path": named("d"), "file_text": "x" }),
+        ),
+        (
+            "new_path",
+            json!({ "command": "rename", "old_path": new, "new_path": named("d") }),
+        ),
+    ] {
+        let (status, refusal) = problem(anna.send("memory_files", &edit).await).await;
+        assert_eq!((status, &refusal["field"]), (422, &json!(field)));
+    }
+    let path = format!("/api/v1/documents/{secret}/c.md");
+    for (body, status) in [
+        (json!({ "content": "x", "revision": 1 }), 200),
+        (json!({ "content": "x" }), 422),
+    ] {
+        let (answered, answer) = anna.request(Method::PUT, &path, Some(body)).await;
+        assert_eq!(answered, status, "{answer}");
+    }
+    let right = json!({ "key": secret, "theme": "a", "content": "Right." });
+    anna.call("memory_correct", right).await;
+    let gone = anna
+        .call("memory_forget", json!({ "key": secret, "theme": "a" }))
+        .await;
+    assert_eq!(gone["count"], 1);
+    let gone = anna
+        .call("memory", json!({ "action": "forget", "key": secret }))
+        .await;
+    assert_eq!(gone["output"], "Forgotten: 2 memories are archived.");
+    let item = json!({ "item_id": 1, "key": secret, "content": "Right." });
+    let (status, refusal) = anna.refused("memory_correct", item).await;
+    assert_eq!((status, &refusal["field"]), (422, &json!("key")));
 }

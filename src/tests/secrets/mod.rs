@@ -4,4 +4,5 @@ mod canary;
 mod cost;
 mod incoming;
 mod operators;
+mod queries;
 mod rotate;

@@ -14,10 +14,10 @@ use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
 use crate::activity::RunningCall;
 use crate::documents::{
     CONTENT_BYTES_MAX, ChangeAuthor, Document, DocumentError, DocumentPath, Documents,
-    ExpectedRevision, FullDocument, LentMemoryName, PATH_CHARS_MAX,
+    ExpectedRevision, FullDocument, LentMemoryName, PATH_CHARS_MAX, check_content,
 };
 use crate::input::Invalid;
-use crate::redaction::{SecretWarning, TextDoor};
+use crate::redaction::{ScreenedField, SecretWarning, TextDoor};
 use crate::tools::{ToolError, ToolTrust};
 use crate::web::AppState;
 use crate::web::error::Problem;
@@ -200,14 +200,10 @@ pub async fn put(
     };
     let viewer = caller(access, &state).await?;
     let call = state.activity.begin(&viewer, TOOL);
-    let content = ("content", &mut sent.content);
-    let redactor = state.embeddings.redactor();
-    let (user, agent) = (viewer.user_id, viewer.agent_id);
-    let screened = redactor.screen_text(user, agent, TextDoor::Call, content);
-    let warnings = match screened.await {
-        Ok(warnings) => warnings,
+    let screened = screen(&state, &viewer, path, &mut sent.content, expected);
+    let (path, warnings) = match screened.await {
+        Ok(screened) => screened,
         Err(error) => {
-            let error = ToolError::from(error);
             call.failed(error.code());
             return Err(error.into());
         }
@@ -228,6 +224,26 @@ pub async fn put(
         ..DocumentAnswer::of(document)
     };
     Ok((status, Json(answer)))
+}
+
+/// Screens the text, and the path unless it only finds a document that is there.
+async fn screen(
+    state: &AppState,
+    viewer: &Viewer,
+    path: DocumentPath,
+    content: &mut String,
+    expected: ExpectedRevision,
+) -> Result<(DocumentPath, Vec<SecretWarning>), ToolError> {
+    check_content("content", content)?;
+    let mut new_path = path.as_str().to_owned();
+    let mut fields = vec![ScreenedField::new("content", content)];
+    if !matches!(expected, ExpectedRevision::Revision(_)) {
+        fields.push(ScreenedField::new("path", &mut new_path));
+    }
+    let (redactor, door) = (state.embeddings.redactor(), TextDoor::Call);
+    let screened = redactor.screen(viewer.user_id, viewer.agent_id, door, &mut fields);
+    let warnings = screened.await?;
+    Ok((DocumentPath::parse("path", &new_path)?, warnings))
 }
 
 pub async fn delete(

@@ -1,6 +1,8 @@
 //! The REST endpoints of sessions: an agent sends messages, completes the session, and asks for the results.
 //! It reaches only its own sessions: those of another agent, even of the same user, do not exist for it.
 
+use std::borrow::Cow;
+
 use axum::Json;
 use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, Request, State};
@@ -16,7 +18,7 @@ use super::{InPath, Moment, caller, check_access, read_json, text_of};
 use crate::accounts::{ActingFor, AgentAccess, Scope, Viewer};
 use crate::consolidation::episodes::{self, SUMMARY_CHARS_MAX};
 use crate::input::{Invalid, required_text};
-use crate::redaction::{SecretWarning, TextDoor};
+use crate::redaction::{SecretWarning, TextDoor, without_private};
 use crate::sessions::message::{
     EXTERNAL_ID_CHARS_MAX, MESSAGE_CHARS_MAX, MESSAGES_A_REQUEST_MAX, TOOL_ARGUMENTS_CHARS_MAX,
     TOOL_CALLS_A_MESSAGE_MAX, TOOL_NAME_CHARS_MAX,
@@ -192,7 +194,10 @@ pub async fn complete(
         .summary
         .as_deref()
         .map(|summary| required_text("summary", summary, SUMMARY_CHARS_MAX));
-    let mut summary = summary.transpose()?.map(str::to_owned);
+    // What is private as a whole is no summary.
+    let summary = summary.transpose()?.map(without_private);
+    let summary = summary.filter(|summary| !summary.trim().is_empty());
+    let mut summary = summary.map(Cow::into_owned);
     if let Some(summary) = &mut summary {
         screen(&state, &address, ("summary", summary)).await?;
     }
