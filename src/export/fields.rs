@@ -29,9 +29,9 @@ pub fn whole_microseconds(at: OffsetDateTime) -> OffsetDateTime {
 
 /// A valid date, in whole microseconds.
 pub fn date(field: &'static str, at: OffsetDateTime) -> Result<OffsetDateTime, Invalid> {
-    let whole = whole_microseconds(at);
-    if YEARS.contains(&whole.to_offset(time::UtcOffset::UTC).year()) {
-        return Ok(whole);
+    let at = at.checked_to_offset(time::UtcOffset::UTC);
+    if let Some(at) = at.filter(|at| YEARS.contains(&at.year())) {
+        return Ok(whole_microseconds(at));
     }
     Err(Invalid::new(
         field,

@@ -30,6 +30,8 @@ use crate::memories::{self, Status};
 use crate::redaction::{ScreenedField, TextDoor};
 
 /// Per transaction. Other writers of the same spaces wait for it.
+/// Of a record that the database refuses.
+const NOT_KEPT: &str = "PostgreSQL cannot keep it.";
 const ITEMS_A_BATCH: usize = 200;
 /// Pieces that are read ahead of the database.
 const PIECES_AHEAD: usize = 400;
@@ -130,7 +132,25 @@ impl Importer {
         Ok(self.outcome)
     }
 
+    /// Reports a record that the database refuses, and continues. Only its other errors end the import.
     async fn take(
+        &mut self,
+        place: String,
+        record: Result<ImportRecord, Invalid>,
+    ) -> Result<(), ImportError> {
+        match self.take_record(place.clone(), record).await {
+            Err(ImportError::Database(error)) if is_refusal(&error) => {
+                // What was rolled back may have created themes and agents.
+                self.themes.clear();
+                self.agents.clear();
+                self.fail(place, NOT_KEPT.to_owned());
+                Ok(())
+            }
+            taken => taken,
+        }
+    }
+
+    async fn take_record(
         &mut self,
         place: String,
         record: Result<ImportRecord, Invalid>,
@@ -239,8 +259,7 @@ impl Importer {
                 for one in batch.chunks(1) {
                     match self.write(one).await {
                         Err(ImportError::Database(error)) if is_refusal(&error) => {
-                            let sentence = "PostgreSQL cannot keep it.".to_owned();
-                            self.fail(one[0].0.clone(), sentence);
+                            self.fail(one[0].0.clone(), NOT_KEPT.to_owned());
                         }
                         other => other?,
                     }

@@ -40,9 +40,9 @@ pub struct ThemeLine {
     pub slug: String,
     pub display_name: Option<String>,
     pub description: Option<String>,
-    #[serde(with = "time::serde::rfc3339")]
+    #[serde(with = "crate::export::moment")]
     pub created_at: OffsetDateTime,
-    #[serde(default, with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "crate::export::moment::option")]
     pub updated_at: Option<OffsetDateTime>,
 }
 
@@ -58,7 +58,7 @@ pub struct AgentLine {
     pub memory_enabled: bool,
     pub tool_profile: String,
     pub settings: Value,
-    #[serde(with = "time::serde::rfc3339")]
+    #[serde(with = "crate::export::moment")]
     pub created_at: OffsetDateTime,
 }
 
@@ -89,7 +89,7 @@ pub struct ChatSpendLine {
 #[derive(Serialize)]
 pub struct SummaryLine {
     pub text: String,
-    #[serde(with = "time::serde::rfc3339")]
+    #[serde(with = "crate::export::moment")]
     pub made_at: OffsetDateTime,
     pub model: Option<String>,
     /// The `id`s of the items that it is based on.
@@ -129,17 +129,17 @@ pub struct ItemLine {
     pub confidence: Option<i64>,
     #[serde(default)]
     pub protected: bool,
-    #[serde(default, with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "crate::export::moment::option")]
     pub expires_at: Option<OffsetDateTime>,
-    #[serde(default, with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "crate::export::moment::option")]
     pub valid_from: Option<OffsetDateTime>,
-    #[serde(default, with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "crate::export::moment::option")]
     pub valid_until: Option<OffsetDateTime>,
-    #[serde(default, with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "crate::export::moment::option")]
     pub last_verified_at: Option<OffsetDateTime>,
     #[serde(default)]
     pub access_count: i64,
-    #[serde(default, with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "crate::export::moment::option")]
     pub last_accessed: Option<OffsetDateTime>,
     /// Decay per day; null: the default of its type.
     pub decay_rate: Option<f64>,
@@ -149,9 +149,9 @@ pub struct ItemLine {
     pub agent: Option<String>,
     /// The agent that owns it; null: it is shared.
     pub owner: Option<String>,
-    #[serde(default, with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "crate::export::moment::option")]
     pub created_at: Option<OffsetDateTime>,
-    #[serde(default, with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "crate::export::moment::option")]
     pub updated_at: Option<OffsetDateTime>,
     #[serde(default)]
     pub events: Vec<EventLine>,
@@ -182,7 +182,7 @@ impl ItemLine {
 pub struct EventLine {
     pub event: String,
     pub agent: Option<String>,
-    #[serde(with = "time::serde::rfc3339")]
+    #[serde(with = "crate::export::moment")]
     pub at: OffsetDateTime,
 }
 
@@ -190,7 +190,7 @@ pub struct EventLine {
 pub struct CallLine {
     #[serde(skip)]
     pub id: i64,
-    #[serde(with = "time::serde::rfc3339")]
+    #[serde(with = "crate::export::moment")]
     pub at: OffsetDateTime,
     pub agent: Option<String>,
     pub tool: String,

@@ -10,6 +10,7 @@ mod fields;
 mod import;
 mod kinds;
 mod lines;
+mod moment;
 mod origins;
 pub mod read;
 mod sessions;

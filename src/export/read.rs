@@ -10,13 +10,15 @@ use super::FORM_VERSION;
 use super::documents::{DocumentLine, RevisionLine};
 use super::entities::{EntityLine, RelationLine};
 use super::episodes::EpisodeLine;
-use super::fields::{agent_name, attributes, date, whole_microseconds};
+use super::fields::{agent_name, attributes, date};
 use super::kinds::{KINDS, RecordKind};
 use super::lines::{EventLine, ItemLine, ThemeLine};
+use super::moment::OUT_OF_RANGE;
 use super::origins::{OriginsLine, UnwantedLine};
 use crate::accounts::AgentName;
 use crate::input::{Invalid, check_text, required_text};
 use crate::memories::mentions::EntityType;
+use crate::memories::period::YEARS;
 use crate::memories::provenance::{CONFIDENCE_MAX, parse_confidence, parse_source_context};
 use crate::memories::{ItemKey, ItemType, NewItem, Period, Status, ThemeSlug, Trust, fading};
 
@@ -129,7 +131,7 @@ struct LineHead {
 #[derive(Deserialize)]
 struct AgentStart {
     name: String,
-    #[serde(default, with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "crate::export::moment::option")]
     created_at: Option<OffsetDateTime>,
 }
 
@@ -220,6 +222,15 @@ fn parse<T: DeserializeOwned>(line: &str) -> Result<T, Invalid> {
                 "required",
                 format!("`{field}` is missing."),
             ),
+            None if said.starts_with(OUT_OF_RANGE) => Invalid::new(
+                path.clone(),
+                "out_of_range",
+                format!(
+                    "`{path}` is out of range; years {} to {} are accepted.",
+                    YEARS.start(),
+                    YEARS.end()
+                ),
+            ),
             None => Invalid::new(
                 path.clone(),
                 "invalid_value",
@@ -272,10 +283,7 @@ pub(super) fn item(raw: ItemLine) -> Result<ItemRecord, Invalid> {
         confidence: parse_confidence(raw.confidence.unwrap_or(CONFIDENCE_MAX))?,
         protected: raw.protected,
         expires_at: date("expires_at", raw.expires_at)?,
-        period: Period::new(
-            raw.valid_from.map(whole_microseconds),
-            raw.valid_until.map(whole_microseconds),
-        )?,
+        period: Period::new(raw.valid_from, raw.valid_until)?,
         last_verified_at: date("last_verified_at", raw.last_verified_at)?,
         access_count: access_count(raw.access_count)?,
         last_accessed: date("last_accessed", raw.last_accessed)?,
@@ -380,6 +388,14 @@ mod tests {
             (
                 r#"{"record":"item","type":"fact","content":"x","created_at":"0001-01-01T00:00:00Z"}"#,
                 "created_at",
+            ),
+            (
+                r#"{"record":"item","type":"fact","content":"x","created_at":"9999-12-31T23:59:59-01:00"}"#,
+                "created_at",
+            ),
+            (
+                r#"{"record":"item","type":"fact","content":"x","valid_from":"0000-01-01T00:00:00+01:00"}"#,
+                "valid_from",
             ),
             (
                 r#"{"record":"item","type":"fact","content":"x","attributes":["canary"]}"#,

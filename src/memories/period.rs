@@ -8,7 +8,8 @@ use time::{Date, Duration, Month, OffsetDateTime, Time};
 
 use crate::input::Invalid;
 
-const YEARS: std::ops::RangeInclusive<i32> = 1..=9998;
+/// Of a date, in UTC.
+pub const YEARS: std::ops::RangeInclusive<i32> = 1..=9998;
 
 /// Field names of a memory's period.
 const VALID: [&str; 2] = ["valid_from", "valid_until"];
@@ -123,6 +124,10 @@ fn parse(field: &'static str, text: &str) -> Result<(OffsetDateTime, OffsetDateT
             ),
         )
     })?;
+    // In UTC, at the edge, the year may be another.
+    if !YEARS.contains(&begins.year()) {
+        return Err(out_of_range());
+    }
     Ok((begins, ends))
 }
 

@@ -116,13 +116,11 @@ pub fn query_terms(query: &str) -> Vec<Term> {
         } else {
             &mut telling
         };
-        if !list.contains(&term) {
+        if list.len() < QUERY_TERMS_MAX && !list.contains(&term) {
             list.push(term);
         }
     }
-    let mut terms = if telling.is_empty() { stop } else { telling };
-    terms.truncate(QUERY_TERMS_MAX);
-    terms
+    if telling.is_empty() { stop } else { telling }
 }
 
 /// Substrings to search for if no word matches: the query split at blanks, without surrounding punctuation and short
@@ -138,13 +136,11 @@ pub fn query_fragments(query: &str) -> Vec<String> {
             false => &mut telling,
         };
         let long_enough = fragment.chars().count() >= 3 || fragment.chars().any(is_unspaced);
-        if long_enough && !list.iter().any(|f| f == fragment) {
+        if long_enough && list.len() < QUERY_TERMS_MAX && !list.iter().any(|f| f == fragment) {
             list.push(fragment.to_owned());
         }
     }
-    let mut fragments = if telling.is_empty() { stop } else { telling };
-    fragments.truncate(QUERY_TERMS_MAX);
-    fragments
+    if telling.is_empty() { stop } else { telling }
 }
 
 /// Punctuation around words: sentence ends, quotes and brackets, including those of CJK.

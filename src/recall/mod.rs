@@ -134,18 +134,20 @@ fn text_of(messages: &[String]) -> String {
     for message in messages.iter().rev() {
         let message = message.trim();
         text = match text.is_empty() {
-            true => message.to_owned(),
-            false => format!("{message}\n{text}"),
+            true => end_of(message).to_owned(),
+            false => end_of(&format!("{message}\n{text}")).to_owned(),
         };
         if !is_trivial(&text) {
             break;
         }
     }
-    // Only the end of a long text, where the question usually is.
-    let chars = text.chars().count();
-    text.chars()
-        .skip(chars.saturating_sub(QUERY_CHARS_MAX))
-        .collect()
+    text
+}
+
+/// Only the end of a long text, where the question usually is.
+fn end_of(text: &str) -> &str {
+    let last = text.char_indices().rev().nth(QUERY_CHARS_MAX - 1);
+    last.map_or(text, |(at, _)| &text[at..])
 }
 
 fn filters() -> Filters {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use time::OffsetDateTime;
+use time::{OffsetDateTime, UtcOffset};
 
 use crate::accounts::AgentId;
 use crate::db::UserId;
@@ -296,7 +296,9 @@ impl NewMessage {
                 ),
             ));
         }
-        if raw.created_at.is_some_and(|at| !YEARS.contains(&at.year())) {
+        let in_utc = |at: OffsetDateTime| at.checked_to_offset(UtcOffset::UTC);
+        let is_kept = |at| in_utc(at).is_some_and(|at| YEARS.contains(&at.year()));
+        if raw.created_at.is_some_and(|at| !is_kept(at)) {
             return Err(Invalid::new(
                 field("created_at"),
                 "out_of_range",

@@ -38,8 +38,20 @@ fn is_in_a_team() -> AccountError {
     refused("member", "in_a_team", sentence)
 }
 
-async fn require_teams(conn: &mut PgConnection) -> Result<(), AccountError> {
-    Ok(citus::require_one_server(conn, "agent", "There are no teams").await??)
+/// Makes an agent the leader of a team.
+async fn prepare_leader(
+    conn: &mut PgConnection,
+    user: UserId,
+    leader: AgentId,
+) -> Result<(), AccountError> {
+    if !super::agents::exists(conn, user, leader).await? {
+        return Err(AccountError::NotFound);
+    }
+    citus::require_one_server(conn, "agent", "There are no teams").await??;
+    match store::prepare_leader(conn, user, leader).await? {
+        true => Ok(()),
+        false => Err(AccountError::NotFound),
+    }
 }
 
 impl Accounts {
@@ -69,11 +81,10 @@ impl Accounts {
             return Err(refused("member", "leader", sentence));
         }
         let mut tx = self.db.as_user(user).await?;
-        let is_there = super::agents::exists(&mut tx, user, member).await?;
-        if !is_there || !store::prepare_leader(&mut tx, user, leader).await? {
+        if !super::agents::exists(&mut tx, user, member).await? {
             return Err(AccountError::NotFound);
         }
-        require_teams(&mut tx).await?;
+        prepare_leader(&mut tx, user, leader).await?;
         if store::count_members(&mut tx, user, leader).await? >= MEMBERS_MAX {
             return Err(full());
         }
@@ -96,10 +107,7 @@ impl Accounts {
     ) -> Result<LinkToken, AccountError> {
         let now = self.clock.now();
         let mut tx = self.db.as_user(user).await?;
-        if !store::prepare_leader(&mut tx, user, leader).await? {
-            return Err(AccountError::NotFound);
-        }
-        require_teams(&mut tx).await?;
+        prepare_leader(&mut tx, user, leader).await?;
         if store::count_members(&mut tx, user, leader).await? >= MEMBERS_MAX {
             return Err(full());
         }

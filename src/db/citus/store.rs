@@ -182,8 +182,7 @@ pub async fn let_app_role_act(conn: &mut PgConnection) -> Result<(), sqlx::Error
              FOR one IN SELECT oid FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND proname IN (
                  'act_for', 'drop_relation_sources', 'drop_summary_of', 'enter_scope', 'erase_document', 'erase_item',
                  'erase_session', 'forget_activity_queries', 'forget_mentions', 'recount_names', 'remove_document',
-                 'remove_episodes', 'remove_item', 'remove_parts', 'remove_turns', 'require_session', 'require_token', 'trim_revisions',
-                 'untell') LOOP
+                 'remove_episodes', 'remove_item', 'remove_parts', 'remove_turns', 'require_token', 'trim_revisions', 'untell') LOOP
                  EXECUTE format('ALTER FUNCTION %s SECURITY INVOKER', one);
                  EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO keepsake_app, keepsake_system', one);
              END LOOP;
@@ -198,8 +197,21 @@ pub async fn let_app_role_act(conn: &mut PgConnection) -> Result<(), sqlx::Error
          GRANT UPDATE (was_superseded_by) ON memory_item_events TO keepsake_app;
          CREATE POLICY tenant ON erasure_receipts FOR INSERT TO keepsake_app WITH CHECK (user_id = current_user_id());
          GRANT INSERT ON erasure_receipts TO keepsake_app;
-         CREATE POLICY tenant ON web_sessions FOR SELECT TO keepsake_app USING (user_id = current_user_id());
-         GRANT SELECT (id_hash, user_id) ON web_sessions TO keepsake_app",
+         -- The system role locks an admin's row itself: it would wait for the lock of another role for ever.
+         DO $$ BEGIN
+             EXECUTE replace(replace(pg_get_functiondef('require_session'::regproc), '.require_session(', '.require_session_itself('),
+                             ' SECURITY DEFINER', '');
+         END $$;
+         ALTER FUNCTION require_session(bigint, bytea, boolean) RENAME TO require_session_as_owner;
+         CREATE FUNCTION require_session(account bigint, session bytea, is_admin_act boolean) RETURNS void
+             LANGUAGE plpgsql VOLATILE AS $$
+         BEGIN
+             IF current_user = 'keepsake_system' THEN
+                 PERFORM require_session_itself(account, session, is_admin_act);
+             ELSE
+                 PERFORM require_session_as_owner(account, session, is_admin_act);
+             END IF;
+         END $$",
     )
     .await
 }

@@ -4,6 +4,7 @@ use std::time::Duration as StdDuration;
 
 use super::SpaceWork;
 use crate::embedding::model::{EmbeddedPassage, PendingPassage, Space};
+use crate::embedding::query::OTHER_WIDTH;
 use crate::embedding::tokens;
 use crate::embedding::{Embeddings, Vector};
 use crate::input::sentence;
@@ -56,6 +57,9 @@ impl Embeddings {
             width: None,
         };
         for answered in futures_util::future::join_all(calls).await {
+            if is_other(all.width, answered.width) {
+                return of_other_width();
+            }
             all.written.extend(answered.written);
             all.width = all.width.or(answered.width);
             all.trouble = all.trouble.or(answered.trouble);
@@ -91,7 +95,11 @@ impl Embeddings {
             {
                 Ok(embedded) => {
                     is_alive = true;
-                    answered.width = embedded.vectors.first().map(Vec::len).or(answered.width);
+                    let width = embedded.vectors.first().map(Vec::len);
+                    if is_other(answered.width, width) {
+                        return of_other_width();
+                    }
+                    answered.width = width.or(answered.width);
                     let tokens = embedded.tokens.iter().map(Vec::as_slice);
                     let tokens = tokens.chain(std::iter::repeat(&[][..]));
                     for ((row, values), tokens) in part.iter().zip(&embedded.vectors).zip(tokens) {
@@ -121,7 +129,13 @@ impl Embeddings {
             }
             match part {
                 [row] => match self.give_up(endpoint, space, row, &error).await {
-                    Ok(one) => answered.written.push(one),
+                    Ok(one) => {
+                        answered.written.push(one);
+                        // The others wait for the next run: an endpoint that lets each call hang would hold this one for hours.
+                        if matches!(error, ProviderError::TimedOut) {
+                            return answered;
+                        }
+                    }
                     Err(trouble) => {
                         answered.trouble = Some(trouble);
                         return answered;
@@ -156,6 +170,23 @@ impl Embeddings {
             .embed(endpoint, &text, PROBE_DEADLINE)
             .await
             .map(drop)
+    }
+}
+
+/// Whether vectors have another width than those before them.
+fn is_other(width: Option<usize>, next: Option<usize>) -> bool {
+    matches!((width, next), (Some(width), Some(next)) if width != next)
+}
+
+/// An endpoint that answers with vectors of several widths: nothing of it is written.
+fn of_other_width() -> Answered {
+    Answered {
+        written: Vec::new(),
+        trouble: Some(SpaceTrouble {
+            sentence: sentence(OTHER_WIDTH),
+            retry_after: None,
+        }),
+        width: None,
     }
 }
 

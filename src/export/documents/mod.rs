@@ -20,9 +20,9 @@ pub struct DocumentLine {
     /// The agent that owns it; null: it is shared.
     #[serde(default)]
     pub owner: Option<String>,
-    #[serde(with = "time::serde::rfc3339")]
+    #[serde(with = "crate::export::moment")]
     pub created_at: OffsetDateTime,
-    #[serde(default, with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "crate::export::moment::option")]
     pub archived_at: Option<OffsetDateTime>,
 }
 
@@ -38,7 +38,7 @@ pub struct RevisionLine {
     pub trust: String,
     #[serde(default)]
     pub agent: Option<String>,
-    #[serde(with = "time::serde::rfc3339")]
+    #[serde(with = "crate::export::moment")]
     pub at: OffsetDateTime,
 }
 

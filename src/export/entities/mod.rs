@@ -46,19 +46,19 @@ pub struct RelationLine {
     pub object: Option<i64>,
     #[serde(default)]
     pub value: Option<String>,
-    #[serde(default, with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "crate::export::moment::option")]
     pub valid_from: Option<OffsetDateTime>,
-    #[serde(default, with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "crate::export::moment::option")]
     pub valid_until: Option<OffsetDateTime>,
     pub confidence: i16,
     pub trust: String,
-    #[serde(with = "time::serde::rfc3339")]
+    #[serde(with = "crate::export::moment")]
     pub stated_at: OffsetDateTime,
     /// The agent that owns it; null: it is shared.
     #[serde(default)]
     pub owner: Option<String>,
     /// When it was retired or replaced. Such a relation is exported for its owner, and not imported.
-    #[serde(default, with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "crate::export::moment::option")]
     pub retired_at: Option<OffsetDateTime>,
     #[serde(default)]
     pub sources: Vec<SourceLine>,
@@ -71,7 +71,7 @@ pub struct SourceLine {
     #[serde(default)]
     pub sentence: Option<String>,
     pub trust: String,
-    #[serde(with = "time::serde::rfc3339")]
+    #[serde(with = "crate::export::moment")]
     pub at: OffsetDateTime,
 }
 

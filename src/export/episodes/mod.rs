@@ -34,13 +34,13 @@ pub struct EpisodeLine {
     pub topics: Vec<String>,
     pub made_by: String,
     pub trust: String,
-    #[serde(with = "time::serde::rfc3339")]
+    #[serde(with = "crate::export::moment")]
     pub began_at: OffsetDateTime,
-    #[serde(with = "time::serde::rfc3339")]
+    #[serde(with = "crate::export::moment")]
     pub ended_at: OffsetDateTime,
-    #[serde(default, with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "crate::export::moment::option")]
     pub expires_at: Option<OffsetDateTime>,
-    #[serde(default, with = "time::serde::rfc3339::option")]
+    #[serde(default, with = "crate::export::moment::option")]
     pub promoted_at: Option<OffsetDateTime>,
 }
 

@@ -1,7 +1,7 @@
 //! Imports everything but items: entities and relations, documents, episodes, and the origins of derived
 //! memories.
 
-use super::{ImportError, Importer, is_refusal, store};
+use super::{ImportError, Importer, store};
 use crate::accounts::AgentId;
 use crate::consolidation::episodes;
 use crate::db::write_as;
@@ -99,7 +99,7 @@ impl Importer {
         Ok(tx.commit().await?)
     }
 
-    /// Reports a record that cannot be imported, and continues. Only other database errors end the import.
+    /// Reports a record that cannot be imported, and continues.
     pub(super) fn told(
         &mut self,
         place: String,
@@ -107,11 +107,7 @@ impl Importer {
     ) -> Result<(), ImportError> {
         match taken {
             Ok(()) => Ok(()),
-            Err(DocumentError::Database(error)) if !is_refusal(&error) => Err(error.into()),
-            Err(DocumentError::Database(_)) => {
-                self.fail(place, "PostgreSQL cannot keep it.".to_owned());
-                Ok(())
-            }
+            Err(DocumentError::Database(error)) => Err(error.into()),
             Err(error) => {
                 self.fail(place, sentence(&error.to_string()));
                 Ok(())

@@ -12,11 +12,11 @@ pub struct SessionLine {
     pub external_id: String,
     pub agent: String,
     pub state: String,
-    #[serde(with = "time::serde::rfc3339")]
+    #[serde(with = "crate::export::moment")]
     pub created_at: OffsetDateTime,
-    #[serde(with = "time::serde::rfc3339")]
+    #[serde(with = "crate::export::moment")]
     pub last_message_at: OffsetDateTime,
-    #[serde(with = "time::serde::rfc3339::option")]
+    #[serde(with = "crate::export::moment::option")]
     pub completed_at: Option<OffsetDateTime>,
     pub completed_why: Option<String>,
 }
@@ -31,9 +31,9 @@ pub struct MessageLine {
     pub content: String,
     pub tool_calls: Option<Value>,
     pub tool_call_id: Option<String>,
-    #[serde(with = "time::serde::rfc3339::option")]
+    #[serde(with = "crate::export::moment::option")]
     pub sent_at: Option<OffsetDateTime>,
-    #[serde(with = "time::serde::rfc3339")]
+    #[serde(with = "crate::export::moment")]
     pub created_at: OffsetDateTime,
 }
 
@@ -58,8 +58,8 @@ pub struct ExtractionLine {
     pub tokens_in: i64,
     pub tokens_out: i64,
     pub duration_ms: i64,
-    #[serde(with = "time::serde::rfc3339")]
+    #[serde(with = "crate::export::moment")]
     pub created_at: OffsetDateTime,
-    #[serde(with = "time::serde::rfc3339::option")]
+    #[serde(with = "crate::export::moment::option")]
     pub ended_at: Option<OffsetDateTime>,
 }

@@ -1,6 +1,7 @@
 //! Finds names by capitalization: runs of capitalized words, judged by position, by the word lists and by language. German
 //! nouns and sentence beginnings alone are no names.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use super::lists::*;
@@ -41,11 +42,13 @@ pub fn find(text: &str) -> Vec<FoundName> {
     let is_german = is_german(&words);
     let french = words.iter().filter(|w| w.is_in(&FRENCH)).count();
     let is_french = french > 0 && french * 8 >= words.len();
+    let within = words.iter().filter(|w| !w.is_first && w.is_capital);
+    let capitals_within: HashSet<&str> = within.map(|w| w.folded.as_str()).collect();
     for sentence in sentences(&words) {
         let of = Sentence {
             text,
             words: sentence,
-            all: &words,
+            capitals_within: &capitals_within,
             is_german,
             is_french,
             is_title: is_title(sentence),
@@ -92,7 +95,8 @@ fn with_places(text: &str, found: Vec<JudgedName>) -> Vec<FoundName> {
 struct Sentence<'w, 't> {
     text: &'t str,
     words: &'w [TextWord<'t>],
-    all: &'w [TextWord<'t>],
+    /// The capitalised words of the text that begin no sentence, folded.
+    capitals_within: &'w HashSet<&'w str>,
     is_german: bool,
     is_french: bool,
     is_title: bool,
@@ -306,8 +310,7 @@ impl Sentence<'_, '_> {
         }
         let (first, last) = (&run[0], &run[run.len() - 1]);
         let whole: String = run.iter().map(|w| w.folded.as_str()).collect();
-        let has =
-            |list: &std::collections::HashSet<&'static str>| run.iter().any(|w| w.is_in(list));
+        let has = |list: &HashSet<&'static str>| run.iter().any(|w| w.is_in(list));
         if run.len() > 1 {
             if LEGAL_FORMS.contains(last.folded.as_str())
                 && (last.is_made_up() || last.text.len() > 1)
@@ -413,10 +416,7 @@ impl Sentence<'_, '_> {
             return weak;
         }
         if word.is_first {
-            let is_elsewhere = self
-                .all
-                .iter()
-                .any(|other| !other.is_first && other.is_capital && other.folded == word.folded);
+            let is_elsewhere = self.capitals_within.contains(word.folded.as_str());
             return match is_elsewhere || word.is_owner {
                 true => Some((EntityType::Other, 65, true)),
                 false => weak,

@@ -122,6 +122,12 @@ async fn what_is_no_date_or_ends_before_it_begins_is_refused_by_its_field() {
         ("", "2019-02-30", "valid_until", "invalid_date"),
         ("0000", "", "valid_from", "out_of_range"),
         ("", "9999", "valid_until", "out_of_range"),
+        (
+            "0001-01-01T00:00:00+14:00",
+            "",
+            "valid_from",
+            "out_of_range",
+        ),
         ("\u{0}", "", "valid_from", "invalid_date"),
     ] {
         let input = job("Works at Aurora.", json!(from), json!(until));

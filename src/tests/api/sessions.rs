@@ -408,6 +408,12 @@ async fn what_is_past_a_limit_is_refused_in_one_sentence_and_nothing_is_kept() {
             "out_of_range",
             "messages[1].created_at",
         ),
+        (
+            with("created_at", json!("9999-12-31T23:59:59-01:00")),
+            422,
+            "out_of_range",
+            "messages[1].created_at",
+        ),
         (with("name", json!("Anna")), 422, "unknown_field", "name"),
         (json!([good]), 400, "invalid_json", ""),
     ] {

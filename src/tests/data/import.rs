@@ -42,6 +42,26 @@ async fn filled(app: &TestApp, user: &TestUser) {
 }
 
 #[tokio::test]
+async fn a_relation_that_cannot_be_kept_is_reported_and_what_follows_is_taken_in() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let relation = r#"{"record":"relation","id":1,"subject":1,"predicate":"lives_in","value":"a\u0000b","trust":"user","confidence":90,"stated_at":"2026-01-01T00:00:00Z","sources":[]}"#;
+    let lines = [
+        r#"{"keepsake_export":1}"#,
+        r#"{"record":"entity","id":1,"name":"Maria Keller","type":"person","names":[]}"#,
+        relation,
+        r#"{"record":"item","type":"fact","content":"Maria rows."}"#,
+        r#"{"record":"end","counts":{"items":1}}"#,
+    ];
+    let outcome = import(&app, &anna, &(lines.join("\n") + "\n")).await;
+    assert_eq!((outcome.added, outcome.failed), (1, 1), "{outcome:?}");
+    assert!(
+        outcome.problems[0].sentence.contains("cannot keep it"),
+        "{outcome:?}"
+    );
+}
+
+#[tokio::test]
 async fn what_was_exported_is_imported_as_it_was_and_twice_changes_nothing() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);

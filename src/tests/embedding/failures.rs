@@ -185,6 +185,29 @@ async fn an_endpoint_that_answers_another_width_writes_nothing_and_asks_for_a_re
 }
 
 #[tokio::test]
+async fn calls_that_are_answered_with_different_widths_write_nothing() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    provider.behave(|b| b.wide = Some("goats"));
+    app.use_provider(&anna, &provider, "model").await;
+    sqlx::query("UPDATE embedding_settings SET batch_size = 1, concurrency = 2")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let items = [
+        anna.add("Anna keeps bees.").await,
+        anna.add("Anna keeps goats.").await,
+    ];
+    assert!(matches!(app.drain(&anna).await, Drained::Later(_)));
+    assert_eq!(provider.texts().len(), 2);
+    for item in items {
+        assert_eq!(embedding(&anna, item).await["state"], "pending");
+    }
+    assert!(problem(&app, &anna).await.unwrap().contains("width"));
+}
+
+#[tokio::test]
 async fn vectors_wider_than_are_kept_are_refused_with_what_to_set() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;

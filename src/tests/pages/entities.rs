@@ -136,6 +136,8 @@ async fn names_are_listed_with_their_types_and_narrowed_by_the_address() {
     assert!(page.contains("1 entity"));
     let page = look(&browser, "/entities?q=nobody%25").await;
     assert!(page.contains("No entity matches."));
+    let (status, page) = browser.get("/entities?q=%00").await;
+    assert!(status < 500 && page.contains("NUL character"), "{status}");
     let page = look(&browser, "/entities?sort=name").await;
     let (benedikt, keller) = (page.find("Benedikt Huber"), page.find("Maria Keller"));
     assert!(benedikt < keller);
@@ -494,6 +496,7 @@ async fn the_graph_of_a_day_is_the_same_as_picture_and_as_table() {
     assert!(page.contains("Benedikt Huber") && !page.contains("Anna Berger"));
     for nonsense in [
         "/graph?at=yesterday",
+        "/graph?at=-9000-01-01",
         "/graph?at=9999-12-31",
         "/graph?depth=0&relation=x",
     ] {

@@ -29,6 +29,8 @@ pub struct Behaviour {
     /// The key it wants.
     pub key: Option<&'static str>,
     pub width: usize,
+    /// Texts with this word get twice the width.
+    pub wide: Option<&'static str>,
 }
 
 pub struct Provider {
@@ -139,7 +141,11 @@ impl Respond for Answering {
         let model = body["model"].as_str().unwrap_or_default();
         let data: Vec<Value> = texts
             .iter()
-            .map(|text| vector_of(model, text, behaviour.width))
+            .map(|text| {
+                let is_wide = behaviour.wide.is_some_and(|word| text.contains(word));
+                let width = behaviour.width * (1 + usize::from(is_wide));
+                vector_of(model, text, width)
+            })
             .enumerate()
             .map(|(index, vector)| json!({ "index": index, "embedding": vector }))
             .collect();

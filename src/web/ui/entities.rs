@@ -11,13 +11,15 @@ use time::OffsetDateTime;
 use time::macros::format_description;
 
 use super::whose;
-use super::{Ui, database};
+use super::{Ui, database, invalid};
 use crate::accounts::Viewer;
 use crate::entities::{
     self, DecisionRecord, Entity, EntityError, EntityFilter, EntityId, EntityOrder,
     PossibleDuplicate, Profile, Relation, RelationEvidence, RelationObject, settings,
 };
+use crate::input::check_text;
 use crate::memories::mentions::EntityType;
+use crate::memories::mentions::normal::NAME_CHARS_MAX;
 use crate::memories::{Period, manage};
 use crate::search::FoundItem;
 
@@ -33,6 +35,7 @@ impl Ui {
         filters: &EntityFilters,
     ) -> Result<EntitiesPage, PageError> {
         let (db, user) = (&self.state.db, viewer.user_id);
+        check_text("q", &filters.q, NAME_CHARS_MAX).map_err(invalid)?;
         let shown = filters.shown.clamp(PAGE_SIZE, ROWS_MAX);
         let types = match filters.entity_type.and_then(EntityType::parse) {
             Some(one) => vec![one],

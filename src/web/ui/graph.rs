@@ -12,6 +12,7 @@ use time::{Date, Duration, OffsetDateTime, Time};
 
 use super::Ui;
 use super::entities::{entity_error, link_of};
+use super::timeline::parse_day;
 use crate::accounts::Viewer;
 use crate::entities::graph::{self, EdgeKind, Graph, GraphQuery};
 use crate::entities::layout::{Point, layout};
@@ -39,7 +40,8 @@ impl Ui {
         let (db, user, now) = (&self.state.db, viewer.user_id, self.state.clock.now());
         let first = graph::first_day(db, user).await;
         let first = first.map_err(super::database)?.unwrap_or(now).min(now);
-        let chosen = filters.at.as_deref().and_then(parse_day);
+        let chosen = filters.at.as_deref();
+        let chosen = chosen.and_then(|text| parse_day("at", text).ok());
         let at = chosen.map_or(now, end_of_day).min(now);
         let predicate = filters.relation.as_deref().and_then(Predicate::parse);
         let query = GraphQuery {
@@ -191,10 +193,6 @@ fn fitted(points: &[Point]) -> Vec<Point> {
         .collect()
 }
 
-fn parse_day(text: &str) -> Option<Date> {
-    Date::parse(text, format_description!("[year]-[month]-[day]")).ok()
-}
-
 fn end_of_day(date: Date) -> OffsetDateTime {
     let next = date.next_day().unwrap_or(date);
     next.with_time(Time::MIDNIGHT).assume_utc() - Duration::MICROSECOND
@@ -234,10 +232,12 @@ mod tests {
 
     #[test]
     fn a_day_is_read_whole() {
-        let end = end_of_day(parse_day("2026-05-17").unwrap());
+        let end = end_of_day(parse_day("at", "2026-05-17").unwrap());
         assert_eq!(day(end), "2026-05-17");
         assert_eq!(days_since_1970(end), 20_590);
-        assert_eq!(parse_day("17.5.2026"), None);
-        assert!(parse_day("9999-12-31").map(end_of_day).is_some());
+        assert!(parse_day("at", "17.5.2026").is_err());
+        for far in ["9999-12-31", "-9000-01-01", "0000-01-01"] {
+            assert!(parse_day("at", far).is_err(), "{far}");
+        }
     }
 }
