@@ -43,7 +43,11 @@ fn refused(refusal: AuthorizationRefusal) -> RefusedConsent {
         AuthorizationRefusal::Shown(sentence) => (sentence.to_owned(), None),
         AuthorizationRefusal::Problem(problem) => (problem.detail, None),
         AuthorizationRefusal::Linked(error) => (
-            format!("The program's request is not valid: {}.", error.description),
+            // Programs get it with marks around the names of parameters.
+            format!(
+                "The program's request is not valid: {}.",
+                error.description.replace('`', "")
+            ),
             Some((error.host, error.address)),
         ),
         // The handler has sent the browser back already.
