@@ -1,6 +1,7 @@
 //! The import: writes records in batches of one transaction each. Existing records stay unchanged, so that an
 //! import is idempotent, and an interrupted one can simply be repeated.
 
+mod links;
 mod outcome;
 mod records;
 mod store;
@@ -13,6 +14,7 @@ use time::OffsetDateTime;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc;
 
+use self::links::WaitingLinks;
 pub use self::outcome::{ImportOutcome, ImportProblem};
 use self::store::ItemIdentity;
 use super::documents::DocumentLine;
@@ -67,8 +69,7 @@ pub struct Importer {
     entities: HashMap<i64, EntityId>,
     /// Documents being imported: our id, and the file's line, by the file's id.
     documents: HashMap<i64, (i64, DocumentLine)>,
-    /// Links whose newer item has not come yet: our id of the older item, the file's id of the newer.
-    links: Vec<(i64, i64)>,
+    links: WaitingLinks,
     batch: Vec<(String, ItemRecord)>,
     items_read: i64,
     quota: ItemQuota,
@@ -94,7 +95,7 @@ impl Importer {
             ids: HashMap::new(),
             entities: HashMap::new(),
             documents: HashMap::new(),
-            links: Vec::new(),
+            links: WaitingLinks::default(),
             batch: Vec::new(),
             items_read: 0,
             quota: ItemQuota::default(),
@@ -320,23 +321,24 @@ impl Importer {
             .collect();
         activity::count_uses(&mut tx, self.user, &used).await?;
         let mut known_ids = HashMap::new();
-        let mut links = self.links.clone();
+        let mut links = Vec::new();
         for (id, item) in ids {
             if let Some(theirs) = item.id {
                 known_ids.insert(theirs, id);
             }
             links.extend(item.superseded_by.map(|newer| (id, newer)));
         }
-        let ours = |theirs: &i64| known_ids.get(theirs).or_else(|| self.ids.get(theirs));
-        let (ready, waiting): (Vec<_>, Vec<_>) = links
-            .into_iter()
-            .partition(|(_, newer)| ours(newer).is_some());
         let put_aside = put_aside
             .into_iter()
             .filter_map(|(id, held)| Some((id, *holders.get(&held)?)));
-        let ready: Vec<(i64, i64)> = ready
-            .into_iter()
-            .filter_map(|(older, newer)| Some((older, *ours(&newer)?)))
+        let of_batch = |(older, newer): &(i64, i64)| {
+            let newer = known_ids.get(newer).or_else(|| self.ids.get(newer))?;
+            Some((*older, *newer))
+        };
+        let ready: Vec<(i64, i64)> = self
+            .links
+            .to(&known_ids)
+            .chain(links.iter().filter_map(of_batch))
             .chain(put_aside)
             .collect();
         store::link(&mut tx, self.user, &ready).await?;
@@ -345,8 +347,13 @@ impl Importer {
             self.embeddings.see_to(&mut tx, user, noted).await?;
         }
         tx.commit().await?;
-        self.links = waiting;
+        self.links.end(&known_ids);
         self.ids.extend(known_ids);
+        for (older, newer) in links {
+            if !self.ids.contains_key(&newer) {
+                self.links.add(older, newer);
+            }
+        }
         self.outcome.added += made.len() as u64;
         self.outcome.known += (batch.len() - made.len()) as u64;
         Ok(())

@@ -1,6 +1,6 @@
 //! Reads the bytes of an import as they arrive: by lines for an export of Keepsake, otherwise as one
-//! document. Memory is bounded by one line or one document. It blocks, so it runs on a thread of its own, not
-//! in an async task.
+//! document. Held at a time is one line, or one document and the entry that is parsed. It blocks, so it runs
+//! on a thread of its own, not in an async task.
 
 use std::io::{self, BufRead, Read};
 
@@ -161,7 +161,8 @@ fn read_document(
         .take(DOCUMENT_BYTES_MAX + 1)
         .read_to_end(&mut document)?;
     let bytes = document.len() as u64;
-    let read = match document.as_slice() {
+    let mut done = Ok(());
+    let parsed = match document.as_slice() {
         _ if bytes > DOCUMENT_BYTES_MAX => Err(Invalid::new(
             "file",
             "too_long",
@@ -176,34 +177,30 @@ fn read_document(
             "is_zip",
             "The file is a zip archive; unpack it and give the conversations.json that is in it.",
         )),
-        document => parse_document(document),
-    };
-    drop(document);
-    let whole = |record| FilePiece {
-        place: "The file".to_owned(),
-        bytes,
-        record,
-    };
-    match read {
-        Err(invalid) => drop(each(whole(Err(invalid)))),
-        Ok(entries) => {
-            for (number, item) in entries {
-                let item = match item {
-                    Ok(item) => screened(item, screen)?,
-                    invalid => invalid,
-                };
-                let record = item.map(Box::new).map(ImportRecord::Item);
-                let place = format!("Entry {number}");
-                let piece = FilePiece {
-                    place,
+        document => parse_document(document, |number, item| {
+            let item = match item {
+                Ok(item) => screened(item, screen),
+                invalid => Ok(invalid),
+            };
+            match item {
+                Ok(item) => each(FilePiece {
+                    place: format!("Entry {number}"),
                     bytes,
-                    record,
-                };
-                if !each(piece) {
-                    break;
+                    record: item.map(Box::new).map(ImportRecord::Item),
+                }),
+                Err(error) => {
+                    done = Err(error);
+                    false
                 }
             }
-        }
+        }),
+    };
+    if let Err(invalid) = parsed {
+        each(FilePiece {
+            place: "The file".to_owned(),
+            bytes,
+            record: Err(invalid),
+        });
     }
-    Ok(())
+    done
 }

@@ -268,6 +268,44 @@ async fn of_a_key_one_memory_stays_active_and_what_is_here_keeps_it() {
 }
 
 #[tokio::test]
+async fn links_wait_for_their_newer_item_also_if_its_batch_is_refused() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let refuse = "ALTER TABLE memory_items ADD CONSTRAINT refuse CHECK (content <> 'refused')";
+    let mut superuser = app.superuser().await;
+    sqlx::query(refuse).execute(&mut superuser).await.unwrap();
+    // Batches have 200; every second line is a duplicate.
+    let content = |n: usize| match n {
+        300 => "refused".to_owned(),
+        400 => "new".to_owned(),
+        n if n % 2 == 1 => "again".to_owned(),
+        n => format!("note {n}"),
+    };
+    let lines: String = (1..=450)
+        .map(|n| {
+            let content = content(n);
+            format!(
+                "{{\"record\":\"item\",\"id\":{n},\"type\":\"fact\",\"content\":\"{content}\",\"superseded_by\":400}}\n"
+            )
+        })
+        .collect();
+    let file = format!(
+        "{{\"keepsake_export\":1}}\n{lines}{{\"record\":\"end\",\"counts\":{{\"items\":450}}}}\n"
+    );
+    let outcome = import(&app, &anna, &file).await;
+    assert_eq!(
+        (outcome.added, outcome.known, outcome.failed),
+        (225, 224, 1),
+        "{outcome:?}"
+    );
+    let items = records(&export(&app, &anna).await, "item");
+    let new = items.iter().find(|item| item["content"] == "new").unwrap();
+    assert!(new["superseded_by"].is_null());
+    let mut older = items.iter().filter(|item| item["content"] != "new");
+    assert!(older.all(|item| item["superseded_by"] == new["id"]));
+}
+
+#[tokio::test]
 async fn every_event_of_a_history_is_taken_in() {
     let app = TestApp::start().await;
     let check: String = sqlx::query_scalar(
