@@ -230,7 +230,7 @@ fn cut(sentence: &str) -> String {
 /// The summary in a model's answer; `None` if it has none.
 pub(super) fn summary_in(answer: &str) -> Option<String> {
     let answer = without_thoughts(answer);
-    let json = &answer[answer.find('{')?..=answer.rfind('}')?];
+    let json = answer.get(answer.find('{')?..=answer.rfind('}')?)?;
     let value: Value = serde_json::from_str(json).ok()?;
     let summary = value["summary"].as_str()?.trim();
     (!summary.is_empty()).then(|| summary.to_owned())
@@ -463,6 +463,8 @@ mod tests {
             "{\"summary\": 7}",
             "{\"summary\": \"\"}",
             "}{",
+            "} {",
+            "[]}\n\n{\"facts\": [{\"key\": \"a\", \"val",
             "no",
         ] {
             assert_eq!(summary_in(none), None, "{none}");
