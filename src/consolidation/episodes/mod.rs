@@ -16,7 +16,7 @@ pub use retold::retell;
 pub use taken::import;
 
 use super::ConsolidationError;
-use super::facts::without_thoughts;
+use super::facts::{clean, without_thoughts};
 use super::quoted::own_words;
 use super::sentences::sentences;
 use super::transcript::{ToolNames, without_own_memory};
@@ -232,8 +232,8 @@ pub(super) fn summary_in(answer: &str) -> Option<String> {
     let answer = without_thoughts(answer);
     let json = answer.get(answer.find('{')?..=answer.rfind('}')?)?;
     let value: Value = serde_json::from_str(json).ok()?;
-    let summary = value["summary"].as_str()?.trim();
-    (!summary.is_empty()).then(|| summary.to_owned())
+    let summary = clean(value["summary"].as_str()?);
+    (!summary.is_empty()).then_some(summary)
 }
 
 impl EpisodeDraft {
@@ -455,7 +455,8 @@ mod tests {
 
     #[test]
     fn a_summary_is_found_in_an_answer() {
-        let answer = "<think>hm</think> {\"facts\": [], \"summary\": \" They met. \"}";
+        let answer =
+            "<think>hm</think> {\"facts\": [], \"summary\": \" They\\u0000 met.\\u0007 \"}";
         assert_eq!(summary_in(answer).as_deref(), Some("They met."));
         for none in [
             "",

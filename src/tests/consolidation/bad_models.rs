@@ -56,6 +56,12 @@ async fn what_is_whole_in_an_answer_is_kept_whatever_stands_around_it() {
         ),
         (format!("[{ONE}, {ONE}, {ONE}]"), 0),
         (format!("\u{feff}{{\"facts\":[{ONE}]}}\u{0}"), 0),
+        (
+            format!(
+                "{{\"facts\": [{ONE}], \"summary\": \"Anna uses Helix.\\u0000 Hello, Anna.\"}}"
+            ),
+            0,
+        ),
     ]
     .into_iter()
     .enumerate()
