@@ -275,7 +275,8 @@ impl Consolidation {
         let mut after = 0;
         loop {
             let mut tx = self.db.as_user(user).await?;
-            let page = ledger::messages_of(&mut tx, user, row, after).await?;
+            let positions = row.first_position..=row.last_position;
+            let page = ledger::messages_of(&mut tx, user, row.session_id, positions, after).await?;
             tx.commit().await?;
             let Some(last) = page.last() else { break };
             after = last.position;
