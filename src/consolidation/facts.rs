@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::category::Category;
 use crate::memories::provenance::{KEY_CHARS_MAX, SOURCE_CONTEXT_CHARS_MAX};
 use crate::memories::{ItemKey, ItemSource, Period};
+use crate::providers::chat::is_of_text;
 
 /// Only this much of an answer is read, in bytes.
 const ANSWER_BYTES_MAX: usize = 64 * 1_024;
@@ -282,10 +283,9 @@ fn fact(object: &serde_json::Map<String, Value>) -> Option<ExtractedFact> {
     })
 }
 
-/// Removes control characters except newline and tab.
-fn clean(text: &str) -> String {
-    let is_fit = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
-    let text: String = text.chars().filter(is_fit).collect();
+/// A string of an answer's JSON without escaped control characters, except newline and tab, and trimmed.
+pub(super) fn clean(text: &str) -> String {
+    let text: String = text.chars().filter(|c| is_of_text(*c)).collect();
     text.trim().to_owned()
 }
 

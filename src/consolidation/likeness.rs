@@ -114,8 +114,9 @@ impl<'m> PreparedMessage<'m> {
         }
     }
 
-    fn foreign_words(&self) -> impl Iterator<Item = &String> {
-        self.words.difference(&self.own_words)
+    /// Only quoted, pasted or a tool's.
+    fn is_foreign(&self, word: &str) -> bool {
+        self.words.contains(word) && !self.own_words.contains(word)
     }
 }
 
@@ -150,7 +151,7 @@ pub fn evidence(
         let of_role = messages.iter().filter(|message| message.role == role);
         for message in of_role.filter(|message| !tools.is_own_memory(message)) {
             let place = PreparedMessage::of(message, tools);
-            if place.foreign_words().next().is_some() {
+            if place.words.iter().any(|word| place.is_foreign(word)) {
                 least = least.min(place.foreign_trust);
             }
             for one in &mut looked {
@@ -168,8 +169,8 @@ impl SourceSearch<'_> {
             let own = self.value.intersection(&place.own_words);
             self.own.extend(own.cloned());
         }
-        let foreign = place.foreign_words();
-        for word in foreign.filter(|word| self.value.contains(*word)) {
+        // Of the value's few words, not of the message's many: this runs for each fact and message.
+        for word in self.value.iter().filter(|word| place.is_foreign(word)) {
             let known = self.foreign.get(word).copied();
             let trust = known.map_or(place.foreign_trust, |known| known.min(place.foreign_trust));
             self.foreign.insert(word.clone(), trust);

@@ -45,9 +45,11 @@ impl Consolidation {
         let Ok(path) = path_of(at) else {
             return Ok(());
         };
+        let sources = found.iter().map(|one| one.trust);
+        let sources = sources.chain(reading.episode.as_ref().map(|episode| episode.trust));
         let by = ChangeAuthor {
             agent: viewer.agent_id,
-            trust: Trust::Agent,
+            trust: sources.fold(Trust::Agent, Trust::min),
             call: None,
         };
         let documents = Documents::new(self.db.clone(), self.embeddings.clone());

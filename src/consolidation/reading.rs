@@ -26,6 +26,8 @@ use crate::sessions::{MessageRole, StoredMessage, ToolCall, ledger};
 pub(super) const EXTRACTION_TEMPERATURE: f32 = 0.1;
 /// Maximum bytes kept of the head and of the tail of a session.
 const HELD_BYTES: usize = 2 * 1_024 * 1_024;
+/// Maximum facts, and relations, of one reading: each is compared with all others, and with every message.
+const FOUND_A_READING_MAX: usize = 400;
 /// Overhead of a message or a tool call beside its texts, in bytes.
 const OVERHEAD_BYTES: usize = 128;
 const NOT_OF_AGENT: &str = "the settings of its agent say that its sessions are not read";
@@ -155,11 +157,10 @@ impl Consolidation {
                         Ok(answer) => {
                             let entities = names.entities.into_iter().map(|(_, name, t)| (name, t));
                             reading.entities.extend(entities);
-                            let of_window = names.connections.into_iter().map(|c| (c, *end));
-                            connections.extend(of_window);
+                            add(connections, names.connections, *end);
                             reading.summaries.extend(summary);
                             reading.malformed += answer.malformed;
-                            found.extend(answer.facts.into_iter().map(|fact| (fact, *end)));
+                            reading.malformed += add(found, answer.facts, *end);
                         }
                         // The other windows may still be readable.
                         Err(nonsense) => {
@@ -274,7 +275,8 @@ impl Consolidation {
         let mut after = 0;
         loop {
             let mut tx = self.db.as_user(user).await?;
-            let page = ledger::messages_of(&mut tx, user, row, after).await?;
+            let positions = row.first_position..=row.last_position;
+            let page = ledger::messages_of(&mut tx, user, row.session_id, positions, after).await?;
             tx.commit().await?;
             let Some(last) = page.last() else { break };
             after = last.position;
@@ -302,6 +304,15 @@ impl Consolidation {
         head.extend(tail);
         Ok((head, dropped))
     }
+}
+
+/// Adds what a window gave while there is room. Returns how many are left out.
+fn add<T>(found: &mut Positioned<T>, mut of_window: Vec<T>, end: i32) -> usize {
+    let given = of_window.len();
+    of_window.truncate(FOUND_A_READING_MAX.saturating_sub(found.len()));
+    let left_out = given - of_window.len();
+    found.extend(of_window.into_iter().map(|one| (one, end)));
+    left_out
 }
 
 fn read_answer(text: &str) -> Result<FactsAnswer, UnreadableAnswer> {

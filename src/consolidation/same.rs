@@ -2,6 +2,9 @@
 //! punctuation, articles), not what may not, since a value can be any word. So another town, number, negation
 //! or antonym makes another statement, in every language. It must never depend on a model.
 
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
 use super::likeness::is_unparted;
 
 /// Values of up to this many words mean nothing without their key: `name: Anna`.
@@ -21,7 +24,7 @@ const ARTICLES: [&str; 27] = [
 
 /// Words that change a statement when they are left out: negations, antonyms, frequency, quantity, duration
 /// and whether it still holds. English, German, French, Spanish, Italian.
-const TURNING: [&str; 5] = [
+const TURNING_OF_LANGUAGES: [&str; 5] = [
     "not no never none nothing nobody neither nor without cannot don't doesn't didn't isn't \
      aren't wasn't weren't can't won't shouldn't hasn't haven't hadn't barely hardly rarely \
      seldom sometimes occasionally often usually always only except but unless instead before \
@@ -48,6 +51,11 @@ const TURNING: [&str; 5] = [
      fino con di era aveva ama odia evita vuole quasi forse più meno se due tre quattro cinque \
      sei sette otto nove dieci mezzo entrambi",
 ];
+
+static TURNING: LazyLock<HashSet<&str>> = LazyLock::new(|| {
+    let languages = TURNING_OF_LANGUAGES.iter();
+    languages.flat_map(|words| words.split(' ')).collect()
+});
 
 /// Removed around words, not inside them: `C++`, `-5` and `src/db.rs` are words.
 const PUNCTUATION: &[char] = &[
@@ -115,15 +123,22 @@ impl StatementWords {
         if (self.telling.len() as f64) < older.telling.len() as f64 * SHARE_MIN {
             return false;
         }
+        // Every word of this one must be in the older one, so no more than these may be left out. Two
+        // statements of other words are told apart by their first few.
+        let Some(mut spare) = older.telling.len().checked_sub(self.telling.len()) else {
+            return false;
+        };
         let mut wanted = self.telling.iter().peekable();
         for word in &older.telling {
-            if wanted.peek().is_some_and(|next| next.folded == word.folded) {
-                wanted.next();
-            } else if word.is_value || is_turning(&word.folded) {
+            if wanted.next_if(|next| next.folded == word.folded).is_some() {
+                continue;
+            }
+            if spare == 0 || word.is_value || TURNING.contains(word.folded.as_str()) {
                 return false;
             }
+            spare -= 1;
         }
-        wanted.peek().is_none()
+        true
     }
 }
 
@@ -134,12 +149,6 @@ fn length(words: &[&str]) -> usize {
         chars => chars.div_ceil(2),
     };
     words.iter().map(of).sum()
-}
-
-fn is_turning(word: &str) -> bool {
-    TURNING
-        .iter()
-        .any(|language| language.split(' ').any(|turning| turning == word))
 }
 
 #[cfg(test)]

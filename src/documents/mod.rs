@@ -298,6 +298,7 @@ impl Documents {
     }
 
     /// Appends text to a document, creating it if needed, in a transaction that has raised the user's revision.
+    /// The whole gets the lower trust of the two.
     ///
     /// # Errors
     /// [`Invalid`](crate::input::Invalid) if there is no room.
@@ -318,6 +319,8 @@ impl Documents {
                     there.content.trim_end_matches('\n').to_owned() + "\n"
                 );
                 check_content("content", &content)?;
+                let trust = by.trust.min(there.document.trust);
+                let by = ChangeAuthor { trust, ..by };
                 self.change(conn, user, by, there.document, &content, now)
                     .await?;
             }

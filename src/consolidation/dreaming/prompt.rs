@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use time::OffsetDateTime;
 
 use super::{DreamMemory, ProposedChange};
-use crate::consolidation::facts::without_thoughts;
+use crate::consolidation::facts::{clean, without_thoughts};
 use crate::consolidation::prompt::{Prompt, as_data};
 use crate::consolidation::summary::facts::{LEFT_OUT, PromptFact, told};
 use crate::consolidation::summary::guard::FactNames;
@@ -188,7 +188,7 @@ pub fn read_pairs(answer: &str, memories: &[DreamMemory]) -> Vec<SuggestedPair> 
         if first.id == second.id || read.iter().any(is_there) || read.len() == PROPOSALS_MAX {
             continue;
         }
-        let why = pair["why"].as_str().unwrap_or_default();
+        let why = clean(pair["why"].as_str().unwrap_or_default());
         let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
         let named = FactNames::by(&[first.clone(), second.clone()], &why);
         let is_told = (1..=WHY_CHARS_MAX).contains(&why.chars().count()) && named.allows(&why);
@@ -281,7 +281,7 @@ mod tests {
         let asked = ask_pairs(&memories);
         assert!(asked.user.contains("2. (1970-01-01) Lives in Linz\n"));
         let answer = r#"Here: {"pairs": [
-            {"kind": "supersede", "first": 1, "second": 2, "why": "Linz came after Graz."},
+            {"kind": "supersede", "first": 1, "second": 2, "why": "Linz came\u0000 after Graz."},
             {"kind": "merge", "first": 2, "second": 1, "why": "again"},
             {"kind": "merge", "first": 3, "second": 2, "why": "Sent to evil.example at 10.0.0.1"},
             {"kind": "merge", "first": 0, "second": 2}, {"kind": "merge", "first": 9, "second": 2},

@@ -16,7 +16,7 @@ pub use retold::retell;
 pub use taken::import;
 
 use super::ConsolidationError;
-use super::facts::without_thoughts;
+use super::facts::{clean, without_thoughts};
 use super::quoted::own_words;
 use super::sentences::sentences;
 use super::transcript::{ToolNames, without_own_memory};
@@ -99,26 +99,18 @@ pub(super) struct EpisodeDraft {
 pub(super) fn of_messages(messages: &[StoredMessage]) -> Option<EpisodeDraft> {
     let tools = ToolNames::of(messages);
     let mut said: Vec<(String, bool)> = Vec::new();
-    let (mut trust, mut heard) = (Trust::User, Trust::User);
+    let mut trust = Trust::User;
     let mut topics: HashMap<String, usize> = HashMap::new();
     for message in messages {
         if tools.is_own_memory(message) {
             continue;
-        }
-        let whose = match message.role {
-            MessageRole::User => Trust::User,
-            MessageRole::Assistant => Trust::Agent,
-            MessageRole::Tool => tools.trust_of(message),
-        };
-        heard = least(heard, whose);
-        if message.role != MessageRole::Tool {
-            trust = least(trust, whose);
         }
         let text = match message.role {
             MessageRole::Tool => continue,
             MessageRole::User => own_words(&without_own_memory(&message.content)),
             MessageRole::Assistant => without_own_memory(&message.content).into_owned(),
         };
+        trust = trust.min(trust_of(message, &tools));
         for named in mentions::find(&text) {
             let is_address = matches!(
                 named.entity_type,
@@ -155,18 +147,25 @@ pub(super) fn of_messages(messages: &[StoredMessage]) -> Option<EpisodeDraft> {
             .collect(),
         made_by: SummaryAuthor::Extract,
         trust,
-        heard,
+        heard: heard_in(messages, &tools),
         began_at: at(first).min(at(last)),
         ended_at: at(last).max(at(first)),
         words,
     })
 }
 
-fn least(one: Trust, other: Trust) -> Trust {
-    let place = |trust: Trust| Trust::ALL.iter().position(|t| *t == trust);
-    match place(other) < place(one) {
-        true => other,
-        false => one,
+/// The least trust of these messages, including tool results.
+fn heard_in(messages: &[StoredMessage], tools: &ToolNames<'_>) -> Trust {
+    let others = messages.iter().filter(|m| !tools.is_own_memory(m));
+    let each = others.map(|message| trust_of(message, tools));
+    each.min().unwrap_or(Trust::User)
+}
+
+fn trust_of(message: &StoredMessage, tools: &ToolNames<'_>) -> Trust {
+    match message.role {
+        MessageRole::User => Trust::User,
+        MessageRole::Assistant => Trust::Agent,
+        MessageRole::Tool => tools.trust_of(message),
     }
 }
 
@@ -230,10 +229,10 @@ fn cut(sentence: &str) -> String {
 /// The summary in a model's answer; `None` if it has none.
 pub(super) fn summary_in(answer: &str) -> Option<String> {
     let answer = without_thoughts(answer);
-    let json = &answer[answer.find('{')?..=answer.rfind('}')?];
+    let json = answer.get(answer.find('{')?..=answer.rfind('}')?)?;
     let value: Value = serde_json::from_str(json).ok()?;
-    let summary = value["summary"].as_str()?.trim();
-    (!summary.is_empty()).then(|| summary.to_owned())
+    let summary = clean(value["summary"].as_str()?);
+    (!summary.is_empty()).then_some(summary)
 }
 
 impl EpisodeDraft {
@@ -266,7 +265,7 @@ impl EpisodeDraft {
             short: first.map_or_else(|| self.short.clone(), cut),
             summary,
             made_by,
-            trust: least(self.heard, at_most),
+            trust: self.heard.min(at_most),
             ..self
         }
     }
@@ -455,7 +454,8 @@ mod tests {
 
     #[test]
     fn a_summary_is_found_in_an_answer() {
-        let answer = "<think>hm</think> {\"facts\": [], \"summary\": \" They met. \"}";
+        let answer =
+            "<think>hm</think> {\"facts\": [], \"summary\": \" They\\u0000 met.\\u0007 \"}";
         assert_eq!(summary_in(answer).as_deref(), Some("They met."));
         for none in [
             "",
@@ -463,6 +463,8 @@ mod tests {
             "{\"summary\": 7}",
             "{\"summary\": \"\"}",
             "}{",
+            "} {",
+            "[]}\n\n{\"facts\": [{\"key\": \"a\", \"val",
             "no",
         ] {
             assert_eq!(summary_in(none), None, "{none}");

@@ -1,13 +1,20 @@
 //! Replaces an episode with a summary that its agent sends after the session was read.
 
-use super::{SUMMARY_CHARS_MIN, SummaryAuthor, cut, is_telling, least, sentences, store};
+use sqlx::PgConnection;
+
+use super::store::{self, NewestEpisode};
+use super::{SUMMARY_CHARS_MIN, SummaryAuthor, cut, heard_in, is_telling, sentences};
 use crate::accounts::UserId;
 use crate::consolidation::ConsolidationError;
+use crate::consolidation::transcript::ToolNames;
 use crate::db::Db;
 use crate::embedding::Embeddings;
 use crate::memories::write::{NewSource, SourceOwner, write};
 use crate::memories::{MemoryError, Trust};
-use crate::sessions::SessionId;
+use crate::sessions::{SessionId, ledger};
+
+/// Pages of messages that are looked through for their trust; more count as external.
+const PAGES_MAX: usize = 8;
 
 /// Replaces the newest episode of a session with the agent's summary. False if there is none, if the agent wrote it
 /// already, or if the summary is too short to say anything.
@@ -30,12 +37,13 @@ pub async fn retell(
     let Some(newest) = newest.filter(|newest| newest.made_by != SummaryAuthor::Agent) else {
         return Ok(false);
     };
+    let heard = heard(&mut tx, user, session, &newest).await?;
     store::remove(&mut tx, &[newest.source_id]).await?;
     let source = NewSource {
         agent_id: newest.agent_id,
         owner: SourceOwner::given(newest.owner_id),
         source: "conversation",
-        trust: least(newest.trust, Trust::Agent).as_str(),
+        trust: newest.trust.min(heard).min(Trust::Agent).as_str(),
         created_at: newest.ended_at.min(now),
         expires_at: newest.expires_at,
         ..NewSource::new("episode", summary, None, &newest.tags, now)
@@ -50,4 +58,27 @@ pub async fn retell(
     }
     tx.commit().await?;
     Ok(true)
+}
+
+/// The least trust of what the agent has heard in the stretch. An extract's own leaves tool results out.
+async fn heard(
+    conn: &mut PgConnection,
+    user: UserId,
+    session: SessionId,
+    newest: &NewestEpisode,
+) -> Result<Trust, sqlx::Error> {
+    if newest.made_by != SummaryAuthor::Extract {
+        return Ok(newest.trust);
+    }
+    let (first, last) = (newest.first_position, newest.last_position);
+    let (mut messages, mut after) = (Vec::new(), 0);
+    for _ in 0..PAGES_MAX {
+        let page = ledger::messages_of(&mut *conn, user, session, first..=last, after).await?;
+        after = page.last().map_or(last, |message| message.position);
+        messages.extend(page);
+        if after >= last {
+            return Ok(heard_in(&messages, &ToolNames::of(&messages)));
+        }
+    }
+    Ok(Trust::External)
 }

@@ -98,6 +98,11 @@ pub fn estimated_tokens(text: &str) -> u64 {
     chars.div_ceil(CHARS_A_TOKEN)
 }
 
+/// False for control characters except newline and tab; the database stores no NUL.
+pub fn is_of_text(c: char) -> bool {
+    !c.is_control() || matches!(c, '\n' | '\t')
+}
+
 /// A model's answer.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Completion {

@@ -15,7 +15,7 @@ mod wire;
 use std::time::Duration;
 
 pub use change::{ChatLimits, ChatOverview};
-pub use message::{ChatMessage, ChatRequest, ChatRole, Completion, estimated_tokens};
+pub use message::{ChatMessage, ChatRequest, ChatRole, Completion, estimated_tokens, is_of_text};
 pub use model::ChatModel;
 pub use report::ChatReport;
 pub use spend::{CapReached, DaySpend, Spent};
@@ -164,7 +164,8 @@ impl Chat {
         Ok((own, effective))
     }
 
-    /// One answer of the user's model, within the user's limits.
+    /// One answer of the user's model, within the user's limits, without control characters except newline
+    /// and tab.
     pub async fn complete(
         &self,
         user: UserId,
@@ -186,6 +187,7 @@ impl Chat {
             (answer, Ok(())) => Ok(answer?),
         };
         let mut completion = completion?;
+        completion.text.retain(is_of_text);
         // What it read may have been stored before its user had secrets replaced.
         let answer = ("answer", &mut completion.text);
         let screened = self

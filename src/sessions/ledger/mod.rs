@@ -10,6 +10,8 @@ pub use store::{
     set_summary as note_summary,
 };
 
+use std::ops::RangeInclusive;
+
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
@@ -94,20 +96,21 @@ pub async fn find_extraction(
     store::find(conn, user, extraction).await
 }
 
-/// The messages of a row in order, page by page: those after position `after` (0 at first). An empty page
-/// ends it.
+/// The messages at these positions in order, page by page: those after position `after` (0 at first). An
+/// empty page ends it.
 pub async fn messages_of(
     conn: &mut PgConnection,
     user: UserId,
-    extraction: &SessionExtraction,
+    session: SessionId,
+    positions: RangeInclusive<i32>,
     after: i32,
 ) -> Result<Vec<StoredMessage>, sqlx::Error> {
     let stretch = Stretch {
-        after: after.max(extraction.first_position - 1),
-        last: extraction.last_position,
+        after: after.max(positions.start() - 1),
+        last: *positions.end(),
         limit: MESSAGES_A_PAGE,
     };
-    sessions_store::list_messages(conn, user, extraction.session_id, stretch).await
+    sessions_store::list_messages(conn, user, session, stretch).await
 }
 
 /// All rows of a session, in the order of its messages.

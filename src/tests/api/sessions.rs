@@ -646,7 +646,8 @@ async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
     let first = claim(0).await.expect("due");
     assert_eq!(due().await, both[..1], "what was said later waits for it");
     let mut tx = app.db.as_user(anna.id).await.unwrap();
-    let messages = ledger::messages_of(&mut tx, anna.id, &first, 0)
+    let of_first = first.first_position..=first.last_position;
+    let messages = ledger::messages_of(&mut tx, anna.id, first.session_id, of_first.clone(), 0)
         .await
         .unwrap();
     let read: Vec<(i32, &str)> = messages
@@ -654,7 +655,7 @@ async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
         .map(|m| (m.position, m.content.as_str()))
         .collect();
     assert_eq!(read, [(1, "one")]);
-    let rest = ledger::messages_of(&mut tx, anna.id, &first, 1)
+    let rest = ledger::messages_of(&mut tx, anna.id, first.session_id, of_first, 1)
         .await
         .unwrap();
     assert!(rest.is_empty(), "what was said later is not of this row");

@@ -6,6 +6,15 @@ use super::{KEY, ask, chat, form, use_server};
 use crate::support::{ChatServer, Provider, TestApp};
 
 #[tokio::test]
+async fn an_answer_has_no_control_characters_but_newline_and_tab() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let server = ChatServer::saying("An\u{0}na\r\n\u{1b}has\ttea\u{7}.\u{85}").await;
+    use_server(&app, &anna, &server).await;
+    assert_eq!(ask(&app, &anna).await.unwrap().text, "Anna\nhas\ttea.");
+}
+
+#[tokio::test]
 async fn ones_own_comes_before_the_servers_and_off_before_both() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;

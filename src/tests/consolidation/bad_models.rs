@@ -56,6 +56,12 @@ async fn what_is_whole_in_an_answer_is_kept_whatever_stands_around_it() {
         ),
         (format!("[{ONE}, {ONE}, {ONE}]"), 0),
         (format!("\u{feff}{{\"facts\":[{ONE}]}}\u{0}"), 0),
+        (
+            format!(
+                "{{\"facts\": [{ONE}], \"summary\": \"Anna uses Helix.\\u0000 Hello, Anna.\"}}"
+            ),
+            0,
+        ),
     ]
     .into_iter()
     .enumerate()
@@ -292,4 +298,41 @@ async fn a_comparison_that_is_nonsense_leaves_both_sides() {
         assert_eq!(super::active(&app, &user).await.len(), 2, "{answer}");
         assert_eq!(ledger(&user, "two").await["outcome"], "stored");
     }
+}
+
+#[tokio::test]
+async fn of_a_reading_of_many_windows_four_hundred_facts_are_kept_and_the_rest_is_counted() {
+    let app = TestApp::start().await;
+    let model = ChatServer::answering(|_, before| {
+        let facts: Vec<Value> = (before * 100..before * 100 + 100)
+            .map(|n| {
+                fact(
+                    "other",
+                    &format!("key {n}"),
+                    &format!("w{n}x w{n}y"),
+                    "conversation",
+                    "",
+                )
+            })
+            .collect();
+        said(&json!({ "facts": facts }).to_string())
+    })
+    .await;
+    let user = user_of(&app, "anna", &model).await;
+    // Five windows of 12,000 characters.
+    let line = "Hello, I row on the lake and read a book. ";
+    told(
+        &user,
+        "talk",
+        &[user_says("m1", &line.repeat(50_000 / line.len()))],
+    )
+    .await;
+    read_due(&app).await;
+    assert_eq!(model.asked().len(), 5);
+    let row = ledger(&user, "talk").await;
+    assert_eq!(
+        (&row["outcome"], &row["stored"], &row["malformed"]),
+        (&json!("stored"), &json!(400), &json!(100)),
+        "{row}"
+    );
 }

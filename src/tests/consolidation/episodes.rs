@@ -485,6 +485,35 @@ async fn an_agent_may_say_late_what_it_was_about() {
 }
 
 #[tokio::test]
+async fn what_an_agent_says_late_is_trusted_no_more_than_what_it_had_heard() {
+    let app = TestApp::start().await;
+    for (tool, trust) in [
+        ("memory_search", "agent"),
+        ("shell", "tool"),
+        ("fetch", "external"),
+    ] {
+        let mut messages = talk().to_vec();
+        messages.push(json!({ "id": "m4", "role": "assistant",
+            "tool_calls": [{ "id": "c1", "name": tool, "arguments": "{}" }] }));
+        messages.push(json!({ "id": "m5", "role": "tool", "tool_call_id": "c1",
+            "content": "The boat is paid by the harbour." }));
+        let user = app.user(tool).await;
+        told(&user, "talk", &messages).await;
+        read_due(&app).await;
+        // The extract has no word of the tool's.
+        assert_eq!(episodes(&user, "Bergen").await[0]["trust"], "agent");
+        let late = json!({ "summary": "Trip to Bergen settled; the harbour pays the boat." });
+        let sent = user.post("/api/v1/sessions/talk/complete", &late).await;
+        assert_eq!(sent.status(), 200);
+        assert_eq!(
+            episodes(&user, "harbour").await[0]["trust"],
+            trust,
+            "{tool}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn its_person_can_delete_one_episode_and_its_session_stays() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);

@@ -1,6 +1,7 @@
 //! Before an agent forgets: what is new of a session is read now, with decisions and what is to be done, noted once, and told.
 
 use keepsake::documents::DocumentPath;
+use keepsake::memories::Trust;
 use reqwest::Method;
 use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
@@ -75,9 +76,14 @@ async fn model(summary: &'static str) -> ChatServer {
 }
 
 async fn note(app: &TestApp, user: &TestUser) -> String {
+    note_with_trust(app, user).await.0
+}
+
+async fn note_with_trust(app: &TestApp, user: &TestUser) -> (String, Trust) {
     let day = app.embeddings.now().date();
     let path = DocumentPath::parse("path", &format!("memory/{day}.md")).unwrap();
-    app.documents().read(user.id, &path).await.unwrap().content
+    let read = app.documents().read(user.id, &path).await.unwrap();
+    (read.content, read.document.trust)
 }
 
 fn contents(told: &Value) -> Vec<String> {
@@ -197,6 +203,69 @@ async fn what_is_new_is_read_now_with_decisions_and_what_is_to_be_done() {
         later.starts_with(&noted) && later.matches("## ").count() == 2,
         "{later}"
     );
+}
+
+#[tokio::test]
+async fn a_days_note_is_the_word_of_the_least_trusted_of_its_sources() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let model = ChatServer::answering(|_, before| {
+        let found = match before {
+            0 => fact(
+                "preferences",
+                "indentation",
+                "Prefers tabs over spaces.",
+                "user_explicit",
+                "I prefer tabs over spaces.",
+            ),
+            1 => fact(
+                "other",
+                "harbour_hours",
+                "The harbour closes at nine in winter.",
+                "tool_call",
+                "The harbour closes at nine in winter.",
+            ),
+            _ => fact(
+                "preferences",
+                "editor",
+                "Prefers Helix for all code.",
+                "user_explicit",
+                "I prefer Helix for all code.",
+            ),
+        };
+        said(&json!({ "facts": [found] }).to_string())
+    })
+    .await;
+    use_server(&app, &anna, &model).await;
+    for (messages, trust) in [
+        (
+            json!([user_says("m1", "I prefer tabs over spaces.")]),
+            Trust::Agent,
+        ),
+        (
+            json!([
+                { "id": "m2", "role": "assistant", "tool_calls": [{ "id": "c1", "name": "fetch", "arguments": "{}" }] },
+                { "id": "m3", "role": "tool", "tool_call_id": "c1", "content": "The harbour closes at nine in winter." },
+            ]),
+            Trust::External,
+        ),
+        // What stands there is not trusted more because of what comes below it.
+        (
+            json!([user_says("m4", "I prefer Helix for all code.")]),
+            Trust::External,
+        ),
+    ] {
+        say(&anna, messages).await;
+        let (status, told) = flush(&app, &anna, json!({})).await;
+        assert_eq!(
+            (status, &told["outcome"]),
+            (200, &json!("stored")),
+            "{told}"
+        );
+        let (noted, trusted) = note_with_trust(&app, &anna).await;
+        assert_eq!(trusted, trust, "{noted}");
+    }
+    assert_eq!(note(&app, &anna).await.matches("## ").count(), 3);
 }
 
 #[tokio::test]
