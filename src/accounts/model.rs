@@ -454,6 +454,14 @@ impl LentMemory {
     /// Display name of an operator's pool.
     pub const POOL: &'static str = "the global pool";
 
+    pub fn of_pool(pool: UserId) -> Self {
+        Self {
+            user_id: pool,
+            leader: None,
+            name: Self::POOL.into(),
+        }
+    }
+
     /// Whether it belongs to another user than the reader.
     pub fn is_anothers(&self, reader: UserId) -> bool {
         self.user_id != reader

@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 use time::Duration;
 
 use super::model::{Email, Password, Role, SignUpState, User, UserId, VerifiedUser};
-use super::{AccountError, Accounts, address_taken, store};
+use super::{AccountError, Accounts, address_taken, invitations, store};
 use crate::clock::Zone;
 use crate::config::SignUp;
 use crate::input::Invalid;
@@ -148,13 +148,14 @@ impl Accounts {
         }))
     }
 
-    /// Ends all web sessions of the user, including this one.
+    /// Ends all web sessions of the user, including this one, and open reset links. The new password is verified:
+    /// [`Accounts::finish_sign_in`] after this browser's new session is there.
     pub async fn change_password(
         &self,
         user: UserId,
         current: Password,
         new: Password,
-    ) -> Result<(), AccountError> {
+    ) -> Result<VerifiedUser, AccountError> {
         let wrong = || {
             Invalid::new(
                 "current_password",
@@ -169,8 +170,12 @@ impl Accounts {
         if !store::replace_password(&mut tx, &verified, &hash, now).await? {
             return Err(wrong().into());
         }
+        invitations::store::revoke_resets_of(&mut tx, user, now).await?;
         tx.commit().await?;
-        Ok(())
+        Ok(VerifiedUser {
+            user,
+            password_hash: hash,
+        })
     }
 
     /// The user of a web session; `None` if disabled.

@@ -10,6 +10,8 @@ mod revisions;
 mod store;
 mod taken;
 
+use std::collections::HashMap;
+
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
@@ -251,9 +253,11 @@ impl Documents {
             at: now,
         };
         let renamed = store::add_revisions(&mut tx, user, by, &moved, &new).await?;
+        let was_searched = found.iter().map(|d| (d.id, d.path.is_searched()));
+        let was_searched: HashMap<i64, bool> = was_searched.collect();
         for document in renamed {
-            let before = found.iter().find(|before| before.id == document.id);
-            if before.is_some_and(|b| b.path.is_searched() != document.path.is_searched()) {
+            let before = was_searched.get(&document.id);
+            if before.is_some_and(|before| *before != document.path.is_searched()) {
                 self.index_again(&mut tx, user, by, &document, now).await?;
             }
         }

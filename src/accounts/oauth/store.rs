@@ -337,7 +337,7 @@ impl From<FoundRow> for FoundGrant {
 }
 
 /// Deletes the tokens of codes that were never redeemed, of grants that ran out before `ended_before`, and all that were
-/// revoked before it.
+/// revoked or expired before it.
 pub async fn delete_ended_tokens(
     conn: &mut PgConnection,
     now: OffsetDateTime,
@@ -348,6 +348,7 @@ pub async fn delete_ended_tokens(
              SELECT t.user_id, t.id AS token_id
              FROM agent_tokens t LEFT JOIN oauth_grants g ON g.user_id = t.user_id AND g.token_id = t.id
              WHERE (g.redeemed_at IS NULL AND g.code_expires_at <= $1) OR t.revoked_at < $2 OR g.refresh_expires_at < $2
+                OR (g.token_id IS NULL AND t.expires_at < $2)
              LIMIT $3) over
          WHERE d.user_id = over.user_id AND d.id = over.token_id",
         now,

@@ -135,6 +135,8 @@ impl Accounts {
             return Ok(Err(full));
         }
         let made = store::insert_user(&mut tx, user, self.clock.now()).await?;
+        // With the pool, which its first call reads too.
+        let made = store::find_user(&mut tx, user).await?.unwrap_or(made);
         tx.commit().await?;
         Ok(Ok(made))
     }

@@ -5,7 +5,7 @@ use time::OffsetDateTime;
 
 use super::model::{OperatedUser, Operator};
 use crate::accounts::model::{
-    AgentId, AgentName, ExternalId, OperatorId, UserId, UsersMax, Viewer,
+    AgentId, AgentName, ExternalId, LentMemory, OperatorId, UserId, UsersMax, Viewer,
 };
 use crate::accounts::tokens::NewUser;
 
@@ -30,17 +30,21 @@ pub async fn find_user(
     user: &NewUser,
 ) -> Result<Option<Viewer>, sqlx::Error> {
     let row = sqlx::query!(
-        "SELECT u.id, a.id AS agent_id
+        r#"SELECT u.id, a.id AS agent_id, p.id AS "pool?"
          FROM users u
          JOIN operators o ON o.id = u.operator_id
          JOIN agents a ON a.user_id = u.id AND a.name = o.name
-         WHERE u.operator_id = $1 AND u.external_id = $2",
+         LEFT JOIN users p ON p.operator_id = o.id AND p.external_id = o.pool AND p.id <> u.id
+         WHERE u.operator_id = $1 AND u.external_id = $2"#,
         user.operator_id.0,
         user.external_id.as_str(),
     )
     .fetch_optional(conn)
     .await?;
-    Ok(row.map(|row| Viewer::agent(UserId(row.id), AgentId(row.agent_id))))
+    Ok(row.map(|row| Viewer {
+        lent: row.pool.map(|pool| LentMemory::of_pool(UserId(pool))),
+        ..Viewer::agent(UserId(row.id), AgentId(row.agent_id))
+    }))
 }
 
 /// Also creates an agent with the operator's name.
@@ -88,7 +92,7 @@ pub async fn find_user_by_external_id(
         r#"SELECT u.id, o.name AS operator, u.external_id AS "external_id!",
                   u.disabled_at IS NOT NULL AS "disabled!"
            FROM users u JOIN operators o ON o.id = u.operator_id
-           WHERE u.operator_id = $1 AND u.external_id = $2"#,
+           WHERE u.operator_id = $1 AND u.external_id = $2 AND u.erasing_at IS NULL"#,
         operator.0,
         external.as_str(),
     )

@@ -18,7 +18,7 @@ pub async fn list(
         r#"SELECT id, email AS "email!", role, disabled_at IS NOT NULL AS "disabled!",
                   created_at, last_sign_in_at
            FROM users
-           WHERE operator_id IS NULL AND email LIKE $1 AND ($2::bigint IS NULL OR id < $2)
+           WHERE operator_id IS NULL AND erasing_at IS NULL AND email LIKE $1 AND ($2::bigint IS NULL OR id < $2)
            ORDER BY id DESC LIMIT $3"#,
         pattern,
         before.map(|id| id.0),
@@ -30,14 +30,14 @@ pub async fn list(
 
 pub async fn count(conn: &mut PgConnection, pattern: &str) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"SELECT count(*) AS "n!" FROM users WHERE operator_id IS NULL AND email LIKE $1"#,
+        r#"SELECT count(*) AS "n!" FROM users WHERE operator_id IS NULL AND erasing_at IS NULL AND email LIKE $1"#,
         pattern,
     )
     .fetch_one(conn)
     .await
 }
 
-/// A user who signs in, or an operator's user.
+/// A user who signs in, or an operator's user; `None` for one whose erasure has begun.
 pub async fn find(
     conn: &mut PgConnection,
     user: UserId,
@@ -45,7 +45,7 @@ pub async fn find(
     let row = sqlx::query!(
         r#"SELECT coalesce(u.email, o.name || ': ' || u.external_id) AS "name!", u.role,
                   u.disabled_at IS NOT NULL AS "disabled!", u.operator_id IS NULL AS "signs_in!"
-           FROM users u LEFT JOIN operators o ON o.id = u.operator_id WHERE u.id = $1"#,
+           FROM users u LEFT JOIN operators o ON o.id = u.operator_id WHERE u.id = $1 AND u.erasing_at IS NULL"#,
         user.0,
     )
     .fetch_optional(conn)
@@ -63,7 +63,7 @@ pub async fn find(
 pub async fn count_other_admins(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "n!" FROM users
-           WHERE role = 'admin' AND disabled_at IS NULL AND id <> $1"#,
+           WHERE role = 'admin' AND disabled_at IS NULL AND erasing_at IS NULL AND id <> $1"#,
         user.0,
     )
     .fetch_one(conn)

@@ -130,11 +130,7 @@ pub async fn find_service_token(
                 token_owner: TokenOwner::Operator(OperatorId(row.operator_id)),
                 acting_for: match user {
                     Some((user, agent)) => ActingFor::User(Viewer {
-                        lent: row.pool.map(|pool| LentMemory {
-                            user_id: UserId(pool),
-                            leader: None,
-                            name: LentMemory::POOL.into(),
-                        }),
+                        lent: row.pool.map(|pool| LentMemory::of_pool(UserId(pool))),
                         ..Viewer::agent(UserId(user), AgentId(agent))
                     }),
                     None => ActingFor::NewUser(NewUser {
@@ -265,7 +261,7 @@ pub async fn insert(
         TokenHolder::Agent(user, agent) => sqlx::query_scalar!(
             "INSERT INTO agent_tokens (user_id, id, agent_id, token_hash, hint, scopes, created_at, expires_at) OVERRIDING SYSTEM VALUE
              SELECT $1, $9, $2, $3, $4, $5, $6, $7
-             WHERE (SELECT count(*) FILTER (WHERE revoked_at IS NULL) < $8 AND count(*) < $10
+             WHERE (SELECT count(*) FILTER (WHERE revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $6)) < $8 AND count(*) < $10
                     FROM agent_tokens WHERE user_id = $1 AND agent_id = $2)
          RETURNING user_id",
             user.0,
@@ -284,7 +280,8 @@ pub async fn insert(
         TokenHolder::Operator(operator) => sqlx::query_scalar!(
             "INSERT INTO service_tokens (operator_id, token_hash, hint, scopes, created_at, expires_at)
              SELECT $1, $2, $3, $4, $5, $6
-             WHERE (SELECT count(*) FROM service_tokens WHERE operator_id = $1 AND revoked_at IS NULL) < $7
+             WHERE (SELECT count(*) FROM service_tokens
+                    WHERE operator_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $5)) < $7
              RETURNING operator_id",
             operator.0,
             &hash,

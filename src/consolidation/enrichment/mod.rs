@@ -130,6 +130,7 @@ impl Consolidation {
         let named: Vec<_> = names
             .entities
             .iter()
+            .filter(|(text, ..)| there.contains(&items[text - 1].id))
             .map(|(_, name, t)| (name.as_str(), *t))
             .collect();
         note_names(&mut tx, user, named, now).await?;
@@ -233,9 +234,9 @@ impl Consolidation {
                 None => None,
             };
             let mut tx = self.db.as_writer(user).await?;
-            // A source may have been deleted since: then the text is not written.
+            // A source may have been deleted, archived or made one agent's own since: then the text is not written.
             let ids: Vec<i64> = told.iter().map(|item| item.id).collect();
-            let there = store::list_existing(&mut tx, user, &ids).await?;
+            let there = store::list_shared(&mut tx, user, &ids, self.now()).await?;
             if there.len() == ids.len() {
                 store::set_summary(
                     &mut tx,

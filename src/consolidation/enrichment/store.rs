@@ -54,6 +54,24 @@ pub async fn list_poor(
     Ok(rows.into_iter().map(EnrichmentItem::from).collect())
 }
 
+/// Which of these ids are still live and shared, so that what is written of them may be read by all agents.
+pub async fn list_shared(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+    now: OffsetDateTime,
+) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT id FROM memory_items
+         WHERE user_id = $1 AND id = ANY ($2) AND owner_agent_id IS NULL AND is_live(status, live_until, $3)",
+        user.0,
+        ids,
+        now,
+    )
+    .fetch_all(conn)
+    .await
+}
+
 /// Which of these ids still exist.
 pub async fn list_existing(
     conn: &mut PgConnection,
@@ -163,7 +181,7 @@ pub async fn set_summary(
     let query = sqlx::query(
         "UPDATE entities SET summary = $3, summary_at = $4, summary_mentions = $5, summary_vector = $6, summary_space = $7,
              summary_items = $8
-         WHERE user_id = $1 AND id = $2",
+         WHERE user_id = $1 AND id = $2 AND merged_into IS NULL",
     );
     let query = query
         .bind(user.0)

@@ -11,6 +11,9 @@ use crate::accounts::AgentName;
 use crate::documents::{DocumentPath, ImportedDocument, ImportedRevision, check_content};
 use crate::input::Invalid;
 
+/// Far from where the next one would not fit its column.
+const REVISION_MAX: i32 = 1_000_000_000;
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct DocumentLine {
     pub id: i64,
@@ -72,6 +75,10 @@ impl RevisionLine {
             Invalid::new("event", "invalid", sentence)
         })?;
         let trust = trust(&self.trust)?;
+        if !(1..=REVISION_MAX).contains(&self.revision) {
+            let sentence = format!("`revision` is out of range; 1 to {REVISION_MAX} are accepted.");
+            return Err(Invalid::new("revision", "out_of_range", sentence));
+        }
         if let Some(content) = &self.content {
             check_content("content", content)?;
         }

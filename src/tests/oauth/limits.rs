@@ -1,6 +1,7 @@
 //! What strangers and forgotten clients cost at most.
 
 use keepsake::accounts::oauth::ClientMetadata;
+use keepsake::accounts::{AgentName, Scope, TokenWish};
 use keepsake::clock::Clock;
 use serde_json::json;
 use time::Duration;
@@ -166,6 +167,33 @@ async fn revoked_tokens_are_bounded_and_deleted_after_a_month() {
     assert_eq!(make().await, 422);
     assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 99);
     assert_eq!(make().await, 200);
+}
+
+#[tokio::test]
+async fn expired_tokens_take_the_place_of_none_and_are_deleted_after_a_month() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    for _ in 0..49 {
+        app.token(anna.id, "agent", &Scope::ALL, Some(Duration::days(1)))
+            .await;
+    }
+    let wish = || TokenWish {
+        scopes: Scope::ALL.into(),
+        lifetime: None,
+        profile: None,
+    };
+    let name = AgentName::parse("agent").unwrap();
+    let make = async || {
+        app.accounts
+            .create_token_by_name(anna.id, &name, &wish())
+            .await
+    };
+    assert!(make().await.is_err(), "50 are live");
+    app.clock.advance(Duration::days(2));
+    assert!(make().await.is_ok());
+    assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 0);
+    app.clock.advance(Duration::days(30));
+    assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 49);
 }
 
 #[tokio::test]

@@ -95,6 +95,22 @@ async fn a_reset_link_sets_the_password_once_and_signs_every_browser_out() {
 }
 
 #[tokio::test]
+async fn a_password_that_its_person_changes_ends_an_open_reset_link() {
+    let place = Place::start().await;
+    let app = &place.app;
+    let bens = app.browser();
+    bens.sign_in(&place.ben).await;
+    let link = place.make_link().await;
+    let fields = [("current_password", PASSWORD), ("new_password", NEW)];
+    let changed = bens.post("/account/password", &fields).await;
+    assert_eq!(changed.status(), StatusCode::OK);
+    assert_eq!(bens.get("/memory").await.0, 200, "this browser stays");
+    let (status, _) = use_link(app, &link, "another long one").await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    assert_eq!(place.sign_in(NEW).await, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
 async fn a_reset_link_that_is_over_reads_the_same_whatever_the_reason() {
     let place = Place::start().await;
     let app = &place.app;

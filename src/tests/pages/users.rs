@@ -185,6 +185,50 @@ async fn an_operators_user_is_found_by_its_id_and_shut_out() {
 }
 
 #[tokio::test]
+async fn an_account_whose_erasure_has_begun_is_gone_for_admins_and_is_no_admin() {
+    let app = TestApp::start().await;
+    let (anna, browser) = admin(&app).await;
+    let ben = app.user("ben").await;
+    app.make_admin(&ben).await;
+    assert!(
+        browser
+            .get("/admin/users")
+            .await
+            .1
+            .contains("ben@example.com")
+    );
+    sqlx::query("UPDATE users SET erasing_at = now(), disabled_at = now() WHERE id = $1")
+        .bind(ben.id.0)
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert!(
+        !browser
+            .get("/admin/users")
+            .await
+            .1
+            .contains("ben@example.com")
+    );
+    for action in ["enable", "promote"] {
+        assert_eq!(
+            change(&browser, ben.id.0, action).await.0,
+            StatusCode::NOT_FOUND
+        );
+    }
+    // Should it be enabled all the same, it is no other admin.
+    sqlx::query("UPDATE users SET disabled_at = NULL WHERE id = $1")
+        .bind(ben.id.0)
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let act = AdminAction::parse("demote").unwrap();
+    let last = app
+        .accounts
+        .change_person(AdminActor::Command, anna.id, act);
+    assert!(last.await.unwrap_err().to_string().contains("only admin"));
+}
+
+#[tokio::test]
 async fn nobody_shuts_out_themself_or_the_last_admin() {
     let app = TestApp::start().await;
     let (anna, browser) = admin(&app).await;

@@ -92,8 +92,8 @@ async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
     assert_eq!(find(&app, &bot, "customer").await, both, "its own first");
     assert_eq!(
         find(&app, &bot, "somebody-new").await,
-        [],
-        "who looks makes nobody"
+        [(hours.to_owned(), pool.clone())],
+        "the first question of all"
     );
     call(&app, &bot, "somebody-new", "memory_add", fact("Likes tea.")).await;
     assert_eq!(

@@ -4,10 +4,10 @@ use axum::response::Response;
 use serde::Deserialize;
 use tower_sessions::Session;
 
-use super::sign_in::remember;
+use super::sign_in::{remember, unreachable};
 use super::{Field, Outcome, Posted, done};
-use crate::accounts::Password;
 use crate::accounts::model::parse_time_zone;
+use crate::accounts::{AccountError, Password};
 use crate::web::client::ClientAddress;
 
 const PATH: &str = "/account";
@@ -30,9 +30,13 @@ pub async fn change_password(
         throttles.admit_sign_in(email, address).await?;
         let new = Password::parse_new("new_password", &form.new_password)?;
         let current = Password::to_compare(&form.current_password);
-        accounts.change_password(user, current, new).await?;
-        // All web sessions were ended; this browser gets a new one.
+        let verified = accounts.change_password(user, current, new).await?;
+        // All web sessions were ended; this browser gets a new one, unless the account was closed to it meanwhile.
         remember(&session, user).await?;
+        if !accounts.finish_sign_in(&verified).await? {
+            session.flush().await.map_err(unreachable)?;
+            return Err(AccountError::WrongPassword.into());
+        }
         let sentence = "Your password was changed, and every other browser was signed out.";
         Ok(done("password", sentence))
     };

@@ -113,7 +113,7 @@ pub(super) async fn remember(session: &Session, user: UserId) -> Result<(), Prob
     keep.await.map_err(unreachable)
 }
 
-fn unreachable(_: tower_sessions::session::Error) -> Problem {
+pub(super) fn unreachable(_: tower_sessions::session::Error) -> Problem {
     Problem::new(
         StatusCode::SERVICE_UNAVAILABLE,
         "database_unavailable",
