@@ -529,7 +529,8 @@ def ours(root, marker):
 class Place:
     """A file of the client's, and what goes into it: hooks and servers as JSON, a block of TOML, or a whole file."""
     def __init__(self, path, entries=(), block="", content=""):
-        self.path, self.entries, self.block, self.content = path, entries, block, content
+        # However an environment names it, one file has one record.
+        self.path, self.entries, self.block, self.content = os.path.realpath(path), entries, block, content
 
 
 def places(client, home, python):
@@ -538,7 +539,8 @@ def places(client, home, python):
 
     def command(event):
         import shlex
-        return " ".join(shlex.quote(word) for word in start + ["hook", client, event])
+        # Without its script, Python ends with 2, with which a hook blocks the prompt.
+        return " ".join(shlex.quote(word) for word in start + ["hook", client, event]) + " || true"
 
     def groups(events, timeout, **more):
         return [(["hooks", name], {"hooks": [dict(more, type="command", command=command(event), timeout=timeout)]}, True) for name, event in events]
@@ -663,14 +665,14 @@ def digest(text):
 
 def removed(place, text, record, script):
     """The text without what is ours; None where the file is ours altogether."""
-    if text is None or place.content:
+    if text is None or place.path.endswith(".js"):
         return None if text is None or text.startswith(PLUGIN[:40]) else text
     if record and digest(text) == record["sha256"]:
         for at, inserted in reversed(record["edits"]):
             text = text[:at] + text[at + len(inserted):]
         return None if record["created"] else text
-    if place.block:
-        return text.replace("\n" + place.block, "", 1) if script in text else text
+    if place.path.endswith(".toml"):
+        return text.replace("\n" + place.block, "", 1) if place.block and script in text else text
     text = without_ours(place.path, text, script)
     created = record and record["created"]
     return None if created and parsed(place.path, text).value in ({}, {"version": 1}) else text
@@ -829,14 +831,17 @@ def connect(options):
         if not re.match(r"https?://[^/@\s]+", config["url"]) or not re.match(r"[\x21-\x7e]+$", config["token"]):
             raise Refused("Give the server's address as --url http://… and the agent's token as KEEPSAKE_TOKEN.")
         check(config)
-    records = before.get("files") or {}
-    changes = [change_of(place, records.get(place.path), script, options.remove) for place in places(options.client, home, python_command())]
+    records = {os.path.realpath(name): record for name, record in (before.get("files") or {}).items()}
+    wanted = places(options.client, home, python_command())
+    if options.remove:  # Also where the environment named other folders.
+        wanted += [Place(name) for name in records if name not in [place.path for place in wanted]]
+    changes = [change_of(place, records.get(place.path), script, options.remove) for place in wanted]
     if options.remove:
         own = [Change(path, kept, None)]
         others = [name for name in (os.listdir(home) if os.path.isdir(home) else []) if name.endswith(".json") and name != options.client + ".json"]
         own += [] if others else [Change(script, text_of(script), None)]
     else:
-        config["files"] = {change.path: change.record for change in changes if change.record}
+        config["files"] = {**records, **{change.path: change.record for change in changes if change.record}}
         own = [Change(script, text_of(script), own_source(config)), Change(path, kept, json.dumps(config, indent=2) + "\n")]
     due = [change for change in own + changes if change.before != change.after]
     if not due:

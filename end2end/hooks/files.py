@@ -35,6 +35,8 @@ def run(server, folder, agent_of, _):
         keeps_later_changes(agent_of(client, server, folder / "later"))
         refuses(agent_of(client, server, folder / "refused"))
         say(f"{client}: files are changed as shown and restored to the byte")
+    harms_nobody(server, folder, agent_of)
+    goes_wherever_it_went(agent_of("claude-code", server, folder / "elsewhere"))
     comments_stay(agent_of("claude-code", server, folder / "comments"))
     tells_what_is_wrong(agent_of("claude-code", server, folder / "wrong"), server)
     is_fetched_when_piped(agent_of("claude-code", server, folder / "piped"), server)
@@ -107,6 +109,51 @@ def keeps_later_changes(agent):
         fail(f"{agent.name}: left {left}")
     if agent.name == "cursor" and left["hooks"] != {"stop": [{"command": "./mine.sh"}]}:
         fail(f"another's hook was touched: {left}")
+
+
+def harms_nobody(server, folder, agent_of):
+    """Where the script or the interpreter is gone, the commands that stand there still end with 0: any other blocks the prompt."""
+    for client in ("claude-code", "codex", "gemini-cli", "cursor"):
+        agent = agent_of(client, server, folder / "gone")
+        expect(agent.connect("--yes"), 0)
+        (agent.home / ".keepsake/connect.py").unlink()
+        commands = [command for name, text in tree(agent).items() if name.endswith(".json") for command in commands_of(json.loads(text))]
+        for command in [*commands, *(command.replace(sys.executable, "/nowhere/python3") for command in commands)]:
+            done = subprocess.run(command, shell=True, env=agent.env, input="{}", capture_output=True, text=True, timeout=60)
+            if done.returncode or done.stdout:
+                fail(f"{client}: {command} ended with {done.returncode}: {done.stdout}{done.stderr}")
+        if len(commands) != 4:
+            fail(f"{client} has four hooks, not {commands}")
+    say("hooks without their script, or without Python, end with 0")
+
+
+def commands_of(value):
+    """Every hook's command in a client's configuration."""
+    if isinstance(value, dict) and " hook " in str(value.get("command")):
+        return [value["command"]]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [command for each in inner for command in commands_of(each)]
+
+
+def goes_wherever_it_went(agent):
+    """Connected in three folders, one of them a link to another; removed from all of them in an environment that names none."""
+    before = tree(agent)
+    plain = agent.env
+    (agent.home / ".claude").mkdir()
+    (agent.home / "link").symlink_to(agent.home / "work")
+    for folder in ("", "work", "link"):
+        agent.env = {**plain, "CLAUDE_CONFIG_DIR": str(agent.home / folder)} if folder else plain
+        expect(agent.connect("--yes"), 0)
+    agent.env = plain
+    connected = tree(agent)
+    if not {".claude/settings.json", "work/settings.json", "work/.claude.json"} <= set(connected):
+        fail(f"it is connected in {sorted(connected)}")
+    later = agent.home / "work/.claude.json"
+    later.write_text(json.dumps({**json.loads(later.read_text()), "later": True}))
+    expect(agent.connect("--remove", "--yes"), 0, "Removed")
+    if json.loads(later.read_text()) != {"later": True} or tree(agent) != {**before, "work/.claude.json": later.read_bytes()}:
+        fail(f"left: {tree(agent)}")
+    say("it is removed from every folder that it was installed in")
 
 
 def refuses(agent):
