@@ -18,6 +18,8 @@ FOREGROUND_S, CHECK_S, BACKGROUND_S = 0.25, 10, 60
 STDIN_BYTES, TAIL_BYTES, MESSAGES_MAX = 64 << 20, 32 << 20, 20000
 # The server's limits (src/sessions/message.rs), and a piece below its 1 MiB of a request.
 TEXT_CHARS, ID_CHARS, NAME_CHARS, CALLS, PIECE, PIECE_BYTES = 100000, 128, 128, 64, 500, 900000
+# What tells ours from others'. Not the whole path: JSON and a shell may write a home like /home/jürgen or /home/o'neil otherwise.
+MARKER = ".keepsake/connect.py"
 
 
 # The server
@@ -482,10 +484,10 @@ class Edited:
         self.insert(rest.end() if rest else comma, "\n" + written)
 
 
-def without_ours(path, text, marker):
+def without_ours(path, text):
     """The text without the hooks and servers that run this program, and without what is empty then."""
     while True:
-        found = ours(parsed(path, text), marker)
+        found = ours(parsed(path, text))
         if not found:
             return text
         parent, number = found
@@ -503,10 +505,10 @@ def without_ours(path, text, marker):
                 text = text[:comma] + text[comma + 1:] if text[comma] == "," else text
 
 
-def ours(root, marker):
+def ours(root):
     """(container, number) of one entry of ours: a hook's group, our server, or a list that holds nothing else."""
     def holds(node):
-        return marker in json.dumps(node.value)
+        return MARKER in json.dumps(node.value)
     for name in ("hooks", "mcpServers", "mcp"):
         place = next((n for n, (key, _, _) in enumerate(root.children) if key == name), None)
         container = root.children[place][2] if place is not None else None
@@ -555,7 +557,7 @@ def places(client, home, python):
         return [Place(under("CLAUDE_CONFIG_DIR", "~/.claude", "settings.json"), groups(events, 5)),
                 Place(state, [(["mcpServers", "keepsake"], dict(server, type="stdio"), False)])]
     if client == "codex":
-        block = "[mcp_servers.keepsake]\ncommand = %s\nargs = %s\n" % (json.dumps(python), json.dumps(server["args"]))
+        block = "[mcp_servers.keepsake]\ncommand = %s\nargs = %s\n" % tuple(json.dumps(each, ensure_ascii=False) for each in (python, server["args"]))
         return [Place(under("CODEX_HOME", "~/.codex", "hooks.json"), groups(events, 3)), Place(under("CODEX_HOME", "~/.codex", "config.toml"), block=block)]
     if client == "gemini-cli":
         events = [("SessionStart", "start"), ("BeforeAgent", "prompt"), ("PreCompress", "flush"), ("SessionEnd", "end")]
@@ -663,7 +665,7 @@ def digest(text):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def removed(place, text, record, script):
+def removed(place, text, record):
     """The text without what is ours; None where the file is ours altogether."""
     if text is None or place.path.endswith(".js"):
         return None if text is None or text.startswith(PLUGIN[:40]) else text
@@ -672,13 +674,13 @@ def removed(place, text, record, script):
             text = text[:at] + text[at + len(inserted):]
         return None if record["created"] else text
     if place.path.endswith(".toml"):
-        return text.replace("\n" + place.block, "", 1) if place.block and script in text else text
-    text = without_ours(place.path, text, script)
+        return text.replace("\n" + place.block, "", 1) if place.block and MARKER in text else text
+    text = without_ours(place.path, text)
     created = record and record["created"]
     return None if created and parsed(place.path, text).value in ({}, {"version": 1}) else text
 
 
-def installed(place, text, script):
+def installed(place, text):
     """The text with everything of ours, and what was inserted."""
     edited = Edited(place.path, text or "")
     if place.content:
@@ -710,13 +712,13 @@ def is_toml(path, text):
         raise Refused("%s is not TOML that this program can read, or has mcp_servers as one value: nothing was changed." % path)
 
 
-def change_of(place, record, script, is_removal):
+def change_of(place, record, is_removal):
     before = text_of(place.path)
-    bare = removed(place, before, record, script)
+    bare = removed(place, before, record)
     if is_removal:
         return Change(place.path, before, bare)
-    edited = installed(place, bare, script)
-    if before is not None and script in before and is_same(place, before, edited.text):
+    edited = installed(place, bare)
+    if before is not None and MARKER in before and is_same(place, before, edited.text):
         return Change(place.path, before, before, record)
     created = bool(record["created"]) if record and before is not None else before is None
     return Change(place.path, before, edited.text, {"sha256": digest(edited.text), "created": created, "edits": edited.edits})
@@ -835,7 +837,7 @@ def connect(options):
     wanted = places(options.client, home, python_command())
     if options.remove:  # Also where the environment named other folders.
         wanted += [Place(name) for name in records if name not in [place.path for place in wanted]]
-    changes = [change_of(place, records.get(place.path), script, options.remove) for place in wanted]
+    changes = [change_of(place, records.get(place.path), options.remove) for place in wanted]
     if options.remove:
         own = [Change(path, kept, None)]
         others = [name for name in (os.listdir(home) if os.path.isdir(home) else []) if name.endswith(".json") and name != options.client + ".json"]

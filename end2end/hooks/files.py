@@ -22,6 +22,8 @@ BEFORE = {
     "cursor": {".cursor/hooks.json": '{\n  "version": 1,\n  "hooks": { "stop": [{ "command": "./mine.sh" }] }\n}\n', ".cursor/mcp.json": '{ "mcpServers": { "other": { "url": "http://x" } } }\n'},
     "opencode": {".config/opencode/opencode.jsonc": '{\n  // mine\n  "theme": "x", // after\n}\n'},
 }
+# Homes that JSON, TOML or a shell may write in more than one way.
+HOMES = ["jürgen", "o'neil", "🚢 my home"]
 UNREADABLE = {"claude-code": (".claude/settings.json", '{"hooks": '), "codex": (".codex/hooks.json", '{"hooks": []}'), "gemini-cli": (".gemini/settings.json", "[1]"),
               "cursor": (".cursor/hooks.json", '{"hooks": {"stop": 3}}'), "opencode": (".config/opencode/opencode.json", "[" * 5000)}
 
@@ -33,6 +35,9 @@ def run(server, folder, agent_of, _):
             put(agent, before)
             comes_and_goes(agent)
         keeps_later_changes(agent_of(client, server, folder / "later"))
+        for home in HOMES:
+            comes_and_goes(agent_of(client, server, folder / home))
+            keeps_later_changes(agent_of(client, server, folder / home / "later"))
         refuses(agent_of(client, server, folder / "refused"))
         say(f"{client}: files are changed as shown and restored to the byte")
     harms_nobody(server, folder, agent_of)
