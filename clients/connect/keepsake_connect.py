@@ -729,7 +729,7 @@ def is_same(place, before, after):
     return before == after or bool(place.entries) and parsed(place.path, before).value == parsed(place.path, after).value
 
 
-def show(changes, token):
+def diffs(changes, token):
     import difflib
     for change in changes:
         if change.before == change.after:
@@ -738,7 +738,7 @@ def show(changes, token):
         names = (change.path if change.before is not None else "/dev/null", change.path if change.after is not None else "/dev/null")
         diff = "\n".join(difflib.unified_diff(old.splitlines(), new.splitlines(), *names, lineterm=""))
         diff = diff.replace(token, "ks_…") if token else diff
-        say(re.sub(r"ks_[A-Za-z0-9_-]{8,}", "ks_…", diff))
+        yield re.sub(r"ks_[A-Za-z0-9_-]{8,}", "ks_…", diff)
 
 
 def say(text):
@@ -823,17 +823,11 @@ def main():
         sys.exit(1)
 
 
-def connect(options):
-    home = os.path.expanduser("~/.keepsake")
+def planned(options, home, config, source):
+    """The changes of the client's files, and of Keepsake's own, as the files are now."""
     script, path = os.path.join(home, "connect.py"), os.path.join(home, options.client + ".json")
     kept = text_of(path)
-    before = json.loads(kept) if kept else {}
-    config = {"url": (options.url or before.get("url") or "").rstrip("/"), "token": os.environ.get("KEEPSAKE_TOKEN") or before.get("token") or ""}
-    if not options.remove:
-        if not re.match(r"https?://[^/@\s]+", config["url"]) or not re.match(r"[\x21-\x7e]+$", config["token"]):
-            raise Refused("Give the server's address as --url http://… and the agent's token as KEEPSAKE_TOKEN.")
-        check(config)
-    records = {os.path.realpath(name): record for name, record in (before.get("files") or {}).items()}
+    records = {os.path.realpath(name): record for name, record in (json.loads(kept or "{}").get("files") or {}).items()}
     wanted = places(options.client, home, python_command())
     if options.remove:  # Also where the environment named other folders.
         wanted += [Place(name) for name in records if name not in [place.path for place in wanted]]
@@ -843,24 +837,42 @@ def connect(options):
         others = [name for name in (os.listdir(home) if os.path.isdir(home) else []) if name.endswith(".json") and name != options.client + ".json"]
         own += [] if others else [Change(script, text_of(script), None)]
     else:
-        config["files"] = {**records, **{change.path: change.record for change in changes if change.record}}
-        own = [Change(script, text_of(script), own_source(config)), Change(path, kept, json.dumps(config, indent=2) + "\n")]
-    due = [change for change in own + changes if change.before != change.after]
-    if not due:
-        say("Nothing to change.")
-        return 0
-    show(changes, config["token"])
-    say("\n".join("%s %s" % ("Delete" if change.after is None else "Write", change.path) for change in due))
-    if options.dry_run:
-        return 0
-    if not options.yes and not agreed():
-        say("Nothing was written.")
-        return 1
-    # The script is there before what calls it, and gone after it.
-    for change in (changes + own if options.remove else own + changes):
-        if change.before != change.after:
-            apply(change, {script: 0o700, path: 0o600}.get(change.path))
-    if options.remove and not os.path.exists(script):
+        files = {**records, **{change.path: change.record for change in changes if change.record}}
+        own = [Change(script, text_of(script), source), Change(path, kept, json.dumps(dict(config, files=files), indent=2) + "\n")]
+    return changes, own
+
+
+def connect(options):
+    home, source, consented = os.path.expanduser("~/.keepsake"), None, None
+    before = json.loads(text_of(os.path.join(home, options.client + ".json")) or "{}")
+    config = {"url": (options.url or before.get("url") or "").rstrip("/"), "token": os.environ.get("KEEPSAKE_TOKEN") or before.get("token") or ""}
+    if not options.remove:
+        if not re.match(r"https?://[^/@\s]+", config["url"]) or not re.match(r"[\x21-\x7e]+$", config["token"]):
+            raise Refused("Give the server's address as --url http://… and the agent's token as KEEPSAKE_TOKEN.")
+        check(config)
+        source = own_source(config)
+    while True:
+        changes, own = planned(options, home, config, source)
+        # The script is there before what calls it, and gone after it.
+        due = [change for change in (changes + own if options.remove else own + changes) if change.before != change.after]
+        if not due:
+            say("Nothing to change.")
+            return 0
+        shown = "\n".join([*diffs(changes, config["token"]), *("%s %s" % ("Delete" if change.after is None else "Write", change.path) for change in due)])
+        if shown == consented:
+            break
+        say("A file has changed meanwhile.\n" + shown if consented else shown)
+        if options.dry_run:
+            return 0
+        if options.yes:
+            break
+        if not agreed():
+            say("Nothing was written.")
+            return 1
+        consented = shown  # The client may have written its files while the question stood: they are read again.
+    for change in due:
+        apply(change, {"connect.py": 0o700, options.client + ".json": 0o600}.get(os.path.relpath(change.path, home)))
+    if options.remove and not os.path.exists(os.path.join(home, "connect.py")):
         import shutil
         shutil.rmtree(os.path.join(home, "sessions"), ignore_errors=True)
         if os.path.isdir(home) and not os.listdir(home):

@@ -1,9 +1,13 @@
 """What installing and removing does to the client's files: a diff without the token, nothing without consent, comments kept,
 a second run without a change, and everything back to the byte."""
+import fcntl
 import http.server
 import json
+import os
+import pty
 import subprocess
 import sys
+import termios
 import threading
 import urllib.error
 import urllib.request
@@ -42,6 +46,7 @@ def run(server, folder, agent_of, _):
         say(f"{client}: files are changed as shown and restored to the byte")
     harms_nobody(server, folder, agent_of)
     goes_wherever_it_went(agent_of("claude-code", server, folder / "elsewhere"))
+    keeps_what_is_written_meanwhile(agent_of("claude-code", server, folder / "meanwhile"))
     comments_stay(agent_of("claude-code", server, folder / "comments"))
     tells_what_is_wrong(agent_of("claude-code", server, folder / "wrong"), server)
     is_fetched_when_piped(agent_of("claude-code", server, folder / "piped"), server)
@@ -159,6 +164,80 @@ def goes_wherever_it_went(agent):
     if json.loads(later.read_text()) != {"later": True} or tree(agent) != {**before, "work/.claude.json": later.read_bytes()}:
         fail(f"left: {tree(agent)}")
     say("it is removed from every folder that it was installed in")
+
+
+def keeps_what_is_written_meanwhile(agent):
+    """The client writes its file while the question stands: that stays, and what differs from what was shown is asked again."""
+    path = agent.home / ".claude.json"
+    many = {f"setting {number}": number for number in range(20)}
+
+    def write(**more):
+        path.write_text(json.dumps({**many, **more}, indent=2))
+    write()
+    before = tree(agent)
+    with Question(agent) as question:
+        question.stands()
+        write(later=1)  # Beside what is inserted: another diff.
+        question.answers(b"y")
+        if "A file has changed meanwhile" not in question.stands() or {name for name in tree(agent) if name.startswith(".keepsake")}:
+            fail("it wrote what was not shown")
+        question.answers(b"n")
+        question.ends(1)
+    if tree(agent) != {**before, ".claude.json": path.read_bytes()}:
+        fail(f"it wrote without consent: {tree(agent)}")
+    with Question(agent) as question:
+        question.stands()
+        path.write_text(path.read_text().replace('"setting 0": 0', '"setting 0": "changed"'))  # Far from it: the same diff.
+        question.answers(b"y")
+        question.ends(0)
+    written = json.loads(path.read_text())
+    if written.get("setting 0") != "changed" or written.get("later") != 1 or "keepsake" not in written.get("mcpServers", {}):
+        fail(f"what was written meanwhile is lost: {written}")
+    is_whole(agent, tree(agent))
+    expect(agent.connect("--remove", "--yes"), 0, "Removed")
+    say("what the client writes while the question stands is kept")
+
+
+class Question:
+    """The script on a terminal of its own, where it asks."""
+
+    def __init__(self, agent):
+        self.terminal, ours = pty.openpty()
+        command = [sys.executable, SCRIPT, agent.name, "--url", agent.server.url]
+        self.process = subprocess.Popen(command, env={**agent.env, "KEEPSAKE_TOKEN": agent.server.token}, stdin=ours, stdout=ours, stderr=ours,
+                                        start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(ours)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.terminal)
+
+    def read(self, until):
+        said = b""
+        while until not in said:
+            try:
+                said += os.read(self.terminal, 1 << 16)
+            except OSError:  # Its end.
+                break
+        return said.decode()
+
+    def stands(self):
+        said = self.read(b"[y/N] ")
+        if "[y/N]" not in said:
+            fail(f"it did not ask: {said}")
+        return said
+
+    def answers(self, word):
+        os.write(self.terminal, word + b"\n")
+
+    def ends(self, code):
+        said = self.read(b"\0")
+        if self.process.wait(timeout=60) != code:
+            fail(f"it ended with {self.process.returncode}, not {code}: {said}")
 
 
 def refuses(agent):
