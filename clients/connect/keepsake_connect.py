@@ -163,8 +163,12 @@ def hand_over(client, config, event, session, given):
 
 
 def deliver(config, path, body):
-    for wait_s in (1, 2, 4, 8, None):
-        status, _, answer = call(config, "POST", path, body, BACKGROUND_S)
+    import http.client
+    for wait_s in (1, 2, 4, 8, 16, None):
+        try:
+            status, _, answer = call(config, "POST", path, body, BACKGROUND_S)
+        except (OSError, http.client.HTTPException):
+            status = 503  # Nothing listens, or it ended meanwhile: a server that restarts.
         if status < 300:
             return json.loads(answer)
         if wait_s is None or (status != 429 and status < 500):
