@@ -530,6 +530,38 @@ def ours(root):
     return None
 
 
+# TOML is edited by its lines that begin a table
+
+SERVER = r"[ \t]*\[\s*mcp_servers\s*\.\s*[\"']?keepsake[\"']?\s*[.\]]"
+
+
+def our_tables(text):
+    """(start, end) of our server's table and of those below it, if it runs this program. Comments before the next table are that one's."""
+    starts = [found.start() for found in re.finditer(r"(?m)^[ \t]*\[.*\][ \t]*(?:#.*)?\r?$", text)] + [len(text)]
+    spans = [(start, text[start:end]) for start, end in zip(starts, starts[1:]) if re.match(SERVER, text[start:end])]
+    spans = [(start, start + len(re.sub(r"(?:\n[ \t\r]*(?:#[^\n]*)?)*\Z", "", span))) for start, span in spans]
+    return spans if any(MARKER in text[start:end] for start, end in spans) else []
+
+
+def without_tables(path, text):
+    spans = our_tables(text)
+    for start, end in reversed(spans):
+        text = re.sub(r"(\A|\n)\r?\n\Z", r"\1", text[:start]) + text[end + 1:]
+    if spans:
+        is_toml(path, text)
+    return text
+
+
+def renewed(text, block):
+    """The text with the lines of `block` in our table, where others of the same form stand."""
+    for start, end in our_tables(text)[:1]:
+        table = text[start:end]
+        for line in block.splitlines()[1:]:
+            table = re.sub(r"(?m)^%s = [\[\"].*[\]\"](?=\r?$)" % line.split(" ")[0], lambda _: line, table)
+        text = text[:start] + table + text[end:]
+    return text
+
+
 # What is installed for each client
 
 class Place:
@@ -678,7 +710,8 @@ def removed(place, text, record):
             text = text[:at] + text[at + len(inserted):]
         return None if record["created"] else text
     if place.path.endswith(".toml"):
-        return text.replace("\n" + place.block, "", 1) if place.block and MARKER in text else text
+        text = without_tables(place.path, text)
+        return None if record and record["created"] and not text.strip() else text
     text = without_ours(place.path, text)
     created = record and record["created"]
     return None if created and parsed(place.path, text).value in ({}, {"version": 1}) else text
@@ -693,7 +726,8 @@ def installed(place, text):
         edited.text, edited.edits = place.content, [[0, place.content]]
     elif place.block:
         is_toml(place.path, edited.text)
-        if not re.search(r"(?m)^\s*\[\s*mcp_servers\s*\.\s*[\"']?keepsake[\"']?\s*[.\]]", edited.text):
+        edited.text = renewed(edited.text, place.block)
+        if not re.search("(?m)^" + SERVER, edited.text):
             edited.insert(len(edited.text), ("\n" if edited.text and not edited.text.endswith("\n") else "") + "\n" + place.block)
         is_toml(place.path, edited.text)
     for keys, value, is_item in place.entries:
@@ -718,14 +752,17 @@ def is_toml(path, text):
 
 def change_of(place, record, is_removal):
     before = text_of(place.path)
-    bare = removed(place, before, record)
+    # A table in a file that was changed since stays where it is, with what others put into it.
+    stays = place.block and not is_removal and before is not None and not (record and digest(before) == record["sha256"])
+    bare = before if stays else removed(place, before, record)
     if is_removal:
         return Change(place.path, before, bare)
     edited = installed(place, bare)
     if before is not None and MARKER in before and is_same(place, before, edited.text):
-        return Change(place.path, before, before, record)
+        return Change(place.path, before, before, record or {"sha256": "", "created": False, "edits": []})
     created = bool(record["created"]) if record and before is not None else before is None
-    return Change(place.path, before, edited.text, {"sha256": digest(edited.text), "created": created, "edits": edited.edits})
+    # Without a digest, removing goes by what stands there.
+    return Change(place.path, before, edited.text, {"sha256": digest(edited.text) if edited.edits else "", "created": created, "edits": edited.edits})
 
 
 def is_same(place, before, after):

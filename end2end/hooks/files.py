@@ -9,6 +9,7 @@ import subprocess
 import sys
 import termios
 import threading
+import tomllib
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -47,6 +48,8 @@ def run(server, folder, agent_of, _):
     harms_nobody(server, folder, agent_of)
     goes_wherever_it_went(agent_of("claude-code", server, folder / "elsewhere"))
     keeps_what_is_written_meanwhile(agent_of("claude-code", server, folder / "meanwhile"))
+    keeps_settings_of_toml(agent_of("codex", server, folder / "toml"), "")
+    keeps_settings_of_toml(agent_of("codex", server, folder / "toml, used"), BEFORE["codex"][".codex/config.toml"])
     comments_stay(agent_of("claude-code", server, folder / "comments"))
     tells_what_is_wrong(agent_of("claude-code", server, folder / "wrong"), server)
     is_fetched_when_piped(agent_of("claude-code", server, folder / "piped"), server)
@@ -238,6 +241,43 @@ class Question:
         said = self.read(b"\0")
         if self.process.wait(timeout=60) != code:
             fail(f"it ended with {self.process.returncode}, not {code}: {said}")
+
+
+def keeps_settings_of_toml(agent, before):
+    """Its user and Codex write into the file, also into our table; the interpreter changes. Ours is found by its structure."""
+    path = agent.home / ".codex/config.toml"
+    if before:
+        put(agent, {".codex/config.toml": before})
+    expect(agent.connect("--yes"), 0)
+    added = 'startup_timeout_sec = 30 # mine\n\n[mcp_servers.keepsake.env]\nMINE = "[1]"\n'
+    others = '\n# Trusted\n[projects."/home/x[1]"]\ntrust_level = "trusted"\n[mcp_servers.keepsake.tools]\nall = true\n# The last\n[[others]]\nname = "x"\n'
+    path.write_text(path.read_text() + added + others)
+    connected = path.read_text()
+    expect(agent.connect("--yes"), 0, "Nothing to change")
+    command = tomllib.loads(connected)["mcp_servers"]["keepsake"]["command"]
+    path.write_text(connected.replace(json.dumps(command), '"/gone/python3"'))
+    expect(agent.connect("--yes"), 0, "Connected")
+    if path.read_text() != connected:
+        fail(f"only the interpreter was to be renewed: {path.read_text()}")
+    path.write_text(connected.replace(json.dumps(command), '"/gone/python3"'))
+    expect(agent.connect("--remove", "--yes"), 0, "Removed")
+    # A line that had no end keeps the one it was given.
+    left = (before + "\n" if before else "") + others.replace("[mcp_servers.keepsake.tools]\nall = true\n", "")
+    if path.read_text() != left:
+        fail(f"left {path.read_text()!r}, not {left!r}")
+    path.unlink()
+    expect(agent.connect("--yes"), 0)
+    path.write_text(path.read_text() + "startup_timeout_sec = 30\n")
+    expect(agent.connect("--remove", "--yes"), 0, "Removed")
+    if path.exists():
+        fail(f"left an empty file, or not: {path.read_text()!r}")
+    put(agent, {".codex/config.toml": '[mcp_servers.keepsake]\nurl = "https://memory.example.com/mcp"\n'})
+    text = path.read_text()
+    for arguments in ((), ("--remove",)):
+        expect(agent.connect(*arguments, "--yes"), 0)
+        if path.read_text() != text:
+            fail(f"a server of the user's own was touched: {path.read_text()}")
+    say("codex: what others write into its TOML stays, beside our table and within it")
 
 
 def refuses(agent):
