@@ -703,13 +703,13 @@ def digest(text):
 
 def removed(place, text, record):
     """The text without what is ours; None where the file is ours altogether."""
-    if text is None or place.path.endswith(".js"):
+    if text is None or place.content or place.path.endswith(".js"):
         return None if text is None or text.startswith(PLUGIN[:40]) else text
     if record and digest(text) == record["sha256"]:
         for at, inserted in reversed(record["edits"]):
             text = text[:at] + text[at + len(inserted):]
         return None if record["created"] else text
-    if place.path.endswith(".toml"):
+    if place.block or place.path.endswith(".toml"):
         text = without_tables(place.path, text)
         return None if record and record["created"] and not text.strip() else text
     text = without_ours(place.path, text)

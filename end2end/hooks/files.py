@@ -246,8 +246,9 @@ class Question:
 def keeps_settings_of_toml(agent, before):
     """Its user and Codex write into the file, also into our table; the interpreter changes. Ours is found by its structure."""
     path = agent.home / ".codex/config.toml"
-    if before:
-        put(agent, {".codex/config.toml": before})
+    if before:  # Kept elsewhere, by another name.
+        put(agent, {"dotfiles/codex": before, ".codex/hooks.json": "{}"})
+        path.symlink_to(agent.home / "dotfiles/codex")
     expect(agent.connect("--yes"), 0)
     added = 'startup_timeout_sec = 30 # mine\n\n[mcp_servers.keepsake.env]\nMINE = "[1]"\n'
     others = '\n# Trusted\n[projects."/home/x[1]"]\ntrust_level = "trusted"\n[mcp_servers.keepsake.tools]\nall = true\n# The last\n[[others]]\nname = "x"\n'
