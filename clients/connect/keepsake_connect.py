@@ -18,6 +18,8 @@ FOREGROUND_S, CHECK_S, BACKGROUND_S = 0.25, 10, 60
 STDIN_BYTES, TAIL_BYTES, MESSAGES_MAX = 64 << 20, 32 << 20, 20000
 # The server's limits (src/sessions/message.rs), and a piece below its 1 MiB of a request.
 TEXT_CHARS, ID_CHARS, NAME_CHARS, CALLS, PIECE, PIECE_BYTES = 100000, 128, 128, 64, 500, 900000
+# What tells ours from others'. Not the whole path: JSON and a shell may write a home like /home/jürgen or /home/o'neil otherwise.
+MARKER = ".keepsake/connect.py"
 
 
 # The server
@@ -161,8 +163,12 @@ def hand_over(client, config, event, session, given):
 
 
 def deliver(config, path, body):
-    for wait_s in (1, 2, 4, 8, None):
-        status, _, answer = call(config, "POST", path, body, BACKGROUND_S)
+    import http.client
+    for wait_s in (1, 2, 4, 8, 16, None):
+        try:
+            status, _, answer = call(config, "POST", path, body, BACKGROUND_S)
+        except (OSError, http.client.HTTPException):
+            status = 503  # Nothing listens, or it ended meanwhile: a server that restarts.
         if status < 300:
             return json.loads(answer)
         if wait_s is None or (status != 429 and status < 500):
@@ -482,10 +488,10 @@ class Edited:
         self.insert(rest.end() if rest else comma, "\n" + written)
 
 
-def without_ours(path, text, marker):
+def without_ours(path, text):
     """The text without the hooks and servers that run this program, and without what is empty then."""
     while True:
-        found = ours(parsed(path, text), marker)
+        found = ours(parsed(path, text))
         if not found:
             return text
         parent, number = found
@@ -503,10 +509,10 @@ def without_ours(path, text, marker):
                 text = text[:comma] + text[comma + 1:] if text[comma] == "," else text
 
 
-def ours(root, marker):
+def ours(root):
     """(container, number) of one entry of ours: a hook's group, our server, or a list that holds nothing else."""
     def holds(node):
-        return marker in json.dumps(node.value)
+        return MARKER in json.dumps(node.value)
     for name in ("hooks", "mcpServers", "mcp"):
         place = next((n for n, (key, _, _) in enumerate(root.children) if key == name), None)
         container = root.children[place][2] if place is not None else None
@@ -524,12 +530,45 @@ def ours(root, marker):
     return None
 
 
+# TOML is edited by its lines that begin a table
+
+SERVER = r"[ \t]*\[\s*mcp_servers\s*\.\s*[\"']?keepsake[\"']?\s*[.\]]"
+
+
+def our_tables(text):
+    """(start, end) of our server's table and of those below it, if it runs this program. Comments before the next table are that one's."""
+    starts = [found.start() for found in re.finditer(r"(?m)^[ \t]*\[.*\][ \t]*(?:#.*)?\r?$", text)] + [len(text)]
+    spans = [(start, text[start:end]) for start, end in zip(starts, starts[1:]) if re.match(SERVER, text[start:end])]
+    spans = [(start, start + len(re.sub(r"(?:\n[ \t\r]*(?:#[^\n]*)?)*\Z", "", span))) for start, span in spans]
+    return spans if any(MARKER in text[start:end] for start, end in spans) else []
+
+
+def without_tables(path, text):
+    spans = our_tables(text)
+    for start, end in reversed(spans):
+        text = re.sub(r"(\A|\n)\r?\n\Z", r"\1", text[:start]) + text[end + 1:]
+    if spans:
+        is_toml(path, text)
+    return text
+
+
+def renewed(text, block):
+    """The text with the lines of `block` in our table, where others of the same form stand."""
+    for start, end in our_tables(text)[:1]:
+        table = text[start:end]
+        for line in block.splitlines()[1:]:
+            table = re.sub(r"(?m)^%s = [\[\"].*[\]\"](?=\r?$)" % line.split(" ")[0], lambda _: line, table)
+        text = text[:start] + table + text[end:]
+    return text
+
+
 # What is installed for each client
 
 class Place:
     """A file of the client's, and what goes into it: hooks and servers as JSON, a block of TOML, or a whole file."""
     def __init__(self, path, entries=(), block="", content=""):
-        self.path, self.entries, self.block, self.content = path, entries, block, content
+        # However an environment names it, one file has one record.
+        self.path, self.entries, self.block, self.content = os.path.realpath(path), entries, block, content
 
 
 def places(client, home, python):
@@ -538,7 +577,8 @@ def places(client, home, python):
 
     def command(event):
         import shlex
-        return " ".join(shlex.quote(word) for word in start + ["hook", client, event])
+        # Without its script, Python ends with 2, with which a hook blocks the prompt.
+        return " ".join(shlex.quote(word) for word in start + ["hook", client, event]) + " || true"
 
     def groups(events, timeout, **more):
         return [(["hooks", name], {"hooks": [dict(more, type="command", command=command(event), timeout=timeout)]}, True) for name, event in events]
@@ -553,7 +593,7 @@ def places(client, home, python):
         return [Place(under("CLAUDE_CONFIG_DIR", "~/.claude", "settings.json"), groups(events, 5)),
                 Place(state, [(["mcpServers", "keepsake"], dict(server, type="stdio"), False)])]
     if client == "codex":
-        block = "[mcp_servers.keepsake]\ncommand = %s\nargs = %s\n" % (json.dumps(python), json.dumps(server["args"]))
+        block = "[mcp_servers.keepsake]\ncommand = %s\nargs = %s\n" % tuple(json.dumps(each, ensure_ascii=False) for each in (python, server["args"]))
         return [Place(under("CODEX_HOME", "~/.codex", "hooks.json"), groups(events, 3)), Place(under("CODEX_HOME", "~/.codex", "config.toml"), block=block)]
     if client == "gemini-cli":
         events = [("SessionStart", "start"), ("BeforeAgent", "prompt"), ("PreCompress", "flush"), ("SessionEnd", "end")]
@@ -661,22 +701,23 @@ def digest(text):
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def removed(place, text, record, script):
+def removed(place, text, record):
     """The text without what is ours; None where the file is ours altogether."""
-    if text is None or place.content:
+    if text is None or place.content or place.path.endswith(".js"):
         return None if text is None or text.startswith(PLUGIN[:40]) else text
     if record and digest(text) == record["sha256"]:
         for at, inserted in reversed(record["edits"]):
             text = text[:at] + text[at + len(inserted):]
         return None if record["created"] else text
-    if place.block:
-        return text.replace("\n" + place.block, "", 1) if script in text else text
-    text = without_ours(place.path, text, script)
+    if place.block or place.path.endswith(".toml"):
+        text = without_tables(place.path, text)
+        return None if record and record["created"] and not text.strip() else text
+    text = without_ours(place.path, text)
     created = record and record["created"]
     return None if created and parsed(place.path, text).value in ({}, {"version": 1}) else text
 
 
-def installed(place, text, script):
+def installed(place, text):
     """The text with everything of ours, and what was inserted."""
     edited = Edited(place.path, text or "")
     if place.content:
@@ -685,7 +726,8 @@ def installed(place, text, script):
         edited.text, edited.edits = place.content, [[0, place.content]]
     elif place.block:
         is_toml(place.path, edited.text)
-        if not re.search(r"(?m)^\s*\[\s*mcp_servers\s*\.\s*[\"']?keepsake[\"']?\s*[.\]]", edited.text):
+        edited.text = renewed(edited.text, place.block)
+        if not re.search("(?m)^" + SERVER, edited.text):
             edited.insert(len(edited.text), ("\n" if edited.text and not edited.text.endswith("\n") else "") + "\n" + place.block)
         is_toml(place.path, edited.text)
     for keys, value, is_item in place.entries:
@@ -708,16 +750,19 @@ def is_toml(path, text):
         raise Refused("%s is not TOML that this program can read, or has mcp_servers as one value: nothing was changed." % path)
 
 
-def change_of(place, record, script, is_removal):
+def change_of(place, record, is_removal):
     before = text_of(place.path)
-    bare = removed(place, before, record, script)
+    # A table in a file that was changed since stays where it is, with what others put into it.
+    stays = place.block and not is_removal and before is not None and not (record and digest(before) == record["sha256"])
+    bare = before if stays else removed(place, before, record)
     if is_removal:
         return Change(place.path, before, bare)
-    edited = installed(place, bare, script)
-    if before is not None and script in before and is_same(place, before, edited.text):
-        return Change(place.path, before, before, record)
+    edited = installed(place, bare)
+    if before is not None and MARKER in before and is_same(place, before, edited.text):
+        return Change(place.path, before, before, record or {"sha256": "", "created": False, "edits": []})
     created = bool(record["created"]) if record and before is not None else before is None
-    return Change(place.path, before, edited.text, {"sha256": digest(edited.text), "created": created, "edits": edited.edits})
+    # Without a digest, removing goes by what stands there.
+    return Change(place.path, before, edited.text, {"sha256": digest(edited.text) if edited.edits else "", "created": created, "edits": edited.edits})
 
 
 def is_same(place, before, after):
@@ -725,7 +770,7 @@ def is_same(place, before, after):
     return before == after or bool(place.entries) and parsed(place.path, before).value == parsed(place.path, after).value
 
 
-def show(changes, token):
+def diffs(changes, token):
     import difflib
     for change in changes:
         if change.before == change.after:
@@ -734,7 +779,7 @@ def show(changes, token):
         names = (change.path if change.before is not None else "/dev/null", change.path if change.after is not None else "/dev/null")
         diff = "\n".join(difflib.unified_diff(old.splitlines(), new.splitlines(), *names, lineterm=""))
         diff = diff.replace(token, "ks_…") if token else diff
-        say(re.sub(r"ks_[A-Za-z0-9_-]{8,}", "ks_…", diff))
+        yield re.sub(r"ks_[A-Za-z0-9_-]{8,}", "ks_…", diff)
 
 
 def say(text):
@@ -819,41 +864,56 @@ def main():
         sys.exit(1)
 
 
-def connect(options):
-    home = os.path.expanduser("~/.keepsake")
+def planned(options, home, config, source):
+    """The changes of the client's files, and of Keepsake's own, as the files are now."""
     script, path = os.path.join(home, "connect.py"), os.path.join(home, options.client + ".json")
     kept = text_of(path)
-    before = json.loads(kept) if kept else {}
-    config = {"url": (options.url or before.get("url") or "").rstrip("/"), "token": os.environ.get("KEEPSAKE_TOKEN") or before.get("token") or ""}
-    if not options.remove:
-        if not re.match(r"https?://[^/@\s]+", config["url"]) or not re.match(r"[\x21-\x7e]+$", config["token"]):
-            raise Refused("Give the server's address as --url http://… and the agent's token as KEEPSAKE_TOKEN.")
-        check(config)
-    records = before.get("files") or {}
-    changes = [change_of(place, records.get(place.path), script, options.remove) for place in places(options.client, home, python_command())]
+    records = {os.path.realpath(name): record for name, record in (json.loads(kept or "{}").get("files") or {}).items()}
+    wanted = places(options.client, home, python_command())
+    if options.remove:  # Also where the environment named other folders.
+        wanted += [Place(name) for name in records if name not in [place.path for place in wanted]]
+    changes = [change_of(place, records.get(place.path), options.remove) for place in wanted]
     if options.remove:
         own = [Change(path, kept, None)]
         others = [name for name in (os.listdir(home) if os.path.isdir(home) else []) if name.endswith(".json") and name != options.client + ".json"]
         own += [] if others else [Change(script, text_of(script), None)]
     else:
-        config["files"] = {change.path: change.record for change in changes if change.record}
-        own = [Change(script, text_of(script), own_source(config)), Change(path, kept, json.dumps(config, indent=2) + "\n")]
-    due = [change for change in own + changes if change.before != change.after]
-    if not due:
-        say("Nothing to change.")
-        return 0
-    show(changes, config["token"])
-    say("\n".join("%s %s" % ("Delete" if change.after is None else "Write", change.path) for change in due))
-    if options.dry_run:
-        return 0
-    if not options.yes and not agreed():
-        say("Nothing was written.")
-        return 1
-    # The script is there before what calls it, and gone after it.
-    for change in (changes + own if options.remove else own + changes):
-        if change.before != change.after:
-            apply(change, {script: 0o700, path: 0o600}.get(change.path))
-    if options.remove and not os.path.exists(script):
+        files = {**records, **{change.path: change.record for change in changes if change.record}}
+        own = [Change(script, text_of(script), source), Change(path, kept, json.dumps(dict(config, files=files), indent=2) + "\n")]
+    return changes, own
+
+
+def connect(options):
+    home, source, consented = os.path.expanduser("~/.keepsake"), None, None
+    before = json.loads(text_of(os.path.join(home, options.client + ".json")) or "{}")
+    config = {"url": (options.url or before.get("url") or "").rstrip("/"), "token": os.environ.get("KEEPSAKE_TOKEN") or before.get("token") or ""}
+    if not options.remove:
+        if not re.match(r"https?://[^/@\s]+", config["url"]) or not re.match(r"[\x21-\x7e]+$", config["token"]):
+            raise Refused("Give the server's address as --url http://… and the agent's token as KEEPSAKE_TOKEN.")
+        check(config)
+        source = own_source(config)
+    while True:
+        changes, own = planned(options, home, config, source)
+        # The script is there before what calls it, and gone after it.
+        due = [change for change in (changes + own if options.remove else own + changes) if change.before != change.after]
+        if not due:
+            say("Nothing to change.")
+            return 0
+        shown = "\n".join([*diffs(changes, config["token"]), *("%s %s" % ("Delete" if change.after is None else "Write", change.path) for change in due)])
+        if shown == consented:
+            break
+        say("A file has changed meanwhile.\n" + shown if consented else shown)
+        if options.dry_run:
+            return 0
+        if options.yes:
+            break
+        if not agreed():
+            say("Nothing was written.")
+            return 1
+        consented = shown  # The client may have written its files while the question stood: they are read again.
+    for change in due:
+        apply(change, {"connect.py": 0o700, options.client + ".json": 0o600}.get(os.path.relpath(change.path, home)))
+    if options.remove and not os.path.exists(os.path.join(home, "connect.py")):
         import shutil
         shutil.rmtree(os.path.join(home, "sessions"), ignore_errors=True)
         if os.path.isdir(home) and not os.listdir(home):

@@ -1,10 +1,15 @@
 """What installing and removing does to the client's files: a diff without the token, nothing without consent, comments kept,
 a second run without a change, and everything back to the byte."""
+import fcntl
 import http.server
 import json
+import os
+import pty
 import subprocess
 import sys
+import termios
 import threading
+import tomllib
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -22,6 +27,8 @@ BEFORE = {
     "cursor": {".cursor/hooks.json": '{\n  "version": 1,\n  "hooks": { "stop": [{ "command": "./mine.sh" }] }\n}\n', ".cursor/mcp.json": '{ "mcpServers": { "other": { "url": "http://x" } } }\n'},
     "opencode": {".config/opencode/opencode.jsonc": '{\n  // mine\n  "theme": "x", // after\n}\n'},
 }
+# Homes that JSON, TOML or a shell may write in more than one way.
+HOMES = ["jürgen", "o'neil", "🚢 my home"]
 UNREADABLE = {"claude-code": (".claude/settings.json", '{"hooks": '), "codex": (".codex/hooks.json", '{"hooks": []}'), "gemini-cli": (".gemini/settings.json", "[1]"),
               "cursor": (".cursor/hooks.json", '{"hooks": {"stop": 3}}'), "opencode": (".config/opencode/opencode.json", "[" * 5000)}
 
@@ -33,8 +40,16 @@ def run(server, folder, agent_of, _):
             put(agent, before)
             comes_and_goes(agent)
         keeps_later_changes(agent_of(client, server, folder / "later"))
+        for home in HOMES:
+            comes_and_goes(agent_of(client, server, folder / home))
+            keeps_later_changes(agent_of(client, server, folder / home / "later"))
         refuses(agent_of(client, server, folder / "refused"))
         say(f"{client}: files are changed as shown and restored to the byte")
+    harms_nobody(server, folder, agent_of)
+    goes_wherever_it_went(agent_of("claude-code", server, folder / "elsewhere"))
+    keeps_what_is_written_meanwhile(agent_of("claude-code", server, folder / "meanwhile"))
+    keeps_settings_of_toml(agent_of("codex", server, folder / "toml"), "")
+    keeps_settings_of_toml(agent_of("codex", server, folder / "toml, used"), BEFORE["codex"][".codex/config.toml"])
     comments_stay(agent_of("claude-code", server, folder / "comments"))
     tells_what_is_wrong(agent_of("claude-code", server, folder / "wrong"), server)
     is_fetched_when_piped(agent_of("claude-code", server, folder / "piped"), server)
@@ -107,6 +122,163 @@ def keeps_later_changes(agent):
         fail(f"{agent.name}: left {left}")
     if agent.name == "cursor" and left["hooks"] != {"stop": [{"command": "./mine.sh"}]}:
         fail(f"another's hook was touched: {left}")
+
+
+def harms_nobody(server, folder, agent_of):
+    """Where the script or the interpreter is gone, the commands that stand there still end with 0: any other blocks the prompt."""
+    for client in ("claude-code", "codex", "gemini-cli", "cursor"):
+        agent = agent_of(client, server, folder / "gone")
+        expect(agent.connect("--yes"), 0)
+        (agent.home / ".keepsake/connect.py").unlink()
+        commands = [command for name, text in tree(agent).items() if name.endswith(".json") for command in commands_of(json.loads(text))]
+        for command in [*commands, *(command.replace(sys.executable, "/nowhere/python3") for command in commands)]:
+            done = subprocess.run(command, shell=True, env=agent.env, input="{}", capture_output=True, text=True, timeout=60)
+            if done.returncode or done.stdout:
+                fail(f"{client}: {command} ended with {done.returncode}: {done.stdout}{done.stderr}")
+        if len(commands) != 4:
+            fail(f"{client} has four hooks, not {commands}")
+    say("hooks without their script, or without Python, end with 0")
+
+
+def commands_of(value):
+    """Every hook's command in a client's configuration."""
+    if isinstance(value, dict) and " hook " in str(value.get("command")):
+        return [value["command"]]
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return [command for each in inner for command in commands_of(each)]
+
+
+def goes_wherever_it_went(agent):
+    """Connected in three folders, one of them a link to another; removed from all of them in an environment that names none."""
+    before = tree(agent)
+    plain = agent.env
+    (agent.home / ".claude").mkdir()
+    (agent.home / "link").symlink_to(agent.home / "work")
+    for folder in ("", "work", "link"):
+        agent.env = {**plain, "CLAUDE_CONFIG_DIR": str(agent.home / folder)} if folder else plain
+        expect(agent.connect("--yes"), 0)
+    agent.env = plain
+    connected = tree(agent)
+    if not {".claude/settings.json", "work/settings.json", "work/.claude.json"} <= set(connected):
+        fail(f"it is connected in {sorted(connected)}")
+    later = agent.home / "work/.claude.json"
+    later.write_text(json.dumps({**json.loads(later.read_text()), "later": True}))
+    expect(agent.connect("--remove", "--yes"), 0, "Removed")
+    if json.loads(later.read_text()) != {"later": True} or tree(agent) != {**before, "work/.claude.json": later.read_bytes()}:
+        fail(f"left: {tree(agent)}")
+    say("it is removed from every folder that it was installed in")
+
+
+def keeps_what_is_written_meanwhile(agent):
+    """The client writes its file while the question stands: that stays, and what differs from what was shown is asked again."""
+    path = agent.home / ".claude.json"
+    many = {f"setting {number}": number for number in range(20)}
+
+    def write(**more):
+        path.write_text(json.dumps({**many, **more}, indent=2))
+    write()
+    before = tree(agent)
+    with Question(agent) as question:
+        question.stands()
+        write(later=1)  # Beside what is inserted: another diff.
+        question.answers(b"y")
+        if "A file has changed meanwhile" not in question.stands() or {name for name in tree(agent) if name.startswith(".keepsake")}:
+            fail("it wrote what was not shown")
+        question.answers(b"n")
+        question.ends(1)
+    if tree(agent) != {**before, ".claude.json": path.read_bytes()}:
+        fail(f"it wrote without consent: {tree(agent)}")
+    with Question(agent) as question:
+        question.stands()
+        path.write_text(path.read_text().replace('"setting 0": 0', '"setting 0": "changed"'))  # Far from it: the same diff.
+        question.answers(b"y")
+        question.ends(0)
+    written = json.loads(path.read_text())
+    if written.get("setting 0") != "changed" or written.get("later") != 1 or "keepsake" not in written.get("mcpServers", {}):
+        fail(f"what was written meanwhile is lost: {written}")
+    is_whole(agent, tree(agent))
+    expect(agent.connect("--remove", "--yes"), 0, "Removed")
+    say("what the client writes while the question stands is kept")
+
+
+class Question:
+    """The script on a terminal of its own, where it asks."""
+
+    def __init__(self, agent):
+        self.terminal, ours = pty.openpty()
+        command = [sys.executable, SCRIPT, agent.name, "--url", agent.server.url]
+        self.process = subprocess.Popen(command, env={**agent.env, "KEEPSAKE_TOKEN": agent.server.token}, stdin=ours, stdout=ours, stderr=ours,
+                                        start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+        os.close(ours)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        os.close(self.terminal)
+
+    def read(self, until):
+        said = b""
+        while until not in said:
+            try:
+                said += os.read(self.terminal, 1 << 16)
+            except OSError:  # Its end.
+                break
+        return said.decode()
+
+    def stands(self):
+        said = self.read(b"[y/N] ")
+        if "[y/N]" not in said:
+            fail(f"it did not ask: {said}")
+        return said
+
+    def answers(self, word):
+        os.write(self.terminal, word + b"\n")
+
+    def ends(self, code):
+        said = self.read(b"\0")
+        if self.process.wait(timeout=60) != code:
+            fail(f"it ended with {self.process.returncode}, not {code}: {said}")
+
+
+def keeps_settings_of_toml(agent, before):
+    """Its user and Codex write into the file, also into our table; the interpreter changes. Ours is found by its structure."""
+    path = agent.home / ".codex/config.toml"
+    if before:  # Kept elsewhere, by another name.
+        put(agent, {"dotfiles/codex": before, ".codex/hooks.json": "{}"})
+        path.symlink_to(agent.home / "dotfiles/codex")
+    expect(agent.connect("--yes"), 0)
+    added = 'startup_timeout_sec = 30 # mine\n\n[mcp_servers.keepsake.env]\nMINE = "[1]"\n'
+    others = '\n# Trusted\n[projects."/home/x[1]"]\ntrust_level = "trusted"\n[mcp_servers.keepsake.tools]\nall = true\n# The last\n[[others]]\nname = "x"\n'
+    path.write_text(path.read_text() + added + others)
+    connected = path.read_text()
+    expect(agent.connect("--yes"), 0, "Nothing to change")
+    command = tomllib.loads(connected)["mcp_servers"]["keepsake"]["command"]
+    path.write_text(connected.replace(json.dumps(command), '"/gone/python3"'))
+    expect(agent.connect("--yes"), 0, "Connected")
+    if path.read_text() != connected:
+        fail(f"only the interpreter was to be renewed: {path.read_text()}")
+    path.write_text(connected.replace(json.dumps(command), '"/gone/python3"'))
+    expect(agent.connect("--remove", "--yes"), 0, "Removed")
+    # A line that had no end keeps the one it was given.
+    left = (before + "\n" if before else "") + others.replace("[mcp_servers.keepsake.tools]\nall = true\n", "")
+    if path.read_text() != left:
+        fail(f"left {path.read_text()!r}, not {left!r}")
+    path.unlink()
+    expect(agent.connect("--yes"), 0)
+    path.write_text(path.read_text() + "startup_timeout_sec = 30\n")
+    expect(agent.connect("--remove", "--yes"), 0, "Removed")
+    if path.exists():
+        fail(f"left an empty file, or not: {path.read_text()!r}")
+    put(agent, {".codex/config.toml": '[mcp_servers.keepsake]\nurl = "https://memory.example.com/mcp"\n'})
+    text = path.read_text()
+    for arguments in ((), ("--remove",)):
+        expect(agent.connect(*arguments, "--yes"), 0)
+        if path.read_text() != text:
+            fail(f"a server of the user's own was touched: {path.read_text()}")
+    say("codex: what others write into its TOML stays, beside our table and within it")
 
 
 def refuses(agent):

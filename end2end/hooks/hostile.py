@@ -31,6 +31,7 @@ def run(server, folder, agent_of, api):
     hands_over_huge_transcripts(claude, server, folder, api)
     hands_over_cursor(hooks["cursor"], server, folder, api)
     is_cut_to_limits(claude, server, folder, api)
+    outlasts_a_restart(claude, server, folder, api)
 
 
 class Hook:
@@ -217,3 +218,51 @@ def is_cut_to_limits(hook, server, folder, api):
     if len(messages[1]["tool_calls"]) != 64 or messages[1]["tool_calls"][0]["id"] != messages[2]["tool_call_id"]:
         fail("the calls are not cut to what the server takes")
     say("what is too long is cut to the server's limits")
+
+
+def outlasts_a_restart(hook, server, folder, api):
+    """Nothing listens at first; then two connections end without an answer; then the server is there."""
+    path = folder / "restart.jsonl"
+    path.write_text(json.dumps(said(0, "user", "The boat is at the quay.")) + "\n")
+    given = {"session_id": "restart", "transcript_path": str(path)}
+    with socket.socket() as door:
+        door.bind(("127.0.0.1", 0))  # Without `listen`, it refuses.
+        hook.point_to(f"http://127.0.0.1:{door.getsockname()[1]}")
+        hook.says_nothing("end", given)
+        time.sleep(2)
+        door.listen()
+        door.settimeout(ARRIVAL_TIMEOUT_S)
+        for _ in range(2):
+            try:
+                door.accept()[0].close()
+            except TimeoutError:
+                fail("what was refused is not tried again")
+        threading.Thread(target=relay, args=(door, server.port), daemon=True).start()
+        messages = arrived(server, api, "claude-code:restart", lambda session: session["completed_at"])
+    hook.point_to(server.url)
+    if [message["content"] for message in messages] != ["The boat is at the quay."]:
+        fail(f"after the restart came {messages}")
+    say("a conversation that ends while the server restarts is handed over")
+
+
+def relay(door, port):
+    """Passes each connection on, as long as the door stands; one request each."""
+    while True:
+        try:
+            connection = door.accept()[0]
+        except OSError:
+            return
+        with connection, socket.create_connection(("127.0.0.1", port)) as behind:
+            asked = b""
+            while b"\r\n\r\n" not in asked or len(asked.split(b"\r\n\r\n", 1)[1]) < length_of(asked):
+                piece = connection.recv(1 << 16)
+                if not piece:
+                    return
+                asked += piece
+            behind.sendall(asked.replace(b"\r\n\r\n", b"\r\nConnection: close\r\n\r\n", 1))
+            while piece := behind.recv(1 << 16):
+                connection.sendall(piece)
+
+
+def length_of(asked):
+    return int(asked.lower().split(b"content-length:", 1)[1].split(b"\r\n", 1)[0])

@@ -134,6 +134,14 @@ def compacts(agent):
     fail(f"{agent.name}: no note of what was decided: {notes}")
 
 
+def outlives_its_script(agent):
+    """What is left of an installation blocks no prompt."""
+    (agent.home / ".keepsake/connect.py").unlink()
+    if "<keepsake-memory" in agent.ask(f"When does the boat to {HARBOURS[agent.name]} leave?"):
+        fail(f"{agent.name}: the script is still there")
+    say(f"{agent.name}: it answers without the script")
+
+
 def handed_over(agent):
     """Waits for the session; then puts beside it the memory that a chat model would have made of it."""
     deadline = time.monotonic() + ARRIVAL_TIMEOUT_S
@@ -205,6 +213,7 @@ def main():
                 # The others compact on a terminal alone: their hooks are given recorded input (hostile.py).
                 if name == "claude-code":
                     compacts(agent)
+                outlives_its_script(agent)
             else:
                 {"files": files, "hostile": hostile}[name].run(server, Path(folder), Agent, api)
 

@@ -4,6 +4,7 @@
     KEEPSAKE_TOKEN=ks_… OPENAI_API_KEY=… python langchain_agent.py
 """
 from collections.abc import Callable
+from datetime import date
 from typing import Any, Literal, NotRequired
 
 from langchain.agents import create_agent
@@ -43,16 +44,28 @@ class KeepsakeMiddleware(AgentMiddleware[TurnState]):
 
     def after_agent(self, state: TurnState, runtime: Runtime) -> None:
         turn = state["messages"][start_of_turn(state["messages"]):]
-        self.session().add_many([Message(id=said.id, role=ROLES[said.type], content=said.text, tool_call_id=getattr(said, "tool_call_id", None)) for said in turn])
+        sent = [message_of(said) for said in turn]
+        self.session().add_many([message for message in sent if message["role"] == "tool" or message["content"].strip() or message["tool_calls"]])
+
+
+def message_of(said: AnyMessage) -> Message:
+    # A model that calls a tool mostly says nothing else.
+    calls = [{"id": call["id"], "name": call["name"], "arguments": call["args"]} for call in getattr(said, "tool_calls", [])]
+    return Message(id=said.id, role=ROLES[said.type], content=said.text, tool_calls=calls, tool_call_id=getattr(said, "tool_call_id", None))
 
 
 def start_of_turn(messages: list[AnyMessage]) -> int:
     return max(at for at, message in enumerate(messages) if message.type == "human")
 
 
+def today() -> str:
+    """The date of today."""
+    return date.today().isoformat()
+
+
 if __name__ == "__main__":
     keepsake = Keepsake()
-    agent = create_agent("openai:gpt-5-mini", middleware=[KeepsakeMiddleware(keepsake)], checkpointer=InMemorySaver())
+    agent = create_agent("openai:gpt-5-mini", tools=[today], middleware=[KeepsakeMiddleware(keepsake)], checkpointer=InMemorySaver())
     for thread, said in (("langchain-1", "Remember that my boat is called Solveig."), ("langchain-2", "What is my boat called?")):
         answer = agent.invoke({"messages": [HumanMessage(said)]}, {"configurable": {"thread_id": thread}})
         print(answer["messages"][-1].text)

@@ -4,8 +4,9 @@
     KEEPSAKE_TOKEN=ks_… OPENAI_API_KEY=… python openai_agents.py
 """
 import asyncio
+from datetime import date
 
-from agents import Agent, RunConfig, Runner, SQLiteSession, TResponseInputItem, set_default_openai_api, set_tracing_disabled
+from agents import Agent, RunConfig, Runner, SQLiteSession, TResponseInputItem, function_tool, set_default_openai_api, set_tracing_disabled
 from agents.run import CallModelData, ModelInputData
 
 from keepsake_memory import AsyncKeepsake, AsyncSession, Message
@@ -22,7 +23,7 @@ class KeepsakeSession(SQLiteSession):
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         await super().add_items(items)
         said = [Message(role=item["role"], content=text_of(item)) for item in items if item.get("role") in ("user", "assistant")]
-        if said:
+        if said := [message for message in said if message["content"].strip()]:
             await self.session.add_many(said)
 
     async def recall(self, call: CallModelData) -> ModelInputData:
@@ -41,11 +42,17 @@ def text_of(item: TResponseInputItem) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
+@function_tool
+def today() -> str:
+    """The date of today."""
+    return date.today().isoformat()
+
+
 async def main() -> None:
     set_tracing_disabled(True)
     # For a server that has this API alone; leave it out with OpenAI's.
     set_default_openai_api("chat_completions")
-    agent = Agent(name="Assistant", model="gpt-5-mini")
+    agent = Agent(name="Assistant", model="gpt-5-mini", tools=[today])
     for chat, said in (("openai-agents-1", "Remember that my sister lives in Tromsø."), ("openai-agents-2", "Where does my sister live?")):
         session = KeepsakeSession(AsyncKeepsake().session(chat))
         answer = await Runner.run(agent, said, session=session, run_config=RunConfig(call_model_input_filter=session.recall))
