@@ -111,7 +111,7 @@ export async function useChat(page, url, endpoint) {
 }
 
 /** Nothing scrolls sideways, nothing is hard to reach, light and dark; KEEPSAKE_PICTURES names a folder to look at. */
-export async function lookAt(page, name, javaScriptEnabled) {
+export async function lookAt(page, name, javaScriptEnabled, fullPage = true) {
   // A page that a form answered may be read before its stylesheet is there.
   await page.waitForLoadState();
   for (const width of WIDTHS) {
@@ -126,7 +126,7 @@ export async function lookAt(page, name, javaScriptEnabled) {
       }
       if (process.env.KEEPSAKE_PICTURES) {
         const file = `${name}-${width}-${colorScheme}${javaScriptEnabled ? "" : "-plain"}.png`;
-        await page.screenshot({ path: path.resolve(REPO, process.env.KEEPSAKE_PICTURES, file), fullPage: true });
+        await page.screenshot({ path: path.resolve(REPO, process.env.KEEPSAKE_PICTURES, file), fullPage });
       }
     }
   }

@@ -2,13 +2,10 @@
 // from, read again, and erased; the same way with JavaScript and without.
 
 import assert from "node:assert/strict";
-import path from "node:path";
-import { AxeBuilder } from "@axe-core/playwright";
-import { collectComplaints, launch, makeAgent, signUp } from "./browser.mjs";
+import { collectComplaints, launch, lookAt, makeAgent, signUp } from "./browser.mjs";
 import { fact, startModel } from "./model.mjs";
-import { REPO, startServer } from "./server.mjs";
+import { startServer } from "./server.mjs";
 
-const WIDTHS = [360, 1280];
 const READ_PATIENCE_MS = 20_000;
 /** So that the very message is on a later page. */
 const BEFORE = 130;
@@ -42,7 +39,7 @@ export async function sessions(t, { javaScriptEnabled }) {
     await server.session(token, "before", [{ id: "1", role: "user", content: "Hello." }]);
     await openSession(page, url, "before");
     await ledgerSays(page, /^Skipped: .*no chat model/);
-    await look(page, "session-skipped", javaScriptEnabled);
+    await lookAt(page, "session-skipped", javaScriptEnabled);
   });
 
   await t.test("once there is one, it is read again", async () => {
@@ -68,20 +65,20 @@ export async function sessions(t, { javaScriptEnabled }) {
     await page.goto(`${url}/sessions`);
     const row = page.locator("[data-row]").filter({ hasText: "tea-time" });
     assert.match(await row.innerText(), /Stored 2\./);
-    await look(page, "sessions-list", javaScriptEnabled);
+    await lookAt(page, "sessions-list", javaScriptEnabled);
   });
 
   await t.test("from a memory to the very message, and from there back to it", async () => {
     await openMemory(page, url, "oolong");
     const item = new URL(page.url()).pathname;
     assert.match(await page.locator("blockquote.quote").innerText(), /I drink oolong in the morning/);
-    await look(page, "item-of-session", javaScriptEnabled);
+    await lookAt(page, "item-of-session", javaScriptEnabled);
     await page.getByRole("link", { name: "View conversation" }).click();
     await page.waitForURL(/\/sessions\/\d+\?from=\d+#m131$/);
     const message = page.locator("#m131");
     assert.match(await message.innerText(), /I drink oolong in the morning/);
     assert.ok(await message.evaluate((one) => one.matches(":target")), "the browser goes to it");
-    await look(page, "session-at-message", javaScriptEnabled, true);
+    await lookAt(page, "session-at-message", javaScriptEnabled, false);
     await message.getByRole("link", { name: /^memory \d+$/ }).click();
     await page.waitForURL(`${url}${item}*`);
   });
@@ -95,7 +92,7 @@ export async function sessions(t, { javaScriptEnabled }) {
     await page.waitForURL(/#m133$/);
     assert.match(await page.locator("#m133").innerText(), /Debian GNU\/Linux 13/);
     await page.goto(page.url().split("?")[0]);
-    await look(page, "session", javaScriptEnabled);
+    await lookAt(page, "session", javaScriptEnabled);
   });
 
   await t.test("what failed says why and when it is tried, and is read again at once when its person says so", async () => {
@@ -103,7 +100,7 @@ export async function sessions(t, { javaScriptEnabled }) {
     await openSession(page, url, "talk");
     await ledgerSays(page, /^Failed: the model answered something else/);
     await page.getByText(/^Next attempt/).waitFor();
-    await look(page, "session-failed", javaScriptEnabled);
+    await lookAt(page, "session-failed", javaScriptEnabled);
     const asked = model.state.asked;
     model.state.answer = () => [fact("profile", "home", "Lives in Graz", "conversation", "")];
     await page.getByRole("button", { name: "Read again" }).click();
@@ -115,11 +112,11 @@ export async function sessions(t, { javaScriptEnabled }) {
     await openSession(page, url, "tea-time");
     const session = new URL(page.url()).pathname;
     await page.getByText("Delete permanently").click();
-    await look(page, "session-erase", javaScriptEnabled, true);
+    await lookAt(page, "session-erase", javaScriptEnabled, false);
     await page.getByRole("button", { name: "Delete this session" }).click();
     await page.waitForURL(/\/erased\//);
     await page.getByRole("heading", { name: "One session" }).waitFor();
-    await look(page, "session-erased", javaScriptEnabled);
+    await lookAt(page, "session-erased", javaScriptEnabled);
     assert.equal((await page.goto(url + session)).status(), 404);
     await openMemory(page, url, "oolong");
     assert.equal(await page.locator("blockquote.quote").count(), 0);
@@ -177,27 +174,5 @@ async function ledgerSays(page, words) {
     if (Date.now() > deadline) assert.fail(`the ledger says: ${await page.locator("main").innerText()}`);
     await page.waitForTimeout(200);
     await page.reload();
-  }
-}
-
-/** Nothing scrolls sideways, nothing is hard to reach, light and dark; KEEPSAKE_PICTURES names a folder to look at. */
-async function look(page, name, javaScriptEnabled, isAsItStands = false) {
-  // A page that a form answered may be read before its stylesheet is there.
-  await page.waitForLoadState();
-  for (const width of WIDTHS) {
-    await page.setViewportSize({ width, height: 860 });
-    const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-    assert.ok(over <= 0, `${name} at ${width} px is ${over} px too wide`);
-    for (const colorScheme of ["light", "dark"]) {
-      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      if (javaScriptEnabled && width === WIDTHS[0]) {
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        assert.deepEqual(violations.map((one) => `${name}: ${one.id} ${one.nodes[0].html}`), []);
-      }
-      if (process.env.KEEPSAKE_PICTURES) {
-        const file = `${name}-${width}-${colorScheme}${javaScriptEnabled ? "" : "-plain"}.png`;
-        await page.screenshot({ path: path.resolve(REPO, process.env.KEEPSAKE_PICTURES, file), fullPage: !isAsItStands });
-      }
-    }
   }
 }

@@ -20,6 +20,8 @@ mod setup;
 mod supervisor;
 mod tree;
 
+pub use lock::CommandLock;
+
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};

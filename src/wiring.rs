@@ -19,7 +19,7 @@ use crate::embedding::Embeddings;
 use crate::evaluation::Evaluation;
 use crate::jobs::JobContext;
 use crate::memories::Adding;
-use crate::postgres::{self, EmbeddedPostgres};
+use crate::postgres::{self, CommandLock, EmbeddedPostgres};
 use crate::providers::chat::Chat;
 use crate::providers::{DocumentFetcher, Embedder, EndpointUrl, SystemNames, builtin};
 use crate::seal::Sealer;
@@ -38,6 +38,8 @@ pub struct Database {
     pub db: Db,
     options: PgConnectOptions,
     embedded: Option<EmbeddedPostgres>,
+    /// Of a command that uses an embedded PostgreSQL.
+    shared: Option<CommandLock>,
 }
 
 impl Database {
@@ -49,24 +51,37 @@ impl Database {
         }
     }
 
-    /// For a command: uses the database of a running server, or else starts it for the duration of the
-    /// command.
+    /// For a command: uses the database of a running server or command, or else starts it, until the last command
+    /// that uses it has ended.
     pub async fn of_command(config: &Config) -> anyhow::Result<Self> {
-        if config.database_url.is_none()
-            && let Some(options) = postgres::of_running_server(&config.data_dir)?
-        {
-            db::prepare(&options).await?;
-            return Ok(Self {
-                db: Db::new(&options).with_job_timeout(),
-                options,
-                embedded: None,
-            });
-        }
-        let database = Self::of_server(config).await?;
+        let (shared, running) = match &config.database_url {
+            Some(_) => (None, None),
+            None => (
+                Some(CommandLock::share(&config.data_dir).await?),
+                postgres::of_running_server(&config.data_dir)?,
+            ),
+        };
+        let database = match running {
+            Some(options) => {
+                db::prepare(&options).await?;
+                Self::connected(options)
+            }
+            None => Self::of_server(config).await?,
+        };
         Ok(Self {
             db: database.db.with_job_timeout(),
+            shared,
             ..database
         })
+    }
+
+    fn connected(options: PgConnectOptions) -> Self {
+        Self {
+            db: Db::new(&options),
+            options,
+            embedded: None,
+            shared: None,
+        }
     }
 
     async fn start_embedded(config: &Config) -> anyhow::Result<Self> {
@@ -77,9 +92,8 @@ impl Database {
             return Err(error.into());
         }
         Ok(Self {
-            db: Db::new(&options),
-            options,
             embedded: Some(embedded),
+            ..Self::connected(options)
         })
     }
 
@@ -88,11 +102,7 @@ impl Database {
             .parse()
             .context("KEEPSAKE_DATABASE_URL cannot be read as a PostgreSQL URL")?;
         prepare_with_retries(&options).await?;
-        Ok(Self {
-            db: Db::new(&options),
-            options,
-            embedded: None,
-        })
+        Ok(Self::connected(options))
     }
 
     /// As the role of the URL, for backups.
@@ -104,6 +114,9 @@ impl Database {
         // A request that was cut off may still hold a connection.
         let _ = tokio::time::timeout(DATABASE_CLOSE_MAX, self.db.close()).await;
         if let Some(embedded) = self.embedded {
+            if let Some(shared) = &self.shared {
+                shared.alone().await?;
+            }
             embedded.stop().await?;
         }
         Ok(())

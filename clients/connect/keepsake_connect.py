@@ -739,6 +739,16 @@ def installed(place, text):
     return edited
 
 
+def keep_settings(place, text):
+    """Our server gets what its person has set for it."""
+    for keys, value, is_item in place.entries:
+        node = None if is_item or not text or MARKER not in text else parsed(place.path, text)
+        for key in keys:
+            node = node and node.child(key)
+        if node and node.kind == "{":
+            value.update({key: setting for key, setting in node.value.items() if key not in ("command", "args", "type")})
+
+
 def is_toml(path, text):
     try:
         import tomllib
@@ -757,6 +767,7 @@ def change_of(place, record, is_removal):
     bare = before if stays else removed(place, before, record)
     if is_removal:
         return Change(place.path, before, bare)
+    keep_settings(place, before)
     edited = installed(place, bare)
     if before is not None and MARKER in before and is_same(place, before, edited.text):
         return Change(place.path, before, before, record or {"sha256": "", "created": False, "edits": []})

@@ -43,6 +43,7 @@ def run(server, folder, agent_of, _):
         for home in HOMES:
             comes_and_goes(agent_of(client, server, folder / home))
             keeps_later_changes(agent_of(client, server, folder / home / "later"))
+        keeps_settings_of_json(agent_of(client, server, folder / "settings"))
         refuses(agent_of(client, server, folder / "refused"))
         say(f"{client}: files are changed as shown and restored to the byte")
     harms_nobody(server, folder, agent_of)
@@ -241,6 +242,31 @@ class Question:
         said = self.read(b"\0")
         if self.process.wait(timeout=60) != code:
             fail(f"it ended with {self.process.returncode}, not {code}: {said}")
+
+
+def keeps_settings_of_json(agent):
+    """Its person sets something for our server, and the interpreter changes."""
+    names = {"claude-code": (".claude.json", "mcpServers"), "gemini-cli": (".gemini/settings.json", "mcpServers"),
+             "cursor": (".cursor/mcp.json", "mcpServers"), "opencode": (".config/opencode/opencode.json", "mcp")}
+    if agent.name not in names:
+        return
+    name, servers = names[agent.name]
+    path = agent.home / name
+    expect(agent.connect("--yes"), 0)
+    there = json.loads(path.read_text())
+    command = there[servers]["keepsake"]["command"]
+    there[servers]["keepsake"].update(env={"MINE": "1"}, enabled=False)
+    wanted = json.dumps(there)
+    path.write_text(wanted)
+    expect(agent.connect("--yes"), 0, "Nothing to change")
+    there[servers]["keepsake"]["command"] = "/gone/python3" if isinstance(command, str) else ["/gone/python3"] + command[1:]
+    path.write_text(json.dumps(there))
+    expect(agent.connect("--yes"), 0, "Connected")
+    if json.loads(path.read_text()) != json.loads(wanted):
+        fail(f"{agent.name}: only the interpreter was to be renewed: {path.read_text()}")
+    expect(agent.connect("--remove", "--yes"), 0, "Removed")
+    if path.exists() and "keepsake" in path.read_text():
+        fail(f"{agent.name}: our server stays: {path.read_text()}")
 
 
 def keeps_settings_of_toml(agent, before):

@@ -46,19 +46,20 @@ impl Embeddings {
         form: &EndpointForm<'_>,
         confirmed: bool,
     ) -> Result<Saved, EmbeddingError> {
-        let mut wanted = self.settings(user).await?;
-        wanted.own_enabled = form.own_enabled;
-        wanted.declined = None;
-        let mut staged = String::new();
-        if form.has_endpoint() {
-            let bound = own_embedding_key(user);
-            let kept = &wanted.own.endpoint;
+        let bound = own_embedding_key(user);
+        self.apply(user, confirmed, |settings| {
+            settings.own_enabled = form.own_enabled;
+            if !form.has_endpoint() {
+                return Ok(String::new());
+            }
+            let kept = &settings.own.endpoint;
             let parsed = self.parse(form, EndpointKind::OwnEmbeddings, bound, kept)?;
-            staged = parsed.endpoint.stage(&self.shared.sealer, bound)?;
-            wanted.pace = parsed.pace;
-            wanted.own = parsed.seal(&self.shared.sealer, bound)?;
-        }
-        self.apply(user, wanted, confirmed, staged).await
+            let staged = parsed.endpoint.stage(&self.shared.sealer, bound)?;
+            settings.pace = parsed.pace;
+            settings.own = parsed.seal(&self.shared.sealer, bound)?;
+            Ok(staged)
+        })
+        .await
     }
 
     async fn settings(&self, user: UserId) -> Result<UserEmbeddingSettings, sqlx::Error> {
@@ -88,25 +89,28 @@ impl Embeddings {
         enabled: bool,
         confirmed: bool,
     ) -> Result<Saved, EmbeddingError> {
-        let wanted = UserEmbeddingSettings {
-            enabled,
-            declined: None,
-            ..self.settings(user).await?
-        };
-        self.apply(user, wanted, confirmed, String::new()).await
+        self.apply(user, confirmed, |settings| {
+            settings.enabled = enabled;
+            Ok(String::new())
+        })
+        .await
     }
 
+    /// Changes the settings as they are stored: one change of a user after the other. `change` returns what carries the
+    /// typed key to the confirmation.
     async fn apply(
         &self,
         user: UserId,
-        wanted: UserEmbeddingSettings,
         confirmed: bool,
-        staged: String,
+        change: impl FnOnce(&mut UserEmbeddingSettings) -> Result<String, EmbeddingError>,
     ) -> Result<Saved, EmbeddingError> {
         let now = self.now();
         let system = self.system_settings().await?;
-        let effective = self.effective_of(&wanted, &system);
         let mut tx = self.db.as_writer(user).await?;
+        let mut wanted = settings::of_user(&mut tx, user).await?;
+        wanted.declined = None;
+        let staged = change(&mut wanted)?;
+        let effective = self.effective_of(&wanted, &system);
         let spaces = Spaces::of(&mut tx, user).await?;
         if let Some(provider) = effective.settings()
             && spaces.need_rebuild(provider)

@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::{PostgresError, failed_to};
 
 const LOCK_FILE: &str = "keepsake.lock";
+const COMMANDS_FILE: &str = "commands.lock";
 /// A command that only checks holds the lock for microseconds, and a server that is ending for a moment.
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 const LOCK_PAUSE: Duration = Duration::from_millis(50);
@@ -50,6 +51,60 @@ impl FolderLock {
             Err(TryLockError::WouldBlock) => Ok(true),
             Err(TryLockError::Error(error)) => Err(failed_to("lock", &path)(error)),
         }
+    }
+}
+
+/// Shared by the commands that use the folder's PostgreSQL, so that the one that started it stops it after the last.
+#[derive(Debug)]
+pub struct CommandLock {
+    path: PathBuf,
+    file: File,
+}
+
+impl CommandLock {
+    /// Creates the folder if it is missing. Waits while another command stops PostgreSQL.
+    ///
+    /// # Errors
+    /// If the lock's file cannot be made or locked.
+    pub async fn share(data_dir: &Path) -> Result<Self, PostgresError> {
+        make_folder(data_dir)?;
+        let path = data_dir.join(COMMANDS_FILE);
+        let file = open_lock(&path, data_dir)?;
+        let lock = Self { path, file };
+        lock.until(File::try_lock_shared).await?;
+        Ok(lock)
+    }
+
+    /// Waits until no other command uses PostgreSQL. The next one waits until this lock is dropped.
+    ///
+    /// # Errors
+    /// If the file cannot be locked.
+    pub async fn alone(&self) -> Result<(), PostgresError> {
+        match self.file.try_lock() {
+            Err(TryLockError::WouldBlock) => {
+                tracing::info!(
+                    "PostgreSQL runs on until the other commands that use it have ended"
+                );
+                self.until(File::try_lock).await
+            }
+            other => other.or_else(|error| self.failed(error)),
+        }
+    }
+
+    async fn until(
+        &self,
+        attempt: fn(&File) -> Result<(), TryLockError>,
+    ) -> Result<(), PostgresError> {
+        loop {
+            match attempt(&self.file) {
+                Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PAUSE).await,
+                other => return other.or_else(|error| self.failed(error)),
+            }
+        }
+    }
+
+    fn failed(&self, error: TryLockError) -> Result<(), PostgresError> {
+        Err(failed_to("lock", &self.path)(error.into()))
     }
 }
 

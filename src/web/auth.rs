@@ -181,7 +181,7 @@ fn in_plain_text(problem: Problem) -> Response {
 }
 
 async fn find_visitor(state: &AppState, session: &Session) -> Result<Visitor, Problem> {
-    let unavailable = |_| {
+    let unavailable = |_: tower_sessions::session::Error| {
         Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "database_unavailable",
@@ -196,7 +196,12 @@ async fn find_visitor(state: &AppState, session: &Session) -> Result<Visitor, Pr
         return Ok(Visitor::Stranger);
     };
     Ok(match state.accounts.active_user(UserId(id)).await? {
-        Some(user) => Visitor::SignedIn(SignedIn(user)),
+        Some(user) => {
+            session::note_visit(session, &state.clock)
+                .await
+                .map_err(unavailable)?;
+            Visitor::SignedIn(SignedIn(user))
+        }
         None => Visitor::Stranger,
     })
 }

@@ -18,6 +18,9 @@ use crate::db::actor::Actor;
 /// The key of the user id in a web session.
 pub const SESSION_USER: &str = "user_id";
 
+/// The key of the day of the last visit: a session is stored again, with a new expiry, at the first visit of a day.
+const VISITED: &str = "visited";
+
 /// A session expires after this time without a visit.
 const IDLE: time::Duration = time::Duration::days(30);
 
@@ -39,6 +42,18 @@ pub fn layer(state: &AppState) -> SessionManagerLayer<PgSessionStore> {
     .with_same_site(SameSite::Lax)
     .with_path("/")
     .with_expiry(Expiry::OnInactivity(IDLE))
+}
+
+/// Moves the expiry of a signed-in visitor's session.
+///
+/// # Errors
+/// If the session cannot be read.
+pub async fn note_visit(
+    session: &Session,
+    clock: &SharedClock,
+) -> std::result::Result<(), tower_sessions::session::Error> {
+    let today = clock.now().date().to_julian_day();
+    session.insert(VISITED, today).await
 }
 
 /// The authority of this web session's forms.

@@ -249,7 +249,9 @@ impl Accounts {
     pub async fn sweep_oauth(&self) -> Result<u64, AccountError> {
         let now = self.clock.now();
         let mut conn = self.db.system_connection().await?;
-        let tokens = store::delete_ended_tokens(&mut conn, now, now - ENDED_FOR).await?;
+        let ended_before = now - ENDED_FOR;
+        let tokens = store::delete_ended_tokens(&mut conn, now, ended_before).await?
+            + tokens::store::delete_ended_service_tokens(&mut conn, ended_before).await?;
         let clients = store::delete_unused_clients(&mut conn, now - UNUSED_FOR, now - IDLE_FOR);
         Ok(tokens + clients.await?)
     }

@@ -431,3 +431,15 @@ pub async fn revoke(
     };
     Ok(update.execute(conn).await?.rows_affected() == 1)
 }
+
+/// Deletes operators' tokens that were revoked or expired before that.
+pub async fn delete_ended_service_tokens(
+    conn: &mut PgConnection,
+    ended_before: OffsetDateTime,
+) -> Result<u64, sqlx::Error> {
+    let deleted = sqlx::query!(
+        "DELETE FROM service_tokens WHERE revoked_at < $1 OR expires_at < $1",
+        ended_before
+    );
+    Ok(deleted.execute(conn).await?.rows_affected())
+}

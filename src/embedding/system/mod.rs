@@ -82,7 +82,11 @@ impl Embeddings {
         form: &EndpointForm<'_>,
         confirmed: bool,
     ) -> Result<SystemSaved, EmbeddingError> {
-        let kept = self.system_settings().await?.provider;
+        let mut tx = self.db.as_system().await?;
+        settings::store::lock_system_settings(&mut tx).await?;
+        let kept = settings::store::find_system_embedding_settings(&mut tx)
+            .await?
+            .provider;
         let (mut wanted, mut pace, mut staged) = (None, None, String::new());
         if !form.url.trim().is_empty() {
             let sealer = &self.shared.sealer;
@@ -91,7 +95,7 @@ impl Embeddings {
             pace = Some(parsed.pace);
             wanted = Some(parsed.seal(sealer, SYSTEM_EMBEDDING_KEY)?);
         }
-        self.apply_system(wanted, kept, pace, confirmed, staged)
+        self.apply_system(tx, wanted, kept, pace, confirmed, staged)
             .await
     }
 
@@ -107,6 +111,7 @@ impl Embeddings {
 
     async fn apply_system(
         &self,
+        mut tx: Tx,
         wanted: Option<SpaceSettings>,
         kept: Option<SpaceSettings>,
         pace: Option<Pace>,
@@ -114,7 +119,6 @@ impl Embeddings {
         staged: String,
     ) -> Result<SystemSaved, EmbeddingError> {
         let now = self.now();
-        let mut tx = self.db.as_system().await?;
         if let Some(pace) = pace {
             settings::store::set_system_pace(&mut tx, pace, now).await?;
         }

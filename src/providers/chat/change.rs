@@ -60,31 +60,34 @@ impl Chat {
 
     /// Saves the user's own endpoint.
     pub async fn save(&self, user: UserId, form: &EndpointForm<'_>) -> Result<(), ChatError> {
-        let (mut wanted, _) = self.settings(user).await?;
-        wanted.own_enabled = form.own_enabled;
-        if form.has_endpoint() {
-            let parsed = ParsedEndpoint::parse(form, EndpointKind::Chat, &wanted.own)?;
-            wanted.own = parsed.seal(&self.sealer, own_chat_key(user))?;
-        }
-        self.save_settings(user, &wanted).await
+        self.change(user, |settings| {
+            settings.own_enabled = form.own_enabled;
+            if form.has_endpoint() {
+                let parsed = ParsedEndpoint::parse(form, EndpointKind::Chat, &settings.own)?;
+                settings.own = parsed.seal(&self.sealer, own_chat_key(user))?;
+            }
+            Ok(())
+        })
+        .await
     }
 
     /// Deletes the user's own endpoint and its key.
     pub async fn remove(&self, user: UserId) -> Result<(), ChatError> {
-        let (kept, _) = self.settings(user).await?;
-        let wanted = UserChatSettings {
-            own_enabled: false,
-            own: EndpointSettings::default(),
-            ..kept
-        };
-        self.save_settings(user, &wanted).await
+        self.change(user, |settings| {
+            settings.own_enabled = false;
+            settings.own = EndpointSettings::default();
+            Ok(())
+        })
+        .await
     }
 
     /// Switches chat off (no model reads anything of this user) or on.
     pub async fn set_enabled(&self, user: UserId, enabled: bool) -> Result<(), ChatError> {
-        let (kept, _) = self.settings(user).await?;
-        self.save_settings(user, &UserChatSettings { enabled, ..kept })
-            .await
+        self.change(user, |settings| {
+            settings.enabled = enabled;
+            Ok(())
+        })
+        .await
     }
 
     pub async fn save_limits(&self, user: UserId, limits: ChatLimits<'_>) -> Result<(), ChatError> {
@@ -92,24 +95,27 @@ impl Chat {
             "" => None,
             text => Some(parse_cap(text)?),
         };
-        let (kept, system) = self.settings(user).await?;
-        let wanted = UserChatSettings {
-            daily_token_cap,
-            purposes: limits.purposes,
-            ..kept
-        };
-        wanted.purposes.check(wanted.cap(&system))?;
-        self.save_settings(user, &wanted).await
+        let system = self.system().await?;
+        self.change(user, |settings| {
+            settings.daily_token_cap = daily_token_cap;
+            settings.purposes = limits.purposes;
+            Ok(settings.purposes.check(settings.cap(&system))?)
+        })
+        .await
     }
 
-    async fn save_settings(
+    /// Changes the settings as they are stored: one change of a user after the other.
+    async fn change(
         &self,
         user: UserId,
-        wanted: &UserChatSettings,
+        change: impl FnOnce(&mut UserChatSettings) -> Result<(), ChatError>,
     ) -> Result<(), ChatError> {
         let now = self.clock.now();
-        let mut tx = self.db.as_user(user).await?;
-        settings::store::save_chat_settings(&mut tx, user, wanted, now).await?;
+        let mut tx = self.db.as_writer(user).await?;
+        let kept = settings::store::find_chat_settings(&mut tx, user).await?;
+        let mut wanted = kept.unwrap_or_default();
+        change(&mut wanted)?;
+        settings::store::save_chat_settings(&mut tx, user, &wanted, now).await?;
         Ok(tx.commit().await?)
     }
 
@@ -128,11 +134,14 @@ impl Chat {
 
     /// Saves the model for all users; an empty URL means none.
     pub async fn save_system(&self, form: &EndpointForm<'_>, cap: &str) -> Result<(), ChatError> {
-        let kept = self.system().await?.endpoint;
         let daily_token_cap = match cap.trim() {
             "" => settings::DAILY_TOKEN_CAP,
             text => parse_cap(text)?,
         };
+        let now = self.clock.now();
+        let mut tx = self.db.as_system().await?;
+        settings::store::lock_system_settings(&mut tx).await?;
+        let kept = settings::store::find_system_chat(&mut tx).await?.endpoint;
         let (endpoint, action) = match form.url.trim() {
             "" => (EndpointSettings::default(), AdminAction::RemoveChat),
             _ => {
@@ -147,8 +156,6 @@ impl Chat {
             endpoint,
             daily_token_cap,
         };
-        let now = self.clock.now();
-        let mut tx = self.db.as_system().await?;
         settings::store::save_system_chat(&mut tx, &wanted, now).await?;
         admin_events::record(
             &mut tx,

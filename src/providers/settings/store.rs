@@ -118,6 +118,14 @@ pub async fn find_system_embedding_settings(
     })
 }
 
+/// Makes changes of the system's settings that depend on the stored ones wait for each other.
+pub async fn lock_system_settings(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query!("SELECT FROM system_settings FOR UPDATE")
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
 /// Since when the system's provider has been in force.
 pub async fn find_provider_since(
     conn: &mut PgConnection,

@@ -1,5 +1,5 @@
 use keepsake::providers::chat::{ChatError, ChatPurpose};
-use keepsake::providers::settings::{Effective, EndpointOwner};
+use keepsake::providers::settings::{self, Effective, EndpointOwner};
 use keepsake::providers::{ProviderError, Reach};
 
 use super::{KEY, ask, chat, form, use_server};
@@ -210,4 +210,56 @@ async fn nobody_elses_settings_or_spending_are_seen_and_the_servers_by_no_user()
         let refused = seen.unwrap_err();
         assert!(refused.to_string().contains("permission denied"), "{what}");
     }
+}
+
+#[tokio::test]
+async fn a_change_keeps_what_another_changes_at_the_same_time() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let server = ChatServer::saying("Hi.").await;
+    use_server(&app, &anna, &server).await;
+    let mut removal = app.db.as_writer(anna.id).await.unwrap();
+    sqlx::query("UPDATE chat_settings SET endpoint = '', sealed_key = NULL WHERE user_id = $1")
+        .bind(anna.id.0)
+        .execute(&mut *removal)
+        .await
+        .unwrap();
+    let (chat, user) = (chat(&app), anna.id);
+    let off = tokio::spawn(async move { chat.set_enabled(user, false).await });
+    app.until_blocked(1).await;
+    removal.commit().await.unwrap();
+    off.await.unwrap().unwrap();
+    let kept = sqlx::query_as::<_, (bool, String, Option<Vec<u8>>)>(
+        "SELECT enabled, endpoint, sealed_key FROM chat_settings WHERE user_id = $1",
+    );
+    let kept = kept.bind(anna.id.0);
+    let kept = kept.fetch_one(&mut app.superuser().await).await.unwrap();
+    assert_eq!(kept, (false, String::new(), None));
+}
+
+#[tokio::test]
+async fn a_servers_key_that_an_admin_removes_is_not_written_again_by_another() {
+    let app = TestApp::start().await;
+    let server = ChatServer::saying("Hi.").await;
+    let chat = chat(&app);
+    chat.save_system(&form(&server.url(), KEY), "")
+        .await
+        .unwrap();
+    let mut removal = app.db.as_system().await.unwrap();
+    settings::store::lock_system_settings(&mut removal)
+        .await
+        .unwrap();
+    sqlx::query("UPDATE system_chat_provider SET endpoint = '', sealed_key = NULL")
+        .execute(&mut *removal)
+        .await
+        .unwrap();
+    let url = server.url();
+    let again = tokio::spawn(async move { chat.save_system(&form(&url, ""), "15000").await });
+    app.until_blocked(1).await;
+    removal.commit().await.unwrap();
+    again.await.unwrap().unwrap();
+    let key =
+        sqlx::query_scalar::<_, Option<Vec<u8>>>("SELECT sealed_key FROM system_chat_provider");
+    let key = key.fetch_one(&mut app.superuser().await).await.unwrap();
+    assert_eq!(key, None);
 }

@@ -159,3 +159,30 @@ async fn nobody_elses_settings_spaces_or_vectors_are_seen_or_touched() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_change_of_settings_keeps_what_another_changes_at_the_same_time() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    let mut removal = app.db.as_writer(anna.id).await.unwrap();
+    sqlx::query(
+        "UPDATE embedding_settings SET own_enabled = false, endpoint = '' WHERE user_id = $1",
+    )
+    .bind(anna.id.0)
+    .execute(&mut *removal)
+    .await
+    .unwrap();
+    let (embeddings, user) = (app.embeddings.clone(), anna.id);
+    let off = tokio::spawn(async move { embeddings.set_enabled(user, false, true).await });
+    app.until_blocked(1).await;
+    removal.commit().await.unwrap();
+    off.await.unwrap().unwrap();
+    let kept = sqlx::query_as::<_, (bool, bool, String)>(
+        "SELECT enabled, own_enabled, endpoint FROM embedding_settings WHERE user_id = $1",
+    );
+    let kept = kept.bind(anna.id.0);
+    let kept = kept.fetch_one(&mut app.superuser().await).await.unwrap();
+    assert_eq!(kept, (false, false, String::new()));
+}

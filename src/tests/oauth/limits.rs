@@ -177,6 +177,17 @@ async fn expired_tokens_take_the_place_of_none_and_are_deleted_after_a_month() {
         app.token(anna.id, "agent", &Scope::ALL, Some(Duration::days(1)))
             .await;
     }
+    let operator = AgentName::parse("operator").unwrap();
+    let wish = TokenWish {
+        scopes: Scope::ALL.into(),
+        lifetime: Some(Duration::days(1)),
+        profile: None,
+    };
+    app.accounts
+        .create_service_token_by_name(&operator, &wish)
+        .await
+        .unwrap();
+    app.service_token("operator", &Scope::ALL).await;
     let wish = || TokenWish {
         scopes: Scope::ALL.into(),
         lifetime: None,
@@ -193,7 +204,8 @@ async fn expired_tokens_take_the_place_of_none_and_are_deleted_after_a_month() {
     assert!(make().await.is_ok());
     assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 0);
     app.clock.advance(Duration::days(30));
-    assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 49);
+    assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 50);
+    assert_eq!(count(&app, "service_tokens").await, 1, "the endless one");
 }
 
 #[tokio::test]

@@ -290,6 +290,20 @@ async fn an_id_that_somebody_else_chose_never_becomes_a_session() {
 }
 
 #[tokio::test]
+async fn a_session_ends_thirty_days_after_the_last_visit() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    for _ in 0..3 {
+        app.clock.advance(time::Duration::days(20));
+        assert_eq!(browser.get("/memory").await.0, 200);
+    }
+    app.clock.advance(time::Duration::days(30));
+    assert_eq!(browser.get("/memory").await.0, 303);
+}
+
+#[tokio::test]
 async fn signing_out_deletes_the_session() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use keepsake::postgres::{CommandLock, of_running_server};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
@@ -290,6 +291,26 @@ async fn commands_work_with_and_beside_a_running_server() {
     );
     let (code, _) = server.stop();
     assert_eq!(code, Some(0));
+}
+
+#[tokio::test]
+async fn the_command_that_started_postgresql_stops_it_after_the_last_that_uses_it() {
+    let home = Home::new();
+    let other = CommandLock::share(home.folder.path()).await.unwrap();
+    let mut first = home
+        .command(&["user", "list"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(first.stderr.take().unwrap()).lines();
+    let waits = |line: std::io::Result<String>| line.unwrap().contains("runs on until");
+    assert!(said.any(waits), "it stopped it");
+    let running = || of_running_server(home.folder.path()).unwrap().is_some();
+    assert!(running());
+    drop(other);
+    assert!(first.wait().unwrap().success());
+    assert!(!running());
 }
 
 #[tokio::test]
