@@ -32,14 +32,17 @@ pub async fn server(conn: &mut PgConnection) -> Result<ServerVersion, sqlx::Erro
 pub async fn make_roles(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::raw_sql(
         "DO $$
-         DECLARE role text;
+         DECLARE
+             role text;
+             -- Since PostgreSQL 16 a member need not be allowed to act as the role.
+             may_act_as text := CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END;
          BEGIN
              FOREACH role IN ARRAY ARRAY['keepsake_owner', 'keepsake_app', 'keepsake_system'] LOOP
                  BEGIN
                      EXECUTE format('CREATE ROLE %I NOLOGIN', role);
                  EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
                  END;
-                 IF NOT pg_has_role(current_user, role, 'SET') THEN
+                 IF NOT pg_has_role(current_user, role, may_act_as) THEN
                      EXECUTE format('GRANT %I TO %I', role, current_user);
                  END IF;
              END LOOP;
