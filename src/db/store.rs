@@ -28,6 +28,14 @@ pub async fn server(conn: &mut PgConnection) -> Result<ServerVersion, sqlx::Erro
     })
 }
 
+/// Held until the connection closes: of all starts on a database, one makes roles, grants and extensions.
+pub async fn lock_preparation(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query("SELECT pg_advisory_lock(hashtext('keepsake start'))")
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
 /// Roles belong to the whole cluster, so another database's Keepsake may have created them, or may be doing so now.
 pub async fn make_roles(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::raw_sql(

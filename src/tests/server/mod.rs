@@ -3,6 +3,7 @@
 
 mod rebuild;
 
+mod start;
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};

@@ -1,0 +1,56 @@
+//! Starts that meet each other, a signal, or a strange environment.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::time::{Duration, Instant};
+
+use keepsake::db::{self, DatabaseError};
+use rustix::process::{Pid, Signal, test_kill_process};
+use sqlx::{Connection, PgConnection};
+
+use super::{Home, Server, find};
+use crate::support::{PATIENCE, empty_database, fresh_database};
+
+const STARTS: usize = 8;
+
+#[tokio::test]
+async fn of_starts_at_once_on_an_empty_database_all_succeed() {
+    let options = empty_database().await;
+    let starts = (0..STARTS).map(|_| db::prepare(&options));
+    for started in futures_util::future::join_all(starts).await {
+        started.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_start_that_loses_its_connection_does_not_blame_the_role() {
+    let options = fresh_database().await;
+    let connect = async || PgConnection::connect_with(&options).await.unwrap();
+    let (mut holder, mut admin) = (connect().await, connect().await);
+    sqlx::raw_sql("BEGIN; GRANT USAGE ON SCHEMA public TO keepsake_app")
+        .execute(&mut holder)
+        .await
+        .unwrap();
+    let starting = tokio::spawn({
+        let options = options.clone();
+        async move { db::prepare(&options).await }
+    });
+    let began = Instant::now();
+    loop {
+        let ended: i64 = sqlx::query_scalar(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+             WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0",
+        )
+        .fetch_one(&mut admin)
+        .await
+        .unwrap();
+        if ended > 0 {
+            break;
+        }
+        assert!(began.elapsed() < PATIENCE, "it never waits");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let error = starting.await.unwrap().unwrap_err();
+    assert!(matches!(error, DatabaseError::Sql(_)), "{error}");
+}
