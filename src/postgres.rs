@@ -23,10 +23,11 @@ mod tree;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use sqlx::migrate::MigrateDatabase;
 use sqlx::postgres::PgConnectOptions;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
 use locate::Home;
@@ -160,7 +161,9 @@ impl EmbeddedPostgres {
         let options = site.connect_options();
         let (stop, asked_to_stop) = oneshot::channel();
         let (tell_ready, ready) = oneshot::channel();
+        let supervised = Supervised::begin();
         let supervision = tokio::spawn(async move {
+            let _supervised = supervised;
             let outcome = Supervisor::new(site).run(asked_to_stop, tell_ready).await;
             drop(locks);
             outcome
@@ -199,6 +202,32 @@ impl EmbeddedPostgres {
             .await
             .unwrap_or_else(|_panicked| Err(supervision_died()))
     }
+}
+
+/// How many supervisions of this process have not ended.
+static SUPERVISIONS: LazyLock<watch::Sender<usize>> = LazyLock::new(watch::Sender::default);
+
+/// Counts a supervision until it is dropped.
+struct Supervised;
+
+impl Supervised {
+    fn begin() -> Self {
+        SUPERVISIONS.send_modify(|n| *n += 1);
+        Self
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        SUPERVISIONS.send_modify(|n| *n -= 1);
+    }
+}
+
+/// Returns once every PostgreSQL that this process started has stopped: also those that nobody holds any more, since
+/// their start was cancelled.
+pub async fn all_stopped() {
+    // The sender is never dropped.
+    let _ = SUPERVISIONS.subscribe().wait_for(|n| *n == 0).await;
 }
 
 /// For a command that runs while a server does: how to reach the PostgreSQL that another process runs on

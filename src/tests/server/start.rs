@@ -54,3 +54,34 @@ async fn a_start_that_loses_its_connection_does_not_blame_the_role() {
     let error = starting.await.unwrap().unwrap_err();
     assert!(matches!(error, DatabaseError::Sql(_)), "{error}");
 }
+
+/// Once it has its file.
+async fn postmaster(home: &Home) -> Pid {
+    let began = Instant::now();
+    loop {
+        let text = find(home.folder.path(), "postmaster.pid").map(fs::read_to_string);
+        let line = text.and_then(|text| text.ok()?.lines().next()?.trim().parse().ok());
+        if let Some(pid) = line.and_then(Pid::from_raw) {
+            return pid;
+        }
+        assert!(began.elapsed() < PATIENCE, "PostgreSQL does not start");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_signal_during_the_start_stops_postgresql_before_the_end() {
+    let home = Home::new();
+    home.create_user("anna@example.com");
+    for (command, signal) in [("serve", Signal::TERM), ("work", Signal::INT)] {
+        let server = Server::spawn(&mut home.command(&[command]));
+        let postmaster = postmaster(&home).await;
+        server.signal(signal);
+        let (code, log) = server.ended();
+        assert_eq!(code, Some(0), "{command}: {log}");
+        assert!(
+            test_kill_process(postmaster).is_err(),
+            "{command}: PostgreSQL still runs: {log}"
+        );
+    }
+}
