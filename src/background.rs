@@ -75,6 +75,13 @@ pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Re
     let email = email.map(Email::parse).transpose()?;
     let database = Database::of_command(config).await?;
     let ran = async {
+        if email.is_none() {
+            let mut conn = database.db.system_connection().await?;
+            let paused = queue::store::list_paused(&mut conn).await?;
+            if paused.iter().any(|(paused, _)| paused == name) {
+                bail!("{name} is paused; resume it on Admin › Jobs");
+            }
+        }
         let user = match &email {
             Some(email) => Some(super::find_user(config, &database, email).await?),
             None => None,
