@@ -297,6 +297,7 @@ const HOUSE: [&[&str]; 23] = [
         "serve",
         "snapshot",
         "telemetry",
+        "terminal",
         "transfer",
     ],
     &["wiring"],
