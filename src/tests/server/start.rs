@@ -85,3 +85,20 @@ async fn a_signal_during_the_start_stops_postgresql_before_the_end() {
         );
     }
 }
+
+#[test]
+fn a_value_that_is_not_utf8_is_refused_with_its_name() {
+    let home = Home::new();
+    for (args, name) in [
+        (&["user", "list"][..], "KEEPSAKE_DATA_DIR"),
+        (&["serve"], "KEEPSAKE_SECRET_KEY"),
+        (&["mcp"], "KEEPSAKE_TOKEN"),
+    ] {
+        let mut command = home.command(args);
+        let output = command.env(name, OsStr::from_bytes(b"/a\xff"));
+        let output = output.output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let told = format!("{name} is not UTF-8");
+        assert!(!output.status.success() && said.contains(&told), "{said}");
+    }
+}
