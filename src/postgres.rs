@@ -30,6 +30,7 @@ use sqlx::postgres::PgConnectOptions;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
+use endpoint::OWN_SETTINGS;
 use locate::Home;
 use lock::FolderLock;
 use setup::PostgresSetup;
@@ -258,7 +259,12 @@ pub fn client_programs(data_dir: &Path) -> Option<PathBuf> {
 
 async fn create_database(options: &PgConnectOptions) -> Result<(), PostgresError> {
     use sqlx::ConnectOptions;
-    let url = options.to_url_lossy();
+    let mut url = options.to_url_lossy();
+    // They are not in it.
+    for (name, value) in OWN_SETTINGS {
+        url.query_pairs_mut()
+            .append_pair(&format!("options[{name}]"), value);
+    }
     if !sqlx::Postgres::database_exists(url.as_str()).await? {
         sqlx::Postgres::create_database(url.as_str()).await?;
     }
