@@ -25,7 +25,7 @@ use keepsake::panics;
 use keepsake::serve::{self, Workers};
 use keepsake::wiring::{self, Database};
 use migrate::MigrateArgs;
-use terminal::read_password;
+use terminal::{print_lines, read_password};
 
 /// A self-hosted, long-term memory server for AI agents.
 #[derive(Parser)]
@@ -441,16 +441,16 @@ async fn list_users(config: &Config) -> anyhow::Result<()> {
     let (users, operated) = listed?;
     let tell = |id: UserId, name: &str, role: Role, disabled| {
         let state = if disabled { "disabled" } else { "active" };
-        println!("{}\t{name}\t{}\t{state}", id.0, role.as_str());
+        format!("{}\t{name}\t{}\t{state}", id.0, role.as_str())
     };
-    for user in users {
-        tell(user.id, &user.email, user.role, user.disabled);
-    }
-    for user in operated {
+    let users = users
+        .iter()
+        .map(|user| tell(user.id, &user.email, user.role, user.disabled));
+    let operated = operated.iter().map(|user| {
         let name = format!("{}: {}", user.operator, user.external_id);
-        tell(user.id, &name, Role::Member, user.disabled);
-    }
-    Ok(())
+        tell(user.id, &name, Role::Member, user.disabled)
+    });
+    print_lines(users.chain(operated))
 }
 
 async fn change_user(config: &Config, email: &str, action: AdminAction) -> anyhow::Result<()> {

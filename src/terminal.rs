@@ -1,6 +1,6 @@
-//! What commands read from a person or a pipe.
+//! What commands read from a person or a pipe, and how they print lists.
 
-use std::io::{BufRead, IsTerminal, Read};
+use std::io::{BufRead, ErrorKind, IsTerminal, Read, Write};
 
 use anyhow::{Context, bail};
 
@@ -32,4 +32,16 @@ fn read_only_line(mut input: impl BufRead) -> anyhow::Result<String> {
         bail!("standard input has more than one line; give the password alone");
     }
     Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// Prints a list. A reader who leaves early (`| head -1`) has seen enough.
+pub fn print_lines(lines: impl IntoIterator<Item = String>) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    for line in lines {
+        match writeln!(out, "{line}") {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => return Ok(()),
+            done => done.context("standard output could not be written")?,
+        }
+    }
+    Ok(())
 }

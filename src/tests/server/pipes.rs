@@ -46,3 +46,21 @@ async fn a_password_on_standard_input_is_one_line() {
     let created = create_with(&home, &url, PASSWORD);
     assert!(created.status.success(), "{created:?}");
 }
+
+#[tokio::test]
+async fn a_list_whose_reader_leaves_ends_quietly() {
+    let (home, url) = (Home::new(), database_url(&fresh_database().await));
+    assert!(create_with(&home, &url, PASSWORD).status.success());
+    for args in [["user", "list"], ["jobs", "list"]] {
+        let mut command = home.command(&args);
+        let mut child = command
+            .env("KEEPSAKE_DATABASE_URL", &url)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let ended = child.wait_with_output().unwrap();
+        assert!(ended.status.success(), "{args:?}: {ended:?}");
+    }
+}
