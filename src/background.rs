@@ -11,6 +11,8 @@ use keepsake::wiring::{self, Database};
 use time::format_description::well_known::Rfc3339;
 use tokio::sync::watch;
 
+use super::terminal::print_lines;
+
 const RUNS_SHOWN: i64 = 100;
 /// While another process runs the job.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -24,17 +26,16 @@ pub async fn list(config: &Config) -> anyhow::Result<()> {
     }
     .await;
     database.close().await?;
-    for state in states? {
+    print_lines(states?.iter().map(|state| {
         let counts = state.counts.as_ref();
         let [waiting, delayed, running, failed] =
             counts.map_or([0; 4], |c| [c.waiting, c.delayed, c.running, c.failed]);
-        println!(
+        format!(
             "{}\t{}\t{waiting}\t{delayed}\t{running}\t{failed}",
             state.job.name,
             state.when()
-        );
-    }
-    Ok(())
+        )
+    }))
 }
 
 /// Prints one line per run, newest first: end, job, user (0: the server), outcome, done, failed,
@@ -47,10 +48,10 @@ pub async fn runs(config: &Config) -> anyhow::Result<()> {
     }
     .await;
     database.close().await?;
-    for run in found? {
-        println!(
+    print_lines(found?.into_iter().map(|run| {
+        format!(
             "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
-            run.ended_at.format(&Rfc3339)?,
+            run.ended_at.format(&Rfc3339).unwrap_or_default(),
             run.job,
             run.user.0,
             run.outcome,
@@ -58,9 +59,8 @@ pub async fn runs(config: &Config) -> anyhow::Result<()> {
             run.failed,
             run.took_ms,
             run.problem.unwrap_or_default()
-        );
-    }
-    Ok(())
+        )
+    }))
 }
 
 /// Runs a job until none of its work is due, for one account or for all that have work. Waits for runs in other processes.
@@ -75,6 +75,13 @@ pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Re
     let email = email.map(Email::parse).transpose()?;
     let database = Database::of_command(config).await?;
     let ran = async {
+        if email.is_none() {
+            let mut conn = database.db.system_connection().await?;
+            let paused = queue::store::list_paused(&mut conn).await?;
+            if paused.iter().any(|(paused, _)| paused == name) {
+                bail!("{name} is paused; resume it on Admin › Jobs");
+            }
+        }
         let user = match &email {
             Some(email) => Some(super::find_user(config, &database, email).await?),
             None => None,

@@ -8,13 +8,13 @@ mod rebuild;
 mod secret;
 mod snapshot;
 mod telemetry;
+mod terminal;
 mod transfer;
 
-use std::io::{IsTerminal, Read};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use keepsake::accounts::admin_events::{AdminAction, AdminActor};
 use keepsake::accounts::model::parse_expires_days;
@@ -25,6 +25,7 @@ use keepsake::panics;
 use keepsake::serve::{self, Workers};
 use keepsake::wiring::{self, Database};
 use migrate::MigrateArgs;
+use terminal::{print_lines, read_password};
 
 /// A self-hosted, long-term memory server for AI agents.
 #[derive(Parser)]
@@ -428,24 +429,6 @@ async fn create_user(config: &Config, create: UserCreate) -> anyhow::Result<()> 
     Ok(())
 }
 
-fn read_password(from_stdin: bool) -> anyhow::Result<String> {
-    if from_stdin {
-        let mut text = String::new();
-        std::io::stdin()
-            .read_to_string(&mut text)
-            .context("the password could not be read")?;
-        return Ok(text.trim_end_matches(['\r', '\n']).to_owned());
-    }
-    if !std::io::stdin().is_terminal() {
-        bail!("there is no terminal to ask for the password; use --password-stdin");
-    }
-    let password = rpassword::prompt_password("Password (10 characters or more): ")?;
-    if password != rpassword::prompt_password("Repeat the password: ")? {
-        bail!("the two passwords differ; nothing was changed");
-    }
-    Ok(password)
-}
-
 async fn list_users(config: &Config) -> anyhow::Result<()> {
     let database = Database::of_command(config).await?;
     let accounts = wiring::accounts(config, &database.db);
@@ -458,16 +441,16 @@ async fn list_users(config: &Config) -> anyhow::Result<()> {
     let (users, operated) = listed?;
     let tell = |id: UserId, name: &str, role: Role, disabled| {
         let state = if disabled { "disabled" } else { "active" };
-        println!("{}\t{name}\t{}\t{state}", id.0, role.as_str());
+        format!("{}\t{name}\t{}\t{state}", id.0, role.as_str())
     };
-    for user in users {
-        tell(user.id, &user.email, user.role, user.disabled);
-    }
-    for user in operated {
+    let users = users
+        .iter()
+        .map(|user| tell(user.id, &user.email, user.role, user.disabled));
+    let operated = operated.iter().map(|user| {
         let name = format!("{}: {}", user.operator, user.external_id);
-        tell(user.id, &name, Role::Member, user.disabled);
-    }
-    Ok(())
+        tell(user.id, &name, Role::Member, user.disabled)
+    });
+    print_lines(users.chain(operated))
 }
 
 async fn change_user(config: &Config, email: &str, action: AdminAction) -> anyhow::Result<()> {

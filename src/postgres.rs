@@ -25,12 +25,14 @@ pub use lock::CommandLock;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use sqlx::migrate::MigrateDatabase;
 use sqlx::postgres::PgConnectOptions;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
 
+use endpoint::OWN_SETTINGS;
 use locate::Home;
 use lock::FolderLock;
 use setup::PostgresSetup;
@@ -162,7 +164,9 @@ impl EmbeddedPostgres {
         let options = site.connect_options();
         let (stop, asked_to_stop) = oneshot::channel();
         let (tell_ready, ready) = oneshot::channel();
+        let supervised = Supervised::begin();
         let supervision = tokio::spawn(async move {
+            let _supervised = supervised;
             let outcome = Supervisor::new(site).run(asked_to_stop, tell_ready).await;
             drop(locks);
             outcome
@@ -203,6 +207,32 @@ impl EmbeddedPostgres {
     }
 }
 
+/// How many supervisions of this process have not ended.
+static SUPERVISIONS: LazyLock<watch::Sender<usize>> = LazyLock::new(watch::Sender::default);
+
+/// Counts a supervision until it is dropped.
+struct Supervised;
+
+impl Supervised {
+    fn begin() -> Self {
+        SUPERVISIONS.send_modify(|n| *n += 1);
+        Self
+    }
+}
+
+impl Drop for Supervised {
+    fn drop(&mut self) {
+        SUPERVISIONS.send_modify(|n| *n -= 1);
+    }
+}
+
+/// Returns once every PostgreSQL that this process started has stopped: also those that nobody holds any more, since
+/// their start was cancelled.
+pub async fn all_stopped() {
+    // The sender is never dropped.
+    let _ = SUPERVISIONS.subscribe().wait_for(|n| *n == 0).await;
+}
+
 /// For a command that runs while a server does: how to reach the PostgreSQL that another process runs on
 /// `data_dir`. `None` if no other process holds the folder, or its PostgreSQL is not up yet.
 ///
@@ -231,7 +261,12 @@ pub fn client_programs(data_dir: &Path) -> Option<PathBuf> {
 
 async fn create_database(options: &PgConnectOptions) -> Result<(), PostgresError> {
     use sqlx::ConnectOptions;
-    let url = options.to_url_lossy();
+    let mut url = options.to_url_lossy();
+    // They are not in it.
+    for (name, value) in OWN_SETTINGS {
+        url.query_pairs_mut()
+            .append_pair(&format!("options[{name}]"), value);
+    }
     if !sqlx::Postgres::database_exists(url.as_str()).await? {
         sqlx::Postgres::create_database(url.as_str()).await?;
     }

@@ -15,6 +15,7 @@ use tokio::time::Instant;
 use crate::config::Config;
 use crate::jobs::{self, JobContext};
 use crate::metrics;
+use crate::postgres;
 pub use crate::web::Workers;
 use crate::web::{self, AppState, ConnectionLimits, Gate, ProcessInfo, Readiness};
 use crate::wiring::{self, Core, Database};
@@ -28,11 +29,20 @@ pub async fn serve(config: &Config, workers: Workers) -> anyhow::Result<()> {
     let mut signals = StopSignals::listen()?;
     let database = tokio::select! {
         started = Database::of_server(config) => started?,
-        _ = signals.first() => return Ok(()),
+        _ = signals.first() => return stop_starting(signals).await,
     };
     let served = serve_until(config, &database, workers, signals).await;
     database.close().await?;
     served
+}
+
+/// After a start was cancelled.
+async fn stop_starting(signals: StopSignals) -> anyhow::Result<()> {
+    signals.end_at_the_second();
+    tracing::info!("stopping before the start has ended");
+    // Otherwise the runtime ends first, and with it the supervision.
+    postgres::all_stopped().await;
+    Ok(())
 }
 
 /// Many systems default to 1,024 open files per process, fewer than the client and database connections that
@@ -53,7 +63,7 @@ pub async fn work(config: &Config) -> anyhow::Result<()> {
     let mut signals = StopSignals::listen()?;
     let database = tokio::select! {
         started = Database::of_command(config) => started?,
-        _ = signals.first() => return Ok(()),
+        _ = signals.first() => return stop_starting(signals).await,
     };
     let worked = async {
         let core = wiring::core(config, &database.db)?;

@@ -123,7 +123,7 @@ async fn repeat_all(
     Ok(repeated)
 }
 
-/// Those after the backup: of the named file, or of the one beside the backup if there is one.
+/// Those that the backup may lack: of the named file, or of the one beside the backup if there is one.
 fn erasures_for(file: &BackupFile, named: Option<&Path>) -> anyhow::Result<Vec<ErasureNote>> {
     let path = match named {
         Some(path) if !path.exists() => bail!("there is no file {}", path.display()),

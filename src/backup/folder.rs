@@ -27,6 +27,8 @@ const UNFINISHED_KEPT: StdDuration = StdDuration::from_secs(24 * 3_600);
 /// More than what is appended at once.
 const TAIL_MAX_BYTES: u64 = 1 << 20;
 pub const ERASURES: &str = "erasures.jsonl";
+/// An erasure is noted with the time at which it began. One that began this long before a backup has ended before it.
+const ERASURE_MAX: Duration = Duration::hours(1);
 /// Of a backup that the job makes, in UTC.
 const NAME: &[BorrowedFormatItem<'_>] =
     format_description!("keepsake-[year]-[month]-[day]T[hour][minute][second]Z.tar");
@@ -193,9 +195,13 @@ fn is_old(path: &Path) -> bool {
     modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > UNFINISHED_KEPT))
 }
 
-/// Erasures of the file after `since`, oldest first; none if there is no file. A last line that was cut off by
-/// a crash is skipped.
-pub fn read_erasures(path: &Path, since: OffsetDateTime) -> Result<Vec<ErasureNote>, BackupError> {
+/// Erasures of the file that a backup of `made_at` may lack, oldest first; none if there is no file. A last line that
+/// was cut off by a crash is skipped.
+pub fn read_erasures(
+    path: &Path,
+    made_at: OffsetDateTime,
+) -> Result<Vec<ErasureNote>, BackupError> {
+    let since = made_at - ERASURE_MAX;
     let file = match File::open(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         file => file.map_err(failed_to("read", path))?,

@@ -2,6 +2,7 @@
 //! with a sentence that says what is accepted.
 
 mod addresses;
+mod environment;
 
 pub use addresses::{PublicUrl, TrustedProxies};
 
@@ -118,7 +119,7 @@ pub struct ConfigError {
 
 impl Config {
     pub fn from_env() -> Result<Self, ConfigError> {
-        Self::from_lookup(|name| env::var(name).ok().filter(|value| !value.is_empty()))
+        environment::parse(|get| Self::from_lookup(get))
     }
 
     fn from_lookup(get: impl Fn(&'static str) -> Option<String>) -> Result<Self, ConfigError> {
@@ -177,7 +178,7 @@ pub struct BridgeConfig {
 
 impl BridgeConfig {
     pub fn from_env() -> Result<Self, ConfigError> {
-        Self::from_lookup(|name| env::var(name).ok().filter(|value| !value.is_empty()))
+        environment::parse(|get| Self::from_lookup(get))
     }
 
     fn from_lookup(get: impl Fn(&'static str) -> Option<String>) -> Result<Self, ConfigError> {

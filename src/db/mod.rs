@@ -132,18 +132,27 @@ pub async fn prepare(options: &PgConnectOptions) -> Result<(), DatabaseError> {
 /// Roles and extensions, without the schema.
 pub async fn prepare_for_schema(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     let mut setup = PgConnection::connect_with(options).await?;
+    store::lock_preparation(&mut setup).await?;
     check_server(&mut setup).await?;
-    store::make_roles(&mut setup)
-        .await
-        .map_err(DatabaseError::MayNotMakeRoles)?;
+    make_roles(&mut setup).await?;
     for name in EXTENSIONS {
-        store::make_extension(&mut setup, name)
-            .await
-            .map_err(|_| DatabaseError::ExtensionMissing { name })?;
+        let made = store::make_extension(&mut setup, name).await;
+        made.map_err(|error| match lacks_privilege(&error) {
+            true => DatabaseError::ExtensionMissing { name },
+            false => error.into(),
+        })?;
     }
     check_pgvector(&mut setup).await?;
     setup.close().await?;
     Ok(())
+}
+
+async fn make_roles(setup: &mut PgConnection) -> Result<(), DatabaseError> {
+    let made = store::make_roles(setup).await;
+    made.map_err(|error| match lacks_privilege(&error) {
+        true => DatabaseError::MayNotMakeRoles(error),
+        false => error.into(),
+    })
 }
 
 async fn check_server(setup: &mut PgConnection) -> Result<(), DatabaseError> {
@@ -182,9 +191,7 @@ pub async fn clear(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     let mut setup = PgConnection::connect_with(options).await?;
     let mut tx = setup.begin().await?;
     store::drop_owned(&mut tx).await?;
-    store::make_roles(&mut tx)
-        .await
-        .map_err(DatabaseError::MayNotMakeRoles)?;
+    make_roles(&mut tx).await?;
     if !store::owner_may_create(&mut tx).await? {
         return Err(DatabaseError::MayNotClear);
     }
@@ -289,8 +296,17 @@ pub fn log_user_error<T>(
 
 /// Whether PostgreSQL cancelled the statement at its timeout (query_canceled).
 pub fn is_statement_timeout(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(|e| e.code());
-    code.as_deref() == Some("57014")
+    has_code(error, "57014")
+}
+
+/// insufficient_privilege
+fn lacks_privilege(error: &sqlx::Error) -> bool {
+    has_code(error, "42501")
+}
+
+fn has_code(error: &sqlx::Error, code: &str) -> bool {
+    let said = error.as_database_error().and_then(|said| said.code());
+    said.as_deref() == Some(code)
 }
 
 /// What a command says of an error. The pool's own, which many of ours pass on, does not say what to do.
@@ -303,8 +319,7 @@ pub fn in_words(error: String) -> String {
 
 /// Whether nothing is lent, or not any more ([`Db::lent_to`]).
 pub fn is_not_lent(error: &sqlx::Error) -> bool {
-    let code = error.as_database_error().and_then(|said| said.code());
-    code.as_deref() == Some("KS002")
+    has_code(error, "KS002")
 }
 
 /// Access to the database.

@@ -28,18 +28,29 @@ pub async fn server(conn: &mut PgConnection) -> Result<ServerVersion, sqlx::Erro
     })
 }
 
+/// Held until the connection closes: of all starts on a database, one makes roles, grants and extensions.
+pub async fn lock_preparation(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query("SELECT pg_advisory_lock(hashtext('keepsake start'))")
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
 /// Roles belong to the whole cluster, so another database's Keepsake may have created them, or may be doing so now.
 pub async fn make_roles(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::raw_sql(
         "DO $$
-         DECLARE role text;
+         DECLARE
+             role text;
+             -- Since PostgreSQL 16 a member need not be allowed to act as the role.
+             may_act_as text := CASE WHEN current_setting('server_version_num')::int >= 160000 THEN 'SET' ELSE 'MEMBER' END;
          BEGIN
              FOREACH role IN ARRAY ARRAY['keepsake_owner', 'keepsake_app', 'keepsake_system'] LOOP
                  BEGIN
                      EXECUTE format('CREATE ROLE %I NOLOGIN', role);
                  EXCEPTION WHEN duplicate_object OR unique_violation THEN NULL;
                  END;
-                 IF NOT pg_has_role(current_user, role, 'SET') THEN
+                 IF NOT pg_has_role(current_user, role, may_act_as) THEN
                      EXECUTE format('GRANT %I TO %I', role, current_user);
                  END IF;
              END LOOP;

@@ -229,8 +229,9 @@ impl Runner {
             });
             rooms.filter(|room| room.places > 0).collect()
         };
-        let now = self.context.now();
         let mut tx = self.context.db.as_system_async_commit().await?;
+        // Not before a connection was waited for.
+        let now = self.context.now();
         let mut claims = queue::store::claim(&mut tx, self.lease, &rooms, self.only, now).await?;
         tx.commit().await?;
         // After its lease expired during a database outage, a run may still be in progress here.

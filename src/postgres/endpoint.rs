@@ -10,6 +10,12 @@ const SOCKET_PORT: u16 = 5432;
 /// `sun_path`, without its final NUL.
 const SOCKET_PATH_MAX_BYTES: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
+/// What `PGOPTIONS` of the environment may say otherwise, of another PostgreSQL: the last value counts.
+pub(super) const OWN_SETTINGS: [(&str, &str); 2] = [
+    ("search_path", "public"),
+    ("default_transaction_read_only", "off"),
+];
+
 /// How clients connect to PostgreSQL.
 #[derive(Debug, Clone)]
 pub(super) enum PostgresEndpoint {
@@ -33,7 +39,8 @@ impl PostgresEndpoint {
             .password(password)
             .database("keepsake")
             .application_name("keepsake")
-            .ssl_mode(PgSslMode::Disable);
+            .ssl_mode(PgSslMode::Disable)
+            .options(OWN_SETTINGS);
         match self {
             Self::Socket(folder) => options.socket(folder).port(SOCKET_PORT),
             Self::Loopback(port) => options.host("127.0.0.1").port(*port),

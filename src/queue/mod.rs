@@ -38,6 +38,9 @@ pub const PATIENCE: Duration = Duration::seconds(30);
 pub const BACK_OFF_MAX: Duration = Duration::hours(1);
 /// After a crash, a process's runs are free again within this time.
 pub const LEASE: Duration = Duration::seconds(15);
+/// A lease that ends later than this was set by a clock that runs ahead. More than [`LEASE`], since the clocks of two
+/// machines differ, and whoever looks may have read its own a moment before.
+const LEASE_LEFT_MAX: Duration = Duration::seconds(4 * 15);
 
 /// Makes the job due, with about `size` more rows to work on.
 pub async fn push(

@@ -4,7 +4,7 @@
 use sqlx::PgConnection;
 use time::{OffsetDateTime, Weekday};
 
-use super::{BACK_OFF_MAX, LEASE, PATIENCE};
+use super::{BACK_OFF_MAX, LEASE, LEASE_LEFT_MAX, PATIENCE};
 use crate::clock::{Rounds, Schedule};
 use crate::db::UserId;
 
@@ -177,13 +177,13 @@ pub async fn claim(
                                                 q.size, q.waiting_since, q.user_id) AS turn
              FROM job_queue q JOIN unnest($2::text[], $3::int[], $8::int[]) AS r (job, places, per_endpoint)
                                    ON r.job = q.job
-             WHERE q.run_at <= $4 AND (q.lease IS NULL OR q.lease_until NOT BETWEEN $4 AND $6)
+             WHERE q.run_at <= $4 AND (q.lease IS NULL OR q.lease_until NOT BETWEEN $4 AND $9)
                AND CASE WHEN $7::bigint IS NULL
                         THEN NOT EXISTS (SELECT 1 FROM job_settings s WHERE s.job = q.job AND s.paused_at IS NOT NULL)
                         ELSE q.user_id = $7 END
          ), calling AS (
              SELECT job, endpoint, count(*) AS runs FROM job_queue
-             WHERE lease = $1 AND lease_until BETWEEN $4 AND $6 GROUP BY job, endpoint
+             WHERE lease = $1 AND lease_until BETWEEN $4 AND $9 GROUP BY job, endpoint
          ), at_endpoint AS (
              SELECT d.*, c.runs, row_number() OVER (PARTITION BY d.job, d.endpoint ORDER BY d.turn) AS place_there
              FROM due d LEFT JOIN calling c ON c.job = d.job AND c.endpoint = d.endpoint
@@ -192,7 +192,7 @@ pub async fn claim(
              FROM at_endpoint a WHERE a.endpoint IS NULL OR a.place_there <= a.per_endpoint - coalesce(a.runs, 0)
          ), picked AS (
              SELECT q.user_id, q.job FROM job_queue q JOIN ranked k ON k.user_id = q.user_id AND k.job = q.job
-             WHERE k.place <= k.places AND q.run_at <= $4 AND (q.lease IS NULL OR q.lease_until NOT BETWEEN $4 AND $6)
+             WHERE k.place <= k.places AND q.run_at <= $4 AND (q.lease IS NULL OR q.lease_until NOT BETWEEN $4 AND $9)
              FOR UPDATE OF q SKIP LOCKED
          )
          UPDATE job_queue q SET lease = $1, lease_until = $6, attempts = q.attempts + 1,
@@ -207,6 +207,7 @@ pub async fn claim(
         now + LEASE,
         only.map(|user| user.0),
         &per_endpoint,
+        now + LEASE_LEFT_MAX,
     )
     .fetch_all(conn)
     .await?;
@@ -349,7 +350,7 @@ pub async fn count_in_progress(
         job,
         only.map(|user| user.0),
         now,
-        now + LEASE,
+        now + LEASE_LEFT_MAX,
     )
     .fetch_one(conn)
     .await
@@ -373,7 +374,7 @@ pub async fn count_jobs(
                         coalesce(lease_until BETWEEN $1 AND $2, false) AS is_running FROM job_queue) q
            GROUP BY job ORDER BY job"#,
         now,
-        now + LEASE,
+        now + LEASE_LEFT_MAX,
     )
     .fetch_all(conn)
     .await

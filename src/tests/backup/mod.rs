@@ -227,6 +227,8 @@ async fn what_was_erased_after_the_backup_is_erased_again() {
     let early = anna.add("An early quokka.").await;
     app.delete_item(&browser, early).await;
     app.clock.advance(time::Duration::seconds(5));
+    let before = app.embeddings.now();
+    app.clock.advance(time::Duration::minutes(1));
     let file = folder.path().join("keepsake-by-hand.tar");
     backed_up(&app, &file).await;
     app.clock.advance(time::Duration::seconds(5));
@@ -243,7 +245,8 @@ async fn what_was_erased_after_the_backup_is_erased_again() {
     keepsake::erasure::session(db, &app.activity, anna.id, SessionId(session), go_too, now)
         .await
         .unwrap();
-    keepsake::erasure::document(db, &app.activity, anna.id, document, now)
+    // It began before the backup and ended after it.
+    keepsake::erasure::document(db, &app.activity, anna.id, document, before)
         .await
         .unwrap();
     keepsake::erasure::begin(db, carl.id, now).await.unwrap();

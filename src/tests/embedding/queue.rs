@@ -199,6 +199,26 @@ async fn a_row_whose_process_is_gone_is_claimed_again_and_the_late_one_writes_no
 }
 
 #[tokio::test]
+async fn a_worker_whose_clock_is_behind_takes_no_row_that_is_held() {
+    let app = TestApp::start().await;
+    let (anna, now) = (app.user("anna").await, app.embeddings.now());
+    let mut conn = app.superuser().await;
+    push(&mut conn, anna.id, 1, now).await;
+    claim(&mut conn, OURS, now).await.expect("it is due");
+    let renewed_at = now + Duration::seconds(5);
+    queue::store::renew(&mut conn, OURS, &[(anna.id, EMBED)], renewed_at)
+        .await
+        .unwrap();
+    let theirs = renewed_at - Duration::milliseconds(200);
+    assert_eq!(claim(&mut conn, THEIRS, theirs).await, None);
+    let seen = queue::store::count_in_progress(&mut conn, EMBED, None, theirs).await;
+    assert_eq!(seen.unwrap().runs, 1);
+    let counts = queue::store::count_jobs(&mut conn, theirs).await.unwrap();
+    let embed = counts.iter().find(|counts| counts.job == EMBED);
+    assert_eq!(embed.map(|counts| counts.running), Some(1));
+}
+
+#[tokio::test]
 async fn what_kills_its_process_each_time_comes_back_more_and_more_rarely() {
     let app = TestApp::start().await;
     let (anna, mut now) = (app.user("anna").await, app.embeddings.now());

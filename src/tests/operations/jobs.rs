@@ -208,6 +208,23 @@ async fn a_paused_job_is_not_claimed_until_it_is_resumed() {
 }
 
 #[tokio::test]
+async fn a_command_runs_a_paused_job_for_one_account_alone() {
+    let place = Place::start().await;
+    place.pressed("pause", "embed", "Vectors is paused.").await;
+    let home = Home::new();
+    let run = |args: &[&str]| beside(&place.app, &home, args).output().unwrap();
+    let refused = run(&["jobs", "run", "embed"]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(
+        !refused.status.success() && said.contains("embed is paused; resume it on Admin › Jobs"),
+        "{said}"
+    );
+    assert!(refused.stdout.is_empty());
+    let ran = run(&["jobs", "run", "embed", "--email", &place.anna.email]);
+    assert!(ran.status.success(), "{ran:?}");
+}
+
+#[tokio::test]
 async fn a_job_is_run_now() {
     let place = Place::start().await;
     place.app.run_due().await;

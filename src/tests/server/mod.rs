@@ -1,7 +1,9 @@
 //! The program itself, as a process: the command line, its own PostgreSQL,
 //! signals, and what its log says.
 
+mod pipes;
 mod rebuild;
+mod start;
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::{PermissionsExt, symlink};
