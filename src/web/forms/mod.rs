@@ -24,6 +24,7 @@ pub mod sessions;
 pub mod sign_in;
 pub mod summary;
 pub mod teams;
+mod upload;
 pub mod users;
 pub mod webhooks;
 
