@@ -287,6 +287,7 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/data/erase", post(forms::data::erase_account))
         .route("/erased/{receipt}", get(pages::open_to_all))
         .route("/erased/{receipt}/receipt.json", get(downloads::receipt))
+        .method_not_allowed_fallback(pages::wrong_method)
         .fallback(pages::not_found)
         .layer(
             ServiceBuilder::new()
