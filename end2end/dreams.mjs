@@ -88,6 +88,25 @@ export async function dreams(t, { javaScriptEnabled }) {
     await decide("x", `Forget memory ${forgotten}`);
     await page.getByText("similar ones are no longer stored").waitFor();
     await look("learned-forgotten");
+    if (javaScriptEnabled) {
+      await awake(page);
+      const sent = await page.evaluate(() => {
+        const stop = (event) => {
+          event.preventDefault();
+          document.isSent = true;
+        };
+        document.addEventListener("submit", stop);
+        const tell = (repeat) => {
+          document.isSent = false;
+          document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "y", repeat, bubbles: true }));
+          return document.isSent;
+        };
+        const sent = [tell(true), tell(false)];
+        document.removeEventListener("submit", stop);
+        return sent;
+      });
+      assert.deepEqual(sent, [false, true], "a key that is held decides nothing more");
+    }
     await decide("c", `Confirm memory ${confirmed}`);
     await page.getByText(`Memory ${confirmed} is confirmed`).waitFor();
     await decide("y", `Keep memory ${kept}`);

@@ -212,6 +212,19 @@ export async function entities(t, { javaScriptEnabled }) {
       await page.keyboard.press("+");
       assert.ok((await seen())[2] < whole[2]);
       await page.keyboard.press("-");
+      const followed = page.evaluate(
+        () =>
+          new Promise((resolve) => {
+            const tell = (event) => {
+              resolve(!event.defaultPrevented);
+              event.preventDefault();
+            };
+            document.addEventListener("click", tell, { once: true });
+          }),
+      );
+      await page.locator("#graph-picture a").first().focus();
+      await page.keyboard.press("Enter");
+      assert.ok(await followed, "after a drag, a link still takes Enter");
       const slider = page.getByRole("slider", { name: "Day" });
       await slider.focus();
       await page.keyboard.press("Home");

@@ -80,6 +80,44 @@ test("the islands", { skip: islandsMissing }, async (t) => {
     await stillSame();
   });
 
+  await t.test("a date is taken when it is typed to its end, or picked", async () => {
+    await visit("/memory");
+    await page.locator("#more-filters summary").click();
+    const day = () => new URL(page.url()).searchParams.get("as_of");
+    await page.locator("#as-of").focus();
+    await page.keyboard.type("01022020");
+    assert.equal(await page.locator("#as-of").inputValue(), "2020-01-02");
+    assert.equal(day(), null);
+    await page.locator("#q").focus();
+    await page.waitForURL(/[?&]as_of=2020-01-02/);
+    // As the calendar does.
+    await page.locator("#as-of").fill("2020-01-03");
+    await page.waitForURL(/[?&]as_of=2020-01-03/);
+    await stillSame();
+  });
+
+  await t.test("words that are typed while a filter is on its way stay", async () => {
+    await visit("/memory");
+    let answer;
+    const held = new Promise((resolve) => (answer = resolve));
+    await page.route(/[?&]type=fact/, async (route) => {
+      await held;
+      await route.continue();
+    });
+    const asked = page.waitForRequest(/[?&]type=fact/);
+    await page.locator("#type-fact").check({ force: true });
+    await asked;
+    await page.locator("#q").focus();
+    await page.keyboard.type("zep");
+    answer();
+    await page.keyboard.type("pelin", { delay: 50 });
+    await page.waitForURL(/[?&]q=zeppelin/);
+    assert.equal(new URL(page.url()).searchParams.get("type"), "fact");
+    assert.equal(await page.locator("#q").inputValue(), "zeppelin");
+    await page.unroute(/[?&]type=fact/);
+    await stillSame();
+  });
+
   await t.test("Show more adds rows and moves the focus to the first of them", async () => {
     await visit("/memory");
     assert.equal(await rows.count(), 25);

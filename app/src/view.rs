@@ -251,6 +251,8 @@ pub enum SearchMode {
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemoryPage {
     pub themes: Vec<ThemeCount>,
+    /// Smaller themes than these.
+    pub has_more_themes: bool,
     /// To choose from, where there are several.
     pub agents: Vec<(i64, String)>,
     pub rows: Vec<ItemRow>,

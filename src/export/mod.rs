@@ -24,7 +24,9 @@ pub use import::{ImportError, ImportOutcome, ImportProblem, Importer};
 pub use kinds::{KINDS, RecordKind};
 pub use lines::ExportOverview;
 pub use source::{DOCUMENT_BYTES_MAX, LINE_BYTES_MAX};
-pub use upload::{ImportState, ImportStatus, Imports, UPLOAD_BYTES_MAX, Upload, UploadError};
+pub use upload::{
+    FORM_BYTES_MAX, ImportState, ImportStatus, Imports, UPLOAD_BYTES_MAX, Upload, UploadError,
+};
 pub use write::Export;
 
 /// The version in the first line; a newer one is refused.

@@ -21,8 +21,8 @@ use crate::embedding::Embeddings;
 use crate::input::sentence;
 
 pub const UPLOAD_BYTES_MAX: u64 = 256 * 1024 * 1024;
-/// Overhead of the form around its file.
-const FORM_BYTES_MAX: u64 = 64 * 1024;
+/// Limit on what a form has around its file.
+pub const FORM_BYTES_MAX: u64 = 64 * 1024;
 /// Per server, each of at most [`UPLOAD_BYTES_MAX`].
 const UPLOADS_AT_ONCE: usize = 8;
 /// Per server: each keeps a database connection busy.

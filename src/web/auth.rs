@@ -11,7 +11,7 @@ use tower_sessions::Session;
 
 use super::calls::{AdmittedCall, CallOwner, CallSlot};
 use super::error::{DATABASE_SENTENCE, Problem, token_refused};
-use super::pages::{after_form, not_found_for};
+use super::pages::{after_form, not_found_for, refused};
 use super::visitor::{SignedIn, Visitor};
 use super::{AppState, mcp, session};
 use crate::accounts::{AgentAccess, ExternalId, Role, Token, UserId};
@@ -129,7 +129,7 @@ pub async fn identify_visitor(
     let (response, refusal) = actor::scope(actor, &state.clock, next.run(request)).await;
     let response = match refusal {
         None => response,
-        Some(refusal) => refuse(&state, refusal).await,
+        Some(refusal) => refuse(&state, &session, refusal).await,
     };
     match call {
         Some(call) => call.answered(response),
@@ -138,10 +138,14 @@ pub async fn identify_visitor(
 }
 
 /// Replaces the handler's response: the person was signed in, but has lost the permission to act since.
-async fn refuse(state: &AppState, refusal: ActorRefusal) -> Response {
+async fn refuse(state: &AppState, session: &Session, refusal: ActorRefusal) -> Response {
     let problem = Problem::from(refusal);
     if refusal != ActorRefusal::SignedOut {
-        return problem.into_response();
+        // The page shows what they may do now.
+        return match find_visitor(state, session).await {
+            Ok(visitor) => refused(state, visitor, problem).await,
+            Err(problem) => in_plain_text(problem),
+        };
     }
     let form = FormState {
         form: "login".to_owned(),

@@ -14,9 +14,13 @@ use leptos::prelude::{expect_context, provide_context};
 use leptos_axum::ResponseOptions;
 
 use super::AppState;
+use super::error::Problem;
 use super::headers::page_policy;
 use super::ui::Ui;
 use super::visitor::{SignedIn, Visitor};
+
+/// No page is there.
+const NOWHERE: &str = "/no-such-page";
 
 pub async fn behind_sign_in(
     State(state): State<AppState>,
@@ -61,7 +65,35 @@ pub async fn not_found(
 pub async fn not_found_for(state: &AppState, signed_in: SignedIn) -> Response {
     let visitor = Visitor::SignedIn(signed_in);
     let form = FormState::default();
-    after_form(state, visitor, "/no-such-page", form, StatusCode::NOT_FOUND).await
+    after_form(state, visitor, NOWHERE, form, StatusCode::NOT_FOUND).await
+}
+
+/// A page with the sentence of the problem, where no form or page can show it.
+pub async fn refused(state: &AppState, visitor: Visitor, problem: Problem) -> Response {
+    let retry_after_s = problem.retry_after_s();
+    let form = FormState {
+        error: Some(problem.detail),
+        ..FormState::default()
+    };
+    let mut response = after_form(state, visitor, NOWHERE, form, problem.status).await;
+    if let Some(seconds) = retry_after_s {
+        let headers = response.headers_mut();
+        headers.insert(header::RETRY_AFTER, seconds.into());
+    }
+    response
+}
+
+/// For addresses that only forms are sent to.
+pub async fn wrong_method(
+    State(state): State<AppState>,
+    Extension(visitor): Extension<Visitor>,
+) -> Response {
+    let problem = Problem::new(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        "This is where a form is sent to; it is no page.",
+    );
+    refused(&state, visitor, problem).await
 }
 
 /// Renders the page at `path` as the response to a posted form.

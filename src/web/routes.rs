@@ -281,12 +281,13 @@ fn people(state: &AppState) -> Router<AppState> {
         // It is streamed to a file, with its own limit.
         .route(
             "/data/import",
-            post(forms::data::import).layer(DefaultBodyLimit::disable()),
+            post(forms::data::import).layer(DefaultBodyLimit::max(forms::data::BODY_BYTES_MAX)),
         )
         .route("/data/delete", post(forms::data::delete_item))
         .route("/data/erase", post(forms::data::erase_account))
         .route("/erased/{receipt}", get(pages::open_to_all))
         .route("/erased/{receipt}/receipt.json", get(downloads::receipt))
+        .method_not_allowed_fallback(pages::wrong_method)
         .fallback(pages::not_found)
         .layer(
             ServiceBuilder::new()

@@ -115,7 +115,8 @@ mod browser_side {
         // The browser's own dragging of links would take the pointer away.
         browser::listen(&svg, "dragstart", |event: Event| event.prevent_default());
         browser::listen(&svg, "click", |event: MouseEvent| {
-            if STATE.with_borrow(|state| state.moved_px > CLICK_PX) {
+            // A key's click has no count, and no drag before it.
+            if event.detail() > 0 && STATE.with_borrow(|state| state.moved_px > CLICK_PX) {
                 event.prevent_default();
             }
         });

@@ -73,7 +73,8 @@ pub(super) mod browser_side {
             "j" => step(1),
             "k" => step(-1),
             "?" => show_shortcuts(),
-            key @ ("y" | "x" | "c") => decide(key),
+            // A key that is held decides once.
+            key @ ("y" | "x" | "c") if !event.repeat() => decide(key),
             _ => None,
         }
     }

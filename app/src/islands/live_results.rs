@@ -51,6 +51,8 @@ mod browser_side {
     #[derive(Default)]
     struct Live {
         pause: Option<TimeoutHandle>,
+        /// A key was pressed in a date field since it was last sent.
+        is_typing_date: bool,
         request: Option<AbortController>,
     }
 
@@ -71,7 +73,32 @@ mod browser_side {
         browser::listen(&form, "change", {
             let (live, form) = (live.clone(), form.clone());
             move |event: Event| {
-                if !is_search_box(&event) {
+                if is_search_box(&event) {
+                    return;
+                }
+                // Chromium tells of every key in a date field, and of what is picked in its calendar.
+                if date_field(&event).is_none() || !live.borrow().is_typing_date {
+                    visit_form(&live, &form, Cause::Form);
+                }
+            }
+        });
+        browser::listen(&form, "keydown", {
+            let live = live.clone();
+            move |event: Event| {
+                if date_field(&event).is_some() {
+                    live.borrow_mut().is_typing_date = true;
+                }
+            }
+        });
+        browser::listen(&form, "focusout", {
+            let (live, form) = (live.clone(), form.clone());
+            move |event: Event| {
+                let Some(date) = date_field(&event) else {
+                    return;
+                };
+                let is_typed = std::mem::take(&mut live.borrow_mut().is_typing_date);
+                // Its default is what the list was made with.
+                if is_typed && date.value() != date.default_value() {
                     visit_form(&live, &form, Cause::Form);
                 }
             }
@@ -102,10 +129,15 @@ mod browser_side {
     }
 
     fn is_search_box(event: &Event) -> bool {
-        event
-            .target()
-            .and_then(|target| target.dyn_into::<HtmlInputElement>().ok())
-            .is_some_and(|input| input.type_() == "search")
+        field_of(event).is_some_and(|input| input.type_() == "search")
+    }
+
+    fn date_field(event: &Event) -> Option<HtmlInputElement> {
+        field_of(event).filter(|input| input.type_() == "date")
+    }
+
+    fn field_of(event: &Event) -> Option<HtmlInputElement> {
+        event.target()?.dyn_into().ok()
     }
 
     /// A plain click on one of our links; with a key held it is the browser's.
@@ -180,6 +212,7 @@ mod browser_side {
 
     fn visit(live: &Rc<RefCell<Live>>, address: String, cause: Cause) {
         stop_waiting(live);
+        live.borrow_mut().is_typing_date = false;
         let Ok(controller) = AbortController::new() else {
             return leave_for(&address);
         };
@@ -188,12 +221,13 @@ mod browser_side {
             stale.abort();
         }
         set_busy(true);
+        let live = live.clone();
         spawn_local(async move {
             let answer = swap::fetch(&address, Some(&signal)).await;
             if signal.aborted() {
                 return;
             }
-            let shown = answer.and_then(|answer| show(&answer, cause));
+            let shown = answer.and_then(|answer| show(&live, &answer, cause));
             set_busy(false);
             if shown.is_none() {
                 return leave_for(&address);
@@ -216,7 +250,7 @@ mod browser_side {
     }
 
     /// Adopts the new parts, all or none.
-    fn show(answer: &Document, cause: Cause) -> Option<()> {
+    fn show(live: &Rc<RefCell<Live>>, answer: &Document, cause: Cause) -> Option<()> {
         let root: Element = browser::by_id("live")?;
         let rows_before = browser::elements(&root, "[data-row]").len();
         swap::adopt(&root, answer)?;
@@ -224,7 +258,8 @@ mod browser_side {
         if cause == Cause::More {
             focus_row(&root, rows_before);
         }
-        if cause != Cause::Typing {
+        // What was typed meanwhile is about to be sent.
+        if cause != Cause::Typing && live.borrow().pause.is_none() {
             take_over_words(answer);
         }
         if cause == Cause::Link {

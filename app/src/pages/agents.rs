@@ -258,6 +258,10 @@ fn Settings(
         1 => "1 changed".to_owned(),
         n => format!("{n} changed"),
     };
+    let document = match has_failed && form.value("action") == "document" {
+        true => form.value("document"),
+        false => document,
+    };
     let names: Vec<&'static str> = settings.iter().map(|setting| setting.name).collect();
     let fields = settings.into_iter().map(|setting| {
         let value = match form.error.is_some() && form.value("action") != "document" {

@@ -34,8 +34,12 @@ fn Whole(page: LearnedPage, form: FormState) -> impl IntoView {
         (n, _) => format!("{} to review, newest first.", memories(n)),
     };
     let left = page.count - page.rows.len() as i64;
-    let left =
-        (left > 0).then(|| view! { <p class="hint">{format!("And {} more.", count(left))}</p> });
+    let left = match (left, page.has_more) {
+        (..=0, _) => None,
+        (_, true) => Some("And more.".to_owned()),
+        (n, false) => Some(format!("And {} more.", count(n))),
+    };
+    let left = left.map(|told| view! { <p class="hint">{told}</p> });
     let all = newest
         .filter(|_| can_decide && page.rows.len() > 1)
         .map(|newest| {

@@ -77,7 +77,7 @@ fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
         <div id="live" class="memory">
             <h1>"Memory"</h1>
             <SearchForm agents=page.agents filters=filters.clone() />
-            <Themes themes=page.themes.clone() filters=filters.clone() />
+            <Themes themes=page.themes.clone() has_more=page.has_more_themes filters=filters.clone() />
             <div class="found">
                 <ToLookAt learned=page.learned proposals=page.proposals />
                 <Week week=page.week />

@@ -9,8 +9,8 @@ use leptos_router::hooks::use_location;
 
 use crate::backend::{ROWS_MAX, backend};
 use crate::components::{
-    Choice, Field, FirstSteps, FormError, Frame, Marked, Pick, Section, StateBadge, TOKEN_PLACE,
-    Trouble, When, count, session_line,
+    Choice, Done, Field, FirstSteps, FormError, Frame, Marked, Pick, Section, StateBadge,
+    TOKEN_PLACE, Trouble, When, count, session_line,
 };
 use crate::view::{Outcome, SessionFilters, SessionRow, SessionsPage};
 use ledger::{OutcomeBadge, came_of};
@@ -129,6 +129,7 @@ fn HowLong(episode_days: i32, turn_days: Option<i32>) -> impl IntoView {
                 "An episode summarizes a session. Expired episodes and messages leave search; sessions and their memories stay. A longer period brings messages back, and extends existing episodes."
             </p>
             <form class="stack" method="post" action="/sessions">
+                <Done form=form.clone() />
                 <FormError form=form.clone() fields=&["episode_days", "turn_days"] />
                 <Field
                     form=form.clone()

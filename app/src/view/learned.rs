@@ -6,9 +6,9 @@ use super::Moment;
 pub struct LearnedPage {
     /// The newest first.
     pub rows: Vec<LearnedRow>,
-    /// Of all that wait.
+    /// Of those that wait, as far as they are counted.
     pub count: i64,
-    /// More are not counted.
+    /// More wait than are counted.
     pub has_more: bool,
     /// The latest first.
     pub unwanted: Vec<UnwantedRow>,

@@ -53,6 +53,8 @@ pub struct LearnedOverview {
     pub items: Vec<LearnedItem>,
     /// Number of items to review, at most [`COUNTED_MAX`].
     pub count: i64,
+    /// More wait than are counted.
+    pub has_more: bool,
     pub unwanted: Vec<UnwantedExample>,
 }
 
@@ -64,14 +66,15 @@ pub async fn overview(
     now: OffsetDateTime,
 ) -> Result<LearnedOverview, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
-    let mut items = store::list(&mut tx, user, now, COUNTED_MAX).await?;
+    let mut items = store::list(&mut tx, user, now, COUNTED_MAX + 1).await?;
     let unwanted = store::list_unwanted(&mut tx, user, UNWANTED_MAX).await?;
     tx.commit().await?;
-    let count = items.len() as i64;
+    let found = items.len() as i64;
     items.truncate(SHOWN_MAX as usize);
     Ok(LearnedOverview {
         items,
-        count,
+        count: found.min(COUNTED_MAX),
+        has_more: found > COUNTED_MAX,
         unwanted,
     })
 }

@@ -23,27 +23,35 @@ pub async fn list_themes(
     now: OffsetDateTime,
 ) -> Result<(Vec<MemoryTheme>, bool), MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
-    let ask = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let mut themes = store::list_themes(&mut tx, viewer.user_id, ask, now).await?;
+    let themes = store::list_themes(&mut tx, viewer.user_id, asked(limit), now).await?;
     tx.commit().await?;
-    let has_more = themes.len() > limit;
-    themes.truncate(limit);
-    Ok((themes, has_more))
+    Ok(cut(themes, limit))
 }
 
-/// The themes of a day, with their counts of what was known and true on it, largest first.
+/// The themes of a day, with their counts of what was known and true on it, largest first; and whether there are more.
 pub async fn themes_on(
     db: &Db,
     viewer: &Viewer,
     limit: usize,
     day: &Day,
     now: OffsetDateTime,
-) -> Result<Vec<MemoryTheme>, MemoryError> {
+) -> Result<(Vec<MemoryTheme>, bool), MemoryError> {
     let mut tx = db.as_user(viewer.user_id).await?;
     let ids = days::list_ids(&mut tx, viewer.user_id, day, now, None).await?;
-    let themes = store::list_themes_of(&mut tx, viewer.user_id, &ids, limit as i64).await?;
+    let themes = store::list_themes_of(&mut tx, viewer.user_id, &ids, asked(limit)).await?;
     tx.commit().await?;
-    Ok(themes)
+    Ok(cut(themes, limit))
+}
+
+/// One more than the limit, to know whether there are more.
+fn asked(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1)
+}
+
+fn cut(mut themes: Vec<MemoryTheme>, limit: usize) -> (Vec<MemoryTheme>, bool) {
+    let has_more = themes.len() > limit;
+    themes.truncate(limit);
+    (themes, has_more)
 }
 
 /// How many memories of each theme changed in the last [`CHANGED_DAYS`] days, by slug; themes without a change are missing.

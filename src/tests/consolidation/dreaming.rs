@@ -293,8 +293,10 @@ async fn five_sessions_that_have_ended_become_one_document() {
         .await
         .unwrap();
     let (_, timeline) = browser.get("/timeline").await;
-    let link = format!("href=\"/dreams#dream-{dream}\"");
+    let link = format!("href=\"/dreams?before={}#dream-{dream}\"", dream + 1);
     assert!(timeline.contains(&link), "{timeline}");
+    let (_, older) = browser.get(&format!("/dreams?before={}", dream + 1)).await;
+    assert!(older.contains(&format!("id=\"dream-{dream}\"")), "{older}");
     let (_, work) = browser.get("/settings/work").await;
     let row = work.split("Dreaming").nth(1).unwrap_or_default();
     let row = row.split("</tr>").next().unwrap_or_default();

@@ -68,3 +68,45 @@ async fn an_upload_that_says_it_is_too_large_is_refused_before_it_is_read() {
         .unwrap();
     assert_eq!(&said, b"HTTP/1.1 413");
 }
+
+#[tokio::test]
+async fn what_comes_before_the_file_is_bounded() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let send = async |body: String| {
+        let request = browser.client.post(format!("{}/data/import", app.base));
+        let request = request
+            .header("sec-fetch-site", "same-origin")
+            .header("content-type", "multipart/form-data; boundary=x");
+        let response = request.body(body).send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    };
+    let part = |name: &str, content: &str| {
+        format!("--x\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{content}\r\n")
+    };
+    let file = format!("{}--x--\r\n", part("file", "{\"keepsake_export\":1}\n"));
+    let long = "y".repeat(96 * 1024);
+    for (what, body) in [
+        ("no boundary", long.clone()),
+        (
+            "headers without an end",
+            format!("--x\r\ncontent-disposition: form-data; name=\"file\"\r\nx-long: {long}"),
+        ),
+        ("another part", part("other", &long) + &file),
+        ("many parts", part("other", "y").repeat(2_000) + &file),
+    ] {
+        let (status, said) = send(body).await;
+        assert_eq!(status, 413, "{what}: {said}");
+        assert!(said.contains("over 64 KiB before its file"), "{said}");
+    }
+    // A file of any size follows at once, whatever small comes before it.
+    let large = part(
+        "file",
+        &format!("{{\"keepsake_export\":1}}\n{}", " ".repeat(1 << 20)),
+    );
+    let body = part("other", &long[..32 * 1024]) + &large + "--x--\r\n";
+    let (status, said) = send(body).await;
+    assert_eq!(status, 303, "{said}");
+}

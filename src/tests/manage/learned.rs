@@ -255,3 +255,18 @@ async fn a_stranger_and_a_closed_browser_change_nothing() {
     }
     assert_eq!(place.row(bees.parse().unwrap()).await["status"], "active");
 }
+
+#[tokio::test]
+async fn what_is_not_counted_is_called_more() {
+    let place = Place::start().await;
+    for n in 1..100 {
+        place.anna.add(&format!("note {n}")).await;
+    }
+    let page = look(&place).await;
+    assert!(page.contains("100 memories to review"), "{page}");
+    assert!(page.contains("And 50 more."), "{page}");
+    place.anna.add("note 100").await;
+    let page = look(&place).await;
+    assert!(page.contains("More than 100 memories to review"), "{page}");
+    assert!(page.contains("And more."), "{page}");
+}

@@ -221,3 +221,26 @@ async fn the_script_that_connects_programs_is_there_for_everybody() {
         assert!(script.contains(client), "{client}");
     }
 }
+
+#[tokio::test]
+async fn settings_as_json_are_shown_again_after_a_mistake() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let agents = app.accounts.list_agents(anna.id).await.unwrap();
+    let path = format!("/agents/{}/settings", agents[0].0.id.0);
+    for typed in ["{\"typed\": 1,}", "{\"typed\": 1}"] {
+        let fields = [("action", "document"), ("document", typed)];
+        let refused = browser.post(&path, &fields).await;
+        assert_eq!(
+            refused.status(),
+            StatusCode::UNPROCESSABLE_ENTITY,
+            "{typed}"
+        );
+        let page = refused.text().await.unwrap();
+        let shown = page.split("name=\"document\"").nth(1).unwrap();
+        let shown = shown.split("</textarea>").next().unwrap();
+        assert!(shown.contains("typed"), "{typed}: {shown}");
+    }
+}

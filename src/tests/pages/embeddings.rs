@@ -214,3 +214,28 @@ async fn a_rebuild_counts_memories_and_messages_apart() {
     let asked = asked.text().await.unwrap();
     assert!(asked.contains(&format!("{all} of 1 user will be rebuilt")));
 }
+
+#[tokio::test]
+async fn the_link_to_all_that_failed_leads_to_archived_ones_too() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let provider = Provider::start().await;
+    app.use_provider(&anna, &provider, "model").await;
+    provider.behave(|b| b.poison = Some("poison"));
+    let mut last = 0;
+    for n in 0..6 {
+        last = anna.add(&format!("poison number {n}")).await;
+    }
+    app.drain(&anna).await;
+    let archive = serde_json::json!({ "item_id": last });
+    anna.call("memory_archive", archive).await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let (_, page) = browser.get("/settings/embeddings").await;
+    let link = page.split("href=\"").find(|rest| rest.contains("See all"));
+    let link = link.expect("a link to all");
+    let link = link.split('"').next().unwrap().replace("&amp;", "&");
+    let (status, all) = browser.get(&link).await;
+    assert_eq!(status, 200);
+    assert!(all.contains("poison number 5"), "{link}: {all}");
+}

@@ -299,6 +299,27 @@ async fn no_get_changes_anything() {
     assert_eq!(filled.fingerprint().await, before);
 }
 
+#[tokio::test]
+async fn an_address_of_a_form_alone_answers_a_visit_with_a_page() {
+    let filled = Filled::start().await;
+    let stranger = filled.app.browser();
+    let mut visited = 0;
+    for route in routes().iter().filter(|r| r.caller == "people") {
+        if route.methods != ["post"] {
+            continue;
+        }
+        visited += 1;
+        for client in [&filled.browser.client, &stranger.client] {
+            let response = client.get(filled.url(route)).send().await.unwrap();
+            assert_eq!(response.status(), 405, "{}", route.path);
+            assert_eq!(response.headers()["allow"], "POST", "{}", route.path);
+            let page = response.text().await.unwrap();
+            assert!(page.contains("it is no page"), "{}: {page}", route.path);
+        }
+    }
+    assert!(visited >= 20, "{visited}");
+}
+
 /// On every answer: of pages, probes, programs and files, refused or not.
 fn check_headers(what: &str, response: &Response) {
     let header = |name: &str| {

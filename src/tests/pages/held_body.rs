@@ -157,7 +157,9 @@ async fn a_held_form_of_an_admin_who_was_demoted_changes_nothing() {
         let (status, said) = held.finish().await;
         assert_eq!(status, 403, "{}: {said}", route.path);
         assert!(
-            said.contains("no longer an admin"),
+            said.contains("no longer an admin")
+                && said.contains("</html>")
+                && !said.contains("href=\"/admin\""),
             "{}: {said}",
             route.path
         );

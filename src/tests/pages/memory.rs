@@ -302,3 +302,31 @@ async fn this_week_counts_what_was_learned_changed_and_expires_of_its_person_alo
     let told = week(&signed_in(&app, &anna).await, "/memory").await;
     assert!(told.contains("1 expired or faded"), "{told}");
 }
+
+#[tokio::test]
+async fn the_count_of_all_themes_is_only_there_while_all_are_listed() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let all_themes = |page: &str| {
+        let entry = page.split("<bdi>All themes</bdi>").nth(1).unwrap();
+        entry.split("</a>").next().unwrap().to_owned()
+    };
+    for n in 0..200 {
+        anna.add_to(&format!("theme-{n}"), &format!("note {n}"))
+            .await;
+    }
+    let (_, page) = browser.get("/memory").await;
+    assert!(all_themes(&page).contains("200"), "{}", all_themes(&page));
+    assert!(page.contains(">190 more<"));
+    anna.add_to("one-more", "note 200").await;
+    app.clock.advance(time::Duration::days(2));
+    let day = app.embeddings.now().date();
+    app.clock.advance(time::Duration::days(2));
+    for path in ["/memory".to_owned(), format!("/memory?as_of={day}")] {
+        let (_, page) = browser.get(&path).await;
+        let entry = all_themes(&page);
+        assert!(!entry.contains("number"), "{path}: {entry}");
+        assert!(page.contains(">More themes<"), "{path}");
+    }
+}

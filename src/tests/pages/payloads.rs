@@ -226,7 +226,7 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
     let app = TestApp::start().await;
     let (anna, browser) = filled(&app).await;
     for (path, at_least) in [
-        ("/memory?archived=1", 40),
+        ("/memory?status=all", 40),
         ("/agents", 8),
         ("/activity", 20),
         ("/sessions", 18),

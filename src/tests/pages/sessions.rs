@@ -408,3 +408,23 @@ async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_saved_retention_says_so() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = signed_in(&app, &anna).await;
+    let fields = [
+        ("action", "lifetimes"),
+        ("episode_days", "30"),
+        ("turn_days", ""),
+    ];
+    let saved = browser.post("/sessions", &fields).await;
+    assert_eq!(saved.status(), 200);
+    let page = saved.text().await.unwrap();
+    let part = page.split("id=\"lifetimes\"").nth(1).unwrap();
+    assert!(
+        part.contains("Saved.") && part.contains("value=\"30\""),
+        "{part}"
+    );
+}

@@ -1,18 +1,21 @@
 //! The forms of one's data: import, deletion of a memory, and erasure of the account. Irreversible steps ask
 //! for the name and the password.
 
-use axum::extract::State;
-use axum::extract::multipart::{Multipart, MultipartRejection};
-use axum::http::{HeaderMap, StatusCode, header};
+use std::sync::Arc;
+
+use axum::extract::multipart::{Multipart, MultipartError};
+use axum::extract::{FromRequest, Request, State};
+use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use serde::Deserialize;
 use tower_sessions::Session;
 
 use super::manage::{FORM as MANAGE_FORM, memory_problem, path_of};
+use super::upload::{Preamble, bounded};
 use super::{Field, Form, Outcome, Posted, Submission, respond};
 use crate::accounts::{Email, Password, UserId};
 use crate::erasure::{self, ErasureError, ReceiptId};
-use crate::export::{Upload, UploadError};
+use crate::export::{FORM_BYTES_MAX, UPLOAD_BYTES_MAX, Upload, UploadError};
 use crate::input::{Invalid, sentence};
 use crate::memories::{ItemId, MemoryError, manage};
 use crate::web::AppState;
@@ -22,19 +25,24 @@ use crate::web::visitor::SignedIn;
 
 const PATH: &str = "/data";
 
+/// Limit on an upload's body.
+pub const BODY_BYTES_MAX: usize = (UPLOAD_BYTES_MAX + FORM_BYTES_MAX) as usize;
+
 pub async fn import(
     State(state): State<AppState>,
     signed_in: SignedIn,
-    headers: HeaderMap,
-    form: Result<Multipart, MultipartRejection>,
+    request: Request,
 ) -> Response {
     let user = signed_in.0.id;
+    let declared = request.headers().get(header::CONTENT_LENGTH);
+    let declared = declared.and_then(|length| length.to_str().ok()?.parse().ok());
+    let preamble = Arc::<Preamble>::default();
+    let request = request.map(|body| bounded(body, preamble.clone()));
     let attempt = async {
+        let form = Multipart::from_request(request, &state).await;
         let form = form.map_err(|_| no_file())?;
-        let declared = headers.get(header::CONTENT_LENGTH);
-        let declared = declared.and_then(|length| length.to_str().ok()?.parse().ok());
         let admitted = state.imports.admit(user, declared).await;
-        let upload = receive(form, admitted.map_err(upload_problem)?).await?;
+        let upload = receive(form, &preamble, admitted.map_err(upload_problem)?).await?;
         let begun = state.imports.begin(upload).await;
         begun.map_err(upload_problem)?;
         Ok(Outcome::Redirect)
@@ -43,18 +51,17 @@ pub async fn import(
     respond(&state, signed_in, PATH, "import", &fields, outcome).await
 }
 
-async fn receive(mut form: Multipart, mut upload: Upload) -> Result<Upload, Problem> {
-    let cut_off = |_| {
-        Problem::new(
-            StatusCode::BAD_REQUEST,
-            "incomplete_body",
-            "The upload was interrupted; nothing was imported. Try again.",
-        )
-    };
+async fn receive(
+    mut form: Multipart,
+    preamble: &Preamble,
+    mut upload: Upload,
+) -> Result<Upload, Problem> {
+    let cut_off = |error| body_problem(&error, preamble);
     while let Some(mut field) = form.next_field().await.map_err(cut_off)? {
         if field.name() != Some("file") {
             continue;
         }
+        preamble.end();
         while let Some(chunk) = field.chunk().await.map_err(cut_off)? {
             upload.write(&chunk).await.map_err(upload_problem)?;
         }
@@ -65,6 +72,24 @@ async fn receive(mut form: Multipart, mut upload: Upload) -> Result<Upload, Prob
         return Ok(upload);
     }
     Err(no_file())
+}
+
+fn body_problem(error: &MultipartError, preamble: &Preamble) -> Problem {
+    if preamble.is_too_long() {
+        let kib = FORM_BYTES_MAX / 1024;
+        let sentence = format!(
+            "The form has over {kib} KiB before its file; nothing was imported. Choose the file on this page."
+        );
+        return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", sentence);
+    }
+    if error.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        return upload_problem(UploadError::TooLarge);
+    }
+    Problem::new(
+        StatusCode::BAD_REQUEST,
+        "incomplete_body",
+        "The upload was interrupted; nothing was imported. Try again.",
+    )
 }
 
 fn no_file() -> Problem {

@@ -24,6 +24,7 @@ pub mod sessions;
 pub mod sign_in;
 pub mod summary;
 pub mod teams;
+mod upload;
 pub mod users;
 pub mod webhooks;
 
@@ -43,7 +44,7 @@ use url::form_urlencoded;
 
 use super::AppState;
 use super::error::Problem;
-use super::pages::{after_form, not_found_for};
+use super::pages::{after_form, not_found_for, refused};
 use super::visitor::{SignedIn, Visitor};
 use crate::accounts::model::parse_expires_days;
 use crate::accounts::{AccountError, Scopes, Token, TokenWish, UserId};
@@ -132,6 +133,12 @@ impl Submission {
 
     async fn not_found(&self) -> Response {
         not_found_for(&self.state, self.signed_in.clone()).await
+    }
+
+    /// For an error that no page of the form can show.
+    async fn refused(&self, problem: Problem) -> Response {
+        let visitor = Visitor::SignedIn(self.signed_in.clone());
+        refused(&self.state, visitor, problem).await
     }
 }
 

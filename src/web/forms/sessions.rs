@@ -69,7 +69,7 @@ pub async fn read_again(Posted(posted, form): Posted<ReadAgainForm>) -> Response
     match attempt.await {
         Ok(true) => Redirect::to(&format!("{PATH}/{session}")).into_response(),
         Ok(false) => posted.not_found().await,
-        Err(problem) => problem.into_response(),
+        Err(problem) => posted.refused(problem).await,
     }
 }
 
@@ -95,7 +95,7 @@ pub async fn erase(Posted(posted, form): Posted<EraseSessionForm>) -> Response {
             posted.state.search.reader().forget(user);
             to_receipt(&receipt)
         }
-        Err(ErasureError::Database(error)) => Problem::from(error).into_response(),
+        Err(ErasureError::Database(error)) => posted.refused(error.into()).await,
         Err(_) => posted.not_found().await,
     }
 }

@@ -7,7 +7,7 @@ use super::items::source_in_plain_words;
 use super::whose;
 use super::{Ui, database};
 use crate::accounts::Viewer;
-use crate::memories::learned::{self, COUNTED_MAX, LearnedItem};
+use crate::memories::learned::{self, LearnedItem};
 use crate::memories::manage;
 
 impl Ui {
@@ -23,7 +23,7 @@ impl Ui {
         });
         Ok(LearnedPage {
             count: found.count,
-            has_more: found.count >= COUNTED_MAX,
+            has_more: found.has_more,
             rows: found
                 .items
                 .into_iter()

@@ -41,7 +41,7 @@ impl Ui {
             embeddings,
         } = list(&self.state, viewer, query, filters.shown).await?;
         let now = self.state.clock.now();
-        let themes = self.themes(viewer, filters, &day).await?;
+        let (themes, has_more_themes) = self.themes(viewer, filters, &day).await?;
         let learned = memories::learned::count(&self.state.db, viewer.user_id, now).await;
         let learned = learned.map_err(database)?;
         let proposals = decide::count_open(&self.state.db, viewer.user_id).await;
@@ -66,6 +66,7 @@ impl Ui {
         let degraded = page.degraded.filter(|clause| !is_said(clause));
         Ok(MemoryPage {
             themes,
+            has_more_themes,
             agents: agents.into_iter().map(|(id, name)| (id.0, name)).collect(),
             rows: hits
                 .map(|(hit, embedding)| self.item_row(hit, mode, embedding, &filters.day))
@@ -88,22 +89,19 @@ impl Ui {
         })
     }
 
-    /// With the counts of the day that is shown; and of what changed lately, where areas are drawn.
+    /// With the counts of the day that is shown; and of what changed lately, where areas are drawn. Also whether there are more.
     async fn themes(
         &self,
         viewer: &Viewer,
         filters: &MemoryFilters,
         day: &Day,
-    ) -> Result<Vec<ThemeCount>, PageError> {
+    ) -> Result<(Vec<ThemeCount>, bool), PageError> {
         let (db, now) = (&self.state.db, self.state.clock.now());
         let themes = match day.is_now() {
-            true => {
-                let listed = memories::list_themes(db, viewer, THEMES_SHOWN_MAX, now).await;
-                listed.map(|(themes, _)| themes)
-            }
+            true => memories::list_themes(db, viewer, THEMES_SHOWN_MAX, now).await,
             false => memories::themes_on(db, viewer, THEMES_SHOWN_MAX, day, now).await,
         };
-        let themes = themes.map_err(memory_error)?;
+        let (themes, has_more) = themes.map_err(memory_error)?;
         let changed = match filters.shows_areas() {
             true => memories::changed_themes(db, viewer, now).await,
             false => Ok(HashMap::new()),
@@ -115,7 +113,7 @@ impl Ui {
             display_name: theme.display_name,
             active_count: theme.active_count,
         });
-        Ok(counts.collect())
+        Ok((counts.collect(), has_more))
     }
 
     async fn week(&self, viewer: &Viewer) -> Result<WeekView, PageError> {

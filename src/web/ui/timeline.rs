@@ -117,7 +117,8 @@ impl Ui {
         let href = match one.about {
             EventSubject::Item(item) => format!("/memory/{item}"),
             EventSubject::Entity(entity) => format!("/entities/{entity}"),
-            EventSubject::Dream(dream) => format!("/dreams#dream-{dream}"),
+            // The page of the newest dreams may no longer have it.
+            EventSubject::Dream(dream) => format!("/dreams?before={}#dream-{dream}", dream + 1),
         };
         HappeningRow {
             what: match one.about {

@@ -207,7 +207,7 @@ fn failed_list(failures: Vec<FailedItem>, failed: i64, title: String) -> AnyView
             {(beyond > 0)
                 .then(|| {
                     view! {
-                        <a href="/memory?archived=1&embedding=error">
+                        <a href="/memory?status=all&embedding=error">
                             {format!("See all {}", count(failed))}
                         </a>
                     }

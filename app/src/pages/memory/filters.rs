@@ -200,7 +200,7 @@ fn chosen(filters: &MemoryFilters, agents: &[(i64, String)]) -> Vec<AnyView> {
 
 /// A list at the side on a desk, folded on a phone.
 #[component]
-pub fn Themes(themes: Vec<ThemeCount>, filters: MemoryFilters) -> impl IntoView {
+pub fn Themes(themes: Vec<ThemeCount>, has_more: bool, filters: MemoryFilters) -> impl IntoView {
     let chosen = filters.theme.clone();
     let chosen_name = match &chosen {
         None => "all".to_owned(),
@@ -209,15 +209,24 @@ pub fn Themes(themes: Vec<ThemeCount>, filters: MemoryFilters) -> impl IntoView 
             .find(|theme| theme.slug == *slug)
             .map_or_else(|| slug.clone(), |theme| theme.display_name.clone()),
     };
+    // Unknown where smaller themes are not listed.
     let all = themes.iter().map(|theme| theme.active_count).sum::<i64>();
-    let entry = |slug: Option<String>, name: String, count: i64| {
+    let all = (!has_more).then_some(all);
+    let entry = |slug: Option<String>, name: String, count: Option<i64>| {
         let href = filters.with_theme(slug.as_deref()).href();
         let current = (slug == chosen).then_some("true");
         view! {
             <li>
                 <a href=href aria-current=current data-live-link="theme">
                     <bdi>{name}</bdi>
-                    <span class="number">{count} <span class="visually-hidden">" active"</span></span>
+                    {count
+                        .map(|count| {
+                            view! {
+                                <span class="number">
+                                    {count} <span class="visually-hidden">" active"</span>
+                                </span>
+                            }
+                        })}
                 </a>
             </li>
         }
@@ -229,13 +238,20 @@ pub fn Themes(themes: Vec<ThemeCount>, filters: MemoryFilters) -> impl IntoView 
     if let Some(at) = rest.iter().position(is_shown) {
         first.push(rest.remove(at));
     }
-    let of = |theme: ThemeCount| entry(Some(theme.slug), theme.display_name, theme.active_count);
-    let rest_count = rest.len();
-    let rest = (rest_count > 0).then(|| {
+    let of = |theme: ThemeCount| {
+        let count = Some(theme.active_count);
+        entry(Some(theme.slug), theme.display_name, count)
+    };
+    let told = match has_more {
+        true => "More themes".to_owned(),
+        false => format!("{} more", rest.len()),
+    };
+    let rest = (!rest.is_empty()).then(|| {
         view! {
             <details class="fold" id="more-themes">
-                <summary>{format!("{rest_count} more")}</summary>
+                <summary>{told}</summary>
                 <ul>{rest.into_iter().map(of).collect_view()}</ul>
+                {has_more.then(|| view! { <p class="hint">"Smaller themes are not listed."</p> })}
             </details>
         }
     });
