@@ -1,5 +1,5 @@
 -- What is erased is named by no call any more: not by those of others whom it was lent to, and not by one that is recorded
--- afterwards.
+-- afterwards. With a session goes what it alone has named.
 
 -- Reads of what others lend, by what was read; few calls are such.
 CREATE INDEX activity_lent_idx ON activity USING gin (lent_ids) WHERE lent_ids IS NOT NULL;
@@ -147,6 +147,7 @@ DECLARE
     me    CONSTANT bigint := current_user_id();
     item  bigint;
     turns bigint[];
+    named bigint[];
     n     bigint;
     gone  jsonb := '{}';
 BEGIN
@@ -193,6 +194,15 @@ BEGIN
         UPDATE entity_relation_sources SET sentence = NULL, session_id = NULL, position = NULL
         WHERE user_id = me AND session_id = erased_session;
     END IF;
+    -- What readings named and no memory mentions was told in sessions alone.
+    named := ARRAY(SELECT n.id FROM entity_names n JOIN entities e ON e.user_id = me AND e.id = n.entity_id
+                   WHERE n.user_id = me AND n.mentions = 0 AND NOT n.by_person AND NOT e.protected
+                     AND NOT EXISTS (SELECT FROM entity_relations r
+                                     WHERE r.user_id = me AND (r.subject_id = e.id OR r.object_id = e.id)));
+    PERFORM recount_names(me, named, ARRAY(
+        SELECT n.entity_id FROM entity_names n
+        WHERE n.user_id = me AND n.id = ANY (named)
+          AND NOT EXISTS (SELECT FROM entity_names p WHERE p.user_id = me AND p.entity_id = n.entity_id AND p.by_person)), '{}');
     DELETE FROM session_extractions WHERE user_id = me AND session_id = erased_session;
     GET DIAGNOSTICS n = ROW_COUNT;
     gone := gone || jsonb_build_object('session_extractions', n);
