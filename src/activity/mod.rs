@@ -125,6 +125,7 @@ impl RunningCall {
         items.shrink_to_fit();
         query.iter_mut().for_each(String::shrink_to_fit);
         let lent = self.lent.get().filter(|lent| !lent.is_empty());
+        let lent = self.viewer.lent.as_ref().zip(lent);
         ActivityEntry {
             user: self.viewer.user_id,
             agent: self.viewer.agent_id,
@@ -134,7 +135,7 @@ impl RunningCall {
             duration_us: duration_us(self.started),
             items,
             query,
-            of_team: lent.map(|lent| Box::new(TeamRead::Lent(lent.clone()))),
+            of_team: lent.map(|(of, items)| Box::new(TeamRead::Lent(of.user_id, items.clone()))),
         }
     }
 }

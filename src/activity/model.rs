@@ -51,8 +51,8 @@ pub struct ActivityEntry {
 pub enum TeamRead {
     /// In the leader's activity: the member that read it.
     Member(UserId, AgentId),
-    /// In the member's activity: which of the items were lent.
-    Lent(Vec<i64>),
+    /// In the member's activity: whose items were lent, and which.
+    Lent(UserId, Vec<i64>),
 }
 
 /// Which calls to list, newest first. The default matches all, with a limit of 0.

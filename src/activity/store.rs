@@ -27,7 +27,7 @@ pub async fn insert(
     // PostgreSQL's nested arrays must be rectangular, so each array is passed as text.
     let items: Vec<_> = entries.iter().map(|e| array_text(&e.items)).collect();
     let lent = |e: &ActivityEntry| match e.of_team.as_deref() {
-        Some(TeamRead::Lent(ids)) => Some(array_text(ids)),
+        Some(TeamRead::Lent(_, ids)) => Some(array_text(ids)).filter(|_| !ids.is_empty()),
         _ => None,
     };
     let lent: Vec<_> = entries.iter().map(lent).collect();
@@ -61,6 +61,22 @@ pub async fn insert(
     .fetch_all(conn)
     .await?;
     Ok(())
+}
+
+/// Which of these are items or documents of their owner still: the transaction's user, or one who lends to an agent of theirs.
+/// Until the transaction ends, an erasure of one waits; what is being erased is left out.
+pub async fn list_still_there(
+    conn: &mut PgConnection,
+    owner: UserId,
+    ids: &[i64],
+) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT id AS "id!" FROM still_there($1, $2) AS t (id)"#,
+        owner.0,
+        ids
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Adds uses of items: id, count and time of the last use, in id order. Ignores ids that are not items of the user.

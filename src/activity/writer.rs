@@ -2,7 +2,8 @@
 //! (`memories/fading`). A crash loses what is waiting; an unavailable database does not, up to a limit. Must never delay a
 //! call.
 
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,6 +11,7 @@ use sqlx::{Connection, PgConnection};
 use time::OffsetDateTime;
 use tokio::sync::Notify;
 
+use super::model::TeamRead;
 use super::{Activity, ActivityEntry, OK, store};
 use crate::accounts::UserId;
 use crate::metrics;
@@ -194,12 +196,58 @@ impl Activity {
         };
         let mut tx = self.0.db.as_user(first.user).await?;
         store::commit_without_waiting(&mut tx).await?;
-        store::insert(&mut tx, first.user, batch).await?;
-        let uses = uses_in(batch);
+        let batch = without_erased(&mut tx, first.user, batch).await?;
+        store::insert(&mut tx, first.user, &batch).await?;
+        let uses = uses_in(&batch);
         if !uses.is_empty() {
             count_if_free(&mut tx, first.user, &uses).await?;
         }
         tx.commit().await
+    }
+}
+
+/// These calls without what was erased since, and without the query of a call that found some of it.
+async fn without_erased<'a>(
+    conn: &mut PgConnection,
+    user: UserId,
+    batch: &'a [ActivityEntry],
+) -> Result<Cow<'a, [ActivityEntry]>, sqlx::Error> {
+    let mut named: BTreeMap<i64, BTreeSet<i64>> = BTreeMap::new();
+    for entry in batch {
+        let (lender, lent) = lent_in(entry);
+        named.entry(lender.0).or_default().extend(lent);
+        let own = entry.items.iter().filter(|id| !lent.contains(id));
+        named.entry(user.0).or_default().extend(own);
+    }
+    let mut there = HashSet::new();
+    for (owner, ids) in named.iter().filter(|(_, ids)| !ids.is_empty()) {
+        let ids: Vec<i64> = ids.iter().copied().collect();
+        there.extend(store::list_still_there(&mut *conn, UserId(*owner), &ids).await?);
+    }
+    if named.values().flatten().all(|id| there.contains(id)) {
+        return Ok(Cow::Borrowed(batch));
+    }
+    let mut left = batch.to_vec();
+    for entry in &mut left {
+        let has_gone = lent_in(entry)
+            .1
+            .iter()
+            .chain(&entry.items)
+            .any(|id| !there.contains(id));
+        entry.query.take_if(|_| has_gone);
+        entry.items.retain(|id| there.contains(id));
+        if let Some(TeamRead::Lent(_, ids)) = entry.of_team.as_deref_mut() {
+            ids.retain(|id| there.contains(id));
+        }
+    }
+    Ok(Cow::Owned(left))
+}
+
+/// Whose items the call's agent was lent, and which of them it read.
+fn lent_in(entry: &ActivityEntry) -> (UserId, &[i64]) {
+    match entry.of_team.as_deref() {
+        Some(TeamRead::Lent(lender, ids)) => (*lender, ids),
+        _ => (entry.user, &[]),
     }
 }
 

@@ -21,7 +21,7 @@ async fn scene(app: &TestApp) -> (TestUser, TestUser, Browser) {
     let facts = json!({ "facts": [
         { "category": "profile", "key": "bird", "value": format!("Has a bird, {KEPT}"), "source": "user_explicit", "source_context": format!("I have a {SAID}") },
         { "category": "preferences", "key": "seed", "value": format!("Likes {KEPT} seed"), "source": "conversation", "source_context": SAID },
-    ]});
+    ], "entities": [{ "name": SAID, "type": "product" }] });
     let other = json!({ "facts": [{ "category": "profile", "key": "boat", "value": "Rows", "source": "user_explicit", "source_context": "I row" }] });
     let model = ChatServer::answering(move |body, _| match body.to_string().contains(SAID) {
         true => said(&facts.to_string()),
@@ -52,6 +52,7 @@ async fn scene(app: &TestApp) -> (TestUser, TestUser, Browser) {
         assert!(made.unwrap());
     }
     // A call that found the turn.
+    app.activity.keep_queries(anna.id, true).await.unwrap();
     anna.find(SAID).await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
@@ -100,7 +101,11 @@ async fn an_erased_session_takes_every_word_that_was_said_and_the_memories_stay(
     let mut conn = app.superuser().await;
     let bens = fingerprint(&mut conn, ben.id.0).await;
     let session = id_of(&app, &anna, SAID).await;
-    assert!(find_everywhere(&mut conn, &traces(SAID)).await.len() >= 5);
+    let said_in = find_everywhere(&mut conn, &traces(SAID)).await;
+    assert!(
+        said_in.len() >= 5 && said_in.contains(&"entity_names.name".to_owned()),
+        "{said_in:?}"
+    );
     let (_, page) = browser.get(&format!("/sessions/{session}")).await;
     for words in [
         "2 memories extracted",
@@ -111,7 +116,11 @@ async fn an_erased_session_takes_every_word_that_was_said_and_the_memories_stay(
         assert!(page.contains(words), "{words}");
     }
 
+    // Another such call, which its server records afterwards.
+    let twin = app.twin().await;
+    assert!(!anna.at(&twin).find(SAID).await.is_empty());
     let path = erase(&browser, session, &[]).await;
+    twin.activity.flush().await.unwrap();
     assert_eq!(
         find_everywhere(&mut conn, &traces(SAID)).await,
         Vec::<String>::new()

@@ -1,6 +1,7 @@
 //! A person's data: out, in again, and gone for good.
 
 mod erase_session;
+mod erased_reads;
 pub mod erasure;
 mod export;
 mod import;

@@ -4,7 +4,7 @@ use reqwest::Client;
 use serde_json::{Value, json};
 
 use crate::support::{TestApp, problem};
-use keepsake::accounts::Scope;
+use keepsake::accounts::{Scope, UserId};
 
 async fn call(app: &TestApp, token: &str, user: &str, tool: &str, input: Value) -> (u16, Value) {
     let answer = Client::new()
@@ -175,6 +175,29 @@ async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
     )
     .await;
     assert_eq!(find(&app, &bot, "customer").await.len(), 2);
+    // Calls say what they found in it, until that is erased.
+    app.activity.flush().await.unwrap();
+    let mut conn = app.superuser().await;
+    let lent =
+        "SELECT count(*) FROM activity a, unnest(a.lent_ids) AS lent (id) WHERE lent.id = $1";
+    let reads: i64 = sqlx::query_scalar(lent)
+        .bind(id)
+        .fetch_one(&mut conn)
+        .await
+        .unwrap();
+    assert_eq!(reads, 4, "three searches and a memory_get");
+    let of_pool = sqlx::query_scalar("SELECT user_id FROM memory_items WHERE id = $1");
+    let of_pool: i64 = of_pool.bind(id).fetch_one(&mut conn).await.unwrap();
+    let mut tx = app.db.as_writer(UserId(of_pool)).await.unwrap();
+    let erased = sqlx::query("SELECT erase_item($1, 'receipt', now())").bind(id);
+    erased.execute(&mut *tx).await.unwrap();
+    tx.commit().await.unwrap();
+    let reads: i64 = sqlx::query_scalar(lent)
+        .bind(id)
+        .fetch_one(&mut conn)
+        .await
+        .unwrap();
+    assert_eq!(reads, 0);
     browser
         .post(&path, &[("users_max", "10"), ("pool", " ")])
         .await;
