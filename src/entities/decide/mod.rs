@@ -75,8 +75,8 @@ pub(super) async fn merge_in(
     let all: Vec<i64> = merged_before.iter().copied().chain([from.0]).collect();
     store::set_merged(&mut *conn, user, &all, Some(into)).await?;
     relations::carry_over(&mut *conn, user, from, into, now).await?;
-    // The summary describes only one of the two.
-    store::drop_summary(&mut *conn, user, into).await?;
+    // A summary describes only one of the two.
+    store::drop_summary(&mut *conn, user, &[into.0, from.0]).await?;
     let mut detail = json!({
         "from": from.0, "names": names, "merged_before": merged_before, "relations": before,
     });
@@ -141,7 +141,7 @@ pub async fn split(
     {
         store::set_name(&mut tx, user, id, &left, entity.entity_type, true).await?;
     }
-    store::drop_summary(&mut tx, user, id).await?;
+    store::drop_summary(&mut tx, user, &[id.0]).await?;
     let detail = json!({ "made": made.0, "names": going, "name": entity.name });
     store::insert_decision(&mut tx, user, id, "split", true, &detail, now).await?;
     tx.commit().await?;
@@ -267,7 +267,7 @@ pub async fn undo(
             // Record the pair as decided, so that it is not merged again.
             store::insert_pair(&mut tx, user, (id, from), "split", now).await?;
             store::decide_pair(&mut tx, user, (id, from), Some(now)).await?;
-            store::drop_summary(&mut tx, user, id).await?;
+            store::drop_summary(&mut tx, user, &[id.0]).await?;
         }
         "split" => {
             let made = EntityId(number("made").ok_or_else(changed)?);
@@ -303,16 +303,25 @@ async fn put_name_back(
     id: EntityId,
     detail: &Value,
 ) -> Result<(), EntityError> {
-    let Some(name) = detail["name"].as_str() else {
-        return Ok(());
-    };
     let known = entities::list_of_ids(&mut *conn, user, &[id.0])
         .await?
         .pop();
     let known = known.ok_or(EntityError::Conflict(CHANGED_SINCE))?;
     let entity_type = detail["type"].as_str().and_then(EntityType::parse);
     let by_person = detail["by_person"].as_bool().unwrap_or(false);
-    let entity_type = entity_type.unwrap_or(known.entity_type);
-    store::set_name(conn, user, id, name, entity_type, by_person).await?;
+    let name = match detail["name"].as_str() {
+        Some(name) => Some(name.to_owned()),
+        // It was erased since.
+        None if entity_type.is_some() => {
+            let names = store::list_name_ids(&mut *conn, user, id).await?;
+            store::find_best_name(&mut *conn, user, &names).await?
+        }
+        None => return Ok(()),
+    };
+    let (name, entity_type) = (
+        name.unwrap_or(known.name),
+        entity_type.unwrap_or(known.entity_type),
+    );
+    store::set_name(conn, user, id, &name, entity_type, by_person).await?;
     Ok(())
 }
