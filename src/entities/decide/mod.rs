@@ -3,12 +3,14 @@
 
 pub(super) mod store;
 
+use std::collections::HashMap;
+
 use serde_json::{Value, json};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::model::{EntityId, parse_name};
-use super::relations::{self, store::RelationRow};
+use super::relations::merged::{self, store::RelationRow};
 use super::{EntityError, store as entities};
 use crate::db::{Db, UserId, constraint_of};
 use crate::memories::mentions::EntityType;
@@ -18,6 +20,7 @@ use crate::memories::mentions::normal::normal;
 const RELATIONS_MOVED_MAX: usize = 2_000;
 
 const CHANGED_SINCE: &str = "this has changed since; nothing was undone";
+const MERGED_SINCE: &str = "this entity was merged into another one since; undo that merge first";
 
 /// Merges the second entity into the first, with its names, mentions and relations.
 ///
@@ -63,7 +66,7 @@ pub(super) async fn merge_in(
         true => (other, one),
         false => (one, other),
     };
-    let before = relations::store::list_relation_rows(&mut *conn, user, &[into.0, from.0]).await?;
+    let before = merged::store::list_rows(&mut *conn, user, &[into.0, from.0]).await?;
     if before.len() > RELATIONS_MOVED_MAX {
         return Err(EntityError::Conflict(
             "these two have more than 2,000 relations between them; they cannot be merged",
@@ -74,11 +77,14 @@ pub(super) async fn merge_in(
     let merged_before = store::list_merged(&mut *conn, user, from).await?;
     let all: Vec<i64> = merged_before.iter().copied().chain([from.0]).collect();
     store::set_merged(&mut *conn, user, &all, Some(into)).await?;
-    relations::carry_over(&mut *conn, user, from, into, now).await?;
-    // The summary describes only one of the two.
-    store::drop_summary(&mut *conn, user, into).await?;
+    let copied = merged::carry_over(&mut *conn, user, from, into, now).await?;
+    let given = merged::store::list_rows(&mut *conn, user, &[into.0]).await?;
+    let (before, given) = changed_rows(before, given);
+    // A summary describes only one of the two.
+    store::drop_summary(&mut *conn, user, &[into.0, from.0]).await?;
     let mut detail = json!({
-        "from": from.0, "names": names, "merged_before": merged_before, "relations": before,
+        "from": from.0, "names": names, "merged_before": merged_before,
+        "relations": before, "given": given, "copied": copied,
     });
     // An unknown type is taken from the other one.
     let of = |id: EntityId| both.iter().find(|entity| entity.id == id);
@@ -92,6 +98,19 @@ pub(super) async fn merge_in(
     }
     store::insert_decision(conn, user, into, "merged", by_person, &detail, now).await?;
     Ok(())
+}
+
+/// The rows that a merge changed, as they were and as they are.
+fn changed_rows(
+    before: Vec<RelationRow>,
+    given: Vec<RelationRow>,
+) -> (Vec<RelationRow>, Vec<RelationRow>) {
+    let mut given: HashMap<i64, RelationRow> = given.into_iter().map(|row| (row.id, row)).collect();
+    let changed = before.into_iter().filter_map(|before| {
+        let given = given.remove(&before.id)?;
+        (given != before).then_some((before, given))
+    });
+    changed.unzip()
 }
 
 async fn root(
@@ -141,7 +160,7 @@ pub async fn split(
     {
         store::set_name(&mut tx, user, id, &left, entity.entity_type, true).await?;
     }
-    store::drop_summary(&mut tx, user, id).await?;
+    store::drop_summary(&mut tx, user, &[id.0]).await?;
     let detail = json!({ "made": made.0, "names": going, "name": entity.name });
     store::insert_decision(&mut tx, user, id, "split", true, &detail, now).await?;
     tx.commit().await?;
@@ -244,6 +263,12 @@ pub async fn undo(
 ) -> Result<(), EntityError> {
     let mut tx = db.as_writer(user).await?;
     let changed = || EntityError::Conflict(CHANGED_SINCE);
+    if entities::find_root(&mut tx, user, id)
+        .await?
+        .is_some_and(|root| root != id)
+    {
+        return Err(EntityError::Conflict(MERGED_SINCE));
+    }
     let taken = store::take_back(&mut tx, user, id, decision, now).await?;
     let (event, detail) = taken.ok_or_else(changed)?;
     let number = |name: &str| detail[name].as_i64();
@@ -254,12 +279,25 @@ pub async fn undo(
     match event.as_str() {
         "merged" => {
             let from = EntityId(number("from").ok_or_else(changed)?);
+            if entities::find_root(&mut tx, user, from).await? != Some(id) {
+                return Err(changed());
+            }
             store::set_merged(&mut tx, user, &[from.0], None).await?;
             store::set_merged(&mut tx, user, &numbers("merged_before"), Some(from)).await?;
-            store::move_names(&mut tx, user, &numbers("names"), id, from).await?;
-            let rows: Vec<RelationRow> =
-                serde_json::from_value(detail["relations"].clone()).map_err(|_| changed())?;
-            match relations::store::put_back(&mut tx, user, &rows, now).await {
+            let names = numbers("names");
+            let moved = store::move_names(&mut tx, user, &names, id, from).await?;
+            // An entity whose names were erased since does not come back.
+            if moved.is_empty() && !names.is_empty() || is_nameless(&mut tx, user, id).await? {
+                return Err(changed());
+            }
+            merged::store::remove_evidence(&mut tx, user, &numbers("copied")).await?;
+            let before = serde_json::from_value(detail["relations"].clone());
+            let given = serde_json::from_value(detail["given"].clone());
+            let rows = (
+                before.map_err(|_| changed())?,
+                given.map_err(|_| changed())?,
+            );
+            match merged::put_back(&mut tx, user, id, rows, now).await {
                 Err(error) if constraint_of(&error).is_some() => return Err(changed()),
                 put_back => put_back?,
             }
@@ -267,7 +305,7 @@ pub async fn undo(
             // Record the pair as decided, so that it is not merged again.
             store::insert_pair(&mut tx, user, (id, from), "split", now).await?;
             store::decide_pair(&mut tx, user, (id, from), Some(now)).await?;
-            store::drop_summary(&mut tx, user, id).await?;
+            store::drop_summary(&mut tx, user, &[id.0]).await?;
         }
         "split" => {
             let made = EntityId(number("made").ok_or_else(changed)?);
@@ -297,22 +335,42 @@ pub async fn undo(
     Ok(())
 }
 
+/// Whether nothing names it any more, and it is not kept without.
+async fn is_nameless(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: EntityId,
+) -> Result<bool, sqlx::Error> {
+    let is_protected = entities::list_of_ids(&mut *conn, user, &[id.0]).await?;
+    let is_protected = is_protected.iter().any(|entity| entity.is_protected);
+    Ok(!is_protected && store::list_name_ids(conn, user, id).await?.is_empty())
+}
+
 async fn put_name_back(
     conn: &mut PgConnection,
     user: UserId,
     id: EntityId,
     detail: &Value,
 ) -> Result<(), EntityError> {
-    let Some(name) = detail["name"].as_str() else {
-        return Ok(());
-    };
     let known = entities::list_of_ids(&mut *conn, user, &[id.0])
         .await?
         .pop();
     let known = known.ok_or(EntityError::Conflict(CHANGED_SINCE))?;
     let entity_type = detail["type"].as_str().and_then(EntityType::parse);
     let by_person = detail["by_person"].as_bool().unwrap_or(false);
-    let entity_type = entity_type.unwrap_or(known.entity_type);
-    store::set_name(conn, user, id, name, entity_type, by_person).await?;
+    let name = match detail["name"].as_str() {
+        Some(name) => Some(name.to_owned()),
+        // It was erased since.
+        None if entity_type.is_some() => {
+            let names = store::list_name_ids(&mut *conn, user, id).await?;
+            store::find_best_name(&mut *conn, user, &names).await?
+        }
+        None => return Ok(()),
+    };
+    let (name, entity_type) = (
+        name.unwrap_or(known.name),
+        entity_type.unwrap_or(known.entity_type),
+    );
+    store::set_name(conn, user, id, &name, entity_type, by_person).await?;
     Ok(())
 }

@@ -269,12 +269,13 @@ pub async fn decide_pair(
 pub async fn drop_summary(
     conn: &mut PgConnection,
     user: UserId,
-    id: EntityId,
+    ids: &[i64],
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "UPDATE entities SET summary = NULL, summary_vector = NULL, summary_mentions = 0 WHERE user_id = $1 AND id = $2",
+        "UPDATE entities SET summary = NULL, summary_vector = NULL, summary_mentions = 0, summary_items = NULL
+         WHERE user_id = $1 AND id = ANY ($2)",
         user.0,
-        id.0
+        ids
     )
     .execute(conn)
     .await?;

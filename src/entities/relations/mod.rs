@@ -1,6 +1,7 @@
 //! Relations between entities. If two statements contradict each other, trust and date decide, as for memories. Nothing is
 //! overwritten: a relation ends at a time, or is retired and linked to its replacement.
 
+pub(super) mod merged;
 pub mod store;
 
 use sqlx::PgConnection;
@@ -95,24 +96,8 @@ pub async fn note(
     let owner = store::find_owner(conn, user, stated.evidence.item).await?;
     let (subject, predicate) = (stated.subject, stated.predicate);
     let met = store::list_standing(conn, user, owner, subject, predicate).await?;
-    let same = met.iter().find(|m| {
-        m.object == stated.object && m.words == stated.words && overlap(m.period, stated.period)
-    });
-    if let Some(same) = same {
-        let period = Period {
-            from: same.period.from.or(stated.period.from),
-            until: stated.period.until.or(same.period.until),
-        };
-        let is_fit = period.from.zip(period.until).is_none_or(|(f, u)| f < u);
-        let others = met.iter().filter(|m| m.id != same.id);
-        let is_free =
-            !stated.predicate.is_single() || !others.into_iter().any(|m| overlap(m.period, period));
-        let period = if is_fit && is_free {
-            period
-        } else {
-            same.period
-        };
-        store::update_restated(conn, user, same.id, period, stated).await?;
+    if let Some(same) = find_same(&met, stated) {
+        restate(conn, user, same, &met, stated).await?;
         store::add_evidence(conn, user, same.id, &stated.evidence).await?;
         return Ok(Some(same.id));
     }
@@ -130,69 +115,37 @@ pub async fn note(
     Ok(Some(id))
 }
 
-/// Moves one entity's relations to another. Those not retired are checked for conflicts as if stated now.
-pub(super) async fn carry_over(
+fn find_same<'a>(
+    met: &'a [ExistingRelation],
+    stated: &StatedRelation,
+) -> Option<&'a ExistingRelation> {
+    met.iter().find(|m| {
+        m.object == stated.object && m.words == stated.words && overlap(m.period, stated.period)
+    })
+}
+
+/// Updates one of these relations that was stated again.
+async fn restate(
     conn: &mut PgConnection,
     user: UserId,
-    from: EntityId,
-    into: EntityId,
-    now: OffsetDateTime,
+    same: &ExistingRelation,
+    met: &[ExistingRelation],
+    stated: &StatedRelation,
 ) -> Result<(), sqlx::Error> {
-    let rows = store::list_relation_rows(conn, user, &[from.0]).await?;
-    let held: Vec<i64> = rows
-        .iter()
-        .filter(|row| row.retired_at.is_none())
-        .map(|row| row.id)
-        .collect();
-    store::retire(conn, user, &held, now).await?;
-    store::move_ends(conn, user, from, into).await?;
-    for id in held {
-        let found = store::find_relation(conn, user, id).await?;
-        let Some((owner, subject, predicate, standing)) = found else {
-            continue;
-        };
-        // A relation between the two merged entities would point to itself.
-        if standing.object == RelationTarget::Entity(subject) {
-            continue;
-        }
-        let met = store::list_standing(conn, user, owner, subject, predicate).await?;
-        let same = met.iter().find(|m| {
-            m.object == standing.object
-                && m.words == standing.words
-                && overlap(m.period, standing.period)
-        });
-        if let Some(same) = same {
-            store::link_retired(conn, user, &[id], same.id).await?;
-            continue;
-        }
-        let stated = StatedRelation {
-            subject,
-            predicate,
-            words: standing.words,
-            object: standing.object,
-            period: standing.period,
-            confidence: 0,
-            evidence: RelationEvidence {
-                sentence: None,
-                item: None,
-                session: None,
-                position: None,
-                trust: standing.trust,
-                at: standing.stated_at,
-            },
-        };
-        let plan = match predicate.is_single() {
-            true => plan(&stated, &met),
-            false => StoragePlan::of(&stated),
-        };
-        if let Some(aside_for) = plan.aside_for {
-            store::link_retired(conn, user, &[id], aside_for).await?;
-            continue;
-        }
-        apply(conn, user, &plan, Some(id), now).await?;
-        store::restore_relation(conn, user, id, plan.period).await?;
-    }
-    Ok(())
+    let period = Period {
+        from: same.period.from.or(stated.period.from),
+        until: stated.period.until.or(same.period.until),
+    };
+    let is_fit = period.from.zip(period.until).is_none_or(|(f, u)| f < u);
+    let others = met.iter().filter(|m| m.id != same.id);
+    let is_free =
+        !stated.predicate.is_single() || !others.into_iter().any(|m| overlap(m.period, period));
+    let period = if is_fit && is_free {
+        period
+    } else {
+        same.period
+    };
+    store::update_restated(conn, user, same.id, period, stated).await
 }
 
 /// Applies a plan to the existing relations. Returns the retired ones, to be linked once the new relation has an id.

@@ -62,7 +62,7 @@ pub async fn list_standing(
     Ok(read.collect())
 }
 
-fn target(object: Option<i64>, value: Option<String>) -> RelationTarget {
+pub(super) fn target(object: Option<i64>, value: Option<String>) -> RelationTarget {
     match object {
         Some(id) => RelationTarget::Entity(EntityId(id)),
         None => RelationTarget::Value(value.unwrap_or_default()),
@@ -205,15 +205,15 @@ pub async fn link_retired(
     Ok(())
 }
 
-/// Adds a source, unless it exists already or the limit is reached.
+/// Adds a source, unless it exists already or the limit is reached. Returns its row if it is new.
 pub async fn add_evidence(
     conn: &mut PgConnection,
     user: UserId,
     relation: i64,
     evidence: &RelationEvidence,
-) -> Result<(), sqlx::Error> {
+) -> Result<Option<i64>, sqlx::Error> {
     let drawn = draw_id(&mut *conn, "entity_relation_sources_id_seq").await?;
-    sqlx::query!(
+    sqlx::query_scalar!(
         "INSERT INTO entity_relation_sources (user_id, id, relation_id, source_id, session_id, position, sentence, trust, at)
              OVERRIDING SYSTEM VALUE
          SELECT $1, $10, $2, $3, $4, $5, $6, $7, $8
@@ -221,7 +221,7 @@ pub async fn add_evidence(
                            WHERE user_id = $1 AND relation_id = $2 AND source_id IS NOT DISTINCT FROM $3
                              AND session_id IS NOT DISTINCT FROM $4 AND position IS NOT DISTINCT FROM $5)
            AND (SELECT count(*) FROM entity_relation_sources WHERE user_id = $1 AND relation_id = $2) < $9
-         RETURNING user_id",
+         RETURNING id",
         user.0,
         relation,
         evidence.item.map(|id| id.0),
@@ -233,9 +233,8 @@ pub async fn add_evidence(
         EVIDENCE_MAX,
         drawn,
     )
-    .fetch_all(conn)
-    .await?;
-    Ok(())
+    .fetch_optional(conn)
+    .await
 }
 
 /// The newest relations with one of these entities at either end, retired ones too if requested. With `as_of`, in their state
@@ -342,143 +341,6 @@ async fn add_evidence_of(
             });
         }
     }
-    Ok(())
-}
-
-/// A relation's row, stored to undo a merge.
-#[derive(Clone, Debug, serde::Serialize, serde::Deserialize)]
-pub struct RelationRow {
-    pub id: i64,
-    pub subject_id: i64,
-    pub object_id: Option<i64>,
-    #[serde(with = "time::serde::rfc3339::option")]
-    pub valid_from: Option<OffsetDateTime>,
-    #[serde(with = "time::serde::rfc3339::option")]
-    pub valid_until: Option<OffsetDateTime>,
-    #[serde(with = "time::serde::rfc3339::option")]
-    pub retired_at: Option<OffsetDateTime>,
-    pub retired_for: Option<i64>,
-}
-
-/// All relations with one of these entities at either end, retired ones too.
-pub async fn list_relation_rows(
-    conn: &mut PgConnection,
-    user: UserId,
-    of: &[i64],
-) -> Result<Vec<RelationRow>, sqlx::Error> {
-    sqlx::query_as!(
-        RelationRow,
-        "SELECT id, subject_id, object_id, valid_from, valid_until, retired_at, retired_for FROM entity_relations
-         WHERE user_id = $1 AND (subject_id = ANY ($2) OR object_id = ANY ($2)) ORDER BY id",
-        user.0,
-        of,
-    )
-    .fetch_all(conn)
-    .await
-}
-
-/// Restores the rows. Retires all first, because intermediate states could violate constraints.
-pub async fn put_back(
-    conn: &mut PgConnection,
-    user: UserId,
-    rows: &[RelationRow],
-    now: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
-    retire(&mut *conn, user, &ids, now).await?;
-    for row in rows {
-        sqlx::query!(
-            "UPDATE entity_relations SET subject_id = $3, object_id = $4, valid_from = $5, valid_until = $6,
-                    retired_at = $7, retired_for = $8
-             WHERE user_id = $1 AND id = $2",
-            user.0,
-            row.id,
-            row.subject_id,
-            row.object_id,
-            row.valid_from,
-            row.valid_until,
-            row.retired_at,
-            row.retired_for,
-        )
-        .execute(&mut *conn)
-        .await?;
-    }
-    Ok(())
-}
-
-/// Replaces one entity by another in all relations; current ones must be retired before.
-pub async fn move_ends(
-    conn: &mut PgConnection,
-    user: UserId,
-    from: EntityId,
-    into: EntityId,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE entity_relations
-         SET subject_id = CASE WHEN subject_id = $2 THEN $3 ELSE subject_id END,
-             object_id = CASE WHEN object_id = $2 THEN $3 ELSE object_id END
-         WHERE user_id = $1 AND (subject_id = $2 OR object_id = $2)",
-        user.0,
-        from.0,
-        into.0,
-    )
-    .execute(conn)
-    .await?;
-    Ok(())
-}
-
-/// A relation with its owner, subject and predicate.
-pub async fn find_relation(
-    conn: &mut PgConnection,
-    user: UserId,
-    id: i64,
-) -> Result<Option<(Option<i64>, EntityId, Predicate, ExistingRelation)>, sqlx::Error> {
-    let row = sqlx::query!(
-        "SELECT id, owner_agent_id, subject_id, predicate, object_id, value, words, valid_from, valid_until, trust, stated_at
-         FROM entity_relations WHERE user_id = $1 AND id = $2",
-        user.0,
-        id,
-    )
-    .fetch_optional(conn)
-    .await?;
-    Ok(row.map(|row| {
-        let standing = ExistingRelation {
-            id: row.id,
-            object: target(row.object_id, row.value),
-            words: row.words,
-            period: Period {
-                from: row.valid_from,
-                until: row.valid_until,
-            },
-            trust: Trust::from_column(&row.trust),
-            stated_at: row.stated_at,
-        };
-        (
-            row.owner_agent_id,
-            EntityId(row.subject_id),
-            Predicate::from_column(&row.predicate),
-            standing,
-        )
-    }))
-}
-
-/// Restores a retired relation with this period.
-pub async fn restore_relation(
-    conn: &mut PgConnection,
-    user: UserId,
-    id: i64,
-    period: Period,
-) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE entity_relations SET retired_at = NULL, retired_for = NULL, valid_from = $3, valid_until = $4
-         WHERE user_id = $1 AND id = $2",
-        user.0,
-        id,
-        period.from,
-        period.until,
-    )
-    .execute(conn)
-    .await?;
     Ok(())
 }
 

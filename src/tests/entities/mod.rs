@@ -3,6 +3,7 @@
 mod decided;
 mod erased;
 mod found;
+mod merged;
 mod named;
 mod read;
 pub mod related;

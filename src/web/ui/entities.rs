@@ -252,10 +252,10 @@ impl Ui {
             "merged" => "Merged with".to_owned(),
             "split" => "Split: some names went to".to_owned(),
             "apart" => "Kept separate from".to_owned(),
-            "renamed" => {
-                let old = decision.detail["name"].as_str().unwrap_or_default();
-                format!("Renamed from {old}")
-            }
+            "renamed" => match decision.detail["name"].as_str() {
+                Some(old) => format!("Renamed from {old}"),
+                None => "Renamed".to_owned(),
+            },
             "protected" => "Protected".to_owned(),
             "unprotected" => "Protection removed".to_owned(),
             other => other.to_owned(),

@@ -1,0 +1,204 @@
+//! SQL of the relations of merged entities. Runs as the app role in the user's write transaction.
+
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+
+use super::super::StatedRelation;
+use super::super::store::target;
+use crate::db::UserId;
+use crate::entities::model::{EntityId, RelationEvidence};
+use crate::entities::predicates::Predicate;
+use crate::memories::{ItemId, Period, Trust};
+
+/// A relation's row, stored to undo a merge.
+#[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct RelationRow {
+    pub id: i64,
+    pub subject_id: i64,
+    pub object_id: Option<i64>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    pub valid_from: Option<OffsetDateTime>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    pub valid_until: Option<OffsetDateTime>,
+    #[serde(with = "time::serde::rfc3339::option")]
+    pub retired_at: Option<OffsetDateTime>,
+    pub retired_for: Option<i64>,
+    /// `None` in a merge by an older version, which did not change it; the same of the next two.
+    #[serde(default)]
+    pub confidence: Option<i16>,
+    #[serde(default)]
+    pub trust: Option<String>,
+    #[serde(default, with = "time::serde::rfc3339::option")]
+    pub stated_at: Option<OffsetDateTime>,
+}
+
+/// All relations with one of these entities at either end, retired ones too.
+pub async fn list_rows(
+    conn: &mut PgConnection,
+    user: UserId,
+    of: &[i64],
+) -> Result<Vec<RelationRow>, sqlx::Error> {
+    sqlx::query_as!(
+        RelationRow,
+        "SELECT id, subject_id, object_id, valid_from, valid_until, retired_at, retired_for, confidence, trust, stated_at
+         FROM entity_relations WHERE user_id = $1 AND (subject_id = ANY ($2) OR object_id = ANY ($2)) ORDER BY id",
+        user.0,
+        of,
+    )
+    .fetch_all(conn)
+    .await
+}
+
+pub async fn set_row(
+    conn: &mut PgConnection,
+    user: UserId,
+    row: &RelationRow,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE entity_relations SET subject_id = $3, object_id = $4, valid_from = $5, valid_until = $6,
+                retired_at = $7, retired_for = $8, confidence = $9, trust = $10, stated_at = $11
+         WHERE user_id = $1 AND id = $2",
+        user.0,
+        row.id,
+        row.subject_id,
+        row.object_id,
+        row.valid_from,
+        row.valid_until,
+        row.retired_at,
+        row.retired_for,
+        row.confidence,
+        row.trust,
+        row.stated_at,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// Replaces one entity by another in all relations; current ones must be retired before.
+pub async fn move_ends(
+    conn: &mut PgConnection,
+    user: UserId,
+    from: EntityId,
+    into: EntityId,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE entity_relations
+         SET subject_id = CASE WHEN subject_id = $2 THEN $3 ELSE subject_id END,
+             object_id = CASE WHEN object_id = $2 THEN $3 ELSE object_id END
+         WHERE user_id = $1 AND (subject_id = $2 OR object_id = $2)",
+        user.0,
+        from.0,
+        into.0,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// A relation as it would be stated by its strongest source, and its owner.
+pub async fn find_stated(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: i64,
+) -> Result<Option<(Option<i64>, StatedRelation)>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT owner_agent_id, subject_id, predicate, object_id, value, words, valid_from, valid_until, confidence, trust, stated_at
+         FROM entity_relations WHERE user_id = $1 AND id = $2",
+        user.0,
+        id,
+    )
+    .fetch_optional(conn)
+    .await?;
+    Ok(row.map(|row| {
+        let stated = StatedRelation {
+            subject: EntityId(row.subject_id),
+            predicate: Predicate::from_column(&row.predicate),
+            words: row.words,
+            object: target(row.object_id, row.value),
+            period: Period {
+                from: row.valid_from,
+                until: row.valid_until,
+            },
+            confidence: row.confidence,
+            evidence: RelationEvidence {
+                sentence: None,
+                item: None,
+                session: None,
+                position: None,
+                trust: Trust::from_column(&row.trust),
+                at: row.stated_at,
+            },
+        };
+        (row.owner_agent_id, stated)
+    }))
+}
+
+/// Restores a retired relation with this period.
+pub async fn restore_relation(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: i64,
+    period: Period,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "UPDATE entity_relations SET retired_at = NULL, retired_for = NULL, valid_from = $3, valid_until = $4
+         WHERE user_id = $1 AND id = $2",
+        user.0,
+        id,
+        period.from,
+        period.until,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}
+
+/// All sources of a relation, oldest row first.
+pub async fn list_evidence(
+    conn: &mut PgConnection,
+    user: UserId,
+    relation: i64,
+) -> Result<Vec<RelationEvidence>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "SELECT sentence, source_id, session_id, position, trust, at FROM entity_relation_sources
+         WHERE user_id = $1 AND relation_id = $2 ORDER BY id",
+        user.0,
+        relation,
+    )
+    .fetch_all(conn)
+    .await?;
+    let read = rows.into_iter().map(|row| RelationEvidence {
+        sentence: row.sentence,
+        item: row.source_id.map(ItemId),
+        session: row.session_id,
+        position: row.position,
+        trust: Trust::from_column(&row.trust),
+        at: row.at,
+    });
+    Ok(read.collect())
+}
+
+/// Removes sources, and the relations that have no other.
+pub async fn remove_evidence(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+) -> Result<(), sqlx::Error> {
+    let relations = sqlx::query_scalar!(
+        "DELETE FROM entity_relation_sources WHERE user_id = $1 AND id = ANY ($2) RETURNING relation_id",
+        user.0,
+        ids,
+    )
+    .fetch_all(&mut *conn)
+    .await?;
+    sqlx::query!(
+        "DELETE FROM entity_relations r WHERE r.user_id = $1 AND r.id = ANY ($2)
+           AND NOT EXISTS (SELECT FROM entity_relation_sources s WHERE s.user_id = $1 AND s.relation_id = r.id)",
+        user.0,
+        &relations,
+    )
+    .execute(conn)
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,351 @@
+//! Merged entities: what is erased of them, what their merge does to relations, and what its undo brings back.
+
+use keepsake::entities::{EntityError, EntityId, decide, profile};
+use keepsake::memories::Trust;
+use keepsake::memories::mentions::EntityType;
+use sqlx::migrate::Migrator;
+use sqlx::{Row, query_scalar};
+use time::OffsetDateTime;
+use time::macros::datetime;
+
+use super::related::{Say, say, state};
+use super::{id_of, told, upkeep};
+use crate::data::erasure::find_everywhere;
+use crate::support::{TestApp, TestUser};
+
+const JANUARY: OffsetDateTime = datetime!(2024-01-10 12:00 UTC);
+const MAY: OffsetDateTime = datetime!(2024-05-10 12:00 UTC);
+
+async fn merge(app: &TestApp, user: &TestUser, into: EntityId, from: EntityId) {
+    let now = app.embeddings.now();
+    decide::merge(&app.db, user.id, (into, from), now)
+        .await
+        .unwrap();
+}
+
+/// The latest decision about it.
+async fn decision(app: &TestApp, of: EntityId) -> i64 {
+    query_scalar("SELECT max(id) FROM entity_events WHERE entity_id = $1 AND undone_at IS NULL")
+        .bind(of.0)
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap()
+}
+
+async fn undo(app: &TestApp, user: &TestUser, of: EntityId) -> Result<(), EntityError> {
+    let decision = decision(app, of).await;
+    decide::undo(&app.db, user.id, of, decision, app.embeddings.now()).await
+}
+
+async fn named(app: &TestApp, user: &TestUser, id: EntityId) -> String {
+    let profile = profile(&app.db, user.id, id, 5, app.embeddings.now()).await;
+    profile.unwrap().entity.name
+}
+
+#[tokio::test]
+async fn an_erased_name_goes_from_merged_entities_and_from_their_history() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    anna.add("We met Robert King at the fair.").await;
+    let gone = anna.add("Then Zacharias Plumbottom came by.").await;
+    anna.add("Then Zack Plumtree came by again.").await;
+    upkeep(&app).await;
+    let (robert, zack) = (
+        id_of(&app, &anna, "Robert King").await,
+        id_of(&app, &anna, "Zack Plumtree").await,
+    );
+    let zacharias = id_of(&app, &anna, "Zacharias Plumbottom").await;
+    let mut conn = app.superuser().await;
+    sqlx::query("UPDATE entities SET summary = 'Zacharias Plumbottom came by.', summary_vector = array_fill(1, ARRAY[3])::halfvec WHERE id = $1")
+        .bind(zacharias.0)
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    let now = app.embeddings.now();
+    // Its name is in its history, too.
+    merge(&app, &anna, zacharias, zack).await;
+    decide::rename(
+        &app.db,
+        anna.id,
+        zacharias,
+        "Old Zack",
+        EntityType::Person,
+        now,
+    )
+    .await
+    .unwrap();
+    undo(&app, &anna, zacharias).await.unwrap();
+    merge(&app, &anna, robert, zacharias).await;
+    let summaries: i64 = query_scalar(
+        "SELECT count(*) FROM entities WHERE coalesce(summary, summary_vector::text) IS NOT NULL",
+    )
+    .fetch_one(&mut conn)
+    .await
+    .unwrap();
+    assert_eq!(summaries, 0);
+    app.delete_item(&browser, gone).await;
+    app.activity.flush().await.unwrap();
+    let found = find_everywhere(&mut conn, &["%plumbottom%".to_owned()]).await;
+    assert_eq!(found, [""; 0]);
+    // What was merged into it before has kept a name: the undo gives that one back.
+    undo(&app, &anna, robert).await.unwrap();
+    assert_eq!(named(&app, &anna, zacharias).await, "Zack Plumtree");
+    assert_eq!(told(&anna, "Zack Plumtree").await["id"], zacharias.0);
+    assert_eq!(named(&app, &anna, robert).await, "Robert King");
+}
+
+#[tokio::test]
+async fn a_merge_whose_names_are_erased_is_not_undone() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    anna.add("We met Robert King at the fair.").await;
+    let gone = anna.add("Then Zacharias Plumbottom came by.").await;
+    upkeep(&app).await;
+    let (robert, zacharias) = (
+        id_of(&app, &anna, "Robert King").await,
+        id_of(&app, &anna, "Zacharias Plumbottom").await,
+    );
+    merge(&app, &anna, robert, zacharias).await;
+    app.delete_item(&browser, gone).await;
+    app.activity.flush().await.unwrap();
+    let refused = undo(&app, &anna, robert).await;
+    assert!(
+        matches!(refused, Err(EntityError::Conflict(_))),
+        "{refused:?}"
+    );
+    let found = find_everywhere(&mut app.superuser().await, &["%plumbottom%".to_owned()]).await;
+    assert_eq!(found, [""; 0]);
+    assert_eq!(told(&anna, "Robert King").await["mentions"], 1);
+}
+
+/// As a version before 20261220000100 left it.
+#[tokio::test]
+async fn names_erased_before_an_upgrade_go_with_it() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    for text in [
+        "We met Robert King at the fair.",
+        "Then Zacharias Plumbottom came by again.",
+        "Then Mary Queen came by again.",
+    ] {
+        anna.add(text).await;
+    }
+    upkeep(&app).await;
+    let mut ids = Vec::new();
+    for name in ["Robert King", "Zacharias Plumbottom", "Mary Queen"] {
+        ids.push(id_of(&app, &anna, name).await);
+    }
+    merge(&app, &anna, ids[0], ids[1]).await;
+    merge(&app, &anna, ids[0], ids[2]).await;
+    let mut conn = app.superuser().await;
+    for left in [
+        "DELETE FROM entity_mentions WHERE name_id IN (SELECT id FROM entity_names WHERE name = 'Zacharias Plumbottom')",
+        "DELETE FROM entity_names WHERE name = 'Zacharias Plumbottom'",
+        "UPDATE entities SET summary = 'A Plumbottom.' WHERE name = 'Mary Queen'",
+        "INSERT INTO entity_events (user_id, entity_id, event, by_person, detail, at)
+         SELECT user_id, id, 'renamed', true, jsonb_build_object('name', x.name, 'type', 'person', 'by_person', x.by_person), now()
+         FROM entities, (VALUES ('Zacharias Plumbottom', false), ('Mary Queen', false), ('Queen Mary', true)) AS x (name, by_person)
+         WHERE entities.name = 'Robert King'",
+        "DROP FUNCTION forget_names(bigint, text[])",
+    ] {
+        sqlx::query(left).execute(&mut conn).await.unwrap();
+    }
+    static MIGRATIONS: Migrator = sqlx::migrate!();
+    let this = MIGRATIONS.iter().find(|m| m.version == 20_261_220_000_100);
+    sqlx::raw_sql(this.unwrap().sql.clone())
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    let names: Vec<String> = query_scalar("SELECT name FROM entities ORDER BY name")
+        .fetch_all(&mut conn)
+        .await
+        .unwrap();
+    assert_eq!(names, ["Mary Queen", "Robert King"]);
+    let of_events: Vec<Option<String>> = query_scalar(
+        "SELECT detail ->> 'name' FROM entity_events WHERE event = 'renamed' ORDER BY 1 NULLS FIRST",
+    )
+    .fetch_all(&mut conn)
+    .await
+    .unwrap();
+    let kept = |name: &str| Some(name.to_owned());
+    assert_eq!(of_events, [None, kept("Mary Queen"), kept("Queen Mary")]);
+    let summary: Option<String> = query_scalar("SELECT max(summary) FROM entities")
+        .fetch_one(&mut conn)
+        .await
+        .unwrap();
+    assert_eq!(summary, None);
+}
+
+#[tokio::test]
+async fn a_merge_is_undone_after_the_later_merge_that_took_it_along() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    for text in [
+        "We met Robert King at the fair.",
+        "Then Bobby Kingston came by again.",
+        "Then Mary Queen came by again.",
+    ] {
+        anna.add(text).await;
+    }
+    upkeep(&app).await;
+    let mut ids = Vec::new();
+    for name in ["Robert King", "Bobby Kingston", "Mary Queen"] {
+        ids.push(id_of(&app, &anna, name).await);
+    }
+    let (robert, bobby, mary) = (ids[0], ids[1], ids[2]);
+    let rome = ("Rome", EntityType::Location);
+    state(
+        &app,
+        anna.id,
+        say("Bobby Kingston", "lives_in", rome, MAY),
+        None,
+    )
+    .await;
+    merge(&app, &anna, robert, bobby).await;
+    merge(&app, &anna, mary, robert).await;
+    let refused = undo(&app, &anna, robert).await;
+    let Err(EntityError::Conflict(sentence)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(sentence.contains("undo that merge first"), "{sentence}");
+    for name in ["Robert King", "Bobby Kingston", "Mary Queen"] {
+        assert_eq!(told(&anna, name).await["id"], mary.0);
+    }
+    undo(&app, &anna, mary).await.unwrap();
+    assert_eq!(told(&anna, "Bobby Kingston").await["id"], robert.0);
+    undo(&app, &anna, robert).await.unwrap();
+    let bobby_now = told(&anna, "Bobby Kingston").await;
+    assert_eq!(bobby_now["id"], bobby.0);
+    assert_eq!(bobby_now["relations"][0]["object"], "Rome");
+    assert_eq!(
+        told(&anna, "Robert King").await["relations"]
+            .as_array()
+            .unwrap()
+            .len(),
+        0
+    );
+}
+
+#[tokio::test]
+async fn an_undone_merge_leaves_what_has_changed_since() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let place = |name| (name, EntityType::Location);
+    state(
+        &app,
+        anna.id,
+        say("Robert King", "visited", place("Oslo"), JANUARY),
+        None,
+    )
+    .await;
+    let moved = state(
+        &app,
+        anna.id,
+        say("Bobby Kingston", "lives_in", place("Rome"), JANUARY),
+        None,
+    )
+    .await;
+    let kept = state(
+        &app,
+        anna.id,
+        say("Bobby Kingston", "visited", place("Bergen"), JANUARY),
+        None,
+    )
+    .await;
+    let (robert, bobby) = (
+        id_of(&app, &anna, "Robert King").await,
+        id_of(&app, &anna, "Bobby Kingston").await,
+    );
+    merge(&app, &anna, robert, bobby).await;
+    // It ends the home that came with the other.
+    state(
+        &app,
+        anna.id,
+        say("Robert King", "lives_in", place("Paris"), MAY),
+        None,
+    )
+    .await;
+    // Said again, nothing of this one changes but the date.
+    state(
+        &app,
+        anna.id,
+        say("Robert King", "visited", place("Bergen"), MAY),
+        None,
+    )
+    .await;
+    undo(&app, &anna, robert).await.unwrap();
+    let rows = sqlx::query("SELECT id, subject_id, valid_until, stated_at FROM entity_relations WHERE id = ANY ($1) ORDER BY id")
+        .bind([moved, kept])
+        .fetch_all(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(rows[0].get::<i64, _>("subject_id"), robert.0);
+    assert!(
+        rows[0]
+            .get::<Option<OffsetDateTime>, _>("valid_until")
+            .is_some()
+    );
+    assert_eq!(rows[1].get::<i64, _>("subject_id"), bobby.0);
+    assert_eq!(rows[1].get::<OffsetDateTime, _>("stated_at"), MAY);
+}
+
+#[tokio::test]
+async fn a_relation_of_both_stands_on_the_sources_of_both() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    let of_robert = anna.add("Robert King works at Acme.").await;
+    let of_bobby = anna.add("Bobby Kingston works at Acme.").await;
+    let acme = ("Acme", EntityType::Organization);
+    let claim = Say {
+        trust: Trust::External,
+        ..say("Robert King", "works_at", acme, JANUARY)
+    };
+    let survives = state(&app, anna.id, claim, Some(of_robert)).await;
+    let goes = state(
+        &app,
+        anna.id,
+        say("Bobby Kingston", "works_at", acme, MAY),
+        Some(of_bobby),
+    )
+    .await;
+    upkeep(&app).await;
+    let (robert, bobby) = (
+        id_of(&app, &anna, "Robert King").await,
+        id_of(&app, &anna, "Bobby Kingston").await,
+    );
+    let mut conn = app.superuser().await;
+    let mut rows = async || -> Vec<(i64, String, OffsetDateTime, bool, i64)> {
+        sqlx::query_as(
+            "SELECT r.subject_id, r.trust, r.stated_at, r.retired_at IS NULL,
+                    (SELECT count(*) FROM entity_relation_sources s WHERE s.relation_id = r.id)
+             FROM entity_relations r ORDER BY r.id",
+        )
+        .fetch_all(&mut conn)
+        .await
+        .unwrap()
+    };
+    assert!(survives < goes);
+    let before = rows().await;
+    merge(&app, &anna, robert, bobby).await;
+    let told_again = (robert.0, "user".to_owned(), MAY, true, 2);
+    assert_eq!(rows().await[0], told_again);
+    // Undone, each has its own again.
+    undo(&app, &anna, robert).await.unwrap();
+    assert_eq!(rows().await, before);
+    // The relation outlives each of its sources, and goes with the last.
+    merge(&app, &anna, robert, bobby).await;
+    app.delete_item(&browser, of_robert).await;
+    assert_eq!(rows().await[0], (robert.0, "user".to_owned(), MAY, true, 1));
+    assert_eq!(
+        told(&anna, "Bobby Kingston").await["relations"][0]["object"],
+        "Acme"
+    );
+    app.delete_item(&browser, of_bobby).await;
+    assert_eq!(rows().await, []);
+}
