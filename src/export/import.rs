@@ -17,7 +17,6 @@ use tokio::sync::mpsc;
 use self::links::WaitingLinks;
 pub use self::outcome::{ImportOutcome, ImportProblem};
 use self::store::ItemIdentity;
-use super::documents::DocumentLine;
 use super::read::{ImportRecord, ItemRecord, ThemeRecord};
 use super::source::{self, FilePiece};
 use crate::accounts::AgentName;
@@ -67,14 +66,24 @@ pub struct Importer {
     /// From the file's ids to ours; about 40 bytes per item.
     ids: HashMap<i64, i64>,
     entities: HashMap<i64, EntityId>,
-    /// Documents being imported: our id, and the file's line, by the file's id.
-    documents: HashMap<i64, (i64, DocumentLine)>,
+    /// Documents being imported, by the file's id: no more than a user may have.
+    documents: HashMap<i64, StartedDocument>,
     links: WaitingLinks,
     batch: Vec<(String, ItemRecord)>,
     items_read: i64,
     quota: ItemQuota,
     /// How a file of lines ended; `None` for other formats.
     ending: Option<FileEnding>,
+}
+
+/// A document that is being imported.
+#[derive(Clone, Copy)]
+struct StartedDocument {
+    /// Ours.
+    id: i64,
+    /// The number of its last revision.
+    revision: i32,
+    archived_at: Option<OffsetDateTime>,
 }
 
 enum FileEnding {
