@@ -71,7 +71,8 @@ pub struct DocumentAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     memory_of: Option<String>,
-    /// What looks like a secret in the text that was written; left out if nothing does.
+    /// What looks like a secret in the text that was written, or in a new document's path. Only the answer to a write has it;
+    /// left out if nothing looks like one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<SecretWarning>,
 }
