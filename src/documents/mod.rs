@@ -18,7 +18,8 @@ use time::OffsetDateTime;
 pub use lent::LentMemoryName;
 pub use model::{
     CONTENT_BYTES_MAX, ChangeAuthor, DOCUMENTS_MAX, Document, DocumentError, ExpectedRevision,
-    ImportedDocument, ImportedRevision, KEPT_BYTES_MAX, REVISIONS_KEPT, Revision, check_content,
+    ImportedDocument, ImportedRevision, KEPT_BYTES_MAX, REVISIONS_KEPT, REVISIONS_SHOWN, Revision,
+    check_content,
 };
 pub use path::{DocumentPath, PATH_CHARS_MAX};
 pub use revisions::DocumentRevision;
@@ -28,9 +29,6 @@ use crate::db::{Db, Tx};
 use crate::embedding::Embeddings;
 use crate::input::Invalid;
 use store::NewRevision;
-
-/// Limit on the revisions listed per document.
-const REVISIONS_SHOWN: i64 = 200;
 
 /// Reads and changes users' documents.
 #[derive(Clone)]
@@ -111,7 +109,7 @@ impl Documents {
     /// Database errors only.
     pub async fn revisions(&self, user: UserId, id: i64) -> Result<Vec<Revision>, sqlx::Error> {
         let mut tx = self.db.as_user(user).await?;
-        let listed = store::list_revisions(&mut tx, user, id, REVISIONS_SHOWN).await?;
+        let listed = store::list_revisions(&mut tx, user, id, REVISIONS_SHOWN.into()).await?;
         tx.commit().await?;
         Ok(listed)
     }
@@ -252,7 +250,7 @@ impl Documents {
             archived_at: None,
             at: now,
         };
-        let renamed = store::add_revisions(&mut tx, user, by, &moved, &new).await?;
+        let renamed = add_revisions(&mut tx, user, by, &moved, &new).await?;
         let was_searched = found.iter().map(|d| (d.id, d.path.is_searched()));
         let was_searched: HashMap<i64, bool> = was_searched.collect();
         for document in renamed {
@@ -397,7 +395,6 @@ impl Documents {
             at: now,
         };
         let document = revise(&mut *conn, user, by, &document, &new).await?;
-        store::trim(&mut *conn, document.id, REVISIONS_KEPT).await?;
         self.index(conn, user, by, &document, content.to_owned(), now)
             .await?;
         Ok(document)
@@ -418,7 +415,7 @@ impl Documents {
             at: now,
         };
         let gone: Vec<(i64, &str)> = found.iter().map(|d| (d.id, d.path.as_str())).collect();
-        store::add_revisions(&mut tx, user, by, &gone, &new).await?;
+        add_revisions(&mut tx, user, by, &gone, &new).await?;
         let ids: Vec<i64> = found.iter().map(|document| document.id).collect();
         store::remove_parts_of(&mut tx, user, &ids).await?;
         finish(tx, by, &ids).await?;
@@ -454,6 +451,22 @@ impl Documents {
     }
 }
 
+/// Adds a revision to each document, with its path; the oldest go.
+async fn add_revisions(
+    conn: &mut PgConnection,
+    user: UserId,
+    by: ChangeAuthor<'_>,
+    documents: &[(i64, &str)],
+    new: &NewRevision<'_>,
+) -> Result<Vec<Document>, sqlx::Error> {
+    let revised = store::add_revisions(&mut *conn, user, by, documents, new).await?;
+    // The others cannot have more than are kept.
+    let long = revised.iter().filter(|d| d.revision > REVISIONS_KEPT);
+    let long: Vec<i64> = long.map(|document| document.id).collect();
+    store::trim(conn, &long, REVISIONS_KEPT).await?;
+    Ok(revised)
+}
+
 /// Adds a revision to one document.
 async fn revise(
     conn: &mut PgConnection,
@@ -463,7 +476,7 @@ async fn revise(
     new: &NewRevision<'_>,
 ) -> Result<Document, DocumentError> {
     let one = [(document.id, document.path.as_str())];
-    let mut revised = store::add_revisions(conn, user, by, &one, new).await?;
+    let mut revised = add_revisions(conn, user, by, &one, new).await?;
     revised.pop().ok_or(DocumentError::NotFound)
 }
 

@@ -17,6 +17,8 @@ pub const DOCUMENTS_MAX: i64 = 10_000;
 pub const KEPT_BYTES_MAX: i64 = 256 * 1024 * 1024;
 /// Number of revisions per document whose text is kept.
 pub const REVISIONS_KEPT: i32 = 100;
+/// The newest revisions per document, with a text or without, that are kept and listed: twice as many (`trim_revisions`).
+pub const REVISIONS_SHOWN: i32 = 2 * REVISIONS_KEPT;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document {

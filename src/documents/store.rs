@@ -273,10 +273,23 @@ pub async fn add_revisions(
     Ok(rows.into_iter().map(Document::from).collect())
 }
 
-/// Deletes the oldest revision texts; `kept` stay.
-pub async fn trim(conn: &mut PgConnection, document: i64, kept: i32) -> Result<(), sqlx::Error> {
-    let trimmed = sqlx::query_scalar!("SELECT trim_revisions($1, $2)", document, kept);
-    trimmed.fetch_one(conn).await?;
+/// Deletes the oldest revisions: of each document `kept` with a text stay, and of those without one what is among the newest
+/// twice as many.
+pub async fn trim(
+    conn: &mut PgConnection,
+    documents: &[i64],
+    kept: i32,
+) -> Result<(), sqlx::Error> {
+    if documents.is_empty() {
+        return Ok(());
+    }
+    sqlx::query!(
+        "SELECT trim_revisions(id, $2) FROM unnest($1::bigint[]) AS trimmed (id)",
+        documents,
+        kept,
+    )
+    .fetch_all(conn)
+    .await?;
     Ok(())
 }
 

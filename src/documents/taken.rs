@@ -3,7 +3,9 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::model::{Document, DocumentError, ImportedDocument, ImportedRevision, check_room};
+use super::model::{
+    Document, DocumentError, ImportedDocument, ImportedRevision, REVISIONS_KEPT, check_room,
+};
 use super::{ChangeAuthor, Documents, check_free, store};
 use crate::accounts::{AgentId, UserId};
 use crate::input::Invalid;
@@ -49,7 +51,8 @@ impl Documents {
         }
         let (_, kept) = store::count_kept(&mut *conn, user).await?;
         check_room(0, kept, taken.content.map_or(0, str::len))?;
-        store::insert_taken_revision(conn, user, id, agent, taken).await?;
+        store::insert_taken_revision(&mut *conn, user, id, agent, taken).await?;
+        store::trim(conn, &[id], REVISIONS_KEPT).await?;
         Ok(())
     }
 

@@ -1,6 +1,11 @@
 //! Checks of fields that several kinds of records have.
 
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, SeqAccess, Visitor};
 use serde_json::Value;
+use serde_json::value::RawValue;
 use time::OffsetDateTime;
 
 use crate::accounts::AgentName;
@@ -8,6 +13,8 @@ use crate::input::Invalid;
 use crate::memories::Trust;
 
 const ATTRIBUTES_BYTES_MAX: usize = 64 * 1024;
+/// As they stand in a line, with white space and escapes. Parsed, they take up to 32 times their length.
+const ATTRIBUTES_WRITTEN_MAX: usize = 8 * ATTRIBUTES_BYTES_MAX;
 /// Years that a date may have.
 const YEARS: std::ops::RangeInclusive<i32> = 1900..=9999;
 
@@ -42,6 +49,46 @@ pub fn date(field: &'static str, at: OffsetDateTime) -> Result<OffsetDateTime, I
             YEARS.end()
         ),
     ))
+}
+
+/// The first entries of a list that may have `MAX`, and one more if it has more. The others are skipped as they are read.
+pub fn first_of<'de, D, T, const MAX: usize>(json: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    json.deserialize_seq(FirstOf::<T, MAX>(PhantomData))
+}
+
+struct FirstOf<T, const MAX: usize>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>, const MAX: usize> Visitor<'de> for FirstOf<T, MAX> {
+    type Value = Vec<T>;
+
+    fn expecting(&self, words: &mut fmt::Formatter<'_>) -> fmt::Result {
+        words.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
+        let mut first = Vec::new();
+        while first.len() <= MAX {
+            let Some(entry) = list.next_element()? else {
+                return Ok(first);
+            };
+            first.push(entry);
+        }
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(first)
+    }
+}
+
+/// Attributes that are far too long are not parsed: what comes instead is no object, which [`attributes`] refuses as well.
+pub fn parse_attributes<'de, D: Deserializer<'de>>(json: D) -> Result<Value, D::Error> {
+    let written = Box::<RawValue>::deserialize(json)?;
+    match written.get().len() <= ATTRIBUTES_WRITTEN_MAX {
+        true => serde_json::from_str(written.get()).map_err(D::Error::custom),
+        false => Ok(Value::Bool(false)),
+    }
 }
 
 /// A JSON object that PostgreSQL can store.

@@ -17,7 +17,6 @@ use tokio::sync::mpsc;
 use self::links::WaitingLinks;
 pub use self::outcome::{ImportOutcome, ImportProblem};
 use self::store::ItemIdentity;
-use super::documents::DocumentLine;
 use super::read::{ImportRecord, ItemRecord, ThemeRecord};
 use super::source::{self, FilePiece};
 use crate::accounts::AgentName;
@@ -31,12 +30,18 @@ use crate::memories::write::{NewEvent, NewSource, write};
 use crate::memories::{self, Status};
 use crate::redaction::{ScreenedField, TextDoor};
 
-/// Per transaction. Other writers of the same spaces wait for it.
 /// Of a record that the database refuses.
 const NOT_KEPT: &str = "PostgreSQL cannot keep it.";
+/// Per transaction. Other writers of the same spaces wait for it.
 const ITEMS_A_BATCH: usize = 200;
 /// Pieces that are read ahead of the database.
 const PIECES_AHEAD: usize = 400;
+/// Pieces after which the progress is told, written or not.
+const PIECES_TOLD: usize = 10_000;
+/// Records of their own transaction after which the progress is told.
+const RECORDS_TOLD: usize = 200;
+/// Bytes after which the progress is told.
+const BYTES_TOLD: u64 = 8 * 1024 * 1024;
 /// Maximum problems that are listed; the rest are counted.
 const PROBLEMS_TOLD_MAX: usize = 20;
 
@@ -67,14 +72,24 @@ pub struct Importer {
     /// From the file's ids to ours; about 40 bytes per item.
     ids: HashMap<i64, i64>,
     entities: HashMap<i64, EntityId>,
-    /// Documents being imported: our id, and the file's line, by the file's id.
-    documents: HashMap<i64, (i64, DocumentLine)>,
+    /// Documents being imported, by the file's id: no more than a user may have.
+    documents: HashMap<i64, StartedDocument>,
     links: WaitingLinks,
     batch: Vec<(String, ItemRecord)>,
     items_read: i64,
     quota: ItemQuota,
     /// How a file of lines ended; `None` for other formats.
     ending: Option<FileEnding>,
+}
+
+/// A document that is being imported.
+#[derive(Clone, Copy)]
+struct StartedDocument {
+    /// Ours.
+    id: i64,
+    /// The number of its last revision.
+    revision: i32,
+    archived_at: Option<OffsetDateTime>,
 }
 
 enum FileEnding {
@@ -103,7 +118,7 @@ impl Importer {
         }
     }
 
-    /// Reads the file to its end. `tell` gets the progress after each batch, and may take its time.
+    /// Reads the file to its end. `tell` gets the progress after each batch, and before long without one; it may take its time.
     pub async fn run<Told: Future<Output = ()>>(
         mut self,
         file: impl BufRead + Send + 'static,
@@ -118,12 +133,18 @@ impl Importer {
             };
             source::read(file, &mut screen, |piece| send.blocking_send(piece).is_ok())
         });
+        let (mut untold, mut bytes_told) = (0, 0);
         while let Some(piece) = pieces.recv().await {
             self.outcome.bytes = piece.bytes;
+            untold += weight(&piece.record);
             self.take(piece.place, piece.record).await?;
-            if self.batch.len() >= ITEMS_A_BATCH {
+            let is_full = self.batch.len() >= ITEMS_A_BATCH;
+            if is_full {
                 self.write_batch().await?;
+            }
+            if is_full || untold >= PIECES_TOLD || piece.bytes - bytes_told >= BYTES_TOLD {
                 tell(self.outcome.clone()).await;
+                (untold, bytes_told) = (0, piece.bytes);
             }
         }
         let read = reading.await.unwrap_or_else(|e| Err(e.into()));
@@ -461,6 +482,20 @@ impl Importer {
         let id = store::ensure_agent(conn, self.user, name, self.now).await?;
         self.agents.insert(name.as_str().to_owned(), id);
         Ok(id)
+    }
+}
+
+/// Of [`PIECES_TOLD`]: a record of its own transaction takes far longer than one that is refused, or waits for its batch.
+fn weight(record: &Result<ImportRecord, Invalid>) -> usize {
+    match record {
+        Err(_)
+        | Ok(
+            ImportRecord::Header
+            | ImportRecord::Item(_)
+            | ImportRecord::NotImported
+            | ImportRecord::End { .. },
+        ) => 1,
+        Ok(_) => PIECES_TOLD / RECORDS_TOLD,
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::Value;
 use time::OffsetDateTime;
 
 use crate::memories::day::PastState;
+use crate::memories::model::TAGS_MAX;
 
 /// What there is to export.
 #[derive(Clone, Copy, Debug)]
@@ -120,7 +121,10 @@ pub struct ItemLine {
     pub theme: Option<String>,
     pub key: Option<String>,
     pub content: String,
-    #[serde(default)]
+    #[serde(
+        default,
+        deserialize_with = "super::fields::first_of::<_, _, TAGS_MAX>"
+    )]
     pub tags: Vec<String>,
     pub status: Option<String>,
     pub source: Option<String>,
@@ -143,7 +147,7 @@ pub struct ItemLine {
     pub last_accessed: Option<OffsetDateTime>,
     /// Decay per day; null: the default of its type.
     pub decay_rate: Option<f64>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "super::fields::parse_attributes")]
     pub attributes: Value,
     pub superseded_by: Option<i64>,
     pub agent: Option<String>,

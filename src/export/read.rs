@@ -1,8 +1,8 @@
 //! Parses one line of an export: a pure function from text to a record within all limits, or to one sentence
 //! that says why not. The sentence never contains text of the line.
 
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use time::OffsetDateTime;
 
@@ -25,6 +25,7 @@ use crate::memories::{ItemKey, ItemType, NewItem, Period, Status, ThemeSlug, Tru
 pub const SOURCE_CHARS_MAX: usize = 64;
 pub const DESCRIPTION_CHARS_MAX: usize = 2_000;
 pub const DISPLAY_NAME_CHARS_MAX: usize = 200;
+const NOT_JSON: &str = "It is not a whole line of JSON.";
 const ACCESS_COUNT_MAX: i64 = 1_000_000_000;
 pub const EVENTS_MAX: usize = 1_000;
 /// Known events of an item's history; events of a newer version are skipped.
@@ -128,7 +129,7 @@ struct LineHead {
     record: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 struct AgentStart {
     name: String,
     #[serde(default, with = "crate::export::moment::option")]
@@ -145,15 +146,11 @@ struct RawCounts {
     items: i64,
 }
 
-/// Parses a line.
-///
-/// # Errors
-/// [`Invalid`] naming the first invalid field, without any content of the line.
-pub fn parse_line(line: &str) -> Result<ImportRecord, Invalid> {
-    use RecordKind as Kind;
+/// The kind of a line, with its name; `None`: it is the header.
+fn kind_of(line: &str) -> Result<Option<(RecordKind, &'static str)>, Invalid> {
     let head: LineHead = parse(line)?;
     match head.keepsake_export {
-        Some(FORM_VERSION) => return Ok(ImportRecord::Header),
+        Some(FORM_VERSION) => return Ok(None),
         Some(_) => {
             return Err(Invalid::new(
                 "keepsake_export",
@@ -166,10 +163,22 @@ pub fn parse_line(line: &str) -> Result<ImportRecord, Invalid> {
         None => {}
     }
     let named = |name: &str| KINDS.iter().find(|(_, known, _)| *known == name);
-    let Some((kind, ..)) = head.record.as_deref().and_then(named) else {
+    let Some((kind, name, _)) = head.record.as_deref().and_then(named) else {
         let names = KINDS.map(|(_, name, _)| name);
         let sentence = format!("`record` is not known; it is one of {}.", names.join(", "));
         return Err(Invalid::new("record", "unknown_record", sentence));
+    };
+    Ok(Some((*kind, *name)))
+}
+
+/// Parses a line. Fields that are not known are skipped as they are read.
+///
+/// # Errors
+/// [`Invalid`] naming the first invalid field, without any content of the line.
+pub fn parse_line(line: &str) -> Result<ImportRecord, Invalid> {
+    use RecordKind as Kind;
+    let Some((kind, _)) = kind_of(line)? else {
+        return Ok(ImportRecord::Header);
     };
     Ok(match kind {
         Kind::Theme => ImportRecord::Theme(theme(parse(line)?)?),
@@ -205,13 +214,52 @@ pub fn parse_line(line: &str) -> Result<ImportRecord, Invalid> {
     })
 }
 
+/// The fields of a line that an import knows; `None` if it stores nothing of such a line.
+///
+/// # Errors
+/// [`Invalid`] naming the first field of another kind than it should be.
+pub(super) fn known_fields(line: &str) -> Result<Option<Value>, Invalid> {
+    use RecordKind as Kind;
+    fn of<T: Serialize + DeserializeOwned>(line: &str) -> Result<Value, Invalid> {
+        let known = serde_json::to_value(parse::<T>(line)?);
+        known.map_err(|_| Invalid::new("", "invalid_json", NOT_JSON))
+    }
+    let Some((kind, name)) = kind_of(line)? else {
+        return Ok(None);
+    };
+    let mut known = match kind {
+        Kind::Theme => of::<ThemeLine>(line)?,
+        Kind::Agent => of::<AgentStart>(line)?,
+        Kind::Item => of::<ItemLine>(line)?,
+        Kind::Entity => of::<EntityLine>(line)?,
+        Kind::Relation => of::<RelationLine>(line)?,
+        Kind::Document => of::<DocumentLine>(line)?,
+        Kind::Revision => of::<RevisionLine>(line)?,
+        Kind::Episode => of::<EpisodeLine>(line)?,
+        Kind::Origins => of::<OriginsLine>(line)?,
+        Kind::Unwanted => of::<UnwantedLine>(line)?,
+        Kind::Account
+        | Kind::EmbeddingSettings
+        | Kind::ChatSettings
+        | Kind::ChatSpend
+        | Kind::Summary
+        | Kind::Session
+        | Kind::Message
+        | Kind::Extraction
+        | Kind::Call
+        | Kind::End => return Ok(None),
+    };
+    known["record"] = name.into();
+    Ok(Some(known))
+}
+
 fn parse<T: DeserializeOwned>(line: &str) -> Result<T, Invalid> {
     let mut json = serde_json::Deserializer::from_str(line);
     serde_path_to_error::deserialize(&mut json).map_err(|error| {
         let path = error.path().to_string();
         let inner = error.into_inner();
         if inner.is_syntax() || inner.is_eof() {
-            return Invalid::new("", "invalid_json", "It is not a whole line of JSON.");
+            return Invalid::new("", "invalid_json", NOT_JSON);
         }
         // serde's messages may quote the value, but this one names our field only.
         let said = inner.to_string();
@@ -353,6 +401,7 @@ fn events(raw: Vec<EventLine>) -> Result<Vec<EventRecord>, Invalid> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::memories::model::TAGS_MAX;
 
     const ITEM: &str = r#"{"record":"item","type":"fact","content":"Anna keeps bees."}"#;
 
@@ -363,6 +412,32 @@ mod tests {
         };
         assert_eq!(item.item.theme().as_str(), "general");
         assert_eq!((item.confidence, item.source.as_str()), (100, "import"));
+    }
+
+    #[test]
+    fn of_a_line_only_what_is_known_is_kept_in_memory() {
+        let none = "0,".repeat(100_000) + "0";
+        let tags = r#""","#.repeat(100_000) + r#""""#;
+        let line = |fields: &str| ITEM.replace("}", &format!(",{fields}}}"));
+        let known = known_fields(&line(&format!(r#""x":[{none}],"tags":[{tags}]"#)));
+        let known = known.expect("valid").expect("an item");
+        assert_eq!(known["content"], "Anna keeps bees.");
+        assert_eq!(known.get("x"), None);
+        let entries = known["tags"].as_array().map(Vec::len);
+        assert_eq!(entries, Some(TAGS_MAX + 1));
+        let long = line(&format!(r#""attributes":{{"x":[{none},{none},{none}]}}"#));
+        let known = known_fields(&long).expect("valid").expect("an item");
+        assert_eq!(known["attributes"], false);
+        let refused = parse_line(&long).expect_err("too long");
+        assert_eq!(refused.code, "invalid_attributes");
+        let short = line(r#""attributes":{"x":[{"y":"z"}]},"decay_rate":0.1,"unknown":"a""#);
+        let known = known_fields(&short).expect("valid").expect("an item");
+        let Ok(ImportRecord::Item(item)) = parse_line(&known.to_string()) else {
+            panic!("{known}");
+        };
+        assert_eq!(item.attributes["x"][0]["y"], "z");
+        assert_eq!(item.decay_rate, Some(0.1));
+        assert!(known_fields(r#"{"record":"message","x":[]}"#).is_ok_and(|known| known.is_none()));
     }
 
     #[test]

@@ -4,10 +4,8 @@
 
 use std::io::{self, BufRead, Read};
 
-use serde_json::Value;
-
 use super::document::parse_document;
-use super::read::{ImportRecord, ItemRecord, parse_line};
+use super::read::{ImportRecord, ItemRecord, known_fields, parse_line};
 use crate::input::Invalid;
 use crate::memories::NewItem;
 use crate::redaction::{RedactionError, ScreenedField, SecretWarning, fields_of};
@@ -51,16 +49,14 @@ pub(super) fn read(
     }
 }
 
-/// A line that is imported is screened, and parsed again if that changed it.
+/// Of a line what is imported is screened, and parsed again if that changed it.
 fn parse_screened(text: &str, screen: Screening<'_>) -> io::Result<Result<ImportRecord, Invalid>> {
-    let record = match parse_line(text) {
+    let parsed = parse_line(text).and_then(|record| Ok((record, known_fields(text)?)));
+    let (record, mut line) = match parsed {
         Err(invalid) => return Ok(Err(invalid)),
-        Ok(ImportRecord::NotImported | ImportRecord::Header | ImportRecord::End { .. }) => {
-            return Ok(parse_line(text));
-        }
-        Ok(record) => record,
+        Ok((record, None)) => return Ok(Ok(record)),
+        Ok((record, Some(line))) => (record, line),
     };
-    let mut line: Value = serde_json::from_str(text)?;
     let before = line.clone();
     match screen(&mut fields_of(&mut line, &[])) {
         Err(RedactionError::Invalid(invalid)) => Ok(Err(invalid)),
@@ -203,4 +199,27 @@ fn read_document(
         });
     }
     done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::export::FORM_VERSION;
+
+    #[test]
+    fn of_a_line_only_what_is_imported_is_screened() {
+        let file = format!(
+            "{{\"keepsake_export\":{FORM_VERSION}}}\n\
+             {{\"record\":\"item\",\"type\":\"fact\",\"content\":\"a\",\"attributes\":{{\"b\":\"c\"}},\"unknown\":[\"d\"]}}\n\
+             {{\"record\":\"message\",\"content\":\"e\"}}\n"
+        );
+        let mut screened = Vec::new();
+        let mut screen = |fields: &mut [ScreenedField<'_>]| {
+            screened.extend(fields.iter().map(|field| field.text.clone()));
+            Ok(Vec::new())
+        };
+        let read = read(file.as_bytes(), &mut screen, |piece| piece.record.is_ok());
+        assert!(read.is_ok());
+        assert_eq!(screened, ["c", "a", "item", "fact"]);
+    }
 }

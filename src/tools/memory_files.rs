@@ -11,7 +11,7 @@ use crate::accounts::{Scope, UserId};
 use crate::activity::RunningCall;
 use crate::documents::{
     ChangeAuthor, Document, DocumentError, DocumentPath, Documents, ExpectedRevision, FullDocument,
-    PATH_CHARS_MAX,
+    PATH_CHARS_MAX, check_content,
 };
 use crate::input::Invalid;
 
@@ -88,9 +88,26 @@ impl Tool for MemoryFiles {
         }
     }
 
+    fn check(input: &FilesInput) -> Result<(), ToolError> {
+        for (field, text) in [
+            ("file_text", &input.file_text),
+            ("new_str", &input.new_str),
+            ("insert_text", &input.insert_text),
+        ] {
+            check_content(field, text.as_deref().unwrap_or_default())?;
+        }
+        let stored = match input.command {
+            FileCommand::Create => ("path", &input.path),
+            FileCommand::Rename => ("new_path", &input.new_path),
+            _ => return Ok(()),
+        };
+        place(stored.0, stored.1)?;
+        Ok(())
+    }
+
     fn not_stored(input: &FilesInput) -> &'static [&'static str] {
         match input.command {
-            FileCommand::Create => &[],
+            FileCommand::Create => &["old_str", "old_path"],
             _ => &["path", "old_str", "old_path"],
         }
     }

@@ -119,6 +119,11 @@ trait Tool: Send + Sync + 'static {
         Self::SCOPE
     }
 
+    /// Limits of this write's texts, before they are screened.
+    fn check(_input: &Self::Input) -> Result<(), ToolError> {
+        Ok(())
+    }
+
     /// Arguments of this write that only find what is stored; all others are screened for secrets.
     fn not_stored(_input: &Self::Input) -> &'static [&'static str] {
         &[]
@@ -256,6 +261,7 @@ impl<T: Tool> AnyTool for Registered<T> {
         }
         let mut warnings = Vec::new();
         if needed != Scope::MemoryRead {
+            T::check(&parsed)?;
             let not_stored = T::not_stored(&parsed);
             let screened = secrets::screen(context, call, input, not_stored).await?;
             if let Some((changed, found)) = screened {

@@ -58,7 +58,8 @@ pub enum ActingFor {
     NewUser(NewUser),
 }
 
-/// An operator's user that does not exist yet. The first tool call creates it (`Accounts::make_user`); a look-up does not.
+/// An operator's user that does not exist yet. The first call that reads or writes its memory creates it
+/// (`Accounts::make_user`); a look-up does not.
 #[derive(Clone, Debug)]
 pub struct NewUser {
     pub(in crate::accounts) operator_id: OperatorId,

@@ -31,7 +31,10 @@ pub struct EntityLine {
     pub protected: bool,
     #[serde(default, skip_deserializing)]
     pub summary: Option<String>,
-    #[serde(default)]
+    #[serde(
+        default,
+        deserialize_with = "crate::export::fields::first_of::<_, _, NAMES_MAX>"
+    )]
     pub names: Vec<String>,
 }
 
@@ -60,7 +63,10 @@ pub struct RelationLine {
     /// When it was retired or replaced. Such a relation is exported for its owner, and not imported.
     #[serde(default, with = "crate::export::moment::option")]
     pub retired_at: Option<OffsetDateTime>,
-    #[serde(default)]
+    #[serde(
+        default,
+        deserialize_with = "crate::export::fields::first_of::<_, _, SOURCES_MAX>"
+    )]
     pub sources: Vec<SourceLine>,
 }
 

@@ -30,7 +30,10 @@ pub struct EpisodeLine {
     pub summary: String,
     #[serde(rename = "abstract")]
     pub short: String,
-    #[serde(default)]
+    #[serde(
+        default,
+        deserialize_with = "crate::export::fields::first_of::<_, _, TOPICS_MAX>"
+    )]
     pub topics: Vec<String>,
     pub made_by: String,
     pub trust: String,

@@ -1,7 +1,7 @@
 //! Imports everything but items: entities and relations, documents, episodes, and the origins of derived
 //! memories.
 
-use super::{ImportError, Importer, store};
+use super::{ImportError, Importer, StartedDocument, store};
 use crate::accounts::AgentId;
 use crate::consolidation::episodes;
 use crate::db::write_as;
@@ -88,7 +88,7 @@ impl Importer {
     }
 
     pub(super) async fn take_origins(&mut self, line: &OriginsLine) -> Result<(), ImportError> {
-        let document = self.documents.get(&line.item).map(|(id, _)| id);
+        let document = self.documents.get(&line.item).map(|started| &started.id);
         let Some(item) = self.ids.get(&line.item).or(document) else {
             return Ok(());
         };
@@ -127,14 +127,19 @@ impl Importer {
         let id = id.await?;
         tx.commit().await?;
         if let Some(id) = id {
-            self.documents.insert(line.id, (id, line.clone()));
+            let started = StartedDocument {
+                id,
+                revision: line.revision,
+                archived_at: line.archived_at,
+            };
+            self.documents.insert(line.id, started);
         }
         Ok(())
     }
 
     /// Skips revisions of documents that existed already.
     pub(super) async fn take_revision(&mut self, line: &RevisionLine) -> Result<(), DocumentError> {
-        let Some((id, document)) = self.documents.get(&line.document).cloned() else {
+        let Some(document) = self.documents.get(&line.document).copied() else {
             return Ok(());
         };
         let documents = Documents::new(self.db.clone(), self.embeddings.clone());
@@ -145,10 +150,11 @@ impl Importer {
             return Err(DocumentError::NotFound);
         }
         let agent = self.agent(&mut tx, agent.as_ref()).await?.map(AgentId);
-        let revision = documents.take_revision(&mut tx, user, id, agent, &taken);
+        let revision = documents.take_revision(&mut tx, user, document.id, agent, &taken);
         revision.await?;
         if line.revision == document.revision {
-            let end = documents.take_end(&mut tx, user, id, document.archived_at, self.now);
+            let end =
+                documents.take_end(&mut tx, user, document.id, document.archived_at, self.now);
             end.await?;
         }
         tx.commit().await?;

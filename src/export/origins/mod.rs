@@ -13,6 +13,7 @@ pub struct OriginsLine {
     /// The `id` of the memory.
     pub item: i64,
     /// The `id`s of memories and episodes.
+    #[serde(deserialize_with = "crate::export::fields::first_of::<_, _, SOURCES_MAX>")]
     pub sources: Vec<i64>,
 }
 

@@ -1,3 +1,7 @@
+use std::io::Cursor;
+use std::sync::Mutex;
+
+use keepsake::export::{ImportOutcome, Importer};
 use serde_json::{Value, json};
 
 use super::{export, import, records};
@@ -303,6 +307,33 @@ async fn links_wait_for_their_newer_item_also_if_its_batch_is_refused() {
     assert!(new["superseded_by"].is_null());
     let mut older = items.iter().filter(|item| item["content"] != "new");
     assert!(older.all(|item| item["superseded_by"] == new["id"]));
+}
+
+#[tokio::test]
+async fn progress_is_told_where_no_batch_fills() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let told = async |lines: String| -> Vec<ImportOutcome> {
+        let told = Mutex::new(Vec::new());
+        let file = Cursor::new(format!("{{\"keepsake_export\":1}}\n{lines}"));
+        Importer::new(&app.db, &app.embeddings, anna.id)
+            .run(file, |outcome| {
+                told.lock().unwrap().push(outcome);
+                std::future::ready(())
+            })
+            .await
+            .unwrap();
+        told.into_inner().unwrap()
+    };
+    let refused = told("nonsense\n".repeat(25_000)).await;
+    assert_eq!(refused.len(), 2);
+    assert!(refused[0].failed > 9_000 && refused[1].failed > 19_000);
+    let theme =
+        r#"{"record":"theme","slug":"work","created_at":"2026-01-01T00:00:00Z"}"#.to_owned() + "\n";
+    assert_eq!(told(theme.repeat(450)).await.len(), 2);
+    let long = told("x".repeat(9 * 1024 * 1024) + "\nnonsense\n").await;
+    assert_eq!(long.len(), 1);
+    assert_eq!(long[0].failed, 1);
 }
 
 #[tokio::test]

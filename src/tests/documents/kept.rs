@@ -1,7 +1,7 @@
 //! Documents out and in again, restored, and gone for good.
 
 use keepsake::documents::{
-    ChangeAuthor, DocumentError, DocumentPath, ExpectedRevision, REVISIONS_KEPT,
+    ChangeAuthor, DocumentError, DocumentPath, ExpectedRevision, REVISIONS_KEPT, REVISIONS_SHOWN,
 };
 use keepsake::erasure;
 use serde_json::{Value, json};
@@ -154,6 +154,79 @@ async fn the_oldest_revisions_go_and_the_rest_can_be_read() {
     .await
     .unwrap();
     assert_eq!(kept, 0);
+}
+
+#[tokio::test]
+async fn revisions_without_a_text_go_too() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let (documents, person) = (app.documents(), ChangeAuthor::person());
+    let paths = ["a.md", "b.md"].map(|path| DocumentPath::parse("path", path).unwrap());
+    let created = documents
+        .put(
+            anna.id,
+            person,
+            &paths[0],
+            "Likes sencha.",
+            ExpectedRevision::Any,
+        )
+        .await
+        .unwrap();
+    // Changed by three paths, each of which ends what is too much.
+    let kept = i64::from(REVISIONS_SHOWN) + 1;
+    let count = async || -> i64 {
+        sqlx::query_scalar("SELECT count(*) FROM document_revisions")
+            .fetch_one(&mut app.superuser().await)
+            .await
+            .unwrap()
+    };
+    for n in 0..REVISIONS_SHOWN as usize {
+        let (from, to) = (&paths[n % 2], &paths[(n + 1) % 2]);
+        documents.rename(anna.id, person, from, to).await.unwrap();
+    }
+    assert_eq!(count().await, kept);
+    for _ in 0..2 {
+        let (from, to) = (&paths[0], &paths[1]);
+        documents.rename(anna.id, person, from, to).await.unwrap();
+        assert_eq!(count().await, kept);
+        documents.archive(anna.id, person, to).await.unwrap();
+        assert_eq!(count().await, kept);
+        let back = documents.restore(anna.id, person, created.id).await;
+        assert_eq!((count().await, back.unwrap().archived_at), (kept, None));
+        documents.rename(anna.id, person, to, from).await.unwrap();
+    }
+    let listed = documents.revisions(anna.id, created.id).await.unwrap();
+    assert_eq!(listed.len() as i64, kept - 1, "the first is not listed");
+    let read = documents.read(anna.id, &paths[0]).await.unwrap();
+    assert_eq!(read.content, "Likes sencha.");
+    let first = documents.read_revision(anna.id, created.id, Some(1)).await;
+    assert_eq!(first.unwrap().content, "Likes sencha.");
+
+    let mut file = export(&app, &anna).await;
+    let line = |line: Value| line.to_string() + "\n";
+    let (at, last) = ("2026-01-01T00:00:00Z", REVISIONS_SHOWN + 50);
+    file += &line(
+        json!({ "record": "document", "id": 7_000, "path": "c.md", "revision": last, "created_at": at }),
+    );
+    for n in 1..=last {
+        let (event, content) = match n {
+            1 => ("created", json!("Likes gyokuro.")),
+            _ => ("renamed", json!(null)),
+        };
+        file += &line(
+            json!({ "record": "revision", "document": 7_000, "revision": n, "event": event, "path": "c.md",
+                    "content": content, "trust": "user", "at": at }),
+        );
+    }
+    let ben = app.user("ben").await;
+    let before = count().await;
+    let outcome = import(&app, &ben, &file).await;
+    assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
+    assert_eq!(count().await - before, 2 * kept);
+    for (path, text) in [("a.md", "Likes sencha."), ("c.md", "Likes gyokuro.")] {
+        let shown = view(&ben, &format!("/memories/{path}")).await;
+        assert!(shown.ends_with(text), "{shown}");
+    }
 }
 
 #[tokio::test]

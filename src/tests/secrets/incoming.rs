@@ -389,6 +389,25 @@ async fn a_secret_as_long_as_a_document_is_masked_and_a_longer_text_is_not_looke
     let content = json!({ "content": key_of(2 << 20) });
     let (status, refusal) = anna.request(put.clone(), path, Some(content)).await;
     assert_eq!((status, &refusal["code"]), (422, &json!("too_long")));
+    let files = "/api/v1/tools/memory_files";
+    for (command, field) in [
+        ("create", "file_text"),
+        ("str_replace", "new_str"),
+        ("insert", "insert_text"),
+    ] {
+        let file = json!({ "command": command, "path": "/memories/b.md", field: key_of(2 << 20) });
+        let (status, refusal) = anna.request(Method::POST, files, Some(file)).await;
+        assert_eq!((status, &refusal["code"]), (422, &json!("too_long")));
+        assert_eq!(refusal["field"], field, "{refusal}");
+    }
+    let long = format!("/memories/{}.md", key_of(2 << 20));
+    for file in [
+        json!({ "command": "create", "path": &long, "file_text": "a" }),
+        json!({ "command": "rename", "old_path": "/memories/b.md", "new_path": &long }),
+    ] {
+        let (status, _) = anna.request(Method::POST, files, Some(file)).await;
+        assert_eq!(status, 422);
+    }
     assert_eq!(count(&app, "secret_counts").await, 0);
     let content = json!({ "content": key_of(1_000_000) });
     let (status, answer) = anna.request(put, path, Some(content)).await;
@@ -396,8 +415,8 @@ async fn a_secret_as_long_as_a_document_is_masked_and_a_longer_text_is_not_looke
         (status, told(&answer, "rule")),
         (201, &json!("private-key"))
     );
-    // By the tool it may be longer before it is masked, and stands twice.
-    let file = json!({ "command": "create", "path": "/memories/b.md", "file_text": key_of(2 << 20), "new_str": key_of(2 << 20) });
+    // By the tool it stands twice.
+    let file = json!({ "command": "create", "path": "/memories/b.md", "file_text": key_of(1_000_000), "new_str": key_of(1_000_000) });
     let answer = anna.call("memory_files", file).await;
     assert_eq!(answer["warnings"][1]["removed"], true, "{answer}");
     let shown = json!({ "command": "view", "path": "/memories/b.md" });

@@ -1,6 +1,6 @@
 //! The global pool of an operator: memory of one of its users that all its others fall back to.
 
-use reqwest::Client;
+use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
 use crate::support::{TestApp, problem};
@@ -202,4 +202,36 @@ async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
         .post(&path, &[("users_max", "10"), ("pool", " ")])
         .await;
     assert_eq!(find(&app, &bot, "customer").await, [(own.to_owned(), None)]);
+}
+
+#[tokio::test]
+async fn the_first_read_of_documents_has_those_of_the_pool() {
+    let app = TestApp::start().await;
+    let bot = app.service_token("bot", &Scope::ALL).await;
+    sqlx::query("UPDATE operators SET pool = 'everybody'")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    let send = async |method: Method, user: &str, path: &str| -> Value {
+        let address = format!("{}/api/v1/documents{path}", app.base);
+        let request = Client::new().request(method.clone(), address);
+        let request = request.bearer_auth(&bot).header("keepsake-user", user);
+        let answer = match method {
+            Method::PUT => request.json(&json!({ "content": "Nine to five." })).send(),
+            _ => request.send(),
+        };
+        let answer = answer.await.unwrap();
+        assert!(answer.status().is_success(), "{path}: {}", answer.status());
+        answer.json().await.unwrap()
+    };
+    send(Method::PUT, "everybody", "/hours.md").await;
+    let listed = send(Method::GET, "new-1", "").await;
+    let listed = listed["documents"].as_array().unwrap();
+    assert_eq!(listed.len(), 1);
+    assert_eq!(listed[0]["memory_of"], "the global pool");
+    for (user, path) in [("new-2", "/hours.md"), ("new-3", "/hours.md?revision=1")] {
+        let read = send(Method::GET, user, path).await;
+        assert_eq!(read["content"], "Nine to five.");
+        assert_eq!(read["memory_of"], "the global pool");
+    }
 }

@@ -71,7 +71,8 @@ pub struct DocumentAnswer {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     memory_of: Option<String>,
-    /// What looks like a secret in the text that was written; left out if nothing does.
+    /// What looks like a secret in the text that was written, or in a new document's path. Only the answer to a write has it;
+    /// left out if nothing looks like one.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<SecretWarning>,
 }
@@ -138,15 +139,10 @@ pub async fn list(
         .folder
         .map(|text| DocumentPath::parse("folder", &text));
     let folder = folder.transpose()?;
-    let documents = match &access.acting_for {
-        ActingFor::User(viewer) => {
-            let documents = documents(&state);
-            documents.list_for(viewer, folder.as_ref()).await?
-        }
-        ActingFor::NewUser(_) => Vec::new(),
-    };
+    let viewer = caller(access, &state).await?;
+    let listed = documents(&state).list_for(&viewer, folder.as_ref()).await?;
     Ok(Json(DocumentList {
-        documents: documents.into_iter().map(DocumentAnswer::lent).collect(),
+        documents: listed.into_iter().map(DocumentAnswer::lent).collect(),
     }))
 }
 
@@ -159,7 +155,7 @@ pub async fn show(
     check_access(&access, Scope::MemoryRead)?;
     let path = parse_path(path)?;
     let Query(params) = params.map_err(|_| once("revision"))?;
-    let viewer = known(access)?;
+    let viewer = caller(access, &state).await?;
     let (documents, call) = (documents(&state), state.activity.begin(&viewer, TOOL));
     let read = async {
         let Some(revision) = params.revision else {
@@ -318,7 +314,7 @@ fn parse_path(path: InPath) -> Result<DocumentPath, Invalid> {
     DocumentPath::parse("path", &text_of(path))
 }
 
-/// The caller, for requests that create nothing: a user who does not exist yet has no documents.
+/// The caller of a deletion, which creates nobody: a user who does not exist yet has no documents.
 fn known(access: AgentAccess) -> Result<Viewer, Problem> {
     match access.acting_for {
         ActingFor::User(viewer) => Ok(viewer),

@@ -69,7 +69,7 @@ pub fn all(tools: &[&Definition]) -> Vec<Operation> {
 pub fn acting_for() -> Parameter {
     let schema = json!({
         "type": "string", "minLength": 1, "maxLength": EXTERNAL_ID_CHARS_MAX,
-        "description": "For service tokens alone: the operator's own name for the user that the call acts for, who is made by the first tool that runs for them.",
+        "description": "For service tokens alone: the operator's own name for the user that the call acts for, who is made by the first call that reads or writes their memory.",
         "examples": ["customer-7"],
     });
     Parameter::new(ExternalId::HEADER, "header", schema)
