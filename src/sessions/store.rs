@@ -41,7 +41,8 @@ pub struct InsertedCounts {
 }
 
 /// The user's latest messages in the latest sessions that contain `part` in lower case: the beginning of
-/// each, newest first.
+/// each, newest first. For an agent only in its own sessions and, if it sees shared memory, in those of agents whose
+/// memory is shared and that own nothing.
 pub async fn list_said(
     conn: &mut PgConnection,
     user: UserId,
@@ -49,7 +50,11 @@ pub async fn list_said(
 ) -> Result<Vec<String>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT left(m.content, $6) AS "content!"
-         FROM (SELECT id, last_message_at FROM sessions WHERE user_id = $1
+         FROM (SELECT id, last_message_at FROM sessions
+               WHERE user_id = $1 AND (scope_agent() IS NULL OR agent_id = scope_agent() OR sees_shared() AND agent_id IN (
+                   SELECT a.id FROM agents a
+                   WHERE a.user_id = $1 AND coalesce(a.settings ->> 'memory_scope', 'shared') = 'shared'
+                     AND NOT EXISTS (SELECT FROM whole_memory w WHERE w.user_id = $1 AND w.owner_agent_id = a.id)))
                ORDER BY last_message_at DESC, id DESC LIMIT $3) s
          CROSS JOIN LATERAL (
              SELECT content, position FROM session_messages

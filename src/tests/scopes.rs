@@ -615,3 +615,50 @@ async fn what_one_agent_knows_ends_no_relation_that_others_know() {
     .unwrap();
     assert_eq!((told, body), (None, None));
 }
+
+/// Whether the words were said to another agent is answered as if they never were.
+#[tokio::test]
+async fn what_is_said_to_one_agent_alone_proves_nothing_to_another() {
+    let app = TestApp::start().await;
+    let shared = app.user("anna").await;
+    let other = agent(&app, &shared, "other", "shared").await;
+    let first = agent(&app, &shared, "first", "own_first").await;
+    let only = agent(&app, &shared, "only", "own_only").await;
+    let alone = agent(&app, &shared, "alone", "own_only").await;
+    for (user, said) in [
+        (&shared, "The shed key hangs behind the door."),
+        (&only, "My locker opens with 4711 and a kick."),
+    ] {
+        let body = json!({ "messages": [user_says("m1", said)] });
+        let path = "/api/v1/sessions/talk/messages";
+        assert_eq!(
+            user.request(Method::POST, path, Some(body)).await.0,
+            200,
+            "{said}"
+        );
+    }
+    let claims = async |user: &TestUser, words: &str| {
+        let input = json!({ "type": "fact", "content": format!("Said: {words}"), "source": "user_explicit", "source_context": words });
+        let added = user.call("memory_add", input).await;
+        let note = added["note"].as_str().unwrap_or_default().to_owned();
+        let trust = added["trust"].as_str().unwrap().to_owned();
+        assert_eq!(trust == "agent", note.contains("source_context"), "{added}");
+        let fix = json!({ "item_id": added["id"], "content": format!("Said so: {words}"), "source": "user_explicit", "source_context": words });
+        let fixed = user.call("memory_correct", fix).await;
+        assert_eq!(fixed["trust"], trust, "{fixed}");
+        trust
+    };
+    for (user, of_shared, of_only) in [
+        (&shared, "user", "agent"),
+        (&other, "user", "agent"),
+        (&first, "user", "agent"),
+        (&only, "agent", "user"),
+        (&alone, "agent", "agent"),
+    ] {
+        assert_eq!(claims(user, "hangs behind the door").await, of_shared);
+        assert_eq!(claims(user, "opens with 4711").await, of_only);
+    }
+    // What it has of its own stays its own when it is shared again.
+    set(&app, &shared, "only", "shared").await;
+    assert_eq!(claims(&other, "opens with 4711 and").await, "agent");
+}
