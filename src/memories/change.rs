@@ -222,7 +222,7 @@ fn check_active(item: &MemoryItem, now: OffsetDateTime) -> Result<(), MemoryErro
         Status::Active => Ok(()),
         Status::Archived => Err(MemoryError::NotActive {
             id: item.id,
-            superseded_by: item.superseded_by,
+            superseded_by: item.successor,
         }),
     }
 }

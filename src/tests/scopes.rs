@@ -4,6 +4,7 @@ use keepsake::accounts::{AgentSettings, Scope, Viewer};
 use keepsake::memories::mentions::EntityType;
 use reqwest::Method;
 use serde_json::{Value, json};
+use time::format_description::well_known::Rfc3339;
 use time::macros::datetime;
 
 use crate::chat::use_server;
@@ -661,4 +662,56 @@ async fn what_is_said_to_one_agent_alone_proves_nothing_to_another() {
     // What it has of its own stays its own when it is shared again.
     set(&app, &shared, "only", "shared").await;
     assert_eq!(claims(&other, "opens with 4711 and").await, "agent");
+}
+
+#[tokio::test]
+async fn what_took_the_place_of_a_memory_is_named_to_who_sees_it() {
+    let app = TestApp::start().await;
+    let shared = app.user("anna").await;
+    let other = agent(&app, &shared, "other", "shared").await;
+    let drinks = |content: &str| json!({ "content": content, "type": "fact", "key": "drink" });
+    let older = shared.call("memory_add", drinks("Drinks tea.")).await["id"].clone();
+    app.clock.advance(time::Duration::days(1));
+    let newer = shared.call("memory_add", drinks("Drinks coffee.")).await["id"].clone();
+    app.clock.advance(time::Duration::days(1));
+    let then = app.embeddings.now().format(&Rfc3339).unwrap();
+    app.clock.advance(time::Duration::days(1));
+    let browser = app.browser();
+    browser.sign_in(&shared).await;
+    let names = async |user: &TestUser, is_seen: bool| {
+        let expected = if is_seen { &newer } else { &Value::Null };
+        for day in [json!({}), json!({ "as_of": then })] {
+            let mut input = json!({ "item_id": older });
+            input
+                .as_object_mut()
+                .unwrap()
+                .extend(day.as_object().unwrap().clone());
+            let item = user.call("memory_get", input).await;
+            assert_eq!(
+                (&item["status"], &item["superseded_by"]),
+                (&json!("archived"), expected),
+                "{day}"
+            );
+        }
+        let fix = json!({ "item_id": older, "content": "Drinks milk." });
+        let (status, refused) = user.refused("memory_correct", fix).await;
+        assert_eq!(status, 409, "{refused}");
+        let told = refused["detail"].as_str().unwrap();
+        let name = format!("tem {newer} took its place");
+        assert_eq!(told.contains(&name), is_seen, "{told}");
+    };
+    names(&other, true).await;
+    let path = format!("/memory/{newer}");
+    let owned = browser.post(&path, &[("action", "own")]).await;
+    assert_eq!(owned.status(), 303);
+    names(&shared, true).await;
+    names(&other, false).await;
+    // It is stored all the same.
+    let stored: Option<i64> =
+        sqlx::query_scalar("SELECT superseded_by FROM memory_items WHERE id = $1")
+            .bind(older.as_i64())
+            .fetch_one(&mut app.superuser().await)
+            .await
+            .unwrap();
+    assert_eq!(stored, newer.as_i64());
 }
