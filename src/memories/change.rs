@@ -395,12 +395,13 @@ pub async fn archive_expired(
     now: OffsetDateTime,
 ) -> Result<usize, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
-    let expired = store::list_expired(&mut tx, user, now, EXPIRED_AT_ONCE).await?;
-    if expired.is_empty() {
+    if store::list_expired(&mut tx, user, now, 1).await?.is_empty() {
         return Ok(0);
     }
     raise_revision(&mut tx, user).await?;
     let archived = store::archive_items(&mut tx, user, None, &expired, EXPIRED, now).await?;
+    // Again, now that no one else writes: a person may have restored one, or set a later date.
+    let expired = store::list_expired(&mut tx, user, now, EXPIRED_AT_ONCE).await?;
     tx.commit().await?;
     Ok(archived.len())
 }
