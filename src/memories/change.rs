@@ -198,6 +198,7 @@ pub async fn correct(
             duplicate: true,
             superseded: None,
             put_aside_for: None,
+            trust: renewed.trust,
             embedding: states[0].state,
         }
     } else {
@@ -399,9 +400,9 @@ pub async fn archive_expired(
         return Ok(0);
     }
     raise_revision(&mut tx, user).await?;
-    let archived = store::archive_items(&mut tx, user, None, &expired, EXPIRED, now).await?;
     // Again, now that no one else writes: a person may have restored one, or set a later date.
     let expired = store::list_expired(&mut tx, user, now, EXPIRED_AT_ONCE).await?;
+    let archived = store::archive_items(&mut tx, user, None, &expired, EXPIRED, now).await?;
     tx.commit().await?;
     Ok(archived.len())
 }
