@@ -715,3 +715,21 @@ async fn what_took_the_place_of_a_memory_is_named_to_who_sees_it() {
             .unwrap();
     assert_eq!(stored, newer.as_i64());
 }
+
+#[tokio::test]
+async fn a_prompt_follows_the_scope_at_once() {
+    let app = TestApp::start().await;
+    let shared = app.user("anna").await;
+    let first = agent(&app, &shared, "first", "shared").await;
+    shared.add_to("boats", "The boat to Bergen is red.").await;
+    for (scope, sees) in [
+        ("shared", true),
+        ("own_only", false),
+        ("own_first", true),
+        ("own_only", false),
+    ] {
+        set(&app, &shared, "first", scope).await;
+        let prompt = first.get("/api/v1/prompt").await.text().await.unwrap();
+        assert_eq!(prompt.contains("boats"), sees, "{scope}: {prompt}");
+    }
+}
