@@ -32,7 +32,7 @@ pub struct AgentSettings {
 }
 
 /// Also read by the database: see the migration `scopes`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryScope {
     /// Sees shared memory; what it writes is shared.

@@ -23,6 +23,15 @@ const WRITE_AT_ROWS: usize = 1_000;
 /// Above this, calls are not recorded. A row takes up to 0.7 kB, 0.5 kB more with lent items, and 2 kB more with a query: 14 MB
 /// in total, 63 MB at worst, and twice that during a write.
 const WAITING_ROWS_MAX: usize = 20_000;
+/// The tools that search or read memories: what another tool names counts as no use.
+const USING: [&str; 6] = [
+    "memory_search",
+    "memory_recall",
+    "memory_get",
+    "memory",
+    "search",
+    "fetch",
+];
 /// Only the first items of an answer count as used, because those are read.
 const USED_MAX: usize = 5;
 /// Limit per statement.
@@ -275,7 +284,8 @@ async fn count_if_free(
 /// The first items of each answer, by id: number of uses and the last time.
 fn uses_in(batch: &[ActivityEntry]) -> Vec<(i64, i64, OffsetDateTime)> {
     let mut uses: BTreeMap<i64, (i64, OffsetDateTime)> = BTreeMap::new();
-    for entry in batch.iter().filter(|entry| entry.outcome == OK) {
+    let is_use = |entry: &&ActivityEntry| entry.outcome == OK && USING.contains(&entry.tool);
+    for entry in batch.iter().filter(is_use) {
         for id in entry.items.iter().take(USED_MAX) {
             let (count, last) = uses.entry(*id).or_insert((0, entry.at));
             (*count, *last) = (*count + 1, entry.at.max(*last));

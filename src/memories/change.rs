@@ -198,6 +198,7 @@ pub async fn correct(
             duplicate: true,
             superseded: None,
             put_aside_for: None,
+            trust: renewed.trust,
             embedding: states[0].state,
         }
     } else {
@@ -222,7 +223,7 @@ fn check_active(item: &MemoryItem, now: OffsetDateTime) -> Result<(), MemoryErro
         Status::Active => Ok(()),
         Status::Archived => Err(MemoryError::NotActive {
             id: item.id,
-            superseded_by: item.superseded_by,
+            superseded_by: item.successor,
         }),
     }
 }
@@ -395,11 +396,12 @@ pub async fn archive_expired(
     now: OffsetDateTime,
 ) -> Result<usize, sqlx::Error> {
     let mut tx = db.as_user(user).await?;
-    let expired = store::list_expired(&mut tx, user, now, EXPIRED_AT_ONCE).await?;
-    if expired.is_empty() {
+    if store::list_expired(&mut tx, user, now, 1).await?.is_empty() {
         return Ok(0);
     }
     raise_revision(&mut tx, user).await?;
+    // Again, now that no one else writes: a person may have restored one, or set a later date.
+    let expired = store::list_expired(&mut tx, user, now, EXPIRED_AT_ONCE).await?;
     let archived = store::archive_items(&mut tx, user, None, &expired, EXPIRED, now).await?;
     tx.commit().await?;
     Ok(archived.len())

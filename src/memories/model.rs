@@ -291,7 +291,10 @@ pub struct MemoryItem {
     pub period: Period,
     /// When it was last stated or confirmed to be true.
     pub last_verified_at: Option<OffsetDateTime>,
+    /// As stored: the reader may not see it, and is told of `successor`.
     pub superseded_by: Option<ItemId>,
+    /// The item that superseded it, if the reader sees that one.
+    pub successor: Option<ItemId>,
     /// When a deletion requested by the user is due.
     pub delete_at: Option<OffsetDateTime>,
     /// The session it was read from, and the message's position in it.

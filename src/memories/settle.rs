@@ -10,7 +10,7 @@ use super::manage::rivals;
 use super::manage::store::change_item;
 use super::model::{ItemId, MemoryItem, Status, TAGS_MAX};
 use super::trust::{Newcomer, Trust, Verdict, verdict};
-use super::{CHANGED, MERGED, RESTORED, SUPERSEDED, store};
+use super::{CHANGED, HISTORY_MAX, MERGED, RESTORED, SUPERSEDED, store};
 use crate::accounts::{UserId, Viewer};
 
 /// How the two memories relate.
@@ -186,12 +186,35 @@ pub async fn take_back_in(
         now,
     )
     .await?;
-    let latest = store::list_events(&mut *conn, user, kept.id, 1).await?;
-    let changed = latest
-        .first()
-        .filter(|last| last.at == settled_at && last.event == CHANGED);
+    let events = store::list_events(&mut *conn, user, kept.id, HISTORY_MAX).await?;
+    let mut since = events.iter().rev().filter(|event| event.id > settled.id);
+    let changed = since.find(|event| event.at == settled_at && event.event == CHANGED);
     if let Some(was) = changed.and_then(|event| event.was.as_ref()) {
-        change_item(conn, &viewer, &kept, kept.status, was, Some(CHANGED), now).await?;
+        let state = without_what_it_said(&kept, &gone, was);
+        if state != kept.state() {
+            change_item(
+                conn,
+                &viewer,
+                &kept,
+                kept.status,
+                &state,
+                Some(CHANGED),
+                now,
+            )
+            .await?;
+        }
     }
     Ok(SettlementUndo::Done)
+}
+
+/// Removes the tags and the period that `kept` took over from `gone`; `was` is its state before.
+fn without_what_it_said(kept: &MemoryItem, gone: &MemoryItem, was: &ItemState) -> ItemState {
+    let mut state = kept.state();
+    state
+        .tags
+        .retain(|tag| was.tags.contains(tag) || !gone.tags.contains(tag));
+    if state.period == was.period.or(gone.period) {
+        state.period = was.period;
+    }
+    state
 }

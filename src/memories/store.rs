@@ -75,7 +75,7 @@ pub async fn find_to_read(
         r#"SELECT i.id, t.slug AS "slug?", t.display_name AS "display_name?", i.type AS item_type, i.key, i.content, i.tags,
                   i.status, i.source, i.trust, i.source_context, a.name AS "agent?", i.owner_agent_id, o.name AS "owner?",
                   i.confidence,
-                  i.protected, i.expires_at, i.valid_from, i.valid_until, i.last_verified_at, i.superseded_by, i.session_id, i.message_id,
+                  i.protected, i.expires_at, i.valid_from, i.valid_until, i.last_verified_at, i.superseded_by, n.id AS "successor?", i.session_id, i.message_id,
                   i.delete_at, i.created_at, i.updated_at, i.turn_session_id, p.began_at AS "began_at?", p.ended_at AS "ended_at?", p.session_id AS "told_of?", s.external_id AS "session?", m.external_id AS "message?",
                   m.position AS "position?", i.document_id, d.path AS "path?", i.first_line, i.last_line
            FROM memory_items i
@@ -87,6 +87,7 @@ pub async fn find_to_read(
            LEFT JOIN session_messages m ON m.user_id = i.user_id AND m.session_id = s.id
                                        AND m.position = coalesce(i.turn_position, i.message_id)
            LEFT JOIN documents d ON d.user_id = i.user_id AND d.id = i.document_id
+           LEFT JOIN memory_items n ON n.user_id = i.user_id AND n.id = i.superseded_by
            WHERE i.user_id = $1 AND i.id = $2
              AND (NOT i.is_turn OR (SELECT u.turns_searched FROM users u WHERE u.id = $1))"#,
         user.0,
@@ -141,6 +142,7 @@ pub async fn find_to_read(
         },
         last_verified_at: row.last_verified_at,
         superseded_by: row.superseded_by.map(ItemId),
+        successor: row.successor.map(ItemId),
         delete_at: row.delete_at,
         said_in: row.session_id.map(|session| {
             let position = row.message_id.map(i32::try_from);

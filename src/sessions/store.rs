@@ -14,10 +14,9 @@ use crate::accounts::AgentId;
 use crate::clock::Rounds;
 use crate::db::UserId;
 
-/// Searches what a user said in this many sessions, in this many messages of each,
+/// Searches what a user said in so many sessions and messages of each; returns at most so many, cut to so many characters.
 const SAID_IN_SESSIONS: i64 = 20;
 const SAID_MESSAGES: i64 = 100;
-/// and returns at most this many.
 const SAID_FOUND_MAX: i64 = 100;
 const SAID_CHARS_MAX: i32 = 20_000;
 
@@ -40,8 +39,8 @@ pub struct InsertedCounts {
     pub tool_calls: usize,
 }
 
-/// The user's latest messages in the latest sessions that contain `part` in lower case: the beginning of
-/// each, newest first.
+/// The beginnings of the user's latest messages with `part` in lower case, newest first, in the latest sessions. For an agent,
+/// these are its own and, if it sees shared memory, those of agents with shared memory that own nothing.
 pub async fn list_said(
     conn: &mut PgConnection,
     user: UserId,
@@ -49,7 +48,11 @@ pub async fn list_said(
 ) -> Result<Vec<String>, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT left(m.content, $6) AS "content!"
-         FROM (SELECT id, last_message_at FROM sessions WHERE user_id = $1
+         FROM (SELECT id, last_message_at FROM sessions
+               WHERE user_id = $1 AND (scope_agent() IS NULL OR agent_id = scope_agent() OR sees_shared() AND agent_id IN (
+                   SELECT a.id FROM agents a
+                   WHERE a.user_id = $1 AND coalesce(a.settings ->> 'memory_scope', 'shared') = 'shared'
+                     AND NOT EXISTS (SELECT FROM whole_memory w WHERE w.user_id = $1 AND w.owner_agent_id = a.id)))
                ORDER BY last_message_at DESC, id DESC LIMIT $3) s
          CROSS JOIN LATERAL (
              SELECT content, position FROM session_messages
@@ -225,8 +228,7 @@ pub async fn lock_other_idle(
     .await
 }
 
-/// Locks the user's open sessions that are idle, with the time of their last message. Skips sessions that are
-/// locked.
+/// Locks the user's open sessions that are idle, with the time of their last message. Skips sessions that are locked.
 pub async fn lock_idle(
     conn: &mut PgConnection,
     user: UserId,

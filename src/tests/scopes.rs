@@ -4,6 +4,7 @@ use keepsake::accounts::{AgentSettings, Scope, Viewer};
 use keepsake::memories::mentions::EntityType;
 use reqwest::Method;
 use serde_json::{Value, json};
+use time::format_description::well_known::Rfc3339;
 use time::macros::datetime;
 
 use crate::chat::use_server;
@@ -614,4 +615,121 @@ async fn what_one_agent_knows_ends_no_relation_that_others_know() {
     .await
     .unwrap();
     assert_eq!((told, body), (None, None));
+}
+
+/// Whether the words were said to another agent is answered as if they never were.
+#[tokio::test]
+async fn what_is_said_to_one_agent_alone_proves_nothing_to_another() {
+    let app = TestApp::start().await;
+    let shared = app.user("anna").await;
+    let other = agent(&app, &shared, "other", "shared").await;
+    let first = agent(&app, &shared, "first", "own_first").await;
+    let only = agent(&app, &shared, "only", "own_only").await;
+    let alone = agent(&app, &shared, "alone", "own_only").await;
+    for (user, said) in [
+        (&shared, "The shed key hangs behind the door."),
+        (&only, "My locker opens with 4711 and a kick."),
+    ] {
+        let body = json!({ "messages": [user_says("m1", said)] });
+        let path = "/api/v1/sessions/talk/messages";
+        assert_eq!(
+            user.request(Method::POST, path, Some(body)).await.0,
+            200,
+            "{said}"
+        );
+    }
+    let claims = async |user: &TestUser, words: &str| {
+        let input = json!({ "type": "fact", "content": format!("Said: {words}"), "source": "user_explicit", "source_context": words });
+        let added = user.call("memory_add", input).await;
+        let note = added["note"].as_str().unwrap_or_default().to_owned();
+        let trust = added["trust"].as_str().unwrap().to_owned();
+        assert_eq!(trust == "agent", note.contains("source_context"), "{added}");
+        let fix = json!({ "item_id": added["id"], "content": format!("Said so: {words}"), "source": "user_explicit", "source_context": words });
+        let fixed = user.call("memory_correct", fix).await;
+        assert_eq!(fixed["trust"], trust, "{fixed}");
+        trust
+    };
+    for (user, of_shared, of_only) in [
+        (&shared, "user", "agent"),
+        (&other, "user", "agent"),
+        (&first, "user", "agent"),
+        (&only, "agent", "user"),
+        (&alone, "agent", "agent"),
+    ] {
+        assert_eq!(claims(user, "hangs behind the door").await, of_shared);
+        assert_eq!(claims(user, "opens with 4711").await, of_only);
+    }
+    // What it has of its own stays its own when it is shared again.
+    set(&app, &shared, "only", "shared").await;
+    assert_eq!(claims(&other, "opens with 4711 and").await, "agent");
+}
+
+#[tokio::test]
+async fn what_took_the_place_of_a_memory_is_named_to_who_sees_it() {
+    let app = TestApp::start().await;
+    let shared = app.user("anna").await;
+    let other = agent(&app, &shared, "other", "shared").await;
+    let drinks = |content: &str| json!({ "content": content, "type": "fact", "key": "drink" });
+    let older = shared.call("memory_add", drinks("Drinks tea.")).await["id"].clone();
+    app.clock.advance(time::Duration::days(1));
+    let newer = shared.call("memory_add", drinks("Drinks coffee.")).await["id"].clone();
+    app.clock.advance(time::Duration::days(1));
+    let then = app.embeddings.now().format(&Rfc3339).unwrap();
+    app.clock.advance(time::Duration::days(1));
+    let browser = app.browser();
+    browser.sign_in(&shared).await;
+    let names = async |user: &TestUser, is_seen: bool| {
+        let expected = if is_seen { &newer } else { &Value::Null };
+        for day in [json!({}), json!({ "as_of": then })] {
+            let mut input = json!({ "item_id": older });
+            input
+                .as_object_mut()
+                .unwrap()
+                .extend(day.as_object().unwrap().clone());
+            let item = user.call("memory_get", input).await;
+            assert_eq!(
+                (&item["status"], &item["superseded_by"]),
+                (&json!("archived"), expected),
+                "{day}"
+            );
+        }
+        let fix = json!({ "item_id": older, "content": "Drinks milk." });
+        let (status, refused) = user.refused("memory_correct", fix).await;
+        assert_eq!(status, 409, "{refused}");
+        let told = refused["detail"].as_str().unwrap();
+        let name = format!("tem {newer} took its place");
+        assert_eq!(told.contains(&name), is_seen, "{told}");
+    };
+    names(&other, true).await;
+    let path = format!("/memory/{newer}");
+    let owned = browser.post(&path, &[("action", "own")]).await;
+    assert_eq!(owned.status(), 303);
+    names(&shared, true).await;
+    names(&other, false).await;
+    // It is stored all the same.
+    let stored: Option<i64> =
+        sqlx::query_scalar("SELECT superseded_by FROM memory_items WHERE id = $1")
+            .bind(older.as_i64())
+            .fetch_one(&mut app.superuser().await)
+            .await
+            .unwrap();
+    assert_eq!(stored, newer.as_i64());
+}
+
+#[tokio::test]
+async fn a_prompt_follows_the_scope_at_once() {
+    let app = TestApp::start().await;
+    let shared = app.user("anna").await;
+    let first = agent(&app, &shared, "first", "shared").await;
+    shared.add_to("boats", "The boat to Bergen is red.").await;
+    for (scope, sees) in [
+        ("shared", true),
+        ("own_only", false),
+        ("own_first", true),
+        ("own_only", false),
+    ] {
+        set(&app, &shared, "first", scope).await;
+        let prompt = first.get("/api/v1/prompt").await.text().await.unwrap();
+        assert_eq!(prompt.contains("boats"), sees, "{scope}: {prompt}");
+    }
 }

@@ -166,6 +166,7 @@ const READ_BY: [(&str, &[&str]); 6] = [
             "embedding/overview/store.rs",
             "embedding/store.rs",
             "search/reader/store.rs",
+            "sessions/store.rs",
         ],
     ),
     ("whole_documents", &["documents/store.rs"]),

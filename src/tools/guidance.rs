@@ -11,7 +11,9 @@ use time::{Duration, OffsetDateTime};
 
 use super::memory_files::MemoryFiles;
 use super::{Tool, ToolContext, ToolError};
-use crate::accounts::{ActingFor, AgentAccess, AgentId, Scope, ToolProfile, UserId, Viewer};
+use crate::accounts::{
+    ActingFor, AgentAccess, AgentId, MemoryScope, Scope, ToolProfile, UserId, Viewer,
+};
 use crate::documents::{DocumentError, DocumentPath};
 use crate::memories::{self, ThemeCount, passages};
 use crate::sessions::said::delimited;
@@ -68,9 +70,9 @@ const HINTS_AGENTS_MAX: NonZeroUsize = NonZeroUsize::new(4_096).unwrap();
 /// same answer.
 type CachedGuidance = tokio::sync::Mutex<Option<(OffsetDateTime, String)>>;
 
-type Asking = (UserId, Option<AgentId>);
+type Asking = (UserId, Option<AgentId>, MemoryScope);
 
-/// A cache of guidance by agent: agents of one user may see different themes.
+/// A cache of guidance by agent and memory scope, which decide what themes are seen.
 pub(super) struct Guidance {
     agents: Mutex<LruCache<Asking, Arc<CachedGuidance>>>,
 }
@@ -99,7 +101,8 @@ impl Guidance {
             return INSTRUCTIONS.to_owned();
         }
         let now = context.clock.now();
-        let told = self.told((viewer.user_id, viewer.agent_id), now);
+        let asking = (viewer.user_id, viewer.agent_id, access.memory_scope);
+        let told = self.told(asking, now);
         let mut told = told.lock().await;
         match &*told {
             Some((_, text)) if !is_stale(&told, now) => text.clone(),
@@ -125,7 +128,7 @@ impl Guidance {
     pub(super) fn forget(&self, user: UserId) {
         let mut agents = self.agents.lock().unwrap_or_else(PoisonError::into_inner);
         let of_user = agents.iter().map(|(agent, _)| *agent);
-        let of_user: Vec<_> = of_user.filter(|(of, _)| *of == user).collect();
+        let of_user: Vec<_> = of_user.filter(|(of, ..)| *of == user).collect();
         for agent in of_user {
             agents.pop(&agent);
         }
@@ -278,7 +281,7 @@ mod tests {
         let guidance = Guidance::new();
         let now = OffsetDateTime::UNIX_EPOCH;
         let tell = |user, at| {
-            let told = guidance.told((UserId(user), None), at);
+            let told = guidance.told((UserId(user), None, MemoryScope::Shared), at);
             *told.try_lock().expect("nobody else") = Some((at, "- a-name (1)".to_owned()));
         };
         let known = || guidance.agents.lock().expect("not poisoned").len();

@@ -69,19 +69,25 @@ fn required(field: &'static str, text: Option<&str>) -> Result<String, Invalid> 
     })
 }
 
-/// Such as "#42 (2026-11-20, user) Lives in Lisbon."
+/// Such as "#42 (2026-11-20, user, of Anna) Lives in Lisbon."
 fn lines_of(found: &Value) -> String {
     let hits = found["results"].as_array().map(Vec::as_slice);
     let lines = hits.unwrap_or_default().iter().map(|hit| {
         let text = |field: &str| hit[field].as_str().unwrap_or_default().to_owned();
         let day: String = text("created_at").chars().take(10).collect();
-        let key = hit["key"].as_str().map(|key| format!(", key {key}"));
+        let told = |field: &str, before: &str| {
+            let value = hit[field].as_str();
+            value
+                .map(|value| format!(", {before} {value}"))
+                .unwrap_or_default()
+        };
         let words = text("content_snippet")
             .split_whitespace()
             .collect::<Vec<_>>()
             .join(" ");
-        let (id, trust, key) = (&hit["id"], text("trust"), key.unwrap_or_default());
-        format!("#{id} ({day}, {trust}{key}) {words}")
+        let (id, trust) = (&hit["id"], text("trust"));
+        let (key, of) = (told("key", "key"), told("memory_of", "of"));
+        format!("#{id} ({day}, {trust}{key}{of}) {words}")
     });
     match lines.collect::<Vec<_>>() {
         none if none.is_empty() => "Nothing is remembered about that.".to_owned(),

@@ -81,8 +81,8 @@ const NO_CONTEXT: &str =
 
 impl AddOutput {
     pub(super) fn new(added: AddedItem, provenance: &Provenance) -> Self {
-        let trust = provenance.trust.unwrap_or(provenance.source.trust());
-        let is_claimed = provenance.source == ItemSource::UserExplicit && trust != Trust::User;
+        let is_claimed =
+            provenance.source == ItemSource::UserExplicit && added.trust != Trust::User;
         let note = match (added.put_aside_for, is_claimed) {
             (Some(holder), _) => Some(format!(
                 "Item {} of this key stays, being more trusted, confirmed or later; this one is kept beside it, archived.",
@@ -100,7 +100,7 @@ impl AddOutput {
             id: added.id.0,
             status: status.as_str(),
             embedding: added.embedding.into(),
-            trust: trust.into(),
+            trust: added.trust.into(),
             put_aside_for: added.put_aside_for.map(|id| id.0),
             note,
             duplicate: added.duplicate,

@@ -226,7 +226,7 @@ impl GetOutput {
             strength: strength.map(|strength| strength.value),
             access_count: strength.map(|strength| strength.access_count),
             last_accessed: strength.and_then(|strength| strength.last_accessed),
-            superseded_by: item.superseded_by.map(|id| id.0),
+            superseded_by: item.successor.map(|id| id.0),
             contradicted_by: contradicting.map(|other| other.id.0).collect(),
             source_thread: item.source_session,
             source_message: item.source_message,

@@ -149,8 +149,8 @@ struct ToolAnswer {
 #[async_trait]
 trait AnyTool: Send + Sync {
     fn definition(&self) -> &Definition;
-    /// Validates the input.
-    fn check(&self, input: &[u8]) -> Result<(), ToolError>;
+    /// Validates the types of the input, and the scope that it needs.
+    fn check(&self, scopes: &Scopes, input: &[u8]) -> Result<(), ToolError>;
     async fn call(
         &self,
         context: &ToolContext,
@@ -243,8 +243,8 @@ impl<T: Tool> AnyTool for Registered<T> {
         &self.definition
     }
 
-    fn check(&self, input: &[u8]) -> Result<(), ToolError> {
-        input::parse::<T::Input>(input).map(drop)
+    fn check(&self, scopes: &Scopes, input: &[u8]) -> Result<(), ToolError> {
+        parsed::<T>(scopes, input).map(drop)
     }
 
     async fn call(
@@ -254,11 +254,7 @@ impl<T: Tool> AnyTool for Registered<T> {
         call: &RunningCall,
         input: &[u8],
     ) -> Result<ToolAnswer, ToolError> {
-        let mut parsed = input::parse(input)?;
-        let needed = T::needs(&parsed);
-        if !scopes.contains(&needed) {
-            return Err(ToolError::MissingScope(needed));
-        }
+        let (mut parsed, needed) = parsed::<T>(scopes, input)?;
         let mut warnings = Vec::new();
         if needed != Scope::MemoryRead {
             T::check(&parsed)?;
@@ -277,6 +273,16 @@ impl<T: Tool> AnyTool for Registered<T> {
             output: secrets::with_warnings(serde_json::to_value(output)?, &warnings)?,
             query,
         })
+    }
+}
+
+/// The input, and the scope that it needs, which the caller has.
+fn parsed<T: Tool>(scopes: &Scopes, input: &[u8]) -> Result<(T::Input, Scope), ToolError> {
+    let parsed = input::parse(input)?;
+    let needed = T::needs(&parsed);
+    match scopes.contains(&needed) {
+        true => Ok((parsed, needed)),
+        false => Err(ToolError::MissingScope(needed)),
     }
 }
 
@@ -396,8 +402,9 @@ impl Registry {
         let viewer = match &access.acting_for {
             ActingFor::User(viewer) => viewer.clone(),
             ActingFor::NewUser(user) => {
-                // A refused call creates no user and is not recorded.
-                self.permitted(access, named)?.check(input)?;
+                // A call that is refused here creates no user and is not recorded.
+                let tool = self.permitted(access, named)?;
+                tool.check(&access.scopes, input)?;
                 self.accounts.make_user(user).await??
             }
         };

@@ -2,6 +2,7 @@
 
 use time::{Duration, OffsetDateTime};
 
+use crate::accounts::agent_settings::MemoryScope;
 use crate::accounts::model::{
     AgentId, ExternalId, OperatorId, Scopes, TokenId, ToolProfile, UserId, Viewer,
 };
@@ -38,6 +39,8 @@ pub struct AgentAccess {
     pub memory_off: Option<MemoryOff>,
     /// Whether the user stores search queries in the activity.
     pub keeps_queries: bool,
+    /// What the agent sees of its user's memory: for what is cached, since transactions read it themselves.
+    pub memory_scope: MemoryScope,
     /// Which tools are listed.
     pub profile: ToolProfile,
     /// The only address that it opens, if OAuth issued it; `None`: every interface.

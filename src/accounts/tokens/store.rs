@@ -10,6 +10,7 @@ use super::model::{
     ActingFor, AgentAccess, FoundToken, MemoryOff, NewUser, TokenHolder, TokenOwner, TokenState,
 };
 use super::secret::Token;
+use crate::accounts::agent_settings::AgentSettings;
 use crate::accounts::model::{
     AgentId, ConnectedClient, ExternalId, LISTED_TOKENS_MAX, LentMemory, OperatorId, Scopes,
     TOKENS_PER_HOLDER_MAX, TokenId, TokenRecord, ToolProfile, UserId, Viewer,
@@ -33,7 +34,7 @@ pub async fn find_agent_token(
         r#"SELECT t.user_id, t.agent_id, t.id, t.scopes, t.expires_at, t.last_used_at,
                   t.revoked_at IS NOT NULL AS "revoked!", u.disabled_at IS NOT NULL AS "disabled!",
                   u.memory_enabled AS user_memory_enabled, a.memory_enabled AS agent_memory_enabled,
-                  u.activity_queries, a.tool_profile, g.resource AS "resource?",
+                  u.activity_queries, a.tool_profile, a.settings, g.resource AS "resource?",
                   l.user_id AS "lender?", l.id AS "leader?", l.name AS "leader_name?"
            FROM agent_tokens t
            JOIN users u ON u.id = t.user_id
@@ -74,6 +75,7 @@ pub async fn find_agent_token(
             scopes: parse_scopes(&row.scopes),
             memory_off: MemoryOff::of(row.user_memory_enabled, row.agent_memory_enabled),
             keeps_queries: row.activity_queries,
+            memory_scope: AgentSettings::from_column(&row.settings).scope(),
             profile: ToolProfile::from_column(&row.tool_profile),
             resource: row.resource,
         },
@@ -108,7 +110,7 @@ pub async fn find_service_token(
     };
     // By itself, since a distributed database has it on the user's server.
     let agent = sqlx::query!(
-        "SELECT id, memory_enabled FROM agents WHERE user_id = $1 AND name = $2",
+        "SELECT id, memory_enabled, settings FROM agents WHERE user_id = $1 AND name = $2",
         row.user_id,
         row.name,
     )
@@ -116,6 +118,9 @@ pub async fn find_service_token(
     .await?;
     Ok(Some({
         let agent_memory = agent.as_ref().is_none_or(|agent| agent.memory_enabled);
+        let settings = agent
+            .as_ref()
+            .map(|agent| AgentSettings::from_column(&agent.settings));
         let user = row.user_id.zip(agent.map(|agent| agent.id));
         FoundToken {
             id: TokenId(row.id),
@@ -144,6 +149,7 @@ pub async fn find_service_token(
                 memory_off: user.and_then(|_| MemoryOff::of(row.user_memory_enabled, agent_memory)),
                 // Only a page can enable it, and such a user has no access to pages.
                 keeps_queries: false,
+                memory_scope: settings.unwrap_or_default().scope(),
                 profile: ToolProfile::from_column(&row.tool_profile),
                 resource: None,
             },

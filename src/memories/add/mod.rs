@@ -33,6 +33,8 @@ pub struct AddedItem {
     pub superseded: Option<ItemId>,
     /// It was archived because this active item stays ([`ConflictPolicy::PutAside`]).
     pub put_aside_for: Option<ItemId>,
+    /// Of the item, which may be known by a better word than the one that was added.
+    pub trust: Trust,
     pub embedding: EmbeddingState,
 }
 
@@ -42,9 +44,10 @@ impl AddedItem {
         ids.into_iter().flatten().map(|id| id.0).collect()
     }
 
-    fn new(id: ItemId, embedding: EmbeddingState) -> Self {
+    fn new(id: ItemId, trust: Trust, embedding: EmbeddingState) -> Self {
         Self {
             id,
+            trust,
             duplicate: false,
             superseded: None,
             put_aside_for: None,
@@ -89,7 +92,7 @@ async fn insert(
         return Ok(None);
     };
     let embedding = embeddings.see_to(conn, user, written.noted).await?;
-    Ok(Some(AddedItem::new(id, embedding)))
+    Ok(Some(AddedItem::new(id, item.trust(), embedding)))
 }
 
 /// Adds an item that [`write`] skipped: an active item has its text or key, or its theme does not exist yet.
@@ -234,10 +237,12 @@ async fn known(
     viewer: &Viewer,
     id: ItemId,
 ) -> Result<AddedItem, MemoryError> {
+    let item = find_item(&mut *conn, viewer.user_id, id).await?;
+    let item = item.ok_or(sqlx::Error::RowNotFound)?;
     let states = embeddings.states(conn, viewer.user_id, &[id.0]).await?;
     Ok(AddedItem {
         duplicate: true,
-        ..AddedItem::new(id, states[0].state)
+        ..AddedItem::new(id, item.trust, states[0].state)
     })
 }
 

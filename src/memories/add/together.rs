@@ -249,7 +249,7 @@ impl Adding {
         for (waiting, is_first) in batch.iter().zip(is_first) {
             let id = if is_first { ids.next().flatten() } else { None };
             let end = match id {
-                Some(id) => Ok(AddedItem::new(id, embedding)),
+                Some(id) => Ok(AddedItem::new(id, waiting.item.trust(), embedding)),
                 None => {
                     resolve_conflict(&mut tx, embeddings, &waiting.viewer, &waiting.item, now).await
                 }

@@ -32,6 +32,8 @@ pub struct PastState {
     pub has_key: bool,
     pub updated_at: OffsetDateTime,
     pub state: ItemState,
+    /// The item that had superseded it, if the reader sees that one.
+    pub successor: Option<ItemId>,
 }
 
 impl MemoryItem {
@@ -49,6 +51,7 @@ impl MemoryItem {
             expires_at: was.expires_at,
             period: was.period,
             superseded_by: was.superseded_by,
+            successor: then.successor,
             tags: was.tags,
             ..self
         }

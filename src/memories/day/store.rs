@@ -81,7 +81,8 @@ pub async fn list_states_at(
                   coalesce(c.was_confidence, i.confidence) AS "confidence!",
                   w.id IS NOT NULL AS "has_changed!", w.was_trust AS "was_trust?", w.was_protected AS "was_protected?", w.was_verified_at,
                   w.was_expires_at, w.was_superseded_by, w.was_tags AS "was_tags?", w.was_valid_from, w.was_valid_until,
-                  i.trust, i.protected, i.last_verified_at, i.expires_at, i.superseded_by, i.tags, i.valid_from, i.valid_until
+                  i.trust, i.protected, i.last_verified_at, i.expires_at, i.superseded_by, i.tags, i.valid_from, i.valid_until,
+                  n.id AS "successor?"
            FROM unnest($2::bigint[]) AS f (id)
            JOIN memory_items i ON i.user_id = $1 AND i.id = f.id
            LEFT JOIN LATERAL (
@@ -91,7 +92,9 @@ pub async fn list_states_at(
            LEFT JOIN LATERAL (
                SELECT e.was_confidence FROM memory_item_events e
                WHERE e.user_id = $1 AND e.item_id = i.id AND e.at > $3 AND e.was_confidence IS NOT NULL
-               ORDER BY e.id LIMIT 1) c ON true"#,
+               ORDER BY e.id LIMIT 1) c ON true
+           LEFT JOIN memory_items n
+               ON n.user_id = $1 AND n.id = CASE WHEN w.id IS NULL THEN i.superseded_by ELSE w.was_superseded_by END"#,
         user.0,
         ids,
         as_of,
@@ -132,6 +135,7 @@ pub async fn list_states_at(
             is_live: row.is_live,
             has_key: row.has_key,
             updated_at: row.updated_at,
+            successor: row.successor.map(ItemId).filter(|_| !row.is_live),
             state: ItemState {
                 superseded_by: was.superseded_by.filter(|_| !row.is_live),
                 ..was

@@ -12,8 +12,8 @@ use crate::memories::write::store::set_first_terms;
 
 /// Limit on the rivals shown to the user.
 const RIVALS_MAX: i64 = 10;
-/// Minimum time between two events of the same kind from agents. A change in between adds no event, so the earlier event
-/// covers it.
+/// Minimum time between two events of the same kind from agents that keep the state before them. A change in between,
+/// with no other event since, adds an event without a state: the earlier one covers it.
 const AGENTS_SAY_AGAIN_AFTER: Duration = Duration::hours(1);
 
 /// Time of the last confirmation, with the confidence and verification time from before.
@@ -34,7 +34,8 @@ pub async fn find_confirmation(
 }
 
 /// Writes an item's new status and state, its search terms, and the event with its old state (`None`: no event). `item` is
-/// the current row, read in this transaction of [`Db::as_writer`](crate::db::Db::as_writer).
+/// the current row, read in this transaction of [`Db::as_writer`](crate::db::Db::as_writer). An agent's event soon after
+/// another of its kind keeps no state, and is left out unless the item has changed.
 pub async fn change_item(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -63,11 +64,17 @@ pub async fn change_item(
          INSERT INTO memory_item_events (user_id, item_id, agent_id, event, at, was_confidence, was_protected,
                                          was_verified_at, was_expires_at, was_superseded_by, was_trust, was_tags,
                                          was_valid_from, was_valid_until)
-         SELECT $1, id, $10, $11, $9, $12, $13, $14, $15, $16, $21, $22, $23, $24 FROM item
-         WHERE $11 IS NOT NULL AND NOT EXISTS (
-             SELECT 1 FROM memory_item_events e
-             WHERE e.user_id = $1 AND e.item_id = $2 AND $10::bigint IS NOT NULL AND e.agent_id IS NOT NULL
-               AND e.event = $11 AND e.at > $25)
+         SELECT $1, item.id, $10, $11, $9, was.*
+         FROM item LEFT JOIN (VALUES ($12::smallint, $13::boolean, $14::timestamptz, $15::timestamptz, $16::bigint, $21::text,
+                                      $22::text[], $23::timestamptz, $24::timestamptz)) was (confidence, protected)
+             ON NOT EXISTS (
+                 SELECT FROM memory_item_events e
+                 WHERE e.user_id = $1 AND e.item_id = $2 AND $10::bigint IS NOT NULL AND e.agent_id IS NOT NULL
+                   AND e.event = $11 AND e.at > $25 AND e.was_protected IS NOT NULL
+                   AND NOT EXISTS (SELECT FROM memory_item_events l
+                                   WHERE l.user_id = $1 AND l.item_id = $2 AND l.id > e.id
+                                     AND (l.agent_id IS NULL OR l.event <> $11)))
+         WHERE $11 IS NOT NULL AND (was.protected IS NOT NULL OR $11 = 'changed')
          RETURNING user_id",
         viewer.user_id.0,
         item.id.0,

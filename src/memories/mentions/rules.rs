@@ -406,10 +406,8 @@ impl Sentence<'_, '_> {
             return weak;
         }
         if word.is_made_up() {
-            let is_version = word.text.len() > 1
-                && word.text[1..]
-                    .bytes()
-                    .all(|b| b.is_ascii_digit() || b == b'.');
+            let mut inner = word.text.chars().skip(1);
+            let is_version = inner.all(|c| c.is_ascii_digit() || c == '.');
             return (!is_version).then_some((EntityType::Product, 80, !self.is_title));
         }
         if self.is_german || self.is_title {
@@ -519,6 +517,20 @@ mod tests {
                 ("ACME GmbH", "organization")
             ])
         );
+    }
+
+    #[test]
+    fn a_name_may_begin_with_any_letter_and_have_a_capital_inside() {
+        for name in ["Ägypten-Reise", "Öko-Strom", "Über-App", "Île-de-France"] {
+            for text in [name.to_owned(), format!("We talked about {name} again.")] {
+                let found = find(&text);
+                assert!(found.iter().any(|n| n.name == name), "{text}: {found:?}");
+            }
+        }
+        // A letter and a version are no name.
+        for text in ["We use Ä2.5 now.", "We use V2 now."] {
+            assert_eq!(sure(text), own(&[]), "{text}");
+        }
     }
 
     #[test]

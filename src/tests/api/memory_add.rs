@@ -44,6 +44,24 @@ async fn a_theme_is_made_when_missing_and_its_slug_is_normalised() {
 }
 
 #[tokio::test]
+async fn a_word_may_begin_with_any_letter_and_have_a_capital_inside() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    for word in [
+        "Ägypten-Reise",
+        "Öko-Strom",
+        "Über-App",
+        "Île-de-France",
+        "Ä2.5",
+    ] {
+        for text in [word.to_owned(), format!("We talked about {word} again.")] {
+            let added = json!({ "type": "fact", "content": text });
+            anna.call("memory_add", added).await;
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_blank_theme_means_general() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;

@@ -2,6 +2,7 @@
 
 use keepsake::memories;
 use serde_json::{Value, json};
+use sqlx::Connection;
 use time::Duration;
 
 use crate::support::{Provider, TestApp, TestUser, ids};
@@ -119,6 +120,31 @@ async fn the_sweep_archives_what_has_expired_and_says_so_in_its_history() {
     .unwrap();
     assert_eq!(active.len(), 2);
     assert!(active.contains(&lasting));
+}
+
+/// The job has listed it, and waits for whoever restores it.
+#[tokio::test]
+async fn what_is_restored_while_the_sweep_waits_stays() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let input = json!({ "type": "fact", "content": "One day.", "expires_in_days": 1 });
+    let id = anna.call("memory_add", input).await["id"].clone();
+    app.clock.advance(Duration::days(1));
+    let mut person = app.superuser().await;
+    let mut restoring = person.begin().await.unwrap();
+    TestApp::hold_memory(&mut restoring, anna.id).await;
+    let (db, user, now) = (app.db.clone(), anna.id, app.embeddings.now());
+    let sweep = tokio::spawn(async move { memories::archive_expired(&db, user, now).await });
+    app.until_blocked(1).await;
+    sqlx::query("UPDATE memory_items SET expires_at = NULL, live_until = 'infinity' WHERE id = $1")
+        .bind(id.as_i64())
+        .execute(&mut *restoring)
+        .await
+        .unwrap();
+    restoring.commit().await.unwrap();
+    assert_eq!(sweep.await.unwrap().unwrap(), 0);
+    let item = anna.call("memory_get", json!({ "item_id": id })).await;
+    assert_eq!(item["status"], "active");
 }
 
 #[tokio::test]

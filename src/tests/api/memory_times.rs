@@ -80,7 +80,7 @@ async fn the_history_keeps_what_was_before_a_change() {
         said(json!({ "source": "web", "expires_in_days": 9 })),
     )
     .await;
-    // Agents make an event of a kind once an hour: what changes in between is part of it.
+    // Agents make an event that keeps the state once an hour: what changes in between is part of it.
     let second = said(json!({ "tags": ["travel"], "valid_from": "2026", "confidence": 90 }));
     app.clock.advance(Duration::hours(2));
     anna.call("memory_add", second).await;
@@ -95,7 +95,7 @@ async fn the_history_keeps_what_was_before_a_change() {
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let (_, page) = browser.get(&format!("/memory/{}", added["id"])).await;
-    assert_eq!(page.matches(">changed<").count(), 3, "{page}");
+    assert_eq!(page.matches(">changed<").count(), 4, "{page}");
     for told in [
         "its tags were north; it expired ",
         "; it had no dates; its confidence was 50; it was from outside",

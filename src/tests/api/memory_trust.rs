@@ -271,6 +271,14 @@ async fn that_the_user_said_so_is_looked_up_in_what_they_said() {
             "{note}"
         );
     }
+    // What is known by the user's word stays so, whatever is claimed of it.
+    let again = add(&anna, 0, "I have a blue boat").await;
+    assert_eq!(
+        (&again["duplicate"], &again["trust"], &again["note"]),
+        (&json!(true), &json!("user"), &json!(null))
+    );
+    let by_web = json!({ "type": "fact", "content": "Owns thing 0.", "source": "web" });
+    assert_eq!(anna.call("memory_add", by_web).await["trust"], "user");
     // Another user's words are not this one's.
     let added = add(&ben, 0, "I have a blue bicycle").await;
     assert_eq!(added["trust"], "agent");

@@ -154,6 +154,12 @@ async fn only_a_tool_that_runs_makes_a_user() {
     for (token, tool, input, status) in [
         (&bot.token, "memory_erase", json!({}), 404),
         (&read, "memory_add", fact, 403),
+        (
+            &read,
+            "memory",
+            json!({ "action": "save", "text": "x" }),
+            403,
+        ),
         (&bot.token, "memory_add", json!({ "typ": "fact" }), 422),
         (&bot.token, "memory_search", json!([]), 400),
     ] {

@@ -5,6 +5,10 @@ use std::sync::{Arc, Mutex};
 
 use keepsake::accounts::{AgentSettings, Scope};
 use keepsake::erasure::{self, ExtractedMemories};
+use keepsake::memories::ItemId;
+use keepsake::memories::settle::{
+    Decider, ItemPair, Settlement, SettlementUndo, settle_in, take_back_in,
+};
 use keepsake::providers::chat::{Allowance, Allowances, ChatLimits, ChatPurpose};
 use keepsake::sessions::SessionId;
 use serde_json::{Value, json};
@@ -891,4 +895,85 @@ async fn who_has_ten_thousand_sessions_is_dreamt_of_ten_at_a_time_beside_the_oth
     app.clock.advance(QUIET);
     assert_eq!(app.run_job("dream").await, 1);
     assert_eq!(count(&app, &read).await, 20);
+}
+
+#[tokio::test]
+async fn of_two_merges_into_one_memory_either_is_undone_by_itself() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let add = async |content: &str, more: Value| {
+        let mut input = json!({ "content": content, "type": "fact" });
+        input
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        anna.call("memory_add", input).await["id"].as_i64().unwrap()
+    };
+    for is_first in [true, false] {
+        let kept = add(
+            &format!("Likes honey, {is_first}."),
+            json!({ "tags": ["kept", "both"] }),
+        )
+        .await;
+        let one = add(
+            "Is fond of honey.",
+            json!({ "tags": ["one", "both", "shared"] }),
+        )
+        .await;
+        let dated = json!({ "tags": ["two", "shared"], "valid_from": "2020" });
+        let two = add("Loves honey.", dated).await;
+        let pair = |gone| ItemPair {
+            gone: ItemId(gone),
+            kept: ItemId(kept),
+        };
+        let settled = app.embeddings.now();
+        let mut tx = app.db.as_writer(anna.id).await.unwrap();
+        for gone in [one, two] {
+            let how = (Settlement::Same, Decider::Person);
+            assert!(
+                settle_in(&mut tx, anna.id, pair(gone), how, settled)
+                    .await
+                    .unwrap()
+            );
+        }
+        tx.commit().await.unwrap();
+        let of_kept = async || {
+            let item = item(&anna, kept).await;
+            (item["tags"].clone(), item["valid_from"].clone())
+        };
+        let year = json!("2020-01-01T00:00:00Z");
+        let all = json!(["kept", "both", "one", "shared", "two"]);
+        assert_eq!(of_kept().await, (all, year.clone()));
+        // What is changed meanwhile stays.
+        let tags = json!(["kept", "both", "one", "shared", "two", "later"]);
+        let later = json!({ "item_id": kept, "content": format!("Likes honey, {is_first}."), "tags": tags });
+        anna.call("memory_correct", later).await;
+        app.clock.advance(Duration::minutes(1));
+        let undo = async |gone: i64| {
+            let mut tx = app.db.as_writer(anna.id).await.unwrap();
+            let now = app.embeddings.now();
+            let undone = take_back_in(&mut tx, anna.id, pair(gone), settled, now).await;
+            assert_eq!(undone.unwrap(), SettlementUndo::Done);
+            tx.commit().await.unwrap();
+            assert_eq!(item(&anna, gone).await["status"], "active");
+        };
+        let (gone, expected) = match is_first {
+            true => (one, (json!(["kept", "both", "two", "later"]), year)),
+            false => (
+                two,
+                (
+                    json!(["kept", "both", "one", "shared", "later"]),
+                    Value::Null,
+                ),
+            ),
+        };
+        undo(gone).await;
+        assert_eq!(of_kept().await, expected);
+        undo(one + two - gone).await;
+        let before = (json!(["kept", "both", "later"]), Value::Null);
+        assert_eq!(of_kept().await, before);
+        for id in [kept, one, two] {
+            anna.call("memory_archive", json!({ "item_id": id })).await;
+        }
+    }
 }

@@ -123,4 +123,4 @@ macro_rules! fuzz {
     };
 }
 
-fuzz!(query token slug answer endpoint import sealed);
+fuzz!(query token slug answer endpoint import sealed mentions);

@@ -7,7 +7,7 @@
 use keepsake::accounts::Token;
 use keepsake::db::UserId;
 use keepsake::export;
-use keepsake::memories::{ThemeSlug, words};
+use keepsake::memories::{ThemeSlug, mentions, words};
 use keepsake::providers::settings::own_embedding_key;
 use keepsake::providers::{EndpointUrl, parse_retry_after, read_answer};
 use keepsake::seal::Sealer;
@@ -52,6 +52,10 @@ pub const ALL: &[Target] = &[
         r#"[{"title":"t","mapping":{"a":{"message":{"author":{"role":"assistant"},"recipient":"bio","content":{"parts":["tea"]}}}}}]"#,
     ] },
     Target { name: "sealed", run: sealed, seeds: &["\u{1}0123456789012345678901234567890123456789"] },
+    Target { name: "mentions", run: mentions, seeds: &[
+        "Die Ägypten-Reise mit der Über-App, Öko-Strom in Île-de-France.", "Zoë's Ü2.5 is at ACME GmbH & Co. KG.", "Caroline: I met J. R. R. Tolkien",
+        "l’Été de D’Angelo", "`code` @anna.b #Éte2 https://example.com/a. anna@example.com SHA-256 2026-05-17", "株式会社アイ 東京",
+    ] },
 ];
 
 /// All that a search makes of its words, and of what a text holds of them.
@@ -174,6 +178,17 @@ fn endpoint(data: &[u8]) {
             assert_eq!(EndpointUrl::parse("url", url.as_str()).as_ref(), Ok(&url));
         }
         Err(refused) => assert!(refused.to_string().contains("`url`")),
+    }
+}
+
+/// Every name stands in the text, in order.
+fn mentions(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let (chars, mut from) = (text.chars().count(), 0);
+    for name in mentions::find(&text) {
+        assert!(name.start >= from && name.length > 0, "{name:?}");
+        assert!(name.start + name.length <= chars, "{name:?}");
+        from = name.start;
     }
 }
 

@@ -2,6 +2,7 @@ use keepsake::accounts::admin_events::{AdminAction, AdminActor};
 use reqwest::StatusCode;
 use serde_json::json;
 use time::Duration;
+use time::format_description::well_known::Rfc3339;
 
 use super::Place;
 use crate::support::TestApp;
@@ -224,6 +225,39 @@ async fn undo_takes_back_the_last_thing_alone_and_only_what_the_person_did() {
     refused(id, &last.to_string()).await;
     let (_, row) = (refused(id, &confirmed).await, place.row(id).await);
     assert_eq!(row["status"], "archived");
+}
+
+/// An agent's change soon after another of its own, with a decision of the person between them.
+#[tokio::test]
+async fn what_an_agent_changes_after_a_decision_is_kept_by_its_undo_and_told_of_its_day() {
+    let place = Place::start().await;
+    let tagged =
+        |tag: &str| json!({ "type": "fact", "content": "Anna keeps bees.", "tags": [tag] });
+    let id = place.add(tagged("first")).await;
+    let change = async |tag: &str| {
+        let fix = json!({ "item_id": id, "content": "Anna keeps bees.", "tags": [tag] });
+        let fixed = place.anna.call("memory_correct", fix).await;
+        assert_eq!(fixed["id"], id, "{fixed}");
+    };
+    change("second").await;
+    place.decide(id, "confirm").await;
+    let confirmed = place.offered(id).await;
+    let then = place.app.embeddings.now().format(&Rfc3339).unwrap();
+    place.app.clock.advance(Duration::seconds(1));
+    change("third").await;
+    let expected = [
+        ("added", BY_AGENT),
+        ("changed", BY_AGENT),
+        ("confirmed", BY_ANNA),
+        ("changed", BY_AGENT),
+    ];
+    assert_eq!(place.events(id).await, history(&expected));
+    let undo = [("action", "undo"), ("event", &*confirmed)];
+    assert_eq!(place.post(id, &undo).await.status(), StatusCode::CONFLICT);
+    let get = async |input| place.anna.call("memory_get", input).await["tags"].clone();
+    assert_eq!(get(json!({ "item_id": id })).await, json!(["third"]));
+    let past = json!({ "item_id": id, "as_of": then });
+    assert_eq!(get(past).await, json!(["second"]));
 }
 
 #[tokio::test]

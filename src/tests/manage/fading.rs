@@ -93,6 +93,22 @@ async fn uses_are_counted_beside_the_calls_and_raise_no_revision() {
 }
 
 #[tokio::test]
+async fn what_is_named_beside_an_entity_is_not_used() {
+    let place = Place::start().await;
+    let (app, anna) = (&place.app, &place.anna);
+    let trip = place.fact("The boat trip of Marta Weber is in May.").await;
+    let name = json!({ "name": "Marta Weber" });
+    let found = anna.call("memory_entity", name).await;
+    assert_eq!(found["items"][0]["id"], trip, "{found}");
+    let graph = json!({ "entity": "Marta Weber" });
+    anna.call("memory_graph", graph).await;
+    assert_eq!(uses(app, trip).await, None);
+    let text = json!({ "action": "search", "text": "boat trip" });
+    anna.call("memory", text).await;
+    assert_eq!(uses(app, trip).await, Some((1, 0.0)));
+}
+
+#[tokio::test]
 async fn a_writer_who_holds_an_item_is_never_ended_by_a_count_of_uses() {
     let place = Place::start().await;
     let (app, anna) = (&place.app, &place.anna);

@@ -90,6 +90,11 @@ async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
     let pool = Some("the global pool".to_owned());
     let both = vec![(own.to_owned(), None), (hours.to_owned(), pool.clone())];
     assert_eq!(find(&app, &bot, "customer").await, both, "its own first");
+    let search = json!({ "action": "search", "text": "support hours" });
+    let (_, lines) = call(&app, &bot, "customer", "memory", search).await;
+    let lines: Vec<&str> = lines["output"].as_str().unwrap().lines().collect();
+    let of_pool = |line: &&str| line.contains(", of the global pool) ");
+    assert_eq!(lines.iter().map(of_pool).collect::<Vec<_>>(), [false, true]);
     assert_eq!(
         find(&app, &bot, "somebody-new").await,
         [(hours.to_owned(), pool.clone())],

@@ -3,6 +3,7 @@
 use keepsake::accounts::Scope;
 use serde_json::{Value, json};
 use time::Duration;
+use time::format_description::well_known::Rfc3339;
 
 use crate::scopes::agent;
 use crate::support::{TestApp, TestUser, problem};
@@ -171,6 +172,50 @@ async fn each_kind_of_change_is_told_without_content() {
     let at = erased["at"].as_str().unwrap();
     let at = time::OffsetDateTime::parse(at, &time::format_description::well_known::Rfc3339);
     assert_eq!(at.unwrap(), app.embeddings.now());
+}
+
+#[tokio::test]
+async fn each_change_of_an_agent_is_told_also_within_the_hour() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let bees = anna.add("Anna keeps bees.").await;
+    app.clock.advance(Duration::days(1));
+    let before = app.embeddings.now().format(&Rfc3339).unwrap();
+    app.clock.advance(Duration::days(1));
+    let mut since = changes(&anna, "since=now").await["next"].clone();
+    let mut told = async || {
+        let page = changes(&anna, &format!("since={}", since.as_str().unwrap())).await;
+        since = page["next"].clone();
+        events(&page)
+    };
+    let changed = [("memory.changed".to_owned(), bees)];
+    for year in ["2019", "2020", "2021"] {
+        let fix = json!({ "item_id": bees, "content": "Anna keeps bees.", "tags": [year], "valid_from": year });
+        anna.call("memory_correct", fix).await;
+        assert_eq!(told().await, changed, "{year}");
+        app.clock.advance(Duration::minutes(20));
+    }
+    // Said again, nothing is another.
+    for expected in [&changed[..], &[]] {
+        anna.call("memory_confirm", json!({ "item_id": bees }))
+            .await;
+        assert_eq!(told().await, expected);
+    }
+    // The state before them is kept once an hour.
+    let states: Vec<bool> = sqlx::query_scalar(
+        "SELECT was_protected IS NOT NULL FROM memory_item_events WHERE item_id = $1 AND event = 'changed' ORDER BY id",
+    )
+    .bind(bees)
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(states, [true, false, false]);
+    let past = json!({ "item_id": bees, "as_of": before });
+    let past = anna.call("memory_get", past).await;
+    assert_eq!(
+        (&past["tags"], &past["valid_from"], &past["protected"]),
+        (&json!([]), &Value::Null, &json!(false))
+    );
 }
 
 #[tokio::test]
