@@ -120,7 +120,8 @@ impl Search {
         };
         let by_words_alone = wanted.vector.is_some() && vector.is_none();
         let user = lent.user_id;
-        let (filters, text) = (wanted.filters, wanted.text);
+        let filters = &*self.restrict(&mut tx, user, wanted.filters).await?;
+        let text = wanted.text;
         let (mut found, _) = self
             .run_arms(&mut tx, user, &held, filters, text, vector.as_ref())
             .await?;
