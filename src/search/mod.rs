@@ -347,8 +347,8 @@ impl Search {
         let (mut found, has_words) = held.candidates(&asked, Vec::new()).await?;
         let fragments = words::query_fragments(text);
         if !has_words && !fragments.is_empty() {
-            let tiers = held.tiers(filters);
-            let containing = store::list_containing(conn, user, &fragments, tiers).await?;
+            let texts = held.scanned(&asked, fragments.len()).await?;
+            let containing = store::list_containing(conn, user, &fragments, &texts).await?;
             if !containing.is_empty() {
                 found = held.candidates(&asked, containing).await?.0;
             }

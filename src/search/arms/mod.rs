@@ -6,6 +6,7 @@ pub mod lexical;
 pub mod neighbours;
 pub mod recent;
 mod run;
+pub mod scanned;
 pub mod semantic;
 pub mod speakers;
 pub mod when;

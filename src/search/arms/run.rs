@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use time::OffsetDateTime;
 
+use super::scanned::ScannedTexts;
 use super::{ArmInput, SourceFilter, micros, recent, speakers};
 use crate::embedding::{HeldVectors, NamedWord};
 use crate::memories::words::Term;
@@ -75,6 +76,23 @@ impl SearchIndex {
     }
 
     fn find(
+    /// The texts to scan for so many fragments of the query.
+    ///
+    /// # Errors
+    /// If the server is shutting down.
+    pub async fn scanned(
+        &self,
+        question: &Arc<ArmQuery>,
+        fragments: usize,
+    ) -> Result<ScannedTexts, sqlx::Error> {
+        let question = Arc::clone(question);
+        self.with_index(move |held, index| {
+            let wanted = held.wanted(index, &question.filters, question.now);
+            ScannedTexts::of(index, &wanted, fragments)
+        })
+        .await
+    }
+
         &self,
         index: &Index,
         question: &ArmQuery,

@@ -11,7 +11,6 @@ use super::{Resident, on_a_thread, vectors};
 use crate::db::UserId;
 use crate::embedding::model::Serving;
 use crate::embedding::{SpaceId, Vector};
-use crate::search::query::Filters;
 
 /// An index with the settings of one search.
 #[derive(Clone)]
@@ -101,12 +100,6 @@ impl SearchIndex {
     /// Locks the index for reading.
     pub async fn read(&self) -> RwLockReadGuard<'_, Index> {
         self.resident.index.read().await
-    }
-
-    /// Whether memories and turns may be found.
-    pub fn tiers(&self, filters: &Filters) -> [bool; 2] {
-        let with_turns = filters.wants_turns() && self.with_turns;
-        [filters.wants_items(), with_turns]
     }
 
     /// Calls `look` with the index; on a blocking thread if the index is large.
