@@ -106,7 +106,8 @@ impl Search {
         let is_same = |here: &&Space| {
             there.is_some_and(|there| there.settings.makes_the_vectors_of(&here.settings))
         };
-        let vector = wanted.space.filter(is_same).and(wanted.vector);
+        let is_same = wanted.space.is_some_and(|here| is_same(&here));
+        let vector = wanted.vector.filter(|_| is_same);
         let vector = match vector.cloned().zip(there) {
             Some((vector, there)) => Some(QueryVector {
                 space_id: there.id,
@@ -129,6 +130,8 @@ impl Search {
             signals.is_lent = true;
             signals.comes_first = false;
             signals.is_users_word &= !lent.is_anothers(viewer.user_id);
+            // Directions of two spaces have nothing in common.
+            signals.direction = signals.direction.take().filter(|_| is_same);
         }
         let lent = LentFound {
             lent: lent.clone(),
