@@ -5,13 +5,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 
 use super::candidate::CandidateSignals;
 use super::query::{Filters, SearchQuery};
 use super::reader::IndexRequest;
-use super::{Hit, Search};
-use crate::accounts::{LentMemory, Viewer};
+use super::{Hit, Search, store};
+use crate::accounts::{LentMemory, UserId, Viewer};
 use crate::db::{Db, Tx, is_not_lent};
 use crate::embedding::QueryVector;
 use crate::embedding::model::{Space, TokenSigns};
@@ -129,9 +130,9 @@ impl Search {
         for signals in &mut found {
             signals.is_lent = true;
             signals.comes_first = false;
-            signals.is_users_word &= !lent.is_anothers(viewer.user_id);
             // Directions of two spaces have nothing in common.
             signals.direction = signals.direction.take().filter(|_| is_same);
+            signals.is_users_word &= !lent.is_anothers(viewer.user_id);
         }
         let lent = LentFound {
             lent: lent.clone(),
@@ -170,6 +171,26 @@ impl Search {
             by_words_alone: false,
         };
         Ok(Some((found, newest)))
+    }
+}
+
+impl Search {
+    /// Of these own candidates, those with the text of a lent hit.
+    pub(super) async fn own_copies(
+        &self,
+        user: UserId,
+        own: Vec<i64>,
+        hits: &[Hit],
+    ) -> Result<HashSet<i64>, sqlx::Error> {
+        let lent = hits.iter().filter(|hit| hit.memory_of.is_some());
+        let hash = |hit: &Hit| Sha256::digest(hit.item.content.as_bytes()).to_vec();
+        let hashes: Vec<Vec<u8>> = lent.map(hash).collect();
+        if own.is_empty() || hashes.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let mut tx = self.db.as_user(user).await?;
+        let copies = store::list_with_hashes(&mut tx, user, &own, &hashes).await?;
+        Ok(copies.into_iter().collect())
     }
 }
 

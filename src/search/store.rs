@@ -223,6 +223,23 @@ pub async fn list_mentioning(
         .collect())
 }
 
+/// Of these items, those whose text has one of these hashes.
+pub async fn list_with_hashes(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+    hashes: &[Vec<u8>],
+) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT id FROM memory_items WHERE user_id = $1 AND id = ANY ($2) AND content_hash = ANY ($3)",
+        user.0,
+        ids,
+        hashes,
+    )
+    .fetch_all(conn)
+    .await
+}
+
 /// Data for the second look at a source.
 pub struct ComparisonSource {
     pub source_id: i64,
