@@ -40,6 +40,7 @@ use crate::memories::{mentions, speakers, words};
 use crate::metrics;
 use arms::ArmQuery;
 use rank::RankingInput;
+use reader::seen::SeenSources;
 use reader::{IndexRequest, SearchIndex, vectors};
 
 const NONE_EMBEDDED: &str =
@@ -459,14 +460,19 @@ impl Search {
         text: &str,
     ) -> Result<Vec<(i64, f64)>, sqlx::Error> {
         let normals = mentions::normal::runs(text);
-        let meant = store::list_meant(&mut *conn, user, &normals, self.embeddings.now()).await?;
+        let meant = store::list_meant(&mut *conn, user, &normals, self.embeddings.now());
+        let mut meant = meant.await?;
         if meant.is_empty() {
             return Ok(Vec::new());
         }
         let entities: Vec<i64> = meant.iter().map(|one| one.entity).collect();
-        let found = store::list_mentioning(conn, user, &entities).await?;
+        let mut found = store::list_mentioning(conn, user, &entities).await?;
         let index = held.read().await;
-        let sources = index.count(false) + index.count(true);
+        let seen = SeenSources::of(&index, held.scope);
+        if !seen.sees_all() {
+            arms::entity::keep_seen(&index, &seen, &mut meant, &mut found);
+        }
+        let sources = seen.counts().iter().sum();
         Ok(arms::entity::weigh(&meant, &found, sources))
     }
 }

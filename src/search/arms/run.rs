@@ -12,6 +12,7 @@ use crate::search::candidate::CandidateSignals;
 use crate::search::query::{Filters, SearchQuery};
 use crate::search::reader::SearchIndex;
 use crate::search::reader::index::Index;
+use crate::search::reader::seen::SeenSources;
 use crate::search::reader::vectors::PreparedQuery;
 
 /// The input of the arms.
@@ -57,7 +58,7 @@ impl SearchIndex {
         HeldVectors {
             has_ready: index.has_vectors(),
             has_pending: index.has_pending(self.space.is_some()),
-            speakers: speakers::speaking(&index, names),
+            speakers: speakers::speaking(&index, &SeenSources::of(&index, self.scope), names),
         }
     }
 
@@ -75,7 +76,6 @@ impl SearchIndex {
             .await
     }
 
-    fn find(
     /// The texts to scan for so many fragments of the query.
     ///
     /// # Errors
@@ -93,6 +93,7 @@ impl SearchIndex {
         .await
     }
 
+    fn find(
         &self,
         index: &Index,
         question: &ArmQuery,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use sqlx::PgConnection;
 use tokio::sync::{OwnedSemaphorePermit, RwLockReadGuard};
 
-use super::index::{Index, ViewerScope};
+use super::index::Index;
+use super::seen::ViewerScope;
 use super::store::{self, MemoryState};
 use super::{Resident, on_a_thread, vectors};
 use crate::db::UserId;
@@ -90,6 +91,7 @@ impl SearchIndex {
     /// Excludes turns, for lent memory.
     pub fn leave_turns_out(&mut self) {
         self.with_turns = false;
+        self.scope.sees_turns = false;
     }
 
     /// Whether it was read for this search only.
