@@ -52,10 +52,14 @@ pub(super) fn without_speakers(query: &str, names: &[NamedWord], speakers: &[Str
     let mut left = String::new();
     let mut from = 0;
     for place in places {
-        left.push_str(&query[from..place.start]);
+        // A speaker named S has no part in "Anna's".
+        left.push_str(&query[from..place.start.max(from)]);
         let after = &query[place.end..];
-        let possessive = ["'s", "’s"].into_iter().find(|s| after.starts_with(s));
-        from = place.end + possessive.map_or(0, str::len);
+        let possessive = ["'s", "’s"].into_iter().find(|s| {
+            let rest = after.strip_prefix(s);
+            rest.is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+        });
+        from = from.max(place.end + possessive.map_or(0, str::len));
     }
     left.push_str(&query[from..]);
     match left.contains(char::is_alphanumeric) {
@@ -319,4 +323,35 @@ pub struct FailedEmbedding {
     pub item_id: i64,
     pub snippet: String,
     pub error: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn speakers_are_left_out_with_their_possessive_and_no_part_of_another_word() {
+        let without = |query: &str, words: &[&str]| {
+            let name = |word: &&str| NamedWord {
+                word: word.to_lowercase(),
+                places: query
+                    .match_indices(*word)
+                    .map(|(at, _)| at..at + word.len())
+                    .collect(),
+            };
+            let names: Vec<NamedWord> = words.iter().map(name).collect();
+            let speakers: Vec<String> = names.iter().map(|name| name.word.clone()).collect();
+            without_speakers(query, &names, &speakers)
+        };
+        for (query, words, left) in [
+            ("Anna's cup, Sam", &["Anna", "Sam"][..], "cup,"),
+            ("where is Anna’s cup?", &["Anna"], "where is cup?"),
+            ("anna'sam at noon", &["anna", "sam"], "' at noon"),
+            ("anna’sé tea", &["anna"], "’sé tea"),
+            ("anna's tea", &["anna", "s"], "tea"),
+            ("Anna's", &["Anna"], "Anna's"),
+        ] {
+            assert_eq!(without(query, words), left, "{query}");
+        }
+    }
 }

@@ -307,7 +307,7 @@ fn lowest(candidates: &[CandidateSignals], signals: &[f64]) -> f64 {
         .fold(f64::INFINITY, f64::min)
 }
 
-/// Scales from `lowest` (0) to the highest signal (1); 1 for all if they are equal.
+/// Scales from `lowest` (0) to the highest signal (1). If none is above `lowest`: 1 for those that reach it, else 0.
 fn normalise(signals: &[f64], lowest: f64) -> Vec<f64> {
     let highest = signals.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let spread = highest - lowest;
@@ -317,7 +317,7 @@ fn normalise(signals: &[f64], lowest: f64) -> Vec<f64> {
             if spread > 0.0 {
                 ((s - lowest) / spread).max(0.0)
             } else {
-                1.0
+                f64::from(*s >= lowest)
             }
         })
         .collect()
@@ -342,6 +342,7 @@ pub fn reciprocal(lists: &[Vec<i64>]) -> Vec<(i64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::candidate::LateSimilarity;
     use time::Duration;
 
     fn candidate(id: i64, distance: Option<f64>, lexical: f64) -> CandidateSignals {
@@ -436,6 +437,37 @@ mod tests {
         assert_eq!((first(Balance::Meaning), first(Balance::Words)), (1, 2));
         let even = weighted(union(), Balance::Even);
         assert_eq!((even[0].1.score(), even[1].1.score()), (0.5, 0.5));
+    }
+
+    #[test]
+    fn what_all_is_unrelated_has_no_meaning_in_common() {
+        let meanings = |candidates: Vec<CandidateSignals>| {
+            let ranked = weighted(candidates, Balance::Meaning).into_iter();
+            let mut ranked: Vec<_> = ranked
+                .map(|(c, why)| (c.id.0, why.semantic_normalised))
+                .collect();
+            ranked.sort_by_key(|(id, _)| *id);
+            ranked
+        };
+        let turn = |distance| with(candidate(1, distance, 1.0), |c| c.is_turn = true);
+        let far = [turn(Some(1.2)), candidate(2, None, 1.0)];
+        assert_eq!(meanings(far.to_vec()), [(1, 0.0), (2, 0.0)]);
+        let late = |likeness| {
+            let late = LateSimilarity {
+                likeness,
+                share: 1.0,
+            };
+            move |c: &mut CandidateSignals| c.late = Some(late)
+        };
+        let unlike = [
+            with(turn(Some(0.9)), late(0.05)),
+            with(candidate(2, Some(0.9), 1.0), late(0.01)),
+        ];
+        assert_eq!(meanings(unlike.to_vec()), [(1, 0.0), (2, 0.0)]);
+        // The only near one is the nearest; what stands beside it may be farther.
+        let beside = with(candidate(2, Some(0.9), 0.0), |c| c.is_found = false);
+        let near = [candidate(1, Some(0.5), 1.0), beside];
+        assert_eq!(meanings(near.to_vec()), [(1, 1.0), (2, 0.0)]);
     }
 
     #[test]

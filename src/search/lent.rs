@@ -5,13 +5,14 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 
 use super::candidate::CandidateSignals;
 use super::query::{Filters, SearchQuery};
 use super::reader::IndexRequest;
-use super::{Hit, Search};
-use crate::accounts::{LentMemory, Viewer};
+use super::{Hit, Search, store};
+use crate::accounts::{LentMemory, UserId, Viewer};
 use crate::db::{Db, Tx, is_not_lent};
 use crate::embedding::QueryVector;
 use crate::embedding::model::{Space, TokenSigns};
@@ -106,7 +107,8 @@ impl Search {
         let is_same = |here: &&Space| {
             there.is_some_and(|there| there.settings.makes_the_vectors_of(&here.settings))
         };
-        let vector = wanted.space.filter(is_same).and(wanted.vector);
+        let is_same = wanted.space.is_some_and(|here| is_same(&here));
+        let vector = wanted.vector.filter(|_| is_same);
         let vector = match vector.cloned().zip(there) {
             Some((vector, there)) => Some(QueryVector {
                 space_id: there.id,
@@ -120,13 +122,16 @@ impl Search {
         };
         let by_words_alone = wanted.vector.is_some() && vector.is_none();
         let user = lent.user_id;
-        let (filters, text) = (wanted.filters, wanted.text);
+        let filters = &*self.restrict(&mut tx, user, wanted.filters).await?;
+        let text = wanted.text;
         let (mut found, _) = self
             .run_arms(&mut tx, user, &held, filters, text, vector.as_ref())
             .await?;
         for signals in &mut found {
             signals.is_lent = true;
             signals.comes_first = false;
+            // Directions of two spaces have nothing in common.
+            signals.direction = signals.direction.take().filter(|_| is_same);
             signals.is_users_word &= !lent.is_anothers(viewer.user_id);
         }
         let lent = LentFound {
@@ -166,6 +171,26 @@ impl Search {
             by_words_alone: false,
         };
         Ok(Some((found, newest)))
+    }
+}
+
+impl Search {
+    /// Of these own candidates, those with the text of a lent hit.
+    pub(super) async fn own_copies(
+        &self,
+        user: UserId,
+        own: Vec<i64>,
+        hits: &[Hit],
+    ) -> Result<HashSet<i64>, sqlx::Error> {
+        let lent = hits.iter().filter(|hit| hit.memory_of.is_some());
+        let hash = |hit: &Hit| Sha256::digest(hit.item.content.as_bytes()).to_vec();
+        let hashes: Vec<Vec<u8>> = lent.map(hash).collect();
+        if own.is_empty() || hashes.is_empty() {
+            return Ok(HashSet::new());
+        }
+        let mut tx = self.db.as_user(user).await?;
+        let copies = store::list_with_hashes(&mut tx, user, &own, &hashes).await?;
+        Ok(copies.into_iter().collect())
     }
 }
 

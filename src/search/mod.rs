@@ -14,11 +14,11 @@ mod rank;
 pub mod reader;
 mod related;
 pub mod relevance;
+mod restrict;
 mod snippet;
 pub mod store;
 pub mod when;
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
 use sqlx::PgConnection;
@@ -36,10 +36,11 @@ use crate::accounts::{UserId, Viewer};
 use crate::db::{Db, Tx};
 use crate::embedding::model::Space;
 use crate::embedding::{Embeddings, NamedWord, PENDING, QueryEmbedding, QueryVector};
-use crate::memories::{Period, day, mentions, speakers, words};
+use crate::memories::{mentions, speakers, words};
 use crate::metrics;
 use arms::ArmQuery;
 use rank::RankingInput;
+use reader::seen::SeenSources;
 use reader::{IndexRequest, SearchIndex, vectors};
 
 const NONE_EMBEDDED: &str =
@@ -130,7 +131,8 @@ impl Search {
             None => self.db.as_user(user).await?,
         };
         let vector = asked.vector.as_ref();
-        let filters = &*self.in_time(&query.filters, text, &held).await?;
+        let filters = self.restrict(&mut tx, user, &query.filters).await?;
+        let filters = &*self.in_time(&filters, text, &held).await?;
         let (found, terms) = self
             .run_arms(&mut tx, user, &held, filters, text, vector)
             .await?;
@@ -314,7 +316,8 @@ impl Search {
         text: &str,
         vector: Option<&QueryVector>,
     ) -> Result<ResultPage, sqlx::Error> {
-        let filters = &*self.in_time(&query.filters, text, held).await?;
+        let filters = self.restrict(&mut tx, user, &query.filters).await?;
+        let filters = &*self.in_time(&filters, text, held).await?;
         let (signals, terms) = self
             .run_arms(&mut tx, user, held, filters, text, vector)
             .await?;
@@ -329,7 +332,8 @@ impl Search {
         self.rank(found, query).await
     }
 
-    /// Runs the arms in one memory. Returns the candidates and the query's words.
+    /// Runs the arms in one memory, whose ids the filters have ([`Self::restrict`]). Returns the candidates and the query's
+    /// words.
     async fn run_arms(
         &self,
         conn: &mut PgConnection,
@@ -339,14 +343,13 @@ impl Search {
         text: &str,
         vector: Option<&QueryVector>,
     ) -> Result<(Vec<CandidateSignals>, Vec<words::Term>), sqlx::Error> {
-        let filters = &*self.restrict(&mut *conn, user, filters).await?;
         let asked = self.question(&mut *conn, user, held, filters, text, vector);
         let asked = asked.await?;
         let (mut found, has_words) = held.candidates(&asked, Vec::new()).await?;
         let fragments = words::query_fragments(text);
         if !has_words && !fragments.is_empty() {
-            let tiers = held.tiers(filters);
-            let containing = store::list_containing(conn, user, &fragments, tiers).await?;
+            let texts = held.scanned(&asked, fragments.len()).await?;
+            let containing = store::list_containing(conn, user, &fragments, &texts).await?;
             if !containing.is_empty() {
                 found = held.candidates(&asked, containing).await?.0;
             }
@@ -356,77 +359,6 @@ impl Search {
                 .await?;
         }
         Ok((found, asked.terms.clone()))
-    }
-
-    /// Adds the time that the query names, in the memory owner's time zone, unless the filters have one.
-    async fn in_time<'f>(
-        &self,
-        filters: &'f Filters,
-        text: &str,
-        held: &SearchIndex,
-    ) -> Result<Cow<'f, Filters>, sqlx::Error> {
-        if filters.time.is_some() || !filters.ingredients.time {
-            return Ok(Cow::Borrowed(filters));
-        }
-        let now = filters.day.as_of.unwrap_or(self.embeddings.now());
-        let time = match when::named(text, &held.time_zone, now) {
-            None => self.time_beside_event(filters, text, held).await?,
-            named => named,
-        };
-        Ok(match time {
-            None => Cow::Borrowed(filters),
-            time => Cow::Owned(Filters {
-                time,
-                ..filters.clone()
-            }),
-        })
-    }
-
-    /// For "before the move": the time is derived from when the memory mentions a move.
-    async fn time_beside_event(
-        &self,
-        filters: &Filters,
-        text: &str,
-        held: &SearchIndex,
-    ) -> Result<Option<Period>, sqlx::Error> {
-        let Some(clause) = when::EventClause::named(text) else {
-            return Ok(None);
-        };
-        let (filters, now) = (filters.clone(), self.embeddings.now());
-        held.with_index(move |held, index| {
-            let wanted = held.wanted(index, &filters, now);
-            let mentions = |phrase: String| {
-                let words = words::query_terms(&phrase);
-                arms::when::first_and_last_mention(index, &wanted, &words)
-            };
-            let (first, last) = clause.phrases().find_map(mentions)?;
-            clause.period(first, last, &held.time_zone)
-        })
-        .await
-    }
-
-    /// Adds the ids of the memories that are known and true on the requested day, and of those that have the tag.
-    /// Today without a tag needs no statement.
-    async fn restrict<'f>(
-        &self,
-        conn: &mut PgConnection,
-        user: UserId,
-        filters: &'f Filters,
-    ) -> Result<Cow<'f, Filters>, sqlx::Error> {
-        if filters.day.is_now() && filters.tag.is_none() {
-            return Ok(Cow::Borrowed(filters));
-        }
-        let mut filters = filters.clone();
-        if !filters.day.is_now() {
-            let now = self.embeddings.now();
-            let ids = day::store::list_ids(conn, user, &filters.day, now, None).await?;
-            filters.on_day = Some(Arc::new(ids.into_iter().collect()));
-        }
-        if let Some(tag) = &filters.tag {
-            let ids = store::list_tagged(conn, user, tag).await?;
-            filters.tagged = Some(Arc::new(ids.into_iter().collect()));
-        }
-        Ok(Cow::Owned(filters))
     }
 }
 
@@ -528,14 +460,19 @@ impl Search {
         text: &str,
     ) -> Result<Vec<(i64, f64)>, sqlx::Error> {
         let normals = mentions::normal::runs(text);
-        let meant = store::list_meant(&mut *conn, user, &normals, self.embeddings.now()).await?;
+        let meant = store::list_meant(&mut *conn, user, &normals, self.embeddings.now());
+        let mut meant = meant.await?;
         if meant.is_empty() {
             return Ok(Vec::new());
         }
         let entities: Vec<i64> = meant.iter().map(|one| one.entity).collect();
-        let found = store::list_mentioning(conn, user, &entities).await?;
+        let mut found = store::list_mentioning(conn, user, &entities).await?;
         let index = held.read().await;
-        let sources = index.count(false) + index.count(true);
+        let seen = SeenSources::of(&index, held.scope);
+        if !seen.sees_all() {
+            arms::entity::keep_seen(&index, &seen, &mut meant, &mut found);
+        }
+        let sources = seen.counts().iter().sum();
         Ok(arms::entity::weigh(&meant, &found, sources))
     }
 }

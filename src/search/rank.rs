@@ -61,24 +61,31 @@ impl Search {
         if query.filters.spread {
             fuse::spread(&mut ranked, query.limit);
         }
-        let status = query.filters.status;
         let mut hits = Vec::new();
-        let mut ranked = ranked.into_iter();
         // Some rows may have been deleted since.
-        while hits.len() < query.limit && !ranked.as_slice().is_empty() {
-            let next: Vec<_> = ranked.by_ref().take(query.limit - hits.len()).collect();
-            let ids: Vec<i64> = next.iter().map(|(found, _)| found.id.0).collect();
-            let mut rows = self
-                .rows(&mut tx, user, lent.as_ref(), &ids, &query.filters.day)
-                .await?;
-            hits.extend(next.into_iter().filter_map(|(found, why)| {
-                let item = rows.remove(&found.id)?;
-                let is_wanted = status.is_none_or(|status| item.status == status);
-                let memory_of = lent.as_ref().and_then(|lent| lent.name_of(found.id.0));
-                is_wanted.then(|| Hit::new(item, why, found.is_near, &terms, memory_of))
-            }));
-            if lent.is_some() {
+        while hits.len() < query.limit && !ranked.is_empty() {
+            let most = ranked.len().min(query.limit - hits.len());
+            let next: Vec<_> = ranked.drain(..most).collect();
+            hits.extend(
+                self.hits(&mut tx, user, lent.as_ref(), next, query, &terms)
+                    .await?,
+            );
+            if let Some(lent) = &lent {
+                let own: Vec<i64> = ranked.iter().map(|(found, _)| found.id.0).collect();
+                let own = own.into_iter().filter(|id| !lent.has(*id)).collect();
+                let copies = self.own_copies(user, own, &hits).await?;
+                let copies = ranked.extract_if(.., |(found, _)| copies.contains(&found.id.0));
+                let copies: Vec<_> = copies.collect();
+                let has_copies = !copies.is_empty();
+                hits.extend(
+                    self.hits(&mut tx, user, Some(lent), copies, query, &terms)
+                        .await?,
+                );
                 lent::drop_copies(&mut hits);
+                if has_copies && !query.filters.spread {
+                    hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+                }
+                hits.truncate(query.limit);
             }
         }
         // Read only: dropping rolls back in the background, so that nobody waits for it.
@@ -92,6 +99,29 @@ impl Search {
             time,
             confidence: Some(confidence),
         })
+    }
+
+    /// Reads these candidates; without those that are gone, or of another status by now.
+    async fn hits(
+        &self,
+        tx: &mut Option<Tx>,
+        user: UserId,
+        lent: Option<&LentFound>,
+        ranked: Vec<(CandidateSignals, Explanation)>,
+        query: &SearchQuery,
+        terms: &[words::Term],
+    ) -> Result<Vec<Hit>, sqlx::Error> {
+        let ids: Vec<i64> = ranked.iter().map(|(found, _)| found.id.0).collect();
+        let rows = self.rows(tx, user, lent, &ids, &query.filters.day);
+        let mut rows = rows.await?;
+        let status = query.filters.status;
+        let hits = ranked.into_iter().filter_map(|(found, why)| {
+            let item = rows.remove(&found.id)?;
+            let is_wanted = status.is_none_or(|status| item.status == status);
+            let memory_of = lent.and_then(|lent| lent.name_of(found.id.0));
+            is_wanted.then(|| Hit::new(item, why, found.is_near, terms, memory_of))
+        });
+        Ok(hits.collect())
     }
 
     /// Multiplies the scores of the best by strength and sorts again; lent items keep their score.
@@ -201,8 +231,12 @@ impl Search {
             let memory_of = lent.as_ref().and_then(|lent| lent.name_of(item.id.0));
             Hit::new(item, Explanation::default(), false, &[], memory_of)
         };
+        let mut hits: Vec<Hit> = rows.into_iter().map(hit).collect();
+        if lent.is_some() {
+            lent::drop_copies(&mut hits);
+        }
         Ok(ResultPage {
-            hits: rows.into_iter().map(hit).collect(),
+            hits,
             mode: Mode::Recent,
             cursor,
             degraded: None,

@@ -5,16 +5,15 @@ use sqlx::{PgConnection, Row as _};
 use time::OffsetDateTime;
 
 use super::arms::entity::QueryEntity;
+use super::arms::scanned::ScannedTexts;
 use super::candidate::FoundItem;
 use crate::accounts::UserId;
+use crate::db::is_statement_timeout;
 use crate::embedding::{SpaceId, Vector};
 use crate::memories::{
     DocumentPart, EpisodeSpan, ItemId, ItemType, Period, Status, Trust, TurnPosition,
 };
 
-/// Limit on the newest sources per tier that are scanned if no word matches. Substrings have no index; scanning ten
-/// thousand sources takes about 9 ms.
-const READ_MAX: i64 = 25_000;
 /// Limit of a fragment's length (DESIGN §11).
 const FRAGMENT_CHARS_MAX: usize = 64;
 
@@ -95,36 +94,52 @@ pub async fn list_found(
     Ok(found.collect())
 }
 
-/// Newest sources per tier that contain a fragment verbatim, with the number of fragments: most first, then newest.
+/// Of these texts, the sources that contain a fragment verbatim, with the number of fragments: most first, then newest. None
+/// if PostgreSQL cancels the statement at its timeout; the transaction goes on then.
 pub async fn list_containing(
     conn: &mut PgConnection,
     user: UserId,
     fragments: &[String],
-    tiers: [bool; 2],
+    texts: &ScannedTexts,
 ) -> Result<Vec<(i64, i64)>, sqlx::Error> {
+    if texts.is_empty() {
+        return Ok(Vec::new());
+    }
     let patterns: Vec<String> = fragments.iter().map(|f| like_pattern(f)).collect();
-    let wanted: Vec<bool> = [false, true]
-        .into_iter()
-        .zip(tiers)
-        .filter_map(|(is_turn, wanted)| wanted.then_some(is_turn))
-        .collect();
+    let [memories, turns] = texts.newest.map(|most| i64::try_from(most).unwrap_or(0));
+    sqlx::raw_sql("SAVEPOINT before_scan")
+        .execute(&mut *conn)
+        .await?;
     let rows = sqlx::query!(
         r#"SELECT i.id AS "id!", (SELECT count(*) FROM unnest($2::text[]) p WHERE i.content ILIKE p) AS "pieces!"
-           FROM unnest($4::boolean[]) AS t (is_turn)
-           CROSS JOIN LATERAL (
-               SELECT i.id, i.created_at, i.content FROM memory_items i
-               WHERE i.user_id = $1 AND i.is_turn = t.is_turn
-               ORDER BY i.created_at DESC, i.id DESC LIMIT $3
+           FROM (
+               SELECT i.id, i.created_at, i.content FROM unnest($3::bigint[]) AS f (id)
+               -- OFFSET 0: each by its key, whatever the statistics say.
+               CROSS JOIN LATERAL (SELECT * FROM memory_items i WHERE i.user_id = $1 AND i.id = f.id OFFSET 0) i
+               UNION ALL
+               (SELECT i.id, i.created_at, i.content FROM memory_items i
+                WHERE i.user_id = $1 AND NOT i.is_turn ORDER BY i.created_at DESC, i.id DESC LIMIT $4)
+               UNION ALL
+               (SELECT i.id, i.created_at, i.content FROM memory_items i
+                WHERE i.user_id = $1 AND i.is_turn ORDER BY i.created_at DESC, i.id DESC LIMIT $5)
            ) i
            WHERE i.content ILIKE ANY ($2)
            ORDER BY 2 DESC, i.created_at DESC, i.id DESC"#,
         user.0,
         &patterns,
-        READ_MAX,
-        &wanted,
-    )
-    .fetch_all(conn)
-    .await?;
+        &texts.ids,
+        memories,
+        turns,
+    );
+    let rows = match rows.fetch_all(&mut *conn).await {
+        Err(error) if is_statement_timeout(&error) => {
+            sqlx::raw_sql("ROLLBACK TO SAVEPOINT before_scan")
+                .execute(conn)
+                .await?;
+            return Ok(Vec::new());
+        }
+        rows => rows?,
+    };
     Ok(rows.into_iter().map(|row| (row.id, row.pieces)).collect())
 }
 
@@ -206,6 +221,23 @@ pub async fn list_mentioning(
         .into_iter()
         .map(|row| (row.source_id, row.entity_id))
         .collect())
+}
+
+/// Of these items, those whose text has one of these hashes.
+pub async fn list_with_hashes(
+    conn: &mut PgConnection,
+    user: UserId,
+    ids: &[i64],
+    hashes: &[Vec<u8>],
+) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        "SELECT id FROM memory_items WHERE user_id = $1 AND id = ANY ($2) AND content_hash = ANY ($3)",
+        user.0,
+        ids,
+        hashes,
+    )
+    .fetch_all(conn)
+    .await
 }
 
 /// Data for the second look at a source.

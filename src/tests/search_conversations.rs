@@ -81,6 +81,27 @@ async fn the_vector_of_a_question_is_made_without_the_names_of_who_speaks() {
 }
 
 #[tokio::test]
+async fn two_speakers_in_one_word_are_no_possessive() {
+    let (app, provider) = (TestApp::start().await, Provider::start().await);
+    let anna = app.user("anna").await;
+    app.use_provider(&anna, &provider, "m").await;
+    for text in ["Anna: tea", "Sam: tea", "S: tea"] {
+        anna.add(text).await;
+    }
+    assert_eq!(app.drain(&anna).await, Drained::Done);
+    for (query, embedded) in [
+        ("anna'sam and tea", "' and tea"),
+        ("anna's tea", "tea"),
+        ("anna'sam", "anna'sam"),
+    ] {
+        provider.forget_calls();
+        let answer = anna.call("memory_search", json!({ "query": query })).await;
+        assert_eq!(answer["mode"], "hybrid");
+        assert_eq!(provider.texts(), [embedded], "{query}");
+    }
+}
+
+#[tokio::test]
 async fn what_the_named_one_said_comes_before_what_others_said_of_them() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;

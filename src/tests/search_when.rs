@@ -173,6 +173,52 @@ async fn before_the_move_is_by_when_the_memory_tells_of_it() {
 }
 
 #[tokio::test]
+async fn the_event_is_one_that_the_search_may_find() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let add = async |content: &str, more: Value| {
+        let mut item = json!({ "type": "fact", "theme": "homes", "content": content });
+        let more = more.as_object().unwrap().clone();
+        item.as_object_mut().unwrap().extend(more);
+        anna.call("memory_add", item).await;
+    };
+    add("The move to Porto", json!({ "tags": ["south"] })).await;
+    let porto = app.clock.now();
+    app.clock.advance(Duration::days(400));
+    let between = day_of(app.clock.now());
+    app.clock.advance(Duration::days(400));
+    let oslo = app.clock.now() - Duration::days(30);
+    add("The move to Oslo", json!({ "valid_from": day_of(oslo) })).await;
+    let query = "Where did we live before the move?";
+    let raw = RawQuery {
+        query,
+        ..RawQuery::default()
+    };
+    let tagged = RawQuery {
+        tag: Some("south"),
+        ..raw
+    };
+    for (raw, moved) in [(raw, oslo), (tagged, porto)] {
+        let time = ask_with(&app, &anna, None, raw).await.time.unwrap();
+        let until = time.until.map(day_of);
+        assert_eq!(until, Some(day_of(moved + Duration::days(1))));
+    }
+    for (day, moved) in [
+        (json!({}), oslo),
+        (json!({ "as_of": between }), porto),
+        (json!({ "at": between }), porto),
+    ] {
+        let mut input = json!({ "query": query });
+        let day = day.as_object().unwrap().clone();
+        input.as_object_mut().unwrap().extend(day);
+        let answer = anna.call("memory_search", input.clone()).await;
+        let day_after = day_of(moved + Duration::days(1));
+        let until = format!("{day_after}T00:00:00Z");
+        assert_eq!(answer["time"]["until"], until, "{input}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_true_since_then_counts_too() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;

@@ -3,6 +3,9 @@
 
 use std::collections::HashMap;
 
+use crate::search::reader::index::Index;
+use crate::search::reader::seen::SeenSources;
+
 /// An entity of the query, or one related to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueryEntity {
@@ -15,6 +18,27 @@ pub struct QueryEntity {
 
 /// Weight of a related entity.
 const HOP: f64 = 0.5;
+
+/// Leaves of the mentions those that are seen, and counts them: the numbers from the database are of all sources.
+pub fn keep_seen(
+    index: &Index,
+    seen: &SeenSources,
+    meant: &mut [QueryEntity],
+    mentions: &mut Vec<(i64, i64)>,
+) {
+    let is_seen = |id: i64| {
+        let number = index.find(id);
+        number.is_some_and(|number| seen.has(index.source(number)))
+    };
+    mentions.retain(|(source, _)| is_seen(*source));
+    let mut counts: HashMap<i64, i64> = HashMap::new();
+    for (_, entity) in mentions.iter() {
+        *counts.entry(*entity).or_default() += 1;
+    }
+    for one in meant {
+        one.mentions = counts.get(&one.entity).copied().unwrap_or_default();
+    }
+}
 
 /// Weight of each source by the entities it mentions, 0 to 1, best first. `sources` is the total number of sources.
 pub fn weigh(meant: &[QueryEntity], mentions: &[(i64, i64)], sources: usize) -> Vec<(i64, f64)> {

@@ -7,6 +7,7 @@ use super::CANDIDATES_MAX;
 use crate::memories::passages::terms;
 use crate::memories::words::Term;
 use crate::search::reader::index::Index;
+use crate::search::reader::seen::SeenSources;
 
 /// Minimum number of sources for rarity; if there are fewer memories, turns fill up.
 const TELLING_SOURCES_MIN: usize = 1_000;
@@ -71,14 +72,21 @@ fn weight(sources: [usize; 2], tiers: [bool; 2], found: [usize; 2]) -> f64 {
     }
 }
 
-/// Scores every passage with one of these words. `left_out` are the terms of names and time words.
-pub fn score(index: &Index, asked: &[Term], left_out: &HashSet<u32>, tiers: [bool; 2]) -> Scored {
-    let sources = [index.count(false), index.count(true)];
+/// Scores every passage with one of these words, by their rarity in what is seen. `left_out` are the terms of names and time
+/// words.
+pub fn score(
+    index: &Index,
+    seen: &SeenSources,
+    asked: &[Term],
+    left_out: &HashSet<u32>,
+    tiers: [bool; 2],
+) -> Scored {
+    let sources = seen.counts();
     let words = asked.iter().map(|term| {
         let alternatives: Vec<u32> = term.alternatives.iter().map(|a| terms::number(a)).collect();
         // The last alternative is the stem, which every text with the word has too.
         let mut found = [0; 2];
-        for source in index.sources_with(alternatives.last().copied().unwrap_or_default()) {
+        for source in seen.with(index, alternatives.last().copied().unwrap_or_default()) {
             found[usize::from(index.source(source).is_turn())] += 1;
         }
         let weight = weight(sources, tiers, found);
@@ -212,10 +220,23 @@ impl Scored {
 mod tests {
     use super::*;
     use crate::memories::words::query_terms;
-    use crate::search::arms::tests::{index_of, turn};
+    use crate::search::arms::tests::{ALL, index_of, row, turn};
+    use crate::search::reader::index::SourceRow;
+    use crate::search::reader::seen::ViewerScope;
+
+    fn score_of(index: &Index, query: &str) -> Scored {
+        let seen = SeenSources::of(index, ALL);
+        score(
+            index,
+            &seen,
+            &query_terms(query),
+            &HashSet::new(),
+            [true; 2],
+        )
+    }
 
     fn best(index: &Index, query: &str) -> Vec<i64> {
-        let scored = score(index, &query_terms(query), &HashSet::new(), [true, true]);
+        let scored = score_of(index, query);
         let best = scored.best(index, &vec![true; index.sources().len()]);
         best.into_iter().map(|(n, _)| index.source(n).id).collect()
     }
@@ -274,12 +295,7 @@ mod tests {
     #[test]
     fn each_word_of_the_query_counts_once() {
         let index = index_of(&["bees and hives", "bees, bees, bees"]);
-        let scored = score(
-            &index,
-            &query_terms("bees hives"),
-            &HashSet::new(),
-            [true, true],
-        );
+        let scored = score_of(&index, "bees hives");
         assert_eq!((scored.of(&index, 0).1, scored.of(&index, 1).1), (2, 1));
         assert!(scored.of(&index, 0).0 > scored.of(&index, 1).0);
     }
@@ -290,7 +306,8 @@ mod tests {
         let share = |left_out: &[&str]| {
             let left_out = left_out.iter().map(|word| terms::number(word)).collect();
             let asked = query_terms("Anna cooked last summer");
-            let scored = score(&index, &asked, &left_out, [true, true]);
+            let seen = SeenSources::of(&index, ALL);
+            let scored = score(&index, &seen, &asked, &left_out, [true, true]);
             [scored.share(&index, 0), scored.share(&index, 2)]
         };
         let [of_what, of_tea] = share(&["anna", "last", "summer"]);
@@ -299,5 +316,30 @@ mod tests {
         assert!((0.2..0.8).contains(&with_all), "{with_all}");
         // Name and time are all that is asked.
         assert_eq!(share(&["anna", "cooked", "last", "summer"])[0], with_all);
+    }
+
+    #[test]
+    fn what_is_not_seen_makes_no_word_common() {
+        let mut index = index_of(&["tea and bees", "tea"]);
+        let share = |index: &Index| {
+            let scope = ViewerScope {
+                agent: Some(9),
+                ..ALL
+            };
+            let seen = SeenSources::of(index, scope);
+            let asked = query_terms("tea bees");
+            let scored = score(index, &seen, &asked, &HashSet::new(), [true, true]);
+            (scored.of(index, 1), scored.share(index, 1))
+        };
+        let before = share(&index);
+        for id in 10..20 {
+            index.put(SourceRow {
+                owner: Some(8),
+                ..row(id, "bees")
+            });
+        }
+        assert_eq!(share(&index), before);
+        index.put(row(30, "bees"));
+        assert_ne!(share(&index), before);
     }
 }

@@ -6,6 +6,7 @@ pub mod lexical;
 pub mod neighbours;
 pub mod recent;
 mod run;
+pub mod scanned;
 pub mod semantic;
 pub mod speakers;
 pub mod when;
@@ -19,7 +20,8 @@ pub use self::run::ArmQuery;
 use self::when::TimeRange;
 use super::candidate::CandidateSignals;
 use super::query::Filters;
-use super::reader::index::{Index, IndexedSource, ViewerScope};
+use super::reader::index::{Index, IndexedSource};
+use super::reader::seen::{SeenSources, ViewerScope};
 use super::reader::vectors;
 use crate::memories::passages::terms;
 use crate::memories::words::Term;
@@ -52,8 +54,7 @@ pub struct SourceFilter {
     filters: Filters,
     /// Added by this agent; the inner `None` is an agent without sources.
     agent: Option<Option<u32>>,
-    /// An agent's scope: its own number, and whether it sees shared sources; `None`: all.
-    scope: Option<(Option<u32>, bool)>,
+    pub seen: SeenSources,
     /// The agent whose own sources rank first.
     own_first: Option<u32>,
     /// Sources from this time rank higher.
@@ -71,7 +72,7 @@ impl SourceFilter {
         scope: ViewerScope,
         now: OffsetDateTime,
     ) -> Self {
-        let own = scope.agent.and_then(|id| index.agents.of(id));
+        let seen = SeenSources::of(index, scope);
         let known = filters.day.as_of.unwrap_or(now);
         let since = filters
             .recency_days
@@ -93,8 +94,8 @@ impl SourceFilter {
             since: since.map_or(i64::MIN, micros),
             filters: filters.clone(),
             agent: filters.agent.map(|id| index.agents.of(id)),
-            scope: scope.agent.map(|_| (own, scope.sees_shared)),
-            own_first: own.filter(|_| scope.is_own_first),
+            own_first: seen.own().filter(|_| scope.is_own_first),
+            seen,
             time: filters.time.map(TimeRange::of),
             now: micros(now),
         }
@@ -107,17 +108,11 @@ impl SourceFilter {
             .is_none_or(|theme| theme.is_some() && source.theme == theme);
         let is_of_type = is_turn || self.types.is_empty() || self.types.contains(&source.item_type);
         let is_memory = source.item_type.is_memory();
-        let is_seen = self
-            .scope
-            .is_none_or(|(own, sees_shared)| match source.owner {
-                Some(owner) => own == Some(owner),
-                None => sees_shared,
-            });
         let is_of_agent = self
             .agent
             .is_none_or(|agent| agent.is_some() && source.agent == agent);
         self.tiers[usize::from(is_turn)]
-            && is_seen
+            && self.seen.has(source)
             && is_of_theme
             && is_of_agent
             && is_of_type
@@ -191,10 +186,11 @@ pub fn candidates(
     wanted: &SourceFilter,
 ) -> (Vec<CandidateSignals>, bool) {
     let mask = wanted.mask(index);
-    let subjects = speakers::subjects(index, asked.names, asked.speakers);
+    let seen = &wanted.seen;
+    let subjects = speakers::subjects(index, seen, asked.names, asked.speakers);
     let left_out = subjects.iter().chain(asked.times);
     let left_out = left_out.map(|word| terms::number(word)).collect();
-    let scored = lexical::score(index, asked.terms, &left_out, wanted.tiers);
+    let scored = lexical::score(index, seen, asked.terms, &left_out, wanted.tiers);
     let mut by_words = scored.best(index, &mask);
     let containing = containing(index, asked.containing, &mask);
     let nearest = |mask: &[bool]| match asked.vector {
@@ -356,7 +352,7 @@ fn containing(index: &Index, found: &[(i64, i64)], mask: &[bool]) -> Vec<(u32, i
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::embedding::{EmbeddingState, Vector};
     use crate::memories::words::query_terms;
@@ -402,14 +398,16 @@ mod tests {
         }
     }
 
+    pub const ALL: ViewerScope = ViewerScope {
+        agent: None,
+        sees_shared: true,
+        sees_turns: true,
+        is_own_first: false,
+    };
+
     pub fn wanted(index: &Index, filters: Filters) -> SourceFilter {
-        let scope = ViewerScope {
-            agent: None,
-            sees_shared: true,
-            is_own_first: false,
-        };
         let now = OffsetDateTime::UNIX_EPOCH;
-        SourceFilter::new(index, &filters, Some(7), true, scope, now)
+        SourceFilter::new(index, &filters, Some(7), true, ALL, now)
     }
 
     fn ids_wanted(index: &Index, filters: Filters) -> Vec<i64> {

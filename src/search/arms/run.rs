@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use time::OffsetDateTime;
 
+use super::scanned::ScannedTexts;
 use super::{ArmInput, SourceFilter, micros, recent, speakers};
 use crate::embedding::{HeldVectors, NamedWord};
 use crate::memories::words::Term;
@@ -11,6 +12,7 @@ use crate::search::candidate::CandidateSignals;
 use crate::search::query::{Filters, SearchQuery};
 use crate::search::reader::SearchIndex;
 use crate::search::reader::index::Index;
+use crate::search::reader::seen::SeenSources;
 use crate::search::reader::vectors::PreparedQuery;
 
 /// The input of the arms.
@@ -56,7 +58,7 @@ impl SearchIndex {
         HeldVectors {
             has_ready: index.has_vectors(),
             has_pending: index.has_pending(self.space.is_some()),
-            speakers: speakers::speaking(&index, names),
+            speakers: speakers::speaking(&index, &SeenSources::of(&index, self.scope), names),
         }
     }
 
@@ -72,6 +74,23 @@ impl SearchIndex {
         let question = Arc::clone(question);
         self.with_index(move |held, index| held.find(index, &question, &containing))
             .await
+    }
+
+    /// The texts to scan for so many fragments of the query.
+    ///
+    /// # Errors
+    /// If the server is shutting down.
+    pub async fn scanned(
+        &self,
+        question: &Arc<ArmQuery>,
+        fragments: usize,
+    ) -> Result<ScannedTexts, sqlx::Error> {
+        let question = Arc::clone(question);
+        self.with_index(move |held, index| {
+            let wanted = held.wanted(index, &question.filters, question.now);
+            ScannedTexts::of(index, &wanted, fragments)
+        })
+        .await
     }
 
     fn find(

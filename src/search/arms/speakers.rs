@@ -5,17 +5,19 @@ use std::collections::HashSet;
 use crate::embedding::NamedWord;
 use crate::memories::passages::terms;
 use crate::search::reader::index::{Index, said_by};
+use crate::search::reader::seen::SeenSources;
 
 /// How many of the newest memories, and of the newest turns, are checked for speakers.
 const NEWEST_MAX: usize = 200;
 /// Minimum share: a name speaks, or is a subject, if it has at least one in this many.
 const ONE_IN: usize = 10;
 
-/// The names that are speakers of many of the newest sources.
-pub fn speaking(index: &Index, names: &[NamedWord]) -> Vec<String> {
+/// The names that are speakers of many of the newest sources that are seen.
+pub fn speaking(index: &Index, seen: &SeenSources, names: &[NamedWord]) -> Vec<String> {
     let newest = [false, true].map(|is_turn| {
-        let newest = index.by_date(is_turn).iter().rev().take(NEWEST_MAX);
-        newest.copied().collect::<HashSet<u32>>()
+        let by_date = index.by_date(is_turn).iter().rev().copied();
+        let newest = by_date.filter(|number| seen.has(index.source(*number)));
+        newest.take(NEWEST_MAX).collect::<HashSet<u32>>()
     });
     let speaks = |name: &&NamedWord| {
         let mut said = [0; 2];
@@ -34,12 +36,16 @@ pub fn speaking(index: &Index, names: &[NamedWord]) -> Vec<String> {
         .collect()
 }
 
-/// The names that the memory is about: speakers, and names that many sources mention.
-pub fn subjects(index: &Index, names: &[String], speaking: &[String]) -> Vec<String> {
-    let sources = index.count(false) + index.count(true);
+/// The names that the memory is about: speakers, and names that many of the sources mention that are seen.
+pub fn subjects(
+    index: &Index,
+    seen: &SeenSources,
+    names: &[String],
+    speaking: &[String],
+) -> Vec<String> {
+    let sources: usize = seen.counts().iter().sum();
     let is_about = |name: &&String| {
-        speaking.contains(name)
-            || index.sources_with(terms::number(name)).count() * ONE_IN >= sources
+        speaking.contains(name) || seen.with(index, terms::number(name)).count() * ONE_IN >= sources
     };
     names.iter().filter(is_about).cloned().collect()
 }
@@ -63,19 +69,20 @@ pub fn of_named(index: &Index, speakers: &[String], sources: &HashSet<u32>) -> H
 mod tests {
     use super::*;
     use crate::memories::speakers::names;
-    use crate::search::arms::tests::index_of;
+    use crate::search::arms::tests::{ALL, index_of};
 
     #[test]
     fn who_says_much_of_the_newest_speaks() {
         let mut texts = vec!["Anna: tea".to_owned(), "Ben: tea".to_owned()];
         texts.extend((0..30).map(|n| format!("Anna: {n}")));
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let speaking = |index: &Index, query| {
+            let seen = SeenSources::of(index, ALL);
+            speaking(index, &seen, &names(query))
+        };
         let index = index_of(&texts);
-        assert_eq!(
-            speaking(&index, &names("what did Anna and Ben drink")),
-            ["anna"]
-        );
-        assert_eq!(speaking(&Index::default(), &names("Anna")), [""; 0]);
+        assert_eq!(speaking(&index, "what did Anna and Ben drink"), ["anna"]);
+        assert_eq!(speaking(&Index::default(), "Anna"), [""; 0]);
     }
 
     #[test]

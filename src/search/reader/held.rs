@@ -5,13 +5,13 @@ use std::sync::Arc;
 use sqlx::PgConnection;
 use tokio::sync::{OwnedSemaphorePermit, RwLockReadGuard};
 
-use super::index::{Index, ViewerScope};
+use super::index::Index;
+use super::seen::ViewerScope;
 use super::store::{self, MemoryState};
 use super::{Resident, on_a_thread, vectors};
 use crate::db::UserId;
 use crate::embedding::model::Serving;
 use crate::embedding::{SpaceId, Vector};
-use crate::search::query::Filters;
 
 /// An index with the settings of one search.
 #[derive(Clone)]
@@ -91,6 +91,7 @@ impl SearchIndex {
     /// Excludes turns, for lent memory.
     pub fn leave_turns_out(&mut self) {
         self.with_turns = false;
+        self.scope.sees_turns = false;
     }
 
     /// Whether it was read for this search only.
@@ -101,12 +102,6 @@ impl SearchIndex {
     /// Locks the index for reading.
     pub async fn read(&self) -> RwLockReadGuard<'_, Index> {
         self.resident.index.read().await
-    }
-
-    /// Whether memories and turns may be found.
-    pub fn tiers(&self, filters: &Filters) -> [bool; 2] {
-        let with_turns = filters.wants_turns() && self.with_turns;
-        [filters.wants_items(), with_turns]
     }
 
     /// Calls `look` with the index; on a blocking thread if the index is large.

@@ -4,6 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::seen::OwnerCounts;
 use super::vectors::Vectors;
 use crate::embedding::EmbeddingState;
 use crate::memories::ItemType;
@@ -58,16 +59,6 @@ pub struct SourceRow {
     pub vector: Option<Vec<f32>>,
     /// Hash of the terms and the embedding, to detect changes.
     pub hash: u64,
-}
-
-/// What the viewer of a search can see.
-#[derive(Clone, Copy, Debug)]
-pub struct ViewerScope {
-    /// `None`: a user or a job, who sees everything.
-    pub agent: Option<i64>,
-    pub sees_shared: bool,
-    /// The agent's own sources rank before shared ones.
-    pub is_own_first: bool,
 }
 
 /// A source in the index.
@@ -201,6 +192,7 @@ pub struct Index {
     /// Memories, then turns, by date and then id, without those that are gone.
     by_date: [Vec<u32>; 2],
     gone: usize,
+    pub owners: OwnerCounts,
     /// Sources with a pending embedding.
     pending: usize,
     /// Sources with an embedding.
@@ -298,7 +290,9 @@ impl Index {
                 self.pending -= usize::from(known.embedding == PENDING);
                 self.pending += usize::from(row.embedding == PENDING);
                 known.theme = theme;
+                self.owners.remove(known);
                 known.owner = owner;
+                self.owners.add(known);
                 known.live_until = row.live_until;
                 known.valid_from = row.valid_from;
                 known.item_type = row.item_type;
@@ -362,6 +356,7 @@ impl Index {
         let is_turn = usize::from(source.is_turn());
         self.pending += usize::from(source.embedding == PENDING);
         self.with_vector += usize::from(source.has_vector);
+        self.owners.add(&source);
         self.sources.push(source);
         let at = match is_loaded {
             true => self.by_date[is_turn].len(),
@@ -397,6 +392,7 @@ impl Index {
         self.by_date[is_turn].remove(at);
         self.pending -= usize::from(self.source(number).embedding == PENDING);
         self.with_vector -= usize::from(self.source(number).has_vector);
+        self.owners.remove(&self.sources[number as usize]);
         self.sources[number as usize].is_gone = true;
         self.vectors.remove(number);
         self.places.remove(&id);

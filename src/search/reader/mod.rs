@@ -5,6 +5,7 @@
 mod held;
 pub mod index;
 mod residents;
+pub mod seen;
 mod store;
 pub mod vectors;
 

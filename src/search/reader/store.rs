@@ -5,7 +5,8 @@ use sqlx::postgres::{PgRow, PgTypeInfo, PgValueRef};
 use sqlx::{AssertSqlSafe, Decode, PgConnection, Postgres, Row as _};
 use time::OffsetDateTime;
 
-use super::index::{SourceRow, ViewerScope};
+use super::index::SourceRow;
+use super::seen::ViewerScope;
 use crate::db::UserId;
 use crate::embedding::model::{Serving, Space};
 use crate::embedding::store::SpaceLookup;
@@ -108,6 +109,7 @@ pub async fn find_standing(
         scope: ViewerScope {
             agent: row.scope_agent,
             sees_shared: row.sees_shared,
+            sees_turns: true,
             is_own_first: row.is_own_first,
         },
         serving: Serving {

@@ -129,6 +129,34 @@ async fn what_a_killed_server_held_counts_no_more_after_its_time() {
 }
 
 #[tokio::test]
+async fn a_call_that_was_lost_before_midnight_is_counted_on_its_day() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let midnight = app.clock.now().replace_time(time::Time::MIDNIGHT);
+    let (late, early) = (Duration::from_secs(60), Duration::from_secs(3_600));
+    for _ in 0..2 {
+        let lost = wish(100, midnight - late);
+        reserve(&app, &anna, &lost).await.unwrap();
+    }
+    reserve(&app, &anna, &wish(1_000, midnight + early))
+        .await
+        .unwrap();
+    let days: Vec<(i64, i64)> = sqlx::query_as(
+        "SELECT calls, failed_calls FROM chat_spend WHERE user_id = $1 ORDER BY day",
+    )
+    .bind(anna.id.0)
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(days, [(2, 2), (0, 0)]);
+    let held: i64 = sqlx::query_scalar("SELECT count(*) FROM chat_reservations")
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+    assert_eq!(held, 1);
+}
+
+#[tokio::test]
 async fn each_purpose_has_a_switch_and_a_share_and_its_cost_is_told_apart() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);

@@ -99,6 +99,28 @@ async fn a_statement_that_runs_into_its_timeout_is_a_503_in_one_sentence_at_ever
 }
 
 #[tokio::test]
+async fn a_look_for_parts_of_words_that_runs_into_the_timeout_finds_nothing() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let bees = anna.add("Anna keeps bees.").await;
+    let hurried = TestApp::start_as(Wish {
+        timeouts: StatementTimeouts {
+            request: Duration::from_secs(2),
+            job: HANG_GUARD,
+        },
+        database: Some(app.options.clone()),
+        ..Wish::default()
+    })
+    .await;
+    let at_hurried = anna.at(&hurried);
+    assert_eq!(at_hurried.find("eeps").await, [bees]);
+    let mut lock = lock_items(&app).await;
+    assert_eq!(at_hurried.find("eeps").await, [0_i64; 0]);
+    sqlx::raw_sql("ROLLBACK").execute(&mut lock).await.unwrap();
+    assert_eq!(at_hurried.find("eeps").await, [bees]);
+}
+
+#[tokio::test]
 async fn jobs_have_another_statement_timeout_and_give_connections_back_without_it() {
     let app = TestApp::start_as(Wish {
         timeouts: StatementTimeouts {

@@ -5,6 +5,7 @@ mod doors;
 mod ends;
 mod pages;
 mod pool;
+mod uncounted;
 
 use keepsake::accounts::teams::MembershipId;
 use keepsake::accounts::{AgentId, AgentSettings, Scope};

@@ -119,9 +119,10 @@ pub async fn reserve(
     wanted: &ReservationRequest,
 ) -> Result<Result<Reservation, CapReached>, sqlx::Error> {
     let day = wanted.now.date();
+    store::lock_lost_days(conn, user, wanted.now).await?;
     let spent = store::lock_day(conn, user, day).await?;
-    store::count_lost(conn, user, day, wanted.now).await?;
-    store::forget_before(conn, user, day - KEPT_DAYS, wanted.now).await?;
+    store::count_lost(conn, user, wanted.now).await?;
+    store::forget_before(conn, user, day - KEPT_DAYS).await?;
     let reserved = store::reserved(conn, user, day).await?;
     let left = wanted.cap.saturating_sub(spent.saturating_add(reserved));
     if wanted.tokens > left {

@@ -25,20 +25,37 @@ pub async fn lock_day(
     .await
 }
 
-/// Counts expired reservations as failed calls and deletes them: their server was killed.
-pub async fn count_lost(
+/// Locks the days of expired reservations, oldest first and before today, as [`count_lost`] changes them: a settlement locks
+/// its day before its reservation, too.
+pub async fn lock_lost_days(
     conn: &mut PgConnection,
     user: UserId,
-    day: Date,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "WITH lost AS (DELETE FROM chat_reservations WHERE user_id = $1 AND day = $2 AND until <= $3 RETURNING 1)
-         UPDATE chat_spend SET calls = calls + n, failed_calls = failed_calls + n
-         FROM (SELECT count(*) AS n FROM lost) l
-         WHERE user_id = $1 AND day = $2 AND n > 0",
+        "SELECT day FROM chat_spend
+         WHERE user_id = $1 AND day IN (SELECT day FROM chat_reservations WHERE user_id = $1 AND until <= $2)
+         ORDER BY day FOR UPDATE",
         user.0,
-        day,
+        now,
+    )
+    .fetch_all(conn)
+    .await?;
+    Ok(())
+}
+
+/// Counts expired reservations of any day as failed calls of that day and deletes them: their server was killed.
+pub async fn count_lost(
+    conn: &mut PgConnection,
+    user: UserId,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    sqlx::query!(
+        "WITH lost AS (DELETE FROM chat_reservations WHERE user_id = $1 AND until <= $2 RETURNING day)
+         UPDATE chat_spend s SET calls = s.calls + l.n, failed_calls = s.failed_calls + l.n
+         FROM (SELECT day, count(*) AS n FROM lost GROUP BY day) l
+         WHERE s.user_id = $1 AND s.day = l.day",
+        user.0,
         now,
     )
     .execute(conn)
@@ -46,19 +63,16 @@ pub async fn count_lost(
     Ok(())
 }
 
-/// Deletes days that are too old, and expired reservations of any day.
+/// Deletes days that are too old.
 pub async fn forget_before(
     conn: &mut PgConnection,
     user: UserId,
     day: Date,
-    now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!(
-        "WITH lost AS (DELETE FROM chat_reservations WHERE user_id = $1 AND until <= $3)
-         DELETE FROM chat_spend WHERE user_id = $1 AND day < $2",
+        "DELETE FROM chat_spend WHERE user_id = $1 AND day < $2",
         user.0,
         day,
-        now,
     )
     .execute(conn)
     .await?;
