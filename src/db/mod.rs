@@ -25,6 +25,7 @@ use crate::metrics;
 use actor::Authority;
 use lender::Lender;
 pub use lender::{LentConnection, Lookup, Tx};
+use violation::has_code;
 pub use violation::{constraint_of, is_of_a_gone_user};
 
 /// The user whose rows a transaction sees.
@@ -302,11 +303,6 @@ pub fn is_statement_timeout(error: &sqlx::Error) -> bool {
 /// insufficient_privilege
 fn lacks_privilege(error: &sqlx::Error) -> bool {
     has_code(error, "42501")
-}
-
-fn has_code(error: &sqlx::Error, code: &str) -> bool {
-    let said = error.as_database_error().and_then(|said| said.code());
-    said.as_deref() == Some(code)
 }
 
 /// What a command says of an error. The pool's own, which many of ours pass on, does not say what to do.

@@ -1,4 +1,10 @@
-//! Which constraint a refused row violates, and what it says.
+//! Why PostgreSQL refused: the error's code, or which constraint a row violates and what that says.
+
+/// Whether this is the error's SQLSTATE.
+pub(super) fn has_code(error: &sqlx::Error, code: &str) -> bool {
+    let said = error.as_database_error().and_then(|said| said.code());
+    said.as_deref() == Some(code)
+}
 
 /// The constraint that a row violates. On Citus each part of a table has its number at the end of its constraints' names, and
 /// only the message of a worker's error names the constraint.
