@@ -413,6 +413,7 @@ async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
 async fn a_saved_retention_says_so() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
+    hand_over(&anna, "one", json!([said(1, "user", "Hello.")])).await;
     let browser = signed_in(&app, &anna).await;
     let fields = [
         ("action", "lifetimes"),

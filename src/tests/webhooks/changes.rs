@@ -170,7 +170,7 @@ async fn each_kind_of_change_is_told_without_content() {
     assert_eq!(erased["item"], json!({ "id": bees, "status": "erased" }));
     // By the server's clock.
     let at = erased["at"].as_str().unwrap();
-    let at = time::OffsetDateTime::parse(at, &time::format_description::well_known::Rfc3339);
+    let at = time::OffsetDateTime::parse(at, &Rfc3339);
     assert_eq!(at.unwrap(), app.embeddings.now());
 }
 

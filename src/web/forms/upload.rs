@@ -46,15 +46,15 @@ impl Preamble {
 pub fn bounded(body: Body, preamble: Arc<Preamble>) -> Body {
     let from = (body.into_data_stream(), Bytes::new(), 0, preamble);
     let pieces = stream::try_unfold(from, |(mut body, mut rest, read, preamble)| async move {
+        if read > 0 && !preamble.file_began.load(Ordering::Relaxed) {
+            // The parser reads whatever is ready, the end too; it first has to look at what it has.
+            yield_now().await;
+        }
         if rest.is_empty() {
             match body.try_next().await? {
                 Some(chunk) => rest = chunk,
                 None => return Ok(None),
             }
-        }
-        if !preamble.file_began.load(Ordering::Relaxed) {
-            // The parser reads whatever is ready; it first has to look at what it has.
-            yield_now().await;
         }
         if preamble.file_began.load(Ordering::Relaxed) {
             return Ok(Some((take(&mut rest), (body, rest, read, preamble))));
