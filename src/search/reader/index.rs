@@ -4,7 +4,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::seen::OwnerCounts;
+use super::owners::OwnerCounts;
 use super::vectors::Vectors;
 use crate::embedding::EmbeddingState;
 use crate::memories::ItemType;
@@ -290,9 +290,9 @@ impl Index {
                 self.pending -= usize::from(known.embedding == PENDING);
                 self.pending += usize::from(row.embedding == PENDING);
                 known.theme = theme;
-                self.owners.remove(known);
+                self.owners.remove(known.owner, known.is_turn());
                 known.owner = owner;
-                self.owners.add(known);
+                self.owners.add(owner, known.is_turn());
                 known.live_until = row.live_until;
                 known.valid_from = row.valid_from;
                 known.item_type = row.item_type;
@@ -356,7 +356,7 @@ impl Index {
         let is_turn = usize::from(source.is_turn());
         self.pending += usize::from(source.embedding == PENDING);
         self.with_vector += usize::from(source.has_vector);
-        self.owners.add(&source);
+        self.owners.add(source.owner, source.is_turn());
         self.sources.push(source);
         let at = match is_loaded {
             true => self.by_date[is_turn].len(),
@@ -392,8 +392,9 @@ impl Index {
         self.by_date[is_turn].remove(at);
         self.pending -= usize::from(self.source(number).embedding == PENDING);
         self.with_vector -= usize::from(self.source(number).has_vector);
-        self.owners.remove(&self.sources[number as usize]);
-        self.sources[number as usize].is_gone = true;
+        let source = &mut self.sources[number as usize];
+        self.owners.remove(source.owner, source.is_turn());
+        source.is_gone = true;
         self.vectors.remove(number);
         self.places.remove(&id);
         self.gone += 1;

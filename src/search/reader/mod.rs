@@ -4,6 +4,7 @@
 
 mod held;
 pub mod index;
+mod owners;
 mod residents;
 pub mod seen;
 mod store;

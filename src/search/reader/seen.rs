@@ -1,8 +1,6 @@
 //! Which sources of an index a viewer sees. What is counted of a memory, such as how rare a word is, is counted of these
 //! alone, so that no score tells of the others.
 
-use std::collections::HashMap;
-
 use super::index::{Index, IndexedSource};
 
 /// What the viewer of a search can see.
@@ -81,24 +79,6 @@ impl SeenSources {
         let seen = *self;
         let sources = index.sources_with(term);
         sources.filter(move |source| seen.has(index.source(*source)))
-    }
-}
-
-/// Number of memories and of turns by owner, without those that are gone; `None`: shared.
-#[derive(Default)]
-pub struct OwnerCounts(HashMap<Option<u32>, [usize; 2]>);
-
-impl OwnerCounts {
-    pub fn add(&mut self, source: &IndexedSource) {
-        self.0.entry(source.owner).or_default()[usize::from(source.is_turn())] += 1;
-    }
-
-    pub fn remove(&mut self, source: &IndexedSource) {
-        self.0.entry(source.owner).or_default()[usize::from(source.is_turn())] -= 1;
-    }
-
-    fn count(&self, owner: Option<u32>) -> [usize; 2] {
-        self.0.get(&owner).copied().unwrap_or_default()
     }
 }
 
