@@ -32,7 +32,7 @@ pub async fn change_password(
         let current = Password::to_compare(&form.current_password);
         let verified = accounts.change_password(user, current, new).await?;
         // All web sessions were ended; this browser gets a new one, unless the account was closed to it meanwhile.
-        remember(&session, user).await?;
+        remember(&posted.state, &session, user).await?;
         if !accounts.finish_sign_in(&verified).await? {
             session.flush().await.map_err(unreachable)?;
             return Err(AccountError::WrongPassword.into());

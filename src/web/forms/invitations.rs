@@ -42,7 +42,7 @@ pub async fn accept(
         let accounts = &state.accounts;
         let made = accounts.accept_invitation(token, &form.email, password);
         let user = made.await?;
-        remember(&session, user).await?;
+        remember(&state, &session, user).await?;
         Ok::<_, Problem>(())
     };
     let problem = match attempt.await {

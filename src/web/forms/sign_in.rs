@@ -42,7 +42,7 @@ pub async fn sign_in(
             .await?;
         let password = Password::to_compare(&form.password);
         let verified = state.accounts.sign_in(&email, password).await?;
-        remember(&session, verified.user).await?;
+        remember(&state, &session, verified.user).await?;
         if state.accounts.finish_sign_in(&verified).await? {
             return Ok(form);
         }
@@ -81,7 +81,7 @@ pub async fn sign_up(
     };
     let enter = async {
         let (user, next) = created?;
-        remember(&session, user).await?;
+        remember(&state, &session, user).await?;
         Ok(next)
     };
     match enter.await {
@@ -98,11 +98,16 @@ pub async fn sign_out(session: Session) -> Response {
 }
 
 /// Signs the browser in. Uses a new session id, which prevents session fixation.
-pub(super) async fn remember(session: &Session, user: UserId) -> Result<(), Problem> {
+pub(super) async fn remember(
+    state: &AppState,
+    session: &Session,
+    user: UserId,
+) -> Result<(), Problem> {
     let keep = async {
         session.clear().await;
         session.cycle_id().await?;
         session.insert(SESSION_USER, user.0).await?;
+        session::note_visit(session, &state.clock).await?;
         session.save().await?;
         // The rest of this request acts in the new session.
         if let Some(actor) = session::actor(session, user) {
