@@ -151,7 +151,7 @@ export async function dreams(t, { javaScriptEnabled }) {
     await page.getByText("2 changes were made; they can be undone.").waitFor();
     await look("dreams-accepted");
     await page.goto(`${url}/timeline`);
-    await page.locator("a[href^='/dreams#dream-']").first().waitFor();
+    await page.locator("a[href^='/dreams?before='][href*='#dream-']").first().waitFor();
     await look("timeline-dreams");
     await page.goto(`${url}/dreams`);
     await press("Undo all 2 changes");
