@@ -44,7 +44,7 @@ function findChromium() {
   throw new Error("no Chromium found: install it, or set CHROMIUM to its path");
 }
 
-/** Collects what pages of this context complain about. Chromium's line about a page that is meant to be a 404 is none. */
+/** Collects what pages of this context complain about. Chromium's lines about a page that is meant to be a 404, and about how long a page took to run what it fetched, are none. */
 export async function collectComplaints(context) {
   const complaints = [];
   await context.addInitScript(() => {
@@ -56,7 +56,8 @@ export async function collectComplaints(context) {
     page.on("pageerror", (error) => complaints.push(`${page.url()}: ${error.message}`));
     page.on("console", (message) => {
       const isPageItself = message.text().startsWith("Failed to load resource") && message.location().url === page.url();
-      if (["error", "warning"].includes(message.type()) && !isPageItself) {
+      const isOfSpeed = message.text().includes("but not used within a few seconds");
+      if (["error", "warning"].includes(message.type()) && !isPageItself && !isOfSpeed) {
         complaints.push(`${page.url()}: ${message.text()} (${message.location().url})`);
       }
     });
