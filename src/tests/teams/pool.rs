@@ -190,7 +190,7 @@ async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
         .fetch_one(&mut conn)
         .await
         .unwrap();
-    assert_eq!(reads, 4, "three searches and a memory_get");
+    assert_eq!(reads, 5, "four searches and a memory_get");
     let of_pool = sqlx::query_scalar("SELECT user_id FROM memory_items WHERE id = $1");
     let of_pool: i64 = of_pool.bind(id).fetch_one(&mut conn).await.unwrap();
     let mut tx = app.db.as_writer(UserId(of_pool)).await.unwrap();
