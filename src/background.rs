@@ -19,48 +19,44 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// Prints one line per job: name, schedule, waiting, later, running, failed; tab-separated.
 pub async fn list(config: &Config) -> anyhow::Result<()> {
-    let database = Database::of_command(config).await?;
-    let states = async {
+    Database::run(config, async |database| {
         let mut conn = database.db.system_connection().await?;
-        jobs::states(&mut conn, wiring::now()).await
-    }
-    .await;
-    database.close().await?;
-    print_lines(states?.iter().map(|state| {
-        let counts = state.counts.as_ref();
-        let [waiting, delayed, running, failed] =
-            counts.map_or([0; 4], |c| [c.waiting, c.delayed, c.running, c.failed]);
-        format!(
-            "{}\t{}\t{waiting}\t{delayed}\t{running}\t{failed}",
-            state.job.name,
-            state.when()
-        )
-    }))
+        let states = jobs::states(&mut conn, wiring::now()).await?;
+        print_lines(states.iter().map(|state| {
+            let counts = state.counts.as_ref();
+            let [waiting, delayed, running, failed] =
+                counts.map_or([0; 4], |c| [c.waiting, c.delayed, c.running, c.failed]);
+            format!(
+                "{}\t{}\t{waiting}\t{delayed}\t{running}\t{failed}",
+                state.job.name,
+                state.when()
+            )
+        }))
+    })
+    .await
 }
 
 /// Prints one line per run, newest first: end, job, user (0: the server), outcome, done, failed,
 /// milliseconds, reason.
 pub async fn runs(config: &Config) -> anyhow::Result<()> {
-    let database = Database::of_command(config).await?;
-    let found = async {
+    Database::run(config, async |database| {
         let mut conn = database.db.system_connection().await?;
-        queue::runs::store::list_latest(&mut conn, RUNS_SHOWN).await
-    }
-    .await;
-    database.close().await?;
-    print_lines(found?.into_iter().map(|run| {
-        format!(
-            "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
-            run.ended_at.format(&Rfc3339).unwrap_or_default(),
-            run.job,
-            run.user.0,
-            run.outcome,
-            run.done,
-            run.failed,
-            run.took_ms,
-            run.problem.unwrap_or_default()
-        )
-    }))
+        let found = queue::runs::store::list_latest(&mut conn, RUNS_SHOWN).await?;
+        print_lines(found.into_iter().map(|run| {
+            format!(
+                "{}\t{}\t{}\t{}\t{}\t{}\t{}\t{}",
+                run.ended_at.format(&Rfc3339).unwrap_or_default(),
+                run.job,
+                run.user.0,
+                run.outcome,
+                run.done,
+                run.failed,
+                run.took_ms,
+                run.problem.unwrap_or_default()
+            )
+        }))
+    })
+    .await
 }
 
 /// Runs a job until none of its work is due, for one account or for all that have work. Waits for runs in other processes.
@@ -73,8 +69,7 @@ pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Re
         bail!("{name} is a job of the server, not of an account: leave --email out");
     }
     let email = email.map(Email::parse).transpose()?;
-    let database = Database::of_command(config).await?;
-    let ran = async {
+    Database::run(config, async |database| {
         if email.is_none() {
             let mut conn = database.db.system_connection().await?;
             let paused = queue::store::list_paused(&mut conn).await?;
@@ -83,17 +78,17 @@ pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Re
             }
         }
         let user = match &email {
-            Some(email) => Some(super::find_user(config, &database, email).await?),
+            Some(email) => Some(super::find_user(config, database, email).await?),
             None => None,
         };
         let context = wiring::core(config, &database.db)?
             .job_context()
-            .with_backups(wiring::backups(config, &database));
+            .with_backups(wiring::backups(config, database));
         jobs::ask_for(job, &context, user).await?;
         let (_stop, stopped) = watch::channel(false);
         let runner = Runner::new(context, stopped).of(&[job], user);
         let (mut ran, mut told) = (runner.run_due().await?, None);
-        loop {
+        let ran = loop {
             let mut conn = database.db.system_connection().await?;
             let now = wiring::now();
             let others = queue::store::count_in_progress(&mut conn, name, user, now).await?;
@@ -102,7 +97,7 @@ pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Re
                 if told.is_some() {
                     ran.problem = ran.problem.or(others.problem);
                 }
-                return anyhow::Ok(ran);
+                break ran;
             }
             if told.as_ref() != Some(&others) {
                 eprintln!(
@@ -113,14 +108,12 @@ pub async fn run(config: &Config, name: &str, email: Option<&str>) -> anyhow::Re
             }
             tokio::time::sleep(LOOK_EVERY).await;
             ran.add(runner.run_due().await?);
+        };
+        println!("{name}\t{} done\t{} failed", ran.done, ran.failed);
+        match ran.problem {
+            Some(problem) => bail!("{name} failed: {problem}"),
+            None => Ok(()),
         }
-    }
-    .await;
-    database.close().await?;
-    let ran = ran?;
-    println!("{name}\t{} done\t{} failed", ran.done, ran.failed);
-    match ran.problem {
-        Some(problem) => bail!("{name} failed: {problem}"),
-        None => Ok(()),
-    }
+    })
+    .await
 }

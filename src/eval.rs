@@ -34,8 +34,7 @@ pub async fn data_set(
 ) -> anyhow::Result<()> {
     let ingredients = Ingredients::without(without.iter().map(String::as_str))?;
     let data = DataSet::read(open(file)?)?;
-    let database = Database::of_command(config).await?;
-    let tried = async {
+    Database::run(config, async |database| {
         let db = database.db.patient();
         let accounts = wiring::accounts(config, &db);
         let core = wiring::core(config, &db)?;
@@ -57,16 +56,14 @@ pub async fn data_set(
             () = jobs::work(runner) => anyhow::bail!("the worker stopped unexpectedly"),
         };
         bar.finish_and_clear();
-        anyhow::Ok(report?)
-    }
-    .await;
-    database.close().await?;
-    let report = tried?;
-    match as_json {
-        true => println!("{}", json_of(&report)),
-        false => print!("{}", table_of(&report)),
-    }
-    Ok(())
+        let report = report?;
+        match as_json {
+            true => println!("{}", json_of(&report)),
+            false => print!("{}", table_of(&report)),
+        }
+        Ok(())
+    })
+    .await
 }
 
 fn open(file: &Path) -> anyhow::Result<Box<dyn BufRead>> {
@@ -175,9 +172,8 @@ fn json_of(report: &TrialReport) -> Value {
 
 pub async fn own(config: &Config, email: &str, as_json: bool) -> anyhow::Result<()> {
     let email = Email::parse(email)?;
-    let database = Database::of_command(config).await?;
-    let measured = async {
-        let user = super::find_user(config, &database, &email).await?;
+    Database::run(config, async |database| {
+        let user = super::find_user(config, database, &email).await?;
         let evaluation = wiring::core(config, &database.db.patient())?.evaluation();
         let bar = bar()?.with_message("asking");
         let tell = |done: usize, of: usize| {
@@ -186,19 +182,17 @@ pub async fn own(config: &Config, email: &str, as_json: bool) -> anyhow::Result<
         };
         let now = evaluation.measure(user, tell).await;
         bar.finish_and_clear();
-        anyhow::Ok((now?, evaluation.latest(user).await?))
-    }
-    .await;
-    database.close().await?;
-    let (now, rebuilt) = measured?;
-    match as_json {
-        true => println!(
-            "{}",
-            json!({ "now": measurement(&now), "last_rebuild": rebuilt.as_ref().map(measurement) })
-        ),
-        false => print!("{}", own_table(&now, rebuilt.as_ref())),
-    }
-    Ok(())
+        let (now, rebuilt) = (now?, evaluation.latest(user).await?);
+        match as_json {
+            true => println!(
+                "{}",
+                json!({ "now": measurement(&now), "last_rebuild": rebuilt.as_ref().map(measurement) })
+            ),
+            false => print!("{}", own_table(&now, rebuilt.as_ref())),
+        }
+        Ok(())
+    })
+    .await
 }
 
 fn own_table(now: &Measurement, rebuilt: Option<&Measurement>) -> String {

@@ -18,7 +18,7 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 use keepsake::accounts::admin_events::{AdminAction, AdminActor};
 use keepsake::accounts::model::parse_expires_days;
-use keepsake::accounts::{AgentName, Email, Password, Role, Scope, TokenWish, UserId};
+use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId};
 use keepsake::bridge;
 use keepsake::config::{BridgeConfig, Config};
 use keepsake::panics;
@@ -419,75 +419,65 @@ async fn create_user(config: &Config, create: UserCreate) -> anyhow::Result<()> 
     } else {
         Role::Member
     };
-    let database = Database::of_command(config).await?;
-    let created = wiring::accounts(config, &database.db)
-        .create_user(&email, password, role)
-        .await;
-    database.close().await?;
-    created?;
-    println!("{} ({})", email.as_str(), role.as_str());
-    Ok(())
+    Database::run(config, async |database| {
+        let accounts = wiring::accounts(config, &database.db);
+        accounts.create_user(&email, password, role).await?;
+        println!("{} ({})", email.as_str(), role.as_str());
+        Ok(())
+    })
+    .await
 }
 
 async fn list_users(config: &Config) -> anyhow::Result<()> {
-    let database = Database::of_command(config).await?;
-    let accounts = wiring::accounts(config, &database.db);
-    let listed = async {
-        let users = accounts.list_users().await?;
-        anyhow::Ok((users, accounts.list_operated_users().await?))
-    }
-    .await;
-    database.close().await?;
-    let (users, operated) = listed?;
     let tell = |id: UserId, name: &str, role: Role, disabled| {
         let state = if disabled { "disabled" } else { "active" };
         format!("{}\t{name}\t{}\t{state}", id.0, role.as_str())
     };
-    let users = users
-        .iter()
-        .map(|user| tell(user.id, &user.email, user.role, user.disabled));
-    let operated = operated.iter().map(|user| {
-        let name = format!("{}: {}", user.operator, user.external_id);
-        tell(user.id, &name, Role::Member, user.disabled)
-    });
-    print_lines(users.chain(operated))
+    Database::run(config, async |database| {
+        let accounts = wiring::accounts(config, &database.db);
+        let users = accounts.list_users().await?;
+        let operated = accounts.list_operated_users().await?;
+        let users = users
+            .iter()
+            .map(|user| tell(user.id, &user.email, user.role, user.disabled));
+        let operated = operated.iter().map(|user| {
+            let name = format!("{}: {}", user.operator, user.external_id);
+            tell(user.id, &name, Role::Member, user.disabled)
+        });
+        print_lines(users.chain(operated))
+    })
+    .await
 }
 
 async fn change_user(config: &Config, email: &str, action: AdminAction) -> anyhow::Result<()> {
     let email = Email::parse(email)?;
-    let database = Database::of_command(config).await?;
-    let accounts = wiring::accounts(config, &database.db);
-    let changed = async {
-        let user = accounts.find_person(&email).await?;
-        let user = user.with_context(|| format!("there is no account {}", email.as_str()))?;
-        anyhow::Ok(
-            accounts
-                .change_person(AdminActor::Command, user, action)
-                .await?,
-        )
-    }
-    .await;
-    database.close().await?;
-    println!("{}\t{}d", changed?, action.as_str());
-    Ok(())
+    Database::run(config, async |database| {
+        let accounts = wiring::accounts(config, &database.db);
+        let user = find_person(&accounts, &email).await?;
+        let changed = accounts.change_person(AdminActor::Command, user, action);
+        println!("{}\t{}d", changed.await?, action.as_str());
+        Ok(())
+    })
+    .await
+}
+
+async fn find_person(accounts: &Accounts, email: &Email) -> anyhow::Result<UserId> {
+    let user = accounts.find_person(email).await?;
+    user.with_context(|| format!("there is no account {}", email.as_str()))
 }
 
 /// Works for disabled accounts too; they stay disabled.
 async fn set_password(config: &Config, change: UserPassword) -> anyhow::Result<()> {
     let email = Email::parse(&change.email)?;
     let password = Password::parse_new("password", &read_password(change.password_stdin)?)?;
-    let database = Database::of_command(config).await?;
-    let accounts = wiring::accounts(config, &database.db);
-    let set = async {
-        let user = accounts.find_person(&email).await?;
-        let user = user.with_context(|| format!("there is no account {}", email.as_str()))?;
-        anyhow::Ok(accounts.set_password(user, password).await?)
-    }
-    .await;
-    database.close().await?;
-    set?;
-    println!("{}\tpassword set", email.as_str());
-    Ok(())
+    Database::run(config, async |database| {
+        let accounts = wiring::accounts(config, &database.db);
+        let user = find_person(&accounts, &email).await?;
+        accounts.set_password(user, password).await?;
+        println!("{}\tpassword set", email.as_str());
+        Ok(())
+    })
+    .await
 }
 
 /// Finds the account that a command names.
@@ -510,18 +500,18 @@ async fn create_token(config: &Config, create: TokenCreate) -> anyhow::Result<()
         lifetime: parse_expires_days(create.expires_days)?,
         profile: create.profile.as_deref().map(str::parse).transpose()?,
     };
-    let database = Database::of_command(config).await?;
-    let accounts = wiring::accounts(config, &database.db);
-    let made = async {
+    Database::run(config, async |database| {
+        let accounts = wiring::accounts(config, &database.db);
         // clap guarantees: no e-mail address means an operator.
-        let Some(email) = email else {
-            return Ok(accounts.create_service_token_by_name(&name, &wish).await?);
+        let made = match email {
+            None => accounts.create_service_token_by_name(&name, &wish).await?,
+            Some(email) => {
+                let user = find_user(config, database, &email).await?;
+                accounts.create_token_by_name(user, &name, &wish).await?
+            }
         };
-        let user = find_user(config, &database, &email).await?;
-        anyhow::Ok(accounts.create_token_by_name(user, &name, &wish).await?)
-    }
-    .await;
-    database.close().await?;
-    println!("{}", made?.reveal());
-    Ok(())
+        println!("{}", made.reveal());
+        Ok(())
+    })
+    .await
 }

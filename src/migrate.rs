@@ -32,13 +32,11 @@ pub async fn run(config: &Config, args: &MigrateArgs) -> anyhow::Result<()> {
             "--citus needs KEEPSAKE_DATABASE_URL: Keepsake's own PostgreSQL is on this machine alone"
         );
     }
-    let database = Database::of_command(config).await?;
-    let distributed = match args.citus {
-        true => distribute(&database, args).await,
+    Database::run(config, async |database| match args.citus {
+        true => distribute(database, args).await,
         false => Ok(()),
-    };
-    database.close().await?;
-    distributed
+    })
+    .await
 }
 
 async fn distribute(database: &Database, args: &MigrateArgs) -> anyhow::Result<()> {

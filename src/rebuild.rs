@@ -22,19 +22,16 @@ const SHOWN_EVERY: Duration = Duration::from_millis(500);
 
 pub async fn rebuild(config: &Config, email: &str, is_measured: bool) -> anyhow::Result<()> {
     let email = Email::parse(email)?;
-    let database = Database::of_command(config).await?;
-    let rebuilt = async {
-        let user = super::find_user(config, &database, &email).await?;
+    Database::run(config, async |database| {
+        let user = super::find_user(config, database, &email).await?;
         let core = wiring::core(config, &database.db)?;
         let is_rebuilt = start_and_wait(&core, user).await?;
         if is_rebuilt && is_measured {
             measure(&core, user).await?;
         }
         Ok(())
-    }
-    .await;
-    database.close().await?;
-    rebuilt
+    })
+    .await
 }
 
 /// False if there was nothing to do.

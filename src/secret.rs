@@ -16,10 +16,7 @@ const SETTLED_AFTER: Duration = Duration::from_secs(10);
 const PASSES_MAX: usize = 10;
 
 pub async fn rotate(config: &Config) -> anyhow::Result<()> {
-    let database = Database::of_command(config).await?;
-    let rotated = rotate_on(config, &database).await;
-    database.close().await?;
-    rotated
+    Database::run(config, async |database| rotate_on(config, database).await).await
 }
 
 async fn rotate_on(config: &Config, database: &Database) -> anyhow::Result<()> {

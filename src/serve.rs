@@ -61,10 +61,13 @@ fn allow_many_files() {
 /// Runs jobs without serving requests.
 pub async fn work(config: &Config) -> anyhow::Result<()> {
     let mut signals = StopSignals::listen()?;
+    // Until PostgreSQL runs or, after a cancelled start, has stopped.
+    let starting = Database::command_lock(config).await?;
     let database = tokio::select! {
         started = Database::of_command(config) => started?,
         _ = signals.first() => return stop_starting(signals).await,
     };
+    drop(starting);
     let worked = async {
         let core = wiring::core(config, &database.db)?;
         let crew = JobWorkers::start(jobs_of(config, &database, &core));

@@ -7,7 +7,6 @@ use indicatif::{ProgressBar, ProgressStyle};
 use keepsake::backup::{self, BackupError, BackupFile, BackupOrder, BackupProgress};
 use keepsake::config::Config;
 use keepsake::erasure::{self, ErasureError, ErasureNote};
-use keepsake::postgres;
 use keepsake::wiring::{self, Database};
 
 /// Prints the file, its size in bytes and its rows.
@@ -15,8 +14,7 @@ pub async fn back_up(config: &Config, path: &Path, replace: bool) -> anyhow::Res
     if !replace && path.exists() {
         bail!(BackupError::Exists(path.to_path_buf()));
     }
-    let database = Database::of_command(config).await?;
-    let made = async {
+    Database::run(config, async |database| {
         let bar = bar("{wide_bar} {pos} of {len} rows · {eta} left")?;
         let order = BackupOrder {
             options: database.options(),
@@ -26,16 +24,15 @@ pub async fn back_up(config: &Config, path: &Path, replace: bool) -> anyhow::Res
         };
         let made = backup::make(order, wiring::now(), |progress| show(&bar, progress)).await;
         bar.finish_and_clear();
-        anyhow::Ok(made?)
-    }
-    .await;
-    database.close().await?;
-    let (manifest, bytes) = made?;
-    println!(
-        "{}\t{bytes} bytes\t{} rows",
-        path.display(),
-        manifest.rows_total()
-    );
+        let (manifest, bytes) = made?;
+        println!(
+            "{}\t{bytes} bytes\t{} rows",
+            path.display(),
+            manifest.rows_total()
+        );
+        Ok(())
+    })
+    .await?;
     match &config.secret_key {
         Some(_) => eprintln!(
             "The secret key is not in it: keep KEEPSAKE_SECRET_KEY in another place. Without it, keys of providers must be entered again and webhooks need new secrets."
@@ -56,10 +53,7 @@ pub async fn restore(config: &Config, path: &Path, erasures: Option<&Path>) -> a
     let shown = checking.clone();
     backup::check(&file, move |progress| show(&shown, progress)).await?;
     checking.finish_and_clear();
-    if config.database_url.is_none() && postgres::of_running_server(&config.data_dir)?.is_some() {
-        bail!(BackupError::InUse);
-    }
-    let database = Database::of_server(config).await?;
+    let database = Database::of_restore(config).await?;
     let restored = restore_into(config, &database, &file, &notes).await;
     database.close().await?;
     let repeated = restored?;

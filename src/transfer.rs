@@ -15,9 +15,8 @@ use keepsake::wiring::{self, Database};
 pub async fn export(config: &Config, email: &str, as_of: Option<&str>) -> anyhow::Result<()> {
     let email = Email::parse(email)?;
     let day = Day::parse(as_of, None, wiring::now())?;
-    let database = Database::of_command(config).await?;
-    let exported = async {
-        let user = super::find_user(config, &database, &email).await?;
+    Database::run(config, async |database| {
+        let user = super::find_user(config, database, &email).await?;
         let overview = Export::overview(&database.db, user).await?;
         let bar = ProgressBar::new((overview.items + overview.calls).unsigned_abs());
         bar.set_style(ProgressStyle::with_template(
@@ -25,10 +24,8 @@ pub async fn export(config: &Config, email: &str, as_of: Option<&str>) -> anyhow
         )?);
         let export = Export::new(&database.db, user, wiring::now()).as_of(&day);
         write_all(export, &bar).await
-    }
-    .await;
-    database.close().await?;
-    exported
+    })
+    .await
 }
 
 async fn write_all(mut export: Export, bar: &ProgressBar) -> anyhow::Result<()> {
@@ -51,9 +48,8 @@ pub async fn import(config: &Config, email: &str) -> anyhow::Result<()> {
     if std::io::stdin().is_terminal() {
         bail!("pass the file on standard input: keepsake import --email E < memory.jsonl");
     }
-    let database = Database::of_command(config).await?;
-    let imported = async {
-        let user = super::find_user(config, &database, &email).await?;
+    Database::run(config, async |database| {
+        let user = super::find_user(config, database, &email).await?;
         let core = wiring::core(config, &database.db)?;
         let bar = bar_of_input()?;
         let tell = |outcome: ImportOutcome| {
@@ -64,19 +60,17 @@ pub async fn import(config: &Config, email: &str) -> anyhow::Result<()> {
         let importer = Importer::new(&database.db, core.embeddings(), user);
         let outcome = importer.run(BufReader::new(std::io::stdin()), tell).await;
         bar.finish_and_clear();
-        Ok::<_, anyhow::Error>(outcome?)
-    }
-    .await;
-    database.close().await?;
-    let outcome = imported?;
-    for problem in &outcome.problems {
-        eprintln!("{}: {}", problem.place, problem.sentence);
-    }
-    println!("{}", said(&outcome));
-    match outcome.failed {
-        0 => Ok(()),
-        failed => bail!("{failed} were not imported"),
-    }
+        let outcome = outcome?;
+        for problem in &outcome.problems {
+            eprintln!("{}: {}", problem.place, problem.sentence);
+        }
+        println!("{}", said(&outcome));
+        match outcome.failed {
+            0 => Ok(()),
+            failed => bail!("{failed} were not imported"),
+        }
+    })
+    .await
 }
 
 /// A file's size is known; a pipe's is not.

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use sqlx::postgres::PgConnectOptions;
 
 use crate::accounts::Accounts;
 use crate::activity::Activity;
-use crate::backup::Backups;
+use crate::backup::{BackupError, Backups};
 use crate::clock::{SharedClock, WallClock};
 use crate::config::{Config, beside_the_program};
 use crate::consolidation::Consolidation;
@@ -54,14 +54,8 @@ impl Database {
     /// For a command: uses the database of a running server or command, or else starts it, until the last command
     /// that uses it has ended.
     pub async fn of_command(config: &Config) -> anyhow::Result<Self> {
-        let (shared, running) = match &config.database_url {
-            Some(_) => (None, None),
-            None => (
-                Some(CommandLock::share(&config.data_dir).await?),
-                postgres::of_running_server(&config.data_dir)?,
-            ),
-        };
-        let database = match running {
+        let shared = Self::command_lock(config).await?;
+        let database = match Self::of_running_server(config)? {
             Some(options) => {
                 db::prepare(&options).await?;
                 Self::connected(options)
@@ -72,6 +66,46 @@ impl Database {
             db: database.db.with_job_timeout(),
             shared,
             ..database
+        })
+    }
+
+    /// Runs a command, then closes its database. What `command` prints is seen while others still use PostgreSQL.
+    pub async fn run<T>(
+        config: &Config,
+        command: impl AsyncFnOnce(&Self) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        let database = Self::of_command(config).await?;
+        let ran = command(&database).await;
+        let closed = database.close().await;
+        let ran = ran?;
+        closed?;
+        Ok(ran)
+    }
+
+    /// For a restore: no server may run, and commands wait.
+    pub async fn of_restore(config: &Config) -> anyhow::Result<Self> {
+        let shared = Self::command_lock(config).await?;
+        if Self::of_running_server(config)?.is_some() {
+            bail!(BackupError::InUse);
+        }
+        Ok(Self {
+            shared,
+            ..Self::of_server(config).await?
+        })
+    }
+
+    /// Held while a command uses an embedded PostgreSQL.
+    pub async fn command_lock(config: &Config) -> anyhow::Result<Option<CommandLock>> {
+        Ok(match config.database_url {
+            Some(_) => None,
+            None => Some(CommandLock::share(&config.data_dir).await?),
+        })
+    }
+
+    fn of_running_server(config: &Config) -> anyhow::Result<Option<PgConnectOptions>> {
+        Ok(match config.database_url {
+            Some(_) => None,
+            None => postgres::of_running_server(&config.data_dir)?,
         })
     }
 

@@ -69,7 +69,11 @@ impl CommandLock {
     pub async fn share(data_dir: &Path) -> Result<Self, PostgresError> {
         make_folder(data_dir)?;
         let path = data_dir.join(COMMANDS_FILE);
-        let file = open_lock(&path, data_dir)?;
+        // Reading suffices for a lock: root may have made the file.
+        let file = match File::open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => open_lock(&path, data_dir)?,
+            opened => opened.map_err(failed_to("open", &path))?,
+        };
         let lock = Self { path, file };
         lock.until(File::try_lock_shared).await?;
         Ok(lock)

@@ -5,7 +5,6 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use sha2::{Digest, Sha256};
 use time::OffsetDateTime;
 
 use super::candidate::CandidateSignals;
@@ -115,7 +114,7 @@ impl Search {
                 tokens: vector
                     .tokens
                     .filter(|_| there.token_signs == TokenSigns::All),
-                speakers: held.vectors(&speakers::names(wanted.text)).await.speakers,
+                speakers: held.vectors(&speakers::names(wanted.text)).await?.speakers,
                 vector: vector.vector,
             }),
             None => None,
@@ -175,22 +174,28 @@ impl Search {
 }
 
 impl Search {
-    /// Of these own candidates, those with the text of a lent hit.
-    pub(super) async fn own_copies(
+    /// Of these candidates, the lent ones whose text is also that of an own one.
+    pub(super) async fn lent_copies(
         &self,
         user: UserId,
-        own: Vec<i64>,
-        hits: &[Hit],
+        found: &LentFound,
+        ids: &[i64],
     ) -> Result<HashSet<i64>, sqlx::Error> {
-        let lent = hits.iter().filter(|hit| hit.memory_of.is_some());
-        let hash = |hit: &Hit| Sha256::digest(hit.item.content.as_bytes()).to_vec();
-        let hashes: Vec<Vec<u8>> = lent.map(hash).collect();
-        if own.is_empty() || hashes.is_empty() {
+        let (lent, own): (Vec<i64>, Vec<i64>) = ids.iter().partition(|id| found.has(**id));
+        if lent.is_empty() || own.is_empty() {
             return Ok(HashSet::new());
         }
         let mut tx = self.db.as_user(user).await?;
-        let copies = store::list_with_hashes(&mut tx, user, &own, &hashes).await?;
-        Ok(copies.into_iter().collect())
+        let own = store::list_hashes(&mut tx, user, &own).await?;
+        // Released before another connection is acquired, to avoid a deadlock of the pool.
+        drop(tx);
+        let Some(mut tx) = found.begin().await? else {
+            return Ok(HashSet::new());
+        };
+        let lent = store::list_hashes(&mut tx, found.lent().user_id, &lent).await?;
+        let own: HashSet<Vec<u8>> = own.into_iter().map(|(_, hash)| hash).collect();
+        let copies = lent.into_iter().filter(|(_, hash)| own.contains(hash));
+        Ok(copies.map(|(id, _)| id).collect())
     }
 }
 

@@ -213,7 +213,7 @@ impl Search {
         names: &[NamedWord],
     ) -> Result<(Option<Tx>, SearchIndex, QueryEmbedding), sqlx::Error> {
         let (tx, held) = self.reader.current(&self.db, need).await?;
-        let (vectors, serving) = (held.vectors(names).await, held.serving.clone());
+        let (vectors, serving) = (held.vectors(names).await?, held.serving.clone());
         let held = Some(held).filter(|held| !held.is_large());
         let asked = self
             .embeddings
@@ -268,7 +268,7 @@ impl Search {
         let (tx, held) = self.reader.current(&self.db, &need).await?;
         drop(tx);
         let names = speakers::names(text);
-        let speakers = held.vectors(&names).await.speakers;
+        let speakers = held.vectors(&names).await?.speakers;
         drop(held);
         let asked = self
             .embeddings

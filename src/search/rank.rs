@@ -58,6 +58,11 @@ impl Search {
             self.weigh_by_strength(&mut tx, user, lent.is_some(), best)
                 .await?;
         }
+        if let Some(lent) = &lent {
+            let ids: Vec<i64> = ranked.iter().map(|(found, _)| found.id.0).collect();
+            let copies = self.lent_copies(user, lent, &ids).await?;
+            ranked.retain(|(found, _)| !copies.contains(&found.id.0));
+        }
         if query.filters.spread {
             fuse::spread(&mut ranked, query.limit);
         }
@@ -70,23 +75,6 @@ impl Search {
                 self.hits(&mut tx, user, lent.as_ref(), next, query, &terms)
                     .await?,
             );
-            if let Some(lent) = &lent {
-                let own: Vec<i64> = ranked.iter().map(|(found, _)| found.id.0).collect();
-                let own = own.into_iter().filter(|id| !lent.has(*id)).collect();
-                let copies = self.own_copies(user, own, &hits).await?;
-                let copies = ranked.extract_if(.., |(found, _)| copies.contains(&found.id.0));
-                let copies: Vec<_> = copies.collect();
-                let has_copies = !copies.is_empty();
-                hits.extend(
-                    self.hits(&mut tx, user, Some(lent), copies, query, &terms)
-                        .await?,
-                );
-                lent::drop_copies(&mut hits);
-                if has_copies && !query.filters.spread {
-                    hits.sort_by(|a, b| b.score.total_cmp(&a.score));
-                }
-                hits.truncate(query.limit);
-            }
         }
         // Read only: dropping rolls back in the background, so that nobody waits for it.
         drop(tx);

@@ -223,21 +223,22 @@ pub async fn list_mentioning(
         .collect())
 }
 
-/// Of these items, those whose text has one of these hashes.
-pub async fn list_with_hashes(
+/// Of these items, with the SHA-256 of their texts.
+pub async fn list_hashes(
     conn: &mut PgConnection,
     user: UserId,
     ids: &[i64],
-    hashes: &[Vec<u8>],
-) -> Result<Vec<i64>, sqlx::Error> {
-    sqlx::query_scalar!(
-        "SELECT id FROM memory_items WHERE user_id = $1 AND id = ANY ($2) AND content_hash = ANY ($3)",
+) -> Result<Vec<(i64, Vec<u8>)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        "SELECT id, content_hash FROM memory_items WHERE user_id = $1 AND id = ANY ($2)",
         user.0,
         ids,
-        hashes,
-    )
-    .fetch_all(conn)
-    .await
+    );
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows
+        .into_iter()
+        .map(|row| (row.id, row.content_hash))
+        .collect())
 }
 
 /// Data for the second look at a source.

@@ -7,7 +7,7 @@ use app::backend::Backend;
 use app::view::FormState;
 use axum::body::Body;
 use axum::extract::{Extension, Request, State};
-use axum::http::{HeaderValue, StatusCode, header};
+use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use leptos::nonce::use_nonce;
 use leptos::prelude::{expect_context, provide_context};
@@ -83,15 +83,20 @@ pub async fn refused(state: &AppState, visitor: Visitor, problem: Problem) -> Re
     response
 }
 
-/// For addresses that only forms are sent to.
+/// For addresses that only forms are sent to, and pages that take none.
 pub async fn wrong_method(
     State(state): State<AppState>,
     Extension(visitor): Extension<Visitor>,
+    method: Method,
 ) -> Response {
+    let sentence = match method.is_safe() {
+        true => "This is where a form is sent to; it is no page.",
+        false => "This page takes no form.",
+    };
     let problem = Problem::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
-        "This is where a form is sent to; it is no page.",
+        sentence,
     );
     refused(&state, visitor, problem).await
 }

@@ -53,13 +53,24 @@ impl SearchIndex {
     }
 
     /// The state of its embeddings, and which of these names are speakers.
-    pub async fn vectors(&self, names: &[NamedWord]) -> HeldVectors {
+    ///
+    /// # Errors
+    /// If the server is shutting down.
+    pub async fn vectors(&self, names: &[NamedWord]) -> Result<HeldVectors, sqlx::Error> {
+        let mut speakers = Vec::new();
+        if !names.is_empty() {
+            let names = names.to_vec();
+            let look = move |held: &Self, index: &Index| {
+                speakers::speaking(index, &SeenSources::of(index, held.scope), &names)
+            };
+            speakers = self.with_index(look).await?;
+        }
         let index = self.read().await;
-        HeldVectors {
+        Ok(HeldVectors {
             has_ready: index.has_vectors(),
             has_pending: index.has_pending(self.space.is_some()),
-            speakers: speakers::speaking(&index, &SeenSources::of(&index, self.scope), names),
-        }
+            speakers,
+        })
     }
 
     /// Runs the arms. Also returns whether any word matched; for `containing` see [`ArmInput::containing`].

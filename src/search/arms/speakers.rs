@@ -15,6 +15,9 @@ const ONE_IN: usize = 10;
 /// The names that are speakers of many of the newest sources that are seen.
 pub fn speaking(index: &Index, seen: &SeenSources, names: &[NamedWord]) -> Vec<String> {
     let newest = [false, true].map(|is_turn| {
+        if seen.counts()[usize::from(is_turn)] == 0 {
+            return HashSet::new();
+        }
         let by_date = index.by_date(is_turn).iter().rev().copied();
         let newest = by_date.filter(|number| seen.has(index.source(*number)));
         newest.take(NEWEST_MAX).collect::<HashSet<u32>>()

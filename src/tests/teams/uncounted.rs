@@ -98,7 +98,7 @@ async fn directions_of_two_models_make_nothing_alike() {
 }
 
 #[tokio::test]
-async fn of_two_copies_the_members_own_is_returned_however_few_are_asked_for() {
+async fn of_two_copies_the_members_own_is_returned_at_its_own_place() {
     let scene = Scene::start().await;
     let Scene { app, lead, ben, .. } = &scene;
     scene.join().await;
@@ -108,7 +108,7 @@ async fn of_two_copies_the_members_own_is_returned_however_few_are_asked_for() {
     app.clock.advance(Duration::days(100));
     let lent = lead.add(text).await;
     for (query, limit, expected) in [
-        ("anchor today", 1, vec![own]),
+        ("anchor today", 1, vec![other]),
         ("anchor today", 9, vec![other, own]),
     ] {
         let input = json!({ "query": query, "limit": limit });
