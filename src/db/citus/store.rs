@@ -182,9 +182,9 @@ pub async fn let_app_role_act(conn: &mut PgConnection) -> Result<(), sqlx::Error
          BEGIN
              FOR one IN SELECT oid FROM pg_proc WHERE pronamespace = 'public'::regnamespace AND proname IN (
                  'act_for', 'drop_relation_sources', 'drop_summary_of', 'enter_scope', 'erase_document', 'erase_item',
-                 'erase_session', 'forget_activity_queries', 'forget_lent_reads', 'forget_mentions', 'forget_names',
-                 'forget_reads', 'recount_names', 'remove_document', 'remove_episodes', 'remove_item', 'remove_parts',
-                 'remove_turns', 'require_token', 'still_there', 'trim_revisions', 'untell') LOOP
+                 'erase_session', 'folded', 'forget_activity_queries', 'forget_lent_reads', 'forget_mentions', 'forget_names',
+                 'forget_reads', 'has_words_of', 'recount_names', 'remove_document', 'remove_episodes', 'remove_item',
+                 'remove_parts', 'remove_turns', 'require_token', 'still_there', 'trim_revisions', 'untell') LOOP
                  EXECUTE format('ALTER FUNCTION %s SECURITY INVOKER', one);
                  EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO keepsake_app, keepsake_system', one);
              END LOOP;

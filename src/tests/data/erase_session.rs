@@ -217,6 +217,54 @@ async fn its_memories_go_with_it_when_the_person_says_so() {
 }
 
 #[tokio::test]
+async fn of_names_that_nothing_mentions_those_go_that_the_session_alone_told() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    anna.add("The espresso machine is descaled in May.").await;
+    let said = "Zéppelin, Anna Lund: a kite and an espresso machine.";
+    let message = json!([{ "id": "1", "role": "user", "content": said }]);
+    hand_over(&anna, "talk", &message).await;
+    let mut conn = app.superuser().await;
+    sqlx::query("DELETE FROM entities WHERE user_id = $1")
+        .bind(anna.id.0)
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    for (name, by_person, is_filled) in [
+        ("Bob", false, true),
+        ("espresso machine", false, false),
+        ("kite", true, true),
+        ("Lund, Anna", false, false),
+        ("Zeppelin", false, true),
+        ("Zeppelin Works", false, true),
+    ] {
+        sqlx::query(
+            "WITH made AS (INSERT INTO entities (user_id, name, type, by_person, created_at)
+                           VALUES ($1, $2, 'other', $3, now()) RETURNING id)
+             INSERT INTO entity_names (user_id, entity_id, name, normal, filled_at)
+             SELECT $1, id, $2, $2, CASE WHEN $4 THEN now() END FROM made",
+        )
+        .bind(anna.id.0)
+        .bind(name)
+        .bind(by_person)
+        .bind(is_filled)
+        .execute(&mut conn)
+        .await
+        .unwrap();
+    }
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    erase(&browser, id_of(&app, &anna, "talk").await, &[]).await;
+    let left: Vec<String> =
+        sqlx::query_scalar("SELECT name FROM entities WHERE user_id = $1 ORDER BY id")
+            .bind(anna.id.0)
+            .fetch_all(&mut conn)
+            .await
+            .unwrap();
+    assert_eq!(left, ["Bob", "espresso machine", "kite", "Zeppelin Works"]);
+}
+
+#[tokio::test]
 async fn nobody_erases_anothers_session_or_one_that_is_gone() {
     let app = TestApp::start().await;
     let (anna, ben, browser) = scene(&app).await;
