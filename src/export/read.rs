@@ -27,6 +27,7 @@ pub const DESCRIPTION_CHARS_MAX: usize = 2_000;
 pub const DISPLAY_NAME_CHARS_MAX: usize = 200;
 const NOT_JSON: &str = "It is not a whole line of JSON.";
 const ACCESS_COUNT_MAX: i64 = 1_000_000_000;
+/// The newest events of an item that go out and come in.
 pub const EVENTS_MAX: usize = 1_000;
 /// Known events of an item's history; events of a newer version are skipped.
 pub const EVENTS: [&str; 15] = [
@@ -374,18 +375,9 @@ fn trust(given: Option<&str>, source: &str) -> Result<Trust, Invalid> {
 }
 
 fn events(raw: Vec<EventLine>) -> Result<Vec<EventRecord>, Invalid> {
-    if raw.len() > EVENTS_MAX {
-        return Err(Invalid::new(
-            "events",
-            "too_many",
-            format!(
-                "`events` has {} entries; at most {EVENTS_MAX} are accepted.",
-                raw.len()
-            ),
-        ));
-    }
-    let mut events = Vec::with_capacity(raw.len());
-    for one in raw {
+    let older = raw.len().saturating_sub(EVENTS_MAX);
+    let mut events = Vec::new();
+    for one in raw.into_iter().skip(older) {
         let Some(event) = EVENTS.into_iter().find(|known| *known == one.event) else {
             continue;
         };

@@ -7,6 +7,7 @@ use super::lines::{
     AccountLine, AgentLine, CallLine, ChatSettingsLine, ChatSpendLine, EmbeddingSettingsLine,
     EventLine, ExportBounds, ExportOverview, ItemLine, SummaryLine, ThemeLine,
 };
+use super::read::EVENTS_MAX;
 use crate::db::UserId;
 use crate::memories::day;
 
@@ -159,7 +160,7 @@ pub async fn list_themes(
     .await
 }
 
-/// Ordered by id, with their events. Turns are left out (they have no theme): their sessions are exported.
+/// Ordered by id, with their newest events. Turns are left out (they have no theme): their sessions are exported.
 pub async fn list_items(
     conn: &mut PgConnection,
     user: UserId,
@@ -229,14 +230,17 @@ pub async fn list_items(
         }
     }
     let events = sqlx::query!(
-        r#"SELECT e.item_id, e.event, a.name AS "agent?", e.at
-           FROM memory_item_events e
-           LEFT JOIN agents a ON a.user_id = e.user_id AND a.id = e.agent_id
-           WHERE e.user_id = $1 AND e.item_id = ANY ($2) AND ($3::timestamptz IS NULL OR e.at <= $3)
+        r#"SELECT e.item_id AS "item_id!", e.event AS "event!", a.name AS "agent?", e.at AS "at!"
+           FROM unnest($2::bigint[]) AS i (id) CROSS JOIN LATERAL (
+               SELECT * FROM memory_item_events
+               WHERE user_id = $1 AND item_id = i.id AND ($3::timestamptz IS NULL OR at <= $3)
+               ORDER BY id DESC LIMIT $4) e
+           LEFT JOIN agents a ON a.user_id = $1 AND a.id = e.agent_id
            ORDER BY e.item_id, e.id"#,
         user.0,
         &ids,
         bounds.as_of,
+        EVENTS_MAX as i64,
     )
     .fetch_all(conn)
     .await?;

@@ -7,10 +7,11 @@ use time::OffsetDateTime;
 use super::add::store::link;
 use super::history::ItemState;
 use super::manage::rivals;
-use super::manage::store::change_item;
+use super::manage::store::{change_item, find_changed_at};
 use super::model::{ItemId, MemoryItem, Status, TAGS_MAX};
+use super::period::Period;
 use super::trust::{Newcomer, Trust, Verdict, verdict};
-use super::{CHANGED, HISTORY_MAX, MERGED, RESTORED, SUPERSEDED, store};
+use super::{CHANGED, MERGED, RESTORED, SUPERSEDED, store};
 use crate::accounts::{UserId, Viewer};
 
 /// How the two memories relate.
@@ -186,11 +187,9 @@ pub async fn take_back_in(
         now,
     )
     .await?;
-    let events = store::list_events(&mut *conn, user, kept.id, HISTORY_MAX).await?;
-    let mut since = events.iter().rev().filter(|event| event.id > settled.id);
-    let changed = since.find(|event| event.at == settled_at && event.event == CHANGED);
-    if let Some(was) = changed.and_then(|event| event.was.as_ref()) {
-        let state = without_what_it_said(&kept, &gone, was);
+    let changed = find_changed_at(&mut *conn, user, kept.id, settled.id, settled_at).await?;
+    if let Some((tags, period)) = changed {
+        let state = without_what_it_said(&kept, &gone, &tags, period);
         if state != kept.state() {
             change_item(
                 conn,
@@ -207,14 +206,19 @@ pub async fn take_back_in(
     Ok(SettlementUndo::Done)
 }
 
-/// Removes the tags and the period that `kept` took over from `gone`; `was` is its state before.
-fn without_what_it_said(kept: &MemoryItem, gone: &MemoryItem, was: &ItemState) -> ItemState {
+/// Removes the tags and the period that `kept` took over from `gone`; it had these before.
+fn without_what_it_said(
+    kept: &MemoryItem,
+    gone: &MemoryItem,
+    tags: &[String],
+    period: Period,
+) -> ItemState {
     let mut state = kept.state();
     state
         .tags
-        .retain(|tag| was.tags.contains(tag) || !gone.tags.contains(tag));
-    if state.period == was.period.or(gone.period) {
-        state.period = was.period;
+        .retain(|tag| tags.contains(tag) || !gone.tags.contains(tag));
+    if state.period == period.or(gone.period) {
+        state.period = period;
     }
     state
 }

@@ -6,14 +6,17 @@ use time::{Duration, OffsetDateTime};
 use super::Replacement;
 use crate::accounts::{UserId, Viewer};
 use crate::db::note_changes;
+use crate::memories::CHANGED;
 use crate::memories::history::ItemState;
 use crate::memories::model::{ItemId, MemoryItem, Status};
+use crate::memories::period::Period;
 use crate::memories::write::store::set_first_terms;
 
 /// Limit on the rivals shown to the user.
 const RIVALS_MAX: i64 = 10;
 /// Minimum time between two events of the same kind from agents that keep the state before them. A change in between,
-/// with no other event since, adds an event without a state: the earlier one covers it.
+/// with no other event since, adds an event without a state: the earlier one covers it. An expiry that moves by less than
+/// this, as when the same text is added again, adds none.
 const AGENTS_SAY_AGAIN_AFTER: Duration = Duration::hours(1);
 
 /// Time of the last confirmation, with the confidence and verification time from before.
@@ -35,7 +38,7 @@ pub async fn find_confirmation(
 
 /// Writes an item's new status and state, its search terms, and the event with its old state (`None`: no event). `item` is
 /// the current row, read in this transaction of [`Db::as_writer`](crate::db::Db::as_writer). An agent's event soon after
-/// another of its kind keeps no state, and is left out unless the item has changed.
+/// another of its kind keeps no state, and is left out unless the item has changed by more than a renewal.
 pub async fn change_item(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -67,14 +70,13 @@ pub async fn change_item(
          SELECT $1, item.id, $10, $11, $9, was.*
          FROM item LEFT JOIN (VALUES ($12::smallint, $13::boolean, $14::timestamptz, $15::timestamptz, $16::bigint, $21::text,
                                       $22::text[], $23::timestamptz, $24::timestamptz)) was (confidence, protected)
-             ON NOT EXISTS (
-                 SELECT FROM memory_item_events e
-                 WHERE e.user_id = $1 AND e.item_id = $2 AND $10::bigint IS NOT NULL AND e.agent_id IS NOT NULL
-                   AND e.event = $11 AND e.at > $25 AND e.was_protected IS NOT NULL
-                   AND NOT EXISTS (SELECT FROM memory_item_events l
-                                   WHERE l.user_id = $1 AND l.item_id = $2 AND l.id > e.id
-                                     AND (l.agent_id IS NULL OR l.event <> $11)))
-         WHERE $11 IS NOT NULL AND (was.protected IS NOT NULL OR $11 = 'changed')
+             ON $10::bigint IS NULL OR NOT coalesce((
+                 SELECT e.agent_id IS NOT NULL AND e.event = $11 AND e.at > $25 AND e.was_protected IS NOT NULL
+                 FROM memory_item_events e
+                 WHERE e.user_id = $1 AND e.item_id = $2
+                   AND (e.was_protected IS NOT NULL OR e.agent_id IS NULL OR e.event <> $11)
+                 ORDER BY e.id DESC LIMIT 1), false)
+         WHERE $11 IS NOT NULL AND (was.protected IS NOT NULL OR $26)
          RETURNING user_id",
         viewer.user_id.0,
         item.id.0,
@@ -101,6 +103,7 @@ pub async fn change_item(
         was.period.from,
         was.period.until,
         now - AGENTS_SAY_AGAIN_AFTER,
+        event == Some(CHANGED) && !is_renewal(&was, state),
     )
     .fetch_all(&mut *conn)
     .await?;
@@ -118,6 +121,44 @@ pub async fn change_item(
             .await
         }
     }
+}
+
+/// Whether the item is as it was, but for a somewhat later or earlier expiry.
+fn is_renewal(was: &ItemState, state: &ItemState) -> bool {
+    let expiries = was.expires_at.zip(state.expires_at);
+    let renewed = ItemState {
+        last_verified_at: state.last_verified_at,
+        expires_at: state.expires_at,
+        ..was.clone()
+    };
+    renewed == *state && expiries.is_some_and(|(a, b)| (a - b).abs() < AGENTS_SAY_AGAIN_AFTER)
+}
+
+/// Tags and period before the first change after this event that was made at this time and kept them.
+pub async fn find_changed_at(
+    conn: &mut PgConnection,
+    user: UserId,
+    item: ItemId,
+    after: i64,
+    at: OffsetDateTime,
+) -> Result<Option<(Vec<String>, Period)>, sqlx::Error> {
+    let row = sqlx::query!(
+        r#"SELECT was_tags AS "was_tags!", was_valid_from, was_valid_until FROM memory_item_events
+           WHERE user_id = $1 AND item_id = $2 AND id > $3 AND at = $4 AND event = 'changed' AND was_protected IS NOT NULL
+           ORDER BY id LIMIT 1"#,
+        user.0,
+        item.0,
+        after,
+        at,
+    );
+    let row = row.fetch_optional(conn).await?;
+    Ok(row.map(|row| {
+        let period = Period {
+            from: row.was_valid_from,
+            until: row.was_valid_until,
+        };
+        (row.was_tags, period)
+    }))
 }
 
 /// Active items in an archived one's place: its successor, and those with its key or, unless both have keys, its text.

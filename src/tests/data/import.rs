@@ -356,6 +356,51 @@ async fn every_event_of_a_history_is_taken_in() {
 }
 
 #[tokio::test]
+async fn of_a_long_history_the_newest_events_go_out_and_come_in() {
+    let app = TestApp::start().await;
+    let (anna, ben, cleo) = (
+        app.user("anna").await,
+        app.user("ben").await,
+        app.user("cleo").await,
+    );
+    let id = anna.add("Anna keeps bees.").await;
+    sqlx::query(
+        "INSERT INTO memory_item_events (user_id, item_id, event, at)
+         SELECT user_id, id, 'changed', '2030-01-01T00:00:00Z'::timestamptz + n * interval '1 second'
+         FROM memory_items CROSS JOIN generate_series(1, 1500) AS n WHERE id = $1 RETURNING user_id",
+    )
+    .bind(id)
+    .execute(&mut app.superuser().await)
+    .await
+    .unwrap();
+    let last_of = |file: &str| -> (usize, Vec<String>) {
+        let item = records(file, "item").remove(0);
+        let events = item["events"].as_array().unwrap();
+        let mut said = events.iter().map(|event| event["at"].to_string());
+        let (first, last) = (said.next().unwrap(), said.rfind(|at| at.contains("2030")));
+        (events.len(), vec![first, last.unwrap()])
+    };
+    let at = |time: &str| format!("\"2030-01-01T00:{time}Z\"");
+    let file = export(&app, &anna).await;
+    let newest = vec![at("08:21"), at("25:00")];
+    assert_eq!(last_of(&file), (1_000, newest.clone()));
+    assert_eq!(import(&app, &ben, &file).await.failed, 0);
+    // That it was imported is an event, too.
+    let newest_but_one = vec![at("08:22"), at("25:00")];
+    let again = export(&app, &ben).await;
+    assert_eq!(last_of(&again), (1_000, newest_but_one.clone()));
+    // A file that has all of them.
+    let mut item = records(&file, "item").remove(0);
+    let events = item["events"].as_array_mut().unwrap();
+    let before = json!({ "event": "changed", "agent": null, "at": "2029-01-01T00:00:00Z" });
+    events.splice(0..0, vec![before; 500]);
+    let end = json!({ "record": "end", "counts": { "items": 1 } });
+    let file = format!("{{\"keepsake_export\":1}}\n{item}\n{end}\n");
+    assert_eq!(import(&app, &cleo, &file).await.failed, 0);
+    assert_eq!(last_of(&export(&app, &cleo).await), (1_000, newest_but_one));
+}
+
+#[tokio::test]
 async fn an_agent_keeps_the_date_of_the_file_and_one_that_is_here_its_own() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;

@@ -219,6 +219,30 @@ async fn each_change_of_an_agent_is_told_also_within_the_hour() {
 }
 
 #[tokio::test]
+async fn what_an_agent_only_renews_is_told_once_an_hour() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let bees = |days: u8| json!({ "type": "fact", "content": "Anna keeps bees.", "expires_in_days": days });
+    let id = anna.call("memory_add", bees(7)).await["id"].clone();
+    let mut since = changes(&anna, "since=now").await["next"].clone();
+    let mut told = async |days: u8| {
+        app.clock.advance(Duration::minutes(5));
+        anna.call("memory_add", bees(days)).await;
+        let page = changes(&anna, &format!("since={}", since.as_str().unwrap())).await;
+        since = page["next"].clone();
+        events(&page)
+    };
+    let changed = [("memory.changed".to_owned(), id.as_i64().unwrap())];
+    for n in 0..=12 {
+        let expected = if n % 12 == 0 { &changed[..] } else { &[] };
+        assert_eq!(told(7).await, expected, "{n}");
+    }
+    // Another expiry is no renewal.
+    assert_eq!(told(30).await, changed);
+    assert_eq!(told(30).await, []);
+}
+
+#[tokio::test]
 async fn an_imported_memory_is_stored_once_whatever_it_went_through_elsewhere() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
