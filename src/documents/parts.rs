@@ -109,8 +109,6 @@ pub async fn set(
             None => sources.push(source),
         }
     }
-    let gone: Vec<i64> = by_hash.into_values().flatten().collect();
-    store::remove_parts(&mut *conn, &gone).await?;
     let was: HashMap<i64, (i32, i32)> = known.iter().map(|part| (part.id, part.lines)).collect();
     stay.retain(|(id, lines)| was.get(id) != Some(lines));
     store::move_parts(&mut *conn, user, &stay).await?;
@@ -118,6 +116,9 @@ pub async fn set(
         let written = write(&mut *conn, user, some, now).await?;
         embeddings.see_to(&mut *conn, user, written.noted).await?;
     }
+    // Last: an entity that nothing names goes with them, and the new parts may name it.
+    let gone: Vec<i64> = by_hash.into_values().flatten().collect();
+    store::remove_parts(&mut *conn, &gone).await?;
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! What documents say is found by search, with path and lines, as long as they say it.
 
+use keepsake::entities::{EntityId, decide};
+use keepsake::memories::mentions::EntityType;
 use serde_json::{Value, json};
 
 use super::{create, done};
@@ -154,6 +156,29 @@ async fn what_a_document_names_is_known_and_forgotten_with_it() {
         .refused("memory_entity", json!({ "name": "Marta Helgesen" }))
         .await;
     assert_eq!(status, 404);
+}
+
+#[tokio::test]
+async fn what_an_edited_part_goes_on_naming_stays_as_its_person_named_it() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let path = "/memories/people.md";
+    create(&anna, "people.md", "Our friend Marta Helgesen brews.\n").await;
+    let marta = json!({ "name": "Marta Helgesen" });
+    let id = anna.call("memory_entity", marta.clone()).await["id"].clone();
+    let entity = EntityId(id.as_i64().unwrap());
+    let (name, now) = ("Marta the brewer", app.embeddings.now());
+    decide::rename(&app.db, anna.id, entity, name, EntityType::Person, now)
+        .await
+        .unwrap();
+    let edit =
+        json!({ "command": "str_replace", "path": path, "old_str": "brews", "new_str": "bakes" });
+    done(&anna, edit).await;
+    let told = anna.call("memory_entity", marta).await;
+    assert_eq!(
+        (&told["id"], &told["name"], &told["mentions"]),
+        (&id, &json!(name), &json!(1))
+    );
 }
 
 /// As long as may be, of nothing but headings or list items.
