@@ -11,8 +11,8 @@ mod store;
 mod violation;
 
 pub use store::{
-    draw_id, enter_scope, mark_all_changed, mark_everything_changed, note_changes, prune_changes,
-    raise_revision, write_as,
+    draw_id, draw_ids, enter_scope, mark_all_changed, mark_everything_changed, note_changes,
+    prune_changes, raise_revision, write_as,
 };
 
 use sqlx::migrate::{MigrateError, Migrator};

@@ -244,6 +244,21 @@ pub async fn draw_id(conn: &mut PgConnection, sequence: &str) -> Result<i64, sql
         .await
 }
 
+/// [`draw_id`] for so many rows.
+pub async fn draw_ids(
+    conn: &mut PgConnection,
+    sequence: &str,
+    count: i64,
+) -> Result<Vec<i64>, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT nextval($1::text::regclass) AS "id!" FROM generate_series(1, $2::bigint)"#,
+        sequence,
+        count,
+    )
+    .fetch_all(conn)
+    .await
+}
+
 /// Records that these sources changed at the transaction's revision, which must have been raised
 /// ([`super::Db::as_writer`]).
 pub async fn note_changes(conn: &mut PgConnection, sources: &[i64]) -> Result<(), sqlx::Error> {

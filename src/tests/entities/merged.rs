@@ -1,8 +1,9 @@
 //! Merged entities: what is erased of them, what their merge does to relations, and what its undo brings back.
 
+use keepsake::entities::relations::EVIDENCE_MAX;
 use keepsake::entities::{EntityError, EntityId, decide, profile};
-use keepsake::memories::Trust;
 use keepsake::memories::mentions::EntityType;
+use keepsake::memories::Trust;
 use sqlx::migrate::Migrator;
 use sqlx::{Row, query_scalar};
 use time::OffsetDateTime;
@@ -11,7 +12,7 @@ use time::macros::datetime;
 use super::related::{Say, say, state};
 use super::{id_of, told, upkeep};
 use crate::data::erasure::find_everywhere;
-use crate::support::{TestApp, TestUser};
+use crate::support::{TestApp, TestUser, citus_workers};
 
 const JANUARY: OffsetDateTime = datetime!(2024-01-10 12:00 UTC);
 const MAY: OffsetDateTime = datetime!(2024-05-10 12:00 UTC);
@@ -291,6 +292,66 @@ async fn an_undone_merge_leaves_what_has_changed_since() {
     );
     assert_eq!(rows[1].get::<i64, _>("subject_id"), bobby.0);
     assert_eq!(rows[1].get::<OffsetDateTime, _>("stated_at"), MAY);
+}
+
+/// Of five sources two have room, and one is there already.
+#[tokio::test]
+async fn sources_of_a_relation_of_both_are_copied_at_once_up_to_the_limit() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let acme = ("Acme", EntityType::Organization);
+    let mut conn = app.superuser().await;
+    let mut relations = Vec::new();
+    for (who, sources) in [
+        ("Robert King", 1..=EVIDENCE_MAX - 3),
+        ("Bobby Kingston", 101..=104),
+    ] {
+        let said = say(who, "works_at", acme, JANUARY);
+        let relation = state(&app, anna.id, said, None).await;
+        sqlx::query(
+            "INSERT INTO entity_relation_sources (user_id, relation_id, position, trust, at)
+             SELECT $1, $2, n, 'user', $3 FROM generate_series($4::integer, $5::integer) AS n RETURNING user_id",
+        )
+        .bind(anna.id.0)
+        .bind(relation)
+        .bind(JANUARY)
+        .bind(*sources.start() as i32)
+        .bind(*sources.end() as i32)
+        .execute(&mut conn)
+        .await
+        .unwrap();
+        relations.push(relation);
+    }
+    let (robert, bobby) = (
+        id_of(&app, &anna, "Robert King").await,
+        id_of(&app, &anna, "Bobby Kingston").await,
+    );
+    merge(&app, &anna, robert, bobby).await;
+    let mut positions = async |of: usize| -> Vec<i32> {
+        query_scalar("SELECT coalesce(position, 0) FROM entity_relation_sources WHERE relation_id = $1 ORDER BY 1 DESC")
+            .bind(relations[of])
+            .fetch_all(&mut conn)
+            .await
+            .unwrap()
+    };
+    let both = positions(0).await;
+    assert_eq!(
+        (both.len() as i64, &both[..3]),
+        (EVIDENCE_MAX, &[102, 101, 47][..])
+    );
+    if citus_workers().is_empty() {
+        let statements: i64 = query_scalar(
+            "SELECT count(DISTINCT cmin::text) FROM entity_relation_sources WHERE relation_id = $1 AND position > 100",
+        )
+        .bind(relations[0])
+        .fetch_one(&mut app.superuser().await)
+        .await
+        .unwrap();
+        assert_eq!(statements, 1);
+    }
+    undo(&app, &anna, robert).await.unwrap();
+    assert_eq!(positions(0).await, (0..=47).rev().collect::<Vec<i32>>());
+    assert_eq!(positions(1).await, [104, 103, 102, 101, 0]);
 }
 
 #[tokio::test]

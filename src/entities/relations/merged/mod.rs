@@ -43,9 +43,7 @@ pub(in crate::entities) async fn carry_over(
         let met = relations::list_standing(conn, user, owner, subject, predicate).await?;
         if let Some(same) = find_same(&met, &stated) {
             restate(conn, user, same, &met, &stated).await?;
-            for evidence in store::list_evidence(conn, user, id).await? {
-                copied.extend(relations::add_evidence(conn, user, same.id, &evidence).await?);
-            }
+            copied.extend(store::copy_evidence(conn, user, id, same.id).await?);
             relations::link_retired(conn, user, &[id], same.id).await?;
             continue;
         }

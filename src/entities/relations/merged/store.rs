@@ -3,12 +3,12 @@
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-use super::super::StatedRelation;
 use super::super::store::target;
-use crate::db::UserId;
+use super::super::{EVIDENCE_MAX, StatedRelation};
+use crate::db::{UserId, draw_ids};
 use crate::entities::model::{EntityId, RelationEvidence};
 use crate::entities::predicates::Predicate;
-use crate::memories::{ItemId, Period, Trust};
+use crate::memories::{Period, Trust};
 
 /// A relation's row, stored to undo a merge.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -154,29 +154,33 @@ pub async fn restore_relation(
     Ok(())
 }
 
-/// All sources of a relation, oldest row first.
-pub async fn list_evidence(
+/// Gives the sources of one relation to another that lacks them, oldest first, up to its limit. Returns the new rows.
+pub async fn copy_evidence(
     conn: &mut PgConnection,
     user: UserId,
-    relation: i64,
-) -> Result<Vec<RelationEvidence>, sqlx::Error> {
-    let rows = sqlx::query!(
-        "SELECT sentence, source_id, session_id, position, trust, at FROM entity_relation_sources
-         WHERE user_id = $1 AND relation_id = $2 ORDER BY id",
+    from: i64,
+    into: i64,
+) -> Result<Vec<i64>, sqlx::Error> {
+    let drawn = draw_ids(&mut *conn, "entity_relation_sources_id_seq", EVIDENCE_MAX).await?;
+    sqlx::query_scalar!(
+        "INSERT INTO entity_relation_sources (user_id, id, relation_id, source_id, session_id, position, sentence, trust, at)
+             OVERRIDING SYSTEM VALUE
+         SELECT $1, ($4::bigint[])[f.n::integer], $3, f.source_id, f.session_id, f.position, f.sentence, f.trust, f.at
+         FROM (SELECT s.*, row_number() OVER (ORDER BY s.id) AS n FROM entity_relation_sources s
+               WHERE s.user_id = $1 AND s.relation_id = $2 AND NOT EXISTS (
+                   SELECT 1 FROM entity_relation_sources o
+                   WHERE o.user_id = $1 AND o.relation_id = $3 AND o.source_id IS NOT DISTINCT FROM s.source_id
+                     AND o.session_id IS NOT DISTINCT FROM s.session_id AND o.position IS NOT DISTINCT FROM s.position)) f
+         WHERE f.n <= $5 - (SELECT count(*) FROM entity_relation_sources WHERE user_id = $1 AND relation_id = $3)
+         RETURNING id",
         user.0,
-        relation,
+        from,
+        into,
+        &drawn,
+        EVIDENCE_MAX,
     )
     .fetch_all(conn)
-    .await?;
-    let read = rows.into_iter().map(|row| RelationEvidence {
-        sentence: row.sentence,
-        item: row.source_id.map(ItemId),
-        session: row.session_id,
-        position: row.position,
-        trust: Trust::from_column(&row.trust),
-        at: row.at,
-    });
-    Ok(read.collect())
+    .await
 }
 
 /// Removes sources, and the relations that have no other.
