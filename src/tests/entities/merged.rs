@@ -3,11 +3,11 @@
 use keepsake::entities::relations::EVIDENCE_MAX;
 use keepsake::entities::{EntityError, EntityId, decide, profile};
 use keepsake::memories::mentions::EntityType;
-use keepsake::memories::Trust;
+use keepsake::memories::{Period, Trust};
 use sqlx::migrate::Migrator;
 use sqlx::{Row, query_scalar};
-use time::OffsetDateTime;
 use time::macros::datetime;
+use time::{Duration, OffsetDateTime, Time};
 
 use super::related::{Say, say, state};
 use super::{id_of, told, upkeep};
@@ -292,6 +292,53 @@ async fn an_undone_merge_leaves_what_has_changed_since() {
     );
     assert_eq!(rows[1].get::<i64, _>("subject_id"), bobby.0);
     assert_eq!(rows[1].get::<OffsetDateTime, _>("stated_at"), MAY);
+}
+
+#[tokio::test]
+async fn an_undone_merge_leaves_what_another_took_the_place_of_since() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let lives = async |who: &str, place: &str, at: OffsetDateTime| {
+        let said = say(who, "lives_in", (place, EntityType::Location), at);
+        state(&app, anna.id, said, None).await
+    };
+    let rome = lives("Robert King", "Rome", JANUARY).await;
+    let paris = lives("Bobby Kingston", "Paris", MAY).await;
+    let (robert, bobby) = (
+        id_of(&app, &anna, "Robert King").await,
+        id_of(&app, &anna, "Bobby Kingston").await,
+    );
+    merge(&app, &anna, robert, bobby).await;
+    let june = MAY + Duration::days(30);
+    let since = Period {
+        from: Some(june),
+        until: None,
+    };
+    let home = ("Berlin", EntityType::Location);
+    let said = Say {
+        period: since,
+        ..say("Robert King", "lives_in", home, june)
+    };
+    let berlin = state(&app, anna.id, said, None).await;
+    let mut conn = app.superuser().await;
+    let mut rows = async || -> Vec<(i64, i64, Option<OffsetDateTime>, bool)> {
+        sqlx::query_as(
+            "SELECT id, subject_id, valid_until, retired_at IS NULL FROM entity_relations ORDER BY id",
+        )
+        .fetch_all(&mut conn)
+        .await
+        .unwrap()
+    };
+    let day = |at: OffsetDateTime| Some(at.replace_time(Time::MIDNIGHT));
+    let expected = [
+        (rome, robert.0, day(MAY), true),
+        (paris, robert.0, Some(june), true),
+        (berlin, robert.0, None, true),
+    ];
+    assert_eq!(rows().await, expected);
+    undo(&app, &anna, robert).await.unwrap();
+    assert_eq!(rows().await, expected);
+    assert_eq!(id_of(&app, &anna, "Bobby Kingston").await, bobby);
 }
 
 /// Of five sources two have room, and one is there already.

@@ -77,7 +77,8 @@ impl RelationRow {
 }
 
 /// Restores relations of this entity, except those that have changed since a merge gave them these values (`None`: an older
-/// version did not note them). Retires all first, because intermediate states could violate constraints.
+/// version did not note them), and those in whose place another stands now. Retires all first, because intermediate states
+/// could violate constraints.
 pub(in crate::entities) async fn put_back(
     conn: &mut PgConnection,
     user: UserId,
@@ -103,7 +104,9 @@ pub(in crate::entities) async fn put_back(
         }
         (is.placed() == was_given.placed()).then_some(row)
     });
-    let restored: Vec<RelationRow> = restored.collect();
+    let mut restored: Vec<RelationRow> = restored.collect();
+    let meeting = store::list_meeting(conn, user, &restored).await?;
+    restored.retain(|row| !meeting.contains(&row.id));
     let ids: Vec<i64> = restored.iter().map(|row| row.id).collect();
     relations::retire(conn, user, &ids, now).await?;
     for row in restored {

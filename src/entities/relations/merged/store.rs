@@ -49,6 +49,33 @@ pub async fn list_rows(
     .await
 }
 
+/// Those of these values that would meet a relation that stands and is none of these: of the same subject and predicate at
+/// the same time, if it has one value at a time; of the same object otherwise.
+pub async fn list_meeting(
+    conn: &mut PgConnection,
+    user: UserId,
+    rows: &[RelationRow],
+) -> Result<Vec<i64>, sqlx::Error> {
+    let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+    sqlx::query_scalar!(
+        r#"SELECT r.id FROM json_to_recordset($2::text::json) AS b (
+               id bigint, subject_id bigint, object_id bigint, valid_from timestamptz, valid_until timestamptz, retired_at timestamptz)
+           JOIN entity_relations r ON r.user_id = $1 AND r.id = b.id
+           WHERE b.retired_at IS NULL AND EXISTS (
+               SELECT 1 FROM entity_relations o
+               WHERE o.user_id = $1 AND o.subject_id = b.subject_id AND o.predicate = r.predicate AND o.retired_at IS NULL
+                 AND o.owner_agent_id IS NOT DISTINCT FROM r.owner_agent_id AND o.id <> ALL ($3)
+                 AND tstzrange(o.valid_from, o.valid_until) && tstzrange(b.valid_from, b.valid_until)
+                 AND (r.is_single OR o.object_id IS NOT DISTINCT FROM b.object_id AND o.value IS NOT DISTINCT FROM r.value
+                                     AND o.words IS NOT DISTINCT FROM r.words))"#,
+        user.0,
+        serde_json::to_string(rows).map_err(|e| sqlx::Error::Encode(e.into()))?,
+        &ids,
+    )
+    .fetch_all(conn)
+    .await
+}
+
 pub async fn set_row(
     conn: &mut PgConnection,
     user: UserId,
