@@ -211,7 +211,9 @@ fn plan(stated: &StatedRelation, met: &[ExistingRelation]) -> StoragePlan {
             Verdict::Supersedes => {
                 // The hour is unknown, so it starts with the day on which it was stated.
                 let day = said_at.replace_time(Time::MIDNIGHT);
-                let is_since = standing.period.from.is_some_and(|from| from >= day);
+                let is_since = met
+                    .iter()
+                    .any(|m| m.period.from.is_some_and(|from| from >= day));
                 let begins = plan
                     .period
                     .from
@@ -224,6 +226,10 @@ fn plan(stated: &StatedRelation, met: &[ExistingRelation]) -> StoragePlan {
                 };
                 if matches!(change, RelationChange::Ends(_)) {
                     plan.period.from = Some(begins);
+                    // It has ended by then.
+                    if standing.period.until.is_some_and(|until| until <= begins) {
+                        continue;
+                    }
                 }
                 plan.changes.push((standing.id, change));
             }

@@ -7,8 +7,8 @@ use keepsake::memories::mentions::EntityType;
 use keepsake::memories::{Period, Trust};
 use serde_json::json;
 use sqlx::Row;
-use time::OffsetDateTime;
 use time::macros::datetime;
+use time::{Duration, OffsetDateTime, Time};
 
 use super::told;
 use crate::support::{TestApp, TestUser};
@@ -144,6 +144,36 @@ async fn who_moves_lived_somewhere_before() {
     let mut conn = app.superuser().await;
     let count = sqlx::query("SELECT count(*) FROM entity_relations").fetch_one(&mut conn);
     assert_eq!(count.await.unwrap().get::<i64, _>(0), 2);
+}
+
+#[tokio::test]
+async fn who_moves_again_has_lived_in_two_places_before() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let (june, hours) = (MAY + Duration::days(30), Duration::hours(3));
+    for (place, at) in [
+        ("Lyon", JANUARY),
+        ("Freiburg", MAY),
+        ("Bonn", june),
+        ("Graz", june + hours),
+    ] {
+        let said = say("Anna Berg", "lives_in", (place, EntityType::Location), at);
+        state(&app, anna.id, said, None).await;
+    }
+    let day = |at: OffsetDateTime| Some(at.replace_time(Time::MIDNIGHT));
+    let expected = [
+        (None, day(MAY)),
+        (day(MAY), day(june)),
+        (day(june), Some(june + hours)),
+        (Some(june + hours), None),
+    ];
+    let periods: Vec<(Option<OffsetDateTime>, Option<OffsetDateTime>)> = sqlx::query_as(
+        "SELECT valid_from, valid_until FROM entity_relations WHERE retired_at IS NULL ORDER BY id",
+    )
+    .fetch_all(&mut app.superuser().await)
+    .await
+    .unwrap();
+    assert_eq!(periods, expected);
 }
 
 #[tokio::test]
