@@ -4,6 +4,7 @@ use keepsake::accounts::{AgentSettings, Scope, Viewer};
 use keepsake::memories::mentions::EntityType;
 use reqwest::Method;
 use serde_json::{Value, json};
+use time::format_description::well_known::Rfc3339;
 use time::macros::datetime;
 
 use crate::chat::use_server;
@@ -673,13 +674,19 @@ async fn what_took_the_place_of_a_memory_is_named_to_who_sees_it() {
     let newer = shared.call("memory_add", drinks("Drinks coffee.")).await["id"].clone();
     let browser = app.browser();
     browser.sign_in(&shared).await;
+    let known = app.embeddings.now().format(&Rfc3339).unwrap();
     let names = async |user: &TestUser, is_seen: bool| {
         let expected = if is_seen { &newer } else { &Value::Null };
-        let item = user.call("memory_get", json!({ "item_id": older })).await;
-        assert_eq!(
-            (&item["status"], &item["superseded_by"]),
-            (&json!("archived"), expected)
-        );
+        for read in [
+            json!({ "item_id": older }),
+            json!({ "item_id": older, "as_of": known, "at": "2019" }),
+        ] {
+            let item = user.call("memory_get", read).await;
+            assert_eq!(
+                (&item["status"], &item["superseded_by"]),
+                (&json!("archived"), expected)
+            );
+        }
         let fix = json!({ "item_id": older, "content": "Drinks milk." });
         let (status, refused) = user.refused("memory_correct", fix).await;
         assert_eq!(status, 409, "{refused}");
