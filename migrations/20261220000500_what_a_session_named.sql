@@ -1,11 +1,10 @@
 -- With an erased session go the names that it told, and no others. What earlier ones say of Citus is done where they were late.
 
 -- In small letters, without accents.
-CREATE FUNCTION folded(words text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE SET search_path = public, pg_temp AS
+CREATE FUNCTION folded(words text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
     $$ SELECT regexp_replace(normalize(lower(words), NFD), '[\u0300-\u036f]', '', 'g') $$;
 -- Whether each word of a name occurs in a folded text.
-CREATE FUNCTION has_words_of(words text, name text) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-    SET search_path = public, pg_temp AS
+CREATE FUNCTION has_words_of(words text, name text) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
     $$ SELECT bool_and(position(w.word IN words) > 0) FROM regexp_split_to_table(folded(name), '[^[:alnum:]]+') AS w (word) $$;
 REVOKE ALL ON FUNCTION folded(text), has_words_of(text, text) FROM PUBLIC;
 
@@ -20,6 +19,7 @@ DECLARE
     turns bigint[];
     said  text;
     named bigint[];
+    are_noted boolean;
     n     bigint;
     gone  jsonb := '{}';
 BEGIN
@@ -66,7 +66,8 @@ BEGIN
         UPDATE entity_relation_sources SET sentence = NULL, session_id = NULL, position = NULL
         WHERE user_id = me AND session_id = erased_session;
     END IF;
-    -- Names that its readings found and no memory has: unless they were looked for in all texts already, they are looked for now.
+    -- Names that its readings found and no memory has. Where mentions are not noted, or not yet, so many texts are asked.
+    are_noted := coalesce((SELECT by_rules FROM entity_settings WHERE user_id = me), true);
     said := (SELECT folded(string_agg(concat_ws(' ', content, tool_calls), ' ')) FROM session_messages
              WHERE user_id = me AND session_id = erased_session);
     named := ARRAY(SELECT n.id FROM entity_names n JOIN entities e ON e.user_id = me AND e.id = n.entity_id
@@ -74,9 +75,9 @@ BEGIN
                      AND NOT EXISTS (SELECT FROM entity_relations r WHERE r.user_id = me AND r.subject_id = e.id)
                      AND NOT EXISTS (SELECT FROM entity_relations r WHERE r.user_id = me AND r.object_id = e.id)
                      AND has_words_of(said, n.name)
-                     AND (n.filled_at IS NOT NULL
-                          OR NOT EXISTS (SELECT FROM memory_items i
-                                         WHERE i.user_id = me AND has_words_of(folded(i.content), n.name))));
+                     AND (n.filled_at IS NOT NULL AND are_noted
+                          OR NOT EXISTS (SELECT FROM (SELECT content FROM memory_items WHERE user_id = me LIMIT 100000) i
+                                         WHERE position(lower(n.name) IN lower(i.content)) > 0)));
     PERFORM recount_names(me, named, ARRAY(
         SELECT n.entity_id FROM entity_names n
         WHERE n.user_id = me AND n.id = ANY (named)

@@ -221,7 +221,7 @@ async fn of_names_that_nothing_mentions_those_go_that_the_session_alone_told() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     anna.add("The espresso machine is descaled in May.").await;
-    let said = "Zéppelin, Anna Lund: a kite and an espresso machine.";
+    let said = "Zéppelin, Anna Lund: a kite and an espresso machine, in May.";
     let message = json!([{ "id": "1", "role": "user", "content": said }]);
     hand_over(&anna, "talk", &message).await;
     let mut conn = app.superuser().await;
@@ -235,6 +235,7 @@ async fn of_names_that_nothing_mentions_those_go_that_the_session_alone_told() {
         ("espresso machine", false, false),
         ("kite", true, true),
         ("Lund, Anna", false, false),
+        ("May", false, true),
         ("Zeppelin", false, true),
         ("Zeppelin Works", false, true),
     ] {
@@ -252,16 +253,36 @@ async fn of_names_that_nothing_mentions_those_go_that_the_session_alone_told() {
         .await
         .unwrap();
     }
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
-    erase(&browser, id_of(&app, &anna, "talk").await, &[]).await;
-    let left: Vec<String> =
-        sqlx::query_scalar("SELECT name FROM entities WHERE user_id = $1 ORDER BY id")
+    let session = id_of(&app, &anna, "talk").await;
+    // Where rules do not look, memories mention nothing.
+    for (by_rules, expected) in [
+        (
+            false,
+            &["Bob", "espresso machine", "kite", "May", "Zeppelin Works"][..],
+        ),
+        (true, &["Bob", "espresso machine", "kite", "Zeppelin Works"]),
+    ] {
+        let mut tx = app.db.as_writer(anna.id).await.unwrap();
+        sqlx::query("INSERT INTO entity_settings (user_id, by_rules) VALUES ($1, $2)")
             .bind(anna.id.0)
-            .fetch_all(&mut conn)
+            .bind(by_rules)
+            .execute(&mut *tx)
             .await
             .unwrap();
-    assert_eq!(left, ["Bob", "espresso machine", "kite", "Zeppelin Works"]);
+        sqlx::query("SELECT erase_session($1, false, 'ers_x', now())")
+            .bind(session)
+            .execute(&mut *tx)
+            .await
+            .unwrap();
+        let left: Vec<String> =
+            sqlx::query_scalar("SELECT name FROM entities WHERE user_id = $1 ORDER BY id")
+                .bind(anna.id.0)
+                .fetch_all(&mut *tx)
+                .await
+                .unwrap();
+        assert_eq!(left, expected);
+        tx.rollback().await.unwrap();
+    }
 }
 
 #[tokio::test]
