@@ -3,9 +3,12 @@
 -- In small letters, without accents.
 CREATE FUNCTION folded(words text) RETURNS text LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
     $$ SELECT regexp_replace(normalize(lower(words), NFD), '[\u0300-\u036f]', '', 'g') $$;
--- Whether each word of a name occurs in a folded text.
-CREATE FUNCTION has_words_of(words text, name text) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
-    $$ SELECT bool_and(position(w.word IN words) > 0) FROM regexp_split_to_table(folded(name), '[^[:alnum:]]+') AS w (word) $$;
+-- Whether each word of a name occurs in a folded text. In PL/pgSQL, since Citus may make it on a worker before `folded`.
+CREATE FUNCTION has_words_of(words text, name text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+    RETURN (SELECT bool_and(position(w.word IN words) > 0)
+            FROM regexp_split_to_table(public.folded(name), '[^[:alnum:]]+') AS w (word));
+END $$;
 REVOKE ALL ON FUNCTION folded(text), has_words_of(text, text) FROM PUBLIC;
 
 CREATE INDEX entity_relations_subject_idx ON entity_relations (user_id, subject_id);
