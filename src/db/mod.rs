@@ -210,7 +210,10 @@ pub(crate) async fn connect_as_owner(
 
 async fn migrate(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     let mut owner = connect_as_owner(options).await?;
-    MIGRATIONS
+    let is_distributed = citus::is_distributed(&mut owner).await?;
+    let one_by_one = is_distributed.then(|| citus::one_by_one(&MIGRATIONS));
+    let migrations = one_by_one.as_ref().unwrap_or(&MIGRATIONS);
+    migrations
         .run_direct(None, &mut owner, false)
         .await
         .map_err(|error| match error {

@@ -1,8 +1,10 @@
 //! A database that Citus distributes over several servers, by user (docs/scaling.md): distributes it once. From then on, the
 //! connections notice by themselves (`lender.rs`).
 
+mod statements;
 mod store;
 
+pub use statements::one_by_one;
 pub use store::{NOT_DISTRIBUTED, is_distributed, set_for_database, skip_generic_plans};
 
 use std::fmt;

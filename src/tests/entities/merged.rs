@@ -431,7 +431,7 @@ async fn a_relation_of_both_stands_on_the_sources_of_both() {
     let mut rows = async || -> Vec<(i64, String, OffsetDateTime, bool, i64)> {
         sqlx::query_as(
             "SELECT r.subject_id, r.trust, r.stated_at, r.retired_at IS NULL,
-                    (SELECT count(*) FROM entity_relation_sources s WHERE s.relation_id = r.id)
+                    (SELECT count(*) FROM entity_relation_sources s WHERE s.user_id = r.user_id AND s.relation_id = r.id)
              FROM entity_relations r ORDER BY r.id",
         )
         .fetch_all(&mut conn)
