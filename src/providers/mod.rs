@@ -91,8 +91,8 @@ pub enum QueryPriority {
     Search,
     /// A job: served after the queries of searches.
     Job,
-    /// Served in turn with documents, and counted separately. Its failures do not open the circuit breaker,
-    /// so searches are not affected.
+    /// As a job's, and counted separately. Its failures do not open the circuit breaker, so searches are not
+    /// affected.
     Evaluation,
 }
 
@@ -264,8 +264,10 @@ impl Embedder {
                 (Some(model), Purpose::Query(QueryPriority::Search)) => {
                     model.embed_query(texts).await
                 }
-                (Some(model), Purpose::Query(QueryPriority::Job)) => model.look_up(texts).await,
-                (Some(model), _) => model.embed(texts).await,
+                (Some(model), Purpose::Query(QueryPriority::Job | QueryPriority::Evaluation)) => {
+                    model.look_up(texts).await
+                }
+                (Some(model), Purpose::Document) => model.embed(texts).await,
                 (None, _) => Err(ProviderError::BuiltinMissing(BuiltinFlaw::Off)),
             },
         }

@@ -205,23 +205,22 @@ pub async fn link_retired(
     Ok(())
 }
 
-/// Adds a source, unless it exists already or the limit is reached. Returns its row if it is new.
+/// Adds a source, unless it exists already or the limit is reached.
 pub async fn add_evidence(
     conn: &mut PgConnection,
     user: UserId,
     relation: i64,
     evidence: &RelationEvidence,
-) -> Result<Option<i64>, sqlx::Error> {
+) -> Result<(), sqlx::Error> {
     let drawn = draw_id(&mut *conn, "entity_relation_sources_id_seq").await?;
-    sqlx::query_scalar!(
+    sqlx::query!(
         "INSERT INTO entity_relation_sources (user_id, id, relation_id, source_id, session_id, position, sentence, trust, at)
              OVERRIDING SYSTEM VALUE
          SELECT $1, $10, $2, $3, $4, $5, $6, $7, $8
          WHERE NOT EXISTS (SELECT 1 FROM entity_relation_sources
                            WHERE user_id = $1 AND relation_id = $2 AND source_id IS NOT DISTINCT FROM $3
                              AND session_id IS NOT DISTINCT FROM $4 AND position IS NOT DISTINCT FROM $5)
-           AND (SELECT count(*) FROM entity_relation_sources WHERE user_id = $1 AND relation_id = $2) < $9
-         RETURNING id",
+           AND (SELECT count(*) FROM entity_relation_sources WHERE user_id = $1 AND relation_id = $2) < $9",
         user.0,
         relation,
         evidence.item.map(|id| id.0),
@@ -233,8 +232,9 @@ pub async fn add_evidence(
         EVIDENCE_MAX,
         drawn,
     )
-    .fetch_optional(conn)
-    .await
+    .execute(conn)
+    .await?;
+    Ok(())
 }
 
 /// The newest relations with one of these entities at either end, retired ones too if requested. With `as_of`, in their state

@@ -320,6 +320,27 @@ async fn an_address_of_a_form_alone_answers_a_visit_with_a_page() {
     assert!(visited >= 20, "{visited}");
 }
 
+#[tokio::test]
+async fn a_form_sent_to_a_page_that_takes_none_is_answered_with_a_page_that_says_so() {
+    let filled = Filled::start().await;
+    let mut sent = 0;
+    for route in routes().iter().filter(|r| r.caller == "people") {
+        if route.methods != ["get"] {
+            continue;
+        }
+        sent += 1;
+        let form = filled.browser.client.post(filled.url(route));
+        let form = form.header("sec-fetch-site", "same-origin");
+        let response = form.form(&[("a", "b")]).send().await.unwrap();
+        assert_eq!(response.status(), 405, "{}", route.path);
+        let allowed = response.headers()["allow"].to_str().unwrap();
+        assert!(allowed.contains("GET"), "{}: {allowed}", route.path);
+        let page = response.text().await.unwrap();
+        assert!(page.contains("takes no form"), "{}: {page}", route.path);
+    }
+    assert!(sent >= 10, "{sent}");
+}
+
 /// On every answer: of pages, probes, programs and files, refused or not.
 fn check_headers(what: &str, response: &Response) {
     let header = |name: &str| {

@@ -119,10 +119,15 @@ async fn a_query_does_not_wait_for_a_batch() {
         async move { embedder.embed(&Endpoint::builtin(), &batch, PATIENCE).await }
     });
     tokio::time::sleep(Duration::from_millis(50)).await;
-    let query = "Where do herons go?".to_owned();
-    let query = embedder.embed_query(QueryPriority::Search, &endpoint, query, PATIENCE);
-    let answer = query.await;
-    assert_eq!(answer.unwrap().vectors.len(), 1);
+    for by in [
+        QueryPriority::Search,
+        QueryPriority::Job,
+        QueryPriority::Evaluation,
+    ] {
+        let query = "Where do herons go?".to_owned();
+        let answer = embedder.embed_query(by, &endpoint, query, PATIENCE).await;
+        assert_eq!(answer.unwrap().vectors.len(), 1);
+    }
     assert!(!rebuild.is_finished(), "the query waited for the batch");
     rebuild.abort();
 }
