@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { AxeBuilder } from "@axe-core/playwright";
+import axe from "axe-core";
 import { chromium } from "playwright-core";
 import { REPO } from "./server.mjs";
 
@@ -111,6 +111,12 @@ export async function useChat(page, url, endpoint) {
   assert.equal(saved.status(), 200, await saved.text());
 }
 
+/** What axe finds; the script is loaded once per page. */
+export async function violations(page) {
+  await page.evaluate(`window.axe || (() => { ${axe.source} })()`);
+  return (await page.evaluate(() => window.axe.run({ resultTypes: ["violations"] }))).violations;
+}
+
 /** Nothing scrolls sideways, nothing is hard to reach, light and dark; KEEPSAKE_PICTURES names a folder to look at. */
 export async function lookAt(page, name, javaScriptEnabled, fullPage = true) {
   // A page that a form answered may be read before its stylesheet is there.
@@ -122,8 +128,8 @@ export async function lookAt(page, name, javaScriptEnabled, fullPage = true) {
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
       if (javaScriptEnabled && width === WIDTHS[0]) {
-        const { violations } = await new AxeBuilder({ page }).analyze();
-        assert.deepEqual(violations.map((one) => `${name} at ${width}: ${one.id} ${one.nodes[0].html}`), []);
+        const found = await violations(page);
+        assert.deepEqual(found.map((one) => `${name} at ${width}: ${one.id} ${one.nodes[0].html}`), []);
       }
       if (process.env.KEEPSAKE_PICTURES) {
         const file = `${name}-${width}-${colorScheme}${javaScriptEnabled ? "" : "-plain"}.png`;

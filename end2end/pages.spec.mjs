@@ -3,8 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { AxeBuilder } from "@axe-core/playwright";
-import { launch, makeAgent, signUp, useChat } from "./browser.mjs";
+import { launch, makeAgent, signUp, useChat, violations } from "./browser.mjs";
 import { startChat } from "./endpoint.mjs";
 import { startServer } from "./server.mjs";
 
@@ -245,8 +244,7 @@ async function check(page) {
     if (tooWide > 0) found.push(`at ${width} px the page is ${tooWide} px too wide`);
     for (const colorScheme of SCHEMES) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      const { violations } = await new AxeBuilder({ page }).analyze();
-      for (const { id, nodes } of violations) {
+      for (const { id, nodes } of await violations(page)) {
         const where = nodes.map((node) => `${node.target} (${node.failureSummary.replaceAll(/\s+/g, " ")})`);
         found.push(`${id}, ${colorScheme} at ${width} px: ${where.join("; ")}`);
       }
