@@ -99,6 +99,8 @@ def fill(tree, program):
     for name in DOCUMENTS:
         shutil.copy2(REPO / name, tree / name)
     shutil.copytree(REPO / "docs", tree / "docs")
+    (tree / "dist").mkdir()
+    shutil.copy2(REPO / "dist/postgres-role.sql", tree / "dist/postgres-role.sql")
     service = SERVICES.get(platform.system())
     if service:
         shutil.copy2(REPO / "dist" / service, tree / service)

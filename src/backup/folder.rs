@@ -86,6 +86,19 @@ impl BackupFolder<'_> {
         self.0.join(name)
     }
 
+    /// An error if this cannot be the folder with the backups of these names, such as the place of a disk that is not mounted:
+    /// erasures that are written there would be missing when an older backup is restored.
+    pub(super) fn must_be_that_of(&self, names: &[String]) -> Result<(), BackupError> {
+        let is_there = |name: &str| self.path_of(name).exists();
+        match names.is_empty() || is_there(ERASURES) || names.iter().any(|name| is_there(name)) {
+            true => Ok(()),
+            false => Err(BackupError::OtherFolder {
+                folder: self.0.to_path_buf(),
+                backups: names.len(),
+            }),
+        }
+    }
+
     /// Creates the folder if it is missing, for its owner only, and checks the free disk.
     pub(super) fn prepare(&self, last_bytes: u64) -> Result<(), BackupError> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(self.0);

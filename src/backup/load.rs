@@ -106,11 +106,12 @@ async fn must_be_unused(conn: &mut PgConnection) -> Result<(), BackupError> {
 }
 
 /// What let somebody in, or let memories out, at the time of the backup may have been ended since. Agents' tokens and
-/// passwords stay.
+/// passwords stay, and OAuth's clients go on.
 async fn end_old_doors(options: &PgConnectOptions, now: OffsetDateTime) -> Result<(), BackupError> {
     let mut owner = db::connect_as_owner(options).await?;
     let mut tx = owner.begin().await?;
     accounts::end_links_and_web_sessions(&mut tx, now).await?;
+    accounts::oauth::accept_any_turn_once(&mut tx).await?;
     webhooks::pause_all(&mut tx).await?;
     db::mark_everything_changed(&mut tx).await?;
     store::skip_ids(&mut tx, IDS_SKIPPED).await?;

@@ -36,6 +36,8 @@ pub use store::{BackupState, ListedBackup, list, state};
 pub const JOB: &str = "backup";
 /// For one backup or verification of the job; then it is retried.
 const RUN_MAX: Duration = Duration::from_secs(6 * 3_600);
+/// Of servers that share a folder.
+const CLOCKS_DIFFER_MAX: time::Duration = time::Duration::hours(1);
 
 /// What the job needs: the database as the role of the URL, and the backup folder.
 #[derive(Clone)]
@@ -81,6 +83,10 @@ impl Backups {
         now: OffsetDateTime,
         go_on: impl Fn() -> bool + Clone + Send + 'static,
     ) -> Result<usize, BackupError> {
+        let listed = list(&mut *db.system_connection().await?).await?;
+        let names: Vec<String> = listed.into_iter().map(|one| one.name).collect();
+        self.in_folder(move |folder| folder.must_be_that_of(&names))
+            .await?;
         let mut done = self.write_erasures(db).await?;
         let state = {
             let mut conn = db.system_connection().await?;
@@ -233,9 +239,11 @@ fn listed_as(name: String, file: &BackupFile) -> ListedBackup {
     }
 }
 
-/// A missed night is made up for once.
+/// A missed night is made up for once. A backup of a clock that was ahead does not count.
 fn is_due(state: &BackupState, listed: &[ListedBackup], now: OffsetDateTime) -> bool {
-    let last = listed.first().map(|last| last.made_at).or(state.since);
+    let mut made = listed.iter().map(|one| one.made_at);
+    let last = made.find(|at| *at <= now + CLOCKS_DIFFER_MAX);
+    let last = last.or(state.since);
     state.asked_at.is_some() || last.is_some_and(|last| last < folder::last_night(now))
 }
 

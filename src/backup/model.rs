@@ -118,6 +118,10 @@ pub enum BackupError {
         free_mb: u64,
         needed_mb: u64,
     },
+    #[error(
+        "{} has none of the {backups} backups that were there, and no erasures.jsonl: mount its disk; if the folder is a new one, copy erasures.jsonl into it from the old, or create an empty one", .folder.display()
+    )]
+    OtherFolder { folder: PathBuf, backups: usize },
     #[error("there is no backup to verify in {}", .0.display())]
     Nothing(PathBuf),
     #[error(

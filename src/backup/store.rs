@@ -316,12 +316,13 @@ pub(super) async fn note_problem(
     Ok(())
 }
 
-/// After a restore: what was asked of the lost server is not asked of this one.
+/// After a restore: what was asked of the lost server is not asked of this one, whose folder may be another.
 pub(super) async fn forget_state(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::query!(
         "UPDATE backup_state SET since = NULL, asked_at = NULL, verify_asked_at = NULL, problem = NULL, problem_at = NULL"
     )
-    .execute(conn)
+    .execute(&mut *conn)
     .await?;
+    sqlx::query!("DELETE FROM backups").execute(conn).await?;
     Ok(())
 }

@@ -3,7 +3,8 @@
 //! `open` checks holds for it too. Each refresh changes the token's secret, so that a grant has one access token at a time.
 //!
 //! A refresh token has two random halves: the first is the same for the grant's life, the second changes with each use. A
-//! known first half with another second one is a replay, and revokes the grant; no used token has to be kept to tell.
+//! known first half with another second one is a replay, and revokes the grant; no used token has to be kept to tell. Only
+//! after a restore, whose backup has an older second half than the client, the first refresh may bring any.
 
 mod client;
 mod redirect;
@@ -103,7 +104,8 @@ pub enum GrantRefusal {
 pub struct CodeUse<'a> {
     pub code: &'a LinkToken,
     pub client_id: &'a str,
-    pub redirect_uri: &'a str,
+    /// OAuth 2.1 does not send it: the verifier binds the code to its request.
+    pub redirect_uri: Option<&'a str>,
     pub verifier: &'a str,
 }
 
@@ -184,7 +186,9 @@ impl Accounts {
         let is_valid = !grant.is_revoked
             && now < grant.code_expires_at
             && grant.client_id == given.client_id
-            && grant.redirect_uri == given.redirect_uri
+            && given
+                .redirect_uri
+                .is_none_or(|uri| uri == grant.redirect_uri)
             && proves(given.verifier, &grant.code_challenge);
         if !is_valid {
             return Ok(Err(GrantRefusal::Invalid));
@@ -193,11 +197,13 @@ impl Accounts {
         self.issue(tx, grant, family).await.map(Ok)
     }
 
-    /// Exchanges a refresh token for new tokens; the old ones of the grant are void from then on.
+    /// Exchanges a refresh token for new tokens; the old ones of the grant are void from then on. `resource`: the MCP endpoint;
+    /// a grant for another address, which the server had before, gives no tokens, since no call would accept them.
     pub async fn refresh_grant(
         &self,
         given: RefreshToken,
         client_id: &str,
+        resource: &str,
     ) -> Result<Result<IssuedTokens, GrantRefusal>, AccountError> {
         let mut conn = self.db.system_connection().await?;
         let found = store::find_user_by_family(&mut conn, &given.family).await?;
@@ -212,10 +218,19 @@ impl Accounts {
         let is_over = grant
             .refresh_expires_at
             .is_none_or(|at| at <= self.clock.now());
-        if grant.is_revoked || is_over || grant.client_id != client_id {
+        let is_valid = !grant.is_revoked
+            && !is_over
+            && grant.client_id == client_id
+            && is_resource(&grant.resource, resource);
+        if !is_valid {
             return Ok(Err(GrantRefusal::Invalid));
         }
-        if grant.turn_hash.as_deref() != Some(&given.turn.hash()[..]) {
+        let turn = given.turn.hash();
+        if grant
+            .turn_hash
+            .as_deref()
+            .is_some_and(|valid| valid != &turn[..])
+        {
             return self.revoke_grant(tx, &grant).await.map(Err);
         }
         let issued = self.issue(tx, grant, given.family).await?;
@@ -291,6 +306,11 @@ impl Accounts {
         tx.commit().await?;
         Ok(GrantRefusal::Replayed)
     }
+}
+
+/// After a restore, as the owner role: clients have refreshed since the backup, so that the next refresh of each is no replay.
+pub async fn accept_any_turn_once(conn: &mut sqlx::PgConnection) -> Result<(), sqlx::Error> {
+    store::forget_turns(conn).await
 }
 
 /// Whether the verifier is the one of the challenge (PKCE, S256).

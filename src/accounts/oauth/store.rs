@@ -166,12 +166,15 @@ pub struct LockedGrant {
     pub agent: AgentId,
     pub client_id: String,
     pub redirect_uri: String,
+    pub resource: String,
     pub code_challenge: String,
     pub code_expires_at: OffsetDateTime,
     pub is_redeemed: bool,
+    /// `None` before the first token, and after a restore.
     pub turn_hash: Option<Vec<u8>>,
     pub refresh_expires_at: Option<OffsetDateTime>,
     pub scopes: Scopes,
+    /// Or its user is disabled.
     pub is_revoked: bool,
 }
 
@@ -181,6 +184,7 @@ struct GrantRow {
     agent_id: i64,
     client_id: String,
     redirect_uri: String,
+    resource: String,
     code_challenge: String,
     code_expires_at: OffsetDateTime,
     is_redeemed: bool,
@@ -198,6 +202,7 @@ impl From<GrantRow> for LockedGrant {
             agent: AgentId(row.agent_id),
             client_id: row.client_id,
             redirect_uri: row.redirect_uri,
+            resource: row.resource,
             code_challenge: row.code_challenge,
             code_expires_at: row.code_expires_at,
             is_redeemed: row.is_redeemed,
@@ -233,9 +238,10 @@ async fn lock(
 ) -> Result<Option<LockedGrant>, sqlx::Error> {
     let row = sqlx::query_as!(
         GrantRow,
-        r#"SELECT g.user_id, g.token_id, t.agent_id, g.client_id, g.redirect_uri, g.code_challenge, g.code_expires_at,
-                  g.redeemed_at IS NOT NULL AS "is_redeemed!", g.turn_hash, g.refresh_expires_at, t.scopes,
-                  t.revoked_at IS NOT NULL AS "is_revoked!"
+        r#"SELECT g.user_id, g.token_id, t.agent_id, g.client_id, g.redirect_uri, g.resource, g.code_challenge,
+                  g.code_expires_at, g.redeemed_at IS NOT NULL AS "is_redeemed!", g.turn_hash, g.refresh_expires_at, t.scopes,
+                  (t.revoked_at IS NOT NULL OR EXISTS (SELECT FROM users WHERE id = $1 AND disabled_at IS NOT NULL))
+                      AS "is_revoked!"
            FROM oauth_grants g JOIN agent_tokens t ON t.user_id = g.user_id AND t.id = g.token_id
            WHERE g.user_id = $1 AND (g.code_hash = $2 OR g.family_hash = $3)
            FOR UPDATE OF g"#,
@@ -274,6 +280,14 @@ pub async fn renew(
     )
     .execute(conn)
     .await?;
+    Ok(())
+}
+
+/// Of everybody, as the owner role.
+pub async fn forget_turns(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::query!("UPDATE oauth_grants SET turn_hash = NULL WHERE turn_hash IS NOT NULL")
+        .execute(conn)
+        .await?;
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use keepsake::jobs;
 use reqwest::StatusCode;
 use serde_json::json;
 use time::Duration;
@@ -122,6 +123,67 @@ async fn an_erasure_waits_for_the_folder_however_long() {
         without.run_job("backup").await;
         assert_eq!(noted(&without).await, left);
     }
+}
+
+#[tokio::test]
+async fn while_the_disk_of_the_backups_is_not_mounted_nothing_is_written_in_its_place() {
+    let place = tempfile::tempdir().unwrap();
+    let (folder, away) = (place.path().join("backups"), place.path().join("away"));
+    let (app, anna) = with_folder(&folder).await;
+    let job = jobs::find("backup").unwrap();
+    let browser = app.browser();
+    browser.sign_in(&anna).await;
+    browser.post(PATH, &[("action", "back_up")]).await;
+    assert_eq!(app.run_job("backup").await, 1);
+    let gone = anna.add("Nobody is to know.").await;
+    app.delete_item(&browser, gone).await;
+    app.clock.advance(Duration::days(2));
+    for is_mount_point_there in [false, true] {
+        fs::rename(&folder, &away).unwrap();
+        if is_mount_point_there {
+            fs::create_dir(&folder).unwrap();
+        }
+        jobs::ask_for(job, &app.job_context(), None).await.unwrap();
+        let (_keep, runner) = app.runner();
+        let ran = runner.of(&[job], None).run_due().await.unwrap();
+        assert!(ran.problem.is_some());
+        let (_, page) = browser.get(PATH).await;
+        assert!(
+            page.contains("none of the 1 backups that were there"),
+            "{page}"
+        );
+        assert_eq!(noted(&app).await, 1);
+        assert!(!folder.join("erasures.jsonl").exists());
+        if is_mount_point_there {
+            fs::remove_dir(&folder).unwrap();
+        }
+        fs::rename(&away, &folder).unwrap();
+    }
+    app.run_job("backup").await;
+    assert_eq!((noted(&app).await, backups(&folder).len()), (0, 2));
+    // A new folder is one as soon as it has the file.
+    fs::remove_dir_all(&folder).unwrap();
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("erasures.jsonl"), "").unwrap();
+    app.clock.advance(Duration::days(1));
+    app.run_job("backup").await;
+    assert_eq!(backups(&folder).len(), 1);
+}
+
+#[tokio::test]
+async fn a_backup_of_a_clock_that_was_ahead_stops_no_later_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (app, _) = with_folder(folder.path()).await;
+    app.run_job("backup").await;
+    app.clock.advance(Duration::days(1));
+    assert_eq!(app.run_job("backup").await, 1);
+    sqlx::query("UPDATE backups SET made_at = made_at + interval '1 year'")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    app.clock.advance(Duration::days(1));
+    assert_eq!(app.run_job("backup").await, 1);
+    assert_eq!(app.run_job("backup").await, 0);
 }
 
 #[tokio::test]

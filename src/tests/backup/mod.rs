@@ -25,7 +25,7 @@ use crate::support::{
 /// As the sealer of [`TestApp`] has it.
 const SECRET_KEY: &str = "0707070707070707070707070707070707070707070707070707070707070707";
 /// Ended by a restore, so that they have fewer rows.
-const ENDED: [&str; 2] = ["web_sessions", "team_invitations"];
+const ENDED: [&str; 3] = ["web_sessions", "team_invitations", "backups"];
 
 /// `keepsake …` on this database.
 fn command(home: &Home, options: &PgConnectOptions, args: &[&str]) -> Command {
@@ -41,7 +41,7 @@ fn words(output: &Output) -> String {
 }
 
 /// A backup of the app's database, made beside it.
-async fn backed_up(app: &TestApp, path: &Path) {
+pub async fn backed_up(app: &TestApp, path: &Path) {
     let order = BackupOrder {
         options: &app.options,
         data_dir: Path::new("data"),
@@ -54,7 +54,11 @@ async fn backed_up(app: &TestApp, path: &Path) {
     assert_eq!(BackupFile::open(path).unwrap().manifest, manifest);
 }
 
-async fn restored(app: &TestApp, path: &Path, into: &PgConnectOptions) -> Result<(), BackupError> {
+pub async fn restored(
+    app: &TestApp,
+    path: &Path,
+    into: &PgConnectOptions,
+) -> Result<(), BackupError> {
     let file = BackupFile::open(path)?;
     backup::check(&file, |_| true).await?;
     let now = app.embeddings.now();
@@ -82,7 +86,7 @@ async fn rows(options: &PgConnectOptions) -> BTreeMap<String, i64> {
 }
 
 /// Another server, on the restored database.
-async fn server_of(options: &PgConnectOptions) -> TestApp {
+pub async fn server_of(options: &PgConnectOptions) -> TestApp {
     TestApp::start_as(Wish {
         database: Some(options.clone()),
         ..Wish::default()

@@ -1,12 +1,12 @@
 //! What goes well: from a 401 to a tool's answer, and to the end of the connection.
 
-use keepsake::accounts::TokenHolder;
 use serde_json::{Value, json};
 use time::Duration;
 
 use super::{CALLBACK, Connecting, ISSUER, RESOURCE, answer_of, post, register, text};
+use crate::backup::{backed_up, restored, server_of};
 use crate::mcp::Mcp;
-use crate::support::TestApp;
+use crate::support::{TestApp, Wish, fresh_database};
 
 async fn json_at(app: &TestApp, path: &str) -> Value {
     let response = reqwest::get(format!("{}{path}", app.base)).await.unwrap();
@@ -397,25 +397,93 @@ async fn the_database_holds_none_of_the_secrets() {
 }
 
 #[tokio::test]
+async fn a_public_address_is_what_a_client_is_told() {
+    let app = TestApp::start_as(Wish {
+        public_url: Some("https://k.example"),
+        ..Wish::default()
+    })
+    .await;
+    let resource = json_at(&app, "/.well-known/oauth-protected-resource/mcp").await;
+    assert_eq!(resource["resource"], "https://k.example/mcp");
+    assert_eq!(
+        resource["authorization_servers"],
+        json!(["https://k.example"])
+    );
+    let server = json_at(&app, "/.well-known/oauth-authorization-server").await;
+    assert_eq!(server["issuer"], "https://k.example");
+    for endpoint in [
+        "authorization_endpoint",
+        "token_endpoint",
+        "registration_endpoint",
+        "revocation_endpoint",
+    ] {
+        let address = server[endpoint].as_str().unwrap();
+        assert!(
+            address.starts_with("https://k.example/oauth/"),
+            "{endpoint}: {address}"
+        );
+    }
+    let refused = reqwest::Client::new()
+        .post(format!("{}/mcp", app.base))
+        .header("host", "k.example")
+        .json(&json!({}));
+    let refused = refused.send().await.unwrap();
+    assert_eq!(refused.status(), 401);
+    let challenge = refused.headers()["www-authenticate"].to_str().unwrap();
+    let metadata = "https://k.example/.well-known/oauth-protected-resource/mcp";
+    assert!(
+        challenge.contains(&format!("resource_metadata=\"{metadata}\"")),
+        "{challenge}"
+    );
+}
+
+#[tokio::test]
+async fn after_a_restore_a_client_that_renewed_since_the_backup_goes_on() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let first = text(&connecting.connect("Claude").await, "refresh_token");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keepsake.tar");
+    backed_up(&app, &file).await;
+    let (_, renewed) = connecting.refresh(&first).await;
+    let (_, renewed) = connecting.refresh(&text(&renewed, "refresh_token")).await;
+
+    let there = fresh_database().await;
+    restored(&app, &file, &there).await.unwrap();
+    let next = server_of(&there).await;
+    let at_next = Connecting {
+        app: &next,
+        browser: next.browser(),
+        client: connecting.client.clone(),
+    };
+    let (status, renewed) = at_next.refresh(&text(&renewed, "refresh_token")).await;
+    assert_eq!(status, 200, "{renewed}");
+    let mcp = Mcp::with_token(&next, &text(&renewed, "access_token"));
+    assert_eq!(mcp.ask("tools/list", json!({})).await.0, 200);
+    // Once: whoever holds an older one ends the connection, as ever.
+    assert_eq!(at_next.refresh(&first).await.0, 400);
+    assert_eq!(mcp.ask("tools/list", json!({})).await.0, 401);
+}
+
+#[tokio::test]
 async fn an_erased_account_takes_its_connections_along() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let tokens = connecting.connect("Claude").await;
-    let (agent, of) = app.accounts.list_agents(anna.id).await.unwrap().remove(0);
+    let (_, of) = app.accounts.list_agents(anna.id).await.unwrap().remove(0);
     assert!(
         of[0]
             .client
             .as_ref()
             .is_some_and(|client| client.name == "Claude")
     );
-    let holder = TokenHolder::Agent(anna.id, agent.id);
-    app.accounts.revoke_token(holder, of[0].id).await.unwrap();
-    sqlx::query("DELETE FROM agent_tokens WHERE user_id = $1")
-        .bind(anna.id.0)
-        .execute(&mut app.superuser().await)
+    let now = app.embeddings.now();
+    keepsake::erasure::begin(&app.db, anna.id, now)
         .await
         .unwrap();
+    app.run_job("erase").await;
     let left: i64 = sqlx::query_scalar("SELECT count(*) FROM oauth_grants")
         .fetch_one(&mut app.superuser().await)
         .await

@@ -51,7 +51,7 @@ async fn a_stolen_code_is_worth_nothing_elsewhere() {
         .redeem(&code, &[("resource", "https://evil.example/mcp")])
         .await;
     assert_eq!(said["error"], "invalid_target");
-    for missing in ["code_verifier", "client_id", "redirect_uri", "code"] {
+    for missing in ["code_verifier", "client_id", "code"] {
         let (status, said) = connecting.redeem(&code, &[(missing, "")]).await;
         assert_eq!(
             (status, &said["error"]),
@@ -59,7 +59,22 @@ async fn a_stolen_code_is_worth_nothing_elsewhere() {
             "{missing}"
         );
     }
-    assert_eq!(connecting.redeem(&code, &[]).await.0, 200);
+    // As clients of OAuth 2.1 proper redeem it.
+    let (status, _) = connecting.redeem(&code, &[("redirect_uri", "")]).await;
+    assert_eq!(status, 200);
+}
+
+#[tokio::test]
+async fn a_connection_of_an_address_that_the_server_had_before_is_not_renewed() {
+    let app = TestApp::start().await;
+    let anna = app.user("anna").await;
+    let connecting = Connecting::start(&app, &anna).await;
+    let tokens = connecting.connect("Claude").await;
+    sqlx::query("UPDATE oauth_grants SET resource = 'https://before.example/mcp'")
+        .execute(&mut app.superuser().await)
+        .await
+        .unwrap();
+    is_invalid_grant(connecting.refresh(&text(&tokens, "refresh_token")).await);
 }
 
 #[tokio::test]
@@ -421,8 +436,5 @@ async fn a_disabled_person_gets_no_further() {
         (status, &said["error"]["data"]["code"]),
         (401, &json!("disabled_user"))
     );
-    let (_, renewed) = connecting.refresh(&text(&tokens, "refresh_token")).await;
-    if renewed["access_token"].is_string() {
-        assert!(!opens(&app, &renewed).await);
-    }
+    is_invalid_grant(connecting.refresh(&text(&tokens, "refresh_token")).await);
 }

@@ -379,7 +379,7 @@ impl TestApp {
         .unwrap()
     }
 
-    fn runner(&self) -> (watch::Sender<bool>, Runner) {
+    pub fn runner(&self) -> (watch::Sender<bool>, Runner) {
         let (keep, stop) = watch::channel(false);
         (keep, Runner::new(self.job_context(), stop))
     }

@@ -87,18 +87,15 @@ type Issued = Result<IssuedTokens, GrantRefusal>;
 
 async fn redeem(state: &AppState, fields: &Fields) -> Result<Issued, OauthError> {
     let (code, client_id) = (fields.required("code")?, fields.required("client_id")?);
-    let given = (
-        fields.required("redirect_uri")?,
-        fields.required("code_verifier")?,
-    );
+    let verifier = fields.required("code_verifier")?;
     let Some(code) = LinkToken::parse(code) else {
         return Ok(Err(GrantRefusal::Invalid));
     };
     let given = CodeUse {
         code: &code,
         client_id,
-        redirect_uri: given.0,
-        verifier: given.1,
+        redirect_uri: Some(fields.get("redirect_uri")).filter(|uri| !uri.is_empty()),
+        verifier,
     };
     Ok(state.accounts.redeem_code(&given).await?)
 }
@@ -109,7 +106,9 @@ async fn refresh(state: &AppState, fields: &Fields) -> Result<Issued, OauthError
     let Some(token) = RefreshToken::parse(token) else {
         return Ok(Err(GrantRefusal::Invalid));
     };
-    Ok(state.accounts.refresh_grant(token, client_id).await?)
+    let resource = state.public_url.mcp_resource();
+    let refreshed = state.accounts.refresh_grant(token, client_id, &resource);
+    Ok(refreshed.await?)
 }
 
 fn answer(issued: IssuedTokens) -> Response {
