@@ -213,14 +213,15 @@ pub async fn add_evidence(
     evidence: &RelationEvidence,
 ) -> Result<(), sqlx::Error> {
     let drawn = draw_id(&mut *conn, "entity_relation_sources_id_seq").await?;
-    sqlx::query!(
+    sqlx::query_scalar!(
         "INSERT INTO entity_relation_sources (user_id, id, relation_id, source_id, session_id, position, sentence, trust, at)
              OVERRIDING SYSTEM VALUE
          SELECT $1, $10, $2, $3, $4, $5, $6, $7, $8
          WHERE NOT EXISTS (SELECT 1 FROM entity_relation_sources
                            WHERE user_id = $1 AND relation_id = $2 AND source_id IS NOT DISTINCT FROM $3
                              AND session_id IS NOT DISTINCT FROM $4 AND position IS NOT DISTINCT FROM $5)
-           AND (SELECT count(*) FROM entity_relation_sources WHERE user_id = $1 AND relation_id = $2) < $9",
+           AND (SELECT count(*) FROM entity_relation_sources WHERE user_id = $1 AND relation_id = $2) < $9
+         RETURNING id",
         user.0,
         relation,
         evidence.item.map(|id| id.0),
@@ -232,7 +233,7 @@ pub async fn add_evidence(
         EVIDENCE_MAX,
         drawn,
     )
-    .execute(conn)
+    .fetch_optional(conn)
     .await?;
     Ok(())
 }
