@@ -31,6 +31,7 @@ from place import Cluster, Server, folder  # noqa: E402
 from with_postgres import free_port  # noqa: E402
 
 READY_PATIENCE_SECONDS = 60
+ARCHIVE_BYTES_MAX = 150_000_000
 ALONE = "KEEPSAKE_DIST_ALONE"
 PASSWORD = "a long password"
 
@@ -42,6 +43,8 @@ def main():
     given = arguments.parse_args()
     leave_the_network()
     archive = given.archive or newest_archive()
+    if archive.stat().st_size > ARCHIVE_BYTES_MAX:
+        fail(f"{archive} is larger than {ARCHIVE_BYTES_MAX / 1e6:.0f} MB")
     with unpacked(archive, given.root) as release:
         say(f"{archive.name}: {archive.stat().st_size / 1e6:.0f} MB; {release.run('--version')}")
         release.start()
