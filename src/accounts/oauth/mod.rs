@@ -221,7 +221,7 @@ impl Accounts {
         let is_valid = !grant.is_revoked
             && !is_over
             && grant.client_id == client_id
-            && is_resource(&grant.resource, resource);
+            && grant.resource == resource;
         if !is_valid {
             return Ok(Err(GrantRefusal::Invalid));
         }
