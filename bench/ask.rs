@@ -61,10 +61,6 @@ async fn answer(search: &Search, asked: &Value) -> Value {
 }
 
 fn vector(values: &Value) -> Option<Vector> {
-    let values: Vec<f32> = values
-        .as_array()?
-        .iter()
-        .map(|v| v.as_f64().unwrap() as f32)
-        .collect();
+    let values: Vec<f32> = values.as_array()?.iter().map(|v| v.as_f64().unwrap() as f32).collect();
     Some(Vector::from_answer(&values).unwrap())
 }

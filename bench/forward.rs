@@ -13,9 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let file = fs::read(format!("{folder}/model.safetensors"))?;
     let model = minilm::Model::from_safetensors(&file, config).map_err(|_| "no such model")?;
     for threads in [1, 2] {
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(threads)
-            .build()?;
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
         for tokens in [8, 16, 64, 256] {
             let ids: Vec<u32> = (0..tokens).map(|n| 2_000 + n * 7).collect();
             let mut times = Vec::new();
@@ -29,11 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 times.push(begun.elapsed().as_secs_f64() * 1e3);
             }
             times.sort_by(f64::total_cmp);
-            println!(
-                "{threads} {tokens} {:.2} {:.2}",
-                times[0],
-                times[PASSES / 2]
-            );
+            println!("{threads} {tokens} {:.2} {:.2}", times[0], times[PASSES / 2]);
         }
     }
     Ok(())

@@ -124,11 +124,7 @@ impl Bridge {
             .user_agent(concat!("keepsake-mcp/", env!("CARGO_PKG_VERSION")))
             .build()
             .context("the HTTP client could not be created; are CA certificates installed?")?;
-        Ok(Self {
-            config,
-            client,
-            agreed_version: Mutex::new(None),
-        })
+        Ok(Self { config, client, agreed_version: Mutex::new(None) })
     }
 
     /// Forwards one line. A request always gets an answer, even when it fails.
@@ -141,16 +137,11 @@ impl Bridge {
         let (line, message): (String, Value) = match parsed {
             Ok(parsed) => parsed,
             Err(why) => {
-                let failure = BridgeFailure {
-                    code: PARSE_ERROR,
-                    ..BridgeFailure::saying(why)
-                };
+                let failure = BridgeFailure { code: PARSE_ERROR, ..BridgeFailure::saying(why) };
                 return write_line(&failure.answer(&Value::Null));
             }
         };
-        let id = message
-            .get("id")
-            .filter(|_| message.get("method").is_some());
+        let id = message.get("id").filter(|_| message.get("method").is_some());
         let is_notification = id.is_none() && message.is_object();
         match self.ask(&message, &line).await {
             Ok(answers) => answers.iter().try_for_each(write_line),
@@ -174,23 +165,16 @@ impl Bridge {
             .headers(self.headers(message))
             .header(AUTHORIZATION, bearer)
             .body(line.to_owned());
-        let response = request
-            .send()
-            .await
-            .map_err(|error| self.unreachable(&error))?;
+        let response = request.send().await.map_err(|error| self.unreachable(&error))?;
         let status = response.status();
         let answers = self.read(response).await?;
         if !status.is_success() {
             return Err(BridgeFailure::of_answer(status.as_u16(), answers.first()));
         }
         if message["method"] == "initialize" {
-            let version = answers
-                .iter()
-                .find_map(|a| a["result"]["protocolVersion"].as_str());
-            *self
-                .agreed_version
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner) = version.map(str::to_owned);
+            let version = answers.iter().find_map(|a| a["result"]["protocolVersion"].as_str());
+            *self.agreed_version.lock().unwrap_or_else(PoisonError::into_inner) =
+                version.map(str::to_owned);
         }
         let is_request = message.get("id").is_some() && message.get("method").is_some();
         if is_request && answers.is_empty() {
@@ -203,25 +187,13 @@ impl Bridge {
     fn headers(&self, message: &Value) -> HeaderMap {
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(
-            ACCEPT,
-            HeaderValue::from_static("application/json, text/event-stream"),
-        );
-        let agreed = self
-            .agreed_version
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
-        let own = message
-            .pointer(VERSION_META)
-            .and_then(Value::as_str)
-            .map(str::to_owned);
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        let agreed = self.agreed_version.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let own = message.pointer(VERSION_META).and_then(Value::as_str).map(str::to_owned);
         let is_initialize = message["method"] == "initialize";
         let version = own.or(agreed).filter(|_| !is_initialize);
         let params = &message["params"];
-        let name = ["name", "uri", "taskId"]
-            .iter()
-            .find_map(|key| params[key].as_str());
+        let name = ["name", "uri", "taskId"].iter().find_map(|key| params[key].as_str());
         for (header, text) in [
             (PROTOCOL_VERSION, version.as_deref()),
             (METHOD, message["method"].as_str()),
@@ -240,22 +212,14 @@ impl Bridge {
         let is_events =
             content_type.is_some_and(|v| v.as_bytes().starts_with(b"text/event-stream"));
         let mut body = Vec::new();
-        while let Some(part) = response
-            .chunk()
-            .await
-            .map_err(|error| self.unreachable(&error))?
-        {
+        while let Some(part) = response.chunk().await.map_err(|error| self.unreachable(&error))? {
             body.extend_from_slice(&part);
         }
         if body.is_empty() {
             return Ok(Vec::new());
         }
         let text = String::from_utf8_lossy(&body);
-        let messages = if is_events {
-            events(&text)
-        } else {
-            vec![text.into_owned()]
-        };
+        let messages = if is_events { events(&text) } else { vec![text.into_owned()] };
         let parsed: Result<Vec<Value>, _> =
             messages.iter().map(|m| serde_json::from_str(m)).collect();
         parsed.or_else(|_| match response.status().is_success() {
@@ -267,11 +231,7 @@ impl Bridge {
     }
 
     fn unreachable(&self, error: &reqwest::Error) -> BridgeFailure {
-        let why = if error.is_timeout() {
-            "did not answer in time"
-        } else {
-            "cannot be reached"
-        };
+        let why = if error.is_timeout() { "did not answer in time" } else { "cannot be reached" };
         let server = &self.config.server;
         BridgeFailure::saying(format!(
             "Keepsake at {server} {why}. Is it running, and does KEEPSAKE_URL name its address?"
@@ -304,21 +264,14 @@ fn events(text: &str) -> Vec<String> {
     let text = text.replace("\r\n", "\n");
     let data = text.split("\n\n").map(|event| {
         let lines = event.lines().filter_map(|line| line.strip_prefix("data:"));
-        lines
-            .map(|line| line.strip_prefix(' ').unwrap_or(line))
-            .collect::<Vec<_>>()
-            .join("\n")
+        lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
     });
     data.filter(|data| !data.trim().is_empty()).collect()
 }
 
 impl BridgeFailure {
     fn saying(message: impl Into<String>) -> Self {
-        Self {
-            code: INTERNAL_ERROR,
-            message: message.into(),
-            data: Value::Null,
-        }
+        Self { code: INTERNAL_ERROR, message: message.into(), data: Value::Null }
     }
 
     /// Uses the server's own error message, if there is one.
@@ -327,10 +280,8 @@ impl BridgeFailure {
         let answer = answer.unwrap_or(&nothing);
         let error = &answer["error"];
         let said = error["message"].as_str().or(answer["detail"].as_str());
-        let message = said.map_or_else(
-            || format!("The server answered HTTP {status}."),
-            str::to_owned,
-        );
+        let message =
+            said.map_or_else(|| format!("The server answered HTTP {status}."), str::to_owned);
         Self {
             code: error["code"]
                 .as_i64()

@@ -104,10 +104,7 @@ fn table_of(report: &TrialReport) -> String {
     for (category, scores) in &report.categories {
         table += &row_of(category, scores);
     }
-    table += &format!(
-        "{} items in {} groups; shares in percent",
-        report.items, report.groups
-    );
+    table += &format!("{} items in {} groups; shares in percent", report.items, report.groups);
     if report.absent.questions > 0 {
         table += &format!(
             "\nsaid to be probably not in memory: {:.1} % of {} questions that nothing answers, {:.1} % of the others",
@@ -120,10 +117,7 @@ fn table_of(report: &TrialReport) -> String {
         table += &format!("; {} items have no vector", report.without_vector);
     }
     if report.by_words_alone > 0 {
-        table += &format!(
-            "; {} questions were answered by words alone",
-            report.by_words_alone
-        );
+        table += &format!("; {} questions were answered by words alone", report.by_words_alone);
     }
     table.push('\n');
     table
@@ -142,23 +136,13 @@ fn row_of(name: &str, scores: &Scores) -> String {
 fn json_of(report: &TrialReport) -> Value {
     let of = |scores: &Scores| {
         let mut object = Map::from_iter([("questions".to_owned(), json!(scores.questions))]);
-        object.extend(
-            scores
-                .shares()
-                .map(|(name, share)| (name.to_owned(), json!(share))),
-        );
+        object.extend(scores.shares().map(|(name, share)| (name.to_owned(), json!(share))));
         Value::Object(object)
     };
-    let arms: Map<String, Value> = report
-        .arms
-        .iter()
-        .map(|(arm, scores)| (arm.as_str().to_owned(), of(scores)))
-        .collect();
-    let categories: Map<String, Value> = report
-        .categories
-        .iter()
-        .map(|(category, scores)| (category.clone(), of(scores)))
-        .collect();
+    let arms: Map<String, Value> =
+        report.arms.iter().map(|(arm, scores)| (arm.as_str().to_owned(), of(scores))).collect();
+    let categories: Map<String, Value> =
+        report.categories.iter().map(|(category, scores)| (category.clone(), of(scores))).collect();
     json!({
         "items": report.items,
         "groups": report.groups,
@@ -212,10 +196,7 @@ fn own_table(now: &Measurement, rebuilt: Option<&Measurement>) -> String {
 }
 
 fn own_row(when: &str, asked: AskedCounts, scores: &SideScores) -> String {
-    let name: String = format!("{when} ({})", named(scores))
-        .chars()
-        .take(34)
-        .collect();
+    let name: String = format!("{when} ({})", named(scores)).chars().take(34).collect();
     let percent = |n: &i32| 100.0 * f64::from(*n) / f64::from(asked.questions.max(1));
     let mut row = format!("{name:34} {:9}", asked.questions);
     for n in &scores.found {
@@ -260,7 +241,5 @@ fn measurement(measured: &Measurement) -> Value {
 /// How many questions found their item, by cutoff.
 fn by_cutoff(counts: &[i32]) -> Map<String, Value> {
     let named = CUTOFFS.iter().zip(counts);
-    named
-        .map(|(cutoff, n)| (format!("at_{cutoff}"), json!(n)))
-        .collect()
+    named.map(|(cutoff, n)| (format!("at_{cutoff}"), json!(n))).collect()
 }

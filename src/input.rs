@@ -19,11 +19,7 @@ impl Invalid {
         code: &'static str,
         sentence: impl Into<String>,
     ) -> Self {
-        Self {
-            field: field.into(),
-            code,
-            sentence: sentence.into(),
-        }
+        Self { field: field.into(), code, sentence: sentence.into() }
     }
 }
 
@@ -67,9 +63,6 @@ pub fn required_text<'a>(
 /// Turns an error's clause into a sentence for people.
 pub fn sentence(clause: &str) -> String {
     let mut chars = clause.chars();
-    let first = chars
-        .next()
-        .map(|c| c.to_uppercase().to_string())
-        .unwrap_or_default();
+    let first = chars.next().map(|c| c.to_uppercase().to_string()).unwrap_or_default();
     format!("{first}{}.", chars.as_str().trim_end_matches('.'))
 }

@@ -183,12 +183,7 @@ struct EvalArgs {
     #[arg(long, conflicts_with = "file")]
     email: Option<String>,
     /// Rank without these signals, to see their effect: speakers, neighbours, time, spread, late, trust
-    #[arg(
-        long,
-        value_name = "NAMES",
-        value_delimiter = ',',
-        conflicts_with = "email"
-    )]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "email")]
     without: Vec<String>,
     /// Print the results as one JSON object
     #[arg(long)]
@@ -358,23 +353,14 @@ async fn run(command: Command) -> anyhow::Result<()> {
 async fn run_command(command: Command, config: Config) -> anyhow::Result<()> {
     match command {
         Command::Serve { no_worker } => {
-            let workers = if no_worker {
-                Workers::Elsewhere
-            } else {
-                Workers::Here
-            };
+            let workers = if no_worker { Workers::Elsewhere } else { Workers::Here };
             serve::serve(&config, workers).await
         }
         Command::Work => serve::work(&config).await,
         Command::Rebuild(given) => {
             rebuild::rebuild(&config, &given.account.email, given.measure).await
         }
-        Command::Eval(EvalArgs {
-            file,
-            email,
-            without,
-            json,
-        }) => match (email, file) {
+        Command::Eval(EvalArgs { file, email, without, json }) => match (email, file) {
             (Some(email), _) => eval::own(&config, &email, json).await,
             (None, file) => {
                 eval::data_set(&config, &file.unwrap_or_default(), &without, json).await
@@ -414,11 +400,7 @@ async fn run_command(command: Command, config: Config) -> anyhow::Result<()> {
 async fn create_user(config: &Config, create: UserCreate) -> anyhow::Result<()> {
     let email = Email::parse(&create.email)?;
     let password = Password::parse_new("password", &read_password(create.password_stdin)?)?;
-    let role = if create.admin {
-        Role::Admin
-    } else {
-        Role::Member
-    };
+    let role = if create.admin { Role::Admin } else { Role::Member };
     Database::run(config, async |database| {
         let accounts = wiring::accounts(config, &database.db);
         accounts.create_user(&email, password, role).await?;
@@ -437,9 +419,7 @@ async fn list_users(config: &Config) -> anyhow::Result<()> {
         let accounts = wiring::accounts(config, &database.db);
         let users = accounts.list_users().await?;
         let operated = accounts.list_operated_users().await?;
-        let users = users
-            .iter()
-            .map(|user| tell(user.id, &user.email, user.role, user.disabled));
+        let users = users.iter().map(|user| tell(user.id, &user.email, user.role, user.disabled));
         let operated = operated.iter().map(|user| {
             let name = format!("{}: {}", user.operator, user.external_id);
             tell(user.id, &name, Role::Member, user.disabled)

@@ -18,9 +18,8 @@ use prometheus_client::registry::Registry;
 use time::OffsetDateTime;
 
 /// In seconds: from a cached search to a slice of a rebuild.
-const BUCKETS_SECONDS: [f64; 14] = [
-    0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
-];
+const BUCKETS_SECONDS: [f64; 14] =
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct RequestLabels {
@@ -233,21 +232,13 @@ pub fn begin() {
 
 /// `route` is a template of the route table, never an actual path; `method` is a standard HTTP method.
 pub fn answered(method: &'static str, route: &str, status: u16, took: Duration) {
-    let labels = RequestLabels {
-        method,
-        route: route.to_owned(),
-        status: class(status),
-    };
+    let labels = RequestLabels { method, route: route.to_owned(), status: class(status) };
     observe(&METRICS.requests, &labels, took);
 }
 
 /// `tool` is a name in the registry, or `unknown`.
 pub fn tool_called(tool: &'static str, door: &'static str, outcome: &'static str, took: Duration) {
-    let labels = ToolLabels {
-        tool,
-        door,
-        outcome,
-    };
+    let labels = ToolLabels { tool, door, outcome };
     observe(&METRICS.tools, &labels, took);
 }
 
@@ -258,27 +249,17 @@ pub fn provider_called(
     failure: Option<&'static str>,
     took: Duration,
 ) {
-    let labels = CallLabels {
-        provider_type,
-        purpose,
-    };
+    let labels = CallLabels { provider_type, purpose };
     observe(&METRICS.provider_calls, &labels, took);
     if let Some(kind) = failure {
-        let labels = FailureLabels {
-            provider_type,
-            kind,
-            purpose,
-        };
+        let labels = FailureLabels { provider_type, kind, purpose };
         METRICS.provider_failures.get_or_create(&labels).inc();
     }
 }
 
 pub fn texts_embedded(purpose: &'static str, provider_type: &'static str, texts: usize) {
     let texts = u64::try_from(texts).unwrap_or(u64::MAX);
-    let labels = CallLabels {
-        provider_type,
-        purpose,
-    };
+    let labels = CallLabels { provider_type, purpose };
     METRICS.texts_embedded.get_or_create(&labels).inc_by(texts);
 }
 
@@ -289,11 +270,7 @@ pub fn tokens_spent(
     tokens_out: u64,
 ) {
     for (direction, tokens) in [("in", tokens_in), ("out", tokens_out)] {
-        let labels = TokenLabels {
-            provider_type,
-            purpose,
-            direction,
-        };
+        let labels = TokenLabels { provider_type, purpose, direction };
         METRICS.chat_tokens.get_or_create(&labels).inc_by(tokens);
     }
 }
@@ -409,9 +386,7 @@ impl Collector for GaugeCollector {
                 at += 1;
                 match gauge.labels.as_slice() {
                     [] => family.encode_gauge(&gauge.value)?,
-                    _ => family
-                        .encode_family(&gauge.labels)?
-                        .encode_gauge(&gauge.value)?,
+                    _ => family.encode_family(&gauge.labels)?.encode_gauge(&gauge.value)?,
                 }
             }
         }

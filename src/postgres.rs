@@ -75,11 +75,7 @@ pub enum PostgresError {
          {tree_major}: fetch PostgreSQL {cluster_major} again, or move the data with pg_upgrade",
         .cluster.display()
     )]
-    OtherMajor {
-        cluster: PathBuf,
-        cluster_major: u32,
-        tree_major: u32,
-    },
+    OtherMajor { cluster: PathBuf, cluster_major: u32, tree_major: u32 },
 
     #[error(
         "PostgreSQL refuses to run as root, and {reason}: add a system user named keepsake \
@@ -117,11 +113,7 @@ pub enum PostgresError {
     NotStopped { pid: i32, log: PathBuf },
 
     #[error("cannot {doing} {}: {source}", .path.display())]
-    Io {
-        doing: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
 
     #[error("PostgreSQL runs, but its database `keepsake` cannot be made: {0}")]
     Database(#[from] sqlx::Error),
@@ -129,11 +121,7 @@ pub enum PostgresError {
 
 /// For `map_err`: adds the action and the path to an I/O error.
 fn failed_to(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> PostgresError {
-    move |source| PostgresError::Io {
-        doing,
-        path: path.to_path_buf(),
-        source,
-    }
+    move |source| PostgresError::Io { doing, path: path.to_path_buf(), source }
 }
 
 /// A running, supervised PostgreSQL of our own, until [`stop`](Self::stop). Dropping it requests the same
@@ -171,11 +159,7 @@ impl EmbeddedPostgres {
             drop(locks);
             outcome
         });
-        let postgres = Self {
-            options,
-            stop,
-            supervision,
-        };
+        let postgres = Self { options, stop, supervision };
         if ready.await.is_err() {
             postgres.stop().await?;
             return Err(supervision_died());
@@ -201,9 +185,7 @@ impl EmbeddedPostgres {
     pub async fn stop(self) -> Result<(), PostgresError> {
         // The receiver is gone only if supervision has already ended.
         let _ = self.stop.send(());
-        self.supervision
-            .await
-            .unwrap_or_else(|_panicked| Err(supervision_died()))
+        self.supervision.await.unwrap_or_else(|_panicked| Err(supervision_died()))
     }
 }
 
@@ -242,9 +224,7 @@ pub fn of_running_server(data_dir: &Path) -> Result<Option<PgConnectOptions>, Po
     if !FolderLock::is_held_by_another(data_dir)? {
         return Ok(None);
     }
-    let data_dir = data_dir
-        .canonicalize()
-        .map_err(failed_to("find", data_dir))?;
+    let data_dir = data_dir.canonicalize().map_err(failed_to("find", data_dir))?;
     let home = Home::recorded(&data_dir)?.unwrap_or_else(|| Home::within(&data_dir));
     if process::running_postmaster(&home.cluster())?.is_none() {
         return Ok(None);
@@ -264,8 +244,7 @@ async fn create_database(options: &PgConnectOptions) -> Result<(), PostgresError
     let mut url = options.to_url_lossy();
     // They are not in it.
     for (name, value) in OWN_SETTINGS {
-        url.query_pairs_mut()
-            .append_pair(&format!("options[{name}]"), value);
+        url.query_pairs_mut().append_pair(&format!("options[{name}]"), value);
     }
     if !sqlx::Postgres::database_exists(url.as_str()).await? {
         sqlx::Postgres::create_database(url.as_str()).await?;

@@ -60,10 +60,7 @@ async fn start_and_wait(core: &Core, user: UserId) -> anyhow::Result<bool> {
     if ended.settings.declined.is_some() {
         bail!("the rebuild was cancelled; search keeps the old embeddings");
     }
-    let Texts {
-        memories,
-        from_messages,
-    } = ended.texts;
+    let Texts { memories, from_messages } = ended.texts;
     let failed = ended.counts.failed;
     println!(
         "{} rebuilt, {failed} failed: {}",
@@ -136,9 +133,7 @@ async fn measure(core: &Core, user: UserId) -> anyhow::Result<()> {
         }
     }
     let bar = ProgressBar::new(0);
-    bar.set_style(ProgressStyle::with_template(
-        "{wide_bar} {pos} of {len} answers",
-    )?);
+    bar.set_style(ProgressStyle::with_template("{wide_bar} {pos} of {len} answers")?);
     let until_measured = async {
         loop {
             match evaluation.standing(user).await? {

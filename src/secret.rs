@@ -21,10 +21,7 @@ pub async fn rotate(config: &Config) -> anyhow::Result<()> {
 
 async fn rotate_on(config: &Config, database: &Database) -> anyhow::Result<()> {
     let key = config.secret_key.as_ref();
-    let only = wiring::core(config, &database.db)?
-        .embeddings()
-        .begin_rotation()
-        .await?;
+    let only = wiring::core(config, &database.db)?.embeddings().begin_rotation().await?;
     let Some(_only) = only else {
         bail!("another rotation is running on this database; wait until it ends");
     };
@@ -37,10 +34,9 @@ async fn rotate_on(config: &Config, database: &Database) -> anyhow::Result<()> {
     println!("{} encrypted with the new key", keys(done.resealed));
     match key {
         Some(_) => println!("KEEPSAKE_SECRET_KEYS_OLD is no longer needed"),
-        None => println!(
-            "the old key is removed from {}",
-            config.data_dir.join("secret-key").display()
-        ),
+        None => {
+            println!("the old key is removed from {}", config.data_dir.join("secret-key").display())
+        }
     }
     if done.unreadable > 0 {
         eprintln!(
@@ -70,10 +66,7 @@ async fn reseal_all(embeddings: &Embeddings) -> anyhow::Result<Resealed> {
             bar.finish_and_clear();
             return Ok(Resealed { resealed, ..found });
         }
-        bar.set_message(format!(
-            " · {} encrypted, waiting for running requests",
-            keys(resealed)
-        ));
+        bar.set_message(format!(" · {} encrypted, waiting for running requests", keys(resealed)));
         tokio::time::sleep(SETTLED_AFTER).await;
     }
     bar.finish_and_clear();

@@ -49,10 +49,7 @@ async fn stop_starting(signals: StopSignals) -> anyhow::Result<()> {
 /// may be open.
 fn allow_many_files() {
     let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        ..limit
-    };
+    let raised = Rlimit { current: limit.maximum, ..limit };
     if let Err(error) = setrlimit(Resource::Nofile, raised) {
         tracing::debug!(%error, "the limit of open files stays as it is");
     }
@@ -84,8 +81,7 @@ pub async fn work(config: &Config) -> anyhow::Result<()> {
 }
 
 fn jobs_of(config: &Config, database: &Database, core: &Core) -> JobContext {
-    core.job_context()
-        .with_backups(wiring::backups(config, database))
+    core.job_context().with_backups(wiring::backups(config, database))
 }
 
 /// The job workers of this process.
@@ -173,11 +169,8 @@ async fn serve_until(
 }
 
 fn announce(config: &Config, state: &AppState) {
-    let islands = if state.site.islands_built {
-        ""
-    } else {
-        " (as plain HTML: the islands are not built)"
-    };
+    let islands =
+        if state.site.islands_built { "" } else { " (as plain HTML: the islands are not built)" };
     tracing::info!("Keepsake is at {}{islands}", config.public_url.origin());
 }
 

@@ -16,20 +16,12 @@ pub async fn back_up(config: &Config, path: &Path, replace: bool) -> anyhow::Res
     }
     Database::run(config, async |database| {
         let bar = bar("{wide_bar} {pos} of {len} rows · {eta} left")?;
-        let order = BackupOrder {
-            options: database.options(),
-            data_dir: &config.data_dir,
-            path,
-            replace,
-        };
+        let order =
+            BackupOrder { options: database.options(), data_dir: &config.data_dir, path, replace };
         let made = backup::make(order, wiring::now(), |progress| show(&bar, progress)).await;
         bar.finish_and_clear();
         let (manifest, bytes) = made?;
-        println!(
-            "{}\t{bytes} bytes\t{} rows",
-            path.display(),
-            manifest.rows_total()
-        );
+        println!("{}\t{bytes} bytes\t{} rows", path.display(), manifest.rows_total());
         Ok(())
     })
     .await?;

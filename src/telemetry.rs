@@ -72,16 +72,12 @@ pub fn start(config: &Config) -> anyhow::Result<Telemetry> {
 fn lines(format: LogFormat) -> Box<dyn Layer<Registry> + Send + Sync> {
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     match format {
-        LogFormat::Text => lines
-            .with_ansi(std::io::stderr().is_terminal())
-            .with_target(false)
-            .boxed(),
-        LogFormat::Json => lines
-            .json()
-            .flatten_event(true)
-            .with_current_span(false)
-            .with_span_list(true)
-            .boxed(),
+        LogFormat::Text => {
+            lines.with_ansi(std::io::stderr().is_terminal()).with_target(false).boxed()
+        }
+        LogFormat::Json => {
+            lines.json().flatten_event(true).with_current_span(false).with_span_list(true).boxed()
+        }
     }
 }
 
@@ -111,10 +107,7 @@ struct OwnSpansOnly(SpanExporter);
 
 impl OwnSpansOnly {
     fn keeps(span: &SpanData) -> bool {
-        let mut targets = span
-            .attributes
-            .iter()
-            .filter(|a| a.key.as_str() == "target");
+        let mut targets = span.attributes.iter().filter(|a| a.key.as_str() == "target");
         targets.any(|target| target.value.as_str().starts_with("keepsake"))
     }
 }
@@ -174,11 +167,7 @@ impl Client {
             .timeout(EXPORT_TIMEOUT)
             .build()
             .context("no HTTP client for OTEL_EXPORTER_OTLP_ENDPOINT")?;
-        Ok(Self {
-            http,
-            runtime: Handle::current(),
-            is_failing: AtomicBool::new(false),
-        })
+        Ok(Self { http, runtime: Handle::current(), is_failing: AtomicBool::new(false) })
     }
 
     /// Logs only the first failure, and the recovery.

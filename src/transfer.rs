@@ -32,8 +32,7 @@ async fn write_all(mut export: Export, bar: &ProgressBar) -> anyhow::Result<()> 
     let mut out = std::io::stdout();
     let mut written = 0;
     while let Some(lines) = export.next().await? {
-        out.write_all(&lines)
-            .context("standard output could not be written")?;
+        out.write_all(&lines).context("standard output could not be written")?;
         written += lines.iter().filter(|b| **b == b'\n').count();
         bar.set_position(export.written());
     }
@@ -88,8 +87,5 @@ fn bar_of_input() -> anyhow::Result<ProgressBar> {
 }
 
 fn said(outcome: &ImportOutcome) -> String {
-    format!(
-        "{} added, {} known already, {} failed",
-        outcome.added, outcome.known, outcome.failed
-    )
+    format!("{} added, {} known already, {} failed", outcome.added, outcome.known, outcome.failed)
 }

@@ -62,11 +62,7 @@ impl Database {
             }
             None => Self::of_server(config).await?,
         };
-        Ok(Self {
-            db: database.db.with_job_timeout(),
-            shared,
-            ..database
-        })
+        Ok(Self { db: database.db.with_job_timeout(), shared, ..database })
     }
 
     /// Runs a command, then closes its database. What `command` prints is seen while others still use PostgreSQL.
@@ -88,10 +84,7 @@ impl Database {
         if Self::of_running_server(config)?.is_some() {
             bail!(BackupError::InUse);
         }
-        Ok(Self {
-            shared,
-            ..Self::of_server(config).await?
-        })
+        Ok(Self { shared, ..Self::of_server(config).await? })
     }
 
     /// Held while a command uses an embedded PostgreSQL.
@@ -110,12 +103,7 @@ impl Database {
     }
 
     fn connected(options: PgConnectOptions) -> Self {
-        Self {
-            db: Db::new(&options),
-            options,
-            embedded: None,
-            shared: None,
-        }
+        Self { db: Db::new(&options), options, embedded: None, shared: None }
     }
 
     async fn start_embedded(config: &Config) -> anyhow::Result<Self> {
@@ -125,16 +113,12 @@ impl Database {
             embedded.stop().await?;
             return Err(error.into());
         }
-        Ok(Self {
-            embedded: Some(embedded),
-            ..Self::connected(options)
-        })
+        Ok(Self { embedded: Some(embedded), ..Self::connected(options) })
     }
 
     async fn of_url(url: &str) -> anyhow::Result<Self> {
-        let options: PgConnectOptions = url
-            .parse()
-            .context("KEEPSAKE_DATABASE_URL cannot be read as a PostgreSQL URL")?;
+        let options: PgConnectOptions =
+            url.parse().context("KEEPSAKE_DATABASE_URL cannot be read as a PostgreSQL URL")?;
         prepare_with_retries(&options).await?;
         Ok(Self::connected(options))
     }
@@ -217,11 +201,7 @@ pub fn core(config: &Config, db: &Db) -> anyhow::Result<Core> {
         .map(|url| EndpointUrl::parse("KEEPSAKE_LLAMACPP_URL", url.as_str()))
         .transpose()?;
     let embedder = Embedder::new(Some(builtin), Arc::new(SystemNames), clock.clone());
-    let sealer = Sealer::of(
-        config.secret_key.as_ref(),
-        &config.old_secret_keys,
-        &config.data_dir,
-    )?;
+    let sealer = Sealer::of(config.secret_key.as_ref(), &config.old_secret_keys, &config.data_dir)?;
     let document_fetcher = embedder.document_fetcher();
     let chat_model = embedder.chat_model();
     let chat = Chat::new(db.clone(), clock.clone(), chat_model, sealer.clone());
@@ -322,10 +302,7 @@ fn find_site(config: &Config) -> PathBuf {
         Some(PathBuf::from("target/site")),
         Some(PathBuf::from("/usr/share/keepsake/site")),
     ];
-    let mut found = places
-        .into_iter()
-        .flatten()
-        .filter(|place| place.join("pkg").is_dir());
+    let mut found = places.into_iter().flatten().filter(|place| place.join("pkg").is_dir());
     found.next().unwrap_or_else(|| {
         tracing::warn!("no stylesheet found: run `make build`, or set KEEPSAKE_SITE_DIR to the folder that contains pkg/");
         PathBuf::from("target/site")

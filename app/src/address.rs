@@ -21,10 +21,7 @@ const DAYS_MAX: i64 = 36_500;
 
 /// How far a list is read on; what is no such number is its beginning.
 fn rows_shown(value: &str) -> usize {
-    value
-        .parse()
-        .unwrap_or(PAGE_SIZE)
-        .clamp(PAGE_SIZE, ROWS_MAX)
+    value.parse().unwrap_or(PAGE_SIZE).clamp(PAGE_SIZE, ROWS_MAX)
 }
 
 /// One step further down, or `None` where the page is as long as it gets.
@@ -61,10 +58,7 @@ impl StatusFilter {
 impl MemoryFilters {
     /// Reads `q=…&theme=…&type=…` (without the `?`). What it does not know, it passes over.
     pub fn from_query(query: &str) -> Self {
-        let mut filters = Self {
-            shown: PAGE_SIZE,
-            ..Self::default()
-        };
+        let mut filters = Self { shown: PAGE_SIZE, ..Self::default() };
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match name.as_ref() {
                 "q" => filters.q = value.into_owned(),
@@ -75,10 +69,7 @@ impl MemoryFilters {
                 "tag" => filters.tag = Some(value.into_owned()).filter(|tag| !tag.is_empty()),
                 "status" => filters.status = StatusFilter::from_slug(&value),
                 "days" => {
-                    filters.days = value
-                        .parse()
-                        .ok()
-                        .filter(|days| (1..=DAYS_MAX).contains(days))
+                    filters.days = value.parse().ok().filter(|days| (1..=DAYS_MAX).contains(days))
                 }
                 "embedding" => filters.embedding = EmbeddingState::from_slug(&value),
                 "agent" => filters.agent = value.parse().ok(),
@@ -134,31 +125,19 @@ impl MemoryFilters {
 
     /// The same filters, from the first row on.
     fn at_the_top(&self) -> Self {
-        Self {
-            shown: PAGE_SIZE,
-            ..self.clone()
-        }
+        Self { shown: PAGE_SIZE, ..self.clone() }
     }
 
     pub fn with_theme(&self, theme: Option<&str>) -> Self {
-        Self {
-            theme: theme.map(str::to_owned),
-            ..self.at_the_top()
-        }
+        Self { theme: theme.map(str::to_owned), ..self.at_the_top() }
     }
 
     pub fn without_words(&self) -> Self {
-        Self {
-            q: String::new(),
-            ..self.at_the_top()
-        }
+        Self { q: String::new(), ..self.at_the_top() }
     }
 
     pub fn without_types(&self) -> Self {
-        Self {
-            types: Vec::new(),
-            ..self.at_the_top()
-        }
+        Self { types: Vec::new(), ..self.at_the_top() }
     }
 
     pub fn without_type(&self, item_type: &str) -> Self {
@@ -168,53 +147,32 @@ impl MemoryFilters {
     }
 
     pub fn with_tag(&self, tag: Option<&str>) -> Self {
-        Self {
-            tag: tag.map(str::to_owned),
-            ..self.at_the_top()
-        }
+        Self { tag: tag.map(str::to_owned), ..self.at_the_top() }
     }
 
     pub fn with_agent(&self, agent: Option<i64>) -> Self {
-        Self {
-            agent,
-            ..self.at_the_top()
-        }
+        Self { agent, ..self.at_the_top() }
     }
 
     pub fn with_days(&self, days: Option<i64>) -> Self {
-        Self {
-            days,
-            ..self.at_the_top()
-        }
+        Self { days, ..self.at_the_top() }
     }
 
     pub fn with_embedding(&self, state: Option<EmbeddingState>) -> Self {
-        Self {
-            embedding: state,
-            ..self.at_the_top()
-        }
+        Self { embedding: state, ..self.at_the_top() }
     }
 
     pub fn today(&self) -> Self {
-        Self {
-            day: DayFilters::default(),
-            ..self.at_the_top()
-        }
+        Self { day: DayFilters::default(), ..self.at_the_top() }
     }
 
     pub fn with_status(&self, status: StatusFilter) -> Self {
-        Self {
-            status,
-            ..self.at_the_top()
-        }
+        Self { status, ..self.at_the_top() }
     }
 
     /// One step further down, or `None` where the page is as long as it gets.
     pub fn with_more(&self) -> Option<Self> {
-        more_rows(self.shown).map(|shown| Self {
-            shown,
-            ..self.clone()
-        })
+        more_rows(self.shown).map(|shown| Self { shown, ..self.clone() })
     }
 }
 

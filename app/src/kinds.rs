@@ -27,17 +27,8 @@ pub const ITEM_TYPES: [&str; 9] = [
 ];
 
 /// The types of entities, as slugs, in the order in which filters list them.
-pub const ENTITY_TYPES: [&str; 9] = [
-    "person",
-    "project",
-    "organization",
-    "location",
-    "product",
-    "other",
-    "date",
-    "email",
-    "url",
-];
+pub const ENTITY_TYPES: [&str; 9] =
+    ["person", "project", "organization", "location", "product", "other", "date", "email", "url"];
 
 const FILE: &str = "M2 1h5.2L10 3.8V11H2zM3.7 5.2v1.2h4.6V5.2zM3.7 7.6v1.2h4.6V7.6z";
 const PERSON: &str =

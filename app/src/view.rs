@@ -510,10 +510,7 @@ impl FormState {
         if self.form == form {
             self.clone()
         } else {
-            Self {
-                form: form.to_owned(),
-                ..Self::default()
-            }
+            Self { form: form.to_owned(), ..Self::default() }
         }
     }
 
@@ -532,16 +529,12 @@ impl FormState {
 
     /// The error, when it is this field's.
     pub fn error_of(&self, field: &str) -> Option<String> {
-        self.error
-            .clone()
-            .filter(|_| self.field.as_deref() == Some(field))
+        self.error.clone().filter(|_| self.field.as_deref() == Some(field))
     }
 
     /// The error, when it is of none of these fields: so that none is lost.
     pub fn error_beside_none_of(&self, fields: &[&str]) -> Option<String> {
         let is_placed = |field: &String| fields.contains(&field.as_str());
-        self.error
-            .clone()
-            .filter(|_| !self.field.as_ref().is_some_and(is_placed))
+        self.error.clone().filter(|_| !self.field.as_ref().is_some_and(is_placed))
     }
 }

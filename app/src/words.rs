@@ -11,11 +11,7 @@ pub fn count(n: i64) -> String {
         }
         grouped.push(digit);
     }
-    if n < 0 {
-        format!("-{grouped}")
-    } else {
-        grouped
-    }
+    if n < 0 { format!("-{grouped}") } else { grouped }
 }
 
 /// "1 day", "30 days"
@@ -94,11 +90,7 @@ pub fn time_left(seconds: i64) -> String {
 
 /// "41/s", "0.4/s"
 pub fn rate(per_second: f64) -> String {
-    if per_second >= 9.95 {
-        format!("{per_second:.0}/s")
-    } else {
-        format!("{per_second:.1}/s")
-    }
+    if per_second >= 9.95 { format!("{per_second:.0}/s") } else { format!("{per_second:.1}/s") }
 }
 
 #[cfg(test)]

@@ -78,10 +78,8 @@ impl AgentSettings {
         };
         if let Some(unknown) = fields.keys().find(|name| !NAMES.contains(&name.as_str())) {
             let shown: String = unknown.chars().take(64).collect();
-            let sentence = format!(
-                "`{shown}` is not a setting of an agent; there are {}.",
-                NAMES.join(", ")
-            );
+            let sentence =
+                format!("`{shown}` is not a setting of an agent; there are {}.", NAMES.join(", "));
             return Err(refused(&shown, &sentence));
         }
         let parsed: Result<Self, _> = serde_path_to_error::deserialize(document);
@@ -95,25 +93,15 @@ impl AgentSettings {
             };
             refused(&field, &format!("`{field}` is {kind}."))
         })?;
-        if settings
-            .auto_inject_threshold
-            .is_some_and(|threshold| !(0.0..=1.0).contains(&threshold))
+        if settings.auto_inject_threshold.is_some_and(|threshold| !(0.0..=1.0).contains(&threshold))
         {
             return Err(refused(
                 "auto_inject_threshold",
                 "`auto_inject_threshold` is a number from 0 to 1.",
             ));
         }
-        check(
-            "auto_inject_max_tokens",
-            settings.auto_inject_max_tokens,
-            &RECALL_TOKENS,
-        )?;
-        check(
-            "episodic_ttl_days",
-            settings.episodic_ttl_days,
-            &EPISODE_DAYS,
-        )?;
+        check("auto_inject_max_tokens", settings.auto_inject_max_tokens, &RECALL_TOKENS)?;
+        check("episodic_ttl_days", settings.episodic_ttl_days, &EPISODE_DAYS)?;
         Ok(settings)
     }
 
@@ -146,11 +134,8 @@ fn check(
 ) -> Result<(), Invalid> {
     match number {
         Some(number) if !range.contains(&number) => {
-            let sentence = format!(
-                "`{field}` is a whole number from {} to {}.",
-                range.start(),
-                range.end()
-            );
+            let sentence =
+                format!("`{field}` is a whole number from {} to {}.", range.start(), range.end());
             Err(refused(field, &sentence))
         }
         _ => Ok(()),
@@ -179,28 +164,16 @@ mod tests {
         for (document, field) in [
             (json!([]), "settings"),
             (json!({ "auto_inject": true }), "auto_inject"),
-            (
-                json!({ "auto_inject_enabled": "yes" }),
-                "auto_inject_enabled",
-            ),
-            (
-                json!({ "auto_inject_threshold": 1.5 }),
-                "auto_inject_threshold",
-            ),
+            (json!({ "auto_inject_enabled": "yes" }), "auto_inject_enabled"),
+            (json!({ "auto_inject_threshold": 1.5 }), "auto_inject_threshold"),
             (
                 json!({ "auto_inject_threshold": null, "auto_inject_max_tokens": 29 }),
                 "auto_inject_max_tokens",
             ),
-            (
-                json!({ "auto_inject_max_tokens": 1e9 }),
-                "auto_inject_max_tokens",
-            ),
+            (json!({ "auto_inject_max_tokens": 1e9 }), "auto_inject_max_tokens"),
             (json!({ "episodic_ttl_days": 0 }), "episodic_ttl_days"),
             (json!({ "memory_scope": "mine" }), "memory_scope"),
-            (
-                json!({ "consolidation_enabled": 1 }),
-                "consolidation_enabled",
-            ),
+            (json!({ "consolidation_enabled": 1 }), "consolidation_enabled"),
         ] {
             let refused = AgentSettings::parse(&document).expect_err("refused");
             assert_eq!(refused.field, field, "{}", refused.sentence);

@@ -116,10 +116,6 @@ impl Accounts {
 
 /// Only shown to the server's operator or where sign-up is allowed, so it reveals nothing to strangers.
 fn address_taken() -> AccountError {
-    Invalid::new(
-        "email",
-        "taken",
-        "An account with this address already exists; sign in instead.",
-    )
-    .into()
+    Invalid::new("email", "taken", "An account with this address already exists; sign in instead.")
+        .into()
 }

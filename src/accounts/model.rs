@@ -98,9 +98,7 @@ impl Email {
             !name.is_empty()
                 && !host.is_empty()
                 && !host.contains('@')
-                && !text
-                    .chars()
-                    .any(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
+                && !text.chars().any(|c| c.is_whitespace() || c.is_control() || is_invisible(c))
         });
         if !well_formed {
             return Err(Invalid::new(
@@ -278,16 +276,13 @@ impl FromStr for Scope {
     type Err = Invalid;
 
     fn from_str(text: &str) -> Result<Self, Invalid> {
-        Self::ALL
-            .into_iter()
-            .find(|scope| scope.as_str() == text)
-            .ok_or_else(|| {
-                Invalid::new(
-                    "scope",
-                    "invalid_scope",
-                    "`scope` is not known; give memory:read, memory:write or sessions:write.",
-                )
-            })
+        Self::ALL.into_iter().find(|scope| scope.as_str() == text).ok_or_else(|| {
+            Invalid::new(
+                "scope",
+                "invalid_scope",
+                "`scope` is not known; give memory:read, memory:write or sessions:write.",
+            )
+        })
     }
 }
 
@@ -423,19 +418,11 @@ pub struct Viewer {
 impl Viewer {
     /// On a page.
     pub fn person(user_id: UserId) -> Self {
-        Self {
-            user_id,
-            agent_id: None,
-            lent: None,
-        }
+        Self { user_id, agent_id: None, lent: None }
     }
 
     pub fn agent(user_id: UserId, agent_id: AgentId) -> Self {
-        Self {
-            user_id,
-            agent_id: Some(agent_id),
-            lent: None,
-        }
+        Self { user_id, agent_id: Some(agent_id), lent: None }
     }
 }
 
@@ -455,11 +442,7 @@ impl LentMemory {
     pub const POOL: &'static str = "the global pool";
 
     pub fn of_pool(pool: UserId) -> Self {
-        Self {
-            user_id: pool,
-            leader: None,
-            name: Self::POOL.into(),
-        }
+        Self { user_id: pool, leader: None, name: Self::POOL.into() }
     }
 
     /// Whether it belongs to another user than the reader.

@@ -64,8 +64,7 @@ impl HashingQueue {
         place: QueuePlace,
         password: Password,
     ) -> Result<String, HashError> {
-        self.pass(place, move || hash_now(password.as_bytes()))
-            .await?
+        self.pass(place, move || hash_now(password.as_bytes())).await?
     }
 
     /// Whether the password matches the hash; without a hash, false after the same time.
@@ -105,9 +104,8 @@ impl HashingQueue {
 
 fn hash_now(password: &[u8]) -> Result<String, HashError> {
     let salt = SaltString::generate(&mut rand_core::OsRng);
-    let hash = argon2()
-        .hash_password(password, &salt)
-        .map_err(|e| HashError::Failed(e.to_string()))?;
+    let hash =
+        argon2().hash_password(password, &salt).map_err(|e| HashError::Failed(e.to_string()))?;
     Ok(hash.to_string())
 }
 

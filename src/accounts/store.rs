@@ -65,9 +65,7 @@ pub async fn list_users(conn: &mut PgConnection) -> Result<Vec<User>, sqlx::Erro
 
 /// Users who sign in, and operators' users.
 pub async fn count_users(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar!(r#"SELECT count(*) AS "n!" FROM users"#)
-        .fetch_one(conn)
-        .await
+    sqlx::query_scalar!(r#"SELECT count(*) AS "n!" FROM users"#).fetch_one(conn).await
 }
 
 /// A user who signs in.
@@ -167,9 +165,7 @@ pub async fn replace_password(
 
 /// After a restore, as the owner role: signs everybody out of all browsers.
 pub async fn delete_all_web_sessions(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query!("DELETE FROM web_sessions")
-        .execute(conn)
-        .await?;
+    sqlx::query!("DELETE FROM web_sessions").execute(conn).await?;
     Ok(())
 }
 
@@ -177,9 +173,7 @@ pub async fn delete_web_sessions_of(
     conn: &mut PgConnection,
     user: UserId,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!("DELETE FROM web_sessions WHERE user_id = $1", user.0)
-        .execute(conn)
-        .await?;
+    sqlx::query!("DELETE FROM web_sessions WHERE user_id = $1", user.0).execute(conn).await?;
     Ok(())
 }
 
@@ -189,13 +183,9 @@ pub async fn note_sign_in(
     user: UserId,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE users SET last_sign_in_at = $2 WHERE id = $1",
-        user.0,
-        now
-    )
-    .execute(conn)
-    .await?;
+    sqlx::query!("UPDATE users SET last_sign_in_at = $2 WHERE id = $1", user.0, now)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 
@@ -277,9 +267,7 @@ pub async fn delete_web_session(
     conn: &mut PgConnection,
     id_hash: &[u8],
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!("DELETE FROM web_sessions WHERE id_hash = $1", id_hash)
-        .execute(conn)
-        .await?;
+    sqlx::query!("DELETE FROM web_sessions WHERE id_hash = $1", id_hash).execute(conn).await?;
     Ok(())
 }
 
@@ -287,9 +275,8 @@ pub async fn delete_expired_web_sessions(
     conn: &mut PgConnection,
     now: OffsetDateTime,
 ) -> Result<u64, sqlx::Error> {
-    let done = sqlx::query!("DELETE FROM web_sessions WHERE expires_at <= $1", now)
-        .execute(conn)
-        .await?;
+    let done =
+        sqlx::query!("DELETE FROM web_sessions WHERE expires_at <= $1", now).execute(conn).await?;
     Ok(done.rows_affected())
 }
 

@@ -110,10 +110,7 @@ impl Accounts {
         let matches = self.hashing.verify(place, password, hash).await?;
         let found = found.filter(|_| matches);
         let found = found.ok_or(AccountError::WrongPassword)?;
-        Ok(VerifiedUser {
-            user: found.user_id,
-            password_hash: found.password_hash,
-        })
+        Ok(VerifiedUser { user: found.user_id, password_hash: found.password_hash })
     }
 
     /// Returns false if the password was changed or the account disabled since; the new web session must then be deleted.
@@ -142,10 +139,7 @@ impl Accounts {
         let hash =
             store::find_password_hash(&mut *self.db.system_connection().await?, user).await?;
         let matches = self.hashing.verify(place, password, hash.clone()).await?;
-        Ok(hash.filter(|_| matches).map(|password_hash| VerifiedUser {
-            user,
-            password_hash,
-        }))
+        Ok(hash.filter(|_| matches).map(|password_hash| VerifiedUser { user, password_hash }))
     }
 
     /// Ends all web sessions of the user, including this one, and open reset links. The new password is verified:
@@ -157,11 +151,7 @@ impl Accounts {
         new: Password,
     ) -> Result<VerifiedUser, AccountError> {
         let wrong = || {
-            Invalid::new(
-                "current_password",
-                "wrong_password",
-                "This is not your current password.",
-            )
+            Invalid::new("current_password", "wrong_password", "This is not your current password.")
         };
         let verified = self.verify(user, current).await?.ok_or_else(wrong)?;
         let hash = self.hashing.hash(self.hashing.place()?, new).await?;
@@ -172,10 +162,7 @@ impl Accounts {
         }
         invitations::store::revoke_resets_of(&mut tx, user, now).await?;
         tx.commit().await?;
-        Ok(VerifiedUser {
-            user,
-            password_hash: hash,
-        })
+        Ok(VerifiedUser { user, password_hash: hash })
     }
 
     /// The user of a web session; `None` if disabled.

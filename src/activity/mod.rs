@@ -182,11 +182,7 @@ pub struct CallJson {
 
 impl CallRecord {
     pub fn recorded(&self) -> CallJson {
-        CallJson {
-            at: self.at,
-            tool: self.tool,
-            duration_us: duration_us(self.started),
-        }
+        CallJson { at: self.at, tool: self.tool, duration_us: duration_us(self.started) }
     }
 
     /// Called right before the commit: claims the recording of the call. Returns false if its client has disconnected; then

@@ -70,13 +70,9 @@ pub async fn list_still_there(
     owner: UserId,
     ids: &[i64],
 ) -> Result<Vec<i64>, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"SELECT id AS "id!" FROM still_there($1, $2) AS t (id)"#,
-        owner.0,
-        ids
-    )
-    .fetch_all(conn)
-    .await
+    sqlx::query_scalar!(r#"SELECT id AS "id!" FROM still_there($1, $2) AS t (id)"#, owner.0, ids)
+        .fetch_all(conn)
+        .await
 }
 
 /// Adds uses of items: id, count and time of the last use, in id order. Ignores ids that are not items of the user.
@@ -115,17 +111,13 @@ fn array_text(ids: &[i64]) -> String {
 
 /// Makes the commit of this transaction asynchronous.
 pub async fn commit_without_waiting(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query!("SET LOCAL synchronous_commit = off")
-        .execute(conn)
-        .await?;
+    sqlx::query!("SET LOCAL synchronous_commit = off").execute(conn).await?;
     Ok(())
 }
 
 /// Limits lock waits of this transaction to less than PostgreSQL's `deadlock_timeout`.
 pub async fn wait_a_moment_for_locks(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query!("SET LOCAL lock_timeout = '200ms'")
-        .execute(conn)
-        .await?;
+    sqlx::query!("SET LOCAL lock_timeout = '200ms'").execute(conn).await?;
     Ok(())
 }
 
@@ -338,10 +330,7 @@ pub async fn beginnings(
     )
     .fetch_all(conn)
     .await?;
-    Ok(found
-        .into_iter()
-        .map(|row| (row.id, row.beginning))
-        .collect())
+    Ok(found.into_iter().map(|row| (row.id, row.beginning)).collect())
 }
 
 /// Paths of these calls' items that are documents, including archived ones.
@@ -390,9 +379,7 @@ pub async fn count_queries(conn: &mut PgConnection, user: UserId) -> Result<i64,
 
 /// For the transaction's user.
 pub async fn forget_queries(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar!(r#"SELECT forget_activity_queries() AS "n!""#)
-        .fetch_one(conn)
-        .await
+    sqlx::query_scalar!(r#"SELECT forget_activity_queries() AS "n!""#).fetch_one(conn).await
 }
 
 pub async fn set_keeps_queries(

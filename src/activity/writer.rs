@@ -24,14 +24,8 @@ const WRITE_AT_ROWS: usize = 1_000;
 /// in total, 63 MB at worst, and twice that during a write.
 const WAITING_ROWS_MAX: usize = 20_000;
 /// The tools that search or read memories: what another tool names counts as no use.
-const USING: [&str; 6] = [
-    "memory_search",
-    "memory_recall",
-    "memory_get",
-    "memory",
-    "search",
-    "fetch",
-];
+const USING: [&str; 6] =
+    ["memory_search", "memory_recall", "memory_get", "memory", "search", "fetch"];
 /// Only the first items of an answer count as used, because those are read.
 const USED_MAX: usize = 5;
 /// Limit per statement.
@@ -182,19 +176,13 @@ impl Activity {
                 }
                 Err(error) => {
                     refused += 1;
-                    sqlstate = error
-                        .as_database_error()
-                        .and_then(|e| Some(e.code()?.into_owned()));
+                    sqlstate = error.as_database_error().and_then(|e| Some(e.code()?.into_owned()));
                 }
             }
             *settled += 1;
         }
         if refused > 0 {
-            tracing::error!(
-                ?sqlstate,
-                calls = refused,
-                "PostgreSQL refused to record calls"
-            );
+            tracing::error!(?sqlstate, calls = refused, "PostgreSQL refused to record calls");
         }
         ended
     }
@@ -238,11 +226,7 @@ async fn without_erased<'a>(
     }
     let mut left = batch.to_vec();
     for entry in &mut left {
-        let has_gone = lent_in(entry)
-            .1
-            .iter()
-            .chain(&entry.items)
-            .any(|id| !there.contains(id));
+        let has_gone = lent_in(entry).1.iter().chain(&entry.items).any(|id| !there.contains(id));
         entry.query.take_if(|_| has_gone);
         entry.items.retain(|id| there.contains(id));
         if let Some(TeamRead::Lent(_, ids)) = entry.of_team.as_deref_mut() {
@@ -291,9 +275,7 @@ fn uses_in(batch: &[ActivityEntry]) -> Vec<(i64, i64, OffsetDateTime)> {
             (*count, *last) = (*count + 1, entry.at.max(*last));
         }
     }
-    let flat = uses
-        .into_iter()
-        .map(|(id, (count, last))| (id, count, last));
+    let flat = uses.into_iter().map(|(id, (count, last))| (id, count, last));
     flat.collect()
 }
 

@@ -43,9 +43,7 @@ impl BackupWriter {
             _ => Path::new("."),
         };
         let write = failed_to("write", path);
-        let made = tempfile::Builder::new()
-            .prefix(UNFINISHED)
-            .tempfile_in(folder);
+        let made = tempfile::Builder::new().prefix(UNFINISHED).tempfile_in(folder);
         let (temporary, file) = match made.and_then(|made| Ok((made.reopen()?, made))) {
             Ok((file, made)) => (made, tokio::fs::File::from_std(file)),
             Err(error) => return Err(write(error)),
@@ -77,8 +75,7 @@ impl BackupWriter {
     /// Ends the archive and gives it its name. Returns its size in bytes.
     pub(super) async fn finish(mut self, replace: bool) -> Result<u64, BackupError> {
         let dump_sum = hex(&std::mem::take(&mut self.dump_sum).finalize());
-        self.put(&vec![0; padding(self.dump_bytes) as usize])
-            .await?;
+        self.put(&vec![0; padding(self.dump_bytes) as usize]).await?;
         let sums = format!("{}  {MANIFEST}\n{dump_sum}  {DUMP}\n", self.manifest_sum);
         self.put_entry(SUMS, sums.as_bytes()).await?;
         self.put(&[0; 2 * BLOCK as usize]).await?;
@@ -122,9 +119,7 @@ impl BackupWriter {
 
     fn header(&self, name: &str, bytes: u64) -> Result<Header, BackupError> {
         let mut header = Header::new_gnu();
-        header
-            .set_path(name)
-            .map_err(failed_to("write", &self.path))?;
+        header.set_path(name).map_err(failed_to("write", &self.path))?;
         header.set_entry_type(EntryType::Regular);
         header.set_mode(0o600);
         header.set_mtime(self.made_at);
@@ -160,17 +155,12 @@ impl BackupFile {
             return Err(BackupError::NotABackup(path.to_path_buf()));
         }
         let mut archive = Archive::new(file);
-        let mut entries = archive
-            .entries_with_seek()
-            .map_err(failed_to("read", path))?;
+        let mut entries = archive.entries_with_seek().map_err(failed_to("read", path))?;
         let first = entries.next().and_then(Result::ok);
         let text = first.and_then(|mut entry| small(&mut entry, MANIFEST));
         let text = text.ok_or_else(|| BackupError::NotABackup(path.to_path_buf()))?;
         let manifest = read_manifest(path, &text)?;
-        let cut = || BackupError::Damaged {
-            path: path.to_path_buf(),
-            what: "its end is missing",
-        };
+        let cut = || BackupError::Damaged { path: path.to_path_buf(), what: "its end is missing" };
         let dump = entries.next().and_then(Result::ok).ok_or_else(cut)?;
         let (dump_at, dump_bytes) = (dump.raw_file_position(), dump.size());
         drop(dump);
@@ -197,14 +187,11 @@ impl BackupFile {
     /// returns false to stop.
     pub fn check(&self, mut tell: impl FnMut(u64) -> bool) -> Result<(), BackupError> {
         let mut file = File::open(&self.path).map_err(failed_to("read", &self.path))?;
-        file.seek(SeekFrom::Start(self.dump_at))
-            .map_err(failed_to("read", &self.path))?;
+        file.seek(SeekFrom::Start(self.dump_at)).map_err(failed_to("read", &self.path))?;
         let mut dump = file.take(self.dump_bytes);
         let (mut sum, mut read, mut chunk) = (Sha256::new(), 0, vec![0; CHUNK]);
         loop {
-            let n = dump
-                .read(&mut chunk)
-                .map_err(failed_to("read", &self.path))?;
+            let n = dump.read(&mut chunk).map_err(failed_to("read", &self.path))?;
             if n == 0 {
                 break;
             }
@@ -216,10 +203,9 @@ impl BackupFile {
         }
         match self.is_manifest_whole && hex(&sum.finalize()) == self.dump_sum {
             true => Ok(()),
-            false => Err(BackupError::Damaged {
-                path: self.path.clone(),
-                what: "its checksum differs",
-            }),
+            false => {
+                Err(BackupError::Damaged { path: self.path.clone(), what: "its checksum differs" })
+            }
         }
     }
 }

@@ -35,9 +35,7 @@ const NAME: &[BorrowedFormatItem<'_>] =
 
 /// The last time that a nightly backup was due: 02:30 UTC.
 pub(super) fn last_night(now: OffsetDateTime) -> OffsetDateTime {
-    let tonight = now
-        .to_offset(time::UtcOffset::UTC)
-        .replace_time(time!(2:30));
+    let tonight = now.to_offset(time::UtcOffset::UTC).replace_time(time!(2:30));
     match tonight <= now {
         true => tonight,
         false => tonight - Duration::days(1),
@@ -65,10 +63,7 @@ pub(super) fn superfluous(mut all: Vec<(String, OffsetDateTime)>) -> Vec<String>
     let (mut days, mut weeks) = (BTreeSet::new(), BTreeSet::new());
     let mut removed = Vec::new();
     for (rank, (name, made_at)) in all.into_iter().enumerate() {
-        let day = made_at
-            .to_offset(time::UtcOffset::UTC)
-            .date()
-            .to_julian_day();
+        let day = made_at.to_offset(time::UtcOffset::UTC).date().to_julian_day();
         let of_day = days.len() < KEPT_DAYS && days.insert(day);
         let of_week = weeks.len() < KEPT_WEEKS && weeks.insert(day.div_euclid(7));
         if rank >= KEPT_ALWAYS && !of_day && !of_week {
@@ -92,10 +87,9 @@ impl BackupFolder<'_> {
         let is_there = |name: &str| self.path_of(name).exists();
         match names.is_empty() || is_there(ERASURES) || names.iter().any(|name| is_there(name)) {
             true => Ok(()),
-            false => Err(BackupError::OtherFolder {
-                folder: self.0.to_path_buf(),
-                backups: names.len(),
-            }),
+            false => {
+                Err(BackupError::OtherFolder { folder: self.0.to_path_buf(), backups: names.len() })
+            }
         }
     }
 
@@ -163,13 +157,8 @@ impl BackupFolder<'_> {
             lines.push('\n');
         }
         let mut options = OpenOptions::new();
-        let opened = options
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(&path);
+        let opened =
+            options.read(true).write(true).create(true).truncate(false).mode(0o600).open(&path);
         let written = opened.and_then(|mut file| {
             // A crash in the middle of a line: its erasure is among these again.
             let end = end_of_lines(&mut file)?;
@@ -223,10 +212,7 @@ pub fn read_erasures(
     for (n, line) in BufReader::new(file).lines().enumerate() {
         let line = line.map_err(failed_to("read", path))?;
         if let Some(line) = bad {
-            return Err(BackupError::BadErasure {
-                path: path.to_path_buf(),
-                line,
-            });
+            return Err(BackupError::BadErasure { path: path.to_path_buf(), line });
         }
         match serde_json::from_str::<ErasureNote>(&line) {
             Ok(note) if note.at > since => notes.push(note),
@@ -248,9 +234,8 @@ mod tests {
     #[test]
     fn rotation_keeps_three_a_week_of_days_and_four_weeks() {
         let now = datetime!(2026-12-31 02:30 UTC);
-        let nightly: Vec<_> = (0..60)
-            .map(|ago| (format!("{ago:02}"), now - Duration::days(ago)))
-            .collect();
+        let nightly: Vec<_> =
+            (0..60).map(|ago| (format!("{ago:02}"), now - Duration::days(ago))).collect();
         let removed = superfluous(nightly.clone());
         let kept: Vec<&str> = nightly
             .iter()
@@ -261,11 +246,8 @@ mod tests {
         assert_eq!(&kept[..7], ["00", "01", "02", "03", "04", "05", "06"]);
         // Made by hand on one day: three, and one of each earlier day.
         let by_hand = (0..10).map(|n| (format!("h{n}"), now - Duration::minutes(n)));
-        let removed = superfluous(
-            by_hand
-                .chain([("old".to_owned(), now - Duration::days(1))])
-                .collect(),
-        );
+        let removed =
+            superfluous(by_hand.chain([("old".to_owned(), now - Duration::days(1))]).collect());
         assert_eq!(removed, ["h3", "h4", "h5", "h6", "h7", "h8", "h9"]);
         assert!(superfluous(Vec::new()).is_empty());
     }

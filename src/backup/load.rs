@@ -60,19 +60,14 @@ pub async fn restore<T>(
     let server = store::server(&mut conn).await?;
     let dumped_by = Some(file.manifest.postgres);
     let programs = ClientPrograms::find(data_dir, server.major, dumped_by).await?;
-    let target = DumpTarget {
-        options,
-        is_superuser: server.is_superuser,
-    };
+    let target = DumpTarget { options, is_superuser: server.is_superuser };
     store::act_as_owner(&mut conn, server.is_superuser).await?;
     must_be_unused(&mut conn).await?;
     conn.close().await?;
     db::clear(options).await?;
     let total = file.dump_bytes;
     let restored = async {
-        programs
-            .load(&target, file, |done| tell(BackupProgress { done, total }))
-            .await?;
+        programs.load(&target, file, |done| tell(BackupProgress { done, total })).await?;
         compare(&target, &file.manifest.rows).await?;
         db::prepare(options).await?;
         end_old_doors(options, now).await?;
@@ -137,10 +132,7 @@ pub(super) async fn verify(
         return Err(BackupError::CheckDatabaseTaken(name));
     }
     let there = options.clone().database(&name);
-    let target = DumpTarget {
-        options: &there,
-        is_superuser: server.is_superuser,
-    };
+    let target = DumpTarget { options: &there, is_superuser: server.is_superuser };
     let verified = async {
         make_throwaway(&mut conn, &there).await?;
         programs.load(&target, file, |_| go_on()).await?;
@@ -163,9 +155,7 @@ async fn make_throwaway(
     for template in ["template0", "template1"] {
         store::drop_throwaway(conn, name).await?;
         if !store::create_throwaway(conn, name, template).await? {
-            return Err(BackupError::MayNotCreateDatabase(
-                there.get_username().to_owned(),
-            ));
+            return Err(BackupError::MayNotCreateDatabase(there.get_username().to_owned()));
         }
         match db::prepare_for_schema(there).await {
             Err(DatabaseError::ExtensionMissing { name }) => missing = name,
@@ -194,10 +184,7 @@ async fn compare(
     conn.close().await?;
     let names = dumped.keys().chain(restored.keys());
     let of = |rows: &BTreeMap<String, i64>, name: &String| rows.get(name).copied().unwrap_or(0);
-    match names
-        .into_iter()
-        .find(|name| of(dumped, name) != of(&restored, name))
-    {
+    match names.into_iter().find(|name| of(dumped, name) != of(&restored, name)) {
         None => Ok(()),
         Some(table) => Err(BackupError::RowsDiffer {
             table: table.clone(),

@@ -49,10 +49,7 @@ pub async fn make(
         rows: store::count_rows(&mut conn).await?,
     };
     let mut writer = BackupWriter::create(order.path, &manifest).await?;
-    let target = DumpTarget {
-        options: order.options,
-        is_superuser: server.is_superuser,
-    };
+    let target = DumpTarget { options: order.options, is_superuser: server.is_superuser };
     let total = u64::try_from(manifest.rows_total()).unwrap_or(0);
     let (mut done, mut current) = (0, 0);
     let dumping = programs.dump(&target, &snapshot, &mut writer, |table| {

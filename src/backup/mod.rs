@@ -49,11 +49,7 @@ pub struct Backups {
 
 impl Backups {
     pub fn new(options: PgConnectOptions, folder: PathBuf, data_dir: PathBuf) -> Self {
-        Self {
-            options,
-            folder,
-            data_dir,
-        }
+        Self { options, folder, data_dir }
     }
 
     /// Writes noted erasures to their file, makes a backup if a night has come or an admin asked, and verifies the
@@ -85,8 +81,7 @@ impl Backups {
     ) -> Result<usize, BackupError> {
         let listed = list(&mut *db.system_connection().await?).await?;
         let names: Vec<String> = listed.into_iter().map(|one| one.name).collect();
-        self.in_folder(move |folder| folder.must_be_that_of(&names))
-            .await?;
+        self.in_folder(move |folder| folder.must_be_that_of(&names)).await?;
         let mut done = self.write_erasures(db).await?;
         let state = {
             let mut conn = db.system_connection().await?;
@@ -142,8 +137,7 @@ impl Backups {
         let all = listed.into_iter().map(|one| (one.name, one.made_at));
         let gone = folder::superfluous(all.collect());
         let names = gone.clone();
-        self.in_folder(move |folder| gone.iter().try_for_each(|name| folder.remove(name)))
-            .await?;
+        self.in_folder(move |folder| gone.iter().try_for_each(|name| folder.remove(name))).await?;
         let mut conn = db.system_connection().await?;
         Ok(store::remove(&mut conn, &names).await?)
     }
@@ -192,10 +186,8 @@ impl Backups {
     async fn list_again(&self, db: &Db) -> Result<Vec<ListedBackup>, BackupError> {
         let listed = list(&mut *db.system_connection().await?).await?;
         let known: BTreeSet<String> = listed.iter().map(|one| one.name.clone()).collect();
-        let FolderListing {
-            known: there,
-            found,
-        } = self.in_folder(move |folder| folder.list(&known)).await?;
+        let FolderListing { known: there, found } =
+            self.in_folder(move |folder| folder.list(&known)).await?;
         let gone: Vec<String> = listed
             .iter()
             .map(|one| one.name.clone())

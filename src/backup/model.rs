@@ -49,11 +49,7 @@ pub enum BackupError {
     #[error("{} exists already: give another name, or --force to replace it", .0.display())]
     Exists(PathBuf),
     #[error("cannot {doing} {}: {source}", .path.display())]
-    Io {
-        doing: &'static str,
-        path: PathBuf,
-        source: io::Error,
-    },
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
     #[error("{} is not a backup of Keepsake: give a file that `keepsake backup` wrote", .0.display())]
     NotABackup(PathBuf),
     #[error("{} is damaged or incomplete ({what}): restore another backup", .path.display())]
@@ -63,19 +59,12 @@ pub enum BackupError {
     )]
     Newer { path: PathBuf, keepsake: String },
     #[error("there is no {program}: install the client programs of PostgreSQL {needed}")]
-    NoProgram {
-        program: &'static str,
-        needed: String,
-    },
+    NoProgram { program: &'static str, needed: String },
     /// pg_restore of PostgreSQL 17 and newer cannot restore into an older server.
     #[error(
         "{program} is of PostgreSQL {found}, and this server needs {needed}: install those client programs and put them into PATH"
     )]
-    WrongProgram {
-        program: &'static str,
-        found: u32,
-        needed: String,
-    },
+    WrongProgram { program: &'static str, found: u32, needed: String },
     #[error(
         "this backup was made by pg_dump of PostgreSQL {dumped_by}, which a server of PostgreSQL {server} cannot load: restore it into PostgreSQL 17 or newer"
     )]
@@ -93,11 +82,7 @@ pub enum BackupError {
     #[error(
         "the table {table} has {restored} rows and had {dumped}: the backup could not be read back completely"
     )]
-    RowsDiffer {
-        table: String,
-        dumped: i64,
-        restored: i64,
-    },
+    RowsDiffer { table: String, dumped: i64, restored: i64 },
     #[error(
         "a database named {0} exists, and Keepsake did not make it: rename or drop it, so that a backup can be verified there"
     )]
@@ -113,11 +98,7 @@ pub enum BackupError {
     #[error(
         "{} has {free_mb} MB free and a backup may need {needed_mb}: free some space, or name another folder in KEEPSAKE_BACKUP_DIR", .folder.display()
     )]
-    NoSpace {
-        folder: PathBuf,
-        free_mb: u64,
-        needed_mb: u64,
-    },
+    NoSpace { folder: PathBuf, free_mb: u64, needed_mb: u64 },
     #[error(
         "{} has none of the {backups} backups that were there, and no erasures.jsonl: mount its disk; if the folder is a new one, copy erasures.jsonl into it from the old, or create an empty one", .folder.display()
     )]
@@ -144,9 +125,5 @@ pub enum BackupError {
 
 /// For `map_err`: adds the action and the path to an I/O error.
 pub(super) fn failed_to(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> BackupError {
-    move |source| BackupError::Io {
-        doing,
-        path: path.to_path_buf(),
-        source,
-    }
+    move |source| BackupError::Io { doing, path: path.to_path_buf(), source }
 }

@@ -70,10 +70,7 @@ impl ClientPrograms {
         let least = dumped_by.map_or(server, |dumped_by| dumped_by.max(server));
         let is_old = server < RESTORES_NOTHING_OLDER;
         if is_old && least >= RESTORES_NOTHING_OLDER {
-            return Err(BackupError::ServerTooOld {
-                dumped_by: least,
-                server,
-            });
+            return Err(BackupError::ServerTooOld { dumped_by: least, server });
         }
         let found = there.last().map(|last| last.major);
         let fits =
@@ -88,15 +85,8 @@ impl ClientPrograms {
                 false => format!("{least} or newer"),
             };
             match found {
-                Some(found) => BackupError::WrongProgram {
-                    program: PG_DUMP,
-                    found,
-                    needed,
-                },
-                None => BackupError::NoProgram {
-                    program: PG_DUMP,
-                    needed,
-                },
+                Some(found) => BackupError::WrongProgram { program: PG_DUMP, found, needed },
+                None => BackupError::NoProgram { program: PG_DUMP, needed },
             }
         })
     }
@@ -165,10 +155,7 @@ impl ClientPrograms {
         if !target.is_superuser {
             command.arg("--role=keepsake_owner");
         }
-        let mut child = spawn(
-            command.stdin(Stdio::piped()).stdout(Stdio::null()),
-            PG_RESTORE,
-        )?;
+        let mut child = spawn(command.stdin(Stdio::piped()).stdout(Stdio::null()), PG_RESTORE)?;
         let (Some(mut into), Some(err)) = (child.stdin.take(), child.stderr.take()) else {
             return Err(BackupError::Interrupted);
         };
@@ -182,10 +169,7 @@ impl ClientPrograms {
         let mut dump = opened.await.map_err(read)?;
         let (mut chunk, mut done) = (vec![0; CHUNK], 0);
         loop {
-            let n = dump
-                .read(&mut chunk)
-                .await
-                .map_err(failed_to("read", &file.path))?;
+            let n = dump.read(&mut chunk).await.map_err(failed_to("read", &file.path))?;
             // When it has ended early, it says why.
             if n == 0 || into.write_all(&chunk[..n]).await.is_err() {
                 break;
@@ -240,17 +224,12 @@ fn connection(options: &PgConnectOptions) -> Vec<(&'static str, String)> {
         ("PGHOST", host),
         ("PGPORT", options.get_port().to_string()),
         ("PGUSER", options.get_username().to_owned()),
-        (
-            "PGDATABASE",
-            options.get_database().unwrap_or("postgres").to_owned(),
-        ),
+        ("PGDATABASE", options.get_database().unwrap_or("postgres").to_owned()),
     ];
     let url: Url = options.to_url_lossy();
     let decoded = |text: &str| {
         let pair = format!("p={}", text.replace('+', "%2B"));
-        url::form_urlencoded::parse(pair.as_bytes())
-            .next()
-            .map(|(_, value)| value.into_owned())
+        url::form_urlencoded::parse(pair.as_bytes()).next().map(|(_, value)| value.into_owned())
     };
     set.extend(url.password().and_then(decoded).map(|p| ("PGPASSWORD", p)));
     for (key, value) in url.query_pairs() {
@@ -282,19 +261,15 @@ async fn version_of(bin: Option<&Path>) -> Option<u32> {
 
 fn spawn(command: &mut Command, program: &'static str) -> Result<Child, BackupError> {
     let spawned = command.stderr(Stdio::piped()).kill_on_drop(true).spawn();
-    spawned.map_err(|error| BackupError::ProgramFailed {
-        program,
-        said: error.to_string(),
-    })
+    spawned.map_err(|error| BackupError::ProgramFailed { program, said: error.to_string() })
 }
 
 async fn ended(mut child: Child, program: &'static str, said: String) -> Result<(), BackupError> {
     match child.wait().await {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) if said.is_empty() => Err(BackupError::ProgramFailed {
-            program,
-            said: status.to_string(),
-        }),
+        Ok(status) if said.is_empty() => {
+            Err(BackupError::ProgramFailed { program, said: status.to_string() })
+        }
         _ => Err(BackupError::ProgramFailed { program, said }),
     }
 }
@@ -340,15 +315,12 @@ mod tests {
 
     /// Of programs of these versions: the place and version of those that are chosen, or why none are.
     fn chosen(there: &[u32], server: u32, dumped_by: Option<u32>) -> Result<(usize, u32), String> {
-        let there = there.iter().enumerate().map(|(n, major)| ClientPrograms {
-            bin: Some(n.to_string().into()),
-            major: *major,
-        });
+        let there = there
+            .iter()
+            .enumerate()
+            .map(|(n, major)| ClientPrograms { bin: Some(n.to_string().into()), major: *major });
         match ClientPrograms::choose(there.collect(), server, dumped_by) {
-            Ok(one) => Ok((
-                one.bin.unwrap().to_str().unwrap().parse().unwrap(),
-                one.major,
-            )),
+            Ok(one) => Ok((one.bin.unwrap().to_str().unwrap().parse().unwrap(), one.major)),
             Err(error) => Err(error.to_string()),
         }
     }
@@ -376,36 +348,11 @@ mod tests {
                 None,
                 "there is no pg_dump: install the client programs of PostgreSQL 18 or newer",
             ),
-            (
-                &[18, 17],
-                19,
-                None,
-                "pg_dump is of PostgreSQL 17, and this server needs 19 or newer",
-            ),
-            (
-                &[18],
-                16,
-                None,
-                "pg_dump is of PostgreSQL 18, and this server needs 16",
-            ),
-            (
-                &[18],
-                15,
-                Some(15),
-                "pg_dump is of PostgreSQL 18, and this server needs 15 or 16",
-            ),
-            (
-                &[18, 15],
-                15,
-                Some(16),
-                "pg_dump is of PostgreSQL 15, and this server needs 16",
-            ),
-            (
-                &[18, 15],
-                15,
-                Some(18),
-                "was made by pg_dump of PostgreSQL 18",
-            ),
+            (&[18, 17], 19, None, "pg_dump is of PostgreSQL 17, and this server needs 19 or newer"),
+            (&[18], 16, None, "pg_dump is of PostgreSQL 18, and this server needs 16"),
+            (&[18], 15, Some(15), "pg_dump is of PostgreSQL 18, and this server needs 15 or 16"),
+            (&[18, 15], 15, Some(16), "pg_dump is of PostgreSQL 15, and this server needs 16"),
+            (&[18, 15], 15, Some(18), "was made by pg_dump of PostgreSQL 18"),
         ] {
             let said = chosen(there, server, dumped_by).unwrap_err();
             assert!(said.contains(sentence), "{said}");

@@ -18,10 +18,7 @@ pub(super) async fn server(conn: &mut PgConnection) -> Result<DatabaseServer, sq
     )
     .fetch_one(conn)
     .await?;
-    Ok(DatabaseServer {
-        major: u32::try_from(number / 10_000).unwrap_or(0),
-        is_superuser,
-    })
+    Ok(DatabaseServer { major: u32::try_from(number / 10_000).unwrap_or(0), is_superuser })
 }
 
 /// Begins the transaction whose snapshot is dumped and counted; it ends with the connection. Returns the
@@ -31,9 +28,7 @@ pub(super) async fn begin_snapshot(
     is_superuser: bool,
 ) -> Result<(String, i64), sqlx::Error> {
     act_as_owner(conn, is_superuser).await?;
-    sqlx::raw_sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        .execute(&mut *conn)
-        .await?;
+    sqlx::raw_sql("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").execute(&mut *conn).await?;
     sqlx::query_as(
         "SELECT pg_export_snapshot(), coalesce(max(version), 0) FROM _sqlx_migrations WHERE success",
     )
@@ -47,13 +42,9 @@ pub(super) async fn act_as_owner(
     is_superuser: bool,
 ) -> Result<(), sqlx::Error> {
     if !is_superuser {
-        sqlx::raw_sql("SET ROLE keepsake_owner")
-            .execute(&mut *conn)
-            .await?;
+        sqlx::raw_sql("SET ROLE keepsake_owner").execute(&mut *conn).await?;
     }
-    sqlx::raw_sql("SET statement_timeout = 0")
-        .execute(conn)
-        .await?;
+    sqlx::raw_sql("SET statement_timeout = 0").execute(conn).await?;
     Ok(())
 }
 
@@ -92,13 +83,7 @@ pub(super) async fn in_use(conn: &mut PgConnection) -> Result<(bool, bool), sqlx
 /// Ids of erasures name rows for good, and programs have read up to ids of events: later rows of a restored database get none
 /// that a lost one gave away.
 pub(super) async fn skip_ids(conn: &mut PgConnection, skipped: i64) -> Result<(), sqlx::Error> {
-    for table in [
-        "users",
-        "memory_items",
-        "memory_item_events",
-        "sessions",
-        "documents",
-    ] {
+    for table in ["users", "memory_items", "memory_item_events", "sessions", "documents"] {
         sqlx::query(
             "SELECT setval(pg_get_serial_sequence($1, 'id'), nextval(pg_get_serial_sequence($1, 'id')) + $2)",
         )
@@ -151,17 +136,13 @@ pub(super) async fn create_throwaway(
     if !may_create {
         return Ok(false);
     }
-    let quoted: String = sqlx::query_scalar("SELECT quote_ident($1)")
-        .bind(name)
-        .fetch_one(&mut *conn)
-        .await?;
+    let quoted: String =
+        sqlx::query_scalar("SELECT quote_ident($1)").bind(name).fetch_one(&mut *conn).await?;
     for statement in [
         format!("CREATE DATABASE {quoted} TEMPLATE {template} ENCODING 'UTF8'"),
         format!("COMMENT ON DATABASE {quoted} IS '{OURS}'"),
     ] {
-        sqlx::raw_sql(AssertSqlSafe(statement))
-            .execute(&mut *conn)
-            .await?;
+        sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut *conn).await?;
     }
     Ok(true)
 }
@@ -211,9 +192,7 @@ pub(super) async fn insert(
 }
 
 pub(super) async fn remove(conn: &mut PgConnection, names: &[String]) -> Result<(), sqlx::Error> {
-    sqlx::query!("DELETE FROM backups WHERE name = ANY ($1)", names)
-        .execute(conn)
-        .await?;
+    sqlx::query!("DELETE FROM backups WHERE name = ANY ($1)", names).execute(conn).await?;
     Ok(())
 }
 
@@ -231,9 +210,7 @@ pub(super) async fn note_verified(
     )
     .execute(&mut *conn)
     .await?;
-    sqlx::query!("UPDATE backup_state SET verify_asked_at = NULL")
-        .execute(conn)
-        .await?;
+    sqlx::query!("UPDATE backup_state SET verify_asked_at = NULL").execute(conn).await?;
     Ok(())
 }
 
@@ -260,19 +237,14 @@ pub(super) async fn begin_nights(
     conn: &mut PgConnection,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE backup_state SET since = $1 WHERE since IS NULL",
-        now
-    )
-    .execute(conn)
-    .await?;
+    sqlx::query!("UPDATE backup_state SET since = $1 WHERE since IS NULL", now)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 
 pub(super) async fn ask(conn: &mut PgConnection, now: OffsetDateTime) -> Result<(), sqlx::Error> {
-    sqlx::query!("UPDATE backup_state SET asked_at = $1", now)
-        .execute(conn)
-        .await?;
+    sqlx::query!("UPDATE backup_state SET asked_at = $1", now).execute(conn).await?;
     Ok(())
 }
 
@@ -280,9 +252,7 @@ pub(super) async fn ask_to_verify(
     conn: &mut PgConnection,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!("UPDATE backup_state SET verify_asked_at = $1", now)
-        .execute(conn)
-        .await?;
+    sqlx::query!("UPDATE backup_state SET verify_asked_at = $1", now).execute(conn).await?;
     Ok(())
 }
 
@@ -306,13 +276,9 @@ pub(super) async fn note_problem(
     problem: &str,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE backup_state SET problem = $1, problem_at = $2",
-        problem,
-        now
-    )
-    .execute(conn)
-    .await?;
+    sqlx::query!("UPDATE backup_state SET problem = $1, problem_at = $2", problem, now)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 

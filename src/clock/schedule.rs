@@ -23,10 +23,7 @@ impl Zone {
 
     /// Finds a zone by name, such as `Europe/Vienna`, ignoring case.
     pub fn find(name: &str) -> Option<Self> {
-        TimeZone::get(name)
-            .ok()
-            .filter(|zone| zone.iana_name().is_some())
-            .map(Self)
+        TimeZone::get(name).ok().filter(|zone| zone.iana_name().is_some()).map(Self)
     }
 
     /// From a row. An unknown name counts as UTC.
@@ -59,11 +56,8 @@ impl Zone {
 
     /// The start of a day; in UTC for dates beyond the calendar's range.
     pub fn midnight(&self, day: time::Date) -> OffsetDateTime {
-        let [year, month, date] = [
-            day.year(),
-            i32::from(u8::from(day.month())),
-            i32::from(day.day()),
-        ];
+        let [year, month, date] =
+            [day.year(), i32::from(u8::from(day.month())), i32::from(day.day())];
         let local = Date::new(year as i16, month as i8, date as i8).ok();
         let begins = local.and_then(|day| self.instant(day.at(0, 0, 0, 0)));
         begins.unwrap_or_else(|| day.with_time(Time::MIDNIGHT).assume_utc())
@@ -102,10 +96,7 @@ impl Schedule {
     }
 
     pub const fn weekly(weekday: Weekday, at: Time) -> Self {
-        Self {
-            weekday: Some(weekday),
-            at,
-        }
+        Self { weekday: Some(weekday), at }
     }
 
     /// The last time it was due in the zone, including `now`.
@@ -124,16 +115,12 @@ impl Schedule {
     /// [`Self::last`] for each of these zones.
     pub fn rounds(self, zones: Vec<String>, now: OffsetDateTime) -> Rounds {
         let last = |name: &String| self.last(&Zone::from_column(name), now);
-        Rounds {
-            at: zones.iter().map(last).collect(),
-            zones,
-        }
+        Rounds { at: zones.iter().map(last).collect(), zones }
     }
 
     fn is_on(self, day: Date) -> bool {
         let number = day.weekday().to_monday_one_offset().unsigned_abs();
-        self.weekday
-            .is_none_or(|weekday| weekday.number_from_monday() == number)
+        self.weekday.is_none_or(|weekday| weekday.number_from_monday() == number)
     }
 
     fn on(self, day: Date) -> DateTime {
@@ -173,11 +160,7 @@ mod tests {
 
     fn check(schedule: Schedule, zone: &str, now: OffsetDateTime, last: OffsetDateTime) {
         let zone = Zone::find(zone).unwrap();
-        assert_eq!(
-            schedule.last(&zone, now),
-            last,
-            "{schedule} in {zone:?} at {now}"
-        );
+        assert_eq!(schedule.last(&zone, now), last, "{schedule} in {zone:?} at {now}");
     }
 
     /// Pairs of a time and the last due time at that point, in UTC.

@@ -29,10 +29,7 @@ impl PublicUrl {
                 ip if ip.is_loopback() => listen.to_string(),
                 _ => format!("localhost:{}", listen.port()),
             };
-            return Ok(Self {
-                origin: format!("http://{host}"),
-                is_https: false,
-            });
+            return Ok(Self { origin: format!("http://{host}"), is_https: false });
         };
         let refuse = |problem: &str| ConfigError {
             name: "KEEPSAKE_PUBLIC_URL",
@@ -41,9 +38,7 @@ impl PublicUrl {
         };
         let url = Url::parse(&text).map_err(|_| refuse("not a URL"))?;
         if url.path() != "/" || url.query().is_some() {
-            return Err(refuse(
-                "a URL with a path, and Keepsake is served from the root",
-            ));
+            return Err(refuse("a URL with a path, and Keepsake is served from the root"));
         }
         let is_loopback = match url.host() {
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -61,10 +56,7 @@ impl PublicUrl {
             }
             _ => return Err(refuse("not an http or https URL")),
         }
-        Ok(Self {
-            origin: url.origin().ascii_serialization(),
-            is_https: url.scheme() == "https",
-        })
+        Ok(Self { origin: url.origin().ascii_serialization(), is_https: url.scheme() == "https" })
     }
 
     /// `https://memory.example.com`, without a trailing slash.
@@ -74,11 +66,8 @@ impl PublicUrl {
 
     /// The origin with an explicit port, even the default one: `https://memory.example.com:443`.
     pub fn origin_with_port(&self) -> String {
-        let port_is_named = self
-            .origin
-            .rsplit(':')
-            .next()
-            .is_some_and(|end| end.parse::<u16>().is_ok());
+        let port_is_named =
+            self.origin.rsplit(':').next().is_some_and(|end| end.parse::<u16>().is_ok());
         match (port_is_named, self.is_https) {
             (true, _) => self.origin.clone(),
             (false, true) => format!("{}:443", self.origin),
@@ -130,53 +119,28 @@ mod tests {
     use super::*;
 
     fn public(url: &str) -> Result<PublicUrl, ConfigError> {
-        PublicUrl::parse(
-            Some(url.to_owned()),
-            SocketAddr::from(([127, 0, 0, 1], 3000)),
-        )
+        PublicUrl::parse(Some(url.to_owned()), SocketAddr::from(([127, 0, 0, 1], 3000)))
     }
 
     #[test]
     fn a_public_url_knows_its_host_and_its_port() {
         for (url, host, origin) in [
-            (
-                "https://m.example.com",
-                "m.example.com",
-                "https://m.example.com:443",
-            ),
-            (
-                "https://m.example.com:8443",
-                "m.example.com:8443",
-                "https://m.example.com:8443",
-            ),
+            ("https://m.example.com", "m.example.com", "https://m.example.com:443"),
+            ("https://m.example.com:8443", "m.example.com:8443", "https://m.example.com:8443"),
             ("http://localhost", "localhost", "http://localhost:80"),
             ("http://[::1]", "[::1]", "http://[::1]:80"),
         ] {
             let public = public(url).expect("valid");
-            assert_eq!(
-                (public.host(), public.origin_with_port().as_str()),
-                (host, origin)
-            );
+            assert_eq!((public.host(), public.origin_with_port().as_str()), (host, origin));
         }
     }
 
     #[test]
     fn a_public_url_is_https_or_loopback() {
         let origin = |url| public(url).map(|public| public.origin);
-        assert_eq!(
-            origin("https://m.example.com/").as_deref(),
-            Ok("https://m.example.com")
-        );
-        assert_eq!(
-            origin("http://localhost:3000").as_deref(),
-            Ok("http://localhost:3000")
-        );
-        for refused in [
-            "http://192.168.1.5:3000",
-            "ftp://localhost",
-            "https://a/b",
-            "memory",
-        ] {
+        assert_eq!(origin("https://m.example.com/").as_deref(), Ok("https://m.example.com"));
+        assert_eq!(origin("http://localhost:3000").as_deref(), Ok("http://localhost:3000"));
+        for refused in ["http://192.168.1.5:3000", "ftp://localhost", "https://a/b", "memory"] {
             assert!(origin(refused).is_err(), "{refused}");
         }
         let listen = SocketAddr::from(([0, 0, 0, 0], 8080));
@@ -191,13 +155,7 @@ mod tests {
         let trusts = |ip: &str| proxies.contains(ip.parse().expect("an address"));
         assert!(trusts("127.0.0.1") && trusts("10.9.8.7") && trusts("::1"));
         assert!(!trusts("127.0.0.2") && !trusts("11.0.0.1"));
-        for refused in [
-            "0.0.0.0/0",
-            "::/0",
-            "proxy.example.com",
-            "10.0.0.0/33",
-            "all",
-        ] {
+        for refused in ["0.0.0.0/0", "::/0", "proxy.example.com", "10.0.0.0/33", "all"] {
             let error = parse(refused).expect_err("refused").to_string();
             assert!(error.contains("10.0.0.0/8"), "{error}");
         }

@@ -94,11 +94,7 @@ impl MetricsToken {
 
     pub fn matches(&self, given: &str) -> bool {
         let given: [u8; 32] = Sha256::digest(given.as_bytes()).into();
-        let differing = self
-            .0
-            .iter()
-            .zip(given)
-            .fold(0, |all, (a, b)| all | (a ^ b));
+        let differing = self.0.iter().zip(given).fold(0, |all, (a, b)| all | (a ^ b));
         differing == 0
     }
 }
@@ -124,9 +120,7 @@ impl Config {
 
     fn from_lookup(get: impl Fn(&'static str) -> Option<String>) -> Result<Self, ConfigError> {
         let listen = parse_listen(get("KEEPSAKE_LISTEN"))?;
-        let data_dir: PathBuf = get("KEEPSAKE_DATA_DIR")
-            .unwrap_or(DATA_DIR_DEFAULT.into())
-            .into();
+        let data_dir: PathBuf = get("KEEPSAKE_DATA_DIR").unwrap_or(DATA_DIR_DEFAULT.into()).into();
         let database_url = parse_database_url(get("KEEPSAKE_DATABASE_URL"))?;
         // Whoever has a PostgreSQL of their own has backups of their own.
         let backup_dir = database_url.is_none().then(|| data_dir.join("backups"));
@@ -203,10 +197,7 @@ impl BridgeConfig {
             accepted: "give https://name, or http://host:port",
         })?;
         server.set_path("/mcp");
-        Ok(Self {
-            server,
-            token: get("KEEPSAKE_TOKEN").map(|token| token.trim().to_owned()),
-        })
+        Ok(Self { server, token: get("KEEPSAKE_TOKEN").map(|token| token.trim().to_owned()) })
     }
 }
 
@@ -335,14 +326,13 @@ fn parse_stop_grace(text: Option<String>) -> Result<Duration, ConfigError> {
         return Ok(STOP_GRACE_DEFAULT);
     };
     let seconds: Option<u64> = text.trim().parse().ok();
-    seconds
-        .map(Duration::from_secs)
-        .filter(|grace| *grace <= STOP_GRACE_MAX)
-        .ok_or_else(|| ConfigError {
+    seconds.map(Duration::from_secs).filter(|grace| *grace <= STOP_GRACE_MAX).ok_or_else(|| {
+        ConfigError {
             name: "KEEPSAKE_STOP_GRACE_SECONDS",
             problem: format!("{text:?}"),
             accepted: "give whole seconds from 0 to 20",
-        })
+        }
+    })
 }
 
 #[cfg(test)]
@@ -387,51 +377,30 @@ mod tests {
             ("KEEPSAKE_LISTEN", "0.0.0.0:4000"),
         ];
         let server = |set: &'static [(&str, &str)]| {
-            let get = |name| {
-                set.iter()
-                    .find(|(n, _)| *n == name)
-                    .map(|(_, v)| (*v).to_owned())
-            };
+            let get = |name| set.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
             BridgeConfig::from_lookup(get).map(|bridge| bridge.server.to_string())
         };
         assert_eq!(server(ALL).as_deref(), Ok("https://m.example.com/mcp"));
-        assert_eq!(
-            server(&ALL[1..]).as_deref(),
-            Ok("https://p.example.com/mcp")
-        );
-        assert_eq!(
-            server(&ALL[2..]).as_deref(),
-            Ok("http://localhost:4000/mcp")
-        );
+        assert_eq!(server(&ALL[1..]).as_deref(), Ok("https://p.example.com/mcp"));
+        assert_eq!(server(&ALL[2..]).as_deref(), Ok("http://localhost:4000/mcp"));
         assert_eq!(server(&[]).as_deref(), Ok("http://127.0.0.1:3000/mcp"));
         assert!(server(&[("KEEPSAKE_URL", "https://user@m.example.com")]).is_err());
     }
 
     #[test]
     fn secrets_are_checked_and_not_repeated() {
-        let error = with("KEEPSAKE_SECRET_KEY", "hunter2")
-            .expect_err("refused")
-            .to_string();
-        assert!(
-            error.contains("openssl rand") && !error.contains("hunter2"),
-            "{error}"
-        );
-        let error = with("KEEPSAKE_SECRET_KEYS_OLD", "hunter2")
-            .expect_err("refused")
-            .to_string();
-        assert!(
-            error.contains("commas") && !error.contains("hunter2"),
-            "{error}"
-        );
+        let error = with("KEEPSAKE_SECRET_KEY", "hunter2").expect_err("refused").to_string();
+        assert!(error.contains("openssl rand") && !error.contains("hunter2"), "{error}");
+        let error = with("KEEPSAKE_SECRET_KEYS_OLD", "hunter2").expect_err("refused").to_string();
+        assert!(error.contains("commas") && !error.contains("hunter2"), "{error}");
         let two = concat!(
             "0707070707070707070707070707070707070707070707070707070707070707, ",
             "CAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg="
         );
         let old = with("KEEPSAKE_SECRET_KEYS_OLD", two).expect("two keys");
         assert_eq!(old.old_secret_keys.len(), 2);
-        let error = with("KEEPSAKE_LLAMACPP_URL", "llamacpp:8080")
-            .expect_err("refused")
-            .to_string();
+        let error =
+            with("KEEPSAKE_LLAMACPP_URL", "llamacpp:8080").expect_err("refused").to_string();
         assert!(error.contains("http://host:port"), "{error}");
         assert!(with("KEEPSAKE_LLAMACPP_URL", "http://llamacpp:8080").is_ok());
     }
@@ -445,32 +414,16 @@ mod tests {
                 &["127.0.0.1:3000", "[::1]:80"],
                 &["localhost", "3000", "127.0.0.1"],
             ),
-            (
-                "KEEPSAKE_DATABASE_URL",
-                &["postgres://u@h/d", "postgresql://h/d"],
-                &["mysql://x"],
-            ),
+            ("KEEPSAKE_DATABASE_URL", &["postgres://u@h/d", "postgresql://h/d"], &["mysql://x"]),
             (
                 "KEEPSAKE_PUBLIC_URL",
                 &["https://m.example.com", "http://127.0.0.1:3000"],
                 &["m.example.com"],
             ),
-            (
-                "KEEPSAKE_LLAMACPP_URL",
-                &["http://llamacpp:8080"],
-                &["llamacpp:8080"],
-            ),
-            (
-                "KEEPSAKE_SIGNUP",
-                &["first", "open", "closed"],
-                &["maybe", "Open"],
-            ),
+            ("KEEPSAKE_LLAMACPP_URL", &["http://llamacpp:8080"], &["llamacpp:8080"]),
+            ("KEEPSAKE_SIGNUP", &["first", "open", "closed"], &["maybe", "Open"]),
             ("KEEPSAKE_LOG_FORMAT", &["text", "json"], &["xml"]),
-            (
-                "KEEPSAKE_METRICS_TOKEN",
-                &["0123456789abcdef"],
-                &["0123456789abcde"],
-            ),
+            ("KEEPSAKE_METRICS_TOKEN", &["0123456789abcdef"], &["0123456789abcde"]),
             (
                 "KEEPSAKE_SECRET_KEY",
                 &[
@@ -479,11 +432,7 @@ mod tests {
                 ],
                 &["hunter2", "CAgICAgICAgICAgICAgICAgICAgICAgICAgICAgICAg"],
             ),
-            (
-                "KEEPSAKE_STOP_GRACE_SECONDS",
-                &["0", "9", "10", "20"],
-                &["21", "-1", "2.5"],
-            ),
+            ("KEEPSAKE_STOP_GRACE_SECONDS", &["0", "9", "10", "20"], &["21", "-1", "2.5"]),
         ];
         let script = include_str!("../../tools/check_env.py");
         let shapes = script.split_once("SHAPES = {").expect("shapes").1;
@@ -510,32 +459,18 @@ mod tests {
 
     #[test]
     fn a_wrong_value_is_named_with_what_would_be_accepted() {
-        let error = with("KEEPSAKE_SIGNUP", "maybe")
-            .expect_err("refused")
-            .to_string();
-        assert!(
-            error.contains("KEEPSAKE_SIGNUP") && error.contains("first"),
-            "{error}"
-        );
+        let error = with("KEEPSAKE_SIGNUP", "maybe").expect_err("refused").to_string();
+        assert!(error.contains("KEEPSAKE_SIGNUP") && error.contains("first"), "{error}");
         for (name, value, told) in [
             ("KEEPSAKE_LOG_FORMAT", "xml", "text or json"),
             ("KEEPSAKE_STOP_GRACE_SECONDS", "90", "from 0 to 20"),
             ("KEEPSAKE_METRICS_TOKEN", "hunter2", "openssl rand"),
-            (
-                "OTEL_EXPORTER_OTLP_ENDPOINT",
-                "collector",
-                "http://host:4318",
-            ),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "collector", "http://host:4318"),
         ] {
             let error = with(name, value).expect_err("refused").to_string();
             assert!(error.contains(name) && error.contains(told), "{error}");
         }
-        let error = with("KEEPSAKE_DATABASE_URL", "mysql://x")
-            .expect_err("refused")
-            .to_string();
-        assert!(
-            error.contains("KEEPSAKE_DATABASE_URL") && !error.contains("mysql"),
-            "{error}"
-        );
+        let error = with("KEEPSAKE_DATABASE_URL", "mysql://x").expect_err("refused").to_string();
+        assert!(error.contains("KEEPSAKE_DATABASE_URL") && !error.contains("mysql"), "{error}");
     }
 }

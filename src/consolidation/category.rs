@@ -16,13 +16,8 @@ pub enum Category {
 }
 
 impl Category {
-    pub const ALL: [Self; 5] = [
-        Self::Profile,
-        Self::Preferences,
-        Self::Technical,
-        Self::Projects,
-        Self::Other,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Profile, Self::Preferences, Self::Technical, Self::Projects, Self::Other];
     pub const OF_FLUSH: [Self; 2] = [Self::Decisions, Self::ToDo];
 
     pub fn as_str(self) -> &'static str {

@@ -25,10 +25,7 @@ pub fn ask(pairs: &[(String, String)]) -> Prompt {
             as_data(beginning(newer))
         )
     });
-    Prompt {
-        system: COMPARE.to_owned(),
-        user: user.collect(),
-    }
+    Prompt { system: COMPARE.to_owned(), user: user.collect() }
 }
 
 pub fn schema(pairs: usize) -> Value {
@@ -48,9 +45,11 @@ pub fn schema(pairs: usize) -> Value {
 /// Reads an answer to [`ask`]: the known words in order, whatever surrounds them. `None` unless there is one
 /// word per pair, since an assignment would be a guess.
 pub fn relations(answer: &str, pairs: usize) -> Option<Vec<StatementRelation>> {
-    let words = without_thoughts(answer)
-        .split(|c: char| !c.is_alphabetic())
-        .filter_map(|word| match word.to_lowercase().as_str() {
+    let words =
+        without_thoughts(answer).split(|c: char| !c.is_alphabetic()).filter_map(|word| match word
+            .to_lowercase()
+            .as_str()
+        {
             "same" => Some(StatementRelation::Same),
             "contradicts" => Some(StatementRelation::Contradicts),
             "unrelated" => Some(StatementRelation::Unrelated),
@@ -68,14 +67,8 @@ mod tests {
     fn relations_are_read_in_order_and_only_when_complete() {
         use StatementRelation::{Contradicts, Same, Unrelated};
         let answer = r#"{"relations": ["same", "contradicts", "unrelated"]}"#;
-        assert_eq!(
-            relations(answer, 3),
-            Some(vec![Same, Contradicts, Unrelated])
-        );
-        assert_eq!(
-            relations("1. Unrelated\n2. same", 2),
-            Some(vec![Unrelated, Same])
-        );
+        assert_eq!(relations(answer, 3), Some(vec![Same, Contradicts, Unrelated]));
+        assert_eq!(relations("1. Unrelated\n2. same", 2), Some(vec![Unrelated, Same]));
         assert_eq!(
             relations("<think>same? contradicts?</think>unrelated", 1),
             Some(vec![Unrelated])

@@ -188,9 +188,7 @@ impl AnswerScan {
                     // objects.
                     let inner = rest.strip_prefix('{').map(str::trim_start);
                     let is_fact = |inner: &str| {
-                        ["\"category\"", "\"key\""]
-                            .iter()
-                            .any(|name| inner.starts_with(name))
+                        ["\"category\"", "\"key\""].iter().any(|name| inner.starts_with(name))
                     };
                     if inner.is_some_and(is_fact) {
                         self.answer.malformed += 1;
@@ -325,14 +323,8 @@ mod tests {
         for text in ["[]", "{\"facts\": []}", "Nothing: [ ]", "```json\n[]\n```"] {
             assert_eq!(read(text), Ok(FactsAnswer::default()), "{text}");
         }
-        for text in [
-            "",
-            "I found nothing worth keeping.",
-            "null",
-            "[1, 2",
-            "{\"a\": 1}",
-            "[1, 2]",
-        ] {
+        for text in ["", "I found nothing worth keeping.", "null", "[1, 2", "{\"a\": 1}", "[1, 2]"]
+        {
             assert_eq!(read(text), Err(UnreadableAnswer), "{text}");
         }
     }
@@ -376,12 +368,7 @@ mod tests {
             let fact = format!(
                 r#"[{{"key":"k","value":"v","valid_from":"{from}","valid_until":"{until}"}}]"#
             );
-            read(&fact)
-                .expect("facts")
-                .facts
-                .remove(0)
-                .period
-                .to_string()
+            read(&fact).expect("facts").facts.remove(0).period.to_string()
         };
         assert_eq!(of("2019", ""), "since 2019");
         assert_eq!(of("", "2026-06"), "until June 2026");
@@ -392,10 +379,7 @@ mod tests {
     fn five_hundred_facts_are_a_hundred_and_the_rest_is_counted() {
         let many = vec![ONE; 500].join(",");
         let answer = read(&format!("[{many}]")).expect("facts");
-        assert_eq!(
-            (answer.facts.len(), answer.malformed),
-            (FACTS_MAX, 500 - FACTS_MAX)
-        );
+        assert_eq!((answer.facts.len(), answer.malformed), (FACTS_MAX, 500 - FACTS_MAX));
     }
 
     #[test]
@@ -429,14 +413,8 @@ mod tests {
         ] {
             assert_eq!(read(&text).expect("facts").facts, [one()], "{text}");
         }
-        assert_eq!(
-            read(&format!("<think>[{draft}] and")),
-            Err(UnreadableAnswer)
-        );
-        assert_eq!(
-            read(&format!("<think>[{draft}]</think>[]")),
-            Ok(FactsAnswer::default())
-        );
+        assert_eq!(read(&format!("<think>[{draft}] and")), Err(UnreadableAnswer));
+        assert_eq!(read(&format!("<think>[{draft}]</think>[]")), Ok(FactsAnswer::default()));
         // Inside a value it is ordinary text.
         let told = r#"[{"key":"tag","value":"ends a thought with </think> []"}]"#;
         assert_eq!(read_one(told).value, "ends a thought with </think> []");
@@ -484,11 +462,8 @@ mod tests {
             "x".repeat(VALUE_CHARS_MAX + 1)
         );
         let answer = read(&text).expect("facts");
-        let read: Vec<_> = answer
-            .facts
-            .iter()
-            .map(|f| (f.key.as_str(), f.value.as_str()))
-            .collect();
+        let read: Vec<_> =
+            answer.facts.iter().map(|f| (f.key.as_str(), f.value.as_str())).collect();
         assert_eq!(read, [("a", "Anna [1m"), ("имя", "Анна"), ("7", "42")]);
         assert_eq!(answer.malformed, 2);
         // Of duplicate names in one object, the last one counts.
@@ -502,19 +477,14 @@ mod tests {
 
     #[test]
     fn an_empty_list_within_what_breaks_off_does_not_say_that_there_is_nothing() {
-        assert_eq!(
-            read(r#"{"facts": [{"key":"a","value":"likes [] and"#),
-            Err(UnreadableAnswer)
-        );
+        assert_eq!(read(r#"{"facts": [{"key":"a","value":"likes [] and"#), Err(UnreadableAnswer));
     }
 
     #[test]
     fn an_answer_of_brackets_alone_is_read_in_no_time() {
-        for text in [
-            "{".repeat(ANSWER_BYTES_MAX),
-            "[".repeat(ANSWER_BYTES_MAX),
-            "{\"a\":".repeat(20_000),
-        ] {
+        for text in
+            ["{".repeat(ANSWER_BYTES_MAX), "[".repeat(ANSWER_BYTES_MAX), "{\"a\":".repeat(20_000)]
+        {
             assert_eq!(read(&text), Err(UnreadableAnswer));
         }
     }

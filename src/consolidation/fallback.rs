@@ -31,11 +31,7 @@ const PATTERNS: [(&str, Category, Option<&str>); 30] = [
     ("i am allergic to ", Category::Profile, None),
     ("my wife ", Category::Profile, None),
     ("my husband ", Category::Profile, None),
-    (
-        "my native language is ",
-        Category::Profile,
-        Some("native_language"),
-    ),
+    ("my native language is ", Category::Profile, Some("native_language")),
     ("i prefer ", Category::Preferences, None),
     ("i'd rather ", Category::Preferences, None),
     ("i always ", Category::Preferences, None),
@@ -105,9 +101,7 @@ pub fn statements(messages: &[StoredMessage]) -> Vec<Statement> {
     kept.sort_by_key(|(_, (rank, _))| *rank);
     kept.truncate(STATEMENTS_MAX);
     kept.sort_by_key(|(order, _)| *order);
-    kept.into_iter()
-        .map(|(_, (_, statement))| statement)
-        .collect()
+    kept.into_iter().map(|(_, (_, statement))| statement).collect()
 }
 
 /// Marks of decisions and open tasks, for sessions that are flushed without a model (English, German, French,
@@ -140,20 +134,14 @@ const LEFT_OPEN: [(&str, Category); 22] = [
 /// The latest sentences with a decision or an open task, in order.
 pub fn left_open(messages: &[StoredMessage]) -> Vec<Statement> {
     let mut found: Vec<Statement> = Vec::new();
-    for message in messages
-        .iter()
-        .rev()
-        .filter(|m| m.role != MessageRole::Tool)
-    {
+    for message in messages.iter().rev().filter(|m| m.role != MessageRole::Tool) {
         let text = own_words(&without_own_memory(&message.content));
         for sentence in sentences(&text).map(str::trim) {
             let plain = sentence.to_lowercase().replace('’', "'");
             let said = LEFT_OPEN.iter().find(|(words, _)| plain.contains(words));
             let is_statement = SENTENCE_CHARS.contains(&sentence.chars().count())
                 && !plain.ends_with('?')
-                && !["password", "secret", "api key", "token"]
-                    .iter()
-                    .any(|w| plain.contains(w));
+                && !["password", "secret", "api key", "token"].iter().any(|w| plain.contains(w));
             if let Some((_, category)) = said.filter(|_| is_statement) {
                 found.push(Statement {
                     category: *category,
@@ -199,10 +187,7 @@ mod tests {
 
     fn kept(text: &str) -> Vec<(Category, Option<&'static str>, String)> {
         let statements = statements(&[message(1, MessageRole::User, text)]);
-        statements
-            .into_iter()
-            .map(|s| (s.category, s.key, s.sentence))
-            .collect()
+        statements.into_iter().map(|s| (s.category, s.key, s.sentence)).collect()
     }
 
     #[test]
@@ -211,16 +196,8 @@ mod tests {
         assert_eq!(
             kept(text),
             [
-                (
-                    Category::Profile,
-                    Some("name"),
-                    "My name is Anna.".to_owned()
-                ),
-                (
-                    Category::Preferences,
-                    None,
-                    "By the way, I prefer tabs over spaces.".to_owned()
-                ),
+                (Category::Profile, Some("name"), "My name is Anna.".to_owned()),
+                (Category::Preferences, None, "By the way, I prefer tabs over spaces.".to_owned()),
                 (Category::Profile, None, "I’m allergic to nuts.".to_owned()),
             ]
         );

@@ -49,15 +49,12 @@ pub fn resolve_fact(
             false => Resolution::Add,
         };
     }
-    let same = known
-        .iter()
-        .find(|other| said.say_no_more_than(&StatementWords::of(&other.content)));
+    let same =
+        known.iter().find(|other| said.say_no_more_than(&StatementWords::of(&other.content)));
     if let Some(other) = same {
         return Resolution::Merge(other.id);
     }
-    let near = known
-        .iter()
-        .filter(|other| other.cosine.is_some_and(|c| c >= ASK_COSINE));
+    let near = known.iter().filter(|other| other.cosine.is_some_and(|c| c >= ASK_COSINE));
     let nearest = near.max_by(|a, b| a.cosine.unwrap_or(0.0).total_cmp(&b.cosine.unwrap_or(0.0)));
     nearest.map_or(Resolution::Add, |other| Resolution::Ask(other.id))
 }
@@ -98,34 +95,16 @@ mod tests {
     #[test]
     fn a_fact_like_none_is_added() {
         assert_eq!(of("name", "Anna", &[]), Resolution::Add);
-        assert_eq!(
-            of("name", "Anna", &[known(1, None, "Likes cats", 0.2)]),
-            Resolution::Add
-        );
+        assert_eq!(of("name", "Anna", &[known(1, None, "Likes cats", 0.2)]), Resolution::Add);
     }
 
     #[test]
     fn a_whole_statement_merges_under_any_key() {
-        let all = [known(
-            1,
-            Some("drink"),
-            "Drinks green tea every morning",
-            0.3,
-        )];
-        for same in [
-            "drinks green tea every morning.",
-            "drinks tea every morning",
-        ] {
-            assert_eq!(
-                of("tea", same, &all),
-                Resolution::Merge(ItemId(1)),
-                "{same}"
-            );
+        let all = [known(1, Some("drink"), "Drinks green tea every morning", 0.3)];
+        for same in ["drinks green tea every morning.", "drinks tea every morning"] {
+            assert_eq!(of("tea", same, &all), Resolution::Merge(ItemId(1)), "{same}");
         }
-        for other in [
-            "drinks green tea every day at morning",
-            "drinks black tea every morning",
-        ] {
+        for other in ["drinks green tea every day at morning", "drinks black tea every morning"] {
             assert_eq!(of("tea", other, &all), Resolution::Add, "{other}");
         }
     }
@@ -133,10 +112,7 @@ mod tests {
     #[test]
     fn a_bare_value_never_merges_under_another_key() {
         let all = [known(1, Some("name"), "Anna", 0.99)];
-        assert_eq!(
-            of("daughter_name", "Anna", &all),
-            Resolution::Ask(ItemId(1))
-        );
+        assert_eq!(of("daughter_name", "Anna", &all), Resolution::Ask(ItemId(1)));
         let said_same = answered(ItemId(1), "Anna", "Anna", StatementRelation::Same);
         assert_eq!(said_same, Resolution::Add);
         assert_eq!(of("name", "anna", &all), Resolution::Merge(ItemId(1)));
@@ -146,18 +122,12 @@ mod tests {
     fn of_one_key_another_value_is_added_and_supersedes() {
         for (older, newer) in [
             ("Lives in Graz, Austria", "Lives in Linz"),
-            (
-                "Lives in the old town of Graz, Austria",
-                "Lives in the old town of Linz, Austria",
-            ),
+            ("Lives in the old town of Graz, Austria", "Lives in the old town of Linz, Austria"),
             (
                 "Loves Rust for command line tools and servers",
                 "Hates Rust for command line tools and servers",
             ),
-            (
-                "Isst zu Hause am Abend gern Fleisch",
-                "Isst zu Hause am Abend nicht gern Fleisch",
-            ),
+            ("Isst zu Hause am Abend gern Fleisch", "Isst zu Hause am Abend nicht gern Fleisch"),
             ("Drinks green tea every morning", "Drinks tea every morning"),
         ] {
             let all = [known(1, Some("key"), older, 0.99)];
@@ -176,12 +146,7 @@ mod tests {
         ];
         let fate = of("tea", "Enjoys oolong a lot", &near);
         assert_eq!(fate, Resolution::Ask(ItemId(2)));
-        let far = [known(
-            1,
-            Some("drink"),
-            "Is fond of oolong",
-            ASK_COSINE - 0.01,
-        )];
+        let far = [known(1, Some("drink"), "Is fond of oolong", ASK_COSINE - 0.01)];
         assert_eq!(of("tea", "Enjoys oolong a lot", &far), Resolution::Add);
     }
 
@@ -190,10 +155,7 @@ mod tests {
         let id = ItemId(7);
         let of = |relation| answered(id, "Is fond of oolong", "Enjoys oolong a lot", relation);
         assert_eq!(of(StatementRelation::Same), Resolution::Merge(id));
-        assert_eq!(
-            of(StatementRelation::Contradicts),
-            Resolution::Supersede(id)
-        );
+        assert_eq!(of(StatementRelation::Contradicts), Resolution::Supersede(id));
         assert_eq!(of(StatementRelation::Unrelated), Resolution::Add);
     }
 }

@@ -97,9 +97,7 @@ impl Consolidation {
         tx.commit().await?;
         for item in &mut known {
             let hit = near.iter().find(|hit| hit.item.id == item.id);
-            item.cosine = hit
-                .and_then(|hit| hit.explanation.distance)
-                .map(|d| 1.0 - d);
+            item.cosine = hit.and_then(|hit| hit.explanation.distance).map(|d| 1.0 - d);
         }
         Ok(known)
     }
@@ -121,11 +119,7 @@ impl Consolidation {
             {
                 open.push((n, older));
             }
-            resolved.push(if matches!(fate, Resolution::Ask(_)) {
-                Resolution::Add
-            } else {
-                fate
-            });
+            resolved.push(if matches!(fate, Resolution::Ask(_)) { Resolution::Add } else { fate });
         }
         if reading.end != ReadingEnd::Read {
             // The model has just failed: do not ask it again.
@@ -144,9 +138,8 @@ impl Consolidation {
             };
             let pairs: Vec<(String, String)> = some.iter().map(pair).collect();
             let schema: Value = comparison::schema(pairs.len());
-            let Ok(completion) = self
-                .ask_for(user, ChatPurpose::Facts, &comparison::ask(&pairs), &schema)
-                .await
+            let Ok(completion) =
+                self.ask_for(user, ChatPurpose::Facts, &comparison::ask(&pairs), &schema).await
             else {
                 break;
             };
@@ -325,12 +318,7 @@ fn ending<'a>(
         ReadingEnd::MemoryOff => (ExtractionOutcome::Skipped, MEMORY_OFF, None),
         ReadingEnd::Read | ReadingEnd::Lost => return ending_of_read(reading, counts),
     };
-    ExtractionEnd {
-        outcome,
-        reason: Some(reason),
-        next_try_at,
-        ..ending_of_read(reading, counts)
-    }
+    ExtractionEnd { outcome, reason: Some(reason), next_try_at, ..ending_of_read(reading, counts) }
 }
 
 /// `None` if it breaks a limit of items, which parsed facts never do.
@@ -384,10 +372,9 @@ pub(super) fn once_each(mut found: Vec<SourcedStatement>) -> (Vec<SourcedStateme
                     continue;
                 }
             }
-            None => holding
-                .iter()
-                .find(|(said, _)| words.say_no_more_than(said))
-                .map(|(_, at)| *at),
+            None => {
+                holding.iter().find(|(said, _)| words.say_no_more_than(said)).map(|(_, at)| *at)
+            }
         };
         match said {
             Some(at) => {

@@ -114,10 +114,7 @@ pub struct AskLimits {
 
 impl Default for AskLimits {
     fn default() -> Self {
-        Self {
-            call_deadline: StdDuration::from_secs(120),
-            answer_tokens_max: 2_048,
-        }
+        Self { call_deadline: StdDuration::from_secs(120), answer_tokens_max: 2_048 }
     }
 }
 
@@ -231,10 +228,7 @@ impl Consolidation {
             self.keep(&viewer, &row, found).await
         };
         // Compare only with what the session's agent may see.
-        let by = viewer.agent_id.map(|agent| Actor::OnBehalf {
-            user: due.user,
-            agent_id: agent.0,
-        });
+        let by = viewer.agent_id.map(|agent| Actor::OnBehalf { user: due.user, agent_id: agent.0 });
         let (ended, _) = actor::scope(by, &self.clock, reading).await;
         match ended {
             Err(error) if error.is_of_what_was_read() => {

@@ -97,17 +97,12 @@ impl Reading {
             one.quote.iter_mut().for_each(|quote| add("quote", quote));
         }
         for one in &mut self.connections {
-            one.sentence
-                .iter_mut()
-                .for_each(|text| add("sentence", text));
+            one.sentence.iter_mut().for_each(|text| add("sentence", text));
         }
         if let Some(episode) = &mut self.episode {
             add("episode", &mut episode.summary);
             add("episode", &mut episode.short);
-            episode
-                .topics
-                .iter_mut()
-                .for_each(|topic| add("topic", topic));
+            episode.topics.iter_mut().for_each(|topic| add("topic", topic));
         }
         fields
     }

@@ -54,15 +54,8 @@ impl ExtractedEnd {
 impl ExtractedRelation {
     /// Such as "Anna lives in Lyon".
     pub fn in_words(&self) -> String {
-        let relation = self
-            .words
-            .clone()
-            .unwrap_or_else(|| self.predicate.in_words(false));
-        format!(
-            "{} {relation} {}",
-            self.subject.as_str(),
-            self.object.as_str()
-        )
+        let relation = self.words.clone().unwrap_or_else(|| self.predicate.in_words(false));
+        format!("{} {relation} {}", self.subject.as_str(), self.object.as_str())
     }
 }
 
@@ -119,10 +112,7 @@ fn connection(
     }
     let type_of = |name: &str| {
         let same = |n: &String| n.to_lowercase() == name.to_lowercase();
-        entities
-            .iter()
-            .find(|(_, known, _)| same(known))
-            .map(|(_, _, t)| *t)
+        entities.iter().find(|(_, known, _)| same(known)).map(|(_, _, t)| *t)
     };
     let end = |field: &str, default: Option<EntityType>| -> Option<ExtractedEnd> {
         let name = text_of(value, field, VALUE_CHARS_MAX)?;
@@ -154,10 +144,7 @@ fn connection(
 }
 
 fn is_user(name: &str) -> bool {
-    matches!(
-        name.to_lowercase().as_str(),
-        USER | "the user" | "me" | "i" | "ich" | "myself"
-    )
+    matches!(name.to_lowercase().as_str(), USER | "the user" | "me" | "i" | "ich" | "myself")
 }
 
 fn read_type(value: &Value) -> EntityType {
@@ -283,17 +270,10 @@ mod tests {
               {"subject": "Anna Berg", "relation": "related_to", "object": "Lyon"},
               {"subject": "Anna Berg", "relation": "knows", "object": "Anna Berg"}]}"#;
         let read = read(answer, &[TEXT]);
-        let entities: Vec<_> = read
-            .entities
-            .iter()
-            .map(|(_, n, t)| (n.as_str(), *t))
-            .collect();
+        let entities: Vec<_> = read.entities.iter().map(|(_, n, t)| (n.as_str(), *t)).collect();
         assert_eq!(
             entities,
-            [
-                ("Anna Berg", EntityType::Person),
-                ("Acme GmbH", EntityType::Organization)
-            ]
+            [("Anna Berg", EntityType::Person), ("Acme GmbH", EntityType::Organization)]
         );
         let connections: Vec<_> = read
             .connections
@@ -304,11 +284,7 @@ mod tests {
         assert_eq!(
             connections,
             [
-                (
-                    "lives_in",
-                    None,
-                    ExtractedEnd::Named("Lyon".to_owned(), EntityType::Location)
-                ),
+                ("lives_in", None, ExtractedEnd::Named("Lyon".to_owned(), EntityType::Location)),
                 ("works_as", None, ExtractedEnd::Value("a baker".to_owned())),
                 ("related_to", Some("met at the market"), anna),
             ]
@@ -326,12 +302,7 @@ mod tests {
             "{\"entities\": [{\"name\": \"Anna",
             &"{".repeat(50_000),
         ] {
-            assert_eq!(
-                read(answer, &[TEXT]),
-                ExtractedNames::default(),
-                "{}",
-                answer.len()
-            );
+            assert_eq!(read(answer, &[TEXT]), ExtractedNames::default(), "{}", answer.len());
         }
     }
 
@@ -339,9 +310,6 @@ mod tests {
     fn of_several_texts_each_part_says_which() {
         let answer = r#"{"entities": [{"text": 2, "name": "Oslo", "type": "place"}, {"text": 1, "name": "Oslo", "type": "place"}, {"name": "Rome"}]}"#;
         let read = read(answer, &["Rome", "to Oslo"]);
-        assert_eq!(
-            read.entities,
-            [(2, "Oslo".to_owned(), EntityType::Location)]
-        );
+        assert_eq!(read.entities, [(2, "Oslo".to_owned(), EntityType::Location)]);
     }
 }

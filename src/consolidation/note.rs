@@ -34,10 +34,7 @@ impl Consolidation {
             return Ok(());
         };
         let at = zone.local(now);
-        let summary = reading
-            .episode
-            .as_ref()
-            .map(|episode| episode.summary.as_str());
+        let summary = reading.episode.as_ref().map(|episode| episode.summary.as_str());
         if summary.is_none() && found.is_empty() {
             return Ok(());
         }

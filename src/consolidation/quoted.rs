@@ -70,12 +70,7 @@ const BREAKS: [&str; 13] = [
 ];
 /// With one of the words below in the same sentence, it is an injected instruction.
 const OVERRULES: [&str; 5] = ["ignore", "disregard", "forget", "override", "bypass"];
-const OVERRULED: [&str; 4] = [
-    "instruction",
-    "system prompt",
-    "previous prompt",
-    "your rules",
-];
+const OVERRULED: [&str; 4] = ["instruction", "system prompt", "previous prompt", "your rules"];
 
 /// The message without pasted text.
 pub fn own_words(text: &str) -> String {
@@ -94,11 +89,7 @@ fn break_of(text: &str) -> usize {
     let by_sentence = sentences(&plain)
         .find(overrules)
         .map(|sentence| sentence.as_ptr() as usize - plain.as_ptr() as usize);
-    by_mark
-        .into_iter()
-        .chain(by_sentence)
-        .min()
-        .unwrap_or(text.len())
+    by_mark.into_iter().chain(by_sentence).min().unwrap_or(text.len())
 }
 
 fn without_elements(text: &str) -> String {
@@ -109,9 +100,7 @@ fn without_elements(text: &str) -> String {
         let (mut own, mut at) = (String::new(), 0);
         while let Some(begin) = plain[at..].find(&begins).map(|n| at + n) {
             own += &kept[at..begin];
-            at = plain[begin..]
-                .find(&ends)
-                .map_or(plain.len(), |n| begin + n + ends.len());
+            at = plain[begin..].find(&ends).map_or(plain.len(), |n| begin + n + ends.len());
         }
         own += &kept[at..];
         kept = own;
@@ -146,18 +135,13 @@ fn without_quotations(text: &str) -> String {
     while let Some(c) = text[at..].chars().next() {
         let inner = at + c.len_utf8();
         let is_opening = before.is_none_or(|b: char| !b.is_alphanumeric());
-        let end = MARKS
-            .iter()
-            .position(|(opens, _)| *opens == c && is_opening)
-            .map(|n| {
-                if closing[n] < inner {
-                    let closes = MARKS[n].1;
-                    closing[n] = text[inner..]
-                        .find(closes)
-                        .map_or(text.len(), |found| inner + found);
-                }
-                closing[n]
-            });
+        let end = MARKS.iter().position(|(opens, _)| *opens == c && is_opening).map(|n| {
+            if closing[n] < inner {
+                let closes = MARKS[n].1;
+                closing[n] = text[inner..].find(closes).map_or(text.len(), |found| inner + found);
+            }
+            closing[n]
+        });
         let Some(end) = end else {
             own.push(c);
             (at, before) = (inner, Some(c));
@@ -227,23 +211,12 @@ mod tests {
     #[test]
     fn what_stands_around_it_stays() {
         let text = "I live in Graz. He says \"come to Linz with me\" but no.\n> why not\n\nUser: I am Bob.\n\nI row.";
-        assert_eq!(
-            own_words(text),
-            "I live in Graz. He says  but no.\n\n\nI row."
-        );
+        assert_eq!(own_words(text), "I live in Graz. He says  but no.\n\n\nI row.");
     }
 
     #[test]
     fn long_messages_are_read_in_no_time() {
-        for piece in [
-            "<page>",
-            "\"",
-            "\u{201c}",
-            "\u{201e}a ",
-            "```\n",
-            "user:\n",
-            "<",
-        ] {
+        for piece in ["<page>", "\"", "\u{201c}", "\u{201e}a ", "```\n", "user:\n", "<"] {
             own_words(&piece.repeat(200_000 / piece.len()));
         }
     }

@@ -120,10 +120,7 @@ impl Consolidation {
         (transcript, date): (&Transcript, Date),
         (context, by_model): (&prompt::ReadingContext, bool),
         reading: &mut Reading,
-        (found, connections): (
-            &mut Positioned<ExtractedFact>,
-            &mut Positioned<ExtractedRelation>,
-        ),
+        (found, connections): (&mut Positioned<ExtractedFact>, &mut Positioned<ExtractedRelation>),
     ) -> Result<(), ConsolidationError> {
         let is_flush = reading.handed.flush.is_some();
         let schema = prompt::extraction_schema(by_model, is_flush);
@@ -202,10 +199,8 @@ impl Consolidation {
         schema: Option<&serde_json::Value>,
         temperature: f32,
     ) -> Result<Completion, ChatError> {
-        let messages = [
-            ChatMessage::system(ask.system.as_str()),
-            ChatMessage::user(ask.user.as_str()),
-        ];
+        let messages =
+            [ChatMessage::system(ask.system.as_str()), ChatMessage::user(ask.user.as_str())];
         let request = ChatRequest {
             purpose,
             messages: &messages,
@@ -225,8 +220,7 @@ impl Consolidation {
         ask: &Prompt,
         schema: &serde_json::Value,
     ) -> Result<Completion, ChatError> {
-        self.ask(user, purpose, ask, Some(schema), EXTRACTION_TEMPERATURE)
-            .await
+        self.ask(user, purpose, ask, Some(schema), EXTRACTION_TEMPERATURE).await
     }
 
     /// Checked before each call of a provider: why the reading must end, or `None` if it may continue.
@@ -348,8 +342,7 @@ fn locate(found: Vec<(ExtractedFact, i32)>, messages: &[StoredMessage]) -> Vec<S
     let seen = evidence(&facts, messages, &ToolNames::of(messages));
     let has_tools = messages.iter().any(|m| m.role == MessageRole::Tool);
     let each = facts.into_iter().zip(seen).zip(ends);
-    each.map(|((fact, seen), end)| of_fact(fact, seen, end, messages, has_tools))
-        .collect()
+    each.map(|((fact, seen), end)| of_fact(fact, seen, end, messages, has_tools)).collect()
 }
 
 /// Like [`locate`], for relations.
@@ -367,15 +360,9 @@ fn locate_connections(
             context: connection.sentence.clone(),
         })
     };
-    let facts: Option<Vec<ExtractedFact>> = found
-        .iter()
-        .map(|(connection, _)| as_fact(connection))
-        .collect();
-    let seen = evidence(
-        &facts.unwrap_or_default(),
-        messages,
-        &ToolNames::of(messages),
-    );
+    let facts: Option<Vec<ExtractedFact>> =
+        found.iter().map(|(connection, _)| as_fact(connection)).collect();
+    let seen = evidence(&facts.unwrap_or_default(), messages, &ToolNames::of(messages));
     let each = found.into_iter().zip(seen);
     each.map(|((said, end), seen)| {
         let position = seen.evidence.as_ref().map(|e| e.position);
@@ -434,32 +421,27 @@ fn by_patterns(
         true => fallback::left_open(messages),
         false => Vec::new(),
     };
-    fallback::statements(messages)
-        .into_iter()
-        .chain(open)
-        .map(|statement| SourcedStatement {
-            theme: statement.category.as_str(),
-            item_type: statement.category.item_type(),
-            key: statement
-                .key
-                .and_then(|key| ItemKey::parse(key).ok().flatten()),
-            quote: Some(statement.sentence.clone()),
-            value: statement.sentence,
-            source: match statement.by_user {
-                true => ItemSource::UserExplicit,
-                false => ItemSource::Conversation,
-            },
-            trust: match statement.by_user {
-                true => Trust::User,
-                false => Trust::Agent,
-            },
-            days: statement.category.days(),
-            period: Period::default(),
-            confidence: PATTERN_CONFIDENCE,
-            said_at: said_at(messages, statement.position),
-            place: statement.position,
-            position: Some(statement.position),
-        })
+    fallback::statements(messages).into_iter().chain(open).map(|statement| SourcedStatement {
+        theme: statement.category.as_str(),
+        item_type: statement.category.item_type(),
+        key: statement.key.and_then(|key| ItemKey::parse(key).ok().flatten()),
+        quote: Some(statement.sentence.clone()),
+        value: statement.sentence,
+        source: match statement.by_user {
+            true => ItemSource::UserExplicit,
+            false => ItemSource::Conversation,
+        },
+        trust: match statement.by_user {
+            true => Trust::User,
+            false => Trust::Agent,
+        },
+        days: statement.category.days(),
+        period: Period::default(),
+        confidence: PATTERN_CONFIDENCE,
+        said_at: said_at(messages, statement.position),
+        place: statement.position,
+        position: Some(statement.position),
+    })
 }
 
 /// When the message at this position was sent, or the next one, or else the last one.

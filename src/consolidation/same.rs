@@ -95,10 +95,7 @@ impl StatementWords {
                 folded,
             })
         });
-        Self {
-            telling: telling.collect(),
-            is_bare: length(&all) <= BARE_WORDS_MAX,
-        }
+        Self { telling: telling.collect(), is_bare: length(&all) <= BARE_WORDS_MAX }
     }
 
     /// True if it means nothing without its key.
@@ -316,9 +313,7 @@ mod tests {
         ] {
             assert!(is_same(a, b), "{a} | {b}");
         }
-        let others = OTHER
-            .iter()
-            .filter(|(newer, older)| !newer.eq_ignore_ascii_case(older));
+        let others = OTHER.iter().filter(|(newer, older)| !newer.eq_ignore_ascii_case(older));
         for (a, b) in others.copied().chain([
             ("drinks tea", "drinks green tea"),
             ("C", "C++"),

@@ -28,9 +28,6 @@ mod tests {
     #[test]
     fn sentences_end_at_stops_and_lines_and_not_inside_numbers() {
         let all: Vec<&str> = sentences("Version 3.5 runs. Really?\nYes\n\n東京。大阪").collect();
-        assert_eq!(
-            all,
-            ["Version 3.5 runs.", "Really?", "Yes", "東京。", "大阪"]
-        );
+        assert_eq!(all, ["Version 3.5 runs.", "Really?", "Yes", "東京。", "大阪"]);
     }
 }

@@ -57,10 +57,7 @@ pub async fn viewer_of(
         user.0,
         session.0,
     );
-    Ok(agent
-        .fetch_optional(conn)
-        .await?
-        .map(|agent| Viewer::agent(user, AgentId(agent))))
+    Ok(agent.fetch_optional(conn).await?.map(|agent| Viewer::agent(user, AgentId(agent))))
 }
 
 /// Active items with a key, as pairs of key and content, newest first.

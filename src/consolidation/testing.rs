@@ -24,10 +24,7 @@ pub fn call(position: i32, content: &str, id: &str, name: &str, arguments: &str)
         name: name.to_owned(),
         arguments: arguments.to_owned(),
     }];
-    StoredMessage {
-        tool_calls,
-        ..message(position, MessageRole::Assistant, content)
-    }
+    StoredMessage { tool_calls, ..message(position, MessageRole::Assistant, content) }
 }
 
 /// A tool's result for the call with this id.

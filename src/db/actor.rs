@@ -126,12 +126,7 @@ impl Authority {
             Actor::Operator { token_id } => {
                 store::requiring_service_token(account, *token_id, &self.now())
             }
-            Actor::Person {
-                user,
-                session_hash,
-                is_admin_act,
-                manages_memory,
-            } => {
+            Actor::Person { user, session_hash, is_admin_act, manages_memory } => {
                 let check = store::requiring_session(*user, session_hash, *is_admin_act);
                 match manages_memory {
                     true => check + store::REQUIRING_OPEN_BROWSER,

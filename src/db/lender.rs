@@ -55,15 +55,9 @@ impl Lender {
         max: u32,
         trusted_for: Duration,
     ) -> Self {
-        let connector = Connector {
-            options,
-            trusted_for,
-            lost: Mutex::default(),
-        };
-        let pool = Pool::builder(connector)
-            .max_size(max as usize)
-            .queue_mode(QueueMode::Lifo)
-            .build();
+        let connector = Connector { options, trusted_for, lost: Mutex::default() };
+        let pool =
+            Pool::builder(connector).max_size(max as usize).queue_mode(QueueMode::Lifo).build();
         Self {
             name,
             pool: pool.expect("without time limits of its own a pool needs no runtime"),
@@ -73,10 +67,7 @@ impl Lender {
     }
 
     pub fn patient(&self) -> Self {
-        Self {
-            patience: ACQUIRE_TIMEOUT_OF_COMMANDS,
-            ..self.clone()
-        }
+        Self { patience: ACQUIRE_TIMEOUT_OF_COMMANDS, ..self.clone() }
     }
 
     async fn lend(&self) -> Result<PooledConnection, sqlx::Error> {
@@ -90,10 +81,7 @@ impl Lender {
     }
 
     pub async fn look_up(&self) -> Result<Lookup, sqlx::Error> {
-        Ok(Lookup {
-            lender: self.clone(),
-            lent: self.lend().await?,
-        })
+        Ok(Lookup { lender: self.clone(), lent: self.lend().await? })
     }
 
     /// A connection, with another statement timeout if given.
@@ -359,9 +347,9 @@ fn is_lost(error: &sqlx::Error) -> bool {
 fn is_starting(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(error) => error.kind() == std::io::ErrorKind::ConnectionRefused,
-        sqlx::Error::Database(said) => said
-            .code()
-            .is_some_and(|code| matches!(&*code, "57P03" | "53300")),
+        sqlx::Error::Database(said) => {
+            said.code().is_some_and(|code| matches!(&*code, "57P03" | "53300"))
+        }
         _ => false,
     }
 }

@@ -80,10 +80,7 @@ pub struct StatementTimeouts {
 
 impl Default for StatementTimeouts {
     fn default() -> Self {
-        Self {
-            request: Duration::from_secs(5),
-            job: Duration::from_secs(60),
-        }
+        Self { request: Duration::from_secs(5), job: Duration::from_secs(60) }
     }
 }
 
@@ -159,14 +156,10 @@ async fn make_roles(setup: &mut PgConnection) -> Result<(), DatabaseError> {
 async fn check_server(setup: &mut PgConnection) -> Result<(), DatabaseError> {
     let server = store::server(setup).await?;
     if server.version_num < POSTGRES_VERSION_MIN {
-        return Err(DatabaseError::PostgresTooOld {
-            found: server.version,
-        });
+        return Err(DatabaseError::PostgresTooOld { found: server.version });
     }
     if server.encoding != "UTF8" {
-        return Err(DatabaseError::NotUtf8 {
-            found: server.encoding,
-        });
+        return Err(DatabaseError::NotUtf8 { found: server.encoding });
     }
     Ok(())
 }
@@ -213,18 +206,15 @@ async fn migrate(options: &PgConnectOptions) -> Result<(), DatabaseError> {
     let is_distributed = citus::is_distributed(&mut owner).await?;
     let one_by_one = is_distributed.then(|| citus::one_by_one(&MIGRATIONS));
     let migrations = one_by_one.as_ref().unwrap_or(&MIGRATIONS);
-    migrations
-        .run_direct(None, &mut owner, false)
-        .await
-        .map_err(|error| match error {
-            MigrateError::VersionMissing(version) => {
-                match MIGRATIONS.iter().any(|ours| ours.version > version) {
-                    true => DatabaseError::SchemaBetween { version },
-                    false => DatabaseError::SchemaTooNew { version },
-                }
+    migrations.run_direct(None, &mut owner, false).await.map_err(|error| match error {
+        MigrateError::VersionMissing(version) => {
+            match MIGRATIONS.iter().any(|ours| ours.version > version) {
+                true => DatabaseError::SchemaBetween { version },
+                false => DatabaseError::SchemaTooNew { version },
             }
-            other => DatabaseError::Migrate(other),
-        })?;
+        }
+        other => DatabaseError::Migrate(other),
+    })?;
     owner.close().await?;
     Ok(())
 }
@@ -240,10 +230,7 @@ fn statement_timeout(limit: Duration) -> (&'static str, String) {
 
 /// Not `SET LOCAL`, of which Citus tells its workers the whole message that it is in.
 fn set_local_timeout(limit: Duration) -> String {
-    format!(
-        "SELECT set_config('statement_timeout', '{}', true)",
-        limit.as_millis()
-    )
+    format!("SELECT set_config('statement_timeout', '{}', true)", limit.as_millis())
 }
 
 /// The version of a database's schema.
@@ -367,12 +354,7 @@ impl Db {
         let of_app = of_role("keepsake_app");
         let of_system = of_role("keepsake_system");
         Self {
-            app: Lender::new(
-                APP,
-                of_app,
-                APP_CONNECTIONS_MAX,
-                TRUSTED_FOR_WHAT_IS_BEGUN_AGAIN,
-            ),
+            app: Lender::new(APP, of_app, APP_CONNECTIONS_MAX, TRUSTED_FOR_WHAT_IS_BEGUN_AGAIN),
             tokens: Lender::new(
                 TOKENS,
                 of_system.clone(),
@@ -388,10 +370,7 @@ impl Db {
 
     /// With the statement timeout of background jobs and commands; shares the connections.
     pub fn with_job_timeout(&self) -> Self {
-        Self {
-            own_timeout: Some(self.job_timeout),
-            ..self.clone()
-        }
+        Self { own_timeout: Some(self.job_timeout), ..self.clone() }
     }
 
     /// Waits longer for a connection, for a command whose work would be lost; shares the connections.
@@ -407,18 +386,12 @@ impl Db {
     /// For memory lent to the agent of `member` that the current task acts for: a transaction as another user is read-only and
     /// sees only what is lent. Fails with [`is_not_lent`] if nothing is lent. Shares the connections.
     pub fn lent_to(&self, member: UserId) -> Self {
-        Self {
-            lent_to: Some(member),
-            ..self.clone()
-        }
+        Self { lent_to: Some(member), ..self.clone() }
     }
 
     /// Undoes [`Self::lent_to`]; shares the connections.
     pub fn of_owner(&self) -> Self {
-        Self {
-            lent_to: None,
-            ..self.clone()
-        }
+        Self { lent_to: None, ..self.clone() }
     }
 
     /// `BEGIN`, with a statement timeout unless it is the connection's default.
@@ -518,11 +491,7 @@ impl Db {
 
     /// Connection counts of this process's pools.
     pub fn pools(&self) -> [PoolUse; 3] {
-        [
-            self.app.in_use(),
-            self.tokens.in_use(),
-            self.system.in_use(),
-        ]
+        [self.app.in_use(), self.tokens.in_use(), self.system.in_use()]
     }
 
     /// Whether the database is ready to serve.
@@ -530,21 +499,13 @@ impl Db {
         let found = store::fitness(&mut *conn).await?;
         let schema = match found.is_migrated {
             false => Schema::Missing,
-            true => {
-                match store::schema_version(conn)
-                    .await?
-                    .cmp(&schema_of_this_version())
-                {
-                    Ordering::Less => Schema::Behind,
-                    Ordering::Equal => Schema::Ours,
-                    Ordering::Greater => Schema::Ahead,
-                }
-            }
+            true => match store::schema_version(conn).await?.cmp(&schema_of_this_version()) {
+                Ordering::Less => Schema::Behind,
+                Ordering::Equal => Schema::Ours,
+                Ordering::Greater => Schema::Ahead,
+            },
         };
-        Ok(Fitness {
-            schema,
-            has_vector: found.has_vector,
-        })
+        Ok(Fitness { schema, has_vector: found.has_vector })
     }
 
     /// Size of the database on disk, in bytes; `None` without the privilege to read it.

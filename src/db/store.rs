@@ -21,18 +21,12 @@ pub async fn server(conn: &mut PgConnection) -> Result<ServerVersion, sqlx::Erro
     )
     .fetch_one(conn)
     .await?;
-    Ok(ServerVersion {
-        version,
-        version_num,
-        encoding,
-    })
+    Ok(ServerVersion { version, version_num, encoding })
 }
 
 /// Held until the connection closes: of all starts on a database, one makes roles, grants and extensions.
 pub async fn lock_preparation(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query("SELECT pg_advisory_lock(hashtext('keepsake start'))")
-        .execute(conn)
-        .await?;
+    sqlx::query("SELECT pg_advisory_lock(hashtext('keepsake start'))").execute(conn).await?;
     Ok(())
 }
 
@@ -70,9 +64,7 @@ pub async fn make_roles(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
 
 /// Drops all that the owner role owns in this database.
 pub async fn drop_owned(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::raw_sql("DROP OWNED BY keepsake_owner")
-        .execute(conn)
-        .await?;
+    sqlx::raw_sql("DROP OWNED BY keepsake_owner").execute(conn).await?;
     Ok(())
 }
 
@@ -92,9 +84,7 @@ pub async fn make_extension(conn: &mut PgConnection, name: &str) -> Result<(), s
             .await?;
     if !exists {
         let create = format!("CREATE EXTENSION IF NOT EXISTS {name}");
-        sqlx::raw_sql(sqlx::AssertSqlSafe(create))
-            .execute(conn)
-            .await?;
+        sqlx::raw_sql(sqlx::AssertSqlSafe(create)).execute(conn).await?;
     }
     Ok(())
 }
@@ -111,17 +101,13 @@ pub async fn set_statement_timeout(
     limit: Duration,
 ) -> Result<(), sqlx::Error> {
     let set = format!("SET statement_timeout = {}", limit.as_millis());
-    sqlx::raw_sql(sqlx::AssertSqlSafe(set))
-        .execute(conn)
-        .await?;
+    sqlx::raw_sql(sqlx::AssertSqlSafe(set)).execute(conn).await?;
     Ok(())
 }
 
 /// Back to the connection's default.
 pub async fn reset_statement_timeout(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::raw_sql("RESET statement_timeout")
-        .execute(conn)
-        .await?;
+    sqlx::raw_sql("RESET statement_timeout").execute(conn).await?;
     Ok(())
 }
 
@@ -138,10 +124,7 @@ pub async fn fitness(conn: &mut PgConnection) -> Result<DatabaseState, sqlx::Err
     )
     .fetch_one(conn)
     .await?;
-    Ok(DatabaseState {
-        is_migrated,
-        has_vector,
-    })
+    Ok(DatabaseState { is_migrated, has_vector })
 }
 
 /// Size on disk in bytes, including indexes; `None` without the privilege to read it.
@@ -190,19 +173,14 @@ pub async fn enter_scope(
     agent: i64,
 ) -> Result<(), sqlx::Error> {
     let enter = entering_scope(user, agent);
-    sqlx::raw_sql(sqlx::AssertSqlSafe(enter))
-        .execute(conn)
-        .await?;
+    sqlx::raw_sql(sqlx::AssertSqlSafe(enter)).execute(conn).await?;
     Ok(())
 }
 
 /// Sets the owner of everything the transaction writes from now on; `None`: shared.
 pub async fn write_as(conn: &mut PgConnection, owner: Option<i64>) -> Result<(), sqlx::Error> {
     // The function returns void.
-    sqlx::query("SELECT write_as($1)")
-        .bind(owner)
-        .execute(conn)
-        .await?;
+    sqlx::query("SELECT write_as($1)").bind(owner).execute(conn).await?;
     Ok(())
 }
 
@@ -212,10 +190,7 @@ pub const REQUIRING_OPEN_BROWSER: &str = "SELECT require_open_browser();";
 
 pub fn requiring_session(user: UserId, session_hash: &[u8; 32], is_admin_act: bool) -> String {
     let hash: String = session_hash.iter().map(|b| format!("{b:02x}")).collect();
-    format!(
-        "SELECT require_session({}, '\\x{hash}', {is_admin_act});",
-        user.0
-    )
+    format!("SELECT require_session({}, '\\x{hash}', {is_admin_act});", user.0)
 }
 
 /// Raises the user's revision and holds its row lock until the transaction ends.
@@ -230,9 +205,7 @@ pub fn raising_revision(user: UserId) -> String {
 
 /// [`raising_revision`] within a transaction that holds no other lock of the user.
 pub async fn raise_revision(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
-    sqlx::raw_sql(sqlx::AssertSqlSafe(raising_revision(user)))
-        .execute(conn)
-        .await?;
+    sqlx::raw_sql(sqlx::AssertSqlSafe(raising_revision(user))).execute(conn).await?;
     Ok(())
 }
 
@@ -262,20 +235,15 @@ pub async fn draw_ids(
 /// Records that these sources changed at the transaction's revision, which must have been raised
 /// ([`super::Db::as_writer`]).
 pub async fn note_changes(conn: &mut PgConnection, sources: &[i64]) -> Result<(), sqlx::Error> {
-    sqlx::query!("SELECT note_changes($1)", sources)
-        .execute(conn)
-        .await?;
+    sqlx::query!("SELECT note_changes($1)", sources).execute(conn).await?;
     Ok(())
 }
 
 /// Records that anything of the user may have changed at this revision, so that indexes are rebuilt.
 pub async fn mark_all_changed(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE memory_revisions SET told_from = revision WHERE user_id = $1",
-        user.0
-    )
-    .execute(conn)
-    .await?;
+    sqlx::query!("UPDATE memory_revisions SET told_from = revision WHERE user_id = $1", user.0)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 

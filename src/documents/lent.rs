@@ -50,10 +50,7 @@ impl Documents {
                 let (document, _) = told(document, lent, viewer);
                 FullDocument { document, content }
             }
-            _ => {
-                self.read_revision(viewer.user_id, id, Some(revision))
-                    .await?
-            }
+            _ => self.read_revision(viewer.user_id, id, Some(revision)).await?,
         };
         Ok((then, memory_of))
     }
@@ -111,10 +108,8 @@ impl Documents {
 
     fn lent_to<'a>(&self, viewer: &'a Viewer) -> Option<(&'a LentMemory, Self)> {
         let lent = viewer.lent.as_ref()?;
-        let theirs = Self {
-            db: self.db.lent_to(viewer.user_id),
-            embeddings: self.embeddings.clone(),
-        };
+        let theirs =
+            Self { db: self.db.lent_to(viewer.user_id), embeddings: self.embeddings.clone() };
         Some((lent, theirs))
     }
 }

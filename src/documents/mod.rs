@@ -60,9 +60,7 @@ impl Documents {
         with_archived: bool,
     ) -> Result<Vec<Document>, sqlx::Error> {
         let mut tx = self.db.as_user(user).await?;
-        let beginning = folder
-            .map(|folder| format!("{folder}/"))
-            .unwrap_or_default();
+        let beginning = folder.map(|folder| format!("{folder}/")).unwrap_or_default();
         let listed = store::list(&mut tx, user, &beginning, with_archived, DOCUMENTS_MAX).await?;
         tx.commit().await?;
         Ok(listed)
@@ -97,10 +95,7 @@ impl Documents {
         let at = revision.unwrap_or(document.revision);
         let content = store::find_content(&mut tx, user, id, at).await?;
         tx.commit().await?;
-        Ok(FullDocument {
-            content: content.ok_or(DocumentError::NotFound)?,
-            document,
-        })
+        Ok(FullDocument { content: content.ok_or(DocumentError::NotFound)?, document })
     }
 
     /// Newest first.
@@ -147,10 +142,7 @@ impl Documents {
                     content: content.unwrap_or_default(),
                 });
             }
-            (Some(document), _) => {
-                self.change(&mut tx, user, by, document, content, now)
-                    .await?
-            }
+            (Some(document), _) => self.change(&mut tx, user, by, document, content, now).await?,
             (None, _) => self.create(&mut tx, user, by, path, content, now).await?,
         };
         finish(tx, by, &[document.id]).await?;
@@ -174,9 +166,7 @@ impl Documents {
         let before = read_in(&mut tx, user, path).await?;
         let content = change(&before.content)?;
         check_content("content", &content)?;
-        let document = self
-            .change(&mut tx, user, by, before.document, &content, now)
-            .await?;
+        let document = self.change(&mut tx, user, by, before.document, &content, now).await?;
         finish(tx, by, &[document.id]).await?;
         Ok(FullDocument { document, content })
     }
@@ -244,12 +234,7 @@ impl Documents {
         }
         let moved = found.iter().zip(&paths);
         let moved: Vec<(i64, &str)> = moved.map(|(d, path)| (d.id, path.as_str())).collect();
-        let new = NewRevision {
-            event: "renamed",
-            content: None,
-            archived_at: None,
-            at: now,
-        };
+        let new = NewRevision { event: "renamed", content: None, archived_at: None, at: now };
         let renamed = add_revisions(&mut tx, user, by, &moved, &new).await?;
         let was_searched = found.iter().map(|d| (d.id, d.path.is_searched()));
         let was_searched: HashMap<i64, bool> = was_searched.collect();
@@ -281,18 +266,10 @@ impl Documents {
             return Ok(document);
         }
         check_free(&mut tx, user, &document.path).await?;
-        if store::find(&mut tx, user, &document.path, false)
-            .await?
-            .is_some()
-        {
+        if store::find(&mut tx, user, &document.path, false).await?.is_some() {
             return Err(DocumentError::Exists);
         }
-        let new = NewRevision {
-            event: "restored",
-            content: None,
-            archived_at: None,
-            at: now,
-        };
+        let new = NewRevision { event: "restored", content: None, archived_at: None, at: now };
         let document = revise(&mut tx, user, by, &document, &new).await?;
         self.index_again(&mut tx, user, by, &document, now).await?;
         finish(tx, by, &[id]).await?;
@@ -316,15 +293,12 @@ impl Documents {
         let there = store::find(&mut *conn, user, path, true).await?;
         match read_found(&mut *conn, user, there).await {
             Ok(there) => {
-                let content = format!(
-                    "{}\n{text}",
-                    there.content.trim_end_matches('\n').to_owned() + "\n"
-                );
+                let content =
+                    format!("{}\n{text}", there.content.trim_end_matches('\n').to_owned() + "\n");
                 check_content("content", &content)?;
                 let trust = by.trust.min(there.document.trust);
                 let by = ChangeAuthor { trust, ..by };
-                self.change(conn, user, by, there.document, &content, now)
-                    .await?;
+                self.change(conn, user, by, there.document, &content, now).await?;
             }
             Err(DocumentError::NotFound) => {
                 self.create(conn, user, by, path, text, now).await?;
@@ -385,18 +359,13 @@ impl Documents {
         let (_, kept) = store::count_kept(&mut *conn, user).await?;
         model::check_room(0, kept, content.len())?;
         let new = NewRevision {
-            event: if document.revision == 0 {
-                "created"
-            } else {
-                "edited"
-            },
+            event: if document.revision == 0 { "created" } else { "edited" },
             content: Some((content, by.trust)),
             archived_at: None,
             at: now,
         };
         let document = revise(&mut *conn, user, by, &document, &new).await?;
-        self.index(conn, user, by, &document, content.to_owned(), now)
-            .await?;
+        self.index(conn, user, by, &document, content.to_owned(), now).await?;
         Ok(document)
     }
 
@@ -408,12 +377,7 @@ impl Documents {
         found: Vec<Document>,
     ) -> Result<usize, DocumentError> {
         let now = self.embeddings.now();
-        let new = NewRevision {
-            event: "archived",
-            content: None,
-            archived_at: Some(now),
-            at: now,
-        };
+        let new = NewRevision { event: "archived", content: None, archived_at: Some(now), at: now };
         let gone: Vec<(i64, &str)> = found.iter().map(|d| (d.id, d.path.as_str())).collect();
         add_revisions(&mut tx, user, by, &gone, &new).await?;
         let ids: Vec<i64> = found.iter().map(|document| document.id).collect();
@@ -433,8 +397,7 @@ impl Documents {
     ) -> Result<(), DocumentError> {
         let revision = document.revision;
         let content = store::find_content(&mut *conn, user, document.id, revision).await?;
-        self.index(conn, user, by, document, content.unwrap_or_default(), now)
-            .await
+        self.index(conn, user, by, document, content.unwrap_or_default(), now).await
     }
 
     async fn index(
@@ -496,10 +459,7 @@ async fn read_found(
 ) -> Result<FullDocument, DocumentError> {
     let document = found.ok_or(DocumentError::NotFound)?;
     let content = store::find_content(conn, user, document.id, document.revision).await?;
-    Ok(FullDocument {
-        content: content.ok_or(DocumentError::NotFound)?,
-        document,
-    })
+    Ok(FullDocument { content: content.ok_or(DocumentError::NotFound)?, document })
 }
 
 /// The document with this path, or those in the folder.

@@ -63,20 +63,12 @@ pub struct ChangeAuthor<'a> {
 impl<'a> ChangeAuthor<'a> {
     /// An agent, through this call.
     pub fn agent(call: &'a RunningCall) -> Self {
-        Self {
-            agent: call.viewer.agent_id,
-            trust: Trust::Agent,
-            call: Some(call),
-        }
+        Self { agent: call.viewer.agent_id, trust: Trust::Agent, call: Some(call) }
     }
 
     /// The user who owns the memory.
     pub fn person() -> Self {
-        Self {
-            agent: None,
-            trust: Trust::User,
-            call: None,
-        }
+        Self { agent: None, trust: Trust::User, call: None }
     }
 }
 
@@ -107,11 +99,7 @@ pub enum DocumentError {
     ReadOnly,
     /// Contains the current text, so that the writer can merge.
     #[error("the document has changed since revision {expected}: it is at revision {}", current.revision)]
-    Changed {
-        expected: i32,
-        current: Box<Document>,
-        content: String,
-    },
+    Changed { expected: i32, current: Box<Document>, content: String },
     /// The requested change does not apply to the text.
     #[error("{0}")]
     Refused(String),
@@ -138,10 +126,7 @@ impl From<EmbeddingError> for DocumentError {
 pub fn check_content(field: &'static str, text: &str) -> Result<(), Invalid> {
     let invalid = |code, why: String| Err(Invalid::new(field, code, format!("`{field}` {why}")));
     if text.len() > CONTENT_BYTES_MAX {
-        let why = format!(
-            "has {} bytes; a document has at most {CONTENT_BYTES_MAX}.",
-            text.len()
-        );
+        let why = format!("has {} bytes; a document has at most {CONTENT_BYTES_MAX}.", text.len());
         return invalid("too_long", why);
     }
     if text.contains('\0') {

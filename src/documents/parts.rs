@@ -42,10 +42,7 @@ pub fn cut(text: &str) -> Vec<TextPiece> {
             let first = line;
             line += lines_in(piece);
             at = begins + piece.len();
-            pieces.push(TextPiece {
-                text: piece.to_owned(),
-                lines: (first, line),
-            });
+            pieces.push(TextPiece { text: piece.to_owned(), lines: (first, line) });
         }
     }
     pieces
@@ -145,24 +142,11 @@ mod tests {
             |name: &str| format!("# {name}\n\n{}\n\n", "Some words of it. ".repeat(20).trim());
         let text = section("One") + &section("Two") + &"Long. ".repeat(600);
         let parts = told(&text);
-        assert!(
-            parts[0].0.starts_with("# One") && parts[0].1 == (1, 3),
-            "{parts:?}"
-        );
-        assert!(
-            parts[1].0.starts_with("# Two") && parts[1].1.0 == 5,
-            "{parts:?}"
-        );
-        assert!(
-            parts
-                .iter()
-                .all(|(text, _)| text.chars().count() <= PART_CHARS_MAX)
-        );
+        assert!(parts[0].0.starts_with("# One") && parts[0].1 == (1, 3), "{parts:?}");
+        assert!(parts[1].0.starts_with("# Two") && parts[1].1.0 == 5, "{parts:?}");
+        assert!(parts.iter().all(|(text, _)| text.chars().count() <= PART_CHARS_MAX));
         // No word is lost, and the line numbers are right.
-        let kept: String = parts
-            .iter()
-            .flat_map(|(text, _)| text.split_whitespace())
-            .collect();
+        let kept: String = parts.iter().flat_map(|(text, _)| text.split_whitespace()).collect();
         assert_eq!(kept, text.split_whitespace().collect::<String>());
         let lines: Vec<&str> = text.split('\n').collect();
         for (part, (first, last)) in &parts {

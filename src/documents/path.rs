@@ -53,9 +53,7 @@ impl DocumentPath {
             return Err(invalid("has a slash that is none"));
         }
         if stands_for_a_byte(text) {
-            return Err(invalid(
-                "has a percent sign that stands for another character",
-            ));
+            return Err(invalid("has a percent sign that stands for another character"));
         }
         let path: String = text.nfc().collect();
         let names: Vec<&str> = path.split('/').collect();
@@ -118,15 +116,12 @@ fn is_like_a_slash(c: char) -> bool {
 /// Whether it contains a percent-encoded character that would change the path: `%2e`, `%252F`.
 fn stands_for_a_byte(text: &str) -> bool {
     let is_telling = |digits: &[u8]| {
-        let byte = str::from_utf8(digits)
-            .ok()
-            .and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        let byte =
+            str::from_utf8(digits).ok().and_then(|digits| u8::from_str_radix(digits, 16).ok());
         byte.is_some_and(|byte| byte < b' ' || matches!(byte, b'.' | b'/' | b'\\' | b'%'))
     };
     let bytes = text.as_bytes();
-    bytes
-        .windows(3)
-        .any(|w| w[0] == b'%' && is_telling(&w[1..]))
+    bytes.windows(3).any(|w| w[0] == b'%' && is_telling(&w[1..]))
 }
 
 #[cfg(test)]

@@ -32,11 +32,7 @@ impl Documents {
             _ => store::find_content(&mut tx, user, id, revision - 1).await?,
         };
         tx.commit().await?;
-        Ok(DocumentRevision {
-            content: content.ok_or(DocumentError::NotFound)?,
-            document,
-            before,
-        })
+        Ok(DocumentRevision { content: content.ok_or(DocumentError::NotFound)?, document, before })
     }
 
     /// Writes the text of an older revision as the newest one; does nothing if it is the same.
@@ -66,13 +62,8 @@ impl Documents {
         }
         // The text keeps its trust, whoever restores it.
         let trust = store::find_trust(&mut tx, user, id, revision).await?;
-        let by = ChangeAuthor {
-            trust: trust.unwrap_or(by.trust),
-            ..by
-        };
-        let document = self
-            .change(&mut tx, user, by, document, &content, now)
-            .await?;
+        let by = ChangeAuthor { trust: trust.unwrap_or(by.trust), ..by };
+        let document = self.change(&mut tx, user, by, document, &content, now).await?;
         finish(tx, by, &[id]).await?;
         Ok(document)
     }

@@ -312,15 +312,11 @@ pub async fn list_parts(
         user.0,
         document,
     );
-    let read = rows
-        .fetch_all(conn)
-        .await?
-        .into_iter()
-        .map(|row| KnownPart {
-            id: row.id,
-            content_hash: row.content_hash,
-            lines: (row.first_line, row.last_line),
-        });
+    let read = rows.fetch_all(conn).await?.into_iter().map(|row| KnownPart {
+        id: row.id,
+        content_hash: row.content_hash,
+        lines: (row.first_line, row.last_line),
+    });
     Ok(read.collect())
 }
 
@@ -355,10 +351,7 @@ pub async fn remove_parts(conn: &mut PgConnection, parts: &[i64]) -> Result<(), 
         return Ok(());
     }
     // The function returns void.
-    sqlx::query("SELECT remove_parts($1)")
-        .bind(parts)
-        .execute(conn)
-        .await?;
+    sqlx::query("SELECT remove_parts($1)").bind(parts).execute(conn).await?;
     Ok(())
 }
 

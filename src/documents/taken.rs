@@ -80,10 +80,7 @@ impl Documents {
         if archived_at.is_some() {
             return Ok(());
         }
-        let by = ChangeAuthor {
-            trust: document.trust,
-            ..ChangeAuthor::person()
-        };
+        let by = ChangeAuthor { trust: document.trust, ..ChangeAuthor::person() };
         self.index_again(conn, user, by, &document, now).await
     }
 }

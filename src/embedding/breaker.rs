@@ -58,10 +58,8 @@ impl Breakers {
 
     pub fn failed(&self, user: UserId, space: SpaceId, now: OffsetDateTime) {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let failures = all.entry((user, space)).or_insert(Failures {
-            in_a_row: 0,
-            open_until: now,
-        });
+        let failures =
+            all.entry((user, space)).or_insert(Failures { in_a_row: 0, open_until: now });
         failures.in_a_row += 1;
         if failures.in_a_row >= OPENS_AFTER {
             let doublings = (failures.in_a_row - OPENS_AFTER).min(6);
@@ -97,15 +95,9 @@ mod tests {
         assert!(breakers.admits(UserId(2), SPACE, NOW));
         let later = NOW + OPEN_FOR;
         assert!(breakers.admits(ANNA, SPACE, later));
-        assert!(
-            !breakers.admits(ANNA, SPACE, later),
-            "one looks, the others wait"
-        );
+        assert!(!breakers.admits(ANNA, SPACE, later), "one looks, the others wait");
         breakers.failed(ANNA, SPACE, later);
-        assert!(
-            !breakers.admits(ANNA, SPACE, later + OPEN_FOR),
-            "it waits longer each time"
-        );
+        assert!(!breakers.admits(ANNA, SPACE, later + OPEN_FOR), "it waits longer each time");
         breakers.succeeded(ANNA, SPACE);
         assert!(breakers.admits(ANNA, SPACE, later));
     }

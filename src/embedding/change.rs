@@ -20,11 +20,7 @@ pub enum Saved {
     InForce,
     /// Nothing was changed: a confirmation is needed to rebuild `texts`, of which `kept` still have embeddings. `staged`
     /// carries the typed key, sealed, to the confirmation.
-    AskFirst {
-        texts: Texts,
-        kept: i64,
-        staged: String,
-    },
+    AskFirst { texts: Texts, kept: i64, staged: String },
     /// Applied once this many texts are rebuilt.
     Rebuilding { texts: u64 },
 }
@@ -124,18 +120,12 @@ impl Embeddings {
                     }
                     None => 0,
                 };
-                return Ok(Saved::AskFirst {
-                    texts,
-                    kept,
-                    staged,
-                });
+                return Ok(Saved::AskFirst { texts, kept, staged });
             }
         }
         settings::store::save_embedding_settings(&mut tx, user, &wanted, now).await?;
         store::forget_removed_key(&mut tx, user).await?;
-        let followed = self
-            .follow(&mut tx, user, &effective, FollowReason::UserChanged)
-            .await?;
+        let followed = self.follow(&mut tx, user, &effective, FollowReason::UserChanged).await?;
         queue::push_now(&mut tx, user, queue::EMBED, now).await?;
         tx.commit().await?;
         self.shared.breakers.forget(user);
@@ -150,9 +140,7 @@ impl Embeddings {
         if settings.declined.take().is_some() {
             settings::store::save_embedding_settings(&mut tx, user, &settings, now).await?;
         }
-        let followed = self
-            .follow(&mut tx, user, &effective, FollowReason::UserRebuilds)
-            .await?;
+        let followed = self.follow(&mut tx, user, &effective, FollowReason::UserRebuilds).await?;
         queue::push_now(&mut tx, user, queue::EMBED, now).await?;
         tx.commit().await?;
         Ok(followed.into())
@@ -210,11 +198,7 @@ impl Embeddings {
     ) -> Result<Result<EmbeddingReport, ProviderError>, EmbeddingError> {
         let (query, document) = (parsed.query_prefix.clone(), parsed.document_prefix.clone());
         let endpoint = parsed.open(&self.shared.sealer, bound, reach)?;
-        Ok(self
-            .shared
-            .embedder
-            .test(&endpoint, &query, &document)
-            .await)
+        Ok(self.shared.embedder.test(&endpoint, &query, &document).await)
     }
 
     pub(super) async fn reach(

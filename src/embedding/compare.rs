@@ -65,9 +65,7 @@ impl Embeddings {
         let system = system.map_err(|error| error.to_string())?;
         let asked = self.with_prefix_in_force(space.clone(), &system);
         let tokens = estimated_tokens(&asked.settings.query_prefix) + estimated_tokens(&query);
-        let answer = self
-            .ask(user, &asked, &query, QueryPriority::Evaluation)
-            .await?;
+        let answer = self.ask(user, &asked, &query, QueryPriority::Evaluation).await?;
         let vector = QueryVector {
             space_id: space.id,
             vector: answer.vector,

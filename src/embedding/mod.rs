@@ -142,11 +142,7 @@ impl Embeddings {
             breakers: breaker::Breakers::default(),
             system: Mutex::new(None),
         };
-        Self {
-            db,
-            asked_for: QueryPriority::Search,
-            shared: Arc::new(shared),
-        }
+        Self { db, asked_for: QueryPriority::Search, shared: Arc::new(shared) }
     }
 
     /// Screens texts before they are stored and embedded.
@@ -207,10 +203,9 @@ impl Embeddings {
             .map(|id| {
                 let found = rows.iter().find(|(item, _)| item == id);
                 match found {
-                    Some((_, embedding)) if is_off => ItemEmbedding {
-                        state: EmbeddingState::Off,
-                        ..embedding.clone()
-                    },
+                    Some((_, embedding)) if is_off => {
+                        ItemEmbedding { state: EmbeddingState::Off, ..embedding.clone() }
+                    }
                     Some((_, embedding)) => embedding.clone(),
                     None => ItemEmbedding::without_row(without_row),
                 }
@@ -256,12 +251,7 @@ impl Embeddings {
     /// Cached for [`SYSTEM_SETTINGS_KEPT_FOR`], because every search needs them: a change on another server takes effect a
     /// second late.
     async fn system_settings(&self) -> Result<SystemEmbeddingSettings, sqlx::Error> {
-        let kept = self
-            .shared
-            .system
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone();
+        let kept = self.shared.system.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if let Some((read_at, settings)) = kept
             && read_at.elapsed() < SYSTEM_SETTINGS_KEPT_FOR
         {
@@ -270,22 +260,14 @@ impl Embeddings {
         let read_at = Instant::now();
         let mut conn = self.db.system_connection().await?;
         let settings = settings::store::find_system_embedding_settings(&mut conn).await?;
-        let mut system = self
-            .shared
-            .system
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut system = self.shared.system.lock().unwrap_or_else(PoisonError::into_inner);
         *system = Some((read_at, settings.clone()));
         Ok(settings)
     }
 
     /// Drops a user's cached queries when the account is erased.
     pub fn forget(&self, user: UserId) {
-        let mut queries = self
-            .shared
-            .queries
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut queries = self.shared.queries.lock().unwrap_or_else(PoisonError::into_inner);
         let of_user = queries.iter().filter(|(key, _)| key.0 == user.0);
         let keys: Vec<_> = of_user.map(|(key, _)| *key).collect();
         for key in keys {
@@ -295,10 +277,6 @@ impl Embeddings {
 
     /// Invalidates the cache after a change on this server.
     fn forget_system_settings(&self) {
-        *self
-            .shared
-            .system
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = None;
+        *self.shared.system.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }

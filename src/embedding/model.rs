@@ -334,10 +334,7 @@ mod tests {
         let without = |query: &str, words: &[&str]| {
             let name = |word: &&str| NamedWord {
                 word: word.to_lowercase(),
-                places: query
-                    .match_indices(*word)
-                    .map(|(at, _)| at..at + word.len())
-                    .collect(),
+                places: query.match_indices(*word).map(|(at, _)| at..at + word.len()).collect(),
             };
             let names: Vec<NamedWord> = words.iter().map(name).collect();
             let speakers: Vec<String> = names.iter().map(|name| name.word.clone()).collect();

@@ -37,10 +37,7 @@ pub const PENDING: &str = "embeddings are pending, so this was found by words al
 /// User, space, and a hash of prefix and query: the text itself is not kept.
 pub(super) type CacheKey = (i64, i64, [u8; 32]);
 fn key(user: UserId, space: SpaceId, prefix: &str, text: &str) -> CacheKey {
-    let hash = Sha256::new()
-        .chain_update(prefix)
-        .chain_update([0])
-        .chain_update(text);
+    let hash = Sha256::new().chain_update(prefix).chain_update([0]).chain_update(text);
     (user.0, space.0, hash.finalize().into())
 }
 
@@ -56,10 +53,7 @@ pub struct QueryEmbedding {
 
 impl QueryEmbedding {
     fn degraded(reason: impl Into<String>) -> Self {
-        Self {
-            degraded: Some(reason.into()),
-            ..Self::default()
-        }
+        Self { degraded: Some(reason.into()), ..Self::default() }
     }
 }
 
@@ -188,10 +182,8 @@ impl Embeddings {
 
     /// Loads the builtin model if it is used, so that the first search does not wait for it.
     pub async fn warm_up(&self) {
-        let is_wanted = self
-            .system_settings()
-            .await
-            .is_ok_and(|s| s.builtin_enabled && s.provider.is_none());
+        let is_wanted =
+            self.system_settings().await.is_ok_and(|s| s.builtin_enabled && s.provider.is_none());
         if is_wanted && self.shared.embedder.has_builtin() {
             let warmed = self
                 .shared
@@ -212,20 +204,12 @@ impl Embeddings {
     }
 
     fn cached(&self, key: &CacheKey) -> Option<QueryAnswer> {
-        let mut queries = self
-            .shared
-            .queries
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut queries = self.shared.queries.lock().unwrap_or_else(PoisonError::into_inner);
         queries.get(key).cloned()
     }
 
     fn keep(&self, key: CacheKey, known: QueryAnswer) -> QueryAnswer {
-        let mut queries = self
-            .shared
-            .queries
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut queries = self.shared.queries.lock().unwrap_or_else(PoisonError::into_inner);
         queries.put(key, known.clone());
         known
     }
@@ -234,12 +218,8 @@ impl Embeddings {
     async fn screened(&self, user: UserId, text: &str) -> Result<String, &'static str> {
         let mut query = text.to_owned();
         let field = ("query", &mut query);
-        let screened = self
-            .redactor()
-            .screen_text(user, None, TextDoor::Query, field);
-        screened
-            .await
-            .map_err(|_| "the query could not be checked for secrets")?;
+        let screened = self.redactor().screen_text(user, None, TextDoor::Query, field);
+        screened.await.map_err(|_| "the query could not be checked for secrets")?;
         match query.trim().is_empty() && !text.trim().is_empty() {
             true => Err("the query is private as a whole, so it was not embedded"),
             false => Ok(query),
@@ -287,11 +267,7 @@ impl Embeddings {
         if has_breaker {
             breakers.succeeded(user, space.id);
         }
-        let values = embedded
-            .vectors
-            .first()
-            .map(Vec::as_slice)
-            .unwrap_or_default();
+        let values = embedded.vectors.first().map(Vec::as_slice).unwrap_or_default();
         if space.dimensions.is_some_and(|d| d as usize != values.len()) {
             return Err(OTHER_WIDTH.to_owned());
         }

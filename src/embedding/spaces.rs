@@ -47,19 +47,12 @@ pub async fn serving_space(
     conn: &mut PgConnection,
     user: UserId,
 ) -> Result<Option<SpaceId>, sqlx::Error> {
-    Ok(Spaces::of(conn, user)
-        .await?
-        .serving()
-        .map(|space| space.id))
+    Ok(Spaces::of(conn, user).await?.serving().map(|space| space.id))
 }
 
 impl Spaces {
     pub async fn of(conn: &mut PgConnection, user: UserId) -> Result<Self, sqlx::Error> {
-        let mut spaces = Self {
-            active: None,
-            building: None,
-            retired: Vec::new(),
-        };
+        let mut spaces = Self { active: None, building: None, retired: Vec::new() };
         for space in store::list_spaces(conn, user).await? {
             match space.state {
                 SpaceState::Active => spaces.active = Some(space),
@@ -142,9 +135,7 @@ impl Spaces {
 }
 
 fn is_of(space: &Option<Space>, wanted: &SpaceSettings) -> bool {
-    space
-        .as_ref()
-        .is_some_and(|space| space.settings.makes_the_vectors_of(wanted))
+    space.as_ref().is_some_and(|space| space.settings.makes_the_vectors_of(wanted))
 }
 
 impl Embeddings {
@@ -230,8 +221,7 @@ impl Embeddings {
         };
         let spaces = Spaces::of(&mut tx, user).await?;
         if !spaces.has(wanted) {
-            self.follow(&mut tx, user, &effective, FollowReason::Behind)
-                .await?;
+            self.follow(&mut tx, user, &effective, FollowReason::Behind).await?;
         }
         // An admin may have changed the key, or selected the same provider again.
         for space in spaces.outdated(wanted) {

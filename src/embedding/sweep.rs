@@ -18,12 +18,8 @@ impl Embeddings {
     /// Enqueues their jobs. Returns how many.
     pub async fn sweep(&self) -> Result<usize, EmbeddingError> {
         let now = self.now();
-        let found: Vec<_> = self
-            .users_with_work()
-            .await?
-            .into_iter()
-            .map(|user| (user, now))
-            .collect();
+        let found: Vec<_> =
+            self.users_with_work().await?.into_iter().map(|user| (user, now)).collect();
         let mut conn = self.db.system_connection().await?;
         queue::push_found(&mut conn, queue::EMBED, &found, now).await?;
         Ok(found.len())

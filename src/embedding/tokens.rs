@@ -33,11 +33,7 @@ struct TokenMatrix {
 impl QueryTokens {
     /// From consecutive vectors of this width; `None` if there are none.
     pub fn new(tokens: &[f32], width: usize) -> Option<Self> {
-        let mut made = TokenMatrix {
-            width,
-            codes: Vec::new(),
-            scales: Vec::new(),
-        };
+        let mut made = TokenMatrix { width, codes: Vec::new(), scales: Vec::new() };
         for token in tokens.chunks_exact(width.max(1)).take(QUERY_TOKENS_MAX) {
             let length = token.iter().map(|v| v * v).sum::<f32>().sqrt();
             let (codes, scale) = codes(token);

@@ -36,11 +36,7 @@ impl Vector {
             }
             _ => {}
         }
-        let norm = values
-            .iter()
-            .map(|v| f64::from(*v) * f64::from(*v))
-            .sum::<f64>()
-            .sqrt();
+        let norm = values.iter().map(|v| f64::from(*v) * f64::from(*v)).sum::<f64>().sqrt();
         if !norm.is_finite() {
             return Err(VectorError::NotFinite);
         }
@@ -66,9 +62,7 @@ impl Vector {
 pub fn codes(values: &[f32]) -> (Vec<i8>, f32) {
     /// At this magnitude, the last mantissa bit is worth 1: adding it rounds a value and leaves it in the lowest bits.
     const WHOLE: f32 = (3 << 22) as f32;
-    let highest = values
-        .iter()
-        .fold(0.0_f32, |highest, v| highest.max(v.abs()));
+    let highest = values.iter().fold(0.0_f32, |highest, v| highest.max(v.abs()));
     let scale = if highest > 0.0 { highest / 127.0 } else { 1.0 };
     let code = |v: &f32| (v / scale + WHOLE).to_bits() as i8;
     (values.iter().map(code).collect(), scale)

@@ -21,17 +21,11 @@ pub fn layout(nodes: usize, edges: &[(usize, usize)]) -> Vec<Point> {
     let mut points: Vec<Point> = (0..nodes)
         .map(|n| {
             let (radius, angle) = (DISTANCE * 0.6 * (n as f64).sqrt(), n as f64 * GOLDEN_ANGLE);
-            Point {
-                x: radius * angle.cos(),
-                y: radius * angle.sin(),
-            }
+            Point { x: radius * angle.cos(), y: radius * angle.sin() }
         })
         .collect();
-    let edges: Vec<(usize, usize)> = edges
-        .iter()
-        .copied()
-        .filter(|(a, b)| a != b && *a < nodes && *b < nodes)
-        .collect();
+    let edges: Vec<(usize, usize)> =
+        edges.iter().copied().filter(|(a, b)| a != b && *a < nodes && *b < nodes).collect();
     let pairs = (nodes * nodes / 2).max(1);
     let steps = (PAIRS_A_LAYOUT / pairs).clamp(20, STEPS_MAX);
     let mut pushes = vec![Point { x: 0.0, y: 0.0 }; nodes];
@@ -95,15 +89,10 @@ mod tests {
                 assert!(distance(points[a], points[b]) > 8.0, "{a} {b}");
             }
         }
-        let near: f64 = edges
-            .iter()
-            .map(|(a, b)| distance(points[*a], points[*b]))
-            .sum::<f64>()
-            / 39.0;
-        let all: f64 = (0..40)
-            .map(|n| distance(points[n], points[(n + 20) % 40]))
-            .sum::<f64>()
-            / 40.0;
+        let near: f64 =
+            edges.iter().map(|(a, b)| distance(points[*a], points[*b])).sum::<f64>() / 39.0;
+        let all: f64 =
+            (0..40).map(|n| distance(points[n], points[(n + 20) % 40])).sum::<f64>() / 40.0;
         assert!(near < all, "{near} {all}");
     }
 
@@ -111,10 +100,6 @@ mod tests {
     fn odd_graphs_are_laid_out_too() {
         assert_eq!(layout(0, &[]), []);
         assert!(layout(1, &[(0, 0), (0, 9)])[0].x.is_finite());
-        assert!(
-            layout(500, &[])
-                .iter()
-                .all(|p| p.x.is_finite() && p.y.is_finite())
-        );
+        assert!(layout(500, &[]).iter().all(|p| p.x.is_finite() && p.y.is_finite()));
     }
 }

@@ -100,9 +100,7 @@ impl EntityFilter {
 
 /// Escapes LIKE wildcards.
 fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\")
-        .replace('%', "\\%")
-        .replace('_', "\\_")
+    text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")
 }
 
 /// A page of entities.
@@ -128,20 +126,9 @@ pub async fn page(db: &Db, user: UserId, filter: &EntityFilter) -> Result<Entity
     tx.commit().await?;
     let find = |id: i64| of_pairs.iter().find(|e| e.id.0 == id).cloned();
     let pairs = pairs.into_iter().filter_map(|(one, other, why)| {
-        Some(PossibleDuplicate {
-            one: find(one)?,
-            other: find(other)?,
-            why,
-        })
+        Some(PossibleDuplicate { one: find(one)?, other: find(other)?, why })
     });
-    Ok(EntityList {
-        entities,
-        total,
-        by_type,
-        relations,
-        pairs: pairs.collect(),
-        pairs_total,
-    })
+    Ok(EntityList { entities, total, by_type, relations, pairs: pairs.collect(), pairs_total })
 }
 
 /// Number of entities by type, and of current relations.
@@ -250,10 +237,8 @@ pub async fn find_named(
 ) -> Result<EntityId, EntityError> {
     let name = parse_name("name", name)?;
     let mut tx = search.db().as_user(user).await?;
-    if matches!(
-        name.to_lowercase().as_str(),
-        "me" | "you" | "user" | "the user"
-    ) && let Some(id) = store::find_user(&mut tx, user).await?
+    if matches!(name.to_lowercase().as_str(), "me" | "you" | "user" | "the user")
+        && let Some(id) = store::find_user(&mut tx, user).await?
     {
         return Ok(id);
     }
@@ -264,11 +249,7 @@ pub async fn find_named(
     if let Some((id, _, _)) = found.first() {
         return Ok(*id);
     }
-    let filter = EntityFilter {
-        text: Some(name.clone()),
-        limit: 5,
-        ..EntityFilter::default()
-    };
+    let filter = EntityFilter { text: Some(name.clone()), limit: 5, ..EntityFilter::default() };
     let (alike, _) = store::list(&mut tx, user, &filter).await?;
     if let [only] = alike.as_slice() {
         return Ok(only.id);
@@ -326,11 +307,7 @@ pub async fn ensure(
     let known = store::list_named(&mut *conn, user, &normals).await?;
     let exact = known.iter().find(|(_, t, _)| *t == entity_type);
     let fitting = exact
-        .or_else(|| {
-            known
-                .iter()
-                .find(|(_, t, by_person)| *by_person && t.takes(true, entity_type))
-        })
+        .or_else(|| known.iter().find(|(_, t, by_person)| *by_person && t.takes(true, entity_type)))
         .or_else(|| known.iter().find(|(_, t, _)| t.may_be(entity_type)));
     if let Some((id, known_type, _)) = fitting {
         if *known_type == EntityType::Other && entity_type != EntityType::Other {
@@ -341,11 +318,7 @@ pub async fn ensure(
     if settings::store::find(&mut *conn, user).await?.is_full {
         return Ok(None);
     }
-    let new = [names::NewEntity {
-        name,
-        normal,
-        entity_type,
-    }];
+    let new = [names::NewEntity { name, normal, entity_type }];
     let made = names::insert_entities(&mut *conn, user, &new, now).await?;
     match made.first() {
         Some(name) => store::find_of_name(conn, user, *name).await,
@@ -384,9 +357,7 @@ pub async fn ask_about_near(
     let all = store::list_of_ids(&mut *conn, user, &ids).await?;
     let type_of = |id: i64| all.iter().find(|e| e.id.0 == id).map(|e| e.entity_type);
     for (other, distance) in near {
-        let fits = type_of(other.0)
-            .zip(type_of(id))
-            .is_some_and(|(a, b)| a.may_be(b));
+        let fits = type_of(other.0).zip(type_of(id)).is_some_and(|(a, b)| a.may_be(b));
         if other.0 != id && distance <= SAME_MAX && fits {
             decide::store::insert_pair(&mut *conn, user, (EntityId(id), other), "meaning", now)
                 .await?;

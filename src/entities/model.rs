@@ -46,10 +46,8 @@ impl Entity {
         self.summary = None;
         let Some(as_of) = day.as_of else { return };
         self.first_seen = self.first_seen.filter(|at| *at <= as_of);
-        self.last_seen = self
-            .last_seen
-            .map(|at| at.min(as_of))
-            .filter(|_| self.first_seen.is_some());
+        self.last_seen =
+            self.last_seen.map(|at| at.min(as_of)).filter(|_| self.first_seen.is_some());
         self.mentions = mentions as i64;
     }
 }
@@ -77,11 +75,7 @@ pub(super) fn each_once(names: Vec<Alias>) -> Vec<Alias> {
 /// The object of a relation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelationObject {
-    Entity {
-        id: EntityId,
-        name: String,
-        entity_type: EntityType,
-    },
+    Entity { id: EntityId, name: String, entity_type: EntityType },
     Value(String),
 }
 
@@ -185,10 +179,7 @@ pub struct PossibleDuplicate {
 /// # Errors
 /// [`Invalid`] naming `field`.
 pub fn parse_name(field: &'static str, text: &str) -> Result<String, Invalid> {
-    let name = visible(text)
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ");
+    let name = visible(text).split_whitespace().collect::<Vec<_>>().join(" ");
     if name.is_empty() {
         return Err(Invalid::new(
             field,

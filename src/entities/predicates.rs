@@ -26,27 +26,15 @@ const fn of(
     inverse: &'static str,
     object: Option<EntityType>,
 ) -> PredicateEntry {
-    PredicateEntry {
-        name,
-        inverse,
-        is_single: false,
-        is_mutual: false,
-        object,
-    }
+    PredicateEntry { name, inverse, is_single: false, is_mutual: false, object }
 }
 
 const fn single(entry: PredicateEntry) -> PredicateEntry {
-    PredicateEntry {
-        is_single: true,
-        ..entry
-    }
+    PredicateEntry { is_single: true, ..entry }
 }
 
 const fn mutual(entry: PredicateEntry) -> PredicateEntry {
-    PredicateEntry {
-        is_mutual: true,
-        ..entry
-    }
+    PredicateEntry { is_mutual: true, ..entry }
 }
 
 use EntityType::{Location, Organization, Other, Person, Product, Project};
@@ -150,10 +138,7 @@ mod tests {
         for one in Predicate::all() {
             assert_eq!(Predicate::parse(one.as_str()), Some(one));
         }
-        assert_eq!(
-            Predicate::parse(" Lives in ").map(Predicate::as_str),
-            Some("lives_in")
-        );
+        assert_eq!(Predicate::parse(" Lives in ").map(Predicate::as_str), Some("lives_in"));
         assert_eq!(Predicate::parse("eats"), None);
         assert!(Predicate::related_to().needs_words());
     }

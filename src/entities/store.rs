@@ -245,13 +245,9 @@ pub async fn list_of_source(
     )
     .fetch_all(conn)
     .await?;
-    let read = rows.into_iter().map(|row| {
-        (
-            EntityId(row.id),
-            row.name,
-            EntityType::from_column(&row.r#type),
-        )
-    });
+    let read = rows
+        .into_iter()
+        .map(|row| (EntityId(row.id), row.name, EntityType::from_column(&row.r#type)));
     Ok(read.collect())
 }
 
@@ -275,10 +271,7 @@ pub async fn find_user(
     conn: &mut PgConnection,
     user: UserId,
 ) -> Result<Option<EntityId>, sqlx::Error> {
-    let id = sqlx::query_scalar!(
-        "SELECT id FROM entities WHERE user_id = $1 AND is_user",
-        user.0
-    );
+    let id = sqlx::query_scalar!("SELECT id FROM entities WHERE user_id = $1 AND is_user", user.0);
     Ok(id.fetch_optional(conn).await?.map(EntityId))
 }
 
@@ -330,15 +323,7 @@ pub async fn list_near(
            AND vector_dims(summary_vector) = vector_dims($3)
          ORDER BY 2, id LIMIT $4",
     );
-    let rows: Vec<(i64, f64)> = rows
-        .bind(user.0)
-        .bind(space.0)
-        .bind(vector)
-        .bind(limit)
-        .fetch_all(conn)
-        .await?;
-    Ok(rows
-        .into_iter()
-        .map(|(id, distance)| (EntityId(id), distance))
-        .collect())
+    let rows: Vec<(i64, f64)> =
+        rows.bind(user.0).bind(space.0).bind(vector).bind(limit).fetch_all(conn).await?;
+    Ok(rows.into_iter().map(|(id, distance)| (EntityId(id), distance)).collect())
 }

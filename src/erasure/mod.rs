@@ -250,10 +250,7 @@ pub async fn document(
 pub async fn begin(db: &Db, user: UserId, now: OffsetDateTime) -> Result<ReceiptId, ErasureError> {
     let id = ReceiptId::new();
     let mut tx = db.as_system().await?;
-    match store::begin(&mut tx, user, id.as_str(), now)
-        .await?
-        .as_str()
-    {
+    match store::begin(&mut tx, user, id.as_str(), now).await?.as_str() {
         "begun" => {
             store::note_account(&mut tx, user, now).await?;
             queue::push(&mut tx, user, queue::ERASE, 1, now).await?;
@@ -310,10 +307,5 @@ pub async fn find_receipt(db: &Db, id: &str) -> Result<Option<Receipt>, sqlx::Er
 
 /// The user's receipts, newest first.
 pub async fn list_receipts(db: &Db, user: UserId) -> Result<Vec<Receipt>, sqlx::Error> {
-    store::list_receipts(
-        &mut *db.system_connection().await?,
-        user,
-        RECEIPTS_SHOWN_MAX,
-    )
-    .await
+    store::list_receipts(&mut *db.system_connection().await?, user, RECEIPTS_SHOWN_MAX).await
 }

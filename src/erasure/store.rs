@@ -151,9 +151,7 @@ pub async fn list_notes(
 }
 
 pub async fn remove_notes(conn: &mut PgConnection, ids: &[i64]) -> Result<(), sqlx::Error> {
-    sqlx::query!("DELETE FROM erasure_notes WHERE id = ANY ($1)", ids)
-        .execute(conn)
-        .await?;
+    sqlx::query!("DELETE FROM erasure_notes WHERE id = ANY ($1)", ids).execute(conn).await?;
     Ok(())
 }
 
@@ -161,9 +159,7 @@ pub async fn prune_notes(
     conn: &mut PgConnection,
     before: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!("DELETE FROM erasure_notes WHERE at < $1", before)
-        .execute(conn)
-        .await?;
+    sqlx::query!("DELETE FROM erasure_notes WHERE at < $1", before).execute(conn).await?;
     Ok(())
 }
 
@@ -230,9 +226,7 @@ impl From<ReceiptRow> for Receipt {
 
 fn rows_of(value: &Value) -> ErasedRows {
     let counts = value.as_object().into_iter().flatten();
-    counts
-        .map(|(name, count)| (name.clone(), count.as_i64().unwrap_or_default()))
-        .collect()
+    counts.map(|(name, count)| (name.clone(), count.as_i64().unwrap_or_default())).collect()
 }
 
 pub async fn find_receipt(

@@ -76,10 +76,7 @@ impl DataSet {
             if text.trim().is_empty() {
                 continue;
             }
-            let of_line = |problem| DataSetError::Line {
-                line: at + 1,
-                problem,
-            };
+            let of_line = |problem| DataSetError::Line { line: at + 1, problem };
             let line: DataSetLine =
                 serde_json::from_str(&text).map_err(|error| of_line(error.to_string()))?;
             match line.question {
@@ -89,10 +86,7 @@ impl DataSet {
         }
         for (number, line) in asked {
             set.take_question(line)
-                .map_err(|problem| DataSetError::Line {
-                    line: number,
-                    problem,
-                })?;
+                .map_err(|problem| DataSetError::Line { line: number, problem })?;
         }
         match (set.items(), set.questions()) {
             (0, _) => Err(DataSetError::Empty("items")),
@@ -112,14 +106,12 @@ impl DataSet {
     fn take_item(&mut self, line: DataSetLine) -> Result<(), String> {
         let (Some(id), Some(content)) = (line.id, line.content) else {
             return Err(
-                "give `id` and `content` of an item, or `question` and `evidence`".to_owned(),
+                "give `id` and `content` of an item, or `question` and `evidence`".to_owned()
             );
         };
         if line.evidence.is_some() || line.category.is_some() {
-            return Err(
-                "an item has no `evidence` and no `category`; they belong to a `question`"
-                    .to_owned(),
-            );
+            return Err("an item has no `evidence` and no `category`; they belong to a `question`"
+                .to_owned());
         }
         let item_type = match &line.item_type {
             Some(named) => ItemType::parse("type", named),
@@ -150,11 +142,8 @@ impl DataSet {
         {
             return Err("a line is an item or a question, not both".to_owned());
         }
-        let query = SearchQuery::parse(RawQuery {
-            query: &text,
-            ..RawQuery::default()
-        })
-        .map_err(|invalid| invalid.to_string())?;
+        let query = SearchQuery::parse(RawQuery { query: &text, ..RawQuery::default() })
+            .map_err(|invalid| invalid.to_string())?;
         if query.text.is_none() {
             return Err("`question` is empty".to_owned());
         }
@@ -193,8 +182,7 @@ fn trust_of(text: Option<&str>) -> Result<Option<Trust>, String> {
         let known = Trust::ALL.map(Trust::as_str).join(", ");
         format!("`trust` is not known; give one of {known}")
     };
-    text.map(|text| Trust::parse(text).ok_or_else(known))
-        .transpose()
+    text.map(|text| Trust::parse(text).ok_or_else(known)).transpose()
 }
 
 #[cfg(test)]

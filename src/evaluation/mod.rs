@@ -84,12 +84,7 @@ pub struct Evaluation {
 
 impl Evaluation {
     pub fn new(search: Search, chat: Chat) -> Self {
-        Self {
-            db: search.db().clone(),
-            embeddings: search.embeddings().clone(),
-            search,
-            chat,
-        }
+        Self { db: search.db().clone(), embeddings: search.embeddings().clone(), search, chat }
     }
 
     /// For background jobs, which yield to interactive searches.

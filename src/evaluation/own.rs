@@ -95,11 +95,7 @@ impl Evaluation {
         let mut texts: Vec<QuestionItem> = Vec::new();
         while texts.len() < usize::try_from(TEXTS_MAX).unwrap_or(usize::MAX) {
             let after = texts.last().map(|text| (text.created_at, text.item_id));
-            let page = store::TextPage {
-                after,
-                limit: TEXTS_A_PAGE,
-                chars_max: TEXT_CHARS_MAX,
-            };
+            let page = store::TextPage { after, limit: TEXTS_A_PAGE, chars_max: TEXT_CHARS_MAX };
             let mut tx = self.db.as_user(user).await?;
             let found = store::list_texts(&mut tx, user, space, page, now).await?;
             tx.commit().await?;
@@ -115,9 +111,7 @@ impl Evaluation {
         });
         let (texts, questions) = made.await.map_err(|_| EvaluationError::BrokenOff)?;
         if questions.len() < QUESTIONS_MIN {
-            return Err(EvaluationError::TooFew {
-                questions: questions.len(),
-            });
+            return Err(EvaluationError::TooFew { questions: questions.len() });
         }
         Ok((texts, questions))
     }
@@ -141,10 +135,7 @@ impl Evaluation {
             let at = ranked.iter().position(|id| *id == question.item_id);
             at.map_or(0, |at| i32::try_from(at + 1).unwrap_or(i32::MAX))
         };
-        let place = QuestionRanks {
-            found: place(Arm::Both),
-            by_meaning: place(Arm::Meaning),
-        };
+        let place = QuestionRanks { found: place(Arm::Both), by_meaning: place(Arm::Meaning) };
         Ok((place, i64::try_from(tokens).unwrap_or(i64::MAX)))
     }
 }

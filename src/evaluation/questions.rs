@@ -55,10 +55,7 @@ pub struct OwnQuestion {
 
 /// Makes questions of up to [`QUESTIONS_MAX`] items, evenly spread. Deterministic.
 pub fn by_words(texts: &[QuestionItem]) -> Vec<OwnQuestion> {
-    let terms: Vec<Vec<Term>> = texts
-        .iter()
-        .map(|text| query_terms(&text.content))
-        .collect();
+    let terms: Vec<Vec<Term>> = texts.iter().map(|text| query_terms(&text.content)).collect();
     let mut items_with: HashMap<&str, usize> = HashMap::new();
     for terms in &terms {
         let distinct: HashSet<&str> = terms.iter().filter_map(stem).collect();
@@ -89,10 +86,7 @@ fn vague(terms: &[Term], items_with: &HashMap<&str, usize>) -> Option<String> {
     let commonness = |term: &Term| stem(term).and_then(|s| items_with.get(s)).copied();
     let mut by_rarity: Vec<usize> = (0..terms.len()).collect();
     by_rarity.sort_by_key(|at| commonness(&terms[*at]));
-    let dropped: HashSet<usize> = by_rarity
-        .into_iter()
-        .take(terms.len().div_ceil(3))
-        .collect();
+    let dropped: HashSet<usize> = by_rarity.into_iter().take(terms.len().div_ceil(3)).collect();
     let kept: Vec<&str> = terms
         .iter()
         .enumerate()
@@ -167,16 +161,11 @@ pub async fn ask_model(
     texts: &[QuestionItem],
     questions: &mut [OwnQuestion],
 ) -> i64 {
-    if !matches!(
-        chat.effective(user, ChatPurpose::Evaluation).await,
-        Ok(Some(_))
-    ) {
+    if !matches!(chat.effective(user, ChatPurpose::Evaluation).await, Ok(Some(_))) {
         return 0;
     }
-    let contents: HashMap<i64, &str> = texts
-        .iter()
-        .map(|text| (text.item_id, text.content.as_str()))
-        .collect();
+    let contents: HashMap<i64, &str> =
+        texts.iter().map(|text| (text.item_id, text.content.as_str())).collect();
     let step = step_by_model(questions.len());
     let mut chosen: Vec<&mut OwnQuestion> = questions.iter_mut().step_by(step).collect();
     let mut tokens = 0;
@@ -245,11 +234,7 @@ fn schema(lines: usize) -> Value {
 fn read(answer: &str, lines: usize) -> Option<Vec<String>> {
     let object = answer.get(answer.find('{')?..=answer.rfind('}')?)?;
     let answer: QuestionsAnswer = serde_json::from_str(object).ok()?;
-    let put: Vec<String> = answer
-        .questions
-        .iter()
-        .map(|q| q.trim().to_owned())
-        .collect();
+    let put: Vec<String> = answer.questions.iter().map(|q| q.trim().to_owned()).collect();
     let is_question = |text: &String| {
         (1..=QUESTION_CHARS_MAX).contains(&text.chars().count()) && !text.contains('\0')
     };
@@ -291,18 +276,14 @@ mod tests {
 
     #[test]
     fn scripts_without_blanks_give_questions_too() {
-        let made = by_words(&texts(&[
-            "東京で寿司を食べるのが好きです",
-            "京都で寿司を食べた",
-        ]));
+        let made = by_words(&texts(&["東京で寿司を食べるのが好きです", "京都で寿司を食べた"]));
         assert_eq!(made.len(), 2);
     }
 
     #[test]
     fn of_many_items_the_questions_are_spread_over_all_of_them() {
-        let contents: Vec<String> = (0..1_000)
-            .map(|n| format!("note {n} about gardens, bees, honey and rain"))
-            .collect();
+        let contents: Vec<String> =
+            (0..1_000).map(|n| format!("note {n} about gardens, bees, honey and rain")).collect();
         let contents: Vec<&str> = contents.iter().map(String::as_str).collect();
         let made = by_words(&texts(&contents));
         assert_eq!(made.len(), QUESTIONS_MAX);

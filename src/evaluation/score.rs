@@ -42,9 +42,7 @@ impl Scores {
         };
         let best = gains(&mut (0..wanted.len().min(10)));
         self.ndcg_at_10 += gains(&mut places.iter().copied().filter(|place| *place < 10)) / best;
-        self.reciprocal_rank += places
-            .first()
-            .map_or(0.0, |place| 1.0 / (*place + 1) as f64);
+        self.reciprocal_rank += places.first().map_or(0.0, |place| 1.0 / (*place + 1) as f64);
     }
 
     fn mean(&self, sum: f64) -> f64 {
@@ -102,12 +100,7 @@ mod tests {
 
     #[test]
     fn questions_count_alike_whatever_their_evidence() {
-        let shares = shares(&[
-            (&[1], &[1]),
-            (&[9, 8], &[1, 2]),
-            (&[], &[3]),
-            (&[2, 1], &[1, 2]),
-        ]);
+        let shares = shares(&[(&[1], &[1]), (&[9, 8], &[1, 2]), (&[], &[3]), (&[2, 1], &[1, 2])]);
         let of = |name| shares.iter().find(|(n, _)| *n == name).unwrap().1;
         assert_eq!((of("any@1"), of("rec@10"), of("all@10")), (0.5, 0.5, 0.5));
         assert_eq!((of("nDCG@10"), of("MRR")), (0.5, 0.5));

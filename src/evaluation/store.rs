@@ -180,13 +180,7 @@ pub async fn find_latest(
             _ => now = Some((row.measured_at, asked, scores)),
         }
     }
-    Ok(now.map(|(at, asked, now)| Measurement {
-        at,
-        asked,
-        now,
-        before,
-        tokens,
-    }))
+    Ok(now.map(|(at, asked, now)| Measurement { at, asked, now, before, tokens }))
 }
 
 /// The column's CHECK allows only this length.

@@ -105,9 +105,7 @@ impl Evaluation {
         mut tell: impl FnMut(TrialProgress) -> bool,
     ) -> Result<TrialReport, EvaluationError> {
         let mut scratch = self.abandoned(accounts).await?;
-        let tried = self
-            .try_groups(accounts, data, ingredients, &mut scratch, &mut tell)
-            .await;
+        let tried = self.try_groups(accounts, data, ingredients, &mut scratch, &mut tell).await;
         let erased = self.erase(&scratch, &mut tell).await;
         let report = tried?;
         erased?;
@@ -149,14 +147,9 @@ impl Evaluation {
         let (mut done, of) = (0, data.questions());
         for (user, group, ids) in &groups {
             for at in 0..group.questions.len() {
-                self.ask_of(*user, group, at, ids, ingredients, &mut report)
-                    .await?;
+                self.ask_of(*user, group, at, ids, ingredients, &mut report).await?;
                 done += 1;
-                continue_if(tell(TrialProgress {
-                    stage: TrialStage::Asking,
-                    done,
-                    of,
-                }))?;
+                continue_if(tell(TrialProgress { stage: TrialStage::Asking, done, of }))?;
             }
         }
         Ok(report)
@@ -263,11 +256,7 @@ impl Evaluation {
         let is_abandoned = |user: &&crate::accounts::User| {
             user.email.ends_with(&format!("@{SCRATCH_DOMAIN}")) && user.created_at < before
         };
-        Ok(users
-            .iter()
-            .filter(is_abandoned)
-            .map(|user| user.id)
-            .collect())
+        Ok(users.iter().filter(is_abandoned).map(|user| user.id).collect())
     }
 
     async fn erase(
@@ -276,11 +265,7 @@ impl Evaluation {
         tell: &mut impl FnMut(TrialProgress) -> bool,
     ) -> Result<(), EvaluationError> {
         for (done, user) in users.iter().enumerate() {
-            tell(TrialProgress {
-                stage: TrialStage::Erasing,
-                done,
-                of: users.len(),
-            });
+            tell(TrialProgress { stage: TrialStage::Erasing, done, of: users.len() });
             let receipt = match erasure::begin(&self.db, *user, self.embeddings.now()).await {
                 Err(erasure::ErasureError::Gone) => continue,
                 begun => begun?,

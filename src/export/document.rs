@@ -355,9 +355,7 @@ mod tests {
                 {{"mapping":[0]}},{{"memory":"a","categories":[1,"b",{deep},"c"],"agent_id":{deep},"created_at":3}}]"#
         );
         let read = memories(&document).expect("known");
-        let fields = read[..4]
-            .iter()
-            .map(|m| m.as_ref().expect_err("bad").field.clone());
+        let fields = read[..4].iter().map(|m| m.as_ref().expect_err("bad").field.clone());
         let fields: Vec<_> = fields.collect();
         assert_eq!(fields, ["memory", "metadata", "metadata", "mapping"]);
         assert_eq!(read[4].as_ref().expect("valid").item.tags(), ["b", "c"]);

@@ -115,9 +115,9 @@ fn has_nul(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains('\0'),
         Value::Array(values) => values.iter().any(has_nul),
-        Value::Object(fields) => fields
-            .iter()
-            .any(|(name, value)| name.contains('\0') || has_nul(value)),
+        Value::Object(fields) => {
+            fields.iter().any(|(name, value)| name.contains('\0') || has_nul(value))
+        }
         _ => false,
     }
 }

@@ -239,9 +239,7 @@ impl Importer {
     fn fail(&mut self, place: String, sentence: String) {
         self.outcome.failed += 1;
         if self.outcome.problems.len() < PROBLEMS_TOLD_MAX {
-            self.outcome
-                .problems
-                .push(ImportProblem { place, sentence });
+            self.outcome.problems.push(ImportProblem { place, sentence });
         }
     }
 
@@ -302,9 +300,7 @@ impl Importer {
         }
         let count = batch.len() as i64;
         if !self.quota.take(self.user, count) {
-            self.quota
-                .count_and_take(&mut tx, self.user, count)
-                .await??;
+            self.quota.count_and_take(&mut tx, self.user, count).await??;
         }
         let mut rows = self.sources_of(&mut tx, batch).await?;
         let found = store::find_known(&mut tx, self.user, &rows).await?;
@@ -336,10 +332,7 @@ impl Importer {
             }
             ids.push((id, item));
         }
-        let used: Vec<_> = used
-            .into_iter()
-            .map(|(id, (count, last))| (id, count, last))
-            .collect();
+        let used: Vec<_> = used.into_iter().map(|(id, (count, last))| (id, count, last)).collect();
         activity::count_uses(&mut tx, self.user, &used).await?;
         let mut known_ids = HashMap::new();
         let mut links = Vec::new();
@@ -349,9 +342,8 @@ impl Importer {
             }
             links.extend(item.superseded_by.map(|newer| (id, newer)));
         }
-        let put_aside = put_aside
-            .into_iter()
-            .filter_map(|(id, held)| Some((id, *holders.get(&held)?)));
+        let put_aside =
+            put_aside.into_iter().filter_map(|(id, held)| Some((id, *holders.get(&held)?)));
         let of_batch = |(older, newer): &(i64, i64)| {
             let newer = known_ids.get(newer).or_else(|| self.ids.get(newer))?;
             Some((*older, *newer))
@@ -394,12 +386,7 @@ impl Importer {
             // Items without a date get distinct times, which tell them apart.
             let nth = self.outcome.added + self.outcome.known + rows.len() as u64;
             let imported_at = self.now + time::Duration::microseconds(nth as i64);
-            rows.push(store::source_of(
-                item,
-                theme_id,
-                (agent_id, owner),
-                imported_at,
-            ));
+            rows.push(store::source_of(item, theme_id, (agent_id, owner), imported_at));
         }
         Ok(rows)
     }
@@ -422,17 +409,9 @@ impl Importer {
             let (_, item) = &batch[at];
             for event in &item.events {
                 let agent_id = self.agent(conn, event.agent.as_ref()).await?;
-                rows[at].events.push(NewEvent {
-                    agent_id,
-                    event: event.event,
-                    at: event.at,
-                });
+                rows[at].events.push(NewEvent { agent_id, event: event.event, at: event.at });
             }
-            rows[at].events.push(NewEvent {
-                agent_id: None,
-                event: "imported",
-                at: self.now,
-            });
+            rows[at].events.push(NewEvent { agent_id: None, event: "imported", at: self.now });
             new.push(rows[at].clone());
         }
         Ok(new)
@@ -510,11 +489,7 @@ fn no_room_for_owner() -> Invalid {
 /// Caused by the data, so not retryable: data exceptions, constraints, limits.
 fn is_refusal(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(|e| e.code());
-    code.is_some_and(|code| {
-        ["22", "23", "54"]
-            .iter()
-            .any(|class| code.starts_with(class))
-    })
+    code.is_some_and(|code| ["22", "23", "54"].iter().any(|class| code.starts_with(class)))
 }
 
 /// An existing or earlier item keeps its key; the others are stored archived, to be linked to it: which rows, and the key.

@@ -121,10 +121,7 @@ pub struct ItemLine {
     pub theme: Option<String>,
     pub key: Option<String>,
     pub content: String,
-    #[serde(
-        default,
-        deserialize_with = "super::fields::first_of::<_, _, TAGS_MAX>"
-    )]
+    #[serde(default, deserialize_with = "super::fields::first_of::<_, _, TAGS_MAX>")]
     pub tags: Vec<String>,
     pub status: Option<String>,
     pub source: Option<String>,

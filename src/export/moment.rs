@@ -21,8 +21,7 @@ pub fn deserialize<'de, D: Deserializer<'de>>(json: D) -> Result<OffsetDateTime,
 
 fn checked<E: Error>(at: OffsetDateTime) -> Result<OffsetDateTime, E> {
     let at = at.checked_to_offset(UtcOffset::UTC).map(whole_microseconds);
-    at.filter(|at| YEARS.contains(&at.year()))
-        .ok_or_else(|| E::custom(OUT_OF_RANGE))
+    at.filter(|at| YEARS.contains(&at.year())).ok_or_else(|| E::custom(OUT_OF_RANGE))
 }
 
 /// The same where there may be none.

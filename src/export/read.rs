@@ -199,9 +199,7 @@ pub fn parse_line(line: &str) -> Result<ImportRecord, Invalid> {
         Kind::Episode => ImportRecord::Episode(parse(line)?),
         Kind::Origins => ImportRecord::Origins(parse::<OriginsLine>(line)?.checked()?),
         Kind::Unwanted => ImportRecord::Unwanted(parse(line)?),
-        Kind::End => ImportRecord::End {
-            items: parse::<RawEnd>(line)?.counts.items,
-        },
+        Kind::End => ImportRecord::End { items: parse::<RawEnd>(line)?.counts.items },
         // For a human reader.
         Kind::Account
         | Kind::EmbeddingSettings
@@ -266,11 +264,9 @@ fn parse<T: DeserializeOwned>(line: &str) -> Result<T, Invalid> {
         let said = inner.to_string();
         let missing = said.strip_prefix("missing field `");
         match missing.and_then(|rest| rest.split_once('`')) {
-            Some((field, _)) => Invalid::new(
-                field.to_owned(),
-                "required",
-                format!("`{field}` is missing."),
-            ),
+            Some((field, _)) => {
+                Invalid::new(field.to_owned(), "required", format!("`{field}` is missing."))
+            }
             None if said.starts_with(OUT_OF_RANGE) => Invalid::new(
                 path.clone(),
                 "out_of_range",
@@ -440,14 +436,8 @@ mod tests {
             (r#"{"keepsake_export":2}"#, "keepsake_export"),
             (r#"{"record":"item","type":"fact"}"#, "content"),
             (r#"{"record":"item","type":"canary","content":"x"}"#, "type"),
-            (
-                r#"{"record":"item","type":"fact","content":"x","status":"canary"}"#,
-                "status",
-            ),
-            (
-                r#"{"record":"item","type":"fact","content":"x","trust":"canary"}"#,
-                "trust",
-            ),
+            (r#"{"record":"item","type":"fact","content":"x","status":"canary"}"#, "status"),
+            (r#"{"record":"item","type":"fact","content":"x","trust":"canary"}"#, "trust"),
             (
                 r#"{"record":"item","type":"fact","content":"x","created_at":"canary"}"#,
                 "created_at",
@@ -472,26 +462,13 @@ mod tests {
                 r#"{"record":"item","type":"fact","content":"x","attributes":{"a":"canary\u0000"}}"#,
                 "attributes",
             ),
-            (
-                r#"{"record":"item","type":"fact","content":"canary\u0000"}"#,
-                "content",
-            ),
-            (
-                r#"{"record":"item","type":"fact","content":"x","confidence":101}"#,
-                "confidence",
-            ),
-            (
-                r#"{"record":"item","type":"fact","content":"x","tags":"canary"}"#,
-                "tags",
-            ),
+            (r#"{"record":"item","type":"fact","content":"canary\u0000"}"#, "content"),
+            (r#"{"record":"item","type":"fact","content":"x","confidence":101}"#, "confidence"),
+            (r#"{"record":"item","type":"fact","content":"x","tags":"canary"}"#, "tags"),
         ] {
             let refused = parse_line(line).expect_err(line);
             assert_eq!(refused.field, field, "{line}");
-            assert!(
-                !refused.sentence.contains("canary"),
-                "{line}: {}",
-                refused.sentence
-            );
+            assert!(!refused.sentence.contains("canary"), "{line}: {}", refused.sentence);
             assert!(refused.sentence.ends_with('.'), "{}", refused.sentence);
         }
     }

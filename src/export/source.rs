@@ -80,11 +80,7 @@ fn screened(item: ItemRecord, screen: Screening<'_>) -> io::Result<Result<ItemRe
     }
     let theme = Some(item.item.theme_display_name());
     let parsed = NewItem::parse(item.item.item_type(), &content, theme, &tags);
-    Ok(parsed.map(|parsed| ItemRecord {
-        item: parsed,
-        attributes,
-        ..item
-    }))
+    Ok(parsed.map(|parsed| ItemRecord { item: parsed, attributes, ..item }))
 }
 
 fn read_lines(
@@ -95,10 +91,7 @@ fn read_lines(
     let (mut bytes, mut line) = (0, Vec::new());
     for number in 1u64.. {
         line.clear();
-        let read = source
-            .by_ref()
-            .take(LINE_BYTES_MAX)
-            .read_until(b'\n', &mut line)? as u64;
+        let read = source.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line)? as u64;
         if read == 0 {
             return Ok(());
         }
@@ -118,11 +111,7 @@ fn read_lines(
             Ok(text) => parse_screened(text, screen)?,
         };
         let place = format!("Line {number}");
-        let piece = FilePiece {
-            place,
-            bytes,
-            record,
-        };
+        let piece = FilePiece { place, bytes, record };
         if !each(piece) {
             return Ok(());
         }
@@ -153,9 +142,7 @@ fn read_document(
     mut each: impl FnMut(FilePiece) -> bool,
 ) -> io::Result<()> {
     let mut document = Vec::new();
-    source
-        .take(DOCUMENT_BYTES_MAX + 1)
-        .read_to_end(&mut document)?;
+    source.take(DOCUMENT_BYTES_MAX + 1).read_to_end(&mut document)?;
     let bytes = document.len() as u64;
     let mut done = Ok(());
     let parsed = match document.as_slice() {
@@ -192,11 +179,7 @@ fn read_document(
         }),
     };
     if let Err(invalid) = parsed {
-        each(FilePiece {
-            place: "The file".to_owned(),
-            bytes,
-            record: Err(invalid),
-        });
+        each(FilePiece { place: "The file".to_owned(), bytes, record: Err(invalid) });
     }
     done
 }

@@ -53,13 +53,9 @@ pub async fn find_account(
     conn: &mut PgConnection,
     user: UserId,
 ) -> Result<Option<AccountLine>, sqlx::Error> {
-    sqlx::query_as!(
-        AccountLine,
-        "SELECT time_zone FROM users WHERE id = $1",
-        user.0
-    )
-    .fetch_optional(conn)
-    .await
+    sqlx::query_as!(AccountLine, "SELECT time_zone FROM users WHERE id = $1", user.0)
+        .fetch_optional(conn)
+        .await
 }
 
 pub async fn list_agents(
@@ -246,11 +242,7 @@ pub async fn list_items(
     .await?;
     for row in events {
         if let Ok(at) = ids.binary_search(&row.item_id) {
-            items[at].events.push(EventLine {
-                event: row.event,
-                agent: row.agent,
-                at: row.at,
-            });
+            items[at].events.push(EventLine { event: row.event, agent: row.agent, at: row.at });
         }
     }
     Ok(items)

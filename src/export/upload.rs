@@ -112,22 +112,12 @@ impl Imports {
         let file = std::fs::create_dir_all(&self.folder)
             .and_then(|()| tempfile::tempfile_in(&self.folder))
             .map_err(UploadError::NoRoom)?;
-        Ok(Upload {
-            user,
-            file: tokio::fs::File::from_std(file),
-            bytes: 0,
-            slot,
-        })
+        Ok(Upload { user, file: tokio::fs::File::from_std(file), bytes: 0, slot })
     }
 
     /// Starts to import the file in the background.
     pub async fn begin(&self, upload: Upload) -> Result<(), UploadError> {
-        let Upload {
-            user,
-            file,
-            bytes,
-            slot: _slot,
-        } = upload;
+        let Upload { user, file, bytes, slot: _slot } = upload;
         let mut file = file.into_std().await;
         file.rewind().map_err(UploadError::File)?;
         let turn = ImportPermit::take(&self.under_way).ok_or(UploadError::TooMany)?;
@@ -219,9 +209,7 @@ struct ImportPermit(Arc<AtomicUsize>);
 impl ImportPermit {
     fn take(under_way: &Arc<AtomicUsize>) -> Option<Self> {
         let one_more = |n: usize| (n < IMPORTS_AT_ONCE).then_some(n + 1);
-        under_way
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_more)
-            .ok()?;
+        under_way.fetch_update(Ordering::SeqCst, Ordering::SeqCst, one_more).ok()?;
         Some(Self(under_way.clone()))
     }
 }
@@ -250,10 +238,7 @@ impl Upload {
         if self.bytes > UPLOAD_BYTES_MAX {
             return Err(UploadError::TooLarge);
         }
-        self.file
-            .write_all(chunk)
-            .await
-            .map_err(UploadError::NoRoom)
+        self.file.write_all(chunk).await.map_err(UploadError::NoRoom)
     }
 
     pub async fn flush(&mut self) -> Result<(), UploadError> {
@@ -288,10 +273,7 @@ impl UploadPermit {
 
 impl Drop for UploadPermit {
     fn drop(&mut self) {
-        let mut users = self
-            .uploading
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut users = self.uploading.lock().unwrap_or_else(PoisonError::into_inner);
         users.remove(&self.user);
     }
 }

@@ -191,10 +191,8 @@ impl Export {
             Kind::Unwanted => {
                 // Oldest first, so that an import keeps the same order.
                 let rows = learned::list_unwanted(conn, user).await?.into_iter().rev();
-                let lines = rows.map(|row| UnwantedLine {
-                    text: row.text,
-                    item: row.item.map(|item| item.0),
-                });
+                let lines = rows
+                    .map(|row| UnwantedLine { text: row.text, item: row.item.map(|item| item.0) });
                 whole(name, lines)
             }
             Kind::Session => {
@@ -228,10 +226,7 @@ impl Export {
 /// A kind that is read at once.
 fn whole<T: Serialize>(name: &'static str, rows: impl IntoIterator<Item = T>) -> ExportPiece {
     let rows: Vec<T> = rows.into_iter().collect();
-    ExportPiece {
-        last: None,
-        ..part(name, rows, |_| (0, 0))
-    }
+    ExportPiece { last: None, ..part(name, rows, |_| (0, 0)) }
 }
 
 fn part<T: Serialize>(
@@ -245,9 +240,5 @@ fn part<T: Serialize>(
         serde_json::to_writer(&mut lines, &RecordLine { record: name, row }).ok();
         lines.push(b'\n');
     }
-    ExportPiece {
-        lines,
-        rows: rows.len(),
-        last: rows.last().map(key_of),
-    }
+    ExportPiece { lines, rows: rows.len(), last: rows.last().map(key_of) }
 }

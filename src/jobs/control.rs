@@ -37,13 +37,7 @@ pub async fn run_now(
         }
     };
     queue::push_now(&mut tx, SERVER, pushed.name, now).await?;
-    record(
-        &mut tx,
-        AdminAction::RunJob,
-        AdminSubject::Job(job.name),
-        now,
-    )
-    .await?;
+    record(&mut tx, AdminAction::RunJob, AdminSubject::Job(job.name), now).await?;
     tx.commit().await?;
     Ok(Some(users))
 }
@@ -58,13 +52,7 @@ pub async fn pause(
     let mut tx = db.as_system().await?;
     let is_changed = store::pause(&mut tx, job.name, now).await?;
     if is_changed {
-        record(
-            &mut tx,
-            AdminAction::PauseJob,
-            AdminSubject::Job(job.name),
-            now,
-        )
-        .await?;
+        record(&mut tx, AdminAction::PauseJob, AdminSubject::Job(job.name), now).await?;
     }
     tx.commit().await?;
     Ok(is_changed)
@@ -79,13 +67,7 @@ pub async fn resume(
     let mut tx = db.as_system().await?;
     let is_changed = store::resume(&mut tx, job.name).await?;
     if is_changed {
-        record(
-            &mut tx,
-            AdminAction::ResumeJob,
-            AdminSubject::Job(job.name),
-            now,
-        )
-        .await?;
+        record(&mut tx, AdminAction::ResumeJob, AdminSubject::Job(job.name), now).await?;
     }
     tx.commit().await?;
     Ok(is_changed)
@@ -102,13 +84,7 @@ pub async fn set_schedule(
     let mut tx = db.as_system().await?;
     let is_changed = store::set_schedule(&mut tx, job.name, schedule).await?;
     if is_changed {
-        record(
-            &mut tx,
-            AdminAction::ScheduleJob,
-            AdminSubject::Job(job.name),
-            now,
-        )
-        .await?;
+        record(&mut tx, AdminAction::ScheduleJob, AdminSubject::Job(job.name), now).await?;
     }
     tx.commit().await?;
     Ok(is_changed)
@@ -123,13 +99,7 @@ pub async fn unset_schedule(
     let mut tx = db.as_system().await?;
     let is_changed = store::unset_schedule(&mut tx, job.name).await?;
     if is_changed {
-        record(
-            &mut tx,
-            AdminAction::UnscheduleJob,
-            AdminSubject::Job(job.name),
-            now,
-        )
-        .await?;
+        record(&mut tx, AdminAction::UnscheduleJob, AdminSubject::Job(job.name), now).await?;
     }
     tx.commit().await?;
     Ok(is_changed)

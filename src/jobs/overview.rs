@@ -73,10 +73,7 @@ pub async fn states(
         counts: counts.iter().find(|one| one.job == job.name).cloned(),
         last: last.iter().find(|one| one.job == job.name).cloned(),
         paused_at: paused.iter().find(|one| one.0 == job.name).map(|one| one.1),
-        set_schedule: schedules
-            .iter()
-            .find(|one| one.0 == job.name)
-            .map(|one| one.1),
+        set_schedule: schedules.iter().find(|one| one.0 == job.name).map(|one| one.1),
     };
     Ok(JOBS.iter().copied().map(state).collect())
 }

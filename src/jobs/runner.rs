@@ -109,9 +109,7 @@ impl Backend for Claims {
         cx: &mut Context<'_>,
         _: &WorkerContext,
     ) -> Poll<Option<Result<Self::Task, Infallible>>> {
-        self.0
-            .poll_recv(cx)
-            .map(|claim| claim.map(|claim| Ok(Task::new(claim))))
+        self.0.poll_recv(cx).map(|claim| claim.map(|claim| Ok(Task::new(claim))))
     }
 
     fn poll_close(
@@ -167,11 +165,7 @@ impl Runner {
 
     /// Restricts the runner to these jobs, for one user or for all.
     pub fn of(self, jobs: &[&'static BackgroundJob], only: Option<UserId>) -> Self {
-        Self {
-            jobs: jobs.to_vec(),
-            only,
-            ..self
-        }
+        Self { jobs: jobs.to_vec(), only, ..self }
     }
 
     async fn keep_claiming(&self, sender: mpsc::Sender<Claim>) {
@@ -360,12 +354,7 @@ impl Runner {
             (NextDue::More(size), _) => (Some(now), i32::try_from(size).unwrap_or(i32::MAX)),
             (NextDue::At(at), _) => (Some(at), 0),
         };
-        let end = RunEnd {
-            run_at,
-            size,
-            endpoint: run.endpoint,
-            problem: problem.as_deref(),
-        };
+        let end = RunEnd { run_at, size, endpoint: run.endpoint, problem: problem.as_deref() };
         let mut tx = self.begin_finish(run, problem.is_some()).await?;
         let is_ours = queue::store::finish(&mut tx, self.lease, run.claim, &end, now).await?;
         let (done, failed) = run.counts;

@@ -139,10 +139,7 @@ mod tests {
     fn a_form_sets_a_time_and_the_day_of_a_job_that_has_one() {
         let daily = Schedule::daily(time!(3:00));
         let weekly = Schedule::weekly(Weekday::Sunday, time!(3:00));
-        assert_eq!(
-            parse(daily, " 23:30", "Monday"),
-            Ok(Schedule::daily(time!(23:30)))
-        );
+        assert_eq!(parse(daily, " 23:30", "Monday"), Ok(Schedule::daily(time!(23:30))));
         let monday = Schedule::weekly(Weekday::Monday, time!(0:05));
         assert_eq!(parse(weekly, "00:05", "Monday"), Ok(monday));
         for bad in ["", "3", "24:00", "12:60", "3 Uhr", "03:00:00", "-1:00"] {

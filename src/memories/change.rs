@@ -71,10 +71,7 @@ pub async fn supersede_in(
     if old.owner != new.owner {
         return Ok(false);
     }
-    let newcomer = Newcomer {
-        trust: new.trust,
-        said_at: Some(new.stated_at()),
-    };
+    let newcomer = Newcomer { trust: new.trust, said_at: Some(new.stated_at()) };
     let supersedes = verdict(old.as_holder(), newcomer) == Verdict::Supersedes;
     if !supersedes && new.protected {
         return Ok(false);
@@ -208,10 +205,7 @@ pub async fn correct(
         write_as(&mut tx, owner).await?;
         let added = add_in(&mut tx, embeddings, viewer, &new, now).await?;
         link(&mut tx, user, id, added.id).await?;
-        AddedItem {
-            superseded: Some(id),
-            ..added
-        }
+        AddedItem { superseded: Some(id), ..added }
     };
     call.write(&mut tx, added.touched()).await?;
     tx.commit().await?;
@@ -221,10 +215,9 @@ pub async fn correct(
 fn check_active(item: &MemoryItem, now: OffsetDateTime) -> Result<(), MemoryError> {
     match item.status_at(now) {
         Status::Active => Ok(()),
-        Status::Archived => Err(MemoryError::NotActive {
-            id: item.id,
-            superseded_by: item.successor,
-        }),
+        Status::Archived => {
+            Err(MemoryError::NotActive { id: item.id, superseded_by: item.successor })
+        }
     }
 }
 
@@ -274,10 +267,7 @@ pub async fn unconfirm(
         if !item.protected {
             return Ok(None);
         }
-        let mut state = ItemState {
-            protected: false,
-            ..item.state()
-        };
+        let mut state = ItemState { protected: false, ..item.state() };
         let confirmed = find_confirmation(conn, call.viewer.user_id, id).await?;
         if let Some((at, confidence, verified_at)) = confirmed {
             if item.confidence == CONFIRMED_CONFIDENCE {

@@ -44,10 +44,7 @@ pub struct ItemState {
 impl ItemState {
     /// The state for an active item: a past expiry is removed.
     pub fn lasting(self, now: OffsetDateTime) -> Self {
-        Self {
-            expires_at: self.expires_at.filter(|at| *at > now),
-            ..self
-        }
+        Self { expires_at: self.expires_at.filter(|at| *at > now), ..self }
     }
 }
 

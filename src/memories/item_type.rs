@@ -21,13 +21,8 @@ pub enum ItemType {
 
 impl ItemType {
     /// The types that callers can add.
-    pub const ALL: [Self; 5] = [
-        Self::Preference,
-        Self::Fact,
-        Self::Instruction,
-        Self::Summary,
-        Self::Other,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Preference, Self::Fact, Self::Instruction, Self::Summary, Self::Other];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -53,7 +48,9 @@ impl ItemType {
             Invalid::new(
                 field,
                 "invalid_type",
-                format!("`{field}` is not known; give preference, fact, instruction, summary or other."),
+                format!(
+                    "`{field}` is not known; give preference, fact, instruction, summary or other."
+                ),
             )
         })
     }

@@ -81,10 +81,7 @@ pub enum MemoryError {
     #[error("there is no item {0}")]
     NotFound(ItemId),
     #[error("{}", not_active(*.id, *.superseded_by))]
-    NotActive {
-        id: ItemId,
-        superseded_by: Option<ItemId>,
-    },
+    NotActive { id: ItemId, superseded_by: Option<ItemId> },
     #[error(
         "item {id} has this key and is confirmed; nothing was added: correct it with memory_correct, or give the source user_explicit with the user's own words as source_context"
     )]

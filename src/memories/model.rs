@@ -56,11 +56,7 @@ impl Status {
 
     /// The column's check constraint allows no other value.
     pub(crate) fn from_column(text: &str) -> Self {
-        if text == "archived" {
-            Self::Archived
-        } else {
-            Self::Active
-        }
+        if text == "archived" { Self::Archived } else { Self::Active }
     }
 }
 
@@ -124,11 +120,8 @@ impl NewItem {
         let theme_text = theme.unwrap_or_default();
         let theme = ThemeSlug::parse(theme_text)?;
         let theme_text = theme_text.trim();
-        let theme_display_name = if theme_text.is_empty() {
-            theme.0.clone()
-        } else {
-            theme_text.to_owned()
-        };
+        let theme_display_name =
+            if theme_text.is_empty() { theme.0.clone() } else { theme_text.to_owned() };
         Ok(Self {
             item_type,
             content,
@@ -207,10 +200,7 @@ impl NewItem {
 
     /// The item as the argument of `verdict`: it contradicts an existing one.
     pub(super) fn as_newcomer(&self) -> Newcomer {
-        Newcomer {
-            trust: self.trust(),
-            said_at: self.provenance.said_at,
-        }
+        Newcomer { trust: self.trust(), said_at: self.provenance.said_at }
     }
 
     /// 0 to 100.
@@ -248,10 +238,7 @@ fn parse_tags(tags: &[String]) -> Result<Vec<String>, Invalid> {
         return Err(Invalid::new(
             "tags",
             "too_many",
-            format!(
-                "`tags` has {} entries; at most {TAGS_MAX} are accepted.",
-                tags.len()
-            ),
+            format!("`tags` has {} entries; at most {TAGS_MAX} are accepted.", tags.len()),
         ));
     }
     let mut parsed: Vec<String> = Vec::with_capacity(tags.len());
@@ -325,11 +312,7 @@ impl MemoryItem {
     }
 
     pub(super) fn as_holder(&self) -> Holder {
-        Holder {
-            trust: self.trust,
-            is_confirmed: self.protected,
-            stated_at: self.stated_at(),
-        }
+        Holder { trust: self.trust, is_confirmed: self.protected, stated_at: self.stated_at() }
     }
 }
 
@@ -429,11 +412,7 @@ mod tests {
             ("料理", "料理"),
             ("Été", "été"),
         ] {
-            assert_eq!(
-                ThemeSlug::parse(text).map(|s| s.0).as_deref(),
-                Ok(slug),
-                "{text:?}"
-            );
+            assert_eq!(ThemeSlug::parse(text).map(|s| s.0).as_deref(), Ok(slug), "{text:?}");
         }
         assert!(ThemeSlug::parse("!!!").is_err());
         assert!(ThemeSlug::parse(&"x".repeat(65)).is_err());

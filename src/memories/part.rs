@@ -14,10 +14,7 @@ pub struct EpisodeSpan {
 
 impl EpisodeSpan {
     pub fn without_session(self) -> Self {
-        Self {
-            session: None,
-            ..self
-        }
+        Self { session: None, ..self }
     }
 
     pub(crate) fn of(
@@ -25,11 +22,7 @@ impl EpisodeSpan {
         span: (Option<OffsetDateTime>, Option<OffsetDateTime>),
     ) -> Option<Self> {
         let (from, until) = span.0.zip(span.1)?;
-        Some(Self {
-            session,
-            from,
-            until,
-        })
+        Some(Self { session, from, until })
     }
 }
 
@@ -45,11 +38,7 @@ pub struct DocumentPart {
 impl DocumentPart {
     pub(crate) fn of(document: Option<(i64, String)>, lines: Option<(i32, i32)>) -> Option<Self> {
         let ((document, path), lines) = document.zip(lines)?;
-        Some(Self {
-            document,
-            path,
-            lines,
-        })
+        Some(Self { document, path, lines })
     }
 }
 

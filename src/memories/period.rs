@@ -210,12 +210,7 @@ fn day(date: Date) -> String {
 
 fn moment(at: OffsetDateTime) -> String {
     let time = at.time();
-    format!(
-        "{} {:02}:{:02} UTC",
-        day(at.date()),
-        time.hour(),
-        time.minute()
-    )
+    format!("{} {:02}:{:02} UTC", day(at.date()), time.hour(), time.minute())
 }
 
 #[cfg(test)]
@@ -227,43 +222,24 @@ mod tests {
     #[test]
     fn a_year_a_month_a_day_and_a_moment_are_read_and_told() {
         for (from, until, period, told) in [
-            (
-                "2019",
-                "",
-                (Some(datetime!(2019-01-01 00:00 UTC)), None),
-                "since 2019",
-            ),
-            (
-                "",
-                "2026-05",
-                (None, Some(datetime!(2026-06-01 00:00 UTC))),
-                "until May 2026",
-            ),
+            ("2019", "", (Some(datetime!(2019-01-01 00:00 UTC)), None), "since 2019"),
+            ("", "2026-05", (None, Some(datetime!(2026-06-01 00:00 UTC))), "until May 2026"),
             (
                 "2024-02",
                 "2024-02",
-                (
-                    Some(datetime!(2024-02-01 00:00 UTC)),
-                    Some(datetime!(2024-03-01 00:00 UTC)),
-                ),
+                (Some(datetime!(2024-02-01 00:00 UTC)), Some(datetime!(2024-03-01 00:00 UTC))),
                 "February 2024",
             ),
             (
                 "2015",
                 "2019",
-                (
-                    Some(datetime!(2015-01-01 00:00 UTC)),
-                    Some(datetime!(2020-01-01 00:00 UTC)),
-                ),
+                (Some(datetime!(2015-01-01 00:00 UTC)), Some(datetime!(2020-01-01 00:00 UTC))),
                 "2015 to 2019",
             ),
             (
                 "2026-05-17",
                 "2026-05-31",
-                (
-                    Some(datetime!(2026-05-17 00:00 UTC)),
-                    Some(datetime!(2026-06-01 00:00 UTC)),
-                ),
+                (Some(datetime!(2026-05-17 00:00 UTC)), Some(datetime!(2026-06-01 00:00 UTC))),
                 "17 May 2026 to 31 May 2026",
             ),
             (" 2026-12-31 ", "2026-12-30T24:00:00Z", (None, None), ""),
@@ -309,10 +285,7 @@ mod tests {
                 ("valid_from", "invalid_date"),
                 "{bad}"
             );
-            assert_eq!(
-                Period::parse(None, Some(bad)).expect_err(bad).field,
-                "valid_until"
-            );
+            assert_eq!(Period::parse(None, Some(bad)).expect_err(bad).field, "valid_until");
         }
         for out in ["0000", "9999-12-31"] {
             let refused = Period::parse(None, Some(out)).expect_err(out);

@@ -31,10 +31,7 @@ impl Default for ItemQuota {
 
 impl ItemQuota {
     pub fn of(items_max: i64) -> Self {
-        Self {
-            items_max,
-            left: Mutex::new(LruCache::new(USERS_REMEMBERED)),
-        }
+        Self { items_max, left: Mutex::new(LruCache::new(USERS_REMEMBERED)) }
     }
 
     /// Reserves room for this many items. Returns false if they must be counted first.

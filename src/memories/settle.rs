@@ -116,10 +116,7 @@ pub fn may_give_way(gone: &MemoryItem, kept: &MemoryItem, stands: Settlement) ->
     if stands == Settlement::Same {
         return !kept.trust.is_below(gone.trust);
     }
-    let newcomer = Newcomer {
-        trust: kept.trust,
-        said_at: Some(kept.stated_at()),
-    };
+    let newcomer = Newcomer { trust: kept.trust, said_at: Some(kept.stated_at()) };
     verdict(gone.as_holder(), newcomer) == Verdict::Supersedes
 }
 
@@ -130,11 +127,7 @@ fn with_what_it_says(kept: &MemoryItem, gone: &MemoryItem) -> ItemState {
             tags.push(tag.clone());
         }
     }
-    ItemState {
-        tags,
-        period: kept.period.or(gone.period),
-        ..kept.state()
-    }
+    ItemState { tags, period: kept.period.or(gone.period), ..kept.state() }
 }
 
 /// Undoes what was settled at `settled_at`. Needs a transaction of [`Db::as_writer`](crate::db::Db::as_writer).
@@ -160,10 +153,7 @@ pub async fn take_back_in(
     let Some(settled) = settled.filter(|_| gone.status == Status::Archived) else {
         return Ok(SettlementUndo::Changed);
     };
-    if let Some(newer) = kept
-        .superseded_by
-        .filter(|_| kept.status == Status::Archived)
-    {
+    if let Some(newer) = kept.superseded_by.filter(|_| kept.status == Status::Archived) {
         return Ok(SettlementUndo::StoodOn(newer));
     }
     let rivals = rivals(&mut *conn, user, gone.id, now).await?;
@@ -177,30 +167,12 @@ pub async fn take_back_in(
         ..gone.state().lasting(now)
     };
     let active = Status::Active;
-    change_item(
-        &mut *conn,
-        &viewer,
-        &gone,
-        active,
-        &back,
-        Some(RESTORED),
-        now,
-    )
-    .await?;
+    change_item(&mut *conn, &viewer, &gone, active, &back, Some(RESTORED), now).await?;
     let changed = find_changed_at(&mut *conn, user, kept.id, settled.id, settled_at).await?;
     if let Some((tags, period)) = changed {
         let state = without_what_it_said(&kept, &gone, &tags, period);
         if state != kept.state() {
-            change_item(
-                conn,
-                &viewer,
-                &kept,
-                kept.status,
-                &state,
-                Some(CHANGED),
-                now,
-            )
-            .await?;
+            change_item(conn, &viewer, &kept, kept.status, &state, Some(CHANGED), now).await?;
         }
     }
     Ok(SettlementUndo::Done)
@@ -214,9 +186,7 @@ fn without_what_it_said(
     period: Period,
 ) -> ItemState {
     let mut state = kept.state();
-    state
-        .tags
-        .retain(|tag| tags.contains(tag) || !gone.tags.contains(tag));
+    state.tags.retain(|tag| tags.contains(tag) || !gone.tags.contains(tag));
     if state.period == period.or(gone.period) {
         state.period = period;
     }

@@ -50,10 +50,7 @@ pub(super) const LABELS: [&str; 248] = [
 pub(super) fn lexemes(content: &str) -> Vec<String> {
     let speaker = speaker(content);
     let said = (!speaker.is_empty()).then_some(String::new());
-    said.into_iter()
-        .chain(speaker)
-        .map(|name| format!("{name}{SAID}"))
-        .collect()
+    said.into_iter().chain(speaker).map(|name| format!("{name}{SAID}")).collect()
 }
 
 /// The folded words of the speaker's name; empty for a label ("Next Steps: …") and for text without one.
@@ -86,10 +83,7 @@ pub fn names(query: &str) -> Vec<NamedWord> {
     for (word, place) in plain_words(query).filter(|(w, _)| w.starts_with(char::is_alphabetic)) {
         match names.iter_mut().find(|n| n.word == word) {
             Some(name) => name.places.push(place),
-            None => names.push(NamedWord {
-                word,
-                places: vec![place],
-            }),
+            None => names.push(NamedWord { word, places: vec![place] }),
         }
     }
     names.truncate(QUERY_TERMS_MAX);
@@ -123,14 +117,7 @@ mod tests {
     #[test]
     fn a_label_does_not_speak() {
         assert!(LABELS.is_sorted());
-        for label in [
-            "Decision",
-            "Note",
-            "TODO",
-            "To-Do",
-            "Next Steps",
-            "Open Question",
-        ] {
+        for label in ["Decision", "Note", "TODO", "To-Do", "Next Steps", "Open Question"] {
             assert_eq!(lexemes(&format!("{label}: we stay")), [""; 0], "{label}");
         }
         for name in ["User", "Assistant", "System", "Caroline", "Note Taker"] {
@@ -141,10 +128,8 @@ mod tests {
     #[test]
     fn each_name_of_a_query_tells_where_it_stands() {
         let query = "When did Caroline meet Caroline's 3 friends?";
-        let found: Vec<(String, usize)> = names(query)
-            .into_iter()
-            .map(|n| (n.word, n.places.len()))
-            .collect();
+        let found: Vec<(String, usize)> =
+            names(query).into_iter().map(|n| (n.word, n.places.len())).collect();
         let expected = [("caroline", 2), ("meet", 1), ("friends", 1)];
         assert_eq!(found, expected.map(|(w, n)| (w.to_owned(), n)));
     }

@@ -98,28 +98,17 @@ pub async fn find_to_read(
     Ok(row.map(|row| MemoryItem {
         source_session: row.session.clone(),
         source_message: row.message.clone(),
-        span: EpisodeSpan::of(
-            row.told_of.zip(row.session.clone()),
-            (row.began_at, row.ended_at),
+        span: EpisodeSpan::of(row.told_of.zip(row.session.clone()), (row.began_at, row.ended_at)),
+        turn: row.turn_session_id.zip(row.session).zip(row.position).zip(row.message).map(
+            |(((session_id, session), position), message)| TurnPosition {
+                session_id,
+                session,
+                position,
+                message,
+                role: row.source.clone(),
+            },
         ),
-        turn: row
-            .turn_session_id
-            .zip(row.session)
-            .zip(row.position)
-            .zip(row.message)
-            .map(
-                |(((session_id, session), position), message)| TurnPosition {
-                    session_id,
-                    session,
-                    position,
-                    message,
-                    role: row.source.clone(),
-                },
-            ),
-        part: DocumentPart::of(
-            row.document_id.zip(row.path),
-            row.first_line.zip(row.last_line),
-        ),
+        part: DocumentPart::of(row.document_id.zip(row.path), row.first_line.zip(row.last_line)),
         id: ItemId(row.id),
         theme: row.slug,
         theme_display_name: row.display_name,
@@ -136,10 +125,7 @@ pub async fn find_to_read(
         confidence: row.confidence,
         protected: row.protected,
         expires_at: row.expires_at,
-        period: Period {
-            from: row.valid_from,
-            until: row.valid_until,
-        },
+        period: Period { from: row.valid_from, until: row.valid_until },
         last_verified_at: row.last_verified_at,
         superseded_by: row.superseded_by.map(ItemId),
         successor: row.successor.map(ItemId),
@@ -186,10 +172,7 @@ pub async fn list_events(
                 protected,
                 last_verified_at: row.was_verified_at,
                 expires_at: row.was_expires_at,
-                period: Period {
-                    from: row.was_valid_from,
-                    until: row.was_valid_until,
-                },
+                period: Period { from: row.was_valid_from, until: row.was_valid_until },
                 superseded_by: row.was_superseded_by.map(ItemId),
                 tags: row.was_tags.unwrap_or_default(),
             }),
@@ -392,10 +375,7 @@ pub async fn count_by_type(
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| (ItemType::from_column(&row.item_type), row.items))
-        .collect())
+    Ok(rows.into_iter().map(|row| (ItemType::from_column(&row.item_type), row.items)).collect())
 }
 
 /// All items of the user, active and archived, without turns.

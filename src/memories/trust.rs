@@ -151,11 +151,7 @@ mod tests {
     fn each_pair_is_decided_by_the_matrix() {
         let stated_at = OffsetDateTime::UNIX_EPOCH;
         for (trust, is_confirmed, later, earlier) in MATRIX {
-            let holder = Holder {
-                trust,
-                is_confirmed,
-                stated_at,
-            };
+            let holder = Holder { trust, is_confirmed, stated_at };
             let earlier_at = Some(stated_at - Duration::SECOND);
             let later_at = Some(stated_at + Duration::SECOND);
             for (said_at, row) in [
@@ -166,10 +162,7 @@ mod tests {
                 (earlier_at, earlier),
             ] {
                 for (newer, expected) in Trust::ALL.into_iter().zip(row.chars()) {
-                    let newcomer = Newcomer {
-                        trust: newer,
-                        said_at,
-                    };
+                    let newcomer = Newcomer { trust: newer, said_at };
                     let letter = match verdict(holder, newcomer) {
                         Verdict::Supersedes => 'S',
                         Verdict::Stays(StayReason::LessTrusted) => 't',
@@ -184,20 +177,11 @@ mod tests {
 
     #[test]
     fn of_two_that_nobody_confirmed_the_same_one_holds_in_either_order() {
-        let (first, then) = (
-            OffsetDateTime::UNIX_EPOCH,
-            OffsetDateTime::UNIX_EPOCH + Duration::DAY,
-        );
+        let (first, then) =
+            (OffsetDateTime::UNIX_EPOCH, OffsetDateTime::UNIX_EPOCH + Duration::DAY);
         let takes_place = |held, stated_at, trust, said_at| {
-            let holder = Holder {
-                trust: held,
-                is_confirmed: false,
-                stated_at,
-            };
-            let newcomer = Newcomer {
-                trust,
-                said_at: Some(said_at),
-            };
+            let holder = Holder { trust: held, is_confirmed: false, stated_at };
+            let newcomer = Newcomer { trust, said_at: Some(said_at) };
             verdict(holder, newcomer) == Verdict::Supersedes
         };
         for a in Trust::ALL {

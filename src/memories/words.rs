@@ -76,9 +76,7 @@ impl TextLexeme {
 
 impl Term {
     fn matches(&self, word: &TextLexeme, stem: Option<&str>) -> bool {
-        self.alternatives
-            .iter()
-            .any(|a| *a == word.lexeme || stem == Some(a))
+        self.alternatives.iter().any(|a| *a == word.lexeme || stem == Some(a))
     }
 
     fn begins_as(&self, word: &TextLexeme) -> bool {
@@ -111,11 +109,7 @@ pub fn query_terms(query: &str) -> Vec<Term> {
         let mut alternatives = vec![word.lexeme.clone()];
         alternatives.extend(word.stem());
         let term = Term { alternatives };
-        let list = if is_stop_word(&word.lexeme) {
-            &mut stop
-        } else {
-            &mut telling
-        };
+        let list = if is_stop_word(&word.lexeme) { &mut stop } else { &mut telling };
         if list.len() < QUERY_TERMS_MAX && !list.contains(&term) {
             list.push(term);
         }
@@ -161,11 +155,8 @@ pub fn matches(text: &str, terms: &[Term]) -> Vec<Range<usize>> {
             alike.any(|term| term.matches(word, stem.as_deref()))
         }
     };
-    let mut ranges: Vec<Range<usize>> = words(text)
-        .into_iter()
-        .filter(is_asked_for)
-        .map(|word| word.range)
-        .collect();
+    let mut ranges: Vec<Range<usize>> =
+        words(text).into_iter().filter(is_asked_for).map(|word| word.range).collect();
     ranges.sort_by_key(|r| (r.start, r.end));
     let mut joined: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
     for range in ranges {
@@ -225,9 +216,7 @@ fn words(text: &str) -> Vec<TextLexeme> {
 }
 
 fn run_end(text: &str, start: usize, belongs: impl Fn(char) -> bool) -> usize {
-    text[start..]
-        .find(|c| !belongs(c))
-        .map_or(text.len(), |length| start + length)
+    text[start..].find(|c| !belongs(c)).map_or(text.len(), |length| start + length)
 }
 
 fn push_word(found: &mut Vec<TextLexeme>, text: &str, range: Range<usize>, kind: WordKind) {
@@ -235,11 +224,7 @@ fn push_word(found: &mut Vec<TextLexeme>, text: &str, range: Range<usize>, kind:
     if lexeme.is_empty() || lexeme.len() > LEXEME_BYTES_MAX {
         return;
     }
-    found.push(TextLexeme {
-        lexeme,
-        range,
-        kind,
-    });
+    found.push(TextLexeme { lexeme, range, kind });
 }
 
 fn push_unspaced(found: &mut Vec<TextLexeme>, text: &str, range: Range<usize>) {
@@ -266,11 +251,8 @@ mod tests {
     use super::*;
 
     fn lexemes(text: &str) -> Vec<String> {
-        let mut all: Vec<String> = words(text)
-            .into_iter()
-            .flat_map(|w| [w.stem(), Some(w.lexeme)])
-            .flatten()
-            .collect();
+        let mut all: Vec<String> =
+            words(text).into_iter().flat_map(|w| [w.stem(), Some(w.lexeme)]).flatten().collect();
         all.sort();
         all.dedup();
         all
@@ -305,10 +287,7 @@ mod tests {
             "https://example.com/a?b=c",
         ] {
             let whole = token.to_lowercase();
-            assert!(
-                lexemes(&format!("x {token}. y")).contains(&whole),
-                "{token}"
-            );
+            assert!(lexemes(&format!("x {token}. y")).contains(&whole), "{token}");
             assert_eq!(query_terms(token)[0].alternatives[0], whole, "{token}");
         }
     }
@@ -324,10 +303,7 @@ mod tests {
     #[test]
     fn stems_match_and_count_as_one_word() {
         assert!(finds("the deployment failed", "deploys"));
-        assert_eq!(
-            query_terms("deploys")[0].alternatives,
-            ["deploys", "deploy"]
-        );
+        assert_eq!(query_terms("deploys")[0].alternatives, ["deploys", "deploy"]);
         assert_eq!(query_terms("deploy").len(), 1);
     }
 
@@ -355,10 +331,8 @@ mod tests {
             ("X線 東京", vec!["x", "線", "東京"]),
             ("猫", vec!["猫"]),
         ] {
-            let found: Vec<String> = query_terms(query)
-                .into_iter()
-                .flat_map(|t| t.alternatives)
-                .collect();
+            let found: Vec<String> =
+                query_terms(query).into_iter().flat_map(|t| t.alternatives).collect();
             assert_eq!(found, expected, "{query}");
         }
         assert_eq!(telling_words("猫 cat", 9), ["cat", "猫"]);
@@ -407,12 +381,8 @@ mod tests {
             assert!(!finds(text, other), "{text} {other}");
         }
         assert_eq!(lexemes("हिन्दी"), ["हिन्दी"]);
-        for (text, query) in [
-            ("ёлка", "елка"),
-            ("ὁδός", "οδος"),
-            ("שָׁלוֹם", "שלום"),
-            ("كَتَبَ", "كتب"),
-        ] {
+        for (text, query) in [("ёлка", "елка"), ("ὁδός", "οδος"), ("שָׁלוֹם", "שלום"), ("كَتَبَ", "كتب")]
+        {
             assert!(finds(text, query), "{query}");
         }
     }
@@ -451,9 +421,8 @@ mod tests {
 
     #[test]
     fn any_text_is_cut_without_panicking() {
-        for text in [
-            "", "'", "\\", "a'b\\c", "🦀", "\u{301}", "...", "a..b", "-#-", "++", "ﬁ", "İ",
-        ] {
+        for text in ["", "'", "\\", "a'b\\c", "🦀", "\u{301}", "...", "a..b", "-#-", "++", "ﬁ", "İ"]
+        {
             let _ = super::lexemes(text).count();
             let _ = matches(text, &query_terms(text));
         }

@@ -22,13 +22,7 @@ pub fn attend(
     for &tokens in lengths {
         let (of_text, others) = told.split_at(tokens * 3 * width);
         let (to, later) = rest.split_at_mut(tokens * width);
-        let text = Text {
-            arch,
-            told: of_text,
-            tokens,
-            width,
-            of_head: width / heads,
-        };
+        let text = Text { arch, told: of_text, tokens, width, of_head: width / heads };
         if rayon::current_num_threads() > 1 && tokens >= TOKENS_A_THREAD_MIN {
             let all: Vec<Vec<f32>> = (0..heads)
                 .into_par_iter()
@@ -77,31 +71,22 @@ impl<'a> Text<'a> {
     fn head(&self, head: usize, scratch: &mut AttentionBuffers) {
         let (tokens, of_head) = (self.tokens, self.of_head);
         let panels = scratch.panels.get_or_insert_with(Panels::new);
-        scratch
-            .rows
-            .fill(tokens, of_head, |token| self.part(token, 0, head));
+        scratch.rows.fill(tokens, of_head, |token| self.part(token, 0, head));
         panels.fill(tokens, of_head, |token| self.part(token, 1, head));
         scratch.scores.resize(tokens * tokens, 0.0);
         multiply(self.arch, &scratch.rows, panels, None, &mut scratch.scores);
         let factor = 1.0 / (of_head as f32).sqrt();
-        self.arch.dispatch(Softmax {
-            rows: &mut scratch.scores,
-            tokens,
-            factor,
-        });
-        scratch.rows.fill(tokens, tokens, |token| {
-            &scratch.scores[token * tokens..(token + 1) * tokens]
-        });
+        self.arch.dispatch(Softmax { rows: &mut scratch.scores, tokens, factor });
+        scratch
+            .rows
+            .fill(tokens, tokens, |token| &scratch.scores[token * tokens..(token + 1) * tokens]);
         panels.fill_rows(tokens, of_head, |token| self.part(token, 2, head));
         scratch.out.resize(tokens * of_head, 0.0);
         multiply(self.arch, &scratch.rows, panels, None, &mut scratch.out);
     }
 
     fn write(&self, head: usize, made: &[f32], out: &mut [f32]) {
-        for (to, from) in out
-            .chunks_exact_mut(self.width)
-            .zip(made.chunks_exact(self.of_head))
-        {
+        for (to, from) in out.chunks_exact_mut(self.width).zip(made.chunks_exact(self.of_head)) {
             to[head * self.of_head..][..self.of_head].copy_from_slice(from);
         }
     }

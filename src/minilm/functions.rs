@@ -88,8 +88,7 @@ pub fn softmax(row: &mut [f32], factor: f32) {
         }
     }
     let greatest = greatest.iter().chain(rest).fold(f32::MIN, |a, b| a.max(*b));
-    row.iter_mut()
-        .for_each(|x| *x = exp((*x - greatest) * factor));
+    row.iter_mut().for_each(|x| *x = exp((*x - greatest) * factor));
     let total = 1.0 / sum_of(row, |x| x);
     row.iter_mut().for_each(|x| *x *= total);
 }
@@ -106,13 +105,9 @@ mod tests {
             assert!((f64::from(exp(x)) - exact).abs() <= exact * 3e-7, "{x}");
         }
         assert_eq!(exp(0.0), 1.0);
-        for (x, exact) in [
-            (0.0, 0.0),
-            (1.0, 0.841_344_7),
-            (-1.0, -0.158_655_25),
-            (3.0, 2.995_950_2),
-            (-9.0, 0.0),
-        ] {
+        for (x, exact) in
+            [(0.0, 0.0), (1.0, 0.841_344_7), (-1.0, -0.158_655_25), (3.0, 2.995_950_2), (-9.0, 0.0)]
+        {
             assert!((gelu(x) - exact).abs() < 1e-6, "{x}: {}", gelu(x));
         }
         let mut row: Vec<f32> = (0..19).map(|n| n as f32).collect();
@@ -123,9 +118,6 @@ mod tests {
         normalise(&mut row, &[2.0; 19], &[1.0; 19], 0.0);
         let mean = row.iter().sum::<f32>() / 19.0;
         let variance = row.iter().map(|x| (x - 1.0) * (x - 1.0)).sum::<f32>() / 19.0;
-        assert!(
-            (mean - 1.0).abs() < 1e-5 && (variance - 4.0).abs() < 1e-4,
-            "{mean} {variance}"
-        );
+        assert!((mean - 1.0).abs() < 1e-5 && (variance - 4.0).abs() < 1e-4, "{mean} {variance}");
     }
 }

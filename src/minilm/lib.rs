@@ -91,11 +91,7 @@ impl Model {
     /// [`Flaw`] if the file is invalid or lacks a tensor of the shape that the configuration requires.
     pub fn from_safetensors(file: &[u8], config: Config) -> Result<Self, Flaw> {
         config.check()?;
-        let Config {
-            hidden_size: width,
-            intermediate_size: wide,
-            ..
-        } = config;
+        let Config { hidden_size: width, intermediate_size: wide, .. } = config;
         let tensors = Tensors::read(file)?;
         let norm = |name: &str| -> Result<Norm, Flaw> {
             Ok(Norm {
@@ -110,9 +106,7 @@ impl Model {
             width,
         )?;
         for row in positions.chunks_exact_mut(width) {
-            row.iter_mut()
-                .zip(&kind)
-                .for_each(|(at, of_all)| *at += of_all);
+            row.iter_mut().zip(&kind).for_each(|(at, of_all)| *at += of_all);
         }
         let layers = (0..config.num_hidden_layers).map(|n| {
             let at = |part: &str| format!("encoder.layer.{n}.{part}");
@@ -141,11 +135,7 @@ impl Model {
         });
         Ok(Self {
             arch: Arch::new(),
-            words: tensors.matrix(
-                "embeddings.word_embeddings.weight",
-                config.vocab_size,
-                width,
-            )?,
+            words: tensors.matrix("embeddings.word_embeddings.weight", config.vocab_size, width)?,
             positions,
             first_norm: norm("embeddings.LayerNorm")?,
             layers: layers.collect::<Result<_, Flaw>>()?,
@@ -189,17 +179,8 @@ impl Model {
         pass.next_layer += 1;
         let (width, eps) = (self.width(), self.config.layer_norm_eps);
         let (arch, heads) = (self.arch, self.config.num_attention_heads);
-        let Pass {
-            lengths,
-            states,
-            scratch,
-            ..
-        } = pass;
-        let Scratch {
-            wide,
-            attended,
-            made,
-        } = scratch;
+        let Pass { lengths, states, scratch, .. } = pass;
+        let Scratch { wide, attended, made } = scratch;
         layer.query_key_value.multiply(arch, states, wide);
         attention::attend(arch, (wide, lengths), (heads, width), attended);
         layer.attended.multiply(arch, attended, made);
@@ -234,9 +215,7 @@ impl Norm {
     /// Adds the residual, and normalises.
     #[inline(always)]
     fn after(&self, made: &mut [f32], given: &[f32], eps: f32) {
-        made.iter_mut()
-            .zip(given)
-            .for_each(|(made, given)| *made += given);
+        made.iter_mut().zip(given).for_each(|(made, given)| *made += given);
         self.apply(made, eps);
     }
 }

@@ -22,19 +22,14 @@ pub struct Panels {
 
 impl Panels {
     pub fn new() -> Self {
-        Self {
-            numbers: Vec::new(),
-            inner: 0,
-            columns: 0,
-        }
+        Self { numbers: Vec::new(), inner: 0, columns: 0 }
     }
 
     /// From a (columns, inner) matrix, whose rows become columns. `row(n)` returns a row.
     pub fn fill<'a>(&mut self, columns: usize, inner: usize, row: impl Fn(usize) -> &'a [f32]) {
         (self.inner, self.columns) = (inner, columns);
         self.numbers.clear();
-        self.numbers
-            .resize(columns.div_ceil(COLUMNS) * inner * COLUMNS, 0.0);
+        self.numbers.resize(columns.div_ceil(COLUMNS) * inner * COLUMNS, 0.0);
         for column in 0..columns {
             let panel = &mut self.numbers[column / COLUMNS * inner * COLUMNS..][..inner * COLUMNS];
             for (to, from) in panel.chunks_exact_mut(COLUMNS).zip(row(column)) {
@@ -52,8 +47,7 @@ impl Panels {
     ) {
         (self.inner, self.columns) = (inner, columns);
         self.numbers.clear();
-        self.numbers
-            .resize(columns.div_ceil(COLUMNS) * inner * COLUMNS, 0.0);
+        self.numbers.resize(columns.div_ceil(COLUMNS) * inner * COLUMNS, 0.0);
         for at in 0..inner {
             for (panel, from) in row(at)[..columns].chunks(COLUMNS).enumerate() {
                 self.numbers[(panel * inner + at) * COLUMNS..][..from.len()].copy_from_slice(from);
@@ -85,23 +79,16 @@ impl Weights {
         let count = rows.len() / inner;
         out.resize(count * columns, 0.0);
         let threads = rayon::current_num_threads();
-        let part = count
-            .div_ceil(threads)
-            .next_multiple_of(ROWS)
-            .max(ROWS_A_THREAD_MIN);
+        let part = count.div_ceil(threads).next_multiple_of(ROWS).max(ROWS_A_THREAD_MIN);
         let run = |rows: &[f32], out: &mut [f32]| {
             let mut packed = Packed::default();
-            packed.fill(rows.len() / inner, inner, |n| {
-                &rows[n * inner..(n + 1) * inner]
-            });
+            packed.fill(rows.len() / inner, inner, |n| &rows[n * inner..(n + 1) * inner]);
             multiply(arch, &packed, &self.panels, Some(&self.bias), out);
         };
         if threads == 1 || part >= count {
             run(rows, out);
         } else {
-            let parts = rows
-                .par_chunks(part * inner)
-                .zip(out.par_chunks_mut(part * columns));
+            let parts = rows.par_chunks(part * inner).zip(out.par_chunks_mut(part * columns));
             parts.for_each(|(rows, out)| run(rows, out));
         }
     }
@@ -142,12 +129,7 @@ fn blocks(rows: usize) -> impl Iterator<Item = usize> {
 
 /// Writes (rows, columns) to `out`.
 pub fn multiply(arch: Arch, rows: &Packed, panels: &Panels, bias: Option<&[f32]>, out: &mut [f32]) {
-    arch.dispatch(Multiply {
-        rows,
-        panels,
-        bias,
-        out,
-    });
+    arch.dispatch(Multiply { rows, panels, bias, out });
 }
 
 struct Multiply<'a> {
@@ -162,12 +144,7 @@ impl WithSimd for Multiply<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let Self {
-            rows,
-            panels,
-            bias,
-            out,
-        } = self;
+        let Self { rows, panels, bias, out } = self;
         let (inner, columns) = (panels.inner, panels.columns);
         for (n, panel) in panels.numbers.chunks_exact(inner * COLUMNS).enumerate() {
             let from = n * COLUMNS;
@@ -243,12 +220,7 @@ fn sums<S: Simd, const R: usize, const V: usize>(
         row.copy_from_slice(S::as_simd_f32s(from).0);
     }
     let (columns, _) = S::as_simd_f32s(panel);
-    for (of_rows, of_columns) in block
-        .as_chunks::<R>()
-        .0
-        .iter()
-        .zip(columns.as_chunks::<V>().0)
-    {
+    for (of_rows, of_columns) in block.as_chunks::<R>().0.iter().zip(columns.as_chunks::<V>().0) {
         for (row, value) in sums.iter_mut().zip(of_rows) {
             let value = simd.splat_f32s(*value);
             for (sum, column) in row.iter_mut().zip(of_columns) {
@@ -285,11 +257,7 @@ mod tests {
             (64, 24, 48),
             (13, 400, 33),
         ] {
-            let (a, w, bias) = (
-                numbers(rows * inner),
-                numbers(columns * inner),
-                numbers(columns),
-            );
+            let (a, w, bias) = (numbers(rows * inner), numbers(columns * inner), numbers(columns));
             let multiplied = |arch| {
                 let mut out = Vec::new();
                 Weights::pack(&w, bias.clone(), inner).multiply(arch, &a, &mut out);
@@ -308,11 +276,7 @@ mod tests {
                 }
             }
             let scalar = multiplied(Arch::Scalar);
-            assert!(
-                out.iter()
-                    .zip(&scalar)
-                    .all(|(one, other)| (one - other).abs() < 1e-4)
-            );
+            assert!(out.iter().zip(&scalar).all(|(one, other)| (one - other).abs() < 1e-4));
         }
     }
 }

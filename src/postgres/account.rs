@@ -54,11 +54,7 @@ impl OsUser {
     pub(super) fn can_enter(&self, folder: &Path) -> bool {
         let mut command = Command::new("/bin/sh");
         self.run(&mut command);
-        command
-            .args(["-c", ":"])
-            .current_dir(folder)
-            .status()
-            .is_ok_and(|status| status.success())
+        command.args(["-c", ":"]).current_dir(folder).status().is_ok_and(|status| status.success())
     }
 
     fn new(name: &str, uid: u32, gid: u32) -> Option<Self> {
@@ -67,9 +63,7 @@ impl OsUser {
     }
 
     fn in_passwd(passwd: &str, name: &str) -> Option<Self> {
-        let line = passwd
-            .lines()
-            .find(|line| line.split(':').next() == Some(name))?;
+        let line = passwd.lines().find(|line| line.split(':').next() == Some(name))?;
         let fields: Vec<&str> = line.split(':').collect();
         Self::new(name, number(fields.get(2)?)?, number(fields.get(3)?)?)
     }
@@ -87,7 +81,5 @@ impl OsUser {
 /// macOS prints the id of `nobody` as -2.
 fn number(text: &str) -> Option<u32> {
     let number: i64 = text.parse().ok()?;
-    u32::try_from(number)
-        .or_else(|_| i32::try_from(number).map(i32::cast_unsigned))
-        .ok()
+    u32::try_from(number).or_else(|_| i32::try_from(number).map(i32::cast_unsigned)).ok()
 }

@@ -42,10 +42,7 @@ pub(super) async fn ensure(
     if home.cluster_major()?.is_some() {
         return read_password(data_dir, &home.cluster());
     }
-    tracing::info!(
-        "Creating the database in {}; this happens once.",
-        home.path.display()
-    );
+    tracing::info!("Creating the database in {}; this happens once.", home.path.display());
     let file = data_dir.join(PASSWORD_FILE);
     // Stored before a cluster uses it, so that the two cannot differ.
     let password = match read_if_there(&file)? {
@@ -65,10 +62,7 @@ pub(super) fn read_password(data_dir: &Path, cluster: &Path) -> Result<String, P
     let file = data_dir.join(PASSWORD_FILE);
     match read_if_there(&file)? {
         Some(text) if !text.trim().is_empty() => Ok(text.trim().to_owned()),
-        _ => Err(PostgresError::PasswordMissing {
-            file,
-            cluster: cluster.to_path_buf(),
-        }),
+        _ => Err(PostgresError::PasswordMissing { file, cluster: cluster.to_path_buf() }),
     }
 }
 
@@ -82,9 +76,7 @@ async fn initialise(
     account: Option<&OsUser>,
     password: &str,
 ) -> Result<(), PostgresError> {
-    let work = home
-        .path
-        .join(format!("{UNFINISHED}{:016x}", rand::random::<u64>()));
+    let work = home.path.join(format!("{UNFINISHED}{:016x}", rand::random::<u64>()));
     make_dir(&work, 0o700)?;
     let pwfile = work.join("password");
     write_durably(&pwfile, 0o600, &format!("{password}\n"))?;
@@ -133,12 +125,7 @@ fn initdb_arguments(cluster: &Path, pwfile: &Path) -> Vec<OsString> {
     ]
     .map(OsString::from)
     .into();
-    arguments.extend(
-        SETTINGS
-            .iter()
-            .flat_map(|&setting| ["--set", setting])
-            .map(OsString::from),
-    );
+    arguments.extend(SETTINGS.iter().flat_map(|&setting| ["--set", setting]).map(OsString::from));
     for (option, path) in [("--pwfile", pwfile), ("--pgdata", cluster)] {
         arguments.extend([option.into(), path.into()]);
     }

@@ -11,10 +11,8 @@ const SOCKET_PORT: u16 = 5432;
 const SOCKET_PATH_MAX_BYTES: usize = if cfg!(target_os = "linux") { 107 } else { 103 };
 
 /// What `PGOPTIONS` of the environment may say otherwise, of another PostgreSQL: the last value counts.
-pub(super) const OWN_SETTINGS: [(&str, &str); 2] = [
-    ("search_path", "public"),
-    ("default_transaction_read_only", "off"),
-];
+pub(super) const OWN_SETTINGS: [(&str, &str); 2] =
+    [("search_path", "public"), ("default_transaction_read_only", "off")];
 
 /// How clients connect to PostgreSQL.
 #[derive(Debug, Clone)]

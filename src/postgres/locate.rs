@@ -30,17 +30,13 @@ pub(super) struct Home {
 
 impl Home {
     pub(super) fn within(data_dir: &Path) -> Self {
-        Self {
-            path: data_dir.join("postgres"),
-        }
+        Self { path: data_dir.join("postgres") }
     }
 
     /// The home outside the data folder that an earlier start chose.
     pub(super) fn recorded(data_dir: &Path) -> Result<Option<Self>, PostgresError> {
         let recorded = read_if_there(&data_dir.join(LOCATION_FILE))?;
-        Ok(recorded.map(|text| Self {
-            path: PathBuf::from(text.trim_end_matches('\n')),
-        }))
+        Ok(recorded.map(|text| Self { path: PathBuf::from(text.trim_end_matches('\n')) }))
     }
 
     pub(super) fn cluster(&self) -> PathBuf {
@@ -50,19 +46,14 @@ impl Home {
     /// The major version that created the cluster; `None` if there is no cluster.
     pub(super) fn cluster_major(&self) -> Result<Option<u32>, PostgresError> {
         let cluster = self.cluster();
-        if !cluster
-            .try_exists()
-            .map_err(failed_to("look into", &cluster))?
-        {
+        if !cluster.try_exists().map_err(failed_to("look into", &cluster))? {
             return Ok(None);
         }
         let path = cluster.join("PG_VERSION");
         let text = fs::read_to_string(&path).map_err(failed_to("read", &path))?;
         let unreadable = || io::Error::new(io::ErrorKind::InvalidData, "it holds no version");
         let major = text.trim().parse();
-        major
-            .map(Some)
-            .map_err(|_| failed_to("read", &path)(unreadable()))
+        major.map(Some).map_err(|_| failed_to("read", &path)(unreadable()))
     }
 
     pub(super) fn log(&self) -> PathBuf {
@@ -79,9 +70,7 @@ impl Home {
         let is_recorded = recorded.is_some();
         let home = recorded.unwrap_or_else(|| Self::within(data_dir));
         let cluster = home.cluster();
-        let is_there = cluster
-            .try_exists()
-            .map_err(failed_to("look into", &cluster))?;
+        let is_there = cluster.try_exists().map_err(failed_to("look into", &cluster))?;
         if is_recorded && !is_there {
             return Err(PostgresError::ClusterMissing {
                 recorded: data_dir.join(LOCATION_FILE),
@@ -112,9 +101,7 @@ impl Home {
     fn elsewhere(data_dir: &Path) -> Self {
         let digest = Sha256::digest(data_dir.as_os_str().as_encoded_bytes());
         let digest: String = digest[..8].iter().map(|b| format!("{b:02x}")).collect();
-        Self {
-            path: Path::new(COMMON_PLACE).join(format!("data-{digest}")),
-        }
+        Self { path: Path::new(COMMON_PLACE).join(format!("data-{digest}")) }
     }
 
     /// Records a home elsewhere, once its cluster exists.
@@ -134,8 +121,7 @@ impl Home {
         let path = data_dir.join(PORT_FILE);
         let port = read_if_there(&path)?.and_then(|text| text.trim().parse().ok());
         let missing = || io::Error::new(io::ErrorKind::NotFound, "no port is recorded there");
-        port.map(PostgresEndpoint::Loopback)
-            .ok_or_else(|| failed_to("read", &path)(missing()))
+        port.map(PostgresEndpoint::Loopback).ok_or_else(|| failed_to("read", &path)(missing()))
     }
 
     /// Like [`Self::endpoint`], for a PostgreSQL that is about to start or runs already: keeps a recorded

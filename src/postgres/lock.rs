@@ -29,14 +29,9 @@ impl FolderLock {
     /// Creates the folder if it is missing, and takes its lock.
     pub(super) async fn take(data_dir: &Path) -> Result<Self, PostgresError> {
         make_folder(data_dir)?;
-        let data_dir = data_dir
-            .canonicalize()
-            .map_err(failed_to("find", data_dir))?;
+        let data_dir = data_dir.canonicalize().map_err(failed_to("find", data_dir))?;
         let file = take_lock(&data_dir.join(LOCK_FILE), &data_dir).await?;
-        Ok(Self {
-            data_dir,
-            _file: file,
-        })
+        Ok(Self { data_dir, _file: file })
     }
 
     /// Whether another process owns the folder at this moment.
@@ -126,9 +121,7 @@ pub(super) async fn take_lock(path: &Path, data_dir: &Path) -> Result<File, Post
             Err(TryLockError::WouldBlock) => {
                 return Err(PostgresError::Owned {
                     folder: data_dir.to_path_buf(),
-                    pid: fs::read_to_string(path)
-                        .ok()
-                        .and_then(|text| text.trim().parse().ok()),
+                    pid: fs::read_to_string(path).ok().and_then(|text| text.trim().parse().ok()),
                 });
             }
             Err(TryLockError::Error(error)) => return Err(failed_to("lock", path)(error)),
@@ -150,9 +143,7 @@ fn open_lock(path: &Path, data_dir: &Path) -> Result<File, PostgresError> {
         .open(path);
     match opened {
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            Err(PostgresError::NotYours {
-                folder: data_dir.to_path_buf(),
-            })
+            Err(PostgresError::NotYours { folder: data_dir.to_path_buf() })
         }
         opened => opened.map_err(failed_to("open", path)),
     }

@@ -38,10 +38,7 @@ pub(super) fn clear_stale_lock(lock: &Path, cluster: &Path) -> Result<(), Postgr
     if !is_stale {
         return Ok(());
     }
-    tracing::info!(
-        "Removing {}: the process it names is not our PostgreSQL.",
-        lock.display()
-    );
+    tracing::info!("Removing {}: the process it names is not our PostgreSQL.", lock.display());
     fs::remove_file(lock).map_err(failed_to("remove", lock))
 }
 
@@ -103,10 +100,7 @@ pub(super) fn end_orphaned_backends(cluster: &Path) {
         return;
     };
     for process in processes.flatten() {
-        let pid = process
-            .file_name()
-            .to_str()
-            .and_then(|pid| pid.parse().ok());
+        let pid = process.file_name().to_str().and_then(|pid| pid.parse().ok());
         let Some(pid) = pid.and_then(Pid::from_raw) else {
             continue;
         };
@@ -128,10 +122,7 @@ pub(super) fn postmaster_pid(cluster: &Path) -> PathBuf {
 fn recorded_pid(lock: &Path) -> Result<Option<Pid>, PostgresError> {
     let text = read_if_there(lock)?.unwrap_or_default();
     // Negative for a single-user backend, empty for a file that is just being written.
-    let pid = text
-        .lines()
-        .next()
-        .and_then(|line| line.trim().parse().ok());
+    let pid = text.lines().next().and_then(|line| line.trim().parse().ok());
     Ok(pid.filter(|&pid: &i32| pid > 0).and_then(Pid::from_raw))
 }
 

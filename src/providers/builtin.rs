@@ -90,10 +90,8 @@ impl Loaded {
             let encoding = self.tokenizer.encode(text.as_str(), true);
             encodings.push(encoding.map_err(|_| BuiltinFlaw::Failed)?);
         }
-        let truncated = encodings
-            .iter()
-            .map(|encoding| !encoding.get_overflowing().is_empty())
-            .collect();
+        let truncated =
+            encodings.iter().map(|encoding| !encoding.get_overflowing().is_empty()).collect();
         let mut passes: Vec<Vec<usize>> = Vec::new();
         let mut tokens = 0;
         for (at, encoding) in encodings.iter().enumerate() {

@@ -80,12 +80,7 @@ impl Http {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let (public, can_check_tls) = client(names.clone(), Reach::Public);
         let (private, _) = client(names.clone(), Reach::Private);
-        Self {
-            public,
-            private,
-            can_check_tls,
-            clock,
-        }
+        Self { public, private, can_check_tls, clock }
     }
 
     pub(super) async fn post(

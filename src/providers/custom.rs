@@ -32,10 +32,7 @@ pub(super) struct KnownForms {
 
 impl Default for KnownForms {
     fn default() -> Self {
-        Self {
-            forms: Mutex::new(LruCache::new(MAX_KNOWN)),
-            hasher: RandomState::new(),
-        }
+        Self { forms: Mutex::new(LruCache::new(MAX_KNOWN)), hasher: RandomState::new() }
     }
 }
 
@@ -159,15 +156,7 @@ async fn embed_tei(
         truncate,
         dimensions: endpoint.dimensions,
     };
-    let whole = ask(
-        http,
-        endpoint,
-        url.clone(),
-        &request(false),
-        texts.len(),
-        false,
-    )
-    .await;
+    let whole = ask(http, endpoint, url.clone(), &request(false), texts.len(), false).await;
     match (whole, texts.len()) {
         (Err(ProviderError::TooLong), 1) => ask(http, endpoint, url, &request(true), 1, true).await,
         (whole, _) => whole,
@@ -182,21 +171,12 @@ async fn ask(
     count: usize,
     truncated: bool,
 ) -> Result<Embedded, ProviderError> {
-    let answer = http
-        .post(Target::of_texts(endpoint, count), url, request)
-        .await?;
+    let answer = http.post(Target::of_texts(endpoint, count), url, request).await?;
     let vectors = wire::vectors(&answer, endpoint.dimensions.is_some())?;
     if vectors.len() != count {
         // Another API may work better: old servers embed only one text of many.
-        let flaw = NotEmbeddings::WrongCount {
-            sent: count,
-            got: vectors.len(),
-        };
+        let flaw = NotEmbeddings::WrongCount { sent: count, got: vectors.len() };
         return Err(ProviderError::NotEmbeddings(flaw));
     }
-    Ok(Embedded {
-        tokens: Vec::new(),
-        vectors,
-        truncated: vec![truncated; count],
-    })
+    Ok(Embedded { tokens: Vec::new(), vectors, truncated: vec![truncated; count] })
 }

@@ -30,13 +30,8 @@ pub enum ProviderType {
 }
 
 impl ProviderType {
-    pub const ALL: [Self; 5] = [
-        Self::Llamacpp,
-        Self::Ollama,
-        Self::Openai,
-        Self::CustomHttp,
-        Self::Builtin,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Llamacpp, Self::Ollama, Self::Openai, Self::CustomHttp, Self::Builtin];
 
     /// The name in columns and forms.
     pub fn as_str(self) -> &'static str {
@@ -68,10 +63,7 @@ impl ProviderType {
 impl ProviderType {
     /// The columns' CHECKs allow only known values.
     pub(crate) fn from_column(text: &str) -> Self {
-        Self::ALL
-            .into_iter()
-            .find(|known| known.as_str() == text)
-            .unwrap_or(Self::CustomHttp)
+        Self::ALL.into_iter().find(|known| known.as_str() == text).unwrap_or(Self::CustomHttp)
     }
 }
 

@@ -32,10 +32,7 @@ pub enum ProviderError {
     #[error("the endpoint did not accept the text")]
     BadInput,
     #[error("the endpoint failed with status {status}")]
-    Server {
-        status: u16,
-        retry_after: Option<Duration>,
-    },
+    Server { status: u16, retry_after: Option<Duration> },
     #[error("the endpoint's answer cannot be used: {0}")]
     WrongVector(WrongVector),
     #[error(

@@ -65,12 +65,7 @@ pub fn read_answer(
     body: Vec<u8>,
     asked_dimensions: bool,
 ) -> Result<Vec<Vec<f32>>, ProviderError> {
-    let answer = client::HttpAnswer {
-        status,
-        retry_after: None,
-        is_html: false,
-        body,
-    };
+    let answer = client::HttpAnswer { status, retry_after: None, is_html: false, body };
     wire::vectors(&answer, asked_dimensions)
 }
 
@@ -170,8 +165,7 @@ impl Embedder {
         texts: &[String],
         deadline: Duration,
     ) -> Result<Embedded, ProviderError> {
-        self.embed_as(Purpose::Document, endpoint, texts, deadline)
-            .await
+        self.embed_as(Purpose::Document, endpoint, texts, deadline).await
     }
 
     /// Like [`Self::embed`], for a query. If a search waits, the deadline also limits the builtin model.
@@ -182,8 +176,7 @@ impl Embedder {
         query: String,
         deadline: Duration,
     ) -> Result<Embedded, ProviderError> {
-        self.embed_as(Purpose::Query(asked_for), endpoint, &[query], deadline)
-            .await
+        self.embed_as(Purpose::Query(asked_for), endpoint, &[query], deadline).await
     }
 
     async fn embed_as(
@@ -194,21 +187,13 @@ impl Embedder {
         deadline: Duration,
     ) -> Result<Embedded, ProviderError> {
         if texts.is_empty() {
-            return Ok(Embedded {
-                vectors: Vec::new(),
-                tokens: Vec::new(),
-                truncated: Vec::new(),
-            });
+            return Ok(Embedded { vectors: Vec::new(), tokens: Vec::new(), truncated: Vec::new() });
         }
         let provider = endpoint.provider_type.as_str();
         let began = Instant::now();
         let called = self
             .embed_within(purpose, endpoint, texts, deadline)
-            .instrument(tracing::error_span!(
-                "provider_call",
-                provider,
-                texts = texts.len()
-            ))
+            .instrument(tracing::error_span!("provider_call", provider, texts = texts.len()))
             .await;
         let failure = called.as_ref().err().map(ProviderError::kind);
         metrics::provider_called(purpose.as_str(), provider, failure, began.elapsed());
@@ -293,12 +278,6 @@ impl Embedder {
         }
         let model = models::found(&self.shared.http, endpoint);
         let model = tokio::time::timeout(left(), model).await;
-        Ok(report::compare(
-            &together,
-            &apart,
-            endpoint.dimensions,
-            latency,
-            model.ok().flatten(),
-        ))
+        Ok(report::compare(&together, &apart, endpoint.dimensions, latency, model.ok().flatten()))
     }
 }

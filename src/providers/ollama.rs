@@ -43,11 +43,7 @@ async fn ask(
         dimensions: endpoint.dimensions,
     };
     let answer = http
-        .post(
-            Target::of_texts(endpoint, texts.len()),
-            embed_url(&endpoint.url),
-            &request,
-        )
+        .post(Target::of_texts(endpoint, texts.len()), embed_url(&endpoint.url), &request)
         .await?;
     Ok(Embedded {
         vectors: wire::vectors(&answer, endpoint.dimensions.is_some())?,

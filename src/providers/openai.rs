@@ -39,9 +39,7 @@ pub(super) async fn embed_at(
         dimensions: endpoint.dimensions,
         encoding_format: "float",
     };
-    let answer = http
-        .post(Target::of_texts(endpoint, texts.len()), url, &request)
-        .await?;
+    let answer = http.post(Target::of_texts(endpoint, texts.len()), url, &request).await?;
     Ok(Embedded {
         vectors: wire::vectors(&answer, endpoint.dimensions.is_some())?,
         tokens: Vec::new(),
@@ -68,11 +66,7 @@ pub(super) fn models_url(url: &EndpointUrl) -> Url {
 }
 
 pub(super) fn base_path(path: &str) -> String {
-    if path.ends_with("/v1") {
-        path.to_owned()
-    } else {
-        format!("{path}/v1")
-    }
+    if path.ends_with("/v1") { path.to_owned() } else { format!("{path}/v1") }
 }
 
 #[cfg(test)]
@@ -83,37 +77,14 @@ mod tests {
     fn the_path_is_completed_only_where_it_must_be() {
         let both = |text| {
             let url = EndpointUrl::parse("url", text).expect("a url");
-            (
-                embeddings_url(&url).to_string(),
-                models_url(&url).to_string(),
-            )
+            (embeddings_url(&url).to_string(), models_url(&url).to_string())
         };
         for (given, embeddings, models) in [
-            (
-                "http://a:1",
-                "http://a:1/v1/embeddings",
-                "http://a:1/v1/models",
-            ),
-            (
-                "http://a:1/",
-                "http://a:1/v1/embeddings",
-                "http://a:1/v1/models",
-            ),
-            (
-                "http://a/v1/",
-                "http://a/v1/embeddings",
-                "http://a/v1/models",
-            ),
-            (
-                "http://a/x",
-                "http://a/x/v1/embeddings",
-                "http://a/x/v1/models",
-            ),
-            (
-                "http://a/x/embeddings?k=1",
-                "http://a/x/embeddings?k=1",
-                "http://a/x/models?k=1",
-            ),
+            ("http://a:1", "http://a:1/v1/embeddings", "http://a:1/v1/models"),
+            ("http://a:1/", "http://a:1/v1/embeddings", "http://a:1/v1/models"),
+            ("http://a/v1/", "http://a/v1/embeddings", "http://a/v1/models"),
+            ("http://a/x", "http://a/x/v1/embeddings", "http://a/x/v1/models"),
+            ("http://a/x/embeddings?k=1", "http://a/x/embeddings?k=1", "http://a/x/models?k=1"),
         ] {
             assert_eq!(both(given), (embeddings.to_owned(), models.to_owned()));
         }

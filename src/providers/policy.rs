@@ -24,10 +24,7 @@ pub struct SystemNames;
 #[async_trait]
 impl NameLookup for SystemNames {
     async fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        Ok(tokio::net::lookup_host((name, 0))
-            .await?
-            .map(|found| found.ip())
-            .collect())
+        Ok(tokio::net::lookup_host((name, 0)).await?.map(|found| found.ip()).collect())
     }
 }
 

@@ -8,10 +8,7 @@ pub struct Prefixes {
     pub document: &'static str,
 }
 
-const NONE: Prefixes = Prefixes {
-    query: "",
-    document: "",
-};
+const NONE: Prefixes = Prefixes { query: "", document: "" };
 const INSTRUCT: Prefixes = Prefixes {
     query: "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery:",
     document: "",
@@ -20,37 +17,22 @@ const INSTRUCT_SPACED: Prefixes = Prefixes {
     query: "Instruct: Given a web search query, retrieve relevant passages that answer the query\nQuery: ",
     document: "",
 };
-const REPRESENT: Prefixes = Prefixes {
-    query: "Represent this sentence for searching relevant passages: ",
-    document: "",
-};
+const REPRESENT: Prefixes =
+    Prefixes { query: "Represent this sentence for searching relevant passages: ", document: "" };
 
 /// Parts of a model's name, in lower case with `-` for `_`, ` ` and `.`. All parts of a line must occur; the
 /// first matching line decides.
 const KNOWN: [(&[&str], Prefixes); 13] = [
     (&["e5", "instruct"], INSTRUCT_SPACED),
     (&["e5-mistral"], INSTRUCT_SPACED),
-    (
-        &["e5-"],
-        Prefixes {
-            query: "query: ",
-            document: "passage: ",
-        },
-    ),
-    (
-        &["nomic-embed"],
-        Prefixes {
-            query: "search_query: ",
-            document: "search_document: ",
-        },
-    ),
+    (&["e5-"], Prefixes { query: "query: ", document: "passage: " }),
+    (&["nomic-embed"], Prefixes { query: "search_query: ", document: "search_document: " }),
     (&["bge-m3"], NONE),
     (&["bge-", "-en"], REPRESENT),
     (
         &["bge-", "-zh"],
         Prefixes {
-            query: "为这个句子生成表示以用于检索相关文章：",
-            document: "",
+            query: "为这个句子生成表示以用于检索相关文章：", document: ""
         },
     ),
     (&["qwen3-embedding"], INSTRUCT),
@@ -58,10 +40,7 @@ const KNOWN: [(&[&str], Prefixes); 13] = [
     (&["mxbai-embed"], REPRESENT),
     (
         &["embeddinggemma"],
-        Prefixes {
-            query: "task: search result | query: ",
-            document: "title: none | text: ",
-        },
+        Prefixes { query: "task: search result | query: ", document: "title: none | text: " },
     ),
     (&["minilm"], NONE),
     (&["gte-"], NONE),
@@ -123,10 +102,7 @@ fn preset_for(model: &str) -> Option<Prefixes> {
                 || *part == "minilm"
         })
     };
-    KNOWN
-        .iter()
-        .find(|(parts, _)| parts.iter().all(has))
-        .map(|(_, prefixes)| *prefixes)
+    KNOWN.iter().find(|(parts, _)| parts.iter().all(has)).map(|(_, prefixes)| *prefixes)
 }
 
 #[cfg(test)]
@@ -138,36 +114,20 @@ mod tests {
         let query = |model| preset_for(model).map(|p| p.query);
         let document = |model| preset_for(model).map(|p| p.document);
         assert_eq!(query("intfloat/e5-base-v2"), Some("query: "));
-        assert_eq!(
-            document("multilingual-e5-small.Q8_0.gguf"),
-            Some("passage: ")
-        );
+        assert_eq!(document("multilingual-e5-small.Q8_0.gguf"), Some("passage: "));
         let instruct = query("intfloat/multilingual-e5-large-instruct").expect("known");
         assert!(instruct.starts_with("Instruct: ") && instruct.ends_with("Query: "));
         assert_eq!(document("multilingual-e5-large-instruct"), Some(""));
         assert_eq!(query("nomic-embed-text:latest"), Some("search_query: "));
-        assert_eq!(
-            document("nomic-embed-text-v1.5.f16.gguf"),
-            Some("search_document: ")
-        );
+        assert_eq!(document("nomic-embed-text-v1.5.f16.gguf"), Some("search_document: "));
         assert_eq!(query("BAAI/bge-small-en-v1.5"), Some(REPRESENT.query));
         assert_eq!(query("BAAI/bge-m3"), Some(""));
         assert_eq!(query("all-MiniLM-L6-v2"), Some(""));
-        assert_eq!(
-            query("sentence-transformers/paraphrase-MiniLM-L3-v2"),
-            Some("")
-        );
-        assert!(
-            query("Qwen/Qwen3-Embedding-0.6B")
-                .expect("known")
-                .ends_with("Query:")
-        );
+        assert_eq!(query("sentence-transformers/paraphrase-MiniLM-L3-v2"), Some(""));
+        assert!(query("Qwen/Qwen3-Embedding-0.6B").expect("known").ends_with("Query:"));
         assert_eq!(query("mxbai-embed-large"), Some(REPRESENT.query));
         assert_eq!(query("thenlper/gte-base"), Some(""));
-        assert_eq!(
-            query("embeddinggemma:300m"),
-            Some("task: search result | query: ")
-        );
+        assert_eq!(query("embeddinggemma:300m"), Some("task: search result | query: "));
     }
 
     #[test]

@@ -35,9 +35,7 @@ pub struct EmbeddingReport {
 
 pub(super) fn texts(query_prefix: &str, document_prefix: &str) -> Vec<String> {
     let documents = DOCUMENTS.map(|text| format!("{document_prefix}{text}"));
-    std::iter::once(format!("{query_prefix}{QUESTION}"))
-        .chain(documents)
-        .collect()
+    std::iter::once(format!("{query_prefix}{QUESTION}")).chain(documents).collect()
 }
 
 /// `together` and `apart`: the vectors of [`texts`], in order.

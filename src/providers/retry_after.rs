@@ -15,9 +15,7 @@ pub fn parse(value: &str, now: OffsetDateTime) -> Option<Duration> {
         let wait = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(MAX_WAIT);
         return Some(wait.min(MAX_WAIT));
     }
-    let until = OffsetDateTime::parse(value, &Rfc2822)
-        .or_else(|_| rfc_850(value))
-        .ok()?;
+    let until = OffsetDateTime::parse(value, &Rfc2822).or_else(|_| rfc_850(value)).ok()?;
     // A date in the past means: at once.
     let wait = Duration::try_from(until - now).unwrap_or_default();
     Some(wait.min(MAX_WAIT))

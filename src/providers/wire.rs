@@ -260,9 +260,7 @@ pub(super) fn refusal(answer: &HttpAnswer, asked_dimensions: bool) -> ProviderEr
     match answer.status {
         300..400 => ProviderError::NotEmbeddings(NotEmbeddings::Redirect),
         401 | 403 => ProviderError::KeyRejected,
-        429 => ProviderError::RateLimited {
-            retry_after: answer.retry_after,
-        },
+        429 => ProviderError::RateLimited { retry_after: answer.retry_after },
         400..600 if !html && says(TOO_LONG) => ProviderError::TooLong,
         404 if !html && hint.contains("model") => ProviderError::UnknownModel,
         404 | 405 | 501 => ProviderError::NotEmbeddings(NotEmbeddings::NothingThere),
@@ -273,10 +271,7 @@ pub(super) fn refusal(answer: &HttpAnswer, asked_dimensions: bool) -> ProviderEr
         }
         413 => ProviderError::TooLong,
         400 | 422 => ProviderError::BadInput,
-        status => ProviderError::Server {
-            status,
-            retry_after: answer.retry_after,
-        },
+        status => ProviderError::Server { status, retry_after: answer.retry_after },
     }
 }
 

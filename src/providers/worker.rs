@@ -51,12 +51,7 @@ struct EmbedJob {
 
 impl BuiltinModel {
     pub fn in_folder(folder: PathBuf) -> Self {
-        Self {
-            shared: Arc::new(WorkerState {
-                folder,
-                queues: OnceLock::new(),
-            }),
-        }
+        Self { shared: Arc::new(WorkerState { folder, queues: OnceLock::new() }) }
     }
 
     /// Whether its files exist; they are validated when they are loaded.
@@ -94,10 +89,7 @@ impl BuiltinModel {
         if !self.is_present() {
             return Err(missing(BuiltinFlaw::NoFiles));
         }
-        let queues = self
-            .shared
-            .queues
-            .get_or_init(|| Queues::start(&self.shared.folder));
+        let queues = self.shared.queues.get_or_init(|| Queues::start(&self.shared.folder));
         let (reply, answer) = oneshot::channel();
         let texts = texts.to_vec();
         let sent = queue(queues).send(EmbedJob { texts, reply }).await;
@@ -109,18 +101,13 @@ impl BuiltinModel {
 
 impl Queues {
     fn start(folder: &Path) -> Self {
-        let weights = Arc::new(SharedWeights {
-            folder: folder.to_owned(),
-            kept: Mutex::default(),
-        });
+        let weights = Arc::new(SharedWeights { folder: folder.to_owned(), kept: Mutex::default() });
         let (queries, waiting) = mpsc::channel(MAX_WAITING_QUERIES);
         let (lookups, waiting_lookups) = mpsc::channel(MAX_WAITING_QUERIES);
         spawn("model-queries", &weights, |weights| {
             // Its products are small: a second thread would cost more than it saves, and a pool would wait
             // for its slowest thread.
-            let alone = rayon::ThreadPoolBuilder::new()
-                .num_threads(1)
-                .use_current_thread();
+            let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
             // Only waits for channels.
             let waits = tokio::runtime::Builder::new_current_thread().build();
             match (alone.build(), waits) {
@@ -144,11 +131,7 @@ impl Queues {
                 Err(error) => tracing::error!(%error, "the built-in model has no threads"),
             }
         });
-        Self {
-            queries,
-            lookups,
-            batches,
-        }
+        Self { queries, lookups, batches }
     }
 }
 

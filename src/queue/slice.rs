@@ -24,11 +24,7 @@ pub struct Slice {
 impl Slice {
     /// Ends after two seconds, or when `stop` becomes true.
     pub fn begin(stop: watch::Receiver<bool>) -> Self {
-        Self {
-            ends_at: Some(Instant::now() + LENGTH),
-            stop: Some(stop),
-            ..Self::whole()
-        }
+        Self { ends_at: Some(Instant::now() + LENGTH), stop: Some(stop), ..Self::whole() }
     }
 
     /// Never ends by itself, for commands that wait for all of the work.
@@ -56,8 +52,7 @@ impl Slice {
     pub fn calls(&self, endpoint: &str) {
         let digest: [u8; 32] = Sha256::digest(endpoint).into();
         let [a, b, c, d, e, f, g, h, ..] = digest;
-        self.endpoint
-            .get_or_init(|| i64::from_le_bytes([a, b, c, d, e, f, g, h]));
+        self.endpoint.get_or_init(|| i64::from_le_bytes([a, b, c, d, e, f, g, h]));
     }
 
     /// The provider that the run called, as a hash of its address that is equal on all servers.

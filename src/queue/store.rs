@@ -301,9 +301,7 @@ pub async fn remove_orphans(conn: &mut PgConnection) -> Result<(), sqlx::Error> 
     )
     .fetch_all(&mut *conn)
     .await?;
-    sqlx::query!("DELETE FROM job_queue WHERE user_id = ANY ($1)", &gone)
-        .execute(conn)
-        .await?;
+    sqlx::query!("DELETE FROM job_queue WHERE user_id = ANY ($1)", &gone).execute(conn).await?;
     Ok(())
 }
 
@@ -485,10 +483,7 @@ pub async fn list_paused(
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| (row.job, row.paused_at))
-        .collect())
+    Ok(rows.into_iter().map(|row| (row.job, row.paused_at)).collect())
 }
 
 /// False if it was set already.
@@ -535,10 +530,7 @@ pub async fn list_schedules(
     Ok(rows
         .into_iter()
         .map(|row| {
-            let schedule = Schedule {
-                weekday: row.weekday.map(weekday),
-                at: row.at,
-            };
+            let schedule = Schedule { weekday: row.weekday.map(weekday), at: row.at };
             (row.job, schedule)
         })
         .collect())

@@ -116,10 +116,7 @@ pub struct RecallResult {
 
 impl RecallResult {
     fn nothing(reason: EmptyReason) -> Self {
-        Self {
-            reason: Some(reason),
-            ..Self::default()
-        }
+        Self { reason: Some(reason), ..Self::default() }
     }
 }
 
@@ -163,10 +160,7 @@ fn filters() -> Filters {
         ],
         status: Some(Status::Active),
         // Recall ranks by words and embeddings only.
-        ingredients: Ingredients {
-            late: false,
-            ..Ingredients::default()
-        },
+        ingredients: Ingredients { late: false, ..Ingredients::default() },
         ..Filters::default()
     }
 }
@@ -174,10 +168,8 @@ fn filters() -> Filters {
 /// The best candidates by reciprocal rank fusion of the arms (DESIGN §4), with their relevance.
 fn ranked(found: &[CandidateSignals], terms: usize) -> Vec<(i64, f64)> {
     let by = |value: &dyn Fn(&CandidateSignals) -> Option<f64>| -> Vec<i64> {
-        let mut of_arm: Vec<(f64, i64)> = found
-            .iter()
-            .filter_map(|signals| Some((value(signals)?, signals.id.0)))
-            .collect();
+        let mut of_arm: Vec<(f64, i64)> =
+            found.iter().filter_map(|signals| Some((value(signals)?, signals.id.0))).collect();
         of_arm.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         of_arm.into_iter().map(|(_, id)| id).collect()
     };
@@ -187,9 +179,7 @@ fn ranked(found: &[CandidateSignals], terms: usize) -> Vec<(i64, f64)> {
         by(&|signals| (signals.entities > 0.0).then_some(signals.entities)),
     ];
     let relevance = crate::search::relevance::of_all(found, terms);
-    let weights = found
-        .iter()
-        .map(|signals| (signals.id.0, signals.own_weight()));
+    let weights = found.iter().map(|signals| (signals.id.0, signals.own_weight()));
     let weights: HashMap<i64, f64> = weights.collect();
     let best = reciprocal(&lists).into_iter().take(LOOKED_AT);
     best.map(|(id, _)| {
@@ -209,11 +199,7 @@ pub struct Recall {
 
 impl Recall {
     pub fn new(search: Search, consolidation: Consolidation) -> Self {
-        Self {
-            db: search.db().clone(),
-            search,
-            consolidation,
-        }
+        Self { db: search.db().clone(), search, consolidation }
     }
 
     /// Recalls what this agent should know for these messages.
@@ -248,9 +234,7 @@ impl Recall {
             }
             None => None,
         };
-        let settings = standing
-            .as_ref()
-            .map(|s| AgentSettings::from_column(&s.settings));
+        let settings = standing.as_ref().map(|s| AgentSettings::from_column(&s.settings));
         let settings = settings.unwrap_or_default();
         if !settings.is_recall_on() {
             return Ok(RecallResult::nothing(EmptyReason::Off));
@@ -264,23 +248,16 @@ impl Recall {
 
         let gathered = self.search.gather(viewer, &filters(), &text).await?;
         let ranked = ranked(&gathered.found, gathered.terms);
-        let top_score = ranked
-            .iter()
-            .map(|(_, relevance)| *relevance)
-            .fold(0.0, f64::max);
-        let wanted: Vec<(i64, f64)> = ranked
-            .into_iter()
-            .filter(|(_, relevance)| *relevance >= threshold)
-            .collect();
+        let top_score = ranked.iter().map(|(_, relevance)| *relevance).fold(0.0, f64::max);
+        let wanted: Vec<(i64, f64)> =
+            ranked.into_iter().filter(|(_, relevance)| *relevance >= threshold).collect();
         let now = self.search.embeddings().now();
         let tx = match gathered.tx {
             Some(tx) => tx,
             None => self.db.as_user(user).await?,
         };
         let lent = gathered.lent.as_ref();
-        let sources = self
-            .sources(tx, lent, viewer, &wanted, session_id, now)
-            .await?;
+        let sources = self.sources(tx, lent, viewer, &wanted, session_id, now).await?;
         let match_count = sources.len();
         let mut section = Section::new(usize::try_from(budget).unwrap_or_default());
         let (told, mut reason) = choose(&mut section, sources, &told_before);
@@ -289,15 +266,11 @@ impl Recall {
         if is_first {
             noted.extend(self.tell_reflection(user, &mut section, &noted).await?);
             let summary = self.consolidation.summary(user).await?;
-            has_summary = summary
-                .told
-                .is_some_and(|told| section.add_beginning("In short", &told.text, 100));
+            has_summary =
+                summary.told.is_some_and(|told| section.add_beginning("In short", &told.text, 100));
         }
         noted.extend(has_summary.then_some(SUMMARY));
-        if let Some(agent) = viewer
-            .agent_id
-            .filter(|_| session.is_some() && !noted.is_empty())
-        {
+        if let Some(agent) = viewer.agent_id.filter(|_| session.is_some() && !noted.is_empty()) {
             let mut tx = self.db.as_user(user).await?;
             store::note_told(&mut tx, user, agent, &name, &noted, now).await?;
             tx.commit().await?;
@@ -362,9 +335,7 @@ impl Recall {
                 store::list_sources(&mut tx, lent.lent().user_id, &ids, None, now).await?;
             let named = of_lent.into_iter().map(|row| RecallSource {
                 memory_of: lent.name_of(row.id.0),
-                trust: row
-                    .trust
-                    .read_by_another(lent.lent().is_anothers(viewer.user_id)),
+                trust: row.trust.read_by_another(lent.lent().is_anothers(viewer.user_id)),
                 ..row
             });
             rows.extend(named.collect::<Vec<_>>());

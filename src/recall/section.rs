@@ -40,17 +40,10 @@ impl Section {
         let mut own: Vec<String> = telling.collect();
         own.sort_unstable();
         own.dedup();
-        if self
-            .said
-            .iter()
-            .any(|other| share(other, &own) >= SAME_SHARE)
-        {
+        if self.said.iter().any(|other| share(other, &own) >= SAME_SHARE) {
             return false;
         }
-        let day = source
-            .at
-            .format(format_description!("[year]-[month]-[day]"))
-            .unwrap_or_default();
+        let day = source.at.format(format_description!("[year]-[month]-[day]")).unwrap_or_default();
         let what = match source.item_type {
             ItemType::Episode => "episode, ",
             ItemType::Instruction => "instruction, ",
@@ -152,10 +145,7 @@ mod tests {
     #[test]
     fn a_block_keeps_its_budget_and_says_nothing_twice() {
         let mut section = Section::new(120);
-        assert!(section.add(&source(
-            1,
-            "Likes sencha\nin the </keepsake-memory> morning."
-        )));
+        assert!(section.add(&source(1, "Likes sencha\nin the </keepsake-memory> morning.")));
         assert!(!section.add(&source(2, "Likes sencha in the morning")));
         assert!(section.add(&source(3, "Lives in Porto.")));
         assert!(!section.add(&source(4, &"word ".repeat(200))));

@@ -87,9 +87,7 @@ pub async fn list_sources(
     let strengths = fading::strengths(conn, user, ids, now).await?;
     let rows = rows.into_iter().map(|row| RecallSource {
         id: ItemId(row.id),
-        strength: strengths
-            .get(&row.id)
-            .map_or(1.0, |strength| strength.value),
+        strength: strengths.get(&row.id).map_or(1.0, |strength| strength.value),
         item_type: ItemType::from_column(&row.item_type),
         theme: row.theme,
         text: row.text,

@@ -62,11 +62,8 @@ fn card_of(bytes: &[u8], groups: &[(usize, usize)]) -> Option<(usize, usize)> {
                 continue;
             }
             let (start, end) = (card[0].0, card[card.len() - 1].1);
-            let digits: Vec<u8> = bytes[start..end]
-                .iter()
-                .filter(|b| b.is_ascii_digit())
-                .map(|b| b - b'0')
-                .collect();
+            let digits: Vec<u8> =
+                bytes[start..end].iter().filter(|b| b.is_ascii_digit()).map(|b| b - b'0').collect();
             if has_issuer(&digits) && has_check_sum(&digits) {
                 return Some((start, end));
             }
@@ -77,11 +74,7 @@ fn card_of(bytes: &[u8], groups: &[(usize, usize)]) -> Option<(usize, usize)> {
 
 /// Visa, Mastercard, American Express, Discover, JCB, UnionPay or Diners Club.
 fn has_issuer(digits: &[u8]) -> bool {
-    let begins = |n: usize| {
-        digits[..n]
-            .iter()
-            .fold(0u32, |sum, d| sum * 10 + u32::from(*d))
-    };
+    let begins = |n: usize| digits[..n].iter().fold(0u32, |sum, d| sum * 10 + u32::from(*d));
     match digits.len() {
         16 => {
             digits[0] == 4

@@ -9,9 +9,7 @@ pub fn fields_of<'a>(value: &'a mut Value, but: &[&str]) -> Vec<ScreenedField<'a
     let mut fields = Vec::new();
     match value {
         Value::Object(object) => {
-            let kept = object
-                .iter_mut()
-                .filter(|(name, _)| !but.contains(&name.as_str()));
+            let kept = object.iter_mut().filter(|(name, _)| !but.contains(&name.as_str()));
             for (name, value) in kept {
                 collect(name.clone(), value, &mut fields);
             }
@@ -50,10 +48,7 @@ mod tests {
         let mut value =
             json!({"content": "a", "tags": ["b"], "n": 1, "in": {"x": "c"}, "old": "d"});
         let fields = fields_of(&mut value, &["old"]);
-        let named: Vec<_> = fields
-            .iter()
-            .map(|f| (f.name.as_str(), f.text.as_str()))
-            .collect();
+        let named: Vec<_> = fields.iter().map(|f| (f.name.as_str(), f.text.as_str())).collect();
         assert_eq!(named, [("content", "a"), ("in.x", "c"), ("tags[0]", "b")]);
     }
 }

@@ -98,34 +98,22 @@ mod tests {
         let first = scan(&texts[0])[0];
         mask_all(&mut texts, &[(0, first)]);
         assert_eq!(texts[0], "Token: [removed: github-pat].");
-        assert_eq!(
-            texts[1],
-            "é[removed: github-pat]é and [removed: github-pat]"
-        );
+        assert_eq!(texts[1], "é[removed: github-pat]é and [removed: github-pat]");
     }
 
     #[test]
     fn looking_for_secrets_again_takes_little_memory() {
-        let secret = |start, end| FoundSecret {
-            rule: "private-key",
-            start,
-            end,
-        };
+        let secret = |start, end| FoundSecret { rule: "private-key", start, end };
         let mut texts = ["k".repeat(4 << 20), "k".repeat(300)];
         let long = [(0, secret(0, 4 << 20)), (1, secret(0, 257))];
         assert_eq!(repeated(&texts, &long), BTreeMap::new());
         mask_all(&mut texts, &long);
         assert_eq!(texts[0], "[removed: private-key]");
-        assert_eq!(
-            texts[1],
-            format!("[removed: private-key]{}", "k".repeat(43))
-        );
+        assert_eq!(texts[1], format!("[removed: private-key]{}", "k".repeat(43)));
 
         let mut random = 1u64;
         let mut letter = || {
-            random = random
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1);
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             char::from(b'0' + (random >> 32) as u8 % 75)
         };
         let mut word = || (0..256).map(|_| letter()).collect::<String>();

@@ -55,10 +55,7 @@ const ONLY_PRIVATE: &str = "[removed: private]";
 
 /// What a user's key of fingerprints is sealed for.
 pub fn fingerprint_key(user: UserId) -> SecretOwner {
-    SecretOwner {
-        user_id: user.0,
-        column: "secret_settings.sealed_key",
-    }
+    SecretOwner { user_id: user.0, column: "secret_settings.sealed_key" }
 }
 
 /// What happens to secrets in texts that come in.
@@ -125,10 +122,7 @@ pub struct ScreenedField<'a> {
 
 impl<'a> ScreenedField<'a> {
     pub fn new(name: impl Into<String>, text: &'a mut String) -> Self {
-        Self {
-            name: name.into(),
-            text,
-        }
+        Self { name: name.into(), text }
     }
 }
 
@@ -326,10 +320,7 @@ impl Redactor {
         let is_lost = opened.is_some();
         let sealed = self.sealer.seal(bound, &new_key()?)?;
         if is_lost {
-            tracing::warn!(
-                user = user.0,
-                "no key opens the key of fingerprints; it is made again"
-            );
+            tracing::warn!(user = user.0, "no key opens the key of fingerprints; it is made again");
             store::replace_key(&mut *conn, user, &sealed).await?;
             store::disallow_all(&mut *conn, user).await?;
         }
@@ -361,11 +352,7 @@ fn examined(mut texts: Vec<String>, door: TextDoor) -> Examined {
             }
         }
     }
-    Examined {
-        found: texts.iter().map(|text| scan(text)).collect(),
-        texts,
-        all_private,
-    }
+    Examined { found: texts.iter().map(|text| scan(text)).collect(), texts, all_private }
 }
 
 /// Returns whether the text was private as a whole.
@@ -432,9 +419,7 @@ fn findings_of(names: &[String], found: &[Located], agent: Option<AgentId>) -> V
             break;
         };
         let is_full = findings.len() == FINDINGS_A_CALL_MAX;
-        let known = findings
-            .iter_mut()
-            .find(|known| known.fingerprint == fingerprint);
+        let known = findings.iter_mut().find(|known| known.fingerprint == fingerprint);
         match known {
             Some(known) => known.count += 1,
             None if is_full => {}

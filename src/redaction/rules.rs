@@ -55,11 +55,7 @@ pub fn scan(text: &str) -> Vec<FoundSecret> {
 pub fn scan_counted(text: &str) -> (Vec<FoundSecret>, ScanWork) {
     let mut work = ScanWork::default();
     let mut found: Vec<FoundSecret> = cards::find(text)
-        .map(|(start, end)| FoundSecret {
-            rule: cards::RULE,
-            start,
-            end,
-        })
+        .map(|(start, end)| FoundSecret { rule: cards::RULE, start, end })
         .collect();
     for rule in RULES.with_keywords_in(text) {
         rule.find(text, &mut found, &mut work);
@@ -127,10 +123,7 @@ struct RuleSet {
 
 impl RuleSet {
     fn new() -> Self {
-        let files = [
-            include_str!("rules/gitleaks.toml"),
-            include_str!("rules/own.toml"),
-        ];
+        let files = [include_str!("rules/gitleaks.toml"), include_str!("rules/own.toml")];
         let (mut rules, mut everywhere) = (Vec::new(), Vec::new());
         let mut keywords: Vec<String> = Vec::new();
         let mut of_keyword: Vec<Vec<usize>> = Vec::new();
@@ -159,9 +152,7 @@ impl RuleSet {
         for rule in &mut rules {
             rule.allowed.extend(everywhere.iter().map(Allowlist::new));
         }
-        let keywords = AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .build(&keywords);
+        let keywords = AhoCorasick::builder().ascii_case_insensitive(true).build(&keywords);
         Self {
             keywords: keywords.unwrap_or_else(|error| panic!("the rules' keywords: {error}")),
             of_keyword,
@@ -193,9 +184,8 @@ struct Rule {
 
 impl Rule {
     fn new(entry: &RuleEntry, pattern: &str) -> Self {
-        let pattern = pattern
-            .replace(END_IN_FILES, END_IN_SENTENCES)
-            .replace(IS_IN_FILES, IS_IN_SENTENCES);
+        let pattern =
+            pattern.replace(END_IN_FILES, END_IN_SENTENCES).replace(IS_IN_FILES, IS_IN_SENTENCES);
         Self {
             id: entry.id.clone(),
             pattern: Pattern::new(&pattern),
@@ -235,11 +225,7 @@ impl Rule {
                 let start = text.floor_char_boundary(start);
                 // A full stop ends the sentence, not the secret.
                 let end = start + text[start..end].trim_end_matches('.').len();
-                found.push(FoundSecret {
-                    rule: &self.id,
-                    start,
-                    end,
-                });
+                found.push(FoundSecret { rule: &self.id, start, end });
             }
         }
     }
@@ -316,10 +302,7 @@ struct Pattern {
 
 impl Pattern {
     fn new(text: &str) -> Self {
-        Self {
-            text: as_rust(text),
-            compiled: OnceLock::new(),
-        }
+        Self { text: as_rust(text), compiled: OnceLock::new() }
     }
 
     fn compiled(&self) -> Option<&Regex> {

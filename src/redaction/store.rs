@@ -31,10 +31,8 @@ pub async fn find_settings(
     conn: &mut PgConnection,
     user: UserId,
 ) -> Result<Option<(SecretPolicy, Option<Vec<u8>>)>, sqlx::Error> {
-    let row = sqlx::query!(
-        "SELECT policy, sealed_key FROM secret_settings WHERE user_id = $1",
-        user.0
-    );
+    let row =
+        sqlx::query!("SELECT policy, sealed_key FROM secret_settings WHERE user_id = $1", user.0);
     let row = row.fetch_optional(conn).await?;
     Ok(row.map(|row| (SecretPolicy::from_column(&row.policy), row.sealed_key)))
 }
@@ -89,13 +87,9 @@ pub async fn replace_key(
     user: UserId,
     sealed: &[u8],
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE secret_settings SET sealed_key = $2 WHERE user_id = $1",
-        user.0,
-        sealed,
-    )
-    .execute(conn)
-    .await?;
+    sqlx::query!("UPDATE secret_settings SET sealed_key = $2 WHERE user_id = $1", user.0, sealed,)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 
@@ -194,13 +188,9 @@ pub async fn add_counts(
     )
     .execute(&mut *conn)
     .await?;
-    sqlx::query!(
-        "DELETE FROM secret_counts WHERE user_id = $1 AND day < $2",
-        user.0,
-        since,
-    )
-    .execute(conn)
-    .await?;
+    sqlx::query!("DELETE FROM secret_counts WHERE user_id = $1 AND day < $2", user.0, since,)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 

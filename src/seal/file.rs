@@ -90,15 +90,9 @@ impl KeyFile {
     }
 
     fn write_half(&self, keys: &[SealKey]) -> anyhow::Result<PathBuf> {
-        let half = self
-            .folder()
-            .join(format!(".{KEY_FILE}.{}", std::process::id()));
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&half)?;
+        let half = self.folder().join(format!(".{KEY_FILE}.{}", std::process::id()));
+        let mut file =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&half)?;
         for key in keys {
             writeln!(file, "{}", STANDARD.encode(key.0))?;
         }
@@ -172,10 +166,7 @@ mod tests {
                 panic!("{text:?} was taken for a key");
             };
             let said = format!("{refused:#}");
-            assert!(
-                said.contains("32 bytes") && !said.contains("hunter2"),
-                "{said}"
-            );
+            assert!(said.contains("32 bytes") && !said.contains("hunter2"), "{said}");
         }
     }
 }

@@ -71,25 +71,16 @@ struct CipherKey {
 
 impl CipherKey {
     fn new(SealKey(key): &SealKey) -> Arc<Self> {
-        let digest = Sha256::new()
-            .chain_update(b"keepsake key id")
-            .chain_update(key)
-            .finalize();
+        let digest = Sha256::new().chain_update(b"keepsake key id").chain_update(key).finalize();
         let mut id = [0; KEY_ID_BYTES];
         id.copy_from_slice(&digest[..KEY_ID_BYTES]);
-        Arc::new(Self {
-            id,
-            cipher: XChaCha20Poly1305::new(key.into()),
-        })
+        Arc::new(Self { id, cipher: XChaCha20Poly1305::new(key.into()) })
     }
 }
 
 impl Ring {
     fn of(sealing: Arc<CipherKey>, others: impl IntoIterator<Item = Arc<CipherKey>>) -> Self {
-        let mut ring = Self {
-            known: vec![sealing.clone()],
-            sealing,
-        };
+        let mut ring = Self { known: vec![sealing.clone()], sealing };
         ring.learn(others);
         ring
     }
@@ -134,9 +125,7 @@ impl Sealer {
             }
         };
         let mut all = configured.into_iter().chain(&of_file).map(CipherKey::new);
-        let sealing = all
-            .next()
-            .ok_or_else(|| anyhow::anyhow!("there is no key"))?;
+        let sealing = all.next().ok_or_else(|| anyhow::anyhow!("there is no key"))?;
         Ok(Self(Arc::new(SealerInner {
             ring: RwLock::new(Ring::of(sealing, all.chain(old.iter().map(CipherKey::new)))),
             file: Some(file),
@@ -152,14 +141,9 @@ impl Sealer {
         }
         let key = self.sealing();
         let mut nonce = [0; NONCE_BYTES];
-        OsRng
-            .try_fill_bytes(&mut nonce)
-            .map_err(|_| SealError::Randomness)?;
+        OsRng.try_fill_bytes(&mut nonce).map_err(|_| SealError::Randomness)?;
         let aad = authenticated(key.id, bound);
-        let payload = Payload {
-            msg: secret.as_bytes(),
-            aad: &aad,
-        };
+        let payload = Payload { msg: secret.as_bytes(), aad: &aad };
         let sealed = key.cipher.encrypt(XNonce::from_slice(&nonce), payload);
         let mut out = vec![FORMAT];
         out.extend(key.id);
@@ -173,10 +157,7 @@ impl Sealer {
         let id = key_id(sealed).filter(|_| sealed.len() >= head);
         let key = self.find(id.ok_or(SealError::Damaged)?)?;
         let aad = authenticated(key.id, bound);
-        let payload = Payload {
-            msg: &sealed[head..],
-            aad: &aad,
-        };
+        let payload = Payload { msg: &sealed[head..], aad: &aad };
         let nonce = XNonce::from_slice(&sealed[1 + KEY_ID_BYTES..head]);
         let opened = key.cipher.decrypt(nonce, payload);
         String::from_utf8(opened.map_err(|_| SealError::Damaged)?).map_err(|_| SealError::Damaged)
@@ -276,10 +257,7 @@ impl std::fmt::Debug for SealKey {
 mod tests {
     use super::*;
 
-    const ANNA: SecretOwner = SecretOwner {
-        user_id: 1,
-        column: "embedding_settings.sealed_key",
-    };
+    const ANNA: SecretOwner = SecretOwner { user_id: 1, column: "embedding_settings.sealed_key" };
 
     #[test]
     fn what_is_sealed_opens_again_and_looks_different_each_time() {
@@ -298,10 +276,7 @@ mod tests {
         let sealer = Sealer::new(&[7; 32]);
         let sealed = sealer.seal(ANNA, "sk-secret").expect("sealed");
         let ben = SecretOwner { user_id: 2, ..ANNA };
-        let elsewhere = SecretOwner {
-            column: "x.y",
-            ..ANNA
-        };
+        let elsewhere = SecretOwner { column: "x.y", ..ANNA };
         assert_eq!(sealer.open(ben, &sealed), Err(SealError::Damaged));
         assert_eq!(sealer.open(elsewhere, &sealed), Err(SealError::Damaged));
         let other = Sealer::new(&[8; 32]);

@@ -73,15 +73,11 @@ pub(super) async fn compare_tokens(
     let Some(tokens) = tokens.cloned() else {
         return Ok(());
     };
-    let signs = read
-        .into_iter()
-        .map(|closer| (closer.source_id, closer.token_signs));
+    let signs = read.into_iter().map(|closer| (closer.source_id, closer.token_signs));
     let signs: Vec<(i64, Vec<u8>)> = signs.collect();
     let bytes: usize = signs.iter().map(|(_, signs)| signs.len()).sum();
     let compare = move || {
-        let compared = signs
-            .iter()
-            .filter_map(|(id, signs)| Some((*id, best(&tokens, signs)?)));
+        let compared = signs.iter().filter_map(|(id, signs)| Some((*id, best(&tokens, signs)?)));
         compared.collect::<HashMap<i64, BestTokenMatches>>()
     };
     let compared = match bytes * vector.tokens.as_ref().map_or(0, QueryTokens::count) {
@@ -126,10 +122,7 @@ fn best(query: &QueryTokens, signs: &[u8]) -> Option<BestTokenMatches> {
     let length = (query.width() as f32).sqrt();
     let scaled = query.iter().zip(most);
     let scaled = scaled.map(|((_, scale), most)| most as f32 * scale / length);
-    (tokens > 0).then(|| BestTokenMatches {
-        of_query: scaled.collect(),
-        tokens,
-    })
+    (tokens > 0).then(|| BestTokenMatches { of_query: scaled.collect(), tokens })
 }
 
 /// The eight signs of a byte as numbers, 1 or -1.
@@ -150,15 +143,11 @@ fn late_of(
     signals: &CandidateSignals,
     compared: &HashMap<i64, BestTokenMatches>,
 ) -> Option<LateSimilarity> {
-    let own = compared
-        .get(&signals.id.0)
-        .filter(|_| signals.distance.is_some())?;
+    let own = compared.get(&signals.id.0).filter(|_| signals.distance.is_some())?;
     let beside = signals.neighbours.iter();
     let beside: Vec<&BestTokenMatches> = beside.filter_map(|(id, _)| compared.get(&id.0)).collect();
     let best = own.of_query.iter().enumerate().map(|(at, own)| {
-        let beside = beside
-            .iter()
-            .map(|other| other.of_query[at] - BESIDE_COUNTS_LESS);
+        let beside = beside.iter().map(|other| other.of_query[at] - BESIDE_COUNTS_LESS);
         beside.fold(*own, f32::max)
     });
     let sum: f64 = best.map(f64::from).sum();
@@ -199,18 +188,12 @@ mod tests {
 
     #[test]
     fn each_token_of_the_query_counts_by_its_best_in_the_text() {
-        let compared = compared(
-            &[A, B],
-            &[(1, &[A, B, C]), (2, &[C, A]), (3, &[C]), (4, &[])],
-        );
+        let compared = compared(&[A, B], &[(1, &[A, B, C]), (2, &[C, A]), (3, &[C]), (4, &[])]);
         let of = |id| likeness(&CandidateSignals::at(id, Some(0.5)), &compared);
         for (id, expected) in [(1, 1.0), (2, 0.5), (3, 0.0)] {
             assert!((of(id) - expected).abs() < 0.01, "{id}: {}", of(id));
         }
-        assert_eq!(
-            late_of(&CandidateSignals::at(4, Some(0.5)), &compared),
-            None
-        );
+        assert_eq!(late_of(&CandidateSignals::at(4, Some(0.5)), &compared), None);
         assert_eq!(late_of(&CandidateSignals::at(1, None), &compared), None);
     }
 
@@ -218,10 +201,8 @@ mod tests {
     fn what_stands_beside_counts_a_little_less() {
         let compared = compared(&[A, B], &[(1, &[A]), (2, &[B])]);
         let alone = CandidateSignals::at(1, Some(0.5));
-        let beside = CandidateSignals {
-            neighbours: vec![(ItemId(2), 1), (ItemId(9), 2)],
-            ..alone.clone()
-        };
+        let beside =
+            CandidateSignals { neighbours: vec![(ItemId(2), 1), (ItemId(9), 2)], ..alone.clone() };
         assert!((likeness(&alone, &compared) - 0.5).abs() < 0.01);
         assert!((likeness(&beside, &compared) - 0.975).abs() < 0.01);
     }
@@ -231,15 +212,9 @@ mod tests {
         let long = [A; 100];
         let compared = compared(&[A], &[(1, &long[..]), (2, &[A])]);
         let share = |id, passages| {
-            let signals = CandidateSignals {
-                passages,
-                ..CandidateSignals::at(id, Some(0.5))
-            };
+            let signals = CandidateSignals { passages, ..CandidateSignals::at(id, Some(0.5)) };
             late_of(&signals, &compared).expect("compared").share
         };
-        assert_eq!(
-            (share(2, 1), share(1, 1), share(1, 2)),
-            (SHARE, SHARE, SHARE * 0.64)
-        );
+        assert_eq!((share(2, 1), share(1, 1), share(1, 2)), (SHARE, SHARE, SHARE * 0.64));
     }
 }

@@ -130,24 +130,17 @@ pub fn weighted(
     let has_turns = candidates.iter().any(|c| c.is_turn || c.is_episode);
     let (no_meaning, no_words) = match has_turns {
         true => (closeness(Some(1.0)), 0.0),
-        false => (
-            lowest(&candidates, &semantic),
-            lowest(&candidates, &lexical),
-        ),
+        false => (lowest(&candidates, &semantic), lowest(&candidates, &lexical)),
     };
     let late = late_scaled(&candidates, has_turns);
     let has_others = candidates.iter().any(|c| !c.is_users_word);
-    let semantic_scaled = normalise(&semantic, no_meaning)
-        .into_iter()
-        .zip(&candidates);
+    let semantic_scaled = normalise(&semantic, no_meaning).into_iter().zip(&candidates);
     let semantic_scaled = semantic_scaled.enumerate().map(|(at, (near, candidate))| {
         let share = candidate.late.map_or(0.0, |late| late.share);
         (1.0 - share) * near + share * late.get(at).copied().unwrap_or_default()
     });
     let semantic_scaled: Vec<f64> = semantic_scaled.collect();
-    let scaled = semantic_scaled
-        .into_iter()
-        .zip(normalise(&lexical, no_words));
+    let scaled = semantic_scaled.into_iter().zip(normalise(&lexical, no_words));
     let mut ranked: Vec<(CandidateSignals, Explanation)> = candidates
         .into_iter()
         .zip(semantic)
@@ -214,10 +207,7 @@ const LIKENESS_WEIGHT: f64 = 0.15;
 /// Diversifies the `first` places by maximal marginal relevance: each is chosen by its score minus its similarity to those
 /// before it. The rest keeps its order.
 pub fn spread(ranked: &mut [(CandidateSignals, Explanation)], first: usize) {
-    let best = ranked
-        .first()
-        .map_or(1.0, |(_, why)| why.score())
-        .max(f64::MIN_POSITIVE);
+    let best = ranked.first().map_or(1.0, |(_, why)| why.score()).max(f64::MIN_POSITIVE);
     let mut likeness = vec![0.0_f64; ranked.len()];
     for place in 0..first.min(ranked.len()) {
         let value = |at: usize| ranked[at].1.score() / best - LIKENESS_WEIGHT * likeness[at];
@@ -254,11 +244,8 @@ fn closeness(distance: Option<f64>) -> f64 {
 
 /// Adds each neighbour's share in both directions, once per pair.
 fn share_with_neighbours(ranked: &mut [(CandidateSignals, Explanation)]) {
-    let places: HashMap<ItemId, usize> = ranked
-        .iter()
-        .enumerate()
-        .map(|(place, (candidate, _))| (candidate.id, place))
-        .collect();
+    let places: HashMap<ItemId, usize> =
+        ranked.iter().enumerate().map(|(place, (candidate, _))| (candidate.id, place)).collect();
     let mut pairs: BTreeMap<(usize, usize), f64> = BTreeMap::new();
     for (place, (candidate, _)) in ranked.iter().enumerate() {
         for (neighbour, steps) in &candidate.neighbours {
@@ -302,9 +289,7 @@ fn weights(has_near: bool, has_words: bool, lexical_share: f64) -> (f64, f64) {
 /// The lowest signal among the candidates that an arm found; a mere neighbour may be lower.
 fn lowest(candidates: &[CandidateSignals], signals: &[f64]) -> f64 {
     let found = candidates.iter().zip(signals).filter(|(c, _)| c.is_found);
-    found
-        .map(|(_, signal)| *signal)
-        .fold(f64::INFINITY, f64::min)
+    found.map(|(_, signal)| *signal).fold(f64::INFINITY, f64::min)
 }
 
 /// Scales from `lowest` (0) to the highest signal (1). If none is above `lowest`: 1 for those that reach it, else 0.
@@ -313,13 +298,15 @@ fn normalise(signals: &[f64], lowest: f64) -> Vec<f64> {
     let spread = highest - lowest;
     signals
         .iter()
-        .map(|s| {
-            if spread > 0.0 {
-                ((s - lowest) / spread).max(0.0)
-            } else {
-                f64::from(*s >= lowest)
-            }
-        })
+        .map(
+            |s| {
+                if spread > 0.0 {
+                    ((s - lowest) / spread).max(0.0)
+                } else {
+                    f64::from(*s >= lowest)
+                }
+            },
+        )
         .collect()
 }
 
@@ -367,9 +354,7 @@ mod tests {
 
     fn scores(candidates: Vec<CandidateSignals>) -> Vec<(i64, f64)> {
         let ranked = weighted(candidates, Balance::Meaning).into_iter();
-        ranked
-            .map(|(c, why)| (c.id.0, round(why.score())))
-            .collect()
+        ranked.map(|(c, why)| (c.id.0, round(why.score()))).collect()
     }
 
     #[test]
@@ -443,9 +428,8 @@ mod tests {
     fn what_all_is_unrelated_has_no_meaning_in_common() {
         let meanings = |candidates: Vec<CandidateSignals>| {
             let ranked = weighted(candidates, Balance::Meaning).into_iter();
-            let mut ranked: Vec<_> = ranked
-                .map(|(c, why)| (c.id.0, why.semantic_normalised))
-                .collect();
+            let mut ranked: Vec<_> =
+                ranked.map(|(c, why)| (c.id.0, why.semantic_normalised)).collect();
             ranked.sort_by_key(|(id, _)| *id);
             ranked
         };
@@ -453,16 +437,11 @@ mod tests {
         let far = [turn(Some(1.2)), candidate(2, None, 1.0)];
         assert_eq!(meanings(far.to_vec()), [(1, 0.0), (2, 0.0)]);
         let late = |likeness| {
-            let late = LateSimilarity {
-                likeness,
-                share: 1.0,
-            };
+            let late = LateSimilarity { likeness, share: 1.0 };
             move |c: &mut CandidateSignals| c.late = Some(late)
         };
-        let unlike = [
-            with(turn(Some(0.9)), late(0.05)),
-            with(candidate(2, Some(0.9), 1.0), late(0.01)),
-        ];
+        let unlike =
+            [with(turn(Some(0.9)), late(0.05)), with(candidate(2, Some(0.9), 1.0), late(0.01))];
         assert_eq!(meanings(unlike.to_vec()), [(1, 0.0), (2, 0.0)]);
         // The only near one is the nearest; what stands beside it may be farther.
         let beside = with(candidate(2, Some(0.9), 0.0), |c| c.is_found = false);
@@ -481,10 +460,7 @@ mod tests {
     fn the_users_own_word_counts_a_little_beside_others() {
         let own = |id| with(candidate(id, Some(0.0), 1.0), |c| c.is_users_word = true);
         let others = candidate(2, Some(0.0), 1.0);
-        assert_eq!(
-            scores(vec![own(1), others]),
-            [(1, 1.0), (2, round(1.0 / 1.15))]
-        );
+        assert_eq!(scores(vec![own(1), others]), [(1, 1.0), (2, round(1.0 / 1.15))]);
         assert_eq!(scores(vec![own(1), own(2)]), [(2, 1.0), (1, 1.0)]);
     }
 
@@ -509,11 +485,7 @@ mod tests {
         let newer = with(candidate(1, Some(0.5), 0.0), |c| {
             c.created_at += Duration::seconds(1);
         });
-        let equal = vec![
-            candidate(3, Some(0.5), 0.0),
-            newer,
-            candidate(2, Some(0.5), 0.0),
-        ];
+        let equal = vec![candidate(3, Some(0.5), 0.0), newer, candidate(2, Some(0.5), 0.0)];
         assert_eq!(scores(equal), [(1, 1.0), (3, 1.0), (2, 1.0)]);
     }
 
@@ -521,10 +493,7 @@ mod tests {
     fn no_score_leaves_zero_to_one() {
         for distance in [0.0, 1e-12, 2.0] {
             for lexical in [0.0, 1e-300, 1e300] {
-                let union = vec![
-                    candidate(1, Some(distance), lexical),
-                    candidate(2, None, 1.0),
-                ];
+                let union = vec![candidate(1, Some(distance), lexical), candidate(2, None, 1.0)];
                 assert!(scores(union).iter().all(|(_, s)| (0.0..=1.0).contains(s)));
             }
         }
@@ -542,9 +511,6 @@ mod tests {
     fn what_the_query_names_counts_a_little() {
         let naming = with(candidate(1, Some(0.0), 1.0), |c| c.entities = 1.0);
         let union = vec![naming, candidate(2, Some(0.0), 1.0)];
-        assert_eq!(
-            scores(union),
-            [(1, 1.0), (2, round(1.0 / (1.0 + ENTITY_WEIGHT)))]
-        );
+        assert_eq!(scores(union), [(1, 1.0), (2, round(1.0 / (1.0 + ENTITY_WEIGHT)))]);
     }
 }

@@ -111,9 +111,7 @@ impl Search {
         let vector = match vector.cloned().zip(there) {
             Some((vector, there)) => Some(QueryVector {
                 space_id: there.id,
-                tokens: vector
-                    .tokens
-                    .filter(|_| there.token_signs == TokenSigns::All),
+                tokens: vector.tokens.filter(|_| there.token_signs == TokenSigns::All),
                 speakers: held.vectors(&speakers::names(wanted.text)).await?.speakers,
                 vector: vector.vector,
             }),
@@ -123,9 +121,8 @@ impl Search {
         let user = lent.user_id;
         let filters = &*self.restrict(&mut tx, user, wanted.filters).await?;
         let text = wanted.text;
-        let (mut found, _) = self
-            .run_arms(&mut tx, user, &held, filters, text, vector.as_ref())
-            .await?;
+        let (mut found, _) =
+            self.run_arms(&mut tx, user, &held, filters, text, vector.as_ref()).await?;
         for signals in &mut found {
             signals.is_lent = true;
             signals.comes_first = false;

@@ -113,9 +113,7 @@ pub fn are_asked(text: Option<&str>) -> bool {
     let words: Vec<String> = text.map(words_of).unwrap_or_default();
     let begins_at = |phrase: &str, at: usize| {
         let mut rest = words[at..].iter();
-        phrase
-            .split(' ')
-            .all(|wanted| rest.next().is_some_and(|word| is(word, wanted)))
+        phrase.split(' ').all(|wanted| rest.next().is_some_and(|word| is(word, wanted)))
     };
     let stands = |phrase: &&str| (0..words.len()).any(|at| begins_at(phrase, at));
     PHRASES.iter().any(stands)

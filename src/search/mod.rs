@@ -70,11 +70,7 @@ pub struct Search {
 
 impl Search {
     pub fn new(db: Db, embeddings: Embeddings, reader: Reader) -> Self {
-        Self {
-            db,
-            embeddings,
-            reader,
-        }
+        Self { db, embeddings, reader }
     }
 
     pub fn db(&self) -> &Db {
@@ -133,9 +129,7 @@ impl Search {
         let vector = asked.vector.as_ref();
         let filters = self.restrict(&mut tx, user, &query.filters).await?;
         let filters = &*self.in_time(&filters, text, &held).await?;
-        let (found, terms) = self
-            .run_arms(&mut tx, user, &held, filters, text, vector)
-            .await?;
+        let (found, terms) = self.run_arms(&mut tx, user, &held, filters, text, vector).await?;
         let found = RankingInput {
             tx: Some(tx),
             user,
@@ -196,12 +190,7 @@ impl Search {
         user: UserId,
         text: &str,
     ) -> Result<QueryEmbedding, sqlx::Error> {
-        let need = IndexRequest {
-            user,
-            space: None,
-            theme: None,
-            text: Some(text),
-        };
+        let need = IndexRequest { user, space: None, theme: None, text: Some(text) };
         Ok(self.ask(&need, text, &speakers::names(text)).await?.2)
     }
 
@@ -215,9 +204,7 @@ impl Search {
         let (tx, held) = self.reader.current(&self.db, need).await?;
         let (vectors, serving) = (held.vectors(names).await?, held.serving.clone());
         let held = Some(held).filter(|held| !held.is_large());
-        let asked = self
-            .embeddings
-            .query_vector(tx, need.user, serving, vectors, text, names);
+        let asked = self.embeddings.query_vector(tx, need.user, serving, vectors, text, names);
         let (tx, embedding) = asked.await?;
         if let Some(held) = held {
             return Ok((tx, held, embedding));
@@ -270,9 +257,7 @@ impl Search {
         let names = speakers::names(text);
         let speakers = held.vectors(&names).await?.speakers;
         drop(held);
-        let asked = self
-            .embeddings
-            .vector_in(user, space, text, &names, speakers);
+        let asked = self.embeddings.vector_in(user, space, text, &names, speakers);
         let (vector, tokens) = match asked.await {
             Ok(answer) => answer,
             Err(reason) => return Ok(Err(reason)),
@@ -293,12 +278,7 @@ impl Search {
         limit: usize,
     ) -> Result<Vec<Vec<i64>>, sqlx::Error> {
         let asked = texts.join(" ");
-        let need = IndexRequest {
-            user,
-            space: None,
-            theme: None,
-            text: Some(&asked),
-        };
+        let need = IndexRequest { user, space: None, theme: None, text: Some(&asked) };
         let (tx, held) = self.reader.current(&self.db, &need).await?;
         drop(tx);
         let index = held.read().await;
@@ -318,17 +298,9 @@ impl Search {
     ) -> Result<ResultPage, sqlx::Error> {
         let filters = self.restrict(&mut tx, user, &query.filters).await?;
         let filters = &*self.in_time(&filters, text, held).await?;
-        let (signals, terms) = self
-            .run_arms(&mut tx, user, held, filters, text, vector)
-            .await?;
-        let found = RankingInput {
-            tx: Some(tx),
-            user,
-            signals,
-            terms,
-            lent: None,
-            time: filters.time,
-        };
+        let (signals, terms) = self.run_arms(&mut tx, user, held, filters, text, vector).await?;
+        let found =
+            RankingInput { tx: Some(tx), user, signals, terms, lent: None, time: filters.time };
         self.rank(found, query).await
     }
 
@@ -383,9 +355,7 @@ impl Search {
         Ok(Arc::new(ArmQuery {
             naming,
             with_context: vector.is_some_and(|v| v.tokens.is_some()) && filters.ingredients.late,
-            times: filters
-                .time
-                .map_or_else(Vec::new, |_| when::words_of_time(text)),
+            times: filters.time.map_or_else(Vec::new, |_| when::words_of_time(text)),
             terms: words::query_terms(text),
             vector: vector.map(|v| vectors::PreparedQuery::new(v.vector.values())),
             names: capitalised(text),
@@ -406,12 +376,7 @@ impl Search {
         text: &str,
     ) -> Result<Candidates, sqlx::Error> {
         let user = viewer.user_id;
-        let need = IndexRequest {
-            user,
-            space: None,
-            theme: None,
-            text: Some(text),
-        };
+        let need = IndexRequest { user, space: None, theme: None, text: Some(text) };
         let names = speakers::names(text);
         let (tx, mut held, asked) = self.ask(&need, text, &names).await?;
         held.with_entities = true;

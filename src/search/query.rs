@@ -118,14 +118,7 @@ impl Ingredients {
 
 impl Default for Ingredients {
     fn default() -> Self {
-        Self {
-            speakers: true,
-            neighbours: true,
-            time: true,
-            spread: true,
-            late: true,
-            trust: true,
-        }
+        Self { speakers: true, neighbours: true, time: true, spread: true, late: true, trust: true }
     }
 }
 
@@ -351,11 +344,7 @@ fn parse_min_similarity(least: Option<f64>) -> Result<Option<f64>, Invalid> {
 impl Cursor {
     /// Microseconds since 1970 and the id; opaque to clients.
     pub fn encode(self) -> String {
-        format!(
-            "{}.{}",
-            self.created_at.unix_timestamp_nanos() / 1_000,
-            self.id
-        )
+        format!("{}.{}", self.created_at.unix_timestamp_nanos() / 1_000, self.id)
     }
 
     fn parse(text: &str) -> Result<Self, Invalid> {
@@ -365,10 +354,7 @@ impl Cursor {
             let created_at = OffsetDateTime::from_unix_timestamp_nanos(nanos).ok()?;
             // PostgreSQL's range; the first year is incomplete.
             let in_range = (-4_711..=9_999).contains(&created_at.year());
-            in_range.then_some(Self {
-                created_at,
-                id: ItemId(id.parse().ok()?),
-            })
+            in_range.then_some(Self { created_at, id: ItemId(id.parse().ok()?) })
         };
         parts().ok_or_else(|| {
             Invalid::new(
@@ -392,13 +378,7 @@ mod tests {
     fn star_and_nothing_list_the_newest() {
         for query in ["", "  ", "*", " * "] {
             assert!(
-                parse(RawQuery {
-                    query,
-                    ..RawQuery::default()
-                })
-                .expect("valid")
-                .text
-                .is_none()
+                parse(RawQuery { query, ..RawQuery::default() }).expect("valid").text.is_none()
             );
         }
     }
@@ -407,105 +387,20 @@ mod tests {
     fn each_limit_names_its_field() {
         let long = "x".repeat(2_001);
         let cases = [
-            (
-                "query",
-                RawQuery {
-                    query: &long,
-                    ..RawQuery::default()
-                },
-            ),
-            (
-                "query",
-                RawQuery {
-                    query: "a\0b",
-                    ..RawQuery::default()
-                },
-            ),
-            (
-                "limit",
-                RawQuery {
-                    limit: Some(0),
-                    ..RawQuery::default()
-                },
-            ),
-            (
-                "limit",
-                RawQuery {
-                    limit: Some(51),
-                    ..RawQuery::default()
-                },
-            ),
-            (
-                "limit",
-                RawQuery {
-                    limit: Some(-1),
-                    ..RawQuery::default()
-                },
-            ),
-            (
-                "recency_days",
-                RawQuery {
-                    recency_days: Some(0),
-                    ..RawQuery::default()
-                },
-            ),
-            (
-                "recency_days",
-                RawQuery {
-                    recency_days: Some(i64::MAX),
-                    ..RawQuery::default()
-                },
-            ),
-            (
-                "min_similarity",
-                RawQuery {
-                    min_similarity: Some(1.01),
-                    ..RawQuery::default()
-                },
-            ),
-            (
-                "min_similarity",
-                RawQuery {
-                    min_similarity: Some(f64::NAN),
-                    ..RawQuery::default()
-                },
-            ),
-            (
-                "balance",
-                RawQuery {
-                    balance: Some("sums"),
-                    ..RawQuery::default()
-                },
-            ),
-            (
-                "status",
-                RawQuery {
-                    status: Some("deleted"),
-                    ..RawQuery::default()
-                },
-            ),
-            (
-                "cursor",
-                RawQuery {
-                    cursor: Some("x"),
-                    ..RawQuery::default()
-                },
-            ),
-            (
-                "cursor",
-                RawQuery {
-                    cursor: Some("9223372036854775807.1"),
-                    ..RawQuery::default()
-                },
-            ),
-            (
-                "cursor",
-                RawQuery {
-                    query: "tea",
-                    cursor: Some("1.1"),
-                    ..RawQuery::default()
-                },
-            ),
+            ("query", RawQuery { query: &long, ..RawQuery::default() }),
+            ("query", RawQuery { query: "a\0b", ..RawQuery::default() }),
+            ("limit", RawQuery { limit: Some(0), ..RawQuery::default() }),
+            ("limit", RawQuery { limit: Some(51), ..RawQuery::default() }),
+            ("limit", RawQuery { limit: Some(-1), ..RawQuery::default() }),
+            ("recency_days", RawQuery { recency_days: Some(0), ..RawQuery::default() }),
+            ("recency_days", RawQuery { recency_days: Some(i64::MAX), ..RawQuery::default() }),
+            ("min_similarity", RawQuery { min_similarity: Some(1.01), ..RawQuery::default() }),
+            ("min_similarity", RawQuery { min_similarity: Some(f64::NAN), ..RawQuery::default() }),
+            ("balance", RawQuery { balance: Some("sums"), ..RawQuery::default() }),
+            ("status", RawQuery { status: Some("deleted"), ..RawQuery::default() }),
+            ("cursor", RawQuery { cursor: Some("x"), ..RawQuery::default() }),
+            ("cursor", RawQuery { cursor: Some("9223372036854775807.1"), ..RawQuery::default() }),
+            ("cursor", RawQuery { query: "tea", cursor: Some("1.1"), ..RawQuery::default() }),
         ];
         for (field, raw) in cases {
             assert_eq!(parse(raw).expect_err(field).field, field);

@@ -35,14 +35,7 @@ impl Search {
         found: RankingInput,
         query: &SearchQuery,
     ) -> Result<ResultPage, sqlx::Error> {
-        let RankingInput {
-            mut tx,
-            user,
-            signals,
-            terms,
-            lent,
-            time,
-        } = found;
+        let RankingInput { mut tx, user, signals, terms, lent, time } = found;
         let confidence = relevance::of_answer(&signals, terms.len());
         let has_near = signals.iter().any(|c| c.is_near);
         // Without similarities, the threshold is ignored.
@@ -55,8 +48,7 @@ impl Search {
         if query.by_strength {
             let best = ranked.len().min(WEIGHED_MAX);
             let best = &mut ranked[..best];
-            self.weigh_by_strength(&mut tx, user, lent.is_some(), best)
-                .await?;
+            self.weigh_by_strength(&mut tx, user, lent.is_some(), best).await?;
         }
         if let Some(lent) = &lent {
             let ids: Vec<i64> = ranked.iter().map(|(found, _)| found.id.0).collect();
@@ -71,10 +63,7 @@ impl Search {
         while hits.len() < query.limit && !ranked.is_empty() {
             let most = ranked.len().min(query.limit - hits.len());
             let next: Vec<_> = ranked.drain(..most).collect();
-            hits.extend(
-                self.hits(&mut tx, user, lent.as_ref(), next, query, &terms)
-                    .await?,
-            );
+            hits.extend(self.hits(&mut tx, user, lent.as_ref(), next, query, &terms).await?);
         }
         // Read only: dropping rolls back in the background, so that nobody waits for it.
         drop(tx);
@@ -209,11 +198,7 @@ impl Search {
         let mut rows: Vec<FoundItem> = rows.into_values().collect();
         rows.sort_by_key(|row| std::cmp::Reverse((row.created_at, row.id.0)));
         let cursor = next.map(|(created_at, id)| {
-            Cursor {
-                created_at: arms::time_of(created_at),
-                id: ItemId(id),
-            }
-            .encode()
+            Cursor { created_at: arms::time_of(created_at), id: ItemId(id) }.encode()
         });
         let hit = |item: FoundItem| {
             let memory_of = lent.as_ref().and_then(|lent| lent.name_of(item.id.0));

@@ -20,12 +20,7 @@ impl Search {
     ) -> Result<ResultPage, sqlx::Error> {
         let user = viewer.user_id;
         let text: String = text.chars().take(QUERY_CHARS_MAX).collect();
-        let need = IndexRequest {
-            user,
-            space: None,
-            theme: None,
-            text: Some(&text),
-        };
+        let need = IndexRequest { user, space: None, theme: None, text: Some(&text) };
         let (mut tx, held) = self.reader.current(&self.db, &need).await?;
         let mut vector = None;
         if let Some(space) = &held.serving.space {

@@ -45,10 +45,7 @@ pub fn of_all(found: &[CandidateSignals], terms: usize) -> HashMap<i64, f64> {
             false => relevance,
         }
     };
-    found
-        .iter()
-        .map(|signals| (signals.id.0, of(signals)))
-        .collect()
+    found.iter().map(|signals| (signals.id.0, of(signals))).collect()
 }
 
 /// Coefficients of the share of words, the highest cosine, and the lead of candidates about the named subject.
@@ -115,11 +112,7 @@ mod tests {
 
     #[test]
     fn what_is_near_and_shares_words_is_relevant_and_the_nearest_of_far_ones_is_not() {
-        let near = [
-            signals(1, Some(0.65), 3),
-            signals(2, Some(0.35), 0),
-            signals(3, Some(0.3), 1),
-        ];
+        let near = [signals(1, Some(0.65), 3), signals(2, Some(0.35), 0), signals(3, Some(0.3), 1)];
         let of = of_all(&near, 4);
         assert!(of[&1] > 0.6 && of[&2] < 0.1 && of[&3] < 0.2, "{of:?}");
         let far = [signals(1, Some(0.25), 0), signals(2, Some(0.1), 0)];

@@ -54,10 +54,7 @@ impl Search {
         };
         Ok(match time {
             None => Cow::Borrowed(filters),
-            time => Cow::Owned(Filters {
-                time,
-                ..filters.clone()
-            }),
+            time => Cow::Owned(Filters { time, ..filters.clone() }),
         })
     }
 

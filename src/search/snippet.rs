@@ -20,33 +20,21 @@ pub fn of(content: &str, terms: &[words::Term]) -> Snippet {
     let lead_chars = SNIPPET_CHARS / 4;
     let first = matches.first().map_or(0, |r| r.start);
     let char_starts = |from: usize| content[from..].char_indices().map(move |(at, _)| from + at);
-    let end_after = |start: usize| {
-        char_starts(start)
-            .nth(SNIPPET_CHARS)
-            .unwrap_or(content.len())
-    };
+    let end_after = |start: usize| char_starts(start).nth(SNIPPET_CHARS).unwrap_or(content.len());
     let start = if first < end_after(0) {
         0
     } else {
-        content[..first]
-            .char_indices()
-            .rev()
-            .nth(lead_chars - 1)
-            .map_or(0, |(at, _)| at)
+        content[..first].char_indices().rev().nth(lead_chars - 1).map_or(0, |(at, _)| at)
     };
     let start = next_word(content, start).min(first);
     let end = word_end(content, end_after(start));
     let lead = if start > 0 { "…" } else { "" };
     let tail = if end < content.len() { "…" } else { "" };
     let text = format!("{lead}{}{tail}", &content[start..end]);
-    let shown = matches
-        .into_iter()
-        .filter(|r| r.start >= start && r.end <= end);
+    let shown = matches.into_iter().filter(|r| r.start >= start && r.end <= end);
     Snippet {
         text,
-        matches: shown
-            .map(|r| r.start - start + lead.len()..r.end - start + lead.len())
-            .collect(),
+        matches: shown.map(|r| r.start - start + lead.len()..r.end - start + lead.len()).collect(),
     }
 }
 

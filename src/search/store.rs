@@ -69,20 +69,15 @@ pub async fn list_found(
             trust: Trust::from_column(&row.trust),
             agent: row.agent,
             expires_at: row.expires_at,
-            period: Period {
-                from: row.valid_from,
-                until: row.valid_until,
-            },
+            period: Period { from: row.valid_from, until: row.valid_until },
             is_superseded: row.is_superseded,
-            turn: turn.map(
-                |((session_id, session), (position, message))| TurnPosition {
-                    session_id,
-                    session,
-                    position,
-                    message,
-                    role: row.source.clone(),
-                },
-            ),
+            turn: turn.map(|((session_id, session), (position, message))| TurnPosition {
+                session_id,
+                session,
+                position,
+                message,
+                role: row.source.clone(),
+            }),
             span: EpisodeSpan::of(session, (row.began_at, row.ended_at)),
             source: row.source,
             part: DocumentPart::of(
@@ -107,9 +102,7 @@ pub async fn list_containing(
     }
     let patterns: Vec<String> = fragments.iter().map(|f| like_pattern(f)).collect();
     let [memories, turns] = texts.newest.map(|most| i64::try_from(most).unwrap_or(0));
-    sqlx::raw_sql("SAVEPOINT before_scan")
-        .execute(&mut *conn)
-        .await?;
+    sqlx::raw_sql("SAVEPOINT before_scan").execute(&mut *conn).await?;
     let rows = sqlx::query!(
         r#"SELECT i.id AS "id!", (SELECT count(*) FROM unnest($2::text[]) p WHERE i.content ILIKE p) AS "pieces!"
            FROM (
@@ -133,9 +126,7 @@ pub async fn list_containing(
     );
     let rows = match rows.fetch_all(&mut *conn).await {
         Err(error) if is_statement_timeout(&error) => {
-            sqlx::raw_sql("ROLLBACK TO SAVEPOINT before_scan")
-                .execute(conn)
-                .await?;
+            sqlx::raw_sql("ROLLBACK TO SAVEPOINT before_scan").execute(conn).await?;
             return Ok(Vec::new());
         }
         rows => rows?,
@@ -217,10 +208,7 @@ pub async fn list_mentioning(
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| (row.source_id, row.entity_id))
-        .collect())
+    Ok(rows.into_iter().map(|row| (row.source_id, row.entity_id)).collect())
 }
 
 /// Of these items, with the SHA-256 of their texts.
@@ -235,10 +223,7 @@ pub async fn list_hashes(
         ids,
     );
     let rows = rows.fetch_all(conn).await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| (row.id, row.content_hash))
-        .collect())
+    Ok(rows.into_iter().map(|row| (row.id, row.content_hash)).collect())
 }
 
 /// Data for the second look at a source.
@@ -287,12 +272,7 @@ pub async fn list_closer(
              WHERE user_id = $1 AND source_id = f.id AND passage = 0 AND space_id = $2 AND state || '' = 'ready' OFFSET 0
          ) e",
     );
-    let rows = rows
-        .bind(user.0)
-        .bind(space.0)
-        .bind(ids)
-        .bind(long)
-        .bind(compared);
+    let rows = rows.bind(user.0).bind(space.0).bind(ids).bind(long).bind(compared);
     let mut found = Vec::with_capacity(ids.len());
     for row in rows.fetch_all(conn).await? {
         let mean: Option<HalfVector> = row.try_get(2)?;

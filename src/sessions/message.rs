@@ -153,11 +153,7 @@ impl NewMessages {
         if raw.is_empty() || raw.len() > MESSAGES_A_REQUEST_MAX {
             return Err(Invalid::new(
                 "messages",
-                if raw.is_empty() {
-                    "required"
-                } else {
-                    "too_many"
-                },
+                if raw.is_empty() { "required" } else { "too_many" },
                 format!(
                     "`messages` has {} entries; give 1 to {MESSAGES_A_REQUEST_MAX} messages.",
                     raw.len()
@@ -173,10 +169,7 @@ impl NewMessages {
                 messages.push(message);
             }
         }
-        Ok(Self {
-            repeated: sent - messages.len(),
-            messages,
-        })
+        Ok(Self { repeated: sent - messages.len(), messages })
     }
 
     /// Screens what was said and called, and how. What a replacement makes too long is cut.
@@ -201,9 +194,7 @@ impl NewMessages {
             }
         }
         let door = TextDoor::Conversation;
-        let warnings = redactor
-            .screen(user, Some(agent), door, &mut fields)
-            .await?;
+        let warnings = redactor.screen(user, Some(agent), door, &mut fields).await?;
         for message in &mut self.messages {
             cut(&mut message.content, MESSAGE_CHARS_MAX);
             for call in &mut message.tool_calls {
@@ -233,10 +224,7 @@ impl NewMessage {
                 return Err(Invalid::new(
                     field("role"),
                     "invalid_role",
-                    format!(
-                        "`{}` is not known; give user, assistant or tool.",
-                        field("role")
-                    ),
+                    format!("`{}` is not known; give user, assistant or tool.", field("role")),
                 ));
             }
         };
@@ -248,10 +236,9 @@ impl NewMessage {
                 field("content"),
                 "required",
                 match role {
-                    MessageRole::Assistant => format!(
-                        "`{}` is empty; give a text, or `tool_calls`.",
-                        field("content")
-                    ),
+                    MessageRole::Assistant => {
+                        format!("`{}` is empty; give a text, or `tool_calls`.", field("content"))
+                    }
                     _ => format!(
                         "`{}` is empty; give 1 to {MESSAGE_CHARS_MAX} characters.",
                         field("content")
@@ -334,11 +321,7 @@ fn check_tool_call(field: &str, call: &ToolCall) -> Result<(), Invalid> {
             format!("`{name}` is no name; give 1 to {TOOL_NAME_CHARS_MAX} characters on one line."),
         ));
     }
-    check_named(
-        &format!("{field}.arguments"),
-        &call.arguments,
-        TOOL_ARGUMENTS_CHARS_MAX,
-    )
+    check_named(&format!("{field}.arguments"), &call.arguments, TOOL_ARGUMENTS_CHARS_MAX)
 }
 
 /// Like [`check_text`], for a field whose name is computed.
@@ -346,9 +329,7 @@ fn check_named(field: &str, text: &str, limit_chars: usize) -> Result<(), Invali
     const PLACE: &str = "field";
     check_text(PLACE, text, limit_chars).map_err(|invalid| Invalid {
         field: field.to_owned().into(),
-        sentence: invalid
-            .sentence
-            .replacen(&format!("`{PLACE}`"), &format!("`{field}`"), 1),
+        sentence: invalid.sentence.replacen(&format!("`{PLACE}`"), &format!("`{field}`"), 1),
         ..invalid
     })
 }
@@ -367,11 +348,7 @@ mod tests {
     }
 
     fn call(name: &str, arguments: &str) -> ToolCall {
-        ToolCall {
-            id: None,
-            name: name.to_owned(),
-            arguments: arguments.to_owned(),
-        }
+        ToolCall { id: None, name: name.to_owned(), arguments: arguments.to_owned() }
     }
 
     fn refused(raw: RawMessage) -> (String, &'static str) {
@@ -391,51 +368,25 @@ mod tests {
             (said("assistant", ""), "content", "required"),
             (said("user", "a\0b"), "content", "invalid_text"),
             (said("user", &"x".repeat(100_001)), "content", "too_long"),
+            (RawMessage { id: String::new(), ..said("user", "x") }, "id", "invalid_id"),
+            (RawMessage { id: "x".repeat(129), ..said("user", "x") }, "id", "invalid_id"),
             (
-                RawMessage {
-                    id: String::new(),
-                    ..said("user", "x")
-                },
-                "id",
-                "invalid_id",
-            ),
-            (
-                RawMessage {
-                    id: "x".repeat(129),
-                    ..said("user", "x")
-                },
-                "id",
-                "invalid_id",
-            ),
-            (
-                RawMessage {
-                    tool_calls: vec![call("now", "{}")],
-                    ..said("user", "x")
-                },
+                RawMessage { tool_calls: vec![call("now", "{}")], ..said("user", "x") },
                 "tool_calls",
                 "unexpected",
             ),
             (
-                RawMessage {
-                    tool_calls: vec![call("", "{}")],
-                    ..said("assistant", "x")
-                },
+                RawMessage { tool_calls: vec![call("", "{}")], ..said("assistant", "x") },
                 "tool_calls[0].name",
                 "required",
             ),
             (
-                RawMessage {
-                    tool_calls: vec![call("now", "\0")],
-                    ..said("assistant", "x")
-                },
+                RawMessage { tool_calls: vec![call("now", "\0")], ..said("assistant", "x") },
                 "tool_calls[0].arguments",
                 "invalid_text",
             ),
             (
-                RawMessage {
-                    tool_call_id: Some("c".to_owned()),
-                    ..said("user", "x")
-                },
+                RawMessage { tool_call_id: Some("c".to_owned()), ..said("user", "x") },
                 "tool_call_id",
                 "unexpected",
             ),

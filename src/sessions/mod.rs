@@ -127,11 +127,7 @@ pub async fn add(
         }
     }
     tx.commit().await?;
-    Ok(AddedMessages {
-        accepted: accepted.messages,
-        duplicates,
-        unflushed,
-    })
+    Ok(AddedMessages { accepted: accepted.messages, duplicates, unflushed })
 }
 
 async fn hold_or_make(
@@ -197,10 +193,7 @@ pub async fn flush(
     store::note_flush(&mut tx, user, held.id, reason).await?;
     push_reading(&mut tx, user, 1, now).await?;
     tx.commit().await?;
-    Ok(FlushedSession {
-        session: held.id,
-        up_to: held.message_count,
-    })
+    Ok(FlushedSession { session: held.id, up_to: held.message_count })
 }
 
 /// A session by its agent's name for it, with the newest row of its ledger.
@@ -216,10 +209,7 @@ async fn found(conn: &mut PgConnection, address: &Address) -> Result<AgentSessio
     let session = store::find_by_name(conn, user, agent, name).await?;
     let session = session.ok_or(SessionError::NotFound)?;
     let newest = ledger::newest_of(conn, user, &[session.id.0]).await?;
-    Ok(AgentSession {
-        extraction: newest.into_iter().next(),
-        ..session
-    })
+    Ok(AgentSession { extraction: newest.into_iter().next(), ..session })
 }
 
 /// Messages of a session after position `after`, oldest first, and whether there are more.
@@ -243,15 +233,9 @@ async fn page_of(
     after: i32,
     limit: i64,
 ) -> Result<(Vec<StoredMessage>, bool), sqlx::Error> {
-    let stretch = Stretch {
-        after,
-        last: session.message_count,
-        limit,
-    };
+    let stretch = Stretch { after, last: session.message_count, limit };
     let messages = store::list_messages(conn, user, session.id, stretch).await?;
-    let has_more = messages
-        .last()
-        .is_some_and(|last| last.position < session.message_count);
+    let has_more = messages.last().is_some_and(|last| last.position < session.message_count);
     Ok((messages, has_more))
 }
 
@@ -280,8 +264,7 @@ pub async fn page(
     let ids: Vec<i64> = sessions.iter().map(|s| s.id.0).collect();
     for row in ledger::newest_of(&mut tx, user, &ids).await? {
         let of = sessions.iter_mut().find(|s| s.id == row.session_id);
-        of.into_iter()
-            .for_each(|s| s.extraction = Some(row.clone()));
+        of.into_iter().for_each(|s| s.extraction = Some(row.clone()));
     }
     let page = SessionList {
         agents: store::list_agents(&mut tx, user).await?,
@@ -320,12 +303,7 @@ pub async fn transcript(
     let ledger = ledger::of_session(&mut tx, user, session.id).await?;
     tx.commit().await?;
     session.extraction = ledger.last().cloned();
-    Ok(Some(SessionTranscript {
-        session,
-        ledger,
-        messages,
-        has_more,
-    }))
+    Ok(Some(SessionTranscript { session, ledger, messages, has_more }))
 }
 
 /// Whether the user has this session.
@@ -365,10 +343,7 @@ pub async fn complete_still(
     let completed = over.len();
     let (still_ones, paused): (Vec<_>, Vec<_>) =
         over.into_iter().partition(|(_, at)| *at <= still.since);
-    for (of, why) in [
-        (still_ones, CompletionReason::Still),
-        (paused, CompletionReason::Nightly),
-    ] {
+    for (of, why) in [(still_ones, CompletionReason::Still), (paused, CompletionReason::Nightly)] {
         let ids: Vec<i64> = of.into_iter().map(|(id, _)| id).collect();
         if !ids.is_empty() {
             complete_all(&mut tx, user, &ids, why, now).await?;

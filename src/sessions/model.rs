@@ -143,13 +143,8 @@ pub enum ExtractionOutcome {
 }
 
 impl ExtractionOutcome {
-    pub const ALL: [Self; 5] = [
-        Self::Pending,
-        Self::Stored,
-        Self::Nothing,
-        Self::Failed,
-        Self::Skipped,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Pending, Self::Stored, Self::Nothing, Self::Failed, Self::Skipped];
 
     pub fn as_str(self) -> &'static str {
         match self {

@@ -27,13 +27,8 @@ pub fn around_own_memory(text: &str) -> Vec<&str> {
 /// learned again.
 pub fn delimited(kind: &str, text: &str, at: OffsetDateTime) -> String {
     let day = at.date();
-    let day = day
-        .format(format_description!("[year]-[month]-[day]"))
-        .unwrap_or_default();
-    let text = text
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;");
+    let day = day.format(format_description!("[year]-[month]-[day]")).unwrap_or_default();
+    let text = text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     format!("{MEMORY_BEGINS} kind=\"{kind}\" date=\"{day}\">\n{text}\n{MEMORY_ENDS}")
 }
 

@@ -168,10 +168,7 @@ pub async fn insert_messages(
     )
     .fetch_one(conn)
     .await?;
-    Ok(InsertedCounts {
-        messages: row.messages as usize,
-        tool_calls: row.tool_calls as usize,
-    })
+    Ok(InsertedCounts { messages: row.messages as usize, tool_calls: row.tool_calls as usize })
 }
 
 fn column_of(calls: &[ToolCall]) -> Option<Value> {
@@ -248,10 +245,7 @@ pub async fn lock_idle(
         limit,
     );
     let rows = rows.fetch_all(conn).await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| (row.id, row.last_message_at))
-        .collect())
+    Ok(rows.into_iter().map(|row| (row.id, row.last_message_at)).collect())
 }
 
 /// Completes these sessions; each gets a ledger row for its messages without one. The only place where
@@ -345,10 +339,7 @@ pub struct IdleSince {
 
 impl IdleSince {
     pub fn at(now: OffsetDateTime) -> Self {
-        Self {
-            since: now - STILL_FOR,
-            paused_since: now - PAUSED_FOR,
-        }
+        Self { since: now - STILL_FOR, paused_since: now - PAUSED_FOR }
     }
 }
 
@@ -391,10 +382,7 @@ struct SessionRow {
 
 impl From<SessionRow> for AgentSession {
     fn from(row: SessionRow) -> Self {
-        let why = row
-            .completed_why
-            .as_deref()
-            .map(CompletionReason::from_column);
+        let why = row.completed_why.as_deref().map(CompletionReason::from_column);
         Self {
             id: SessionId(row.id),
             external_id: row.external_id,

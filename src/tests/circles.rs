@@ -19,9 +19,7 @@ impl Imports {
         let mut files = BTreeMap::new();
         let mut folders = vec![Module::new()];
         while let Some(folder) = folders.pop() {
-            let at = folder
-                .iter()
-                .fold(root.to_owned(), |at, name| at.join(name));
+            let at = folder.iter().fold(root.to_owned(), |at, name| at.join(name));
             for entry in fs::read_dir(at).unwrap() {
                 let path = entry.unwrap().path();
                 let name = path.file_stem().unwrap().to_str().unwrap().to_owned();
@@ -56,9 +54,7 @@ impl Imports {
 
     /// The file in which the last name of an absolute path is declared, through `pub use`.
     fn declares(&self, path: &[String], steps: usize) -> Option<Module> {
-        let own = (0..=path.len())
-            .rev()
-            .find(|end| self.files.contains_key(&path[..*end]))?;
+        let own = (0..=path.len()).rev().find(|end| self.files.contains_key(&path[..*end]))?;
         let (module, rest) = path.split_at(own);
         let name = rest.first();
         let passed_on = self.files[module].iter().find_map(|(is_public, used)| {
@@ -75,9 +71,7 @@ impl Imports {
         let mut edges = BTreeSet::new();
         for (module, used) in &self.files {
             for (_, path) in used.iter().filter(|(is_public, _)| !is_public) {
-                let to = self
-                    .absolute(module, path)
-                    .and_then(|path| self.declares(&path, 5));
+                let to = self.absolute(module, path).and_then(|path| self.declares(&path, 5));
                 edges.extend(to.map(|to| (module.clone(), to)));
             }
         }
@@ -100,11 +94,7 @@ fn uses(text: &str) -> Vec<(bool, Module)> {
     }
     let body = statement.replace_all(&text, "");
     let names = |path: &str| path.split("::").map(str::to_owned).collect();
-    found.extend(
-        inline
-            .find_iter(&body)
-            .map(|path| (false, names(path.as_str()))),
-    );
+    found.extend(inline.find_iter(&body).map(|path| (false, names(path.as_str()))));
     found
 }
 
@@ -114,15 +104,8 @@ fn expand(before: &[String], tree: &str, found: &mut Vec<Module>) {
         Some((path, inside)) => (path, inside.trim_end().strip_suffix('}')),
         None => (tree.split(" as ").next().unwrap(), None),
     };
-    let names = path
-        .split("::")
-        .map(str::trim)
-        .filter(|name| !name.is_empty());
-    let path: Module = before
-        .iter()
-        .cloned()
-        .chain(names.map(str::to_owned))
-        .collect();
+    let names = path.split("::").map(str::trim).filter(|name| !name.is_empty());
+    let path: Module = before.iter().cloned().chain(names.map(str::to_owned)).collect();
     let Some(inside) = inside else {
         found.push(path);
         return;
@@ -153,19 +136,11 @@ fn circles(edges: &BTreeSet<(Module, Module)>) -> Vec<String> {
             let (mut reached, mut next) = (BTreeSet::new(), vec![*from]);
             while let Some(at) = next.pop() {
                 next.extend(
-                    members
-                        .get(at)
-                        .into_iter()
-                        .flatten()
-                        .filter(|to| reached.insert(**to)),
+                    members.get(at).into_iter().flatten().filter(|to| reached.insert(**to)),
                 );
             }
             if reached.contains(from) {
-                found.push(format!(
-                    "{}::{from} → {:?}",
-                    folder.join("::"),
-                    members[from]
-                ));
+                found.push(format!("{}::{from} → {:?}", folder.join("::"), members[from]));
             }
         }
     }
@@ -178,11 +153,7 @@ fn no_modules_import_each_other_in_a_circle() {
     for of in ["src", "app/src"] {
         let imports = Imports::of(&root.join(of));
         let edges = imports.edges();
-        assert!(
-            edges.len() > 100,
-            "{of}: only {} imports found",
-            edges.len()
-        );
+        assert!(edges.len() > 100, "{of}: only {} imports found", edges.len());
         let circles = circles(&edges);
         assert!(circles.is_empty(), "{of}:\n{}", circles.join("\n"));
     }
@@ -192,19 +163,11 @@ fn no_modules_import_each_other_in_a_circle() {
 fn a_circle_is_found() {
     let module = |path: &str| path.split('/').map(str::to_owned).collect::<Module>();
     let edge = |from, to| (module(from), module(to));
-    let tree = [
-        edge("a", "b/c"),
-        edge("b", "b/c"),
-        edge("b/c", "b"),
-        edge("b/d", "b/c"),
-    ];
+    let tree = [edge("a", "b/c"), edge("b", "b/c"), edge("b/c", "b"), edge("b/d", "b/c")];
     assert_eq!(circles(&BTreeSet::from(tree.clone())), Vec::<String>::new());
     let with = |more| circles(&tree.iter().cloned().chain([more]).collect());
     assert_eq!(with(edge("b/d", "a")).len(), 2);
-    assert_eq!(
-        with(edge("b/c", "b/d")),
-        ["b::c → {\"d\"}", "b::d → {\"c\"}"]
-    );
+    assert_eq!(with(edge("b/c", "b/d")), ["b::c → {\"d\"}", "b::d → {\"c\"}"]);
     let mut paths = Vec::new();
     expand(&[], "crate::{a::B, c::{self, D as E}}", &mut paths);
     let paths: Vec<String> = paths.iter().map(|path| path.join("::")).collect();

@@ -22,19 +22,12 @@ fn is_on_citus() -> bool {
 async fn a_server_knows_whether_its_database_is_distributed() {
     let app = TestApp::start().await;
     let mut conn = app.db.system_connection().await.unwrap();
-    assert_eq!(
-        citus::is_distributed(&mut conn).await.unwrap(),
-        is_on_citus()
-    );
+    assert_eq!(citus::is_distributed(&mut conn).await.unwrap(), is_on_citus());
     let plans: String = sqlx::query_scalar("SELECT current_setting('plan_cache_mode')")
         .fetch_one(&mut *conn)
         .await
         .unwrap();
-    let generic = if is_on_citus() {
-        "force_custom_plan"
-    } else {
-        "force_generic_plan"
-    };
+    let generic = if is_on_citus() { "force_custom_plan" } else { "force_generic_plan" };
     assert_eq!(plans, generic);
     let again = citus::distribute(&app.options, None, &[]).await;
     match is_on_citus() {
@@ -77,15 +70,9 @@ async fn a_distributed_database_is_migrated_statement_by_statement_to_the_same_s
     let mut conn = PgConnection::connect_with(&options).await.unwrap();
     let name = options.get_database().unwrap();
     let set = format!("ALTER DATABASE {name} SET keepsake.distributed = 'on'");
-    sqlx::raw_sql(AssertSqlSafe(set))
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    sqlx::raw_sql(AssertSqlSafe(set)).execute(&mut conn).await.unwrap();
     prepare(&options).await.unwrap();
-    let [made, expected] = [
-        schema(&options).await,
-        schema(&fresh_database().await).await,
-    ];
+    let [made, expected] = [schema(&options).await, schema(&fresh_database().await).await];
     assert!(expected.len() > 1_000, "{}", expected.len());
     assert_eq!(made, expected);
 }
@@ -135,10 +122,7 @@ async fn the_app_role_writes_for_its_own_user_alone() {
         for (to, may) in [(&anna, true), (&ben, false)] {
             let mut tx = conn.begin().await.unwrap();
             let set = format!("SET LOCAL keepsake.user_id = {}", anna.id.0);
-            sqlx::raw_sql(AssertSqlSafe(set))
-                .execute(&mut *tx)
-                .await
-                .unwrap();
+            sqlx::raw_sql(AssertSqlSafe(set)).execute(&mut *tx).await.unwrap();
             let done = sqlx::query(statement).bind(to.id.0).execute(&mut *tx).await;
             let said = done.err().map(|error| error.to_string());
             match may {
@@ -148,10 +132,8 @@ async fn the_app_role_writes_for_its_own_user_alone() {
             tx.rollback().await.unwrap();
         }
     }
-    let nobody: Vec<i64> = sqlx::query_scalar("SELECT id FROM memory_items")
-        .fetch_all(&mut conn)
-        .await
-        .unwrap();
+    let nobody: Vec<i64> =
+        sqlx::query_scalar("SELECT id FROM memory_items").fetch_all(&mut conn).await.unwrap();
     assert_eq!(nobody, [] as [i64; 0]);
 }
 
@@ -208,8 +190,7 @@ async fn adds_and_searches_a_second() {
     let started = Instant::now();
     join_all(users.iter().map(async |user| {
         for n in 0..CALLS {
-            user.add(&format!("On day {n} they rowed to the island."))
-                .await;
+            user.add(&format!("On day {n} they rowed to the island.")).await;
         }
     }))
     .await;

@@ -49,12 +49,9 @@ async fn a_query_is_compared_token_by_token_with_what_was_said_and_what_stands_b
     let reply = "Ben: We went to Bled, it was lovely there.";
     let alone = peter.add(reply).await;
     peter.add("Ben: The invoice is due on Friday.").await;
-    anna.add("Anna: Where did you spend your summer holiday?")
-        .await;
+    anna.add("Anna: Where did you spend your summer holiday?").await;
     let answered = anna.add(reply).await;
-    let long = anna
-        .add(&"The lake is deep and cold and clear. ".repeat(60))
-        .await;
+    let long = anna.add(&"The lake is deep and cold and clear. ".repeat(60)).await;
     assert_eq!(app.drain(&anna).await, Drained::Done);
     assert_eq!(app.drain(&peter).await, Drained::Done);
     assert_eq!(signed(&app, &anna).await, (3, 3, "all".to_owned()));
@@ -108,9 +105,7 @@ async fn admins(app: &TestApp) -> Browser {
 }
 
 async fn switch(browser: &Browser, action: &str) {
-    let sent = browser
-        .post("/admin/embeddings", &[("action", action)])
-        .await;
+    let sent = browser.post("/admin/embeddings", &[("action", action)]).await;
     assert_eq!(sent.status(), 200);
 }
 
@@ -136,11 +131,7 @@ async fn the_switch_makes_and_removes_them() {
             &carl,
         ),
     ] {
-        sqlx::query(statement)
-            .bind(user.id.0)
-            .execute(&mut app.superuser().await)
-            .await
-            .unwrap();
+        sqlx::query(statement).bind(user.id.0).execute(&mut app.superuser().await).await.unwrap();
     }
     assert!(late(&asked(&anna, "bees").await, id).is_some());
 
@@ -148,10 +139,7 @@ async fn the_switch_makes_and_removes_them() {
     assert_eq!(late(&asked(&anna, "bees").await, id), None);
     assert_eq!(app.embeddings.users_with_work().await.unwrap(), [anna.id]);
     let page = browser.get("/admin").await.1;
-    assert!(
-        page.contains("Removing token vectors for 0 of 1 users."),
-        "{page}"
-    );
+    assert!(page.contains("Removing token vectors for 0 of 1 users."), "{page}");
     anna.add("A hive has one queen.").await;
     app.drain(&anna).await;
     assert_eq!(signed(&app, &anna).await, (0, 3, "none".to_owned()));
@@ -168,13 +156,7 @@ async fn the_switch_makes_and_removes_them() {
     app.drain(&anna).await;
     assert_eq!(signed(&app, &anna).await, (3, 3, "all".to_owned()));
     assert!(late(&asked(&anna, "bees").await, id).is_some());
-    assert!(
-        browser
-            .get("/admin/users")
-            .await
-            .1
-            .contains("switched late interaction on")
-    );
+    assert!(browser.get("/admin/users").await.1.contains("switched late interaction on"));
 }
 
 #[tokio::test]
@@ -214,9 +196,6 @@ async fn another_providers_vectors_are_ranked_as_they_were() {
     let id = anna.add("Anna keeps bees.").await;
     app.drain(&anna).await;
     let answer = asked(&anna, "bees").await;
-    assert_eq!(
-        (late(&answer, id), &answer["mode"]),
-        (None, &json!("hybrid"))
-    );
+    assert_eq!((late(&answer, id), &answer["mode"]), (None, &json!("hybrid")));
     assert_eq!(signed(&app, &anna).await, (0, 1, "none".to_owned()));
 }

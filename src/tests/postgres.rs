@@ -63,11 +63,7 @@ impl KillableServer {
     fn start(data_dir: &Path) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let postgres = runtime.block_on(EmbeddedPostgres::start(data_dir)).unwrap();
-        Self {
-            options: postgres.connect_options(),
-            _postgres: postgres,
-            runtime,
-        }
+        Self { options: postgres.connect_options(), _postgres: postgres, runtime }
     }
 
     fn kill(self) {
@@ -83,17 +79,12 @@ async fn make_table(options: &PgConnectOptions) {
     let mut connection = PgConnection::connect_with(options).await.unwrap();
     let statement =
         "CREATE TABLE IF NOT EXISTS acknowledged (id bigint GENERATED ALWAYS AS IDENTITY)";
-    sqlx::query(statement)
-        .execute(&mut connection)
-        .await
-        .unwrap();
+    sqlx::query(statement).execute(&mut connection).await.unwrap();
 }
 
 async fn insert(options: &PgConnectOptions) -> Result<(), sqlx::Error> {
     let mut connection = PgConnection::connect_with(options).await?;
-    sqlx::query("INSERT INTO acknowledged DEFAULT VALUES")
-        .execute(&mut connection)
-        .await?;
+    sqlx::query("INSERT INTO acknowledged DEFAULT VALUES").execute(&mut connection).await?;
     Ok(())
 }
 
@@ -124,9 +115,7 @@ fn is_alive(pid: Pid) -> bool {
 async fn a_first_start_makes_a_utf8_database_with_checksums_and_fsync() {
     let data = DataDir::new();
     let postgres = start(&data).await;
-    let mut connection = PgConnection::connect_with(&postgres.connect_options())
-        .await
-        .unwrap();
+    let mut connection = PgConnection::connect_with(&postgres.connect_options()).await.unwrap();
     let (settings, lower): (Vec<String>, String) = sqlx::query_as(
         "SELECT ARRAY[current_database()::text, current_user::text, current_setting('server_encoding'),
                 current_setting('data_checksums'), current_setting('fsync'),
@@ -135,10 +124,7 @@ async fn a_first_start_makes_a_utf8_database_with_checksums_and_fsync() {
     .fetch_one(&mut connection)
     .await
     .unwrap();
-    assert_eq!(
-        settings,
-        ["keepsake", "postgres", "UTF8", "on", "on", "", "UTC"]
-    );
+    assert_eq!(settings, ["keepsake", "postgres", "UTF8", "on", "on", "", "UTC"]);
     assert_eq!(lower, "école");
     let password = fs::metadata(data.path().join("postgres.password")).unwrap();
     assert_eq!(password.permissions().mode() & 0o777, 0o600);
@@ -156,12 +142,7 @@ async fn a_second_server_is_told_who_has_the_folder() {
     let postgres = start(&data).await;
     let error = EmbeddedPostgres::start(&data.path()).await.unwrap_err();
     assert!(matches!(error, PostgresError::Owned { pid, .. } if pid == Some(std::process::id())));
-    assert!(
-        error
-            .to_string()
-            .contains("already runs on the data folder"),
-        "{error}"
-    );
+    assert!(error.to_string().contains("already runs on the data folder"), "{error}");
     postgres.stop().await.unwrap();
     start(&data).await.stop().await.unwrap();
 }
@@ -192,11 +173,7 @@ async fn of_many_servers_that_start_at_once_one_wins() {
 async fn a_command_finds_the_database_of_a_running_server_and_only_of_that() {
     let data = DataDir::new();
     assert!(of_running_server(&data.path()).unwrap().is_none());
-    assert!(
-        of_running_server(&data.path().join("absent"))
-            .unwrap()
-            .is_none()
-    );
+    assert!(of_running_server(&data.path().join("absent")).unwrap().is_none());
     let postgres = start(&data).await;
     let options = of_running_server(&data.path()).unwrap().unwrap();
     PgConnection::connect_with(&options).await.unwrap();
@@ -228,10 +205,7 @@ fn a_killed_servers_postgresql_is_adopted_supervised_and_stopped() {
         kill_process(first, Signal::KILL).unwrap();
         tokio::time::sleep(Duration::from_millis(100)).await;
         let down = until_accepting(&options).await;
-        println!(
-            "adopted postmaster killed: accepting after {} ms",
-            down.as_millis() + 100
-        );
+        println!("adopted postmaster killed: accepting after {} ms", down.as_millis() + 100);
         assert_ne!(data.postmaster(), Some(first));
         assert_eq!(count(&options).await, 1);
         let second = data.postmaster().unwrap();
@@ -276,10 +250,7 @@ async fn a_killed_postmaster_is_back_within_ten_seconds_however_often_and_nothin
         kill_process(data.postmaster().unwrap(), Signal::KILL).unwrap();
         tokio::time::sleep(Duration::from_millis(50)).await;
         let down = until_accepting(&options).await;
-        println!(
-            "postmaster killed under writes: accepting after {} ms",
-            down.as_millis() + 50
-        );
+        println!("postmaster killed under writes: accepting after {} ms", down.as_millis() + 50);
     }
     let acknowledged: i64 = writer.await.unwrap();
     let kept = count(&options).await;
@@ -315,10 +286,7 @@ async fn a_long_statement_that_outlives_its_postmaster_does_not_block_the_restar
     kill_process(data.postmaster().unwrap(), Signal::KILL).unwrap();
     tokio::time::sleep(Duration::from_millis(50)).await;
     let down = until_accepting(&options).await;
-    println!(
-        "postmaster killed with a busy backend: accepting after {} ms",
-        down.as_millis() + 50
-    );
+    println!("postmaster killed with a busy backend: accepting after {} ms", down.as_millis() + 50);
     busy.await.unwrap();
     postgres.stop().await.unwrap();
 }
@@ -339,10 +307,7 @@ fn after_both_are_killed_the_next_start_recovers_even_where_the_process_id_is_an
     kill_both(killed);
     let begun = Instant::now();
     let again = KillableServer::start(&data.path());
-    println!(
-        "both killed: accepting after {} ms",
-        begun.elapsed().as_millis()
-    );
+    println!("both killed: accepting after {} ms", begun.elapsed().as_millis());
     assert_eq!(again.runtime.block_on(count(&again.options)), 1);
     kill_both(again);
 
@@ -357,17 +322,9 @@ fn after_both_are_killed_the_next_start_recovers_even_where_the_process_id_is_an
     }
     let server = KillableServer::start(&data.path());
     assert_eq!(server.runtime.block_on(count(&server.options)), 1);
-    assert!(
-        stranger.try_wait().unwrap().is_none(),
-        "the stranger is left alone"
-    );
-    server
-        .runtime
-        .block_on(async { server._postgres.stop().await.unwrap() });
-    assert!(
-        stranger.try_wait().unwrap().is_none(),
-        "the stranger is left alone"
-    );
+    assert!(stranger.try_wait().unwrap().is_none(), "the stranger is left alone");
+    server.runtime.block_on(async { server._postgres.stop().await.unwrap() });
+    assert!(stranger.try_wait().unwrap().is_none(), "the stranger is left alone");
     stranger.kill().unwrap();
     stranger.wait().unwrap();
 }
@@ -392,19 +349,14 @@ fn an_interrupted_initialisation_does_not_poison_the_folder() {
         let path = data.path();
         let start = runtime.spawn(async move { EmbeddedPostgres::start(&path).await.map(|_| ()) });
         std::thread::sleep(Duration::from_millis(wait_ms));
-        assert!(
-            !start.is_finished(),
-            "initdb was done before it could be interrupted"
-        );
+        assert!(!start.is_finished(), "initdb was done before it could be interrupted");
         runtime.shutdown_timeout(Duration::from_secs(5));
     }
     assert!(!data.cluster().exists());
     tokio::runtime::Runtime::new().unwrap().block_on(async {
         start(&data).await.stop().await.unwrap();
     });
-    let home: Vec<_> = fs::read_dir(data.path().join("postgres"))
-        .unwrap()
-        .collect();
+    let home: Vec<_> = fs::read_dir(data.path().join("postgres")).unwrap().collect();
     assert_eq!(home.len(), 3, "cluster, socket and log: {home:?}");
 }
 
@@ -456,9 +408,7 @@ async fn a_path_too_long_for_a_socket_is_served_on_a_loopback_port_that_stays() 
 async fn blanks_commas_quotes_and_accents_in_the_path_are_no_obstacle() {
     let data = DataDir::named("it's, \"mine\" é%20?#");
     let postgres = start(&data).await;
-    PgConnection::connect_with(&postgres.connect_options())
-        .await
-        .unwrap();
+    PgConnection::connect_with(&postgres.connect_options()).await.unwrap();
     let found = of_running_server(&data.path()).unwrap().unwrap();
     PgConnection::connect_with(&found).await.unwrap();
     postgres.stop().await.unwrap();
@@ -468,10 +418,7 @@ async fn blanks_commas_quotes_and_accents_in_the_path_are_no_obstacle() {
 async fn what_is_missing_or_foreign_is_refused_in_a_sentence_that_helps() {
     let data = DataDir::new();
     fs::remove_file(data.path().join("runtime")).unwrap();
-    let error = EmbeddedPostgres::start(&data.path())
-        .await
-        .unwrap_err()
-        .to_string();
+    let error = EmbeddedPostgres::start(&data.path()).await.unwrap_err().to_string();
     let real = data.path().canonicalize().unwrap().join("runtime");
     let wanted = format!("python3 tools/fetch_postgres.py --into {}", real.display());
     assert!(error.contains(&wanted), "{error}");
@@ -481,29 +428,17 @@ async fn what_is_missing_or_foreign_is_refused_in_a_sentence_that_helps() {
     let password = data.path().join("postgres.password");
     fs::rename(&password, password.with_extension("kept")).unwrap();
     let error = EmbeddedPostgres::start(&data.path()).await.unwrap_err();
-    assert!(
-        matches!(error, PostgresError::PasswordMissing { .. }),
-        "{error}"
-    );
+    assert!(matches!(error, PostgresError::PasswordMissing { .. }), "{error}");
     fs::write(&password, "wrong").unwrap();
     let error = EmbeddedPostgres::start(&data.path()).await.unwrap_err();
-    assert!(
-        matches!(error, PostgresError::PasswordRefused { .. }),
-        "{error}"
-    );
+    assert!(matches!(error, PostgresError::PasswordRefused { .. }), "{error}");
     assert!(data.postmaster().is_none(), "nothing is left running");
     fs::rename(password.with_extension("kept"), &password).unwrap();
 
     let version = data.cluster().join("PG_VERSION");
     fs::write(&version, "17\n").unwrap();
-    let error = EmbeddedPostgres::start(&data.path())
-        .await
-        .unwrap_err()
-        .to_string();
-    assert!(
-        error.contains("was made by PostgreSQL 17 and the fetched one is 18"),
-        "{error}"
-    );
+    let error = EmbeddedPostgres::start(&data.path()).await.unwrap_err().to_string();
+    assert!(error.contains("was made by PostgreSQL 17 and the fetched one is 18"), "{error}");
     fs::write(&version, "18\n").unwrap();
     start(&data).await.stop().await.unwrap();
 }
@@ -528,14 +463,10 @@ async fn what_people_store_never_reaches_the_log_of_postgresql() {
     }
     // A backend that crashes has its statement named, unless told otherwise.
     let mut connection = PgConnection::connect_with(&options).await.unwrap();
-    let pid: i32 = sqlx::query_scalar("SELECT pg_backend_pid()")
-        .fetch_one(&mut connection)
-        .await
-        .unwrap();
+    let pid: i32 =
+        sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut connection).await.unwrap();
     let busy = tokio::spawn(async move {
-        let _ = sqlx::query("SELECT 'marzipan', pg_sleep(30)")
-            .execute(&mut connection)
-            .await;
+        let _ = sqlx::query("SELECT 'marzipan', pg_sleep(30)").execute(&mut connection).await;
     });
     tokio::time::sleep(Duration::from_millis(300)).await;
     kill_process(Pid::from_raw(pid).unwrap(), Signal::SEGV).unwrap();
@@ -593,8 +524,5 @@ async fn as_root_a_folder_that_the_unprivileged_user_cannot_reach_is_served_from
     fs::remove_dir_all(&home).unwrap();
     fs::remove_file(home.with_extension("lock")).unwrap();
     let error = EmbeddedPostgres::start(&data.path()).await.unwrap_err();
-    assert!(
-        matches!(error, PostgresError::ClusterMissing { .. }),
-        "{error}"
-    );
+    assert!(matches!(error, PostgresError::ClusterMissing { .. }), "{error}");
 }

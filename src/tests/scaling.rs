@@ -22,58 +22,25 @@ const REFERENCE: [(&str, &str); 2] = [
 /// On the coordinator alone, and why.
 const LOCAL: [(&str, &str); 20] = [
     ("_sqlx_migrations", "the list of applied migrations"),
-    (
-        "account_tables",
-        "the list of tables that an erasure deletes from",
-    ),
-    (
-        "admin_events",
-        "belongs to no user, and is kept when a user is erased",
-    ),
+    ("account_tables", "the list of tables that an erasure deletes from"),
+    ("admin_events", "belongs to no user, and is kept when a user is erased"),
     ("allowed_endpoints", "set by an admin for all users"),
     ("backups", "the list of files in the backup folder"),
     ("backup_state", "one row: what an admin asked for"),
-    (
-        "erasure_notes",
-        "waits for the file beside the backups, after its user is erased too",
-    ),
-    (
-        "erasure_receipts",
-        "is kept when its user is erased, and is found by its own id",
-    ),
-    (
-        "invitations",
-        "found by the hash of the link, before the user exists",
-    ),
-    (
-        "oauth_clients",
-        "belongs to no user: it is there before any has allowed it",
-    ),
-    (
-        "service_tokens",
-        "belongs to an operator, and is found by the token's hash",
-    ),
+    ("erasure_notes", "waits for the file beside the backups, after its user is erased too"),
+    ("erasure_receipts", "is kept when its user is erased, and is found by its own id"),
+    ("invitations", "found by the hash of the link, before the user exists"),
+    ("oauth_clients", "belongs to no user: it is there before any has allowed it"),
+    ("service_tokens", "belongs to an operator, and is found by the token's hash"),
     ("system_chat_provider", "set by an admin for all users"),
     ("system_providers", "set by an admin for all users"),
     ("job_queue", "one statement claims the rows of all users"),
-    (
-        "job_runs",
-        "written in the queue's transaction, and read for all users together",
-    ),
+    ("job_runs", "written in the queue's transaction, and read for all users together"),
     ("job_settings", "set by an admin for all users"),
     ("system_settings", "set by an admin for all users"),
-    (
-        "team_invitations",
-        "found by the hash of the link, by any user who has it",
-    ),
-    (
-        "team_members",
-        "belongs to two users, and is read by either",
-    ),
-    (
-        "web_sessions",
-        "found by the hash of the cookie, before the user is known",
-    ),
+    ("team_invitations", "found by the hash of the link, by any user who has it"),
+    ("team_members", "belongs to two users, and is read by either"),
+    ("web_sessions", "found by the hash of the cookie, before the user is known"),
 ];
 
 /// What `keepsake migrate --citus` replaces before it distributes the tables (src/db/citus/store.rs).
@@ -207,11 +174,7 @@ async fn every_foreign_key_stays_with_its_user_or_leads_to_a_reference_table() {
                 "{name}: user_id stands elsewhere on the other side"
             );
         } else {
-            assert!(
-                is_reference(&key.to_table),
-                "{name} leads to {}",
-                key.to_table
-            );
+            assert!(is_reference(&key.to_table), "{name} leads to {}", key.to_table);
         }
         // n, d: SET NULL, SET DEFAULT; c: CASCADE, of which an update would move the row.
         if matches!(key.on_delete.as_str(), "n" | "d")
@@ -220,10 +183,7 @@ async fn every_foreign_key_stays_with_its_user_or_leads_to_a_reference_table() {
             refused.insert(name.clone());
         }
     }
-    assert_eq!(
-        refused,
-        BTreeSet::from(FOREIGN_KEYS_REPLACED.map(str::to_owned))
-    );
+    assert_eq!(refused, BTreeSet::from(FOREIGN_KEYS_REPLACED.map(str::to_owned)));
     let code = fs::read_to_string("src/db/citus/store.rs").unwrap();
     for name in FOREIGN_KEYS_REPLACED {
         assert!(code.contains(&format!("DROP CONSTRAINT {name}")), "{name}");
@@ -296,19 +256,10 @@ async fn the_tables_that_are_not_distributed_are_those_of_the_document() {
     let mut conn = app.superuser().await;
     tenant_tables(&mut conn).await;
     let doc = doc();
-    assert_eq!(
-        rows_under(&doc, "### Whole on every node"),
-        listed(&REFERENCE)
-    );
-    assert_eq!(
-        rows_under(&doc, "### What stays on the coordinator"),
-        listed(&LOCAL)
-    );
+    assert_eq!(rows_under(&doc, "### Whole on every node"), listed(&REFERENCE));
+    assert_eq!(rows_under(&doc, "### What stays on the coordinator"), listed(&LOCAL));
     let named = REFERENCE.iter().chain(&LOCAL).map(|(table, _)| *table);
-    assert_eq!(
-        named.collect::<BTreeSet<_>>(),
-        NOT_DISTRIBUTED.into_iter().collect()
-    );
+    assert_eq!(named.collect::<BTreeSet<_>>(), NOT_DISTRIBUTED.into_iter().collect());
 }
 
 /// Files of SQL, below this folder.
@@ -382,9 +333,6 @@ fn the_metrics_that_the_document_names_exist() {
             .iter()
             .find_map(|end| name.strip_suffix(end))
             .unwrap_or(name);
-        assert!(
-            code.contains(&format!("\"{family}\"")),
-            "there is no {name}"
-        );
+        assert!(code.contains(&format!("\"{family}\"")), "there is no {name}");
     }
 }

@@ -26,10 +26,7 @@ async fn set(app: &TestApp, user: &TestUser, name: &str, scope: &str) {
     let settings = AgentSettings::parse(&json!({ "memory_scope": scope })).unwrap();
     let agents = app.accounts.list_agents(user.id).await.unwrap();
     let (found, _) = agents.iter().find(|(agent, _)| agent.name == name).unwrap();
-    app.accounts
-        .set_agent_settings(user.id, found.id, &settings)
-        .await
-        .unwrap();
+    app.accounts.set_agent_settings(user.id, found.id, &settings).await.unwrap();
 }
 
 async fn get(user: &TestUser, id: i64) -> (u16, Value) {
@@ -49,18 +46,12 @@ async fn an_agent_sees_its_own_what_is_shared_or_both_through_every_tool() {
     let first = agent(&app, &shared, "first", "own_first").await;
     let only = agent(&app, &shared, "only", "own_only").await;
     let of_shared = shared.add_to("boats", "The boat to Bergen is red.").await;
-    let of_first = first
-        .add_to("plans", "The boat trip of Marta Weber is in May.")
-        .await;
-    let of_only = only
-        .add_to("secrets", "The boat belongs to Rolf Krause.")
-        .await;
+    let of_first = first.add_to("plans", "The boat trip of Marta Weber is in May.").await;
+    let of_only = only.add_to("secrets", "The boat belongs to Rolf Krause.").await;
 
-    for (user, sees) in [
-        (&shared, vec![of_shared]),
-        (&first, vec![of_shared, of_first]),
-        (&only, vec![of_only]),
-    ] {
+    for (user, sees) in
+        [(&shared, vec![of_shared]), (&first, vec![of_shared, of_first]), (&only, vec![of_only])]
+    {
         assert_eq!(sorted(user.find("boat").await), sees);
         assert_eq!(sorted(user.find("*").await), sees);
         assert_eq!(sorted(user.find("oat").await), sees, "inside of words");
@@ -88,62 +79,31 @@ async fn an_agent_sees_its_own_what_is_shared_or_both_through_every_tool() {
             .iter()
             .map(|i| i["id"].as_i64().unwrap())
             .collect();
-        assert!(
-            told.iter().all(|id| sees.contains(id)) && !told.is_empty(),
-            "{recalled}"
-        );
+        assert!(told.iter().all(|id| sees.contains(id)) && !told.is_empty(), "{recalled}");
         let listed = user.call("memory_list_themes", json!({})).await.to_string();
-        let context = user
-            .get("/api/v1/prompt?with=memory_file")
-            .await
-            .text()
-            .await
-            .unwrap();
-        for (theme, id) in [
-            ("boats", of_shared),
-            ("plans", of_first),
-            ("secrets", of_only),
-        ] {
-            assert_eq!(
-                listed.contains(theme),
-                sees.contains(&id),
-                "{theme}: {listed}"
-            );
-            assert_eq!(
-                context.contains(theme),
-                sees.contains(&id),
-                "{theme}: {context}"
-            );
+        let context = user.get("/api/v1/prompt?with=memory_file").await.text().await.unwrap();
+        for (theme, id) in [("boats", of_shared), ("plans", of_first), ("secrets", of_only)] {
+            assert_eq!(listed.contains(theme), sees.contains(&id), "{theme}: {listed}");
+            assert_eq!(context.contains(theme), sees.contains(&id), "{theme}: {context}");
         }
     }
     // Names: each is known to whom a text with it is.
-    for (name, knowing) in [
-        ("Marta Weber", [false, true, false]),
-        ("Rolf Krause", [false, false, true]),
-    ] {
+    for (name, knowing) in
+        [("Marta Weber", [false, true, false]), ("Rolf Krause", [false, false, true])]
+    {
         for (user, knows) in [&shared, &first, &only].into_iter().zip(knowing) {
             let answer = user.send("memory_entity", &json!({ "name": name })).await;
             let text = answer.text().await.unwrap();
             assert_eq!(text.contains("boat"), knows, "{name}: {text}");
             let answer = user.send("memory_graph", &json!({ "entity": name })).await;
             let text = answer.text().await.unwrap();
-            assert_eq!(
-                text.contains("\"nodes\"") && text.contains(name),
-                knows,
-                "{name}: {text}"
-            );
+            assert_eq!(text.contains("\"nodes\"") && text.contains(name), knows, "{name}: {text}");
         }
     }
     // Each says of its own whose it is.
     let (_, item) = get(&only, of_only).await;
     assert_eq!(item["owner"], "only", "{item}");
-    assert!(
-        get(&shared, of_shared)
-            .await
-            .1
-            .get("owner")
-            .is_none_or(Value::is_null)
-    );
+    assert!(get(&shared, of_shared).await.1.get("owner").is_none_or(Value::is_null));
     // Their person sees all.
     let all = app
         .search
@@ -165,11 +125,7 @@ async fn of_two_copies_the_own_one_comes_and_counts_more() {
     let theirs = shared.call("memory_add", key("Likes red.")).await;
     let own = first.call("memory_add", key("Likes blue.")).await;
     // Nothing takes the place of what another's is.
-    assert_eq!(
-        (&own["superseded"], &own["duplicate"]),
-        (&Value::Null, &json!(false)),
-        "{own}"
-    );
+    assert_eq!((&own["superseded"], &own["duplicate"]), (&Value::Null, &json!(false)), "{own}");
     let (theirs, own) = (theirs["id"].as_i64().unwrap(), own["id"].as_i64().unwrap());
     assert_eq!(shared.find("likes").await, [theirs]);
     assert_eq!(first.find("likes").await, [own]);
@@ -181,12 +137,7 @@ async fn of_two_copies_the_own_one_comes_and_counts_more() {
     assert_eq!(again["superseded"], own, "{again}");
     assert_eq!(get(&shared, theirs).await.1["status"], "active");
     // Of a key the own one is forgotten, and then the shared one is found.
-    first
-        .call(
-            "memory_forget",
-            json!({ "key": "colour", "theme": "prefs" }),
-        )
-        .await;
+    first.call("memory_forget", json!({ "key": "colour", "theme": "prefs" })).await;
     assert_eq!(first.find("likes").await, [theirs]);
     assert_eq!(get(&shared, theirs).await.1["status"], "active");
     // The same text twice is two, and a third time none.
@@ -195,16 +146,10 @@ async fn of_two_copies_the_own_one_comes_and_counts_more() {
     let two = first.call("memory_add", text.clone()).await;
     assert_ne!(one["id"], two["id"]);
     let three = first.call("memory_add", text).await;
-    assert_eq!(
-        (&three["id"], &three["duplicate"]),
-        (&two["id"], &json!(true))
-    );
+    assert_eq!((&three["id"], &three["duplicate"]), (&two["id"], &json!(true)));
     // A correction of what is shared is shared.
     let corrected = first
-        .call(
-            "memory_correct",
-            json!({ "item_id": theirs, "content": "Likes red and orange." }),
-        )
+        .call("memory_correct", json!({ "item_id": theirs, "content": "Likes red and orange." }))
         .await;
     assert_eq!(corrected["superseded"], theirs, "{corrected}");
     let (_, item) = get(&shared, corrected["id"].as_i64().unwrap()).await;
@@ -212,12 +157,8 @@ async fn of_two_copies_the_own_one_comes_and_counts_more() {
     // What is as good counts 1.2 times as much.
     shared.add("The anchor lies in the shed.").await;
     first.add("The anchor lies in the hall.").await;
-    let found = first
-        .call(
-            "memory_search",
-            json!({ "query": "anchor lies", "explain": true }),
-        )
-        .await;
+    let found =
+        first.call("memory_search", json!({ "query": "anchor lies", "explain": true })).await;
     let hits = found["results"].as_array().unwrap();
     let own: Vec<&Value> = hits.iter().map(|hit| &hit["explain"]["own"]).collect();
     assert_eq!(own, [&json!(1.2), &json!(1.0)], "{found}");
@@ -232,75 +173,27 @@ async fn documents_are_the_agents_own_too() {
     let only = agent(&app, &shared, "only", "own_only").await;
     let put = async |user: &TestUser, path: &str, text: &str| {
         let body = json!({ "content": text });
-        user.request(
-            Method::PUT,
-            &format!("/api/v1/documents/{path}"),
-            Some(body),
-        )
-        .await
+        user.request(Method::PUT, &format!("/api/v1/documents/{path}"), Some(body)).await
     };
     let read = async |user: &TestUser, path: &str| {
-        let (status, told) = user
-            .request(Method::GET, &format!("/api/v1/documents/{path}"), None)
-            .await;
-        (
-            status,
-            told["content"].as_str().unwrap_or_default().to_owned(),
-        )
+        let (status, told) =
+            user.request(Method::GET, &format!("/api/v1/documents/{path}"), None).await;
+        (status, told["content"].as_str().unwrap_or_default().to_owned())
     };
-    assert_eq!(
-        put(
-            &shared,
-            "MEMORY.md",
-            "# Shared\n\nThe ferry leaves at nine.\n"
-        )
-        .await
-        .0,
-        201
-    );
-    assert_eq!(
-        put(&shared, "shared.md", "# Notes\n\nThe ferry is slow.\n")
-            .await
-            .0,
-        201
-    );
-    assert_eq!(
-        read(&first, "MEMORY.md").await.1,
-        "# Shared\n\nThe ferry leaves at nine.\n"
-    );
+    assert_eq!(put(&shared, "MEMORY.md", "# Shared\n\nThe ferry leaves at nine.\n").await.0, 201);
+    assert_eq!(put(&shared, "shared.md", "# Notes\n\nThe ferry is slow.\n").await.0, 201);
+    assert_eq!(read(&first, "MEMORY.md").await.1, "# Shared\n\nThe ferry leaves at nine.\n");
     assert_eq!(read(&only, "MEMORY.md").await.0, 404);
     // What it writes whole is its own, beside the shared one, which stays.
-    assert_eq!(
-        put(&first, "MEMORY.md", "# First\n\nThe ferry leaves at ten.\n")
-            .await
-            .0,
-        201
-    );
-    assert_eq!(
-        put(&only, "MEMORY.md", "# Only\n\nThe ferry leaves at noon.\n")
-            .await
-            .0,
-        201
-    );
-    assert_eq!(
-        read(&first, "MEMORY.md").await.1,
-        "# First\n\nThe ferry leaves at ten.\n"
-    );
-    assert_eq!(
-        read(&only, "MEMORY.md").await.1,
-        "# Only\n\nThe ferry leaves at noon.\n"
-    );
-    assert_eq!(
-        read(&shared, "MEMORY.md").await.1,
-        "# Shared\n\nThe ferry leaves at nine.\n"
-    );
+    assert_eq!(put(&first, "MEMORY.md", "# First\n\nThe ferry leaves at ten.\n").await.0, 201);
+    assert_eq!(put(&only, "MEMORY.md", "# Only\n\nThe ferry leaves at noon.\n").await.0, 201);
+    assert_eq!(read(&first, "MEMORY.md").await.1, "# First\n\nThe ferry leaves at ten.\n");
+    assert_eq!(read(&only, "MEMORY.md").await.1, "# Only\n\nThe ferry leaves at noon.\n");
+    assert_eq!(read(&shared, "MEMORY.md").await.1, "# Shared\n\nThe ferry leaves at nine.\n");
     // What it changes is what it reads.
     let change = json!({ "command": "str_replace", "path": "/memories/shared.md", "old_str": "slow", "new_str": "fast" });
     first.call("memory_files", change.clone()).await;
-    assert_eq!(
-        read(&shared, "shared.md").await.1,
-        "# Notes\n\nThe ferry is fast.\n"
-    );
+    assert_eq!(read(&shared, "shared.md").await.1, "# Notes\n\nThe ferry is fast.\n");
     assert_eq!(only.refused("memory_files", change).await.0, 404);
     let (_, listed) = first.request(Method::GET, "/api/v1/documents", None).await;
     let paths: Vec<&str> = listed["documents"]
@@ -314,29 +207,13 @@ async fn documents_are_the_agents_own_too() {
     assert_eq!(listed["documents"].as_array().unwrap().len(), 1, "{listed}");
     // Search finds the parts of what an agent sees.
     let parts = async |user: &TestUser| {
-        let found = user
-            .call(
-                "memory_search",
-                json!({ "query": "ferry", "types": ["document"] }),
-            )
-            .await;
+        let found =
+            user.call("memory_search", json!({ "query": "ferry", "types": ["document"] })).await;
         found["results"].as_array().unwrap().len()
     };
-    assert_eq!(
-        (
-            parts(&shared).await,
-            parts(&first).await,
-            parts(&only).await
-        ),
-        (2, 3, 1)
-    );
+    assert_eq!((parts(&shared).await, parts(&first).await, parts(&only).await), (2, 3, 1));
     // Each of its prompts begins with its own file.
-    let prompt = first
-        .get("/api/v1/prompt?with=memory_file")
-        .await
-        .text()
-        .await
-        .unwrap();
+    let prompt = first.get("/api/v1/prompt?with=memory_file").await.text().await.unwrap();
     assert!(
         prompt.contains("at ten") && !prompt.contains("at nine") && !prompt.contains("noon"),
         "{prompt}"
@@ -384,40 +261,22 @@ async fn of_sessions(scope: &str) {
         .unwrap();
     let body =
         json!({ "messages": [user_says("m1", "I prefer spaces over tabs, as Rolf Krause does.")] });
-    let (status, _) = only
-        .request(Method::POST, "/api/v1/sessions/work/messages", Some(body))
-        .await;
+    let (status, _) =
+        only.request(Method::POST, "/api/v1/sessions/work/messages", Some(body)).await;
     assert_eq!(status, 200);
-    only.request(
-        Method::POST,
-        "/api/v1/sessions/work/complete",
-        Some(json!({})),
-    )
-    .await;
+    only.request(Method::POST, "/api/v1/sessions/work/complete", Some(json!({}))).await;
     app.run_job("extract").await;
     while !turns_due(&app).await.is_empty() {
         app.run_job("turns").await;
     }
     let of = async |user: &TestUser, types: Value| {
-        ids(&user
-            .call("memory_search", json!({ "query": "tabs", "types": types }))
-            .await)
-        .len()
+        ids(&user.call("memory_search", json!({ "query": "tabs", "types": types })).await).len()
     };
-    for types in [
-        json!(["preference", "fact", "other"]),
-        json!(["episode"]),
-        json!(["turn"]),
-    ] {
-        let (of_shared, of_only) = (
-            of(&shared, types.clone()).await,
-            of(&only, types.clone()).await,
-        );
-        let expected = if types == json!(["preference", "fact", "other"]) {
-            (1, 1)
-        } else {
-            (0, 1)
-        };
+    for types in [json!(["preference", "fact", "other"]), json!(["episode"]), json!(["turn"])] {
+        let (of_shared, of_only) =
+            (of(&shared, types.clone()).await, of(&only, types.clone()).await);
+        let expected =
+            if types == json!(["preference", "fact", "other"]) { (1, 1) } else { (0, 1) };
         if types != json!(["episode"]) {
             assert_eq!((of_shared, of_only), expected, "{types}");
         } else {
@@ -426,30 +285,15 @@ async fn of_sessions(scope: &str) {
     }
     // The shared item of the same key holds: what one agent alone remembers takes nobody's place.
     let (_, item) = get(&shared, theirs.as_i64().unwrap()).await;
-    assert_eq!(
-        (&item["status"], &item["superseded_by"]),
-        (&json!("active"), &Value::Null)
-    );
+    assert_eq!((&item["status"], &item["superseded_by"]), (&json!("active"), &Value::Null));
     let summary = only.call("memory_summary", json!({})).await;
-    assert!(
-        summary["summary"]
-            .as_str()
-            .unwrap()
-            .contains("Prefers spaces"),
-        "{summary}"
-    );
-    app.consolidation()
-        .ask_for_summary(shared.id)
-        .await
-        .unwrap();
+    assert!(summary["summary"].as_str().unwrap().contains("Prefers spaces"), "{summary}");
+    app.consolidation().ask_for_summary(shared.id).await.unwrap();
     app.run_job("summary").await;
     // The shared summary was asked for with what is shared alone.
     let asked = server.asked();
     let last = asked.last().unwrap();
-    assert!(
-        !format!("{last:?}").contains("spaces over tabs"),
-        "{last:?}"
-    );
+    assert!(!format!("{last:?}").contains("spaces over tabs"), "{last:?}");
 }
 
 #[tokio::test]
@@ -459,12 +303,8 @@ async fn a_person_sees_whose_an_item_is_and_it_comes_back_from_an_export() {
     let only = agent(&app, &shared, "only", "own_only").await;
     shared.add("The boat is red.").await;
     let own = only.add("The boat belongs to Rolf.").await;
-    only.request(
-        Method::PUT,
-        "/api/v1/documents/own.md",
-        Some(json!({ "content": "# Own\n" })),
-    )
-    .await;
+    only.request(Method::PUT, "/api/v1/documents/own.md", Some(json!({ "content": "# Own\n" })))
+        .await;
     let browser = app.browser();
     browser.sign_in(&shared).await;
     let (_, page) = browser.get("/memory").await;
@@ -475,25 +315,14 @@ async fn a_person_sees_whose_an_item_is_and_it_comes_back_from_an_export() {
     let (_, page) = browser.get(&format!("/memory/{own}")).await;
     assert!(page.contains("this agent only: <bdi>only</bdi>"), "{page}");
     let agents = app.accounts.list_agents(shared.id).await.unwrap();
-    let id = agents
-        .iter()
-        .find(|(a, _)| a.name == "only")
-        .unwrap()
-        .0
-        .id
-        .0;
+    let id = agents.iter().find(|(a, _)| a.name == "only").unwrap().0.id.0;
     let (_, page) = browser.get(&format!("/memory?agent={id}")).await;
-    assert!(
-        page.contains("belongs to Rolf") && !page.contains("The boat is red."),
-        "{page}"
-    );
+    assert!(page.contains("belongs to Rolf") && !page.contains("The boat is red."), "{page}");
     let (_, export) = browser.get("/data/export").await;
     assert!(export.contains("\"owner\":\"only\""), "{export}");
     // Its person shares it, and takes that back.
     let decide = async |action: &str| {
-        let answer = browser
-            .post(&format!("/memory/{own}"), &[("action", action)])
-            .await;
+        let answer = browser.post(&format!("/memory/{own}"), &[("action", action)]).await;
         assert_eq!(answer.status(), 303, "{action}");
     };
     decide("share").await;
@@ -505,19 +334,11 @@ async fn a_person_sees_whose_an_item_is_and_it_comes_back_from_an_export() {
     assert_eq!(shared.find("boat").await.len(), 1);
     assert_eq!(only.find("boat").await, [own]);
     let twin = shared.add("The boat belongs to Rolf.").await;
-    let refused = browser
-        .post(&format!("/memory/{own}"), &[("action", "share")])
-        .await;
+    let refused = browser.post(&format!("/memory/{own}"), &[("action", "share")]).await;
     assert!(
-        refused
-            .text()
-            .await
-            .unwrap()
-            .contains("A memory of the same text or key is there already")
+        refused.text().await.unwrap().contains("A memory of the same text or key is there already")
     );
-    shared
-        .call("memory_archive", json!({ "item_id": twin }))
-        .await;
+    shared.call("memory_archive", json!({ "item_id": twin })).await;
     // Of a shared agent it stays its own; what it adds from now on is shared.
     set(&app, &shared, "only", "shared").await;
     assert_eq!(only.find("boat").await.len(), 2);
@@ -533,14 +354,9 @@ async fn what_mcp_tells_at_the_start_is_the_agents_own() {
     let shared = app.user("anna").await;
     let only = agent(&app, &shared, "only", "own_only").await;
     shared.add_to("boats", "The boat is red.").await;
-    only.add_to("secrets", "The boat belongs to Rolf Krause.")
-        .await;
+    only.add_to("secrets", "The boat belongs to Rolf Krause.").await;
     for (user, theme, hidden) in [(&shared, "boats", "secrets"), (&only, "secrets", "boats")] {
-        let hello = Mcp::of(&app, user)
-            .ask("server/discover", json!({}))
-            .await
-            .1
-            .to_string();
+        let hello = Mcp::of(&app, user).ask("server/discover", json!({})).await.1.to_string();
         assert!(hello.contains(theme) && !hello.contains(hidden), "{hello}");
     }
 }
@@ -553,24 +369,16 @@ async fn what_one_agent_knows_ends_no_relation_that_others_know() {
     let of_shared = shared.add("Marta Weber lives in Bergen.").await;
     let of_only = only.add("Marta Weber lives in Oslo.").await;
     let lives = |city, at| say("Marta Weber", "lives_in", (city, EntityType::Location), at);
-    let (may, june) = (
-        datetime!(2026-05-01 12:00 UTC),
-        datetime!(2026-06-01 12:00 UTC),
-    );
+    let (may, june) = (datetime!(2026-05-01 12:00 UTC), datetime!(2026-06-01 12:00 UTC));
     state(&app, shared.id, lives("Bergen", may), Some(of_shared)).await;
     state(&app, shared.id, lives("Oslo", june), Some(of_only)).await;
-    let of = async |user: &TestUser| {
-        user.call("memory_entity", json!({ "name": "Marta Weber" }))
-            .await
-    };
+    let of =
+        async |user: &TestUser| user.call("memory_entity", json!({ "name": "Marta Weber" })).await;
     for (user, city, hidden) in [(&shared, "Bergen", "Oslo"), (&only, "Oslo", "Bergen")] {
         let told = of(user).await;
         let (now, all) = (told["relations"].to_string(), told.to_string());
         assert!(now.contains(city) && !all.contains(hidden), "{told}");
-        assert_eq!(
-            (&told["changed"], &told["mentions"]),
-            (&json!([]), &json!(1))
-        );
+        assert_eq!((&told["changed"], &told["mentions"]), (&json!([]), &json!(1)));
     }
     // What its person keeps for one agent alone is told to the others no more, in no summary and no relation.
     let mut conn = app.superuser().await;
@@ -597,13 +405,9 @@ async fn what_one_agent_knows_ends_no_relation_that_others_know() {
     let other = shared.with_token(&other);
     let browser = app.browser();
     browser.sign_in(&shared).await;
-    let kept = browser
-        .post(&format!("/memory/{of_shared}"), &[("action", "own")])
-        .await;
+    let kept = browser.post(&format!("/memory/{of_shared}"), &[("action", "own")]).await;
     assert_eq!(kept.status(), 303);
-    let answer = other
-        .send("memory_entity", &json!({ "name": "Marta Weber" }))
-        .await;
+    let answer = other.send("memory_entity", &json!({ "name": "Marta Weber" })).await;
     let told = answer.text().await.unwrap();
     assert!(!told.contains("Bergen"), "{told}");
     let (told, body): (Option<String>, Option<String>) = sqlx::query_as(
@@ -632,11 +436,7 @@ async fn what_is_said_to_one_agent_alone_proves_nothing_to_another() {
     ] {
         let body = json!({ "messages": [user_says("m1", said)] });
         let path = "/api/v1/sessions/talk/messages";
-        assert_eq!(
-            user.request(Method::POST, path, Some(body)).await.0,
-            200,
-            "{said}"
-        );
+        assert_eq!(user.request(Method::POST, path, Some(body)).await.0, 200, "{said}");
     }
     let claims = async |user: &TestUser, words: &str| {
         let input = json!({ "type": "fact", "content": format!("Said: {words}"), "source": "user_explicit", "source_context": words });
@@ -677,15 +477,11 @@ async fn what_took_the_place_of_a_memory_is_named_to_who_sees_it() {
     let known = app.embeddings.now().format(&Rfc3339).unwrap();
     let names = async |user: &TestUser, is_seen: bool| {
         let expected = if is_seen { &newer } else { &Value::Null };
-        for read in [
-            json!({ "item_id": older }),
-            json!({ "item_id": older, "as_of": known, "at": "2019" }),
-        ] {
+        for read in
+            [json!({ "item_id": older }), json!({ "item_id": older, "as_of": known, "at": "2019" })]
+        {
             let item = user.call("memory_get", read).await;
-            assert_eq!(
-                (&item["status"], &item["superseded_by"]),
-                (&json!("archived"), expected)
-            );
+            assert_eq!((&item["status"], &item["superseded_by"]), (&json!("archived"), expected));
         }
         let fix = json!({ "item_id": older, "content": "Drinks milk." });
         let (status, refused) = user.refused("memory_correct", fix).await;
@@ -716,12 +512,9 @@ async fn a_prompt_follows_the_scope_at_once() {
     let shared = app.user("anna").await;
     let first = agent(&app, &shared, "first", "shared").await;
     shared.add_to("boats", "The boat to Bergen is red.").await;
-    for (scope, sees) in [
-        ("shared", true),
-        ("own_only", false),
-        ("own_first", true),
-        ("own_only", false),
-    ] {
+    for (scope, sees) in
+        [("shared", true), ("own_only", false), ("own_first", true), ("own_only", false)]
+    {
         set(&app, &shared, "first", scope).await;
         let prompt = first.get("/api/v1/prompt").await.text().await.unwrap();
         assert_eq!(prompt.contains("boats"), sees, "{scope}: {prompt}");

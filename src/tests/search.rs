@@ -31,17 +31,13 @@ async fn what_one_server_writes_every_server_finds_at_once_and_nothing_that_is_g
         match step % 6 {
             3 => {
                 let (id, _) = live.remove(step % live.len());
-                writer
-                    .call("memory_archive", json!({ "item_id": id }))
-                    .await;
+                writer.call("memory_archive", json!({ "item_id": id })).await;
             }
             4 => {
                 let at = step % live.len();
                 let input =
                     json!({ "item_id": live[at].0, "content": format!("{word} again, {step}") });
-                let id = writer.call("memory_correct", input).await["id"]
-                    .as_i64()
-                    .unwrap();
+                let id = writer.call("memory_correct", input).await["id"].as_i64().unwrap();
                 live[at] = (id, word);
             }
             5 if step % 12 == 5 => {
@@ -61,11 +57,7 @@ async fn what_one_server_writes_every_server_finds_at_once_and_nothing_that_is_g
         all.sort_unstable();
         of_word.sort_unstable();
         for server in &servers {
-            assert_eq!(
-                found(server, word).await,
-                (all.clone(), of_word.clone()),
-                "step {step}"
-            );
+            assert_eq!(found(server, word).await, (all.clone(), of_word.clone()), "step {step}");
         }
     }
 }
@@ -82,19 +74,12 @@ async fn a_memory_of_another_time_is_read_anew() {
         format!("UPDATE memory_items SET status = 'archived' WHERE id = {tea}"),
         "UPDATE memory_revisions SET revision = 1, told_from = 0".to_owned(),
     ] {
-        sqlx::raw_sql(sqlx::AssertSqlSafe(statement))
-            .execute(&mut conn)
-            .await
-            .unwrap();
+        sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&mut conn).await.unwrap();
     }
     let any = json!({ "query": "bees tea", "status": "any" });
     let answer = anna.call("memory_search", any).await;
-    let statuses: Vec<&Value> = answer["results"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|hit| &hit["status"])
-        .collect();
+    let statuses: Vec<&Value> =
+        answer["results"].as_array().unwrap().iter().map(|hit| &hit["status"]).collect();
     assert_eq!(statuses.len(), 2);
     assert_eq!(anna.find("bees tea").await, [bees]);
 }
@@ -102,11 +87,7 @@ async fn a_memory_of_another_time_is_read_anew() {
 #[tokio::test]
 async fn indexes_keep_to_their_room_and_every_user_is_answered() {
     const ROOM: usize = 10_000;
-    let app = TestApp::start_as(Wish {
-        reader_bytes: ROOM,
-        ..Wish::default()
-    })
-    .await;
+    let app = TestApp::start_as(Wish { reader_bytes: ROOM, ..Wish::default() }).await;
     let mut users = Vec::new();
     for name in ["anna", "ben", "carl", "dora", "emil"] {
         let user = app.user(name).await;
@@ -118,15 +99,11 @@ async fn indexes_keep_to_their_room_and_every_user_is_answered() {
     for round in 0..3 {
         for user in &users {
             let name = user.email.split('@').next().unwrap();
-            let answer = user
-                .call("memory_search", json!({ "query": "kettle", "limit": 50 }))
-                .await;
+            let answer =
+                user.call("memory_search", json!({ "query": "kettle", "limit": 50 })).await;
             let hits = answer["results"].as_array().unwrap();
             assert_eq!(hits.len(), 10, "round {round}");
-            assert!(
-                hits.iter()
-                    .all(|hit| hit["content_snippet"].as_str().unwrap().contains(name))
-            );
+            assert!(hits.iter().all(|hit| hit["content_snippet"].as_str().unwrap().contains(name)));
             let (residents, bytes) = app.search.reader().held();
             assert!(bytes <= ROOM && bytes > 0, "{residents} take {bytes}");
         }
@@ -164,11 +141,7 @@ async fn a_memory_larger_than_all_the_room_is_answered_alike_and_never_kept() {
     for n in 0..40 {
         let who = ["Caroline", "Melanie"][n % 2];
         let theme = ["general", "travel"][n % 3 % 2];
-        anna.add_to(
-            theme,
-            &format!("{who}: the {} and the {n}th cup", WORDS[n % 5]),
-        )
-        .await;
+        anna.add_to(theme, &format!("{who}: the {} and the {n}th cup", WORDS[n % 5])).await;
     }
     assert_eq!(app.drain(&anna).await, Drained::Done);
     let there = anna.at(&small);
@@ -190,19 +163,8 @@ async fn a_memory_larger_than_all_the_room_is_answered_alike_and_never_kept() {
     }
     let url = format!("{}/metrics", small.base);
     let metrics = reqwest::get(url).await.unwrap().text().await.unwrap();
-    let large = metrics
-        .lines()
-        .find(|line| line.starts_with("keepsake_searches_large_total "));
-    assert!(
-        large
-            .unwrap()
-            .split(' ')
-            .nth(1)
-            .unwrap()
-            .parse::<u64>()
-            .unwrap()
-            >= 4
-    );
+    let large = metrics.lines().find(|line| line.starts_with("keepsake_searches_large_total "));
+    assert!(large.unwrap().split(' ').nth(1).unwrap().parse::<u64>().unwrap() >= 4);
     for name in [
         "keepsake_indexes 1",
         "keepsake_index_bytes 0",
@@ -234,10 +196,7 @@ async fn a_load_that_is_given_up_or_fails_leaves_nothing_behind() {
     .unwrap();
     app.until_blocked(0).await;
     assert_eq!(app.search.reader().held().1, 0);
-    sqlx::raw_sql("ROLLBACK")
-        .execute(&mut holding)
-        .await
-        .unwrap();
+    sqlx::raw_sql("ROLLBACK").execute(&mut holding).await.unwrap();
     assert_eq!(anna.find("bees").await, [bees]);
     assert!(app.search.reader().held().1 > 0);
 }
@@ -259,10 +218,7 @@ async fn while_a_memory_is_loaded_others_are_answered_and_the_load_is_shared() {
         for _ in 0..5 {
             assert_eq!(ben.find("tea").await, [tea]);
         }
-        sqlx::raw_sql("ROLLBACK")
-            .execute(&mut holding)
-            .await
-            .unwrap();
+        sqlx::raw_sql("ROLLBACK").execute(&mut holding).await.unwrap();
     };
     let (answers, ()) = tokio::join!(searches, meanwhile);
     assert!(answers.iter().all(|found| *found == [bees]));
@@ -295,11 +251,7 @@ async fn of_a_user_who_is_disabled_or_erased_nothing_stays_in_memory() {
 #[tokio::test]
 async fn a_memory_that_grows_past_the_room_is_let_go_and_answered() {
     const ROOM: usize = 6_000;
-    let app = TestApp::start_as(Wish {
-        reader_bytes: ROOM,
-        ..Wish::default()
-    })
-    .await;
+    let app = TestApp::start_as(Wish { reader_bytes: ROOM, ..Wish::default() }).await;
     let anna = app.user("anna").await;
     let mut largest = 0;
     for n in 0..40_usize {

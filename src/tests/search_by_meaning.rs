@@ -142,12 +142,7 @@ impl Memory {
             }
         }
         assert_eq!(app.drain(&anna).await, Drained::Done);
-        Self {
-            app,
-            anna,
-            provider,
-            notes,
-        }
+        Self { app, anna, provider, notes }
     }
 
     /// Searches, and tells by the distances of all hits whose vectors they were:
@@ -182,9 +177,7 @@ impl Memory {
 async fn a_search_before_during_and_after_a_rebuild_is_of_one_space() {
     let model = |n: usize| format!("model-{n}");
     let memory = Memory::of_model(&model(0)).await;
-    memory
-        .provider
-        .behave(|b| b.delay = Duration::from_millis(15));
+    memory.provider.behave(|b| b.delay = Duration::from_millis(15));
     let (mut old, mut new) = (0, 0);
     for rebuild in 1..=REBUILDS {
         let models = [model(rebuild - 1), model(rebuild)];

@@ -11,11 +11,7 @@ use crate::support::{Provider, TestApp, TestUser};
 
 /// As `ask_with`, for a query whose vector was made without this speaker's name.
 async fn ask_of(app: &TestApp, user: &TestUser, space: SpaceId, speaker: &str) -> ResultPage {
-    let raw = RawQuery {
-        query: "caroline kettle",
-        limit: Some(50),
-        ..RawQuery::default()
-    };
+    let raw = RawQuery { query: "caroline kettle", limit: Some(50), ..RawQuery::default() };
     let query = SearchQuery::parse(raw).unwrap();
     let viewer = Viewer::person(user.id);
     let vector = QueryVector {
@@ -48,10 +44,7 @@ async fn the_vector_of_a_question_is_made_without_the_names_of_who_speaks() {
         assert_eq!(app.drain(user).await, Drained::Done);
     }
     let asked = [
-        (
-            "What did Caroline’s sister paint?",
-            "What did sister paint?",
-        ),
+        ("What did Caroline’s sister paint?", "What did sister paint?"),
         ("did MELANIE see Peter?", "did see Peter?"),
         ("Caroline", "Caroline"),
     ];
@@ -61,10 +54,7 @@ async fn the_vector_of_a_question_is_made_without_the_names_of_who_speaks() {
             let answer = anna.call("memory_search", json!({ "query": query })).await;
             assert_eq!(answer["mode"], "hybrid");
             let once_asked = provider.texts();
-            assert!(
-                once_asked.is_empty() || once_asked == [embedded],
-                "{once_asked:?}"
-            );
+            assert!(once_asked.is_empty() || once_asked == [embedded], "{once_asked:?}");
         }
         provider.forget_calls();
         peter.call("memory_search", json!({ "query": query })).await;
@@ -75,8 +65,7 @@ async fn the_vector_of_a_question_is_made_without_the_names_of_who_speaks() {
     }
     // One in 24 is no speaker of this memory.
     provider.forget_calls();
-    anna.call("memory_search", json!({ "query": "a week in Paris" }))
-        .await;
+    anna.call("memory_search", json!({ "query": "a week in Paris" })).await;
     assert_eq!(provider.texts(), ["a week in Paris"]);
 }
 
@@ -89,11 +78,9 @@ async fn two_speakers_in_one_word_are_no_possessive() {
         anna.add(text).await;
     }
     assert_eq!(app.drain(&anna).await, Drained::Done);
-    for (query, embedded) in [
-        ("anna'sam and tea", "' and tea"),
-        ("anna's tea", "tea"),
-        ("anna'sam", "anna'sam"),
-    ] {
+    for (query, embedded) in
+        [("anna'sam and tea", "' and tea"), ("anna's tea", "tea"), ("anna'sam", "anna'sam")]
+    {
         provider.forget_calls();
         let answer = anna.call("memory_search", json!({ "query": query })).await;
         assert_eq!(answer["mode"], "hybrid");
@@ -157,11 +144,7 @@ async fn the_answer_is_found_beside_the_question() {
         embed(&mut conn, space, item, &at(degrees)).await;
         items.push(item);
     }
-    let raw = RawQuery {
-        query: "xyzzy",
-        limit: Some(50),
-        ..RawQuery::default()
-    };
+    let raw = RawQuery { query: "xyzzy", limit: Some(50), ..RawQuery::default() };
     let page = ask_with(&app, &anna, Some(space), raw).await;
     let scores = |page: &ResultPage, n: usize| {
         let hit = page.hits.iter().find(|hit| hit.item.id.0 == items[n]);
@@ -173,8 +156,7 @@ async fn the_answer_is_found_beside_the_question() {
     assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|n| scores(&page, n)), expected);
     assert!(!page.hits[1].is_near && page.hits[1].explanation.neighbours > 0.29);
     // Filters hold for neighbours, too.
-    anna.call("memory_archive", json!({ "item_id": items[3] }))
-        .await;
+    anna.call("memory_archive", json!({ "item_id": items[3] })).await;
     let page = ask_with(&app, &anna, Some(space), raw).await;
     assert_eq!(scores(&page, 3), None);
 }
@@ -194,11 +176,7 @@ async fn whoever_asks_may_set_the_balance_of_meaning_and_words() {
         (Some("even"), word, (0.5, 0.5)),
         (Some("words"), word, (0.3, 0.7)),
     ] {
-        let raw = RawQuery {
-            query: "kettle",
-            balance,
-            ..RawQuery::default()
-        };
+        let raw = RawQuery { query: "kettle", balance, ..RawQuery::default() };
         let page = ask_with(&app, &anna, Some(space), raw).await;
         let why = page.hits[0].explanation;
         let round = |weight: f64| (weight * 10.0).round() / 10.0;
@@ -206,13 +184,8 @@ async fn whoever_asks_may_set_the_balance_of_meaning_and_words() {
         let found = (round(why.semantic_weight), round(why.lexical_weight));
         assert_eq!(found, weights);
     }
-    let refused = anna
-        .refused("memory_search", json!({ "query": "x", "balance": "sums" }))
-        .await;
-    assert_eq!(
-        (refused.0, &refused.1["code"]),
-        (422, &json!("invalid_balance"))
-    );
+    let refused = anna.refused("memory_search", json!({ "query": "x", "balance": "sums" })).await;
+    assert_eq!((refused.0, &refused.1["code"]), (422, &json!("invalid_balance")));
     let input = json!({ "query": "x", "balance": "words", "explain": true });
     anna.call("memory_search", input).await;
 }

@@ -70,11 +70,7 @@ pub(crate) async fn ask_with(
 }
 
 async fn ask(app: &TestApp, user: &TestUser, space: SpaceId, query: &str) -> ResultPage {
-    let raw = RawQuery {
-        query,
-        limit: Some(50),
-        ..RawQuery::default()
-    };
+    let raw = RawQuery { query, limit: Some(50), ..RawQuery::default() };
     ask_with(app, user, Some(space), raw).await
 }
 
@@ -107,10 +103,7 @@ async fn meaning_counts_seven_tenths_and_words_three() {
         assert_eq!(hit.matched_by_words(), hit.item.id.0 != near);
     }
     let distance = page.hits[1].explanation.distance.unwrap();
-    assert!(
-        (distance - (1.0 - 10f64.to_radians().cos())).abs() < 1e-3,
-        "{distance}"
-    );
+    assert!((distance - (1.0 - 10f64.to_radians().cos())).abs() < 1e-3, "{distance}");
     assert_eq!(page.hits[1].score, 0.7);
 }
 
@@ -130,11 +123,7 @@ async fn a_vector_of_another_width_leaves_the_answer_to_the_words() {
         vector: Vector::from_answer(&[1.0, 0.0, 0.0]).unwrap(),
         speakers: Vec::new(),
     };
-    let query = SearchQuery::parse(RawQuery {
-        query: "water",
-        ..RawQuery::default()
-    })
-    .unwrap();
+    let query = SearchQuery::parse(RawQuery { query: "water", ..RawQuery::default() }).unwrap();
     let page = app.search.find_with(&viewer, &query, Some(&wider));
     let page = page.await.unwrap();
     assert_eq!((page.mode, found(&page)), (Mode::Fts, vec![item]));
@@ -159,15 +148,7 @@ async fn a_silent_arm_leaves_the_score_to_the_other() {
     assert_eq!(found(&by_meaning), [near, far]);
     let scores: Vec<f64> = by_meaning.hits.iter().map(|hit| hit.score).collect();
     assert_eq!(scores, [1.0, 0.0]);
-    let nothing = ask_with(
-        &app,
-        &anna,
-        None,
-        RawQuery {
-            query: "oolong",
-            ..RawQuery::default()
-        },
-    );
+    let nothing = ask_with(&app, &anna, None, RawQuery { query: "oolong", ..RawQuery::default() });
     assert!(nothing.await.hits.is_empty());
 }
 
@@ -189,10 +170,7 @@ async fn an_item_whose_vector_is_not_ready_is_found_by_its_words() {
     let page = ask(&app, &anna, space, "kettle").await;
     assert_eq!(found(&page), [ready, waiting]);
     let why = page.hits[1].explanation;
-    assert_eq!(
-        (why.distance, why.semantic, why.semantic_normalised),
-        (None, 0.0, 0.0)
-    );
+    assert_eq!((why.distance, why.semantic, why.semantic_normalised), (None, 0.0, 0.0));
     assert!(!page.hits[1].is_near);
 }
 
@@ -201,10 +179,7 @@ async fn vectors_of_another_space_or_another_user_never_count() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let mut conn = app.superuser().await;
-    let (hers, his) = (
-        anna.add("green leaves").await,
-        ben.add("green leaves").await,
-    );
+    let (hers, his) = (anna.add("green leaves").await, ben.add("green leaves").await);
     let active = space(&mut conn, &anna, "active").await;
     let building = space(&mut conn, &anna, "building").await;
     let of_ben = space(&mut conn, &ben, "active").await;
@@ -228,9 +203,7 @@ async fn filters_apply_to_vectors_before_the_fifty_nearest_and_before_the_signs_
     let quiet = anna.add_to("quiet", "far away").await;
     app.clock.advance(Duration::days(10));
     let preference = json!({ "type": "preference", "content": "rather far", "theme": "loud" });
-    let preference = anna.call("memory_add", preference).await["id"]
-        .as_i64()
-        .unwrap();
+    let preference = anna.call("memory_add", preference).await["id"].as_i64().unwrap();
     let gone = anna.add_to("loud", "archived").await;
     let space = space(&mut conn, &anna, "active").await;
     for n in 0..300 {
@@ -240,62 +213,22 @@ async fn filters_apply_to_vectors_before_the_fifty_nearest_and_before_the_signs_
     embed(&mut conn, space, quiet, &at(85.0)).await;
     embed(&mut conn, space, preference, &at(80.0)).await;
     embed(&mut conn, space, gone, &at(75.0)).await;
-    anna.call("memory_archive", json!({ "item_id": gone }))
-        .await;
-    let raw = RawQuery {
-        query: "oolong",
-        limit: Some(50),
-        ..RawQuery::default()
-    };
+    anna.call("memory_archive", json!({ "item_id": gone })).await;
+    let raw = RawQuery { query: "oolong", limit: Some(50), ..RawQuery::default() };
     let all = ask_with(&app, &anna, Some(space), raw).await;
     assert_eq!(all.hits.len(), 50);
     assert!(!found(&all).contains(&gone));
-    let theme = RawQuery {
-        theme: Some("quiet"),
-        ..raw
-    };
-    assert_eq!(
-        found(&ask_with(&app, &anna, Some(space), theme).await),
-        [quiet]
-    );
-    let types = RawQuery {
-        types: &[keepsake::memories::ItemType::Preference],
-        ..raw
-    };
-    assert_eq!(
-        found(&ask_with(&app, &anna, Some(space), types).await),
-        [preference]
-    );
-    let archived = RawQuery {
-        status: Some("archived"),
-        ..raw
-    };
-    assert_eq!(
-        found(&ask_with(&app, &anna, Some(space), archived).await),
-        [gone]
-    );
+    let theme = RawQuery { theme: Some("quiet"), ..raw };
+    assert_eq!(found(&ask_with(&app, &anna, Some(space), theme).await), [quiet]);
+    let types = RawQuery { types: &[keepsake::memories::ItemType::Preference], ..raw };
+    assert_eq!(found(&ask_with(&app, &anna, Some(space), types).await), [preference]);
+    let archived = RawQuery { status: Some("archived"), ..raw };
+    assert_eq!(found(&ask_with(&app, &anna, Some(space), archived).await), [gone]);
     app.clock.advance(Duration::days(1));
-    let recent = RawQuery {
-        theme: Some("quiet"),
-        recency_days: Some(5),
-        ..raw
-    };
-    assert!(
-        ask_with(&app, &anna, Some(space), recent)
-            .await
-            .hits
-            .is_empty()
-    );
-    let nowhere = RawQuery {
-        theme: Some("nowhere"),
-        ..raw
-    };
-    assert!(
-        ask_with(&app, &anna, Some(space), nowhere)
-            .await
-            .hits
-            .is_empty()
-    );
+    let recent = RawQuery { theme: Some("quiet"), recency_days: Some(5), ..raw };
+    assert!(ask_with(&app, &anna, Some(space), recent).await.hits.is_empty());
+    let nowhere = RawQuery { theme: Some("nowhere"), ..raw };
+    assert!(ask_with(&app, &anna, Some(space), nowhere).await.hits.is_empty());
 }
 
 #[tokio::test]
@@ -309,22 +242,10 @@ async fn a_cutoff_of_similarity_drops_what_is_below_it_and_is_passed_over_withou
     let space = space(&mut conn, &anna, "active").await;
     embed(&mut conn, space, near, &at(30.0)).await; // 0.87
     embed(&mut conn, space, far, &at(70.0)).await; // 0.34
-    let raw = |least| RawQuery {
-        query: "kettle",
-        min_similarity: Some(least),
-        ..RawQuery::default()
-    };
-    assert_eq!(
-        found(&ask_with(&app, &anna, Some(space), raw(0.5)).await),
-        [near]
-    );
-    assert_eq!(
-        ask_with(&app, &anna, Some(space), raw(0.3))
-            .await
-            .hits
-            .len(),
-        2
-    );
+    let raw =
+        |least| RawQuery { query: "kettle", min_similarity: Some(least), ..RawQuery::default() };
+    assert_eq!(found(&ask_with(&app, &anna, Some(space), raw(0.5)).await), [near]);
+    assert_eq!(ask_with(&app, &anna, Some(space), raw(0.3)).await.hits.len(), 2);
     let any = ask_with(&app, &anna, Some(space), raw(0.0)).await;
     assert!(found(&any).contains(&without));
     assert_eq!(ask_with(&app, &anna, None, raw(0.9)).await.hits.len(), 3);
@@ -357,20 +278,10 @@ async fn the_tool_shows_the_parts_and_refuses_a_cutoff_out_of_range() {
     assert_eq!(explain["distance"], json!(null));
     assert_eq!(explain["semantic"], 0.0);
     assert_eq!(explain["lexical_normalised"], 1.0);
-    assert_eq!(
-        explain["weights"],
-        json!({ "semantic": 0.0, "lexical": 1.0 })
-    );
-    let (status, problem) = anna
-        .refused(
-            "memory_search",
-            json!({ "query": "kettle", "min_similarity": 1.5 }),
-        )
-        .await;
-    assert_eq!(
-        (status, problem["code"].as_str()),
-        (422, Some("out_of_range"))
-    );
+    assert_eq!(explain["weights"], json!({ "semantic": 0.0, "lexical": 1.0 }));
+    let (status, problem) =
+        anna.refused("memory_search", json!({ "query": "kettle", "min_similarity": 1.5 })).await;
+    assert_eq!((status, problem["code"].as_str()), (422, Some("out_of_range")));
 }
 
 #[tokio::test]
@@ -383,9 +294,7 @@ async fn an_archived_item_is_found_no_more_by_its_vector() {
     for item in [old, kept] {
         embed(&mut conn, space, item, &at(5.0)).await;
     }
-    let (status, _) = ben
-        .refused("memory_archive", json!({ "item_id": old }))
-        .await;
+    let (status, _) = ben.refused("memory_archive", json!({ "item_id": old })).await;
     assert_eq!(status, 404);
     assert_eq!(ask(&app, &anna, space, "oolong").await.hits.len(), 2);
     anna.call("memory_archive", json!({ "item_id": old })).await;

@@ -45,10 +45,9 @@ async fn what_was_said_in_the_time_that_a_question_names_comes_first() {
     assert_eq!((newest, answer.get("time")), (all[59], None));
     // The forty-first of sixty is among the best of its time, not of all.
     let asked = day_of(now - Duration::days(19 * 30));
-    for query in [
-        format!("lunch with Tom on {asked}"),
-        format!("Mittagessen lunch mit Tom am {asked}"),
-    ] {
+    for query in
+        [format!("lunch with Tom on {asked}"), format!("Mittagessen lunch mit Tom am {asked}")]
+    {
         let input = json!({ "query": query, "explain": true });
         let (then, answer) = first(&anna, input).await;
         assert_eq!(then, all[40], "{query}");
@@ -90,21 +89,14 @@ async fn a_time_may_be_given_and_goes_before_the_words() {
     assert_eq!(answer["confidence"], Value::Null);
     input["cursor"] = answer["cursor"].clone();
     let answer = anna.call("memory_search", input).await;
-    assert_eq!(
-        (ids(&answer), &answer["cursor"]),
-        (vec![all[48], all[47]], &Value::Null)
-    );
+    assert_eq!((ids(&answer), &answer["cursor"]), (vec![all[48], all[47]], &Value::Null));
     // Nothing in it is no time at all.
     let empty = json!({ "query": "lunch", "time": { "from": "" } });
     assert_eq!(first(&anna, empty).await.0, all[59]);
     for (time, code, field) in [
         (json!({ "from": "soon" }), "invalid_date", "time.from"),
         (json!({ "until": "12345" }), "invalid_date", "time.until"),
-        (
-            json!({ "from": "2024", "until": "2023" }),
-            "invalid_period",
-            "time.until",
-        ),
+        (json!({ "from": "2024", "until": "2023" }), "invalid_period", "time.until"),
     ] {
         let input = json!({ "query": "lunch", "time": time });
         let (status, problem) = anna.refused("memory_search", input).await;
@@ -114,11 +106,7 @@ async fn a_time_may_be_given_and_goes_before_the_words() {
             "{problem}"
         );
     }
-    for time in [
-        json!([null, null]),
-        json!("2024"),
-        json!({ "since": "2024" }),
-    ] {
+    for time in [json!([null, null]), json!("2024"), json!({ "since": "2024" })] {
         let input = json!({ "query": "lunch", "time": time });
         assert_eq!(anna.refused("memory_search", input).await.0, 422, "{time}");
     }
@@ -139,37 +127,24 @@ async fn before_the_move_is_by_when_the_memory_tells_of_it() {
     let moved = json!({ "type": "fact", "theme": "homes", "content": "The move to Bergen was easy",
                         "valid_from": day_of(now - Duration::days(39 * 30)) });
     anna.call("memory_add", moved).await;
-    for query in [
-        "lunch with Tom before the move",
-        "Mittagessen lunch mit Tom vor dem move",
-    ] {
+    for query in ["lunch with Tom before the move", "Mittagessen lunch mit Tom vor dem move"] {
         let answer = anna.call("memory_search", ask(query)).await;
         assert_eq!(lunch(&answer), Some(all[20]), "{query}");
         let day_after = day_of(now - Duration::days(39 * 30 - 1));
         let until = format!("{day_after}T00:00:00Z");
         assert_eq!(answer["time"], json!({ "from": null, "until": until }));
     }
-    let answer = anna
-        .call("memory_search", ask("lunch with Tom since the move"))
-        .await;
+    let answer = anna.call("memory_search", ask("lunch with Tom since the move")).await;
     assert_eq!(lunch(&answer), Some(all[59]));
     assert_eq!(answer["time"]["until"], Value::Null);
     // A date goes before it.
-    let dated = format!(
-        "lunch on {} after the move",
-        day_of(now - Duration::days(30))
-    );
+    let dated = format!("lunch on {} after the move", day_of(now - Duration::days(30)));
     let answer = anna.call("memory_search", ask(&dated)).await;
     assert_eq!(lunch(&answer), Some(all[58]));
     // What an agent does not see tells it nothing.
     other.add("Lunch with Tom at the harbour").await;
-    let answer = other
-        .call("memory_search", ask("lunch before the move"))
-        .await;
-    assert_eq!(
-        (ids(&answer).contains(&began), answer.get("time")),
-        (false, None)
-    );
+    let answer = other.call("memory_search", ask("lunch before the move")).await;
+    assert_eq!((ids(&answer).contains(&began), answer.get("time")), (false, None));
 }
 
 #[tokio::test]
@@ -190,24 +165,16 @@ async fn the_event_is_one_that_the_search_may_find() {
     let oslo = app.clock.now() - Duration::days(30);
     add("The move to Oslo", json!({ "valid_from": day_of(oslo) })).await;
     let query = "Where did we live before the move?";
-    let raw = RawQuery {
-        query,
-        ..RawQuery::default()
-    };
-    let tagged = RawQuery {
-        tag: Some("south"),
-        ..raw
-    };
+    let raw = RawQuery { query, ..RawQuery::default() };
+    let tagged = RawQuery { tag: Some("south"), ..raw };
     for (raw, moved) in [(raw, oslo), (tagged, porto)] {
         let time = ask_with(&app, &anna, None, raw).await.time.unwrap();
         let until = time.until.map(day_of);
         assert_eq!(until, Some(day_of(moved + Duration::days(1))));
     }
-    for (day, moved) in [
-        (json!({}), oslo),
-        (json!({ "as_of": between }), porto),
-        (json!({ "at": between }), porto),
-    ] {
+    for (day, moved) in
+        [(json!({}), oslo), (json!({ "as_of": between }), porto), (json!({ "at": between }), porto)]
+    {
         let mut input = json!({ "query": query });
         let day = day.as_object().unwrap().clone();
         input.as_object_mut().unwrap().extend(day);
@@ -261,12 +228,7 @@ async fn with_spread_the_first_are_of_many_sides() {
     let space = space(&mut app.superuser().await, &anna, "active").await;
     let (_, others) = crowd(&app, &anna, space).await;
     let ask = |query: &'static str, spread: Option<bool>| {
-        let raw = RawQuery {
-            query,
-            limit: Some(10),
-            spread,
-            ..RawQuery::default()
-        };
+        let raw = RawQuery { query, limit: Some(10), spread, ..RawQuery::default() };
         ask_with(&app, &anna, Some(space), raw)
     };
     let others_in = |ids: Vec<i64>| others.iter().filter(|id| ids.contains(id)).count();
@@ -274,10 +236,7 @@ async fn with_spread_the_first_are_of_many_sides() {
     assert!(others_in(found(&ask("xyzzy", Some(true)).await)) > 0);
     // The words of the question ask for it, unless it is refused.
     assert!(others_in(found(&ask("xyzzy all of them", None).await)) > 0);
-    assert_eq!(
-        others_in(found(&ask("xyzzy all of them", Some(false)).await)),
-        0
-    );
+    assert_eq!(others_in(found(&ask("xyzzy all of them", Some(false)).await)), 0);
     // The nearest is the first all the same, and nothing is lost or twice.
     let page = ask("xyzzy", Some(true)).await;
     assert_eq!(page.hits[0].score, 1.0);
@@ -291,38 +250,26 @@ async fn with_spread_the_first_are_of_many_sides() {
 async fn an_answer_says_how_sure_it_is_and_when_it_is_probably_not_there() {
     let app = TestApp::start_with_builtin().await;
     let anna = app.user("anna").await;
-    anna.add("The boat to Bergen leaves on Friday at nine")
-        .await;
+    anna.add("The boat to Bergen leaves on Friday at nine").await;
     anna.add("Tom keeps bees").await;
     let ask = async |query: &str| anna.call("memory_search", json!({ "query": query })).await;
     let confidence = |answer: &Value| answer["confidence"].as_f64().unwrap();
     // By words alone nothing is said, unless there is nothing.
     let porto = "Which dentist in Porto is open on Friday evenings?";
     let by_words = ask(porto).await;
-    assert_eq!(
-        (&by_words["mode"], by_words.get("note")),
-        (&json!("fts"), None)
-    );
+    assert_eq!((&by_words["mode"], by_words.get("note")), (&json!("fts"), None));
     let nothing = ask("xyzzy").await;
-    assert_eq!(
-        (confidence(&nothing), &nothing["note"]),
-        (0.0, &json!("probably not in memory"))
-    );
+    assert_eq!((confidence(&nothing), &nothing["note"]), (0.0, &json!("probably not in memory")));
     assert_eq!(app.drain(&anna).await, Drained::Done);
-    let (sure, unsure) = (
-        ask("When does the boat to Bergen leave?").await,
-        ask(porto).await,
-    );
+    let (sure, unsure) = (ask("When does the boat to Bergen leave?").await, ask(porto).await);
     assert!(confidence(&sure) > 0.5, "{sure}");
     assert!(confidence(&unsure) < 0.25, "{unsure}");
     assert_eq!(sure.get("note"), None);
     assert_eq!(unsure["note"], "probably not in memory");
     // What is asked of one is not answered by what another does; words of time say nothing of what.
     for n in 0..6 {
-        anna.add(&format!("Marta: I cooked soup number {n} in a copper pot"))
-            .await;
-        anna.add(&format!("Peter: The tram number {n} was late"))
-            .await;
+        anna.add(&format!("Marta: I cooked soup number {n} in a copper pot")).await;
+        anna.add(&format!("Peter: The tram number {n} was late")).await;
     }
     assert_eq!(app.drain(&anna).await, Drained::Done);
     let of_marta = ask("What did Marta cook in May 2031 in the copper pot?").await;
@@ -341,14 +288,10 @@ async fn the_page_says_which_time_it_went_by_and_that_nothing_answers() {
     browser.sign_in(&anna).await;
     let (_, page) = browser.get("/memory?q=lunch+with+Tom+in+May+2023").await;
     assert!(page.contains("Memories from 1 May 2023 to 31 May 2023 rank higher."));
-    let (_, page) = browser
-        .get("/memory?q=lunch+with+Tom+before+2023-05-07")
-        .await;
+    let (_, page) = browser.get("/memory?q=lunch+with+Tom+before+2023-05-07").await;
     assert!(page.contains("Memories until 6 May 2023 rank higher."));
     let (_, page) = browser.get("/memory?q=lunch+with+Tom").await;
     assert!(!page.contains("stands higher") && !page.contains("Probably not in memory"));
-    let (_, page) = browser
-        .get("/memory?q=which+submarine+sank+the+ferry")
-        .await;
+    let (_, page) = browser.get("/memory?q=which+submarine+sank+the+ferry").await;
     assert!(page.contains("Probably not in memory: no result matches well."));
 }

@@ -40,11 +40,7 @@ impl Changes {
     async fn of(app: &TestApp, user: &TestUser) -> Self {
         let mut conn = app.superuser().await;
         let (_, revision) = changed(&mut conn, user.id, 0).await;
-        Self {
-            conn,
-            user: user.id,
-            revision,
-        }
+        Self { conn, user: user.id, revision }
     }
 
     async fn are(&mut self, what: &str, sources: &[i64]) {
@@ -84,16 +80,12 @@ async fn whatever_changes_what_search_may_see_is_a_change_at_a_new_revision() {
         json!({ "type": "fact", "content": "Lives in Bern.", "key": "home", "tags": ["city"] });
     anna.call("memory_add", again).await;
     changes.are("it was said again", &[bern]).await;
-    anna.call("memory_confirm", json!({ "item_id": bern }))
-        .await;
+    anna.call("memory_confirm", json!({ "item_id": bern })).await;
     changes.are("confirmed", &[bern]).await;
     let right = json!({ "item_id": bern, "content": "Lives in Basel." });
-    let basel = anna.call("memory_correct", right).await["id"]
-        .as_i64()
-        .unwrap();
+    let basel = anna.call("memory_correct", right).await["id"].as_i64().unwrap();
     changes.are("corrected", &[bern, basel]).await;
-    anna.call("memory_archive", json!({ "item_id": basel }))
-        .await;
+    anna.call("memory_archive", json!({ "item_id": basel })).await;
     changes.are("archived", &[basel]).await;
     app.clock.advance(Duration::seconds(1));
     place.decide(basel, "restore").await;
@@ -110,21 +102,10 @@ async fn whatever_changes_what_search_may_see_is_a_change_at_a_new_revision() {
     ended(app, anna, "talk", &[message("1", "user", "I keep bees.")]).await;
     let turn = changes.newest().await;
     changes.are("a turn", &[turn]).await;
-    let session: i64 = sqlx::query_scalar("SELECT id FROM sessions")
-        .fetch_one(&mut changes.conn)
-        .await
-        .unwrap();
+    let session: i64 =
+        sqlx::query_scalar("SELECT id FROM sessions").fetch_one(&mut changes.conn).await.unwrap();
     let (stay, now) = (ExtractedMemories::Stay, app.clock.now());
-    erasure::session(
-        &app.db,
-        &app.activity,
-        anna.id,
-        SessionId(session),
-        stay,
-        now,
-    )
-    .await
-    .unwrap();
+    erasure::session(&app.db, &app.activity, anna.id, SessionId(session), stay, now).await.unwrap();
     changes.are("a session is gone", &[turn]).await;
     let file = export(app, anna).await;
     app.delete_item(&place.browser, rain).await;
@@ -200,14 +181,7 @@ async fn when_a_memory_lives_is_kept_also_of_the_times_before_it_was_restored() 
     place.decide(id, "restore").await;
     assert_eq!(lives(&mut conn, id).await, (restored, None, 1));
     let was_live = "SELECT lived @> $2 OR (live_from <= $2 AND $2 < live_until) FROM memory_items WHERE id = $1";
-    for (days, lived) in [
-        (-1, false),
-        (0, true),
-        (2, true),
-        (4, false),
-        (6, true),
-        (60, true),
-    ] {
+    for (days, lived) in [(-1, false), (0, true), (2, true), (4, false), (6, true), (60, true)] {
         let at = first + Duration::days(days);
         let asked = sqlx::query_scalar::<_, bool>(was_live).bind(id).bind(at);
         assert_eq!(asked.fetch_one(&mut conn).await.unwrap(), lived, "{days}");
@@ -245,10 +219,7 @@ async fn what_was_kept_before_there_were_passages_gets_them_while_searches_answe
     .unwrap();
     assert!(anna.find("dawn").await.contains(&short));
     let work = place.browser.get("/settings/work").await.1;
-    assert!(
-        work.contains("0 of 4 memories and messages are prepared"),
-        "{work}"
-    );
+    assert!(work.contains("0 of 4 memories and messages are prepared"), "{work}");
     // An add at this time has its own already.
     let new = place.fact("Sings at dusk.").await;
     let state = async |id: i64| {
@@ -257,10 +228,7 @@ async fn what_was_kept_before_there_were_passages_gets_them_while_searches_answe
     assert_eq!(state(long).await, "ready");
     assert_eq!(app.run_job("passages").await, 5);
     // What it had stays ready, and what it lacked is waited for.
-    assert_eq!(
-        (state(short).await, state(long).await),
-        (json!("ready"), json!("pending"))
-    );
+    assert_eq!((state(short).await, state(long).await), (json!("ready"), json!("pending")));
     let differ: i64 = sqlx::query_scalar(
         "SELECT count(*) FROM (SELECT * FROM before FULL JOIN memory_passages p USING (user_id, source_id, n, start, length, content_hash, terms)
                                WHERE source_id <> $1 AND (before.user_id IS NULL OR p.user_id IS NULL)) d",
@@ -272,13 +240,7 @@ async fn what_was_kept_before_there_were_passages_gets_them_while_searches_answe
     assert_eq!(differ, 0, "others than an add makes");
     app.drain(anna).await;
     assert_eq!(state(long).await, "ready");
-    assert_eq!(
-        passages::due_of(&app.db, anna.id)
-            .await
-            .unwrap()
-            .map(|due| due.done),
-        None
-    );
+    assert_eq!(passages::due_of(&app.db, anna.id).await.unwrap().map(|due| due.done), None);
     assert!(anna.find("dusk").await.contains(&new));
     let work = place.browser.get("/settings/work").await.1;
     assert!(!work.contains("are prepared"), "{work}");

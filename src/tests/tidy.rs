@@ -16,11 +16,7 @@ fn sources() -> Vec<(String, String)> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path: PathBuf = entry.unwrap().path();
-            let name = path
-                .strip_prefix(&root)
-                .unwrap()
-                .to_string_lossy()
-                .into_owned();
+            let name = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
             if path.is_dir() && name != "tests" {
                 folders.push(path);
             } else if path.extension().is_some_and(|e| e == "rs") {
@@ -34,10 +30,7 @@ fn sources() -> Vec<(String, String)> {
 /// The code of a file, less its unit tests and its comments.
 fn code(text: &str) -> String {
     let text = text.split("#[cfg(test)]").next().unwrap();
-    text.lines()
-        .filter(|line| !line.trim_start().starts_with("//"))
-        .collect::<Vec<_>>()
-        .join("\n")
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -55,26 +48,12 @@ fn sql_stands_only_in_files_named_store() {
 const MADE_BY: [(&str, &[&str]); 8] = [
     ("memory_items", &["memories/write/store.rs"]),
     ("memory_changes", &["memories/write/store.rs"]),
-    (
-        "memory_passages",
-        &["memories/write/store.rs", "memories/passages/store.rs"],
-    ),
+    ("memory_passages", &["memories/write/store.rs", "memories/passages/store.rs"]),
     (
         "memory_embeddings",
-        &[
-            "memories/write/store.rs",
-            "memories/passages/store.rs",
-            "embedding/store.rs",
-        ],
+        &["memories/write/store.rs", "memories/passages/store.rs", "embedding/store.rs"],
     ),
-    (
-        "entities",
-        &[
-            "memories/mentions/store.rs",
-            "entities/store.rs",
-            "entities/decide/store.rs",
-        ],
-    ),
+    ("entities", &["memories/mentions/store.rs", "entities/store.rs", "entities/decide/store.rs"]),
     ("entity_mentions", &["memories/mentions/store.rs"]),
     ("entity_relations", &["entities/relations/store.rs"]),
     (
@@ -94,14 +73,8 @@ fn a_memory_has_one_writer() {
         let flat = code(&text).split_whitespace().collect::<Vec<_>>().join(" ");
         for (table, files) in MADE_BY {
             let makes_rows = flat.contains(&format!("INSERT INTO {table} "));
-            assert!(
-                !makes_rows || files.contains(&name.as_str()),
-                "{name} makes rows of {table}"
-            );
-            assert!(
-                makes_rows || !files.contains(&name.as_str()),
-                "{name} makes none of {table}"
-            );
+            assert!(!makes_rows || files.contains(&name.as_str()), "{name} makes rows of {table}");
+            assert!(makes_rows || !files.contains(&name.as_str()), "{name} makes none of {table}");
         }
     }
 }
@@ -113,10 +86,7 @@ const WRITTEN_BY_SEVERAL: [(&str, &[&str]); 9] = [
     ("entities", &["consolidation", "entities", "memories"]),
     ("entity_names", &["entities", "memories"]),
     ("memory_embeddings", &["embedding", "memories"]),
-    (
-        "memory_items",
-        &["documents", "export", "memories", "sessions"],
-    ),
+    ("memory_items", &["documents", "export", "memories", "sessions"]),
     ("memory_origins", &["consolidation", "export"]),
     ("memory_themes", &["export", "memories"]),
     ("users", &["accounts", "activity", "sessions"]),
@@ -248,18 +218,12 @@ fn who_reads_memories_is_listed() {
 
 #[test]
 fn every_function_of_a_store_takes_a_connection_first() {
-    for (name, text) in sources()
-        .into_iter()
-        .filter(|(name, _)| name.ends_with("store.rs"))
-    {
+    for (name, text) in sources().into_iter().filter(|(name, _)| name.ends_with("store.rs")) {
         let flat = code(&text).split_whitespace().collect::<Vec<_>>().join(" ");
         for signature in flat.split("pub async fn ").skip(1) {
             let arguments = signature.split_once('(').unwrap().1.trim_start();
             let shown: String = signature.chars().take(40).collect();
-            assert!(
-                arguments.starts_with("conn: &mut PgConnection"),
-                "{name}: {shown}"
-            );
+            assert!(arguments.starts_with("conn: &mut PgConnection"), "{name}: {shown}");
         }
     }
 }
@@ -335,10 +299,8 @@ fn no_arrow_points_back_up_the_house() {
         }
         let own_floor = floor_of(own).unwrap_or_else(|| panic!("{name} has no place in the house"));
         for used in code(&text).split("crate::").skip(1) {
-            let module: String = used
-                .chars()
-                .take_while(|c| c.is_alphanumeric() || *c == '_')
-                .collect();
+            let module: String =
+                used.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
             let Some(floor) = floor_of(&module) else {
                 continue;
             };
@@ -351,20 +313,12 @@ fn no_arrow_points_back_up_the_house() {
 #[test]
 fn the_domain_names_no_web_framework() {
     for (name, text) in sources() {
-        let is_edge = [
-            "web/",
-            "serve.rs",
-            "wiring.rs",
-            "main.rs",
-            "lib.rs",
-            "telemetry.rs",
-        ]
-        .iter()
-        .any(|e| name.starts_with(e));
-        let code = code(&text);
-        let named = ["axum", "leptos", "tower_sessions::", "http::"]
+        let is_edge = ["web/", "serve.rs", "wiring.rs", "main.rs", "lib.rs", "telemetry.rs"]
             .iter()
-            .find(|c| code.contains(**c));
+            .any(|e| name.starts_with(e));
+        let code = code(&text);
+        let named =
+            ["axum", "leptos", "tower_sessions::", "http::"].iter().find(|c| code.contains(**c));
         assert!(is_edge || named.is_none(), "{name} names {named:?}");
     }
 }
@@ -400,10 +354,7 @@ fn a_type_name_stands_once() {
 #[test]
 fn files_open_with_what_they_are_for_and_stay_readable() {
     for (name, text) in sources() {
-        assert!(
-            text.starts_with("//!"),
-            "{name} does not say what it is for"
-        );
+        assert!(text.starts_with("//!"), "{name} does not say what it is for");
         let lines = text.lines().count();
         assert!(lines <= 560, "{name} has {lines} lines: split it");
     }
@@ -452,10 +403,7 @@ async fn every_tenant_table_carries_user_id_in_its_keys_and_has_a_forced_policy(
     for table in tables {
         let name: String = table.get("name");
         let used_by_app: bool = table.get("used_by_app");
-        assert!(
-            table.get::<bool, _>("forced"),
-            "{name}: row security is not forced"
-        );
+        assert!(table.get::<bool, _>("forced"), "{name}: row security is not forced");
         // `users` is the tenant itself; what the app role cannot touch holds no tenant's data.
         // A team is of its leader's user and of its members': the policy names both (src/tests/teams/).
         let is_of_two = ["team_members", "team_invitations"].contains(&name.as_str());
@@ -478,10 +426,7 @@ async fn every_tenant_table_carries_user_id_in_its_keys_and_has_a_forced_policy(
         assert!(!keys.is_empty(), "{name} has no key");
         for key in keys {
             let index: String = key.get("index");
-            assert!(
-                key.get::<bool, _>("starts_with_user"),
-                "{index} does not start with user_id"
-            );
+            assert!(key.get::<bool, _>("starts_with_user"), "{index} does not start with user_id");
         }
         let foreign: Vec<String> = sqlx::query_scalar(
             "SELECT conname::text FROM pg_constraint k
@@ -492,10 +437,7 @@ async fn every_tenant_table_carries_user_id_in_its_keys_and_has_a_forced_policy(
         .fetch_all(&mut conn)
         .await
         .unwrap();
-        assert!(
-            foreign.is_empty(),
-            "{name}: foreign keys without user_id: {foreign:?}"
-        );
+        assert!(foreign.is_empty(), "{name}: foreign keys without user_id: {foreign:?}");
         let policies: Vec<String> = sqlx::query_scalar(
             "SELECT policyname::text FROM pg_policies
              WHERE tablename = $1 AND 'keepsake_app' = ANY (roles) AND qual LIKE '%current_user_id()%'",
@@ -519,8 +461,5 @@ async fn the_app_role_owns_nothing_and_bypasses_nothing() {
     .fetch_one(&mut app.superuser().await)
     .await
     .unwrap();
-    assert_eq!(
-        (row.get::<i64, _>("owned"), row.get::<bool, _>("powerful")),
-        (0, false)
-    );
+    assert_eq!((row.get::<i64, _>("owned"), row.get::<bool, _>("powerful")), (0, false));
 }

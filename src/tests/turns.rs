@@ -29,13 +29,8 @@ pub fn message(id: &str, role: &str, content: &str) -> Value {
 }
 
 fn numbered(from: usize, to: usize) -> Vec<Value> {
-    let said = |n: usize| {
-        message(
-            &n.to_string(),
-            "user",
-            &format!("Remark number{n} about the weather."),
-        )
-    };
+    let said =
+        |n: usize| message(&n.to_string(), "user", &format!("Remark number{n} about the weather."));
     (from..to).map(said).collect()
 }
 
@@ -75,13 +70,7 @@ async fn what_the_user_said_comes_before_the_same_from_others() {
     let anna = app.user("anna").await;
     let text = "The zeppelin is parked in Friedrichshafen.";
     let said = |id: &str, role: &str| message(id, role, text);
-    ended(
-        &app,
-        &anna,
-        "first",
-        &[said("m1", "user"), said("m2", "assistant")],
-    )
-    .await;
+    ended(&app, &anna, "first", &[said("m1", "user"), said("m2", "assistant")]).await;
     ended(&app, &anna, "second", &[said("m3", "assistant")]).await;
     let input = json!({ "query": "zeppelin", "explain": true });
     let found = search(&anna, input.clone()).await;
@@ -114,45 +103,23 @@ async fn what_was_said_is_found_from_the_end_of_its_session_on() {
     assert!(anna.find("zeppelin").await.is_empty(), "it is not over yet");
     end(&anna, "chat").await;
     make(&app).await.unwrap();
-    let hits = search(
-        &anna,
-        json!({ "query": "zeppelin Friedrichshafen", "explain": true }),
-    )
-    .await;
+    let hits = search(&anna, json!({ "query": "zeppelin Friedrichshafen", "explain": true })).await;
     assert_eq!(hits.len(), 2, "{hits:?}");
     let hit = &hits[0];
-    assert_eq!(
-        (&hit["type"], &hit["theme"]),
-        (&json!("turn"), &Value::Null)
-    );
-    assert_eq!(
-        hit["content_snippet"],
-        "My zeppelin is parked in Friedrichshafen."
-    );
+    assert_eq!((&hit["type"], &hit["theme"]), (&json!("turn"), &Value::Null));
+    assert_eq!(hit["content_snippet"], "My zeppelin is parked in Friedrichshafen.");
     let place = &hit["said_in"];
     assert_eq!(
-        (
-            &place["session"],
-            &place["message"],
-            &place["role"],
-            &place["position"]
-        ),
+        (&place["session"], &place["message"], &place["role"], &place["position"]),
         (&json!("chat"), &json!("m1"), &json!("user"), &json!(1))
     );
     assert_eq!(hit["explain"]["tier"], 0.6);
     assert_eq!(hit["score"], 0.6, "the best of them, by the tier");
-    assert!(
-        anna.find("oolong").await.is_empty(),
-        "memory is not said again"
-    );
-    let whole = anna
-        .call("memory_get", json!({ "item_id": hit["id"] }))
-        .await;
+    assert!(anna.find("oolong").await.is_empty(), "memory is not said again");
+    let whole = anna.call("memory_get", json!({ "item_id": hit["id"] })).await;
     assert_eq!((&whole["type"], &whole["said_in"]), (&json!("turn"), place));
     assert!(ben.find("zeppelin").await.is_empty());
-    let (status, _) = ben
-        .refused("memory_get", json!({ "item_id": hit["id"] }))
-        .await;
+    let (status, _) = ben.refused("memory_get", json!({ "item_id": hit["id"] })).await;
     assert_eq!(status, 404);
 }
 
@@ -161,50 +128,24 @@ async fn filters_choose_turns_or_leave_them_out() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let item = anna.add("A zeppelin of hers").await;
-    ended(
-        &app,
-        &anna,
-        "chat",
-        &[message("1", "user", "The zeppelin again")],
-    )
-    .await;
+    ended(&app, &anna, "chat", &[message("1", "user", "The zeppelin again")]).await;
     let find = async |filter: Value| {
         let mut input = json!({ "query": "zeppelin" });
-        input
-            .as_object_mut()
-            .unwrap()
-            .extend(filter.as_object().unwrap().clone());
+        input.as_object_mut().unwrap().extend(filter.as_object().unwrap().clone());
         let hits = search(&anna, input).await;
-        hits.iter()
-            .map(|hit| hit["type"].as_str().unwrap().to_owned())
-            .collect::<Vec<_>>()
+        hits.iter().map(|hit| hit["type"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(find(json!({})).await, ["fact", "turn"]);
-    assert_eq!(
-        find(json!({ "recency_days": 1, "status": "any" })).await,
-        ["fact", "turn"]
-    );
+    assert_eq!(find(json!({ "recency_days": 1, "status": "any" })).await, ["fact", "turn"]);
     assert_eq!(find(json!({ "types": ["turn"] })).await, ["turn"]);
-    assert_eq!(
-        find(json!({ "types": ["turn", "fact"] })).await,
-        ["fact", "turn"]
-    );
-    assert_eq!(
-        find(json!({ "types": ["fact", "preference"] })).await,
-        ["fact"]
-    );
+    assert_eq!(find(json!({ "types": ["turn", "fact"] })).await, ["fact", "turn"]);
+    assert_eq!(find(json!({ "types": ["fact", "preference"] })).await, ["fact"]);
     assert_eq!(find(json!({ "types": ["preference"] })).await, [""; 0]);
     assert_eq!(find(json!({ "theme": "general" })).await, ["fact"]);
     assert_eq!(find(json!({ "status": "archived" })).await, [""; 0]);
     assert_eq!(find(json!({ "query": "*" })).await, ["fact"]);
-    assert_eq!(
-        find(json!({ "query": "*", "types": ["turn"] })).await,
-        [""; 0]
-    );
-    assert_eq!(
-        find(json!({ "query": "eppeli", "types": ["turn"] })).await,
-        ["turn"]
-    );
+    assert_eq!(find(json!({ "query": "*", "types": ["turn"] })).await, [""; 0]);
+    assert_eq!(find(json!({ "query": "eppeli", "types": ["turn"] })).await, ["turn"]);
     assert_eq!(anna.find("zeppelin").await[0], item);
 }
 
@@ -231,10 +172,7 @@ async fn turns_are_no_memories() {
     ];
     ended(&app, &anna, "chat", &said).await;
     let hits = search(&anna, json!({ "query": "bees" })).await;
-    let types: Vec<&str> = hits
-        .iter()
-        .map(|hit| hit["type"].as_str().unwrap())
-        .collect();
+    let types: Vec<&str> = hits.iter().map(|hit| hit["type"].as_str().unwrap()).collect();
     assert_eq!(types, ["fact", "turn", "turn", "turn"]);
     let (turns, after) = stats().await;
     assert_eq!(turns, 3);
@@ -244,24 +182,13 @@ async fn turns_are_no_memories() {
         json!(anna.get("/api/v1/prompt").await.text().await.unwrap()),
     ];
     assert_eq!(after, before);
-    let again = anna
-        .call(
-            "memory_add",
-            json!({ "type": "fact", "content": "Keeps bees" }),
-        )
-        .await;
-    assert_eq!(
-        (&again["id"], &again["duplicate"]),
-        (&json!(item), &json!(true))
-    );
+    let again = anna.call("memory_add", json!({ "type": "fact", "content": "Keeps bees" })).await;
+    assert_eq!((&again["id"], &again["duplicate"]), (&json!(item), &json!(true)));
     let turn = hits[1]["id"].as_i64().unwrap();
     for (tool, input) in [
         ("memory_archive", json!({ "item_id": turn })),
         ("memory_confirm", json!({ "item_id": turn })),
-        (
-            "memory_correct",
-            json!({ "item_id": turn, "content": "Keeps wasps" }),
-        ),
+        ("memory_correct", json!({ "item_id": turn, "content": "Keeps wasps" })),
     ] {
         assert_eq!(anna.refused(tool, input).await.0, 404, "{tool}");
     }
@@ -277,24 +204,13 @@ async fn turns_are_no_memories() {
     let page = browser.get(&path).await.1;
     assert!(!page.contains("id=\"manage\""), "{page}");
     let export = browser.get("/data/export").await.1;
-    assert_eq!(
-        export.matches("\"Keeps bees\"").count(),
-        4,
-        "an item and three messages: {export}"
-    );
+    assert_eq!(export.matches("\"Keeps bees\"").count(), 4, "an item and three messages: {export}");
     assert!(!export.contains("\"turn\""));
     let agents = app.accounts.list_agents(anna.id).await.unwrap();
     assert_eq!(agents[0].0.item_count, 1);
     let (_, page) = browser.get("/memory").await;
     assert!(page.contains("1 memory"), "{page}");
-    assert_eq!(
-        count(
-            &mut app.superuser().await,
-            "memory_items WHERE type = 'turn'"
-        )
-        .await,
-        3
-    );
+    assert_eq!(count(&mut app.superuser().await, "memory_items WHERE type = 'turn'").await, 3);
 }
 
 #[tokio::test]
@@ -307,35 +223,20 @@ async fn none_is_made_twice_and_none_is_lost() {
     end(&anna, "chat").await;
     let due = turns_due(&app).await;
     assert_eq!(due.len(), 1);
-    assert!(
-        turns::make_some(&app.db, &app.embeddings, due[0])
-            .await
-            .unwrap()
-    );
+    assert!(turns::make_some(&app.db, &app.embeddings, due[0]).await.unwrap());
     assert_eq!(count(&mut conn, all).await, 100, "a step is bounded");
     // The next step dies in its middle.
-    app.refuse_unless("memory_items", "turn_position <> 150")
-        .await;
-    turns::make_some(&app.db, &app.embeddings, due[0])
-        .await
-        .unwrap_err();
+    app.refuse_unless("memory_items", "turn_position <> 150").await;
+    turns::make_some(&app.db, &app.embeddings, due[0]).await.unwrap_err();
     assert_eq!(count(&mut conn, all).await, 100);
     app.refuse_no_more("memory_items").await;
     make(&app).await.unwrap();
     assert_eq!(count(&mut conn, all).await, 250);
     let hits = search(&anna, json!({ "query": "number150", "limit": 50 })).await;
-    let is_it = |hit: &&Value| {
-        hit["content_snippet"]
-            .as_str()
-            .unwrap()
-            .contains("number150 ")
-    };
+    let is_it = |hit: &&Value| hit["content_snippet"].as_str().unwrap().contains("number150 ");
     assert_eq!(hits.iter().filter(is_it).count(), 1);
     // What was forgotten of how far it was costs nothing.
-    sqlx::raw_sql("UPDATE sessions SET turns_position = 0")
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    sqlx::raw_sql("UPDATE sessions SET turns_position = 0").execute(&mut conn).await.unwrap();
     make(&app).await.unwrap();
     assert_eq!(count(&mut conn, all).await, 250);
     // Only what is new of a session that goes on.
@@ -363,10 +264,7 @@ async fn two_workers_make_each_turn_once() {
     one.and(two).unwrap();
     make(&app).await.unwrap();
     let mut conn = app.superuser().await;
-    assert_eq!(
-        count(&mut conn, "memory_items WHERE type = 'turn'").await,
-        720
-    );
+    assert_eq!(count(&mut conn, "memory_items WHERE type = 'turn'").await, 720);
 }
 
 #[tokio::test]
@@ -404,42 +302,15 @@ async fn switched_off_they_leave_search_at_once_and_come_back_when_switched_on()
     );
     // Not all of so many are removed by then.
     assert_eq!(count(&mut conn, all).await, 1_200);
-    assert!(
-        search(&anna, json!({ "query": "number1000 weather" }))
-            .await
-            .is_empty()
-    );
-    assert_eq!(
-        anna.refused("memory_get", json!({ "item_id": turn }))
-            .await
-            .0,
-        404
-    );
-    assert!(
-        turns::remove_some(&app.db, anna.id, app.embeddings.now())
-            .await
-            .unwrap()
-    );
-    assert!(
-        !turns::remove_some(&app.db, anna.id, app.embeddings.now())
-            .await
-            .unwrap()
-    );
+    assert!(search(&anna, json!({ "query": "number1000 weather" })).await.is_empty());
+    assert_eq!(anna.refused("memory_get", json!({ "item_id": turn })).await.0, 404);
+    assert!(turns::remove_some(&app.db, anna.id, app.embeddings.now()).await.unwrap());
+    assert!(!turns::remove_some(&app.db, anna.id, app.embeddings.now()).await.unwrap());
     assert_eq!(count(&mut conn, all).await, 1_100, "Ben's stay");
     assert_eq!(count(&mut conn, "memory_embeddings WHERE is_turn").await, 0);
     assert_eq!(anna.find("zeppelin").await.len(), 1, "memories stay");
-    ended(
-        &app,
-        &anna,
-        "later",
-        &[message("1", "user", "weather later")],
-    )
-    .await;
-    assert!(
-        search(&anna, json!({ "query": "weather" }))
-            .await
-            .is_empty()
-    );
+    ended(&app, &anna, "later", &[message("1", "user", "weather later")]).await;
+    assert!(search(&anna, json!({ "query": "weather" })).await.is_empty());
     assert!(turns_due(&app).await.is_empty());
     assert!(browser.get("/sessions").await.1.contains("Search messages"));
     for _ in 0..2 {
@@ -458,10 +329,7 @@ async fn where_memory_is_off_none_are_made() {
     let anna = app.user("anna").await;
     say(&anna, "chat", &numbered(0, 3)).await;
     end(&anna, "chat").await;
-    app.accounts
-        .switch_user_memory(anna.id, false)
-        .await
-        .unwrap();
+    app.accounts.switch_user_memory(anna.id, false).await.unwrap();
     make(&app).await.unwrap();
     let mut conn = app.superuser().await;
     assert_eq!(count(&mut conn, "memory_items").await, 0);
@@ -494,11 +362,7 @@ async fn they_go_with_their_messages() {
 async fn turns_of(conn: &mut PgConnection, user: &TestUser) -> Vec<i64> {
     let turns =
         "SELECT id FROM memory_items WHERE user_id = $1 AND type = 'turn' ORDER BY turn_position";
-    sqlx::query_scalar(turns)
-        .bind(user.id.0)
-        .fetch_all(conn)
-        .await
-        .unwrap()
+    sqlx::query_scalar(turns).bind(user.id.0).fetch_all(conn).await.unwrap()
 }
 
 #[tokio::test]
@@ -506,9 +370,8 @@ async fn a_memory_stands_before_the_turns_it_came_from_however_many_they_are() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let mut conn = app.superuser().await;
-    let said: Vec<Value> = (0..70)
-        .map(|n| message(&n.to_string(), "user", "I drink oolong from a kettle"))
-        .collect();
+    let said: Vec<Value> =
+        (0..70).map(|n| message(&n.to_string(), "user", "I drink oolong from a kettle")).collect();
     ended(&app, &anna, "chat", &said).await;
     let same = anna.add("I drink oolong from a kettle").await;
     let alike = anna.add("A kettle for oolong").await;
@@ -524,11 +387,7 @@ async fn a_memory_stands_before_the_turns_it_came_from_however_many_they_are() {
         let far = anna.add(&format!("note {n}")).await;
         embed(&mut conn, space, far, &at(90.0)).await;
     }
-    let raw = RawQuery {
-        query: "oolong kettle",
-        limit: Some(10),
-        ..RawQuery::default()
-    };
+    let raw = RawQuery { query: "oolong kettle", limit: Some(10), ..RawQuery::default() };
     for with_vector in [Some(space), None] {
         let page = ask_with(&app, &anna, with_vector, raw).await;
         let mut first = found(&page)[..2].to_vec();
@@ -536,11 +395,7 @@ async fn a_memory_stands_before_the_turns_it_came_from_however_many_they_are() {
         assert_eq!(first, [same, alike], "{with_vector:?}");
         assert_eq!(page.hits.len(), 10);
         // What is not relevant does not stand before what was said.
-        assert!(
-            page.hits[2..]
-                .iter()
-                .all(|hit| turns.contains(&hit.item.id.0))
-        );
+        assert!(page.hits[2..].iter().all(|hit| turns.contains(&hit.item.id.0)));
         let item = page.hits.iter().find(|hit| hit.item.id.0 == same).unwrap();
         let turn = &page.hits[2];
         assert_eq!(turn.explanation.lexical, item.explanation.lexical);
@@ -548,14 +403,8 @@ async fn a_memory_stands_before_the_turns_it_came_from_however_many_they_are() {
     }
     // Without memories turns stand in their own order.
     embed(&mut conn, space, turns[40], &at(1.0)).await;
-    let only = RawQuery {
-        types: &[keepsake::memories::ItemType::Turn],
-        ..raw
-    };
-    assert_eq!(
-        found(&ask_with(&app, &anna, Some(space), only).await)[0],
-        turns[40]
-    );
+    let only = RawQuery { types: &[keepsake::memories::ItemType::Turn], ..raw };
+    assert_eq!(found(&ask_with(&app, &anna, Some(space), only).await)[0], turns[40]);
 }
 
 #[tokio::test]
@@ -579,15 +428,10 @@ async fn what_turns_repeat_is_no_commoner_among_memories() {
     .await
     .unwrap();
     app.tell_changed(&anna).await;
-    let said: Vec<Value> = (0..3_000)
-        .map(|n| message(&n.to_string(), "user", &format!("zeppelin y{n}")))
-        .collect();
+    let said: Vec<Value> =
+        (0..3_000).map(|n| message(&n.to_string(), "user", &format!("zeppelin y{n}"))).collect();
     ended(&app, &anna, "chat", &said).await;
-    let raw = RawQuery {
-        query: "kettle zeppelin",
-        limit: Some(50),
-        ..RawQuery::default()
-    };
+    let raw = RawQuery { query: "kettle zeppelin", limit: Some(50), ..RawQuery::default() };
     let page = ask_with(&app, &anna, None, raw).await;
     assert_eq!(found(&page)[0], rare);
 }
@@ -608,36 +452,15 @@ async fn a_hit_leads_to_its_place_in_the_conversation() {
         .unwrap();
     let href = format!("href=\"/sessions/{session}?from=17#m21\"");
     // No memories yet: it is found all the same.
-    for path in [
-        "/memory?q=zeppelin".to_owned(),
-        "/memory?q=zeppelin&type=turn".to_owned(),
-    ] {
+    for path in ["/memory?q=zeppelin".to_owned(), "/memory?q=zeppelin&type=turn".to_owned()] {
         let (_, page) = browser.get(&path).await;
-        assert!(
-            page.contains(&href) && page.contains("said by the assistant"),
-            "{path}: {page}"
-        );
+        assert!(page.contains(&href) && page.contains("said by the assistant"), "{path}: {page}");
         assert!(page.contains("× 0.6"), "the penalty is shown");
     }
     let (status, page) = browser.get(&format!("/memory/{id}?q=zeppelin")).await;
     assert_eq!(status, 200);
-    assert!(
-        page.contains(&href) && page.contains("A message, not a memory"),
-        "{page}"
-    );
+    assert!(page.contains(&href) && page.contains("A message, not a memory"), "{page}");
     assert!(page.contains("× 0.6") && !page.contains("Delete permanently"));
-    assert!(
-        browser
-            .get(&format!("/sessions/{session}?from=17"))
-            .await
-            .1
-            .contains("id=\"m21\"")
-    );
-    assert!(
-        browser
-            .get("/memory?type=turn")
-            .await
-            .1
-            .contains("No memories yet")
-    );
+    assert!(browser.get(&format!("/sessions/{session}?from=17")).await.1.contains("id=\"m21\""));
+    assert!(browser.get("/memory?type=turn").await.1.contains("No memories yet"));
 }

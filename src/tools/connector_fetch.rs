@@ -102,10 +102,7 @@ fn metadata_of(read: &ReadItem, now: OffsetDateTime) -> BTreeMap<&'static str, S
         ("valid_from", item.period.from.and_then(date)),
         ("valid_until", item.period.until.and_then(date)),
         ("path", part.map(|part| part.path.clone())),
-        (
-            "lines",
-            part.map(|part| format!("{}–{}", part.lines.0, part.lines.1)),
-        ),
+        ("lines", part.map(|part| format!("{}–{}", part.lines.0, part.lines.1))),
         ("session", turn.map(|turn| turn.session.clone())),
         ("role", turn.map(|turn| turn.role.clone())),
     ];

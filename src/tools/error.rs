@@ -42,10 +42,7 @@ pub enum ToolError {
     Lent(&'static str),
     /// The request conflicts with the current state.
     #[error("{sentence}")]
-    Conflict {
-        code: &'static str,
-        sentence: String,
-    },
+    Conflict { code: &'static str, sentence: String },
     /// An error of a file command, with the text that the memory tool's clients expect.
     #[error("{words}")]
     Files { code: &'static str, words: String },
@@ -144,10 +141,7 @@ impl From<DocumentError> for ToolError {
             DocumentError::ReadOnly => conflict("read_only"),
             DocumentError::Lent(refusal) => Self::Lent(refusal),
             DocumentError::Changed { .. } => conflict("changed_since"),
-            DocumentError::Refused(words) => Self::Files {
-                code: "no_match",
-                words,
-            },
+            DocumentError::Refused(words) => Self::Files { code: "no_match", words },
             DocumentError::Invalid(invalid) => Self::Invalid(invalid),
             DocumentError::Embedding(error) => Self::Embedding(error),
             DocumentError::Database(error) => error.into(),
@@ -160,10 +154,9 @@ impl From<EntityError> for ToolError {
         match error {
             EntityError::Invalid(invalid) => Self::Invalid(invalid),
             EntityError::Database(error) => error.into(),
-            EntityError::Conflict(sentence) => Self::Conflict {
-                code: "conflict",
-                sentence: sentence.to_owned(),
-            },
+            EntityError::Conflict(sentence) => {
+                Self::Conflict { code: "conflict", sentence: sentence.to_owned() }
+            }
             error @ (EntityError::NotFound(_) | EntityError::NoSuchName(_)) => {
                 Self::NoSuchEntity(error.to_string())
             }

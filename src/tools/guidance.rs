@@ -79,9 +79,7 @@ pub(super) struct Guidance {
 
 impl Guidance {
     pub(super) fn new() -> Self {
-        Self {
-            agents: Mutex::new(LruCache::new(HINTS_AGENTS_MAX)),
-        }
+        Self { agents: Mutex::new(LruCache::new(HINTS_AGENTS_MAX)) }
     }
 
     pub(super) async fn of(&self, context: &ToolContext, access: &AgentAccess) -> String {
@@ -189,8 +187,7 @@ fn beginning(text: &str) -> String {
 }
 
 fn is_stale(told: &Option<(OffsetDateTime, String)>, now: OffsetDateTime) -> bool {
-    told.as_ref()
-        .is_some_and(|(at, _)| now - *at >= HINTS_REFRESH)
+    told.as_ref().is_some_and(|(at, _)| now - *at >= HINTS_REFRESH)
 }
 
 /// Without the themes if they cannot be read in time.
@@ -236,10 +233,7 @@ fn label(slug: &str) -> (String, bool) {
             || matches!(c, '_' | '-')
             || unicode_normalization::char::is_combining_mark(c)
     };
-    let mut name: String = slug
-        .chars()
-        .map(|c| if is_fit(c) { c } else { '-' })
-        .collect();
+    let mut name: String = slug.chars().map(|c| if is_fit(c) { c } else { '-' }).collect();
     if name.len() <= THEME_NAME_BYTES_MAX {
         return (name, true);
     }
@@ -253,25 +247,15 @@ mod tests {
     use super::*;
 
     fn themes(n: usize, slug: impl Fn(usize) -> String, active_count: i64) -> Vec<ThemeCount> {
-        (0..n)
-            .map(|i| ThemeCount {
-                slug: slug(i),
-                active_count,
-            })
-            .collect()
+        (0..n).map(|i| ThemeCount { slug: slug(i), active_count }).collect()
     }
 
     #[test]
     fn five_to_ten_lines_say_when_to_call_which_tool() {
         assert!((5..=10).contains(&INSTRUCTIONS.lines().count()));
-        for told in [
-            "memory_search",
-            "memory_get",
-            "memory_add",
-            "memory_archive",
-            "\"*\"",
-            "archived",
-        ] {
+        for told in
+            ["memory_search", "memory_get", "memory_add", "memory_archive", "\"*\"", "archived"]
+        {
             assert!(INSTRUCTIONS.contains(told), "{told}");
         }
     }
@@ -305,11 +289,7 @@ mod tests {
     fn no_names_and_no_counts_lead_past_the_cap() {
         for wide in ["a", "é", "漢", "🜁", "\u{301}", "𐐨"] {
             let text = with_hints(&themes(11, |_| wide.repeat(64), i64::MAX));
-            assert!(
-                text.len() <= GUIDANCE_BYTES_MAX,
-                "{} bytes of {wide:?}",
-                text.len()
-            );
+            assert!(text.len() <= GUIDANCE_BYTES_MAX, "{} bytes of {wide:?}", text.len());
             assert!(text.ends_with(MORE_THEMES));
         }
     }

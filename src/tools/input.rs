@@ -54,13 +54,8 @@ fn input_error(whom: &str, field: String, error: &serde_json::Error, is_json: bo
     }
     let quoted = message.split('`').nth(1).unwrap_or_default().to_owned();
     let (field, code, sentence) = if message.starts_with("unknown field") {
-        let known = message
-            .split_once("expected ")
-            .map_or("", |(_, known)| known);
-        let sentence = format!(
-            "`{quoted}` is not a field of {whom}; it takes {}.",
-            list_of(known)
-        );
+        let known = message.split_once("expected ").map_or("", |(_, known)| known);
+        let sentence = format!("`{quoted}` is not a field of {whom}; it takes {}.", list_of(known));
         (quoted, "unknown_field", sentence)
     } else if message.starts_with("missing field") {
         let sentence = format!("`{quoted}` is missing.");
@@ -69,13 +64,9 @@ fn input_error(whom: &str, field: String, error: &serde_json::Error, is_json: bo
         let sentence = format!("`{quoted}` is given twice; give it once.");
         (quoted, "duplicate_field", sentence)
     } else {
-        let expected = message
-            .split_once("expected ")
-            .map_or("another value", |(_, expected)| expected);
-        let sentence = format!(
-            "`{field}` has the wrong type; expected {}.",
-            list_of(expected)
-        );
+        let expected =
+            message.split_once("expected ").map_or("another value", |(_, expected)| expected);
+        let sentence = format!("`{field}` has the wrong type; expected {}.", list_of(expected));
         (field, "invalid_type", sentence)
     };
     Invalid::new(field, code, sentence).into()

@@ -37,9 +37,7 @@ pub async fn get(
 
 /// Without the source conversation, and without the owner's settings.
 fn told(found: ItemDetails, is_anothers: bool) -> ItemDetails {
-    let ItemDetails {
-        item, embedding, ..
-    } = found;
+    let ItemDetails { item, embedding, .. } = found;
     ItemDetails {
         item: MemoryItem {
             trust: item.trust.read_by_another(is_anothers),

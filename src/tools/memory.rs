@@ -77,14 +77,9 @@ fn lines_of(found: &Value) -> String {
         let day: String = text("created_at").chars().take(10).collect();
         let told = |field: &str, before: &str| {
             let value = hit[field].as_str();
-            value
-                .map(|value| format!(", {before} {value}"))
-                .unwrap_or_default()
+            value.map(|value| format!(", {before} {value}")).unwrap_or_default()
         };
-        let words = text("content_snippet")
-            .split_whitespace()
-            .collect::<Vec<_>>()
-            .join(" ");
+        let words = text("content_snippet").split_whitespace().collect::<Vec<_>>().join(" ");
         let (id, trust) = (&hit["id"], text("trust"));
         let (key, of) = (told("key", "key"), told("memory_of", "of"));
         format!("#{id} ({day}, {trust}{key}{of}) {words}")

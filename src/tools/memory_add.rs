@@ -109,10 +109,7 @@ impl AddOutput {
     }
 
     pub(super) fn touched(&self) -> Vec<i64> {
-        [Some(self.id), self.superseded]
-            .into_iter()
-            .flatten()
-            .collect()
+        [Some(self.id), self.superseded].into_iter().flatten().collect()
     }
 }
 
@@ -133,25 +130,15 @@ impl Tool for MemoryAdd {
         input: AddInput,
     ) -> Result<AddOutput, ToolError> {
         let tags = input.tags.unwrap_or_default();
-        let item = NewItem::parse(
-            input.item_type.into(),
-            &input.content,
-            input.theme.as_deref(),
-            &tags,
-        )?;
+        let item =
+            NewItem::parse(input.item_type.into(), &input.content, input.theme.as_deref(), &tags)?;
         let expiry = input.expires_in_days.map(|n| Expiry::in_days(n.0));
-        let mut provenance = provenance(
-            input.source,
-            input.source_context.as_deref(),
-            input.confidence,
-        )?;
+        let mut provenance =
+            provenance(input.source, input.source_context.as_deref(), input.confidence)?;
         let item = item
             .with_key(ItemKey::parse(input.key.as_deref().unwrap_or_default())?)
             .with_expiry(expiry.transpose()?)
-            .with_period(Period::parse(
-                input.valid_from.as_deref(),
-                input.valid_until.as_deref(),
-            )?);
+            .with_period(Period::parse(input.valid_from.as_deref(), input.valid_until.as_deref())?);
         check_said(&context.db, call.viewer.user_id, &mut provenance).await?;
         let item = item.with_provenance(provenance);
         let added = context.adding.add(call, &item).await?;

@@ -47,10 +47,7 @@ impl Tool for MemoryArchive {
         if let Err(error) = archived {
             return Err(lent::refused(context, call, id, error).await);
         }
-        Ok(ArchiveOutput {
-            id: id.0,
-            status: Status::Archived.as_str(),
-        })
+        Ok(ArchiveOutput { id: id.0, status: Status::Archived.as_str() })
     }
 
     fn touched(output: &ArchiveOutput) -> Vec<i64> {

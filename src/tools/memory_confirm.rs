@@ -47,21 +47,12 @@ impl Tool for MemoryConfirm {
         input: ConfirmInput,
     ) -> Result<ConfirmOutput, ToolError> {
         let id = ItemId(input.item_id.0);
-        let confirmed = memories::confirm(
-            &context.db,
-            &context.clock,
-            call,
-            id,
-            Reconfirmation::Renews,
-        );
+        let confirmed =
+            memories::confirm(&context.db, &context.clock, call, id, Reconfirmation::Renews);
         if let Err(error) = confirmed.await {
             return Err(lent::refused(context, call, id, error).await);
         }
-        Ok(ConfirmOutput {
-            id: id.0,
-            protected: true,
-            confidence: 100,
-        })
+        Ok(ConfirmOutput { id: id.0, protected: true, confidence: 100 })
     }
 
     fn touched(output: &ConfirmOutput) -> Vec<i64> {

@@ -118,11 +118,7 @@ impl CorrectInput {
         let (target, new_key, new_theme) = match self.item_id {
             Some(id) => {
                 let new_theme = theme.is_some().then_some(self.theme).flatten();
-                (
-                    CorrectionTarget::Item(ItemId(id.0)),
-                    ItemKey::parse(key)?,
-                    new_theme,
-                )
+                (CorrectionTarget::Item(ItemId(id.0)), ItemKey::parse(key)?, new_theme)
             }
             None if key.trim().is_empty() => {
                 return Err(Invalid::new(

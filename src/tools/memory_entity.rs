@@ -109,10 +109,7 @@ impl Tool for MemoryEntity {
             }
         };
         let profile = entities::profile_on(&context.db, user, id, ITEMS_SHOWN, &day, now).await?;
-        Ok(EntityOutput::new(
-            profile,
-            day.at.or(day.as_of).unwrap_or(now),
-        ))
+        Ok(EntityOutput::new(profile, day.at.or(day.as_of).unwrap_or(now)))
     }
 
     fn touched(output: &EntityOutput) -> Vec<i64> {
@@ -123,31 +120,16 @@ impl Tool for MemoryEntity {
 impl EntityOutput {
     /// `at` decides which relations are current.
     fn new(profile: Profile, at: OffsetDateTime) -> Self {
-        let Profile {
-            entity,
-            names,
-            relations,
-            sources,
-            ..
-        } = profile;
-        let (current, changed): (Vec<_>, Vec<_>) = relations
-            .into_iter()
-            .partition(|relation| relation.is_current(at));
+        let Profile { entity, names, relations, sources, .. } = profile;
+        let (current, changed): (Vec<_>, Vec<_>) =
+            relations.into_iter().partition(|relation| relation.is_current(at));
         let own = |name: &String| *name != entity.name;
         let told = |relations: Vec<entities::Relation>| {
-            relations
-                .into_iter()
-                .take(RELATIONS_SHOWN)
-                .map(RelationOut::from)
-                .collect()
+            relations.into_iter().take(RELATIONS_SHOWN).map(RelationOut::from).collect()
         };
         Self {
             id: entity.id.0,
-            aliases: names
-                .into_iter()
-                .map(|alias| alias.name)
-                .filter(own)
-                .collect(),
+            aliases: names.into_iter().map(|alias| alias.name).filter(own).collect(),
             name: entity.name.clone(),
             entity_type: entity.entity_type.into(),
             is_user: entity.is_user,

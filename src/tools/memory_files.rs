@@ -180,10 +180,7 @@ fn place<'a>(field: &'static str, value: &'a Option<String>) -> Result<GivenPath
 
 /// Changes the example path in an error to one below the root.
 fn as_below_root(invalid: Invalid) -> Invalid {
-    Invalid {
-        sentence: invalid.sentence.replace("such as ", "such as /memories/"),
-        ..invalid
-    }
+    Invalid { sentence: invalid.sentence.replace("such as ", "such as /memories/"), ..invalid }
 }
 
 /// Renames the field in an error to the one that contained the text.
@@ -223,10 +220,8 @@ impl Files<'_> {
         let inside = self.documents.list_for(&self.call.viewer, folder).await?;
         let inside: Vec<Document> = inside.into_iter().map(|(document, _)| document).collect();
         if inside.is_empty() && folder.is_some() {
-            let words = format!(
-                "The path {} does not exist. Please provide a valid path.",
-                place.given
-            );
+            let words =
+                format!("The path {} does not exist. Please provide a valid path.", place.given);
             return Err(refused("not_found", words));
         }
         let skipped = folder.map_or(0, |folder| folder.as_str().len() + 1);
@@ -238,10 +233,7 @@ impl Files<'_> {
         for (size, path) in listed(&inside, skipped) {
             text += &format!("\n{size}\t{shown}/{path}");
         }
-        Ok(FilesOutput {
-            output: text,
-            documents: Vec::new(),
-        })
+        Ok(FilesOutput { output: text, documents: Vec::new() })
     }
 
     async fn create(&self, input: &FilesInput) -> Result<FilesOutput, ToolError> {
@@ -249,9 +241,7 @@ impl Files<'_> {
         let text = given("file_text", &input.file_text)?;
         let there = |at: &str| refused("exists", format!("Error: File {at} already exists"));
         let path = place.path.as_ref().ok_or_else(|| there(place.given))?;
-        let put = self
-            .documents
-            .put(self.user, self.by, path, text, ExpectedRevision::None);
+        let put = self.documents.put(self.user, self.by, path, text, ExpectedRevision::None);
         match put.await {
             Ok(document) => Ok(FilesOutput {
                 output: format!("File created successfully at: {}", place.given),
@@ -343,10 +333,7 @@ impl Files<'_> {
     async fn delete(&self, input: &FilesInput) -> Result<FilesOutput, ToolError> {
         let place = place("path", &input.path)?;
         let path = place.path.as_ref().ok_or_else(|| {
-            refused(
-                "conflict",
-                "Error: The directory /memories itself is not deleted".to_owned(),
-            )
+            refused("conflict", "Error: The directory /memories itself is not deleted".to_owned())
         })?;
         match self.documents.archive(self.user, self.by, path).await {
             Ok(_) => Ok(FilesOutput {
@@ -361,22 +348,12 @@ impl Files<'_> {
     }
 
     async fn rename(&self, input: &FilesInput) -> Result<FilesOutput, ToolError> {
-        let (from, to) = (
-            place("old_path", &input.old_path)?,
-            place("new_path", &input.new_path)?,
-        );
-        let there = || {
-            refused(
-                "exists",
-                format!("Error: The destination {} already exists", to.given),
-            )
-        };
+        let (from, to) = (place("old_path", &input.old_path)?, place("new_path", &input.new_path)?);
+        let there =
+            || refused("exists", format!("Error: The destination {} already exists", to.given));
         let new = to.path.as_ref().ok_or_else(there)?;
         let old = from.path.as_ref().ok_or_else(|| {
-            refused(
-                "conflict",
-                "Error: The directory /memories itself is not renamed".to_owned(),
-            )
+            refused("conflict", "Error: The directory /memories itself is not renamed".to_owned())
         })?;
         if new.as_str().starts_with(&format!("{old}/")) {
             let words = format!("Error: {} is inside {}", to.given, from.given);
@@ -442,10 +419,7 @@ fn inside_a_file(path: &str) -> ToolError {
 }
 
 fn not_there(path: &str) -> ToolError {
-    refused(
-        "not_found",
-        format!("Error: The path {path} does not exist"),
-    )
+    refused("not_found", format!("Error: The path {path} does not exist"))
 }
 
 fn view_file(
@@ -465,10 +439,7 @@ fn view_file(
     let told = whole.content.split('\n').enumerate();
     let told = told.skip(first - 1).take(last + 1 - first);
     Ok(FilesOutput {
-        output: format!(
-            "Here's the content of {shown} with line numbers:\n{}",
-            numbered(told)
-        ),
+        output: format!("Here's the content of {shown} with line numbers:\n{}", numbered(told)),
         documents: vec![whole.document.id],
     })
 }
@@ -483,11 +454,7 @@ fn parse_range(range: &[i64], lines: usize) -> Result<(usize, usize), Invalid> {
     let [first, last] = range else {
         return Err(invalid());
     };
-    let last = if *last == -1 {
-        lines
-    } else {
-        usize::try_from(*last).map_err(|_| invalid())?
-    };
+    let last = if *last == -1 { lines } else { usize::try_from(*last).map_err(|_| invalid())? };
     let first = usize::try_from(*first).map_err(|_| invalid())?;
     match 1 <= first && first <= last && first <= lines {
         true => Ok((first, last.min(lines))),
@@ -497,9 +464,7 @@ fn parse_range(range: &[i64], lines: usize) -> Result<(usize, usize), Invalid> {
 
 /// Numbers lines as the tool's clients do; the input counts from 0.
 fn numbered<'a>(lines: impl Iterator<Item = (usize, &'a str)>) -> String {
-    let told: Vec<String> = lines
-        .map(|(n, line)| format!("{:>6}\t{line}", n + 1))
-        .collect();
+    let told: Vec<String> = lines.map(|(n, line)| format!("{:>6}\t{line}", n + 1)).collect();
     told.join("\n")
 }
 
@@ -533,17 +498,12 @@ fn listed(documents: &[Document], skipped: usize) -> Vec<(String, String)> {
     let mut entries: std::collections::BTreeMap<Vec<&str>, (i64, bool)> = Default::default();
     for document in documents {
         let names: Vec<&str> = document.path.as_str()[skipped..].split('/').collect();
-        if names
-            .iter()
-            .any(|name| name.starts_with('.') || *name == "node_modules")
-        {
+        if names.iter().any(|name| name.starts_with('.') || *name == "node_modules") {
             continue;
         }
         for level in 1..=names.len().min(LEVELS) {
             let is_folder = level < names.len();
-            let entry = entries
-                .entry(names[..level].to_vec())
-                .or_insert((0, is_folder));
+            let entry = entries.entry(names[..level].to_vec()).or_insert((0, is_folder));
             entry.0 += i64::from(document.bytes);
         }
     }

@@ -147,12 +147,7 @@ impl Tool for MemoryGet {
     }
 
     fn touched(output: &GetOutput) -> Vec<i64> {
-        vec![
-            output
-                .part_of
-                .as_ref()
-                .map_or(output.id, |part| part.document),
-        ]
+        vec![output.part_of.as_ref().map_or(output.id, |part| part.document)]
     }
 }
 
@@ -195,12 +190,7 @@ pub(super) async fn read(
 
 impl GetOutput {
     fn new(found: ItemDetails, now: OffsetDateTime) -> Self {
-        let ItemDetails {
-            item,
-            embedding,
-            gave_way,
-            strength,
-        } = found;
+        let ItemDetails { item, embedding, gave_way, strength } = found;
         let contradicting = gave_way.iter().filter(|other| other.is_put_aside);
         let status = item.status_at(now).as_str();
         Self {

@@ -131,20 +131,14 @@ impl Tool for MemoryGraph {
             let keep = output.nodes.len() * 3 / 4;
             output.nodes.truncate(keep.max(1));
             let told: Vec<i64> = output.nodes.iter().map(|node| node.id).collect();
-            output
-                .edges
-                .retain(|e| told.contains(&e.from) && told.contains(&e.to));
+            output.edges.retain(|e| told.contains(&e.from) && told.contains(&e.to));
             output.cut = true;
         }
         Ok(output)
     }
 
     fn touched(output: &GraphOutput) -> Vec<i64> {
-        let mut items: Vec<i64> = output
-            .edges
-            .iter()
-            .filter_map(|edge| edge.item_id)
-            .collect();
+        let mut items: Vec<i64> = output.edges.iter().filter_map(|edge| edge.item_id).collect();
         items.sort_unstable();
         items.dedup();
         items
@@ -154,10 +148,7 @@ impl Tool for MemoryGraph {
 fn parse_predicate(text: &str) -> Result<Predicate, Invalid> {
     Predicate::parse(text).ok_or_else(|| {
         let known: Vec<&str> = Predicate::all().map(Predicate::as_str).collect();
-        let sentence = format!(
-            "`relation` is none of those there are: {}.",
-            known.join(", ")
-        );
+        let sentence = format!("`relation` is none of those there are: {}.", known.join(", "));
         Invalid::new("relation", "unknown_relation", sentence)
     })
 }
@@ -171,12 +162,6 @@ impl From<&GraphEdge> for EdgeOut {
             }
             EdgeKind::Together(_) => (None, None),
         };
-        Self {
-            from: edge.from.0,
-            to: edge.to.0,
-            relation: edge.in_words(),
-            when,
-            item_id,
-        }
+        Self { from: edge.from.0, to: edge.to.0, relation: edge.in_words(), when, item_id }
     }
 }

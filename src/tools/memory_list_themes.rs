@@ -49,12 +49,10 @@ impl ListThemesInput {
     fn limit(&self) -> Result<usize, Invalid> {
         let limit = self.limit.as_ref().map_or(THEMES_LISTED, |n| n.0);
         let limit = usize::try_from(limit).ok();
-        limit
-            .filter(|limit| (1..=THEMES_LISTED_MAX as usize).contains(limit))
-            .ok_or_else(|| {
-                let sentence = format!("`limit` is out of range; give 1 to {THEMES_LISTED_MAX}.");
-                Invalid::new("limit", "out_of_range", sentence)
-            })
+        limit.filter(|limit| (1..=THEMES_LISTED_MAX as usize).contains(limit)).ok_or_else(|| {
+            let sentence = format!("`limit` is out of range; give 1 to {THEMES_LISTED_MAX}.");
+            Invalid::new("limit", "out_of_range", sentence)
+        })
     }
 }
 

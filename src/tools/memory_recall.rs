@@ -131,10 +131,7 @@ impl RecallInput {
         let session = self.session.as_deref().map(SessionName::parse).transpose();
         let session = session.map_err(|mut invalid| {
             invalid.sentence = invalid.sentence.replace("external_id", "session");
-            Invalid {
-                field: "session".into(),
-                ..invalid
-            }
+            Invalid { field: "session".into(), ..invalid }
         })?;
         let budget = self.budget_tokens.map(|n| n.0);
         if budget.is_some_and(|budget| !RECALL_TOKENS.contains(&budget)) {
@@ -145,10 +142,7 @@ impl RecallInput {
             );
             return Err(Invalid::new("budget_tokens", "out_of_range", sentence));
         }
-        if self
-            .min_relevance
-            .is_some_and(|least| !(0.0..=1.0).contains(&least))
-        {
+        if self.min_relevance.is_some_and(|least| !(0.0..=1.0).contains(&least)) {
             let sentence = "`min_relevance` is a number from 0 to 1.";
             return Err(Invalid::new("min_relevance", "out_of_range", sentence));
         }

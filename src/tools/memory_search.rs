@@ -234,12 +234,8 @@ impl Tool for MemorySearch {
         call: &RunningCall,
         input: SearchInput,
     ) -> Result<SearchOutput, ToolError> {
-        let types: Vec<ItemType> = input
-            .types
-            .unwrap_or_default()
-            .into_iter()
-            .map(ItemType::from)
-            .collect();
+        let types: Vec<ItemType> =
+            input.types.unwrap_or_default().into_iter().map(ItemType::from).collect();
         let now = context.clock.now();
         let query = SearchQuery::parse(RawQuery {
             day: Day::parse(input.as_of.as_deref(), input.at.as_deref(), now)?,
@@ -260,19 +256,13 @@ impl Tool for MemorySearch {
         })?;
         let page = context.search.find(&call.viewer, &query).await?;
         let note = page.is_probably_absent().then_some(ABSENT);
-        let results = page
-            .hits
-            .into_iter()
-            .map(|hit| ResultItem::new(hit, query.explain))
-            .collect();
+        let results =
+            page.hits.into_iter().map(|hit| ResultItem::new(hit, query.explain)).collect();
         let output = SearchOutput {
             results,
             confidence: page.confidence,
             note,
-            time: page.time.map(|time| TimeMeant {
-                from: time.from,
-                until: time.until,
-            }),
+            time: page.time.map(|time| TimeMeant { from: time.from, until: time.until }),
             mode: page.mode.as_str(),
             degraded: page.degraded,
             cursor: page.cursor,
@@ -309,10 +299,7 @@ impl ResultItem {
     fn new(hit: Hit, explain: bool) -> Self {
         let why = hit.explanation;
         Self {
-            signals: ResultSignals {
-                fts: hit.matched_by_words(),
-                semantic: hit.is_near,
-            },
+            signals: ResultSignals { fts: hit.matched_by_words(), semantic: hit.is_near },
             explain: explain.then_some(Explain {
                 distance: why.distance,
                 semantic: why.semantic,

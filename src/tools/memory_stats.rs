@@ -114,14 +114,11 @@ impl Tool for MemoryStats {
         let types = stats
             .by_type
             .into_iter()
-            .map(|(item_type, count)| TypeCount {
-                item_type: item_type.into(),
-                count,
-            });
-        let themes = stats.by_theme.into_iter().map(|theme| ThemeItemCount {
-            theme: theme.slug,
-            count: theme.active_count,
-        });
+            .map(|(item_type, count)| TypeCount { item_type: item_type.into(), count });
+        let themes = stats
+            .by_theme
+            .into_iter()
+            .map(|theme| ThemeItemCount { theme: theme.slug, count: theme.active_count });
         Ok(StatsOutput {
             active: stats.active,
             archived: stats.archived,
@@ -134,10 +131,7 @@ impl Tool for MemoryStats {
             documents,
             episodes: stats.episodes,
             turns: stats.turns,
-            vectors: VectorCounts {
-                pending: waiting.pending,
-                failed: waiting.failed,
-            },
+            vectors: VectorCounts { pending: waiting.pending, failed: waiting.failed },
             entities: Entities {
                 total: named.iter().map(|(_, count)| count).sum(),
                 by_type: named

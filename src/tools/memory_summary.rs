@@ -88,17 +88,13 @@ impl Tool for MemorySummary {
                 ),
                 at,
             ),
-            SummaryProgress::Writing => (
-                OutputState::Writing,
-                Some("It is being written.".to_owned()),
-                None,
-            ),
+            SummaryProgress::Writing => {
+                (OutputState::Writing, Some("It is being written.".to_owned()), None)
+            }
             SummaryProgress::Failed(why, at) => (OutputState::Failed, Some(sentence(&why)), at),
-            SummaryProgress::Empty => (
-                OutputState::Empty,
-                Some("Nothing is remembered.".to_owned()),
-                None,
-            ),
+            SummaryProgress::Empty => {
+                (OutputState::Empty, Some("Nothing is remembered.".to_owned()), None)
+            }
             SummaryProgress::Off(off) => (OutputState::Off, Some(sentence(&off.to_string())), None),
         };
         let told = summary.told.as_ref();
@@ -129,10 +125,9 @@ impl From<ConsolidationError> for ToolError {
             | ConsolidationError::Memory(MemoryError::Database(error)) => error.into(),
             ConsolidationError::Memory(error) => error.into(),
             // Reading calls no model.
-            ConsolidationError::Chat(error) => Self::Conflict {
-                code: error.code(),
-                sentence: error.to_string(),
-            },
+            ConsolidationError::Chat(error) => {
+                Self::Conflict { code: error.code(), sentence: error.to_string() }
+            }
         }
     }
 }

@@ -316,12 +316,7 @@ impl Registry {
             register::<connector_search::ConnectorSearch>(Connector),
             register::<connector_fetch::ConnectorFetch>(Connector),
         ];
-        Self {
-            tools,
-            context,
-            accounts,
-            guidance: guidance::Guidance::new(),
-        }
+        Self { tools, context, accounts, guidance: guidance::Guidance::new() }
     }
 
     /// In the order in which an agent should read them.
@@ -375,17 +370,16 @@ impl Registry {
         name: &str,
         input: &[u8],
     ) -> Result<Value, ToolError> {
-        let named = self
-            .tools
-            .iter()
-            .map(|tool| &**tool)
-            .find(|tool| tool.definition().name == name);
+        let named =
+            self.tools.iter().map(|tool| &**tool).find(|tool| tool.definition().name == name);
         let known_name = named.map_or(UNKNOWN_TOOL, |tool| tool.definition().name);
         let door = door.as_str();
         let began = Instant::now();
-        let run = self
-            .run(access, named, known_name, input)
-            .instrument(tracing::error_span!("tool", tool = known_name, door));
+        let run = self.run(access, named, known_name, input).instrument(tracing::error_span!(
+            "tool",
+            tool = known_name,
+            door
+        ));
         let called = self.on_authority_of(access, run).await;
         let outcome = called.as_ref().map_or_else(ToolError::code, |_| "ok");
         metrics::tool_called(known_name, door, outcome, began.elapsed());
@@ -444,9 +438,8 @@ impl Registry {
         access: &AgentAccess,
         named: Option<&'t dyn AnyTool>,
     ) -> Result<&'t dyn AnyTool, ToolError> {
-        let tool = named.ok_or_else(|| ToolError::UnknownTool {
-            known: self.names().join(", "),
-        })?;
+        let tool =
+            named.ok_or_else(|| ToolError::UnknownTool { known: self.names().join(", ") })?;
         if let Some(of) = access.memory_off {
             return Err(ToolError::MemoryOff(of));
         }
@@ -484,10 +477,7 @@ pub fn schema_of<T: JsonSchema>(settings: SchemaSettings) -> Value {
         s.inline_subschemas = true;
         s.meta_schema = None;
     });
-    let mut schema = settings
-        .into_generator()
-        .into_root_schema_for::<T>()
-        .to_value();
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     if let Some(object) = schema.as_object_mut() {
         object.remove("title");
         // OpenAI rejects an object schema without `properties`, even if it has none.

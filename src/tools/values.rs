@@ -104,11 +104,7 @@ pub struct PartOrigin {
 
 impl From<DocumentPart> for PartOrigin {
     fn from(part: DocumentPart) -> Self {
-        Self {
-            path: part.path,
-            lines: [part.lines.0, part.lines.1],
-            document: part.document,
-        }
+        Self { path: part.path, lines: [part.lines.0, part.lines.1], document: part.document }
     }
 }
 
@@ -130,12 +126,7 @@ pub struct EpisodeOrigin {
 impl From<EpisodeSpan> for EpisodeOrigin {
     fn from(span: EpisodeSpan) -> Self {
         let (session_id, session) = span.session.unzip();
-        Self {
-            session,
-            session_id,
-            from: span.from,
-            until: span.until,
-        }
+        Self { session, session_id, from: span.from, until: span.until }
     }
 }
 

@@ -22,10 +22,7 @@ impl FromRequestParts<AppState> for AgentAccess {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Self, Problem> {
         let access = authenticate(parts, state).await?;
-        let call = state
-            .calls
-            .begin(CallOwner::Agent(access.token_owner))
-            .await?;
+        let call = state.calls.begin(CallOwner::Agent(access.token_owner)).await?;
         let has_waited = call.has_waited;
         if let Some(slot) = parts.extensions.get::<CallSlot>() {
             slot.put(call);
@@ -69,11 +66,7 @@ fn check_audience(access: &AgentAccess, path: &str, state: &AppState) -> Result<
         "This token was issued to an MCP client and opens {resource} only; make one for other uses at {}/agents.",
         state.public_url.origin()
     );
-    Err(Problem::new(
-        StatusCode::UNAUTHORIZED,
-        "wrong_audience",
-        detail,
-    ))
+    Err(Problem::new(StatusCode::UNAUTHORIZED, "wrong_audience", detail))
 }
 
 /// The token, or an error code and its message.
@@ -147,11 +140,8 @@ async fn refuse(state: &AppState, session: &Session, refusal: ActorRefusal) -> R
             Err(problem) => in_plain_text(problem),
         };
     }
-    let form = FormState {
-        form: "login".to_owned(),
-        error: Some(problem.detail),
-        ..FormState::default()
-    };
+    let form =
+        FormState { form: "login".to_owned(), error: Some(problem.detail), ..FormState::default() };
     after_form(state, Visitor::Stranger, "/login", form, problem.status).await
 }
 
@@ -186,24 +176,14 @@ fn in_plain_text(problem: Problem) -> Response {
 
 async fn find_visitor(state: &AppState, session: &Session) -> Result<Visitor, Problem> {
     let unavailable = |_: tower_sessions::session::Error| {
-        Problem::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "database_unavailable",
-            DATABASE_SENTENCE,
-        )
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", DATABASE_SENTENCE)
     };
-    let Some(id) = session
-        .get::<i64>(session::SESSION_USER)
-        .await
-        .map_err(unavailable)?
-    else {
+    let Some(id) = session.get::<i64>(session::SESSION_USER).await.map_err(unavailable)? else {
         return Ok(Visitor::Stranger);
     };
     Ok(match state.accounts.active_user(UserId(id)).await? {
         Some(user) => {
-            session::note_visit(session, &state.clock)
-                .await
-                .map_err(unavailable)?;
+            session::note_visit(session, &state.clock).await.map_err(unavailable)?;
             Visitor::SignedIn(SignedIn(user))
         }
         None => Visitor::Stranger,
@@ -238,10 +218,7 @@ pub async fn check_origin(
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
-    let is_safe = matches!(
-        *request.method(),
-        Method::GET | Method::HEAD | Method::OPTIONS
-    );
+    let is_safe = matches!(*request.method(), Method::GET | Method::HEAD | Method::OPTIONS);
     if is_safe || comes_from_here(request.headers(), state.public_url.origin()) {
         return Ok(next.run(request).await);
     }
@@ -265,9 +242,7 @@ fn comes_from_here(headers: &HeaderMap, public_origin: &str) -> bool {
     };
     let same_host = || {
         let host = text("host").unwrap_or_default();
-        origin
-            .split_once("://")
-            .is_some_and(|(_, rest)| !host.is_empty() && rest == host)
+        origin.split_once("://").is_some_and(|(_, rest)| !host.is_empty() && rest == host)
     };
     origin == public_origin || same_host()
 }

@@ -60,10 +60,7 @@ impl Calls {
         let has_waited = permit.is_none();
         let permit = match permit {
             Some(permit) => permit,
-            None => running
-                .acquire_owned()
-                .await
-                .map_err(|_| too_many_calls())?,
+            None => running.acquire_owned().await.map_err(|_| too_many_calls())?,
         };
         Ok(AdmittedCall {
             held: Mutex::new(Some((Some(permit), place))),
@@ -82,10 +79,7 @@ impl Calls {
             return None;
         }
         queue.count += 1;
-        let place = CountedCall {
-            calls: self.clone(),
-            caller,
-        };
+        let place = CountedCall { calls: self.clone(), caller };
         Some((place, queue.running.clone()))
     }
 }
@@ -155,11 +149,7 @@ impl AdmittedCall {
 
 impl Drop for AdmittedCall {
     fn drop(&mut self) {
-        let held = self
-            .held
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(held) = held
             && !self.is_finished.load(Ordering::Relaxed)
             && let Ok(runtime) = Handle::try_current()
@@ -216,40 +206,24 @@ mod tests {
         for _ in 0..RUNNING_MAX {
             running.push(calls.begin(ANNA).await.expect("it runs"));
         }
-        let mut waiting: Vec<_> = (0..WAITING_MAX)
-            .map(|_| Box::pin(calls.begin(ANNA)))
-            .collect();
+        let mut waiting: Vec<_> = (0..WAITING_MAX).map(|_| Box::pin(calls.begin(ANNA))).collect();
         for call in &mut waiting {
             assert!(call.now_or_never().is_none(), "it waits");
         }
         let refused = calls.begin(ANNA).await.err().expect("one too many");
-        assert_eq!(
-            (refused.status.as_u16(), refused.retry_after_s()),
-            (429, Some(1))
-        );
+        assert_eq!((refused.status.as_u16(), refused.retry_after_s()), (429, Some(1)));
         assert!(calls.begin(CallOwner::Person(UserId(1))).await.is_ok());
-        assert!(
-            calls
-                .begin(CallOwner::Agent(TokenOwner::User(UserId(2))))
-                .await
-                .is_ok()
-        );
+        assert!(calls.begin(CallOwner::Agent(TokenOwner::User(UserId(2)))).await.is_ok());
 
         let ended = running.remove(0);
         ended.finish();
         drop(ended);
-        assert!(
-            (&mut waiting[1]).now_or_never().is_none(),
-            "another came first"
-        );
+        assert!((&mut waiting[1]).now_or_never().is_none(), "another came first");
         let first = (&mut waiting[0]).now_or_never().expect("its turn");
         assert!(first.is_ok());
         // Dropping a waiting call frees its place.
         waiting.pop();
-        assert!(
-            calls.begin(ANNA).now_or_never().is_none(),
-            "there is room to wait"
-        );
+        assert!(calls.begin(ANNA).now_or_never().is_none(), "there is room to wait");
     }
 
     #[tokio::test]

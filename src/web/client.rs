@@ -31,9 +31,7 @@ impl FromRequestParts<AppState> for ClientAddress {
 fn client(peer: IpAddr, headers: &HeaderMap, proxies: &TrustedProxies) -> IpAddr {
     let mut known = peer.to_canonical();
     let lines = headers.get_all(FORWARDED_FOR).iter();
-    let said: Vec<&str> = lines
-        .flat_map(|line| line.to_str().unwrap_or("?").split(','))
-        .collect();
+    let said: Vec<&str> = lines.flat_map(|line| line.to_str().unwrap_or("?").split(',')).collect();
     for hop in said.into_iter().rev() {
         if !proxies.contains(known) {
             break;
@@ -79,16 +77,8 @@ mod tests {
             ("198.51.100.1", &["203.0.113.9"], "198.51.100.1"),
             // Entries to the left may be forged by the client.
             ("127.0.0.1", &["1.1.1.1, 203.0.113.9"], "203.0.113.9"),
-            (
-                "127.0.0.1",
-                &["1.1.1.1", "203.0.113.9, 10.1.2.3"],
-                "203.0.113.9",
-            ),
-            (
-                "127.0.0.1",
-                &["127.0.0.1, 203.0.113.9, 10.1.2.3"],
-                "203.0.113.9",
-            ),
+            ("127.0.0.1", &["1.1.1.1", "203.0.113.9, 10.1.2.3"], "203.0.113.9"),
+            ("127.0.0.1", &["127.0.0.1, 203.0.113.9, 10.1.2.3"], "203.0.113.9"),
             // Only proxies: the farthest one.
             ("127.0.0.1", &["10.0.0.1, 10.0.0.2"], "10.0.0.1"),
             ("127.0.0.1", &[], "127.0.0.1"),

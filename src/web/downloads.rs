@@ -51,10 +51,7 @@ pub async fn export(State(state): State<AppState>, signed_in: SignedIn) -> Respo
 /// The script that connects a program that runs agents (docs/connect.md); the same for all users.
 pub async fn connect() -> impl IntoResponse {
     const SCRIPT: &str = include_str!("../../clients/connect/keepsake_connect.py");
-    (
-        [(header::CONTENT_TYPE, "text/x-python; charset=utf-8")],
-        SCRIPT,
-    )
+    ([(header::CONTENT_TYPE, "text/x-python; charset=utf-8")], SCRIPT)
 }
 
 /// For anyone who has the receipt's id.
@@ -105,9 +102,7 @@ pub async fn document(
     let mut response = ([(header::CONTENT_TYPE, kind)], content).into_response();
     let name = HeaderValue::from_str(&attached(document.path.as_str()));
     let name = name.unwrap_or(HeaderValue::from_static("attachment"));
-    response
-        .headers_mut()
-        .insert(header::CONTENT_DISPOSITION, name);
+    response.headers_mut().insert(header::CONTENT_DISPOSITION, name);
     response
 }
 
@@ -115,10 +110,7 @@ pub async fn document(
 fn attached(path: &str) -> String {
     let name = path.rsplit('/').next().unwrap_or_default();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ' ');
-    let plain: String = name
-        .chars()
-        .map(|c| if is_plain(c) { c } else { '_' })
-        .collect();
+    let plain: String = name.chars().map(|c| if is_plain(c) { c } else { '_' }).collect();
     let mut whole = String::new();
     for byte in name.bytes() {
         match byte {

@@ -29,11 +29,7 @@ pub const DATABASE_SENTENCE: &str =
 const TIMEOUT_SENTENCE: &str = "The database took too long for this and was stopped; nothing was changed. Try again in a moment, or ask for less at once.";
 
 pub fn database_timeout() -> Problem {
-    Problem::new(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "database_timeout",
-        TIMEOUT_SENTENCE,
-    )
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "database_timeout", TIMEOUT_SENTENCE)
 }
 
 /// An error response: what is wrong, and what is accepted.
@@ -83,14 +79,7 @@ const PENDING_WAIT_S: u64 = 60;
 
 impl Problem {
     pub fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self {
-            status,
-            code,
-            detail: detail.into(),
-            field: None,
-            wait_s: None,
-            current: None,
-        }
+        Self { status, code, detail: detail.into(), field: None, wait_s: None, current: None }
     }
 
     pub fn throttled(sentence: &str, wait_s: u64) -> Self {
@@ -123,10 +112,7 @@ impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.document())).into_response();
         let headers = response.headers_mut();
-        headers.insert(
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("application/problem+json"),
-        );
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if self.status == StatusCode::UNAUTHORIZED {
             let scheme = HeaderValue::from_static("Bearer realm=\"keepsake\"");
             headers.insert(header::WWW_AUTHENTICATE, scheme);
@@ -177,11 +163,7 @@ impl From<sqlx::Error> for Problem {
         if db::is_statement_timeout(&error) {
             return database_timeout();
         }
-        Self::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "database_unavailable",
-            DATABASE_SENTENCE,
-        )
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", DATABASE_SENTENCE)
     }
 }
 
@@ -332,11 +314,9 @@ impl From<AccountError> for Problem {
             AccountError::SignUpClosed => {
                 Self::new(StatusCode::FORBIDDEN, "sign_up_closed", sentence(&said))
             }
-            AccountError::WrongPassword => Self::new(
-                StatusCode::UNPROCESSABLE_ENTITY,
-                "wrong_password",
-                sentence(&said),
-            ),
+            AccountError::WrongPassword => {
+                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong_password", sentence(&said))
+            }
             AccountError::InvitationOver => {
                 Self::new(StatusCode::NOT_FOUND, "invitation_over", sentence(&said))
             }
@@ -351,11 +331,7 @@ impl From<AccountError> for Problem {
             }
             AccountError::Hash(_) | AccountError::Randomness(_) => {
                 tracing::error!(error = said, "an account operation failed");
-                Self::new(
-                    StatusCode::SERVICE_UNAVAILABLE,
-                    "unavailable",
-                    "Try again in a moment.",
-                )
+                Self::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Try again in a moment.")
             }
         }
     }
@@ -378,11 +354,7 @@ fn log_database_error(error: &sqlx::Error) {
 
 fn kind(error: &sqlx::Error) -> String {
     let shown = format!("{error:?}");
-    shown
-        .split(['(', ' ', '{'])
-        .next()
-        .unwrap_or_default()
-        .to_owned()
+    shown.split(['(', ' ', '{']).next().unwrap_or_default().to_owned()
 }
 
 pub(super) fn wrong_method() -> Problem {

@@ -83,8 +83,7 @@ impl Gate {
             self.silent.pop_front();
         }
         let silence = Arc::new(AwaitsFirstByte);
-        self.silent
-            .push_back((Instant::now(), Arc::downgrade(&silence)));
+        self.silent.push_back((Instant::now(), Arc::downgrade(&silence)));
         let connection = Connection::new(stream, silence, place, self.limits);
         (connection, peer)
     }
@@ -133,9 +132,7 @@ impl Gate {
             return;
         };
         while let Ok((stream, peer)) = listener.accept() {
-            let usable = stream
-                .set_nonblocking(true)
-                .and_then(|()| TcpStream::from_std(stream));
+            let usable = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
             self.last.extend(usable.ok().map(|stream| (stream, peer)));
         }
     }

@@ -11,14 +11,8 @@ const ALWAYS: [(HeaderName, &str); 5] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
     (header::REFERRER_POLICY, "same-origin"),
-    (
-        HeaderName::from_static("cross-origin-opener-policy"),
-        "same-origin",
-    ),
-    (
-        HeaderName::from_static("permissions-policy"),
-        "camera=(), geolocation=(), microphone=()",
-    ),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
 ];
 
 pub async fn secure(request: Request, next: Next) -> Response {
@@ -33,14 +27,10 @@ pub async fn secure(request: Request, next: Next) -> Response {
         headers.insert(opener_policy, HeaderValue::from_static("unsafe-none"));
     }
     // Responses contain memory, so caches must not store them; static files override this.
-    headers
-        .entry(header::CACHE_CONTROL)
-        .or_insert(HeaderValue::from_static("no-store"));
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
     headers
         .entry(header::CONTENT_SECURITY_POLICY)
-        .or_insert(HeaderValue::from_static(
-            "default-src 'none'; frame-ancestors 'none'",
-        ));
+        .or_insert(HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'"));
     response
 }
 

@@ -56,10 +56,7 @@ pub struct ProcessInfo {
 
 impl Readiness {
     pub fn new(about: ProcessInfo) -> Self {
-        Self(Arc::new(ReadinessState {
-            draining: AtomicBool::new(false),
-            about,
-        }))
+        Self(Arc::new(ReadinessState { draining: AtomicBool::new(false), about }))
     }
 
     /// Makes `/readyz` return 503, so that load balancers send no more requests.
@@ -145,11 +142,7 @@ impl ReadinessReport {
             self.warnings
                 .push("a newer Keepsake has migrated the database; start that version here too");
         }
-        self.vector_extension = if fitness.has_vector {
-            "ready"
-        } else {
-            "missing"
-        };
+        self.vector_extension = if fitness.has_vector { "ready" } else { "missing" };
         if fitness.schema == Schema::Missing {
             return Ok(());
         }
@@ -206,8 +199,7 @@ impl ReadinessReport {
             return;
         };
         self.disk = if disk.f_bavail.saturating_mul(disk.f_frsize) < DISK_FREE_MIN_BYTES {
-            self.warnings
-                .push("less than 1 GiB is free on the data folder's disk");
+            self.warnings.push("less than 1 GiB is free on the data folder's disk");
             "low"
         } else {
             "ready"
@@ -222,11 +214,8 @@ impl ReadinessReport {
             ("vector_extension", self.vector_extension),
         ];
         let serves = |state: &str| matches!(state, "ready" | "ahead");
-        let mut not_ready: Vec<_> = needed
-            .into_iter()
-            .filter(|(_, state)| !serves(state))
-            .map(|(name, _)| name)
-            .collect();
+        let mut not_ready: Vec<_> =
+            needed.into_iter().filter(|(_, state)| !serves(state)).map(|(name, _)| name).collect();
         if self.database == "unavailable" {
             // Parts that could not be checked do not count as failed.
             not_ready.retain(|name| matches!(*name, "server" | "database"));
@@ -249,10 +238,6 @@ pub async fn readyz(State(state): State<AppState>) -> impl IntoResponse {
     }
     report.look_at_disk(&state.readiness).await;
     report.judge();
-    let status = if report.ready {
-        StatusCode::OK
-    } else {
-        StatusCode::SERVICE_UNAVAILABLE
-    };
+    let status = if report.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(report))
 }

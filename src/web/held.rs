@@ -13,10 +13,7 @@ pub struct HeldBody<G> {
 
 impl<G> HeldBody<G> {
     pub fn new(body: Body, guard: G) -> Self {
-        Self {
-            body,
-            _guard: guard,
-        }
+        Self { body, _guard: guard }
     }
 }
 

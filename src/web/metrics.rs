@@ -34,12 +34,8 @@ pub async fn show(
 ) -> Response {
     let peer = peer.map(|Extension(ConnectInfo(address))| address);
     if !may_see(&state, peer, &headers) {
-        return Problem::new(
-            StatusCode::NOT_FOUND,
-            "not_found",
-            "There is no such page here.",
-        )
-        .into_response();
+        return Problem::new(StatusCode::NOT_FOUND, "not_found", "There is no such page here.")
+            .into_response();
     }
     let mut gauges = of_process(&state);
     gauges.extend(of_database(&state).await);
@@ -69,12 +65,7 @@ fn may_see(state: &AppState, peer: Option<SocketAddr>, headers: &HeaderMap) -> b
 }
 
 fn gauge(name: &'static str, help: &'static str, value: f64) -> Gauge {
-    Gauge {
-        name,
-        help,
-        labels: Vec::new(),
-        value,
-    }
+    Gauge { name, help, labels: Vec::new(), value }
 }
 
 fn of_process(state: &AppState) -> Vec<Gauge> {
@@ -93,11 +84,7 @@ fn of_process(state: &AppState) -> Vec<Gauge> {
         }
     }
     let (residents, bytes) = state.search.reader().held();
-    gauges.push(gauge(
-        "indexes",
-        "Indexes of users in memory",
-        residents as f64,
-    ));
+    gauges.push(gauge("indexes", "Indexes of users in memory", residents as f64));
     gauges.push(gauge("index_bytes", "What these take, about", bytes as f64));
     gauges.push(gauge(
         "breakers_open",
@@ -138,13 +125,7 @@ async fn of_database(state: &AppState) -> Vec<Gauge> {
         return gauges.clone();
     }
     let answered = tokio::time::timeout(ASK_TIMEOUT, ask(state)).await;
-    let up = |n| {
-        gauge(
-            "database_up",
-            "1 when the database gave its figures in time",
-            n,
-        )
-    };
+    let up = |n| gauge("database_up", "1 when the database gave its figures in time", n);
     let gauges = match answered {
         Ok(Ok(mut gauges)) => {
             gauges.push(up(1.0));
@@ -175,11 +156,7 @@ async fn ask(state: &AppState) -> Result<Vec<Gauge>, sqlx::Error> {
         ] {
             gauges.push(Gauge {
                 labels: vec![("job", queue.job.clone()), ("status", status.to_owned())],
-                ..gauge(
-                    "jobs",
-                    "Users whose job waits, runs or has failed",
-                    n as f64,
-                )
+                ..gauge("jobs", "Users whose job waits, runs or has failed", n as f64)
             });
         }
     }
@@ -195,11 +172,7 @@ async fn ask(state: &AppState) -> Result<Vec<Gauge>, sqlx::Error> {
         });
     }
     gauges.extend([
-        gauge(
-            "vectors_pending",
-            "Vectors that are still to be made",
-            open.pending as f64,
-        ),
+        gauge("vectors_pending", "Vectors that are still to be made", open.pending as f64),
         gauge(
             "vectors_failed",
             "Vectors that were given up until somebody retries them",

@@ -168,10 +168,6 @@ impl SiteFiles {
             .site_pkg_dir("pkg")
             .build();
         let islands_built = root.join("pkg/keepsake.wasm").is_file();
-        Self {
-            root,
-            islands_built,
-            leptos,
-        }
+        Self { root, islands_built, leptos }
     }
 }

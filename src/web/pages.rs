@@ -71,10 +71,7 @@ pub async fn not_found_for(state: &AppState, signed_in: SignedIn) -> Response {
 /// A page with the sentence of the problem, where no form or page can show it.
 pub async fn refused(state: &AppState, visitor: Visitor, problem: Problem) -> Response {
     let retry_after_s = problem.retry_after_s();
-    let form = FormState {
-        error: Some(problem.detail),
-        ..FormState::default()
-    };
+    let form = FormState { error: Some(problem.detail), ..FormState::default() };
     let mut response = after_form(state, visitor, NOWHERE, form, problem.status).await;
     if let Some(seconds) = retry_after_s {
         let headers = response.headers_mut();
@@ -93,11 +90,7 @@ pub async fn wrong_method(
         true => "This is where a form is sent to; it is no page.",
         false => "This page takes no form.",
     };
-    let problem = Problem::new(
-        StatusCode::METHOD_NOT_ALLOWED,
-        "method_not_allowed",
-        sentence,
-    );
+    let problem = Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", sentence);
     refused(&state, visitor, problem).await
 }
 
@@ -119,10 +112,7 @@ pub async fn after_form(
 /// The page after a panic: one sentence, without details.
 pub fn broken() -> Response {
     tracing::error!("a request handler panicked");
-    (
-        StatusCode::INTERNAL_SERVER_ERROR,
-        "Something broke on our side; nothing was changed.\n",
-    )
+    (StatusCode::INTERNAL_SERVER_ERROR, "Something broke on our side; nothing was changed.\n")
         .into_response()
 }
 

@@ -29,10 +29,7 @@ pub fn router(state: AppState) -> Router {
         .layer(CatchPanicLayer::custom(|_| pages::broken()))
         .layer(from_fn_with_state(state.body_time, unread::finish))
         .layer(from_fn(headers::secure))
-        .layer(from_fn_with_state(
-            state.readiness.clone(),
-            observe::request,
-        ))
+        .layer(from_fn_with_state(state.readiness.clone(), observe::request))
         .with_state(state)
 }
 
@@ -58,29 +55,18 @@ fn programs(state: &AppState) -> Router<AppState> {
             "/api/v1/settings/secrets",
             get(api::secret_policy::show).put(api::secret_policy::save),
         )
-        .route(
-            "/api/v1/documents",
-            get(api::documents::list).delete(api::documents::clear),
-        )
+        .route("/api/v1/documents", get(api::documents::list).delete(api::documents::clear))
         .route(
             "/api/v1/documents/{*path}",
-            get(api::documents::show)
-                .put(api::documents::put)
-                .delete(api::documents::delete),
+            get(api::documents::show).put(api::documents::put).delete(api::documents::delete),
         )
         .route("/api/v1/sessions/{external_id}", get(api::sessions::show))
         .route(
             "/api/v1/sessions/{external_id}/messages",
             get(api::sessions::messages).post(api::sessions::add),
         )
-        .route(
-            "/api/v1/sessions/{external_id}/complete",
-            post(api::sessions::complete),
-        )
-        .route(
-            "/api/v1/sessions/{external_id}/flush",
-            post(api::flush::flush),
-        )
+        .route("/api/v1/sessions/{external_id}/complete", post(api::sessions::complete))
+        .route("/api/v1/sessions/{external_id}/flush", post(api::flush::flush))
         .route("/api/v1/openapi.json", get(api::openapi::document))
         .route("/api/{*rest}", any(no_such_endpoint));
     let door = mcp::Door::new(state);
@@ -103,18 +89,9 @@ fn guarded(routes: Router<AppState>, state: &AppState) -> Router<AppState> {
 /// For OAuth clients.
 fn clients() -> Router<AppState> {
     Router::new()
-        .route(
-            "/.well-known/oauth-protected-resource",
-            get(oauth::protected_resource),
-        )
-        .route(
-            "/.well-known/oauth-protected-resource/mcp",
-            get(oauth::protected_resource),
-        )
-        .route(
-            "/.well-known/oauth-authorization-server",
-            get(oauth::authorization_server),
-        )
+        .route("/.well-known/oauth-protected-resource", get(oauth::protected_resource))
+        .route("/.well-known/oauth-protected-resource/mcp", get(oauth::protected_resource))
+        .route("/.well-known/oauth-authorization-server", get(oauth::authorization_server))
         .route("/oauth/register", post(oauth::clients::register))
         .route("/oauth/token", post(oauth::tokens::token))
         .route("/oauth/revoke", post(oauth::tokens::revoke))
@@ -128,146 +105,62 @@ fn people(state: &AppState) -> Router<AppState> {
         .route("/login", get(pages::sign_in).post(forms::sign_in::sign_in))
         .route("/signup", post(forms::sign_in::sign_up))
         .route("/logout", post(forms::sign_in::sign_out))
-        .route(
-            "/invitation/{token}",
-            get(pages::open_to_all).post(forms::invitations::accept),
-        )
-        .route(
-            "/reset/{token}",
-            get(pages::open_to_all).post(forms::invitations::set_password),
-        )
+        .route("/invitation/{token}", get(pages::open_to_all).post(forms::invitations::accept))
+        .route("/reset/{token}", get(pages::open_to_all).post(forms::invitations::set_password))
         .route("/connect.py", get(downloads::connect))
         .route("/docs", get(pages::open_to_all))
         .route("/memory", get(pages::behind_sign_in))
-        .route(
-            "/memory/{id}",
-            get(pages::behind_sign_in).post(forms::manage::decide),
-        )
-        .route(
-            "/agents",
-            get(pages::behind_sign_in).post(forms::agents::create),
-        )
-        .route(
-            "/oauth/authorize",
-            get(forms::consent::show).post(forms::consent::decide),
-        )
-        .route(
-            "/agents/{agent_id}/tokens",
-            post(forms::agents::create_token),
-        )
-        .route(
-            "/agents/{agent_id}/tokens/{token_id}/revoke",
-            post(forms::agents::revoke_token),
-        )
-        .route(
-            "/agents/{agent_id}/memory",
-            post(forms::agents::switch_memory),
-        )
-        .route(
-            "/agents/{agent_id}/settings",
-            post(forms::agents::change_settings),
-        )
-        .route(
-            "/sessions",
-            get(pages::behind_sign_in).post(forms::sessions::change),
-        )
-        .route(
-            "/summary",
-            get(pages::behind_sign_in).post(forms::summary::write_now),
-        )
+        .route("/memory/{id}", get(pages::behind_sign_in).post(forms::manage::decide))
+        .route("/agents", get(pages::behind_sign_in).post(forms::agents::create))
+        .route("/oauth/authorize", get(forms::consent::show).post(forms::consent::decide))
+        .route("/agents/{agent_id}/tokens", post(forms::agents::create_token))
+        .route("/agents/{agent_id}/tokens/{token_id}/revoke", post(forms::agents::revoke_token))
+        .route("/agents/{agent_id}/memory", post(forms::agents::switch_memory))
+        .route("/agents/{agent_id}/settings", post(forms::agents::change_settings))
+        .route("/sessions", get(pages::behind_sign_in).post(forms::sessions::change))
+        .route("/summary", get(pages::behind_sign_in).post(forms::summary::write_now))
         .route("/entities", get(pages::behind_sign_in))
         .route("/entities/pairs", post(forms::entities::pairs))
         .route("/entities/settings", post(forms::entities::settings))
-        .route(
-            "/entities/{id}",
-            get(pages::behind_sign_in).post(forms::entities::decide),
-        )
+        .route("/entities/{id}", get(pages::behind_sign_in).post(forms::entities::decide))
         .route("/documents", get(pages::behind_sign_in))
-        .route(
-            "/documents/{id}",
-            get(pages::behind_sign_in).post(forms::documents::decide),
-        )
+        .route("/documents/{id}", get(pages::behind_sign_in).post(forms::documents::decide))
         .route("/documents/{id}/erase", post(forms::documents::erase))
         .route("/documents/{id}/raw", get(downloads::document))
         .route("/graph", get(pages::behind_sign_in))
         .route("/sessions/{id}", get(pages::behind_sign_in))
         .route("/sessions/{id}/again", post(forms::sessions::read_again))
         .route("/sessions/{id}/erase", post(forms::sessions::erase))
-        .route(
-            "/agents/{agent_id}/tools",
-            post(forms::agents::choose_tools),
-        )
+        .route("/agents/{agent_id}/tools", post(forms::agents::choose_tools))
         .route("/agents/{agent_id}/team", post(forms::teams::change))
-        .route(
-            "/team/{token}",
-            get(pages::behind_sign_in).post(forms::teams::join),
-        )
-        .route(
-            "/learned",
-            get(pages::behind_sign_in).post(forms::learned::change),
-        )
-        .route(
-            "/dreams",
-            get(pages::behind_sign_in).post(forms::dreams::change),
-        )
+        .route("/team/{token}", get(pages::behind_sign_in).post(forms::teams::join))
+        .route("/learned", get(pages::behind_sign_in).post(forms::learned::change))
+        .route("/dreams", get(pages::behind_sign_in).post(forms::dreams::change))
         .route("/timeline", get(pages::behind_sign_in))
         .route("/activity", get(pages::behind_sign_in))
         .route("/used", get(pages::behind_sign_in))
         .route("/activity/queries", post(forms::activity::queries))
-        .route(
-            "/settings/embeddings",
-            get(pages::behind_sign_in).post(forms::embeddings::settings),
-        )
-        .route(
-            "/settings/chat",
-            get(pages::behind_sign_in).post(forms::chat::settings),
-        )
-        .route(
-            "/settings/fading",
-            get(pages::behind_sign_in).post(forms::fading::change),
-        )
-        .route(
-            "/settings/webhooks",
-            get(pages::behind_sign_in).post(forms::webhooks::change),
-        )
-        .route(
-            "/settings/secrets",
-            get(pages::behind_sign_in).post(forms::secrets::change),
-        )
+        .route("/settings/embeddings", get(pages::behind_sign_in).post(forms::embeddings::settings))
+        .route("/settings/chat", get(pages::behind_sign_in).post(forms::chat::settings))
+        .route("/settings/fading", get(pages::behind_sign_in).post(forms::fading::change))
+        .route("/settings/webhooks", get(pages::behind_sign_in).post(forms::webhooks::change))
+        .route("/settings/secrets", get(pages::behind_sign_in).post(forms::secrets::change))
         .route("/settings/work", get(pages::behind_sign_in))
         .route("/admin", get(pages::behind_sign_in))
-        .route(
-            "/admin/jobs",
-            get(pages::behind_sign_in).post(forms::jobs::change),
-        )
-        .route(
-            "/admin/backups",
-            get(pages::behind_sign_in).post(forms::backups::change),
-        )
+        .route("/admin/jobs", get(pages::behind_sign_in).post(forms::jobs::change))
+        .route("/admin/backups", get(pages::behind_sign_in).post(forms::backups::change))
         .route("/admin/users", get(pages::behind_sign_in))
         .route("/admin/users/{user_id}", post(forms::users::change))
-        .route(
-            "/admin/users/{user_id}/reset",
-            post(forms::users::make_reset_link),
-        )
+        .route("/admin/users/{user_id}/reset", post(forms::users::make_reset_link))
         .route("/admin/invitations", post(forms::users::invite))
-        .route(
-            "/admin/invitations/{invitation_id}/revoke",
-            post(forms::users::revoke_invitation),
-        )
+        .route("/admin/invitations/{invitation_id}/revoke", post(forms::users::revoke_invitation))
         .route("/admin/embeddings", post(forms::embeddings::system))
         .route("/admin/chat", post(forms::chat::system))
         .route("/admin/endpoints", post(forms::embeddings::allowed))
         .route("/admin/browser", post(forms::manage::browser))
         .route("/admin/operators", post(forms::operators::create))
-        .route(
-            "/admin/operators/{operator_id}",
-            post(forms::operators::change),
-        )
-        .route(
-            "/admin/operators/{operator_id}/tokens",
-            post(forms::operators::create_token),
-        )
+        .route("/admin/operators/{operator_id}", post(forms::operators::change))
+        .route("/admin/operators/{operator_id}/tokens", post(forms::operators::create_token))
         .route(
             "/admin/operators/{operator_id}/tokens/{token_id}/revoke",
             post(forms::operators::revoke_token),
@@ -319,10 +212,7 @@ fn files(state: &AppState) -> Router<AppState> {
         .nest_service("/pkg", folder)
         .route_service("/favicon.svg", icon)
         .layer(no_cache)
-        .nest_service(
-            "/fonts",
-            ServiceBuilder::new().layer(for_a_year).service(fonts),
-        )
+        .nest_service("/fonts", ServiceBuilder::new().layer(for_a_year).service(fonts))
 }
 
 async fn no_such_endpoint() -> Problem {

@@ -112,12 +112,8 @@ mod tests {
     const LONG: Duration = Duration::from_secs(600);
     /// Long enough for a busy machine to send a request.
     const SHORT: Duration = Duration::from_secs(1);
-    const NO_LIMITS: ConnectionLimits = ConnectionLimits {
-        count: 100,
-        head: LONG,
-        idle: LONG,
-        stalled: LONG,
-    };
+    const NO_LIMITS: ConnectionLimits =
+        ConnectionLimits { count: 100, head: LONG, idle: LONG, stalled: LONG };
     const ASK: &[u8] = b"GET / HTTP/1.1\r\nhost: a\r\n\r\n";
 
     /// Answers on `/`, on `/slow` after a signal, and on `/much` with more than fits into a socket's buffer;
@@ -169,10 +165,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_does_not_end_its_headers_is_cut_off() {
-        let limits = ConnectionLimits {
-            head: SHORT,
-            ..NO_LIMITS
-        };
+        let limits = ConnectionLimits { head: SHORT, ..NO_LIMITS };
         let (address, _) = start(limits).await;
         for begun in [&b""[..], b"GET / HTTP/1.1\r\nhost: a\r\n"] {
             let mut socket = TcpStream::connect(address).await.unwrap();
@@ -189,28 +182,18 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_is_kept_between_requests_and_closed_when_it_is_idle_for_long() {
-        let limits = ConnectionLimits {
-            idle: SHORT,
-            ..NO_LIMITS
-        };
+        let limits = ConnectionLimits { idle: SHORT, ..NO_LIMITS };
         let (address, _) = start(limits).await;
         let mut socket = TcpStream::connect(address).await.unwrap();
         socket.write_all(ASK).await.unwrap();
         let answer = said(&mut socket).await;
-        assert!(
-            answer.starts_with("HTTP/1.1 200") && answer.ends_with("done"),
-            "{answer}"
-        );
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("done"), "{answer}");
         assert_eq!(said(&mut socket).await, "");
     }
 
     #[tokio::test]
     async fn a_request_that_is_being_answered_may_take_longer_than_its_headers() {
-        let limits = ConnectionLimits {
-            head: SHORT,
-            idle: SHORT,
-            ..NO_LIMITS
-        };
+        let limits = ConnectionLimits { head: SHORT, idle: SHORT, ..NO_LIMITS };
         let (address, release) = start(limits).await;
         let mut slow = TcpStream::connect(address).await.unwrap();
         slow.write_all(b"POST /slow HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n")
@@ -227,28 +210,17 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_that_does_not_take_its_answer_is_cut_off() {
-        let limits = ConnectionLimits {
-            stalled: SHORT,
-            ..NO_LIMITS
-        };
+        let limits = ConnectionLimits { stalled: SHORT, ..NO_LIMITS };
         let (address, ended) = start(limits).await;
         let mut socket = TcpStream::connect(address).await.unwrap();
-        socket
-            .write_all(b"GET /much HTTP/1.1\r\nhost: a\r\n\r\n")
-            .await
-            .unwrap();
-        timeout(HANG_GUARD, ended.notified())
-            .await
-            .expect("cut off");
+        socket.write_all(b"GET /much HTTP/1.1\r\nhost: a\r\n\r\n").await.unwrap();
+        timeout(HANG_GUARD, ended.notified()).await.expect("cut off");
         drop(socket);
     }
 
     #[tokio::test]
     async fn no_more_connections_are_open_than_may_be_and_the_next_has_its_turn() {
-        let limits = ConnectionLimits {
-            count: 1,
-            ..NO_LIMITS
-        };
+        let limits = ConnectionLimits { count: 1, ..NO_LIMITS };
         let (address, _) = start(limits).await;
         let mut first = TcpStream::connect(address).await.unwrap();
         first.write_all(ASK).await.unwrap();

@@ -28,20 +28,13 @@ const IDLE: time::Duration = time::Duration::days(30);
 /// where browsers would reject such a cookie.
 pub fn layer(state: &AppState) -> SessionManagerLayer<PgSessionStore> {
     let is_https = state.public_url.is_https();
-    SessionManagerLayer::new(PgSessionStore {
-        db: state.db.clone(),
-        clock: state.clock.clone(),
-    })
-    .with_name(if is_https {
-        "__Host-keepsake"
-    } else {
-        "keepsake"
-    })
-    .with_secure(is_https)
-    .with_http_only(true)
-    .with_same_site(SameSite::Lax)
-    .with_path("/")
-    .with_expiry(Expiry::OnInactivity(IDLE))
+    SessionManagerLayer::new(PgSessionStore { db: state.db.clone(), clock: state.clock.clone() })
+        .with_name(if is_https { "__Host-keepsake" } else { "keepsake" })
+        .with_secure(is_https)
+        .with_http_only(true)
+        .with_same_site(SameSite::Lax)
+        .with_path("/")
+        .with_expiry(Expiry::OnInactivity(IDLE))
 }
 
 /// Moves the expiry of a signed-in visitor's session.
@@ -123,20 +116,14 @@ impl SessionStore for PgSessionStore {
         let found = store::find_web_session(&mut conn, &hash(id), self.clock.now()).await;
         let record = |(data, expiry_date): (serde_json::Value, OffsetDateTime)| {
             let data = serde_json::from_value(data).map_err(|e| Error::Decode(e.to_string()))?;
-            Ok(Record {
-                id: *id,
-                data,
-                expiry_date,
-            })
+            Ok(Record { id: *id, data, expiry_date })
         };
         found.map_err(backend)?.map(record).transpose()
     }
 
     async fn delete(&self, id: &Id) -> Result<()> {
         let mut conn = self.db.system_connection().await.map_err(backend)?;
-        store::delete_web_session(&mut conn, &hash(id))
-            .await
-            .map_err(backend)
+        store::delete_web_session(&mut conn, &hash(id)).await.map_err(backend)
     }
 }
 
@@ -145,11 +132,7 @@ fn hash(id: &Id) -> [u8; 32] {
 }
 
 fn user_of(record: &Record) -> Option<UserId> {
-    record
-        .data
-        .get(SESSION_USER)
-        .and_then(serde_json::Value::as_i64)
-        .map(UserId)
+    record.data.get(SESSION_USER).and_then(serde_json::Value::as_i64).map(UserId)
 }
 
 fn data_of(record: &Record) -> Result<serde_json::Value> {
@@ -158,10 +141,6 @@ fn data_of(record: &Record) -> Result<serde_json::Value> {
 
 /// PostgreSQL's message may quote values; the kind is enough here.
 fn backend(error: sqlx::Error) -> Error {
-    let kind = if matches!(error, sqlx::Error::Database(_)) {
-        "refused"
-    } else {
-        "unreachable"
-    };
+    let kind = if matches!(error, sqlx::Error::Database(_)) { "refused" } else { "unreachable" };
     Error::Backend(format!("the database is {kind}"))
 }

@@ -104,9 +104,7 @@ impl Throttles {
 
     /// Counts a test of an endpoint.
     pub fn check_test(&self, user: UserId) -> Result<(), Problem> {
-        self.tests
-            .try_once(user)
-            .map_err(|wait_s| Problem::throttled(TEST_SENTENCE, wait_s))
+        self.tests.try_once(user).map_err(|wait_s| Problem::throttled(TEST_SENTENCE, wait_s))
     }
 
     /// Counts the document of an OAuth client that is fetched for this user.
@@ -133,10 +131,7 @@ struct Limits<K: Hash + Eq> {
 
 impl<K: Hash + Eq> Limits<K> {
     fn new(quota: Quota) -> Self {
-        Self {
-            quota,
-            keys: Mutex::new(LruCache::new(KEYS_MAX)),
-        }
+        Self { quota, keys: Mutex::new(LruCache::new(KEYS_MAX)) }
     }
 
     /// On refusal, the seconds until the next try is admitted.
@@ -177,11 +172,7 @@ mod tests {
         let refused = throttles.check_sign_in("a@example.com", address);
         let problem = refused.expect_err("one too many");
         assert_eq!(problem.status.as_u16(), 429);
-        assert!(
-            problem
-                .retry_after_s()
-                .is_some_and(|s| (1..=13).contains(&s))
-        );
+        assert!(problem.retry_after_s().is_some_and(|s| (1..=13).contains(&s)));
         assert!(admits("b@example.com"));
     }
 
@@ -238,9 +229,6 @@ mod tests {
         let kept = limits.keys.lock().expect("not poisoned").len();
         assert_eq!(kept, KEYS_MAX.get());
         // Scanning all keys at each try would take thousands of times longer.
-        assert!(
-            flooded.is_some_and(|flooded| flooded < filling * 20),
-            "{flooded:?}"
-        );
+        assert!(flooded.is_some_and(|flooded| flooded < filling * 20), "{flooded:?}");
     }
 }

@@ -40,10 +40,7 @@ pub struct BodyTime {
 
 impl Default for BodyTime {
     fn default() -> Self {
-        Self {
-            first: Duration::from_secs(30),
-            bytes_per_s: 64 << 10,
-        }
+        Self { first: Duration::from_secs(30), bytes_per_s: 64 << 10 }
     }
 }
 

@@ -79,12 +79,7 @@ impl DeliveryAttempt {
             }
             Err(_) => (None, None, Some(DeliveryProblem::TimedOut)),
         };
-        Self {
-            status,
-            problem,
-            retry_after,
-            took,
-        }
+        Self { status, problem, retry_after, took }
     }
 
     fn record<'a>(&self, event: &'a str, at: OffsetDateTime) -> NewDelivery<'a> {
@@ -93,9 +88,7 @@ impl DeliveryAttempt {
             at,
             took_ms: i32::try_from(self.took.as_millis()).unwrap_or(i32::MAX),
             status: self.status.and_then(|status| i16::try_from(status).ok()),
-            problem: self
-                .problem
-                .map(|why| crate::input::sentence(&why.to_string())),
+            problem: self.problem.map(|why| crate::input::sentence(&why.to_string())),
         }
     }
 }
@@ -108,12 +101,10 @@ impl Webhooks {
         let on = store::list_on(&mut tx, user).await?;
         tx.commit().await?;
         let now = self.clock.now();
-        let all = on
-            .into_iter()
-            .map(async |webhook| match webhook.next_try_at {
-                Some(at) if at > now => Ok(DeliveryRound::Later(at)),
-                _ => self.deliver_to(user, webhook, slice).await,
-            });
+        let all = on.into_iter().map(async |webhook| match webhook.next_try_at {
+            Some(at) if at > now => Ok(DeliveryRound::Later(at)),
+            _ => self.deliver_to(user, webhook, slice).await,
+        });
         let mut round = DeliveryRound::Done;
         for one in join_all(all).await {
             round = match (round, one?) {
@@ -179,9 +170,9 @@ impl Webhooks {
         let id = event.id;
         let mut tx = self.db.as_user(user).await?;
         let content = match &event.subject {
-            FeedSubject::Item(item, _) if webhook.includes_text => find_item(&mut tx, user, *item)
-                .await?
-                .map(|item| item.content),
+            FeedSubject::Item(item, _) if webhook.includes_text => {
+                find_item(&mut tx, user, *item).await?.map(|item| item.content)
+            }
             _ => None,
         };
         tx.commit().await?;
@@ -204,11 +195,7 @@ impl Webhooks {
         let failing_since = webhook.failing_since.unwrap_or(now);
         let is_over = why == DeliveryProblem::Gone || now - failing_since >= FAILING_MAX;
         let next_try_at = now + back_off(webhook.attempts, attempt.retry_after);
-        let state = if is_over {
-            WebhookState::Off
-        } else {
-            WebhookState::On
-        };
+        let state = if is_over { WebhookState::Off } else { WebhookState::On };
         let next = (!is_over).then_some(next_try_at);
         store::fail(&mut tx, user, webhook.place(), state, next, &record).await?;
         tx.commit().await?;

@@ -19,10 +19,8 @@ impl NewWebhook {
     /// [`Invalid`] naming `url` or `event`.
     pub fn parse(url: &str, events: &str, includes_text: bool) -> Result<Self, Invalid> {
         let url = EndpointUrl::parse("url", url)?;
-        let named: Option<Vec<FeedEventType>> = events
-            .split_whitespace()
-            .map(FeedEventType::parse)
-            .collect();
+        let named: Option<Vec<FeedEventType>> =
+            events.split_whitespace().map(FeedEventType::parse).collect();
         let named = named.ok_or_else(|| {
             let known: Vec<_> = FeedEventType::ALL.map(FeedEventType::as_str).to_vec();
             let sentence = format!("`event` is not known; give any of {}.", known.join(", "));
@@ -34,11 +32,7 @@ impl NewWebhook {
             let sentence = "`event` is empty; choose at least one event.";
             return Err(Invalid::new("event", "required", sentence));
         }
-        Ok(Self {
-            url,
-            events,
-            includes_text,
-        })
+        Ok(Self { url, events, includes_text })
     }
 }
 
@@ -59,10 +53,7 @@ mod tests {
     fn a_webhook_has_an_address_and_events_that_are_known() {
         let url = "https://example.com/hook?key=1";
         let new = NewWebhook::parse(url, "job.failed memory.stored job.failed", true).unwrap();
-        assert_eq!(
-            new.events,
-            [FeedEventType::Stored, FeedEventType::JobFailed]
-        );
+        assert_eq!(new.events, [FeedEventType::Stored, FeedEventType::JobFailed]);
         for (url, events, field) in [
             ("", "memory.stored", "url"),
             ("ftp://example.com", "memory.stored", "url"),

@@ -128,13 +128,7 @@ impl Webhooks {
         sealer: Sealer,
         public_url: PublicUrl,
     ) -> Self {
-        Self {
-            db,
-            clock,
-            outbound,
-            sealer,
-            public_url,
-        }
+        Self { db, clock, outbound, sealer, public_url }
     }
 
     /// Oldest first, each with its last deliveries, newest first.

@@ -18,9 +18,7 @@ pub struct WebhookSecret(String);
 impl WebhookSecret {
     pub(super) fn generate() -> Result<Self, SealError> {
         let mut bytes = [0; SECRET_BYTES];
-        OsRng
-            .try_fill_bytes(&mut bytes)
-            .map_err(|_| SealError::Randomness)?;
+        OsRng.try_fill_bytes(&mut bytes).map_err(|_| SealError::Randomness)?;
         Ok(Self(format!("{PREFIX}{}", STANDARD.encode(bytes))))
     }
 

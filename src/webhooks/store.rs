@@ -35,10 +35,7 @@ pub struct Place {
 
 impl DueWebhook {
     pub fn place(&self) -> Place {
-        Place {
-            webhook: self.id,
-            position: self.position,
-        }
+        Place { webhook: self.id, position: self.position }
     }
 }
 
@@ -62,12 +59,9 @@ pub async fn lock(conn: &mut PgConnection, user: UserId) -> Result<(), sqlx::Err
 }
 
 pub async fn count(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"SELECT count(*) AS "n!" FROM webhooks WHERE user_id = $1"#,
-        user.0
-    )
-    .fetch_one(conn)
-    .await
+    sqlx::query_scalar!(r#"SELECT count(*) AS "n!" FROM webhooks WHERE user_id = $1"#, user.0)
+        .fetch_one(conn)
+        .await
 }
 
 pub async fn insert(
@@ -121,10 +115,7 @@ pub async fn list(conn: &mut PgConnection, user: UserId) -> Result<Vec<Webhook>,
 }
 
 fn parsed(events: &[String]) -> Vec<FeedEventType> {
-    events
-        .iter()
-        .filter_map(|name| FeedEventType::parse(name))
-        .collect()
+    events.iter().filter_map(|name| FeedEventType::parse(name)).collect()
 }
 
 /// Of all of the user's webhooks, newest first.
@@ -243,11 +234,7 @@ pub async fn pause_all(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
 
 /// With its deliveries. False if there is no such webhook.
 pub async fn delete(conn: &mut PgConnection, user: UserId, id: i64) -> Result<bool, sqlx::Error> {
-    let done = sqlx::query!(
-        "DELETE FROM webhooks WHERE user_id = $1 AND id = $2",
-        user.0,
-        id
-    );
+    let done = sqlx::query!("DELETE FROM webhooks WHERE user_id = $1 AND id = $2", user.0, id);
     Ok(done.execute(conn).await?.rows_affected() == 1)
 }
 
@@ -392,8 +379,5 @@ pub async fn list_users_due(
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| (UserId(row.user_id), row.at))
-        .collect())
+    Ok(rows.into_iter().map(|row| (UserId(row.user_id), row.at)).collect())
 }

@@ -7,27 +7,19 @@ use crate::kinds::TOOLS;
 use crate::view::ActivityFilters;
 
 /// Periods that can be asked for, in days.
-pub const PERIODS: [(i64, &str); 3] = [
-    (1, "Last 24 hours"),
-    (7, "Last 7 days"),
-    (30, "Last 30 days"),
-];
+pub const PERIODS: [(i64, &str); 3] =
+    [(1, "Last 24 hours"), (7, "Last 7 days"), (30, "Last 30 days")];
 
 impl ActivityFilters {
     /// Reads `agent=…&tool=…` (without the `?`). What it does not know, it passes over.
     pub fn from_query(query: &str) -> Self {
-        let mut filters = Self {
-            shown: PAGE_SIZE,
-            ..Self::default()
-        };
+        let mut filters = Self { shown: PAGE_SIZE, ..Self::default() };
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match name.as_ref() {
                 "agent" => filters.agent = value.parse().ok(),
                 "tool" => {
-                    filters.tool = TOOLS
-                        .map(|(name, ..)| name)
-                        .into_iter()
-                        .find(|name| *name == value)
+                    filters.tool =
+                        TOOLS.map(|(name, ..)| name).into_iter().find(|name| *name == value)
                 }
                 "outcome" => {
                     filters.went_well = match value.as_ref() {
@@ -60,81 +52,49 @@ impl ActivityFilters {
         };
         add("agent", self.agent.map(|id| id.to_string()));
         add("tool", self.tool.map(str::to_owned));
-        add(
-            "outcome",
-            self.went_well.map(outcome_slug).map(str::to_owned),
-        );
+        add("outcome", self.went_well.map(outcome_slug).map(str::to_owned));
         add("days", self.days.map(|days| days.to_string()));
         add("day", self.day.clone());
         add("theme", self.theme.clone());
         add("item", self.item.map(|id| id.to_string()));
-        add(
-            "shown",
-            (self.shown > PAGE_SIZE).then(|| self.shown.to_string()),
-        );
+        add("shown", (self.shown > PAGE_SIZE).then(|| self.shown.to_string()));
         written("/activity", query.finish())
     }
 
     /// All calls with this memory.
     pub fn of_item(item: i64) -> Self {
-        Self {
-            item: Some(item),
-            ..Self::default()
-        }
+        Self { item: Some(item), ..Self::default() }
     }
 
     /// What an agent did with memories of a theme.
     pub fn of_theme(agent: i64, theme: &str) -> Self {
-        Self {
-            agent: Some(agent),
-            theme: Some(theme.to_owned()),
-            ..Self::default()
-        }
+        Self { agent: Some(agent), theme: Some(theme.to_owned()), ..Self::default() }
     }
 
     pub fn without_item(&self) -> Self {
-        Self {
-            item: None,
-            ..self.at_the_top()
-        }
+        Self { item: None, ..self.at_the_top() }
     }
 
     pub fn without_theme(&self) -> Self {
-        Self {
-            theme: None,
-            ..self.at_the_top()
-        }
+        Self { theme: None, ..self.at_the_top() }
     }
 
     pub fn on_day(&self, day: Option<&str>) -> Self {
-        Self {
-            day: day.map(str::to_owned),
-            days: None,
-            ..self.at_the_top()
-        }
+        Self { day: day.map(str::to_owned), days: None, ..self.at_the_top() }
     }
 
     fn at_the_top(&self) -> Self {
-        Self {
-            shown: PAGE_SIZE,
-            ..self.clone()
-        }
+        Self { shown: PAGE_SIZE, ..self.clone() }
     }
 
     pub fn is_narrowed(&self) -> bool {
-        let all = Self {
-            shown: self.shown,
-            ..Self::default()
-        };
+        let all = Self { shown: self.shown, ..Self::default() };
         *self != all
     }
 
     /// One step further down, or `None` where the page is as long as it gets.
     pub fn with_more(&self) -> Option<Self> {
-        more_rows(self.shown).map(|shown| Self {
-            shown,
-            ..self.clone()
-        })
+        more_rows(self.shown).map(|shown| Self { shown, ..self.clone() })
     }
 }
 

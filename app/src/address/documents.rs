@@ -60,24 +60,15 @@ impl DocumentFilters {
     }
 
     pub fn as_text(&self) -> Self {
-        Self {
-            as_text: true,
-            ..self.clone()
-        }
+        Self { as_text: true, ..self.clone() }
     }
 
     pub fn rendered(&self) -> Self {
-        Self {
-            as_text: false,
-            ..self.clone()
-        }
+        Self { as_text: false, ..self.clone() }
     }
 
     pub fn of_revision(revision: i32) -> Self {
-        Self {
-            revision: Some(revision),
-            as_text: false,
-        }
+        Self { revision: Some(revision), as_text: false }
     }
 
     fn query(&self, as_text: bool) -> String {

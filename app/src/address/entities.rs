@@ -41,10 +41,7 @@ impl EntitySort {
 impl EntityFilters {
     /// Reads `q=…&type=…` (without the `?`). What it does not know, it passes over.
     pub fn from_query(query: &str) -> Self {
-        let mut filters = Self {
-            shown: PAGE_SIZE,
-            ..Self::default()
-        };
+        let mut filters = Self { shown: PAGE_SIZE, ..Self::default() };
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match name.as_ref() {
                 "q" => filters.q = value.trim().to_owned(),
@@ -80,19 +77,12 @@ impl EntityFilters {
     }
 
     pub fn with_type(&self, entity_type: Option<&'static str>) -> Self {
-        Self {
-            entity_type,
-            shown: PAGE_SIZE,
-            ..self.clone()
-        }
+        Self { entity_type, shown: PAGE_SIZE, ..self.clone() }
     }
 
     /// One step further down, or `None` where the page is as long as it gets.
     pub fn with_more(&self) -> Option<Self> {
-        more_rows(self.shown).map(|shown| Self {
-            shown,
-            ..self.clone()
-        })
+        more_rows(self.shown).map(|shown| Self { shown, ..self.clone() })
     }
 }
 
@@ -111,10 +101,7 @@ impl Default for GraphFilters {
 
 impl GraphFilters {
     pub fn around(id: i64) -> Self {
-        Self {
-            around: Some(id),
-            ..Self::default()
-        }
+        Self { around: Some(id), ..Self::default() }
     }
 
     /// Reads `around=…&depth=…` (without the `?`). What it does not know, it passes over.
@@ -174,10 +161,7 @@ mod tests {
     #[test]
     fn an_address_is_read_and_written_back_unchanged() {
         let address = "q=caf%C3%A9&type=place";
-        assert_eq!(
-            EntityFilters::from_query(address).href(),
-            "/entities?q=caf%C3%A9"
-        );
+        assert_eq!(EntityFilters::from_query(address).href(), "/entities?q=caf%C3%A9");
         let address = "q=anna&type=person&sort=last&shown=50";
         let filters = EntityFilters::from_query(address);
         assert_eq!(filters.href(), format!("/entities?{address}"));

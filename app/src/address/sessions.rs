@@ -6,13 +6,8 @@ use crate::backend::PAGE_SIZE;
 use crate::view::{Outcome, SessionFilters, TurnPlace};
 
 impl Outcome {
-    pub const ALL: [Self; 5] = [
-        Self::Pending,
-        Self::Stored,
-        Self::Nothing,
-        Self::Failed,
-        Self::Skipped,
-    ];
+    pub const ALL: [Self; 5] =
+        [Self::Pending, Self::Stored, Self::Nothing, Self::Failed, Self::Skipped];
 
     pub fn slug(self) -> &'static str {
         match self {
@@ -32,10 +27,7 @@ impl Outcome {
 impl SessionFilters {
     /// Reads `agent=…&state=…` (without the `?`). What it does not know, it passes over.
     pub fn from_query(query: &str) -> Self {
-        let mut filters = Self {
-            shown: PAGE_SIZE,
-            ..Self::default()
-        };
+        let mut filters = Self { shown: PAGE_SIZE, ..Self::default() };
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match name.as_ref() {
                 "agent" => filters.agent = value.parse().ok(),
@@ -73,19 +65,13 @@ impl SessionFilters {
     }
 
     pub fn is_narrowed(&self) -> bool {
-        let all = Self {
-            shown: self.shown,
-            ..Self::default()
-        };
+        let all = Self { shown: self.shown, ..Self::default() };
         *self != all
     }
 
     /// One step further down, or `None` where the page is as long as it gets.
     pub fn with_more(&self) -> Option<Self> {
-        more_rows(self.shown).map(|shown| Self {
-            shown,
-            ..self.clone()
-        })
+        more_rows(self.shown).map(|shown| Self { shown, ..self.clone() })
     }
 }
 
@@ -102,10 +88,7 @@ pub fn said_in((session, position): (i64, Option<i32>)) -> String {
 
 /// A message in its session, after a few of those before it.
 pub fn session_at(session_id: i64, position: i32) -> String {
-    format!(
-        "{}#m{position}",
-        session_from(session_id, position - SAID_BEFORE)
-    )
+    format!("{}#m{position}", session_from(session_id, position - SAID_BEFORE))
 }
 
 impl TurnPlace {

@@ -105,16 +105,12 @@ pub fn StateBadge(state: &'static str) -> impl IntoView {
 #[component]
 pub fn EmbeddingMark(state: EmbeddingState) -> impl IntoView {
     let (state, class, title) = match state {
-        EmbeddingState::Ready => (
-            "ready",
-            "mark-ready",
-            "Embedding ready: semantic and keyword search",
-        ),
-        EmbeddingState::Pending => (
-            "pending",
-            "mark-pending",
-            "Embedding pending; keyword search only",
-        ),
+        EmbeddingState::Ready => {
+            ("ready", "mark-ready", "Embedding ready: semantic and keyword search")
+        }
+        EmbeddingState::Pending => {
+            ("pending", "mark-pending", "Embedding pending; keyword search only")
+        }
         EmbeddingState::Error => ("error", "mark-error", "Not embedded; keyword search only"),
     };
     view! {

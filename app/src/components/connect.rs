@@ -28,10 +28,8 @@ pub fn Connect(public_url: String, token: String, prefix: String) -> impl IntoVi
     let recipes = recipes(&public_url, &token);
     let tabs = recipes.into_iter().enumerate().map(|(n, recipe)| {
         let id = format!("{prefix}-{}", recipe.id);
-        let pastes = recipe
-            .pastes
-            .into_iter()
-            .map(|(caption, text)| view! { <Paste caption text /> });
+        let pastes =
+            recipe.pastes.into_iter().map(|(caption, text)| view! { <Paste caption text /> });
         view! {
             <input type="radio" name=name.clone() id=id.clone() checked=n == 0 />
             <label for=id>{recipe.client}</label>
@@ -102,9 +100,7 @@ pub fn session_line(public_url: &str, token: &str) -> String {
 }
 
 fn fill(template: &str, public_url: &str, token: &str) -> String {
-    template
-        .replace("{url}", public_url.trim_end_matches('/'))
-        .replace("{token}", token)
+    template.replace("{url}", public_url.trim_end_matches('/')).replace("{token}", token)
 }
 
 fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
@@ -154,20 +150,14 @@ fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
             client: "OpenCode",
             pastes: vec![
                 (BY_ITSELF, installs("opencode")),
-                (
-                    "Or only the tools, in ~/.config/opencode/opencode.json",
-                    fill(OPENCODE),
-                ),
+                ("Or only the tools, in ~/.config/opencode/opencode.json", fill(OPENCODE)),
             ],
             note: "If the file already lists servers, add only keepsake.",
         },
         Recipe {
             id: "vscode",
             client: "VS Code",
-            pastes: one(
-                "In .vscode/mcp.json, or MCP: Open User Configuration",
-                VSCODE,
-            ),
+            pastes: one("In .vscode/mcp.json, or MCP: Open User Configuration", VSCODE),
             note: "Then click Start above keepsake in the file, and ask in agent mode.",
         },
         Recipe {
@@ -194,10 +184,7 @@ fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
         Recipe {
             id: "curl",
             client: "curl",
-            pastes: vec![
-                ("Add a memory", fill(CURL_ADD)),
-                ("Find it again", fill(CURL_SEARCH)),
-            ],
+            pastes: vec![("Add a memory", fill(CURL_ADD)), ("Find it again", fill(CURL_SEARCH))],
             note: "Every tool is a POST with a JSON body; /docs has them all.",
         },
         Recipe {
@@ -205,10 +192,7 @@ fn recipes(public_url: &str, token: &str) -> Vec<Recipe> {
             client: "Others",
             pastes: vec![
                 ("Over HTTP: address and header", fill(OTHER_HTTP)),
-                (
-                    "Over stdio: a command and its environment",
-                    fill(OTHER_STDIO),
-                ),
+                ("Over stdio: a command and its environment", fill(OTHER_STDIO)),
             ],
             note: "For any client of the Model Context Protocol; the command is for clients that only start local programs.",
         },
@@ -340,11 +324,7 @@ mod tests {
     fn every_line_names_this_server_and_the_token_and_leaves_no_gap() {
         for recipe in recipes("https://memory.example/", "ks_1") {
             let text: String = recipe.pastes.into_iter().map(|(_, text)| text).collect();
-            assert!(
-                text.contains("https://memory.example/"),
-                "{}",
-                recipe.client
-            );
+            assert!(text.contains("https://memory.example/"), "{}", recipe.client);
             assert!(text.contains("ks_1"), "{}", recipe.client);
             assert!(!text.contains("example//"), "{text}");
             for gap in ["{url}", "{token}", "{client}"] {

@@ -69,10 +69,7 @@ mod tests {
     #[test]
     fn indented_and_fenced_lines_are_code() {
         let text = "Run\n    make check\nor\n```sh\nls\n\nls\n```\nend";
-        assert_eq!(
-            code_of(text),
-            ["    make check\n", "```sh\nls\n\nls\n```\n"]
-        );
+        assert_eq!(code_of(text), ["    make check\n", "```sh\nls\n\nls\n```\n"]);
     }
 
     #[test]

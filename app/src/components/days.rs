@@ -86,10 +86,7 @@ pub fn Days(days: Vec<DayCalls>, filters: ActivityFilters) -> impl IntoView {
     let summary = summary_of(&days);
     // From the first use on, a week at least.
     let unused = days.iter().position(|day| total(day) > 0).unwrap_or(0);
-    let days = days
-        .split_at(unused.min(days.len().saturating_sub(DAYS_MIN)))
-        .1
-        .to_vec();
+    let days = days.split_at(unused.min(days.len().saturating_sub(DAYS_MIN))).1.to_vec();
     let first = days.first().map(|day| day.day.clone());
     let links = days.iter().map(|day| {
         let href = || filters.on_day(Some(&day.iso)).href();
@@ -168,28 +165,16 @@ mod tests {
     use super::*;
 
     fn day(ok: i64, failed: i64) -> DayCalls {
-        DayCalls {
-            iso: "2026-05-01".to_owned(),
-            day: "1 May".to_owned(),
-            ok,
-            failed,
-        }
+        DayCalls { iso: "2026-05-01".to_owned(), day: "1 May".to_owned(), ok, failed }
     }
 
     #[test]
     fn no_bar_leaves_its_frame_and_none_that_counts_is_invisible() {
-        for (ok, failed, most) in [
-            (0, 0, 1),
-            (1, 0, 100_000),
-            (100, 0, 100),
-            (99, 1, 100),
-            (100_000, 1, 100_001),
-        ] {
+        for (ok, failed, most) in
+            [(0, 0, 1), (1, 0, 100_000), (100, 0, 100), (99, 1, 100), (100_000, 1, 100_001)]
+        {
             let heights = heights(&[ok, failed], most);
-            assert!(
-                heights.iter().sum::<f64>() <= HEIGHT + 1e-9,
-                "{ok} {failed}"
-            );
+            assert!(heights.iter().sum::<f64>() <= HEIGHT + 1e-9, "{ok} {failed}");
             assert_eq!(heights[0] > 0.0, ok > 0);
             assert_eq!(heights[1] > 0.0, failed > 0);
         }

@@ -104,12 +104,7 @@ fn EndpointForm(
     url_hint: &'static str,
     is_own: bool,
 ) -> impl IntoView {
-    let EndpointView {
-        values,
-        has_key,
-        presets,
-        ..
-    } = endpoint;
+    let EndpointView { values, has_key, presets, .. } = endpoint;
     let has_cap = values.iter().any(|(name, _)| *name == "daily_token_cap");
     let is_embedding = !presets.is_empty();
     let form = form.or_saved(values);

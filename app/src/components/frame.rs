@@ -52,10 +52,8 @@ const LINKS: [Link; 8] = [
 const ADMIN: Link = (Section::Admin, "/admin", "Admin");
 
 /// The pages under Entities, likewise.
-const ENTITY_PAGES: &[Link] = &[
-    (Section::Entities, "/entities", "List"),
-    (Section::Graph, "/graph", "Graph"),
-];
+const ENTITY_PAGES: &[Link] =
+    &[(Section::Entities, "/entities", "List"), (Section::Graph, "/graph", "Graph")];
 
 /// The pages under Settings; the first is where its link leads.
 const SETTINGS: &[Link] = &[
@@ -68,10 +66,8 @@ const SETTINGS: &[Link] = &[
 ];
 
 /// The pages of the account menu.
-const ACCOUNT_PAGES: &[Link] = &[
-    (Section::Account, "/account", "Account"),
-    (Section::Data, "/data", "Your data"),
-];
+const ACCOUNT_PAGES: &[Link] =
+    &[(Section::Account, "/account", "Account"), (Section::Data, "/data", "Your data")];
 
 /// The pages under Admin, likewise.
 const ADMIN_PAGES: &[Link] = &[

@@ -111,9 +111,5 @@ pub fn ItemRow(row: view::ItemRow) -> impl IntoView {
 }
 
 fn marked(span: Span) -> AnyView {
-    if span.marked {
-        view! { <mark>{span.text}</mark> }.into_any()
-    } else {
-        span.text.into_any()
-    }
+    if span.marked { view! { <mark>{span.text}</mark> }.into_any() } else { span.text.into_any() }
 }

@@ -26,9 +26,5 @@ pub fn Renewal(path: String, is_held: bool) -> impl IntoView {
         }
         .into_any()
     };
-    if islands_built {
-        view! { <noscript>{offer}</noscript> }.into_any()
-    } else {
-        offer
-    }
+    if islands_built { view! { <noscript>{offer}</noscript> }.into_any() } else { offer }
 }

@@ -9,10 +9,7 @@ const SHORTCUTS: [(&str, &str); 7] = [
     ("k", "Previous memory"),
     ("Enter", "Open the memory"),
     ("y x c", "Keep, forget, confirm, on the page Learned"),
-    (
-        "Esc",
-        "Leave the search box, close the account menu or this list",
-    ),
+    ("Esc", "Leave the search box, close the account menu or this list"),
     ("?", "Show this list"),
 ];
 

@@ -118,9 +118,6 @@ pub fn Team(
 
 /// "lead of anna@example.com"
 fn mate(mate: &TeamMate) -> impl IntoView + use<> {
-    let person = mate
-        .person
-        .clone()
-        .map(|person| view! { " of " <bdi>{person}</bdi> });
+    let person = mate.person.clone().map(|person| view! { " of " <bdi>{person}</bdi> });
     view! { <bdi><strong>{mate.agent.clone()}</strong></bdi> {person} }
 }

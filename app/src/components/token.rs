@@ -13,12 +13,8 @@ pub const SCOPES: [(&str, &str); 3] = [
     ("sessions:write", "Hand over sessions"),
 ];
 
-const LIFETIMES: [(&str, &str); 4] = [
-    ("", "Never"),
-    ("30", "In 30 days"),
-    ("90", "In 90 days"),
-    ("365", "In a year"),
-];
+const LIFETIMES: [(&str, &str); 4] =
+    [("", "Never"), ("30", "In 30 days"), ("90", "In 90 days"), ("365", "In a year")];
 
 #[component]
 pub fn TokenEntry(

@@ -8,11 +8,7 @@ use crate::view::FormState;
 
 /// Each list, what it has, and the button that chooses it.
 const LISTS: [(&str, &str, &str); 4] = [
-    (
-        "core",
-        "Tools: core (5). Search, add, get, archive, list themes.",
-        "Core tools",
-    ),
+    ("core", "Tools: core (5). Search, add, get, archive, list themes.", "Core tools"),
     (
         "full",
         "Tools: all (13). Core, and correct, confirm, forget, stats, summary, entity, graph, files.",
@@ -23,11 +19,7 @@ const LISTS: [(&str, &str, &str); 4] = [
         "Tools: one (memory). Save, search, forget and list in one tool, for models that handle several tools badly.",
         "One tool",
     ),
-    (
-        "connector",
-        "Tools: connector (2). Search, fetch: what ChatGPT expects.",
-        "Connector tools",
-    ),
+    ("connector", "Tools: connector (2). Search, fetch: what ChatGPT expects.", "Connector tools"),
 ];
 
 /// The choice of a list for a program that is being connected; nothing chosen means the suggested one.

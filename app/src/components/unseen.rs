@@ -60,11 +60,7 @@ fn names_of(run: &str) -> String {
     const NAMED_MAX: usize = 8;
     let named = run.chars().take(NAMED_MAX);
     let names: Vec<String> = named.map(|c| format!("U+{:04X}", u32::from(c))).collect();
-    let more = if run.chars().nth(NAMED_MAX).is_some() {
-        ", …"
-    } else {
-        ""
-    };
+    let more = if run.chars().nth(NAMED_MAX).is_some() { ", …" } else { "" };
     format!("Invisible characters: {}{more}", names.join(", "))
 }
 

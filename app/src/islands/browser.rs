@@ -21,9 +21,7 @@ pub fn elements(within: &Element, selector: &str) -> Vec<Element> {
     let Ok(found) = within.query_selector_all(selector) else {
         return Vec::new();
     };
-    (0..found.length())
-        .filter_map(|index| found.get(index)?.dyn_into().ok())
-        .collect()
+    (0..found.length()).filter_map(|index| found.get(index)?.dyn_into().ok()).collect()
 }
 
 pub fn focused() -> Option<HtmlElement> {

@@ -46,10 +46,7 @@ mod browser_side {
             return;
         };
         spawn_local(async move {
-            if write(&code.text_content().unwrap_or_default())
-                .await
-                .is_some()
-            {
+            if write(&code.text_content().unwrap_or_default()).await.is_some() {
                 says.set("Copied");
                 set_timeout(move || says.set("Copy"), COPIED_FOR);
             } else {

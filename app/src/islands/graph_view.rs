@@ -131,9 +131,7 @@ mod browser_side {
         slider.set_min(&day("data-first")?);
         slider.set_max(&day("data-today")?);
         slider.set_value(&day("data-chosen")?);
-        slider
-            .set_attribute("aria-valuetext", &day("data-day")?)
-            .ok()?;
+        slider.set_attribute("aria-valuetext", &day("data-day")?).ok()?;
         slide(&slider)
     }
 
@@ -162,23 +160,13 @@ mod browser_side {
         let text = svg.get_attribute("viewBox")?;
         let numbers: Vec<f64> = text.split(' ').filter_map(|n| n.parse().ok()).collect();
         match numbers[..] {
-            [x, y, width, height] => Some(Frame {
-                x,
-                y,
-                width,
-                height,
-            }),
+            [x, y, width, height] => Some(Frame { x, y, width, height }),
             _ => None,
         }
     }
 
     fn show(frame: Frame) -> Option<()> {
-        let Frame {
-            x,
-            y,
-            width,
-            height,
-        } = frame;
+        let Frame { x, y, width, height } = frame;
         let svg = picture()?;
         let text = format!("{x:.1} {y:.1} {width:.1} {height:.1}");
         svg.set_attribute("viewBox", &text).ok()?;
@@ -187,9 +175,7 @@ mod browser_side {
             state.whole.is_some_and(|whole| whole.width <= width)
         });
         // On a touch screen the page scrolls until the picture is larger than its place.
-        svg.class_list()
-            .toggle_with_force("is-zoomed", !is_whole)
-            .ok()?;
+        svg.class_list().toggle_with_force("is-zoomed", !is_whole).ok()?;
         Some(())
     }
 
@@ -237,9 +223,7 @@ mod browser_side {
     fn within(frame: Frame, whole: Frame) -> Frame {
         Frame {
             x: frame.x.clamp(whole.x, whole.x + whole.width - frame.width),
-            y: frame
-                .y
-                .clamp(whole.y, whole.y + whole.height - frame.height),
+            y: frame.y.clamp(whole.y, whole.y + whole.height - frame.height),
             ..frame
         }
     }
@@ -253,11 +237,7 @@ mod browser_side {
         })?;
         let scale = seen.width / picture()?.get_bounding_client_rect().width().max(1.0);
         show(within(
-            Frame {
-                x: seen.x - (x - held.0) * scale,
-                y: seen.y - (y - held.1) * scale,
-                ..seen
-            },
+            Frame { x: seen.x - (x - held.0) * scale, y: seen.y - (y - held.1) * scale, ..seen },
             whole,
         ))
     }

@@ -42,15 +42,9 @@ pub(super) mod browser_side {
     }
 
     pub fn start() -> Option<()> {
-        let root = browser::document()?
-            .query_selector("[data-renewed-from]")
-            .ok()??;
+        let root = browser::document()?.query_selector("[data-renewed-from]").ok()??;
         let path = root.get_attribute("data-renewed-from")?;
-        let watch = Watch {
-            root,
-            path,
-            watched_seconds: 0,
-        };
+        let watch = Watch { root, path, watched_seconds: 0 };
         watch.again_later(0)?;
         keep_the_height()
     }

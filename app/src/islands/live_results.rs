@@ -163,27 +163,14 @@ mod browser_side {
         let fields = FormData::new_with_form(form).ok()?;
         let query = UrlSearchParams::new_with_str_sequence_sequence(&fields).ok()?;
         let path = form.get_attribute("action")?;
-        for name in [
-            "q",
-            "embedding",
-            "agent",
-            "as_of",
-            "at",
-            "tool",
-            "outcome",
-            "days",
-            "status",
-        ] {
+        for name in ["q", "embedding", "agent", "as_of", "at", "tool", "outcome", "days", "status"]
+        {
             if query.get(name).is_some_and(|words| words.trim().is_empty()) {
                 query.delete(name);
             }
         }
         let query = String::from(query.to_string());
-        Some(if query.is_empty() {
-            path
-        } else {
-            format!("{path}?{query}")
-        })
+        Some(if query.is_empty() { path } else { format!("{path}?{query}") })
     }
 
     fn visit_after_pause(live: &Rc<RefCell<Live>>, form: &HtmlFormElement) {

@@ -20,10 +20,7 @@ pub async fn fetch(address: &str, signal: Option<&AbortSignal>) -> Option<Docume
         return None;
     }
     let html = JsFuture::from(response.text().ok()?).await.ok()?;
-    DomParser::new()
-        .ok()?
-        .parse_from_string(&html.as_string()?, SupportedType::TextHtml)
-        .ok()
+    DomParser::new().ok()?.parse_from_string(&html.as_string()?, SupportedType::TextHtml).ok()
 }
 
 /// Adopts the new parts of `root`, all or none.
@@ -32,9 +29,7 @@ pub fn adopt(root: &Element, answer: &Document) -> Option<()> {
     let mut parts = Vec::new();
     for old in browser::elements(root, "[data-live]") {
         let name = old.get_attribute("data-live")?;
-        let new = answer
-            .query_selector(&format!("[data-live={name}]"))
-            .ok()??;
+        let new = answer.query_selector(&format!("[data-live={name}]")).ok()??;
         parts.push((old, new));
     }
     let focused = Focused::now();
@@ -71,11 +66,7 @@ struct Focused {
 impl Focused {
     fn now() -> Option<Self> {
         let element = browser::focused()?;
-        Some(Self {
-            id: element.id(),
-            href: element.get_attribute("href"),
-            element,
-        })
+        Some(Self { id: element.id(), href: element.get_attribute("href"), element })
     }
 
     fn restore(&self, root: &Element) -> Option<()> {

@@ -40,7 +40,6 @@ mod browser_side {
         let format = Intl::DateTimeFormat::new(&Array::new(), &Object::new());
         let options = format.resolved_options();
         let zone = Reflect::get(&options, &"timeZone".into()).ok()?;
-        zone.as_string()
-            .filter(|zone| *zone != saved.default_value())
+        zone.as_string().filter(|zone| *zone != saved.default_value())
     }
 }

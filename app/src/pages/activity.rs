@@ -130,10 +130,7 @@ fn by_day(rows: Vec<CallRow>) -> Vec<(String, Vec<Vec<CallRow>>)> {
         let is_like = |other: &CallRow| {
             (&other.agent, &other.tool, &other.problem) == (&row.agent, &row.tool, &row.problem)
         };
-        match runs
-            .last_mut()
-            .filter(|run| run.last().is_some_and(is_like))
-        {
+        match runs.last_mut().filter(|run| run.last().is_some_and(is_like)) {
             Some(run) => run.push(row),
             None => runs.push(vec![row]),
         }

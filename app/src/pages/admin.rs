@@ -30,16 +30,10 @@ pub fn Admin() -> impl IntoView {
     let backend = backend();
     let form = backend.form();
     let page = async move { backend.admin_page().await };
-    framed(
-        Section::Admin,
-        "Admin",
-        PATH,
-        page,
-        move |page| match page {
-            Some(page) => view! { <Whole page form /> }.into_any(),
-            None => view! { <NoSuchPage /> }.into_any(),
-        },
-    )
+    framed(Section::Admin, "Admin", PATH, page, move |page| match page {
+        Some(page) => view! { <Whole page form /> }.into_any(),
+        None => view! { <NoSuchPage /> }.into_any(),
+    })
 }
 
 #[component]

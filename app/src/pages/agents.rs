@@ -39,12 +39,7 @@ pub fn Agents() -> impl IntoView {
 fn Everyone(page: AgentsPage, form: FormState, asked: Option<i64>) -> impl IntoView {
     let public_url = page.public_url;
     let new_token = form.new_token.clone();
-    let named = |new: &NewToken| {
-        page.agents
-            .iter()
-            .find(|a| a.name == new.agent_name)
-            .cloned()
-    };
+    let named = |new: &NewToken| page.agents.iter().find(|a| a.name == new.agent_name).cloned();
     let fresh_agent = new_token.as_ref().and_then(named);
     let fresh_id = fresh_agent.as_ref().map(|agent| agent.id);
     let watched = fresh_id.or(asked);
@@ -141,11 +136,7 @@ fn Agent(
 ) -> impl IntoView {
     let id = agent.id;
     let is_posted = form.value("agent") == id.to_string();
-    let form = if is_posted {
-        form
-    } else {
-        FormState::default()
-    };
+    let form = if is_posted { form } else { FormState::default() };
     let has_failed = form.error.is_some();
     let items = match agent.item_count {
         0 => "no memories yet".to_owned(),
@@ -249,10 +240,7 @@ fn Settings(
         false => FormState::default(),
     };
     let has_failed = form.error.is_some();
-    let changed = settings
-        .iter()
-        .filter(|setting| !setting.value.is_empty())
-        .count();
+    let changed = settings.iter().filter(|setting| !setting.value.is_empty()).count();
     let told = match changed {
         0 => "server defaults".to_owned(),
         1 => "1 changed".to_owned(),
@@ -337,11 +325,7 @@ fn Settings(
 
 #[component]
 fn NewAgent(form: FormState, is_first: bool) -> impl IntoView {
-    let title = if is_first {
-        "Create your first agent"
-    } else {
-        "New agent"
-    };
+    let title = if is_first { "Create your first agent" } else { "New agent" };
     view! {
         <section class="part" aria-labelledby="new-agent">
             <h2 id="new-agent">{title}</h2>

@@ -18,11 +18,7 @@ pub const PATH: &str = "/settings/chat";
 pub static OWN: EndpointKind = EndpointKind {
     path: PATH,
     page: PATH,
-    formats: &[
-        ("openai", "OpenAI-compatible"),
-        ("ollama", "Ollama"),
-        ("llamacpp", "llama.cpp"),
-    ],
+    formats: &[("openai", "OpenAI-compatible"), ("ollama", "Ollama"), ("llamacpp", "llama.cpp")],
     url_example: "http://localhost:11434",
     model_example: "llama3.2",
     test_hint: "Test asks the model for the capital of France.",
@@ -41,11 +37,7 @@ pub fn Chat() -> impl IntoView {
 #[component]
 fn Whole(page: ChatPage, form: FormState) -> impl IntoView {
     let of_page = form.of("chat_switch");
-    let state = if page.effective.model.is_some() {
-        "on"
-    } else {
-        "off"
-    };
+    let state = if page.effective.model.is_some() { "on" } else { "off" };
     view! {
         <div class="page">
             <h1>"Chat model"</h1>
@@ -170,10 +162,7 @@ fn Limits(page: ChatPage, form: FormState) -> impl IntoView {
         }
     });
     let purposes = purposes.collect_view();
-    let unset = format!(
-        "Default {}; resets at midnight UTC.",
-        count(page.server_cap)
-    );
+    let unset = format!("Default {}; resets at midnight UTC.", count(page.server_cap));
     view! {
         <section class="part" id="limits" aria-labelledby="limits-title">
             <h2 id="limits-title">"Limits"</h2>

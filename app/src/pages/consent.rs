@@ -105,9 +105,7 @@ fn permissions(asked: &[&'static str], form: &FormState) -> impl IntoView + use<
     let is_untouched = form.values.is_empty();
     let error = form.error_of("scope");
     let described_by = error.is_some().then_some("consent-scope-error");
-    let scopes = SCOPES
-        .into_iter()
-        .filter(|(scope, _)| asked.contains(scope));
+    let scopes = SCOPES.into_iter().filter(|(scope, _)| asked.contains(scope));
     let scopes = scopes.map(|(scope, meaning)| {
         let is_chosen = is_untouched || chosen.split(' ').any(|one| one == scope);
         view! {

@@ -32,10 +32,8 @@ pub fn Data() -> impl IntoView {
 
 #[component]
 fn Whole(page: DataPage, form: FormState, is_held: bool) -> impl IntoView {
-    let is_running = page
-        .import
-        .as_ref()
-        .is_some_and(|import| import.state == ImportState::Running);
+    let is_running =
+        page.import.as_ref().is_some_and(|import| import.state == ImportState::Running);
     let renewal = (is_running && form.form.is_empty()).then(|| {
         view! { <Renewal path=PATH.to_owned() is_held /> }
     });
@@ -62,11 +60,9 @@ fn Whole(page: DataPage, form: FormState, is_held: bool) -> impl IntoView {
 fn Export(page: DataPage) -> impl IntoView {
     let what = match (page.items, page.calls) {
         (0, 0) => "There are no memories yet; the file would contain only your account.".to_owned(),
-        (items, 0) => format!(
-            "{}, in a file of about {}.",
-            memories(items),
-            size(page.export_bytes)
-        ),
+        (items, 0) => {
+            format!("{}, in a file of about {}.", memories(items), size(page.export_bytes))
+        }
         (items, calls) => format!(
             "{} and {}, in a file of about {}.",
             memories(items),

@@ -148,10 +148,7 @@ fn Operation(operation: DocsOperation) -> impl IntoView {
     let title_id = format!("{id}-title");
     let labelled_by = title_id.clone();
     let statuses: Vec<String> = operation.errors.iter().map(u16::to_string).collect();
-    let errors: Fact = (
-        "Errors",
-        view! { <a href="#errors">{statuses.join(", ")}</a> }.into_any(),
-    );
+    let errors: Fact = ("Errors", view! { <a href="#errors">{statuses.join(", ")}</a> }.into_any());
     let facts: Vec<Fact> = vec![("Required scope", operation.access.into_any()), errors];
     let inputs = (!operation.inputs.is_empty())
         .then(|| view! { <Fields caption="Parameters" fields=operation.inputs /> });

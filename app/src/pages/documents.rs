@@ -186,9 +186,8 @@ fn Deleted(rows: Vec<DocumentRow>, total: usize) -> impl IntoView {
 
 #[component]
 fn Beginning(page: DocumentsPage) -> impl IntoView {
-    let put = PUT
-        .replace("{url}", page.public_url.trim_end_matches('/'))
-        .replace("{token}", TOKEN_PLACE);
+    let put =
+        PUT.replace("{url}", page.public_url.trim_end_matches('/')).replace("{token}", TOKEN_PLACE);
     view! {
         <div class="column">
             <h1>"Documents"</h1>

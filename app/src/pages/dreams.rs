@@ -43,10 +43,7 @@ fn Whole(page: DreamsPage, form: FormState, is_first: bool) -> impl IntoView {
             </p>
         }
     });
-    let dreams = page
-        .dreams
-        .into_iter()
-        .map(|dream| view! { <One dream can_decide /> });
+    let dreams = page.dreams.into_iter().map(|dream| view! { <One dream can_decide /> });
     view! {
         <div class="page">
             <p class="back">
@@ -188,9 +185,7 @@ fn Proposals(id: i64, proposals: Vec<ProposalView>, can_decide: bool) -> impl In
     if proposals.is_empty() {
         return ().into_any();
     }
-    let open = proposals
-        .iter()
-        .filter(|one| one.state == ProposalState::Open);
+    let open = proposals.iter().filter(|one| one.state == ProposalState::Open);
     let (asks, others): (Vec<_>, Vec<_>) =
         open.partition(|one| one.kind == ProposalKind::Contradiction);
     let (acceptable, open) = (others.len(), asks.len() + others.len());
@@ -221,9 +216,7 @@ fn Proposals(id: i64, proposals: Vec<ProposalView>, can_decide: bool) -> impl In
             </form>
         }
     });
-    let rows = proposals
-        .into_iter()
-        .map(|one| view! { <Proposal id one can_decide /> });
+    let rows = proposals.into_iter().map(|one| view! { <Proposal id one can_decide /> });
     view! {
         <h3>"Proposes"</h3>
         <ol class="proposals">{rows.collect_view()}</ol>
@@ -351,10 +344,8 @@ fn Side(term: &'static str, side: ProposalSide) -> impl IntoView {
 #[component]
 fn Settings(page: DreamsPage, form: FormState) -> impl IntoView {
     let mode = if page.applies { "apply" } else { "propose" };
-    let form = form.or_saved(vec![
-        ("mode", mode.to_owned()),
-        ("episodes_min", page.episodes_min.to_string()),
-    ]);
+    let form = form
+        .or_saved(vec![("mode", mode.to_owned()), ("episodes_min", page.episodes_min.to_string())]);
     let chosen = form.value("mode");
     let choice = |value: &'static str, label: &'static str, hint: &'static str| {
         view! {

@@ -115,18 +115,10 @@ fn Narrow(types: Vec<(&'static str, i64)>, filters: EntityFilters) -> impl IntoV
         .into_iter()
         .chain(types.iter().map(|(slug, n)| link(Some(*slug), *n)))
         .collect();
-    let sorts: Vec<Choice> = [
-        (EntitySort::Name, "By name"),
-        (EntitySort::LastSeen, "Most recently seen first"),
-    ]
-    .map(|(sort, words)| {
-        (
-            sort.slug().to_owned(),
-            words.to_owned(),
-            filters.sort == sort,
-        )
-    })
-    .to_vec();
+    let sorts: Vec<Choice> =
+        [(EntitySort::Name, "By name"), (EntitySort::LastSeen, "Most recently seen first")]
+            .map(|(sort, words)| (sort.slug().to_owned(), words.to_owned(), filters.sort == sort))
+            .to_vec();
     let reset = filters.is_narrowed().then(|| {
         view! {
             <a class="reset" href="/entities">
@@ -134,9 +126,8 @@ fn Narrow(types: Vec<(&'static str, i64)>, filters: EntityFilters) -> impl IntoV
             </a>
         }
     });
-    let chosen = filters
-        .entity_type
-        .map(|slug| view! { <input type="hidden" name="type" value=slug /> });
+    let chosen =
+        filters.entity_type.map(|slug| view! { <input type="hidden" name="type" value=slug /> });
     view! {
         <div class="filters">
             <form id="filters" method="get" action="/entities" role="search" autocomplete="off">
@@ -265,12 +256,10 @@ fn Beginning(page: EntitiesPage) -> impl IntoView {
 
 /// The line of the other pages, with a name in what it adds.
 fn naming_line(url: &str) -> String {
-    add_line(url, TOKEN_PLACE)
-        .replace("\"preference\"", "\"fact\"")
-        .replace(
-            "Prefers short answers, with the reasons after them.",
-            "Anna Berg lives in Lyon and works at Acme GmbH.",
-        )
+    add_line(url, TOKEN_PLACE).replace("\"preference\"", "\"fact\"").replace(
+        "Prefers short answers, with the reasons after them.",
+        "Anna Berg lives in Lyon and works at Acme GmbH.",
+    )
 }
 
 /// A switch: its name in the form, label, hint, and whether it is on.

@@ -94,10 +94,7 @@ fn Weakest(page: FadingPage) -> impl IntoView {
     let more =
         (more > 0).then(|| view! { <p class="hint">{format!("And {} more.", count(more))}</p> });
     let can_keep = page.is_manageable;
-    let rows = page
-        .weakest
-        .into_iter()
-        .map(|row| view! { <Weak row can_keep /> });
+    let rows = page.weakest.into_iter().map(|row| view! { <Weak row can_keep /> });
     view! {
         <section class="part" aria-labelledby="weak-title">
             <h2 id="weak-title">"Weak now"</h2>
@@ -232,46 +229,36 @@ fn Curves(page: FadingPage) -> impl IntoView {
     let y = |strength: f64| HEIGHT * (1.0 - strength);
     let limit = page.threshold as f64 / 100.0;
     let mut said = Vec::new();
-    let curves = page
-        .half_lives
-        .iter()
-        .enumerate()
-        .map(|(n, (name, half_life))| {
-            let at = |day: f64| {
-                half_life.map_or(CONFIDENCE, |half| {
-                    CONFIDENCE * 0.5_f64.powf(day / half as f64)
-                })
-            };
-            let points: Vec<String> = (0..=73)
-                .map(|step| f64::from(step) * days / 73.0)
-                .map(|day| format!("{:.1},{:.1}", x(day), y(at(day))))
-                .collect();
-            said.push(match half_life {
-                Some(half) => {
-                    let ends = *half as f64 * (CONFIDENCE / limit).log2().max(0.0);
-                    format!(
-                        "{} after {} days",
-                        label_of(name).to_lowercase(),
-                        count(ends.round() as i64)
-                    )
-                }
-                None => format!("{} never", label_of(name).to_lowercase()),
-            });
-            view! {
-                <g class=format!("curve curve-{n}")>
-                    <title>{label_of(name)}</title>
-                    <polyline points=points.join(" ") />
-                </g>
+    let curves = page.half_lives.iter().enumerate().map(|(n, (name, half_life))| {
+        let at = |day: f64| {
+            half_life.map_or(CONFIDENCE, |half| CONFIDENCE * 0.5_f64.powf(day / half as f64))
+        };
+        let points: Vec<String> = (0..=73)
+            .map(|step| f64::from(step) * days / 73.0)
+            .map(|day| format!("{:.1},{:.1}", x(day), y(at(day))))
+            .collect();
+        said.push(match half_life {
+            Some(half) => {
+                let ends = *half as f64 * (CONFIDENCE / limit).log2().max(0.0);
+                format!(
+                    "{} after {} days",
+                    label_of(name).to_lowercase(),
+                    count(ends.round() as i64)
+                )
             }
+            None => format!("{} never", label_of(name).to_lowercase()),
         });
+        view! {
+            <g class=format!("curve curve-{n}")>
+                <title>{label_of(name)}</title>
+                <polyline points=points.join(" ") />
+            </g>
+        }
+    });
     let curves = curves.collect_view();
     let years = YEARS.map(|year| {
         let at = x(365.0 * year as f64);
-        let label = if year == 1 {
-            "1 year".to_owned()
-        } else {
-            year.to_string()
-        };
+        let label = if year == 1 { "1 year".to_owned() } else { year.to_string() };
         view! {
             <line class="grid" x1=at x2=at y1="0" y2=HEIGHT />
             <text x=at y=HEIGHT + 14.0 text-anchor="end">
@@ -334,10 +321,7 @@ fn Faded(page: FadingPage) -> impl IntoView {
                 </form>
             }
         });
-        let rows = page
-            .faded
-            .into_iter()
-            .map(|row| view! { <Gone row can_restore /> });
+        let rows = page.faded.into_iter().map(|row| view! { <Gone row can_restore /> });
         view! {
             <p>{format!("{} faded. They are archived: search finds them when archived memories are included.", have(page.faded_count))}</p>
             <ul class="fading">{rows.collect_view()}</ul>

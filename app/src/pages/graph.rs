@@ -106,9 +106,7 @@ fn Drawn(page: GraphPage) -> impl IntoView {
             </li>
         }
     });
-    let cut = page
-        .is_cut
-        .then_some(" There are more connections than one picture can show.");
+    let cut = page.is_cut.then_some(" There are more connections than one picture can show.");
     view! {
         <figure
             class="graph"
@@ -143,11 +141,9 @@ fn extent(page: &GraphPage) -> String {
     let entities = match (shown, page.nodes_total) {
         (1, 1) => "1 entity".to_owned(),
         (shown, total) if shown == total => format!("{} entities", count(total as i64)),
-        (shown, total) => format!(
-            "{} of {} entities shown",
-            count(shown as i64),
-            count(total as i64)
-        ),
+        (shown, total) => {
+            format!("{} of {} entities shown", count(shown as i64), count(total as i64))
+        }
     };
     let parts = match page.parts_total {
         1 => "1 part".to_owned(),
@@ -207,11 +203,8 @@ fn Narrow(page: GraphPage, filters: GraphFilters) -> impl IntoView {
             (slug.to_owned(), words, is_chosen)
         })
         .collect();
-    let together: Vec<Choice> = vec![(
-        "0".to_owned(),
-        "Only stated connections".to_owned(),
-        !filters.with_together,
-    )];
+    let together: Vec<Choice> =
+        vec![("0".to_owned(), "Only stated connections".to_owned(), !filters.with_together)];
     let around = page.center.map(|center| {
         let steps: Vec<Choice> = DEPTHS[1..]
             .iter()

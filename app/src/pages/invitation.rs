@@ -11,9 +11,7 @@ use crate::view::{FormState, InvitationPage};
 
 #[component]
 pub fn Invitation() -> impl IntoView {
-    let token = use_params_map()
-        .with_untracked(|params| params.get("token"))
-        .unwrap_or_default();
+    let token = use_params_map().with_untracked(|params| params.get("token")).unwrap_or_default();
     let backend = backend();
     let form = backend.form().of("invitation");
     let page = Suspend::new(async move {

@@ -170,11 +170,7 @@ fn Changes(fact: Vec<FactBar>) -> impl IntoView {
         return ().into_any();
     }
     let rows = fact.into_iter().map(|one| {
-        let class = if one.is_current {
-            "span"
-        } else {
-            "span span-past"
-        };
+        let class = if one.is_current { "span" } else { "span span-past" };
         let current = one.is_this.then_some("page");
         view! {
             <li class=class>
@@ -446,10 +442,7 @@ fn Provenance(item: ItemPage) -> impl IntoView {
             facts.push(("Fades", fades.into_any()));
         }
     }
-    facts.push((
-        "Added",
-        view! { <When moment=item.created.clone() /> }.into_any(),
-    ));
+    facts.push(("Added", view! { <When moment=item.created.clone() /> }.into_any()));
     if item.updated.iso != item.created.iso {
         facts.push(("Changed", view! { <When moment=item.updated /> }.into_any()));
     }
@@ -463,10 +456,7 @@ fn Provenance(item: ItemPage) -> impl IntoView {
         };
         facts.push((term, view! { <When moment=expires /> }.into_any()));
     }
-    facts.push((
-        "ID",
-        view! { <span class="number">{item.id}</span> }.into_any(),
-    ));
+    facts.push(("ID", view! { <span class="number">{item.id}</span> }.into_any()));
     view! {
         {quote}
         {conversation}
@@ -483,11 +473,7 @@ fn Readings(item_id: i64, readings: Vec<Reading>, kept_days: i64) -> impl IntoVi
         view! { <p class="hint">{none}</p> }.into_any()
     } else {
         let entries = readings.into_iter().map(|reading| {
-            let event = if reading.tool == "memory_search" {
-                "found"
-            } else {
-                did(&reading.tool)
-            };
+            let event = if reading.tool == "memory_search" { "found" } else { did(&reading.tool) };
             view! {
                 <li>
                     <span class="event">{event}</span>

@@ -10,9 +10,7 @@ use crate::view::{FormState, JoinPage};
 
 #[component]
 pub fn Join() -> impl IntoView {
-    let token = use_params_map()
-        .with_untracked(|params| params.get("token"))
-        .unwrap_or_default();
+    let token = use_params_map().with_untracked(|params| params.get("token")).unwrap_or_default();
     let backend = backend();
     let form = backend.form().of("join");
     let page = Suspend::new(async move {

@@ -40,22 +40,17 @@ fn Whole(page: LearnedPage, form: FormState) -> impl IntoView {
         (n, false) => Some(format!("And {} more.", count(n))),
     };
     let left = left.map(|told| view! { <p class="hint">{told}</p> });
-    let all = newest
-        .filter(|_| can_decide && page.rows.len() > 1)
-        .map(|newest| {
-            view! {
-                <form method="post" action=PATH>
-                    <input type="hidden" name="item" value=newest />
-                    <button type="submit" name="action" value="keep_all">
-                        "Keep all"
-                    </button>
-                </form>
-            }
-        });
-    let rows = page
-        .rows
-        .into_iter()
-        .map(|row| view! { <One row can_decide /> });
+    let all = newest.filter(|_| can_decide && page.rows.len() > 1).map(|newest| {
+        view! {
+            <form method="post" action=PATH>
+                <input type="hidden" name="item" value=newest />
+                <button type="submit" name="action" value="keep_all">
+                    "Keep all"
+                </button>
+            </form>
+        }
+    });
+    let rows = page.rows.into_iter().map(|row| view! { <One row can_decide /> });
     view! {
         <div class="page">
             <p class="back">
@@ -86,9 +81,8 @@ fn One(row: LearnedRow, can_decide: bool) -> impl IntoView {
             </blockquote>
         }
     });
-    let conversation = row
-        .said_in
-        .map(|place| view! { <a href=said_in(place)>"View conversation"</a> });
+    let conversation =
+        row.said_in.map(|place| view! { <a href=said_in(place)>"View conversation"</a> });
     let (slug, theme) = row.theme;
     let href = MemoryFilters::default().with_theme(Some(&slug)).href();
     let decide = can_decide.then(|| {

@@ -55,10 +55,8 @@ pub fn Memory() -> impl IntoView {
 #[component]
 fn Found(page: MemoryPage, filters: MemoryFilters) -> impl IntoView {
     let count = count_of(&page);
-    let degraded = page
-        .degraded
-        .clone()
-        .map(|sentence| view! { <p class="degraded">{sentence}</p> });
+    let degraded =
+        page.degraded.clone().map(|sentence| view! { <p class="degraded">{sentence}</p> });
     let note = |sentence| view! { <p class="answer-note">{sentence}</p> };
     let notes = page.notes.clone().into_iter().map(note).collect_view();
     let (day, today) = (page.day.clone(), filters.today().href());

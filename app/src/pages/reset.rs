@@ -10,9 +10,7 @@ use crate::view::{FormState, ResetPage};
 
 #[component]
 pub fn Reset() -> impl IntoView {
-    let token = use_params_map()
-        .with_untracked(|params| params.get("token"))
-        .unwrap_or_default();
+    let token = use_params_map().with_untracked(|params| params.get("token")).unwrap_or_default();
     let backend = backend();
     let form = backend.form().of("reset");
     let page = Suspend::new(async move {

@@ -117,10 +117,7 @@ fn SearchTurns(is_on: bool) -> impl IntoView {
 fn HowLong(episode_days: i32, turn_days: Option<i32>) -> impl IntoView {
     let form = backend().form().of("lifetimes").or_saved(vec![
         ("episode_days", episode_days.to_string()),
-        (
-            "turn_days",
-            turn_days.map_or(String::new(), |days| days.to_string()),
-        ),
+        ("turn_days", turn_days.map_or(String::new(), |days| days.to_string())),
     ]);
     view! {
         <section class="part" id="lifetimes" aria-labelledby="lifetimes-title">
@@ -176,11 +173,7 @@ fn Narrow(agents: Vec<(i64, String)>, filters: SessionFilters) -> impl IntoView 
     let outcomes: Vec<Choice> = Outcome::ALL
         .map(|outcome| {
             let is_chosen = filters.outcome == Some(outcome);
-            (
-                outcome.slug().to_owned(),
-                outcome.slug().to_owned(),
-                is_chosen,
-            )
+            (outcome.slug().to_owned(), outcome.slug().to_owned(), is_chosen)
         })
         .to_vec();
     let reset = filters.is_narrowed().then(|| {

@@ -98,9 +98,7 @@ fn Calendar(days: Vec<CalendarDay>, learned: i64, chosen: String) -> impl IntoVi
             1 => format!("{}: 1 memory learned", day.words),
             n => format!("{}: {} memories learned", day.words, count(n)),
         };
-        let month = day
-            .month
-            .map(|month| view! { <text x=x y=TOP - 4>{month}</text> });
+        let month = day.month.map(|month| view! { <text x=x y=TOP - 4>{month}</text> });
         let square = view! {
             <rect x=x y=y width=SQUARE height=SQUARE rx=2>
                 <title>{title.clone()}</title>
@@ -198,9 +196,7 @@ fn Happened(row: HappeningRow) -> impl IntoView {
 fn Compared(difference: Option<DifferenceView>, filters: TimelineFilters) -> impl IntoView {
     let lines = |title: &'static str, lines: Vec<MemoryLine>| {
         (!lines.is_empty()).then(|| {
-            let rows = lines
-                .into_iter()
-                .map(|line| view! { <li><Line line /></li> });
+            let rows = lines.into_iter().map(|line| view! { <li><Line line /></li> });
             view! {
                 <h3>{title}</h3>
                 <ul>{rows.collect_view()}</ul>
@@ -223,9 +219,8 @@ fn Compared(difference: Option<DifferenceView>, filters: TimelineFilters) -> imp
             true => format!("No differences between {} and {}.", found.from, found.until),
             false => format!("From {} to {}:", found.from, found.until),
         };
-        let cut = found
-            .is_cut
-            .then(|| view! { <p class="hint">"Not all differences are shown."</p> });
+        let cut =
+            found.is_cut.then(|| view! { <p class="hint">"Not all differences are shown."</p> });
         view! {
             <p>{line}</p>
             {changed}

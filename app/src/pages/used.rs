@@ -12,13 +12,9 @@ pub const PATH: &str = "/used";
 pub fn Used() -> impl IntoView {
     let backend = backend();
     let page = async move { backend.usage_page().await };
-    framed(
-        Section::Activity,
-        "Used and unused",
-        PATH,
-        page,
-        move |page| view! { <Whole page /> }.into_any(),
-    )
+    framed(Section::Activity, "Used and unused", PATH, page, move |page| {
+        view! { <Whole page /> }.into_any()
+    })
 }
 
 #[component]

@@ -17,25 +17,13 @@ const NEW_FORM: &str = "webhook";
 /// Each type of event: when it happens, and whether a new webhook is told it.
 const EVENTS: [(&str, &str, bool); 9] = [
     ("memory.stored", "A memory is stored", true),
-    (
-        "memory.changed",
-        "Its dates, tags, trust or visibility change",
-        true,
-    ),
+    ("memory.changed", "Its dates, tags, trust or visibility change", true),
     ("memory.superseded", "Another memory takes its place", true),
-    (
-        "memory.faded",
-        "It is archived because it was not used",
-        true,
-    ),
+    ("memory.faded", "It is archived because it was not used", true),
     ("memory.archived", "It is archived or expires", true),
     ("memory.restored", "It is active again", true),
     ("memory.erased", "It is deleted permanently", true),
-    (
-        "dream.proposed",
-        "A dream proposes changes to memories",
-        true,
-    ),
+    ("dream.proposed", "A dream proposes changes to memories", true),
     ("job.failed", "A background job begins to fail", true),
 ];
 
@@ -62,10 +50,7 @@ fn Whole(page: WebhooksPage, form: FormState) -> impl IntoView {
     let is_full = page.webhooks.len() >= page.webhooks_max;
     let fresh = form.new_token.clone().map(|new| view! { <Fresh new /> });
     let kept = page.deliveries_kept;
-    let rows = page
-        .webhooks
-        .into_iter()
-        .map(|webhook| view! { <One webhook kept /> });
+    let rows = page.webhooks.into_iter().map(|webhook| view! { <One webhook kept /> });
     let rows = rows.collect_view();
     let begin = is_first.then(|| {
         view! {
@@ -281,11 +266,7 @@ fn Deliveries(rows: Vec<DeliveryRow>, kept: i64) -> impl IntoView {
 
 #[component]
 fn New(form: FormState, is_first: bool) -> impl IntoView {
-    let title = if is_first {
-        "Add your first webhook"
-    } else {
-        "New webhook"
-    };
+    let title = if is_first { "Add your first webhook" } else { "New webhook" };
     let is_untouched = form.values.is_empty();
     let chosen = form.value("event").to_owned();
     let is_chosen = |name: &str, is_usual: bool| match is_untouched {

@@ -128,12 +128,9 @@ fn One(task: Task) -> impl IntoView {
         .into_any(),
         None => view! { <p>{task.line}</p> }.into_any(),
     };
-    let problem = task
-        .problem
-        .map(|why| view! { <p class="problem">{why}</p> });
-    let next = task
-        .next
-        .map(|moment| view! { <p class="hint">"Continues " <When moment /> "."</p> });
+    let problem = task.problem.map(|why| view! { <p class="problem">{why}</p> });
+    let next =
+        task.next.map(|moment| view! { <p class="hint">"Continues " <When moment /> "."</p> });
     view! {
         <section class="part" aria-labelledby=id.clone()>
             <h2 id=id.clone()>{task.title}</h2>

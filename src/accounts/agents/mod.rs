@@ -61,9 +61,7 @@ impl Accounts {
     ) -> Result<Token, AccountError> {
         let mut tx = self.db.as_user(user).await?;
         let agent = add(&mut tx, user, name, self.clock.now()).await?;
-        let token = self
-            .insert_token(&mut tx, TokenHolder::Agent(user, agent), wish)
-            .await?;
+        let token = self.insert_token(&mut tx, TokenHolder::Agent(user, agent), wish).await?;
         tx.commit().await?;
         Ok(token)
     }
@@ -82,9 +80,7 @@ impl Accounts {
                 .await?
                 .ok_or(AccountError::NotFound)?,
         };
-        let token = self
-            .insert_token(&mut tx, TokenHolder::Agent(user, agent), wish)
-            .await?;
+        let token = self.insert_token(&mut tx, TokenHolder::Agent(user, agent), wish).await?;
         tx.commit().await?;
         Ok(token)
     }

@@ -44,12 +44,9 @@ pub async fn set_settings(
 }
 
 pub async fn count_agents(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar!(
-        r#"SELECT count(*) AS "n!" FROM agents WHERE user_id = $1"#,
-        user.0
-    )
-    .fetch_one(conn)
-    .await
+    sqlx::query_scalar!(r#"SELECT count(*) AS "n!" FROM agents WHERE user_id = $1"#, user.0)
+        .fetch_one(conn)
+        .await
 }
 
 /// `None` if the user already has an agent with this name.
@@ -106,16 +103,10 @@ pub async fn list_names(
     conn: &mut PgConnection,
     user: UserId,
 ) -> Result<Vec<(AgentId, String)>, sqlx::Error> {
-    let rows = sqlx::query!(
-        "SELECT id, name FROM agents WHERE user_id = $1 ORDER BY name",
-        user.0
-    )
-    .fetch_all(conn)
-    .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| (AgentId(row.id), row.name))
-        .collect())
+    let rows = sqlx::query!("SELECT id, name FROM agents WHERE user_id = $1 ORDER BY name", user.0)
+        .fetch_all(conn)
+        .await?;
+    Ok(rows.into_iter().map(|row| (AgentId(row.id), row.name)).collect())
 }
 
 /// Newest first.

@@ -75,10 +75,7 @@ pub async fn find_open(
     .fetch_optional(conn)
     .await?;
     Ok(row.map(|row| OpenInvitation {
-        email: row
-            .email
-            .as_deref()
-            .and_then(|email| Email::parse(email).ok()),
+        email: row.email.as_deref().and_then(|email| Email::parse(email).ok()),
         role: row.role.into(),
         expires_at: row.expires_at,
     }))
@@ -119,13 +116,9 @@ pub async fn set_used_by(
     id: InvitationId,
     user: UserId,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE invitations SET used_by = $2 WHERE id = $1",
-        id.0,
-        user.0
-    )
-    .execute(conn)
-    .await?;
+    sqlx::query!("UPDATE invitations SET used_by = $2 WHERE id = $1", id.0, user.0)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 
@@ -167,12 +160,9 @@ pub async fn delete_ended(
     conn: &mut PgConnection,
     expired_before: OffsetDateTime,
 ) -> Result<u64, sqlx::Error> {
-    let done = sqlx::query!(
-        "DELETE FROM invitations WHERE expires_at < $1",
-        expired_before
-    )
-    .execute(conn)
-    .await?;
+    let done = sqlx::query!("DELETE FROM invitations WHERE expires_at < $1", expired_before)
+        .execute(conn)
+        .await?;
     Ok(done.rows_affected())
 }
 

@@ -144,8 +144,7 @@ impl RawMetadata {
 
     fn checked(self) -> Result<ClientMetadata, MetadataRefusal> {
         let lacks = |list: &Option<Vec<String>>, word: &str| {
-            list.as_ref()
-                .is_some_and(|list| !list.iter().any(|one| one == word))
+            list.as_ref().is_some_and(|list| !list.iter().any(|one| one == word))
         };
         if lacks(&self.grant_types, "authorization_code") {
             let sentence = "`grant_types` must include \"authorization_code\"";
@@ -271,10 +270,7 @@ mod tests {
         let of = |body: &str| ClientMetadata::of_document(&id, body.as_bytes());
         let uris = r#""redirect_uris":["https://app.example/cb"]"#;
         assert!(
-            of(&format!(
-                r#"{{"client_id":"https://app.example/client.json",{uris}}}"#
-            ))
-            .is_ok()
+            of(&format!(r#"{{"client_id":"https://app.example/client.json",{uris}}}"#)).is_ok()
         );
         for refused in [
             format!("{{{uris}}}"),

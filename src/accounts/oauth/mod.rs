@@ -73,10 +73,7 @@ impl RefreshToken {
     pub fn parse(text: &str) -> Option<Self> {
         let halves = text.strip_prefix(REFRESH_PREFIX)?;
         let (family, turn) = halves.split_at_checked(halves.len() / 2)?;
-        Some(Self {
-            family: LinkToken::parse(family)?,
-            turn: LinkToken::parse(turn)?,
-        })
+        Some(Self { family: LinkToken::parse(family)?, turn: LinkToken::parse(turn)? })
     }
 
     fn reveal(self) -> String {
@@ -153,9 +150,7 @@ impl Accounts {
             profile: consent.profile.or(suggested),
         };
         // Nobody knows this secret: the first that is known comes with the code.
-        let token = self
-            .insert_token(&mut tx, TokenHolder::Agent(user, agent), &wish)
-            .await?;
+        let token = self.insert_token(&mut tx, TokenHolder::Agent(user, agent), &wish).await?;
         let code = LinkToken::generate()?;
         let expires_at = now + CODE_LIFETIME;
         store::insert_grant(&mut tx, user, &token, request, &code, expires_at).await?;
@@ -186,9 +181,7 @@ impl Accounts {
         let is_valid = !grant.is_revoked
             && now < grant.code_expires_at
             && grant.client_id == given.client_id
-            && given
-                .redirect_uri
-                .is_none_or(|uri| uri == grant.redirect_uri)
+            && given.redirect_uri.is_none_or(|uri| uri == grant.redirect_uri)
             && proves(given.verifier, &grant.code_challenge);
         if !is_valid {
             return Ok(Err(GrantRefusal::Invalid));
@@ -215,9 +208,7 @@ impl Accounts {
         let Some(grant) = store::lock_by_family(&mut tx, user, &given.family).await? else {
             return Ok(Err(GrantRefusal::Invalid));
         };
-        let is_over = grant
-            .refresh_expires_at
-            .is_none_or(|at| at <= self.clock.now());
+        let is_over = grant.refresh_expires_at.is_none_or(|at| at <= self.clock.now());
         let is_valid = !grant.is_revoked
             && !is_over
             && grant.client_id == client_id
@@ -226,11 +217,7 @@ impl Accounts {
             return Ok(Err(GrantRefusal::Invalid));
         }
         let turn = given.turn.hash();
-        if grant
-            .turn_hash
-            .as_deref()
-            .is_some_and(|valid| valid != &turn[..])
-        {
+        if grant.turn_hash.as_deref().is_some_and(|valid| valid != &turn[..]) {
             return self.revoke_grant(tx, &grant).await.map(Err);
         }
         let issued = self.issue(tx, grant, given.family).await?;
@@ -316,9 +303,7 @@ pub async fn accept_any_turn_once(conn: &mut sqlx::PgConnection) -> Result<(), s
 /// Whether the verifier is the one of the challenge (PKCE, S256).
 fn proves(verifier: &str, challenge: &str) -> bool {
     let is_well_formed = VERIFIER_CHARS.contains(&verifier.len())
-        && verifier
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"-._~".contains(&b));
+        && verifier.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._~".contains(&b));
     is_well_formed && URL_SAFE_NO_PAD.encode(Sha256::digest(verifier)) == challenge
 }
 
@@ -343,10 +328,7 @@ mod tests {
         assert!(!proves(&verifier.replace('d', "e"), challenge));
         assert!(!proves(challenge, challenge));
         let short = "a".repeat(42);
-        assert!(!proves(
-            &short,
-            &URL_SAFE_NO_PAD.encode(Sha256::digest(&short))
-        ));
+        assert!(!proves(&short, &URL_SAFE_NO_PAD.encode(Sha256::digest(&short))));
     }
 
     #[test]

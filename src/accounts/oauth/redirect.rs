@@ -51,9 +51,8 @@ impl RedirectUri {
         else {
             return false;
         };
-        let both_local = [&asked, &known]
-            .iter()
-            .all(|url| url.scheme() == "http" && is_loopback(url));
+        let both_local =
+            [&asked, &known].iter().all(|url| url.scheme() == "http" && is_loopback(url));
         both_local && asked.set_port(None).is_ok() && known.set_port(None).is_ok() && asked == known
     }
 
@@ -64,9 +63,7 @@ impl RedirectUri {
 
     /// Whether the code goes to ChatGPT, which has several addresses of its own.
     pub fn is_of_chatgpt(&self) -> bool {
-        let url = Url::parse(&self.0)
-            .ok()
-            .filter(|url| url.scheme() == "https");
+        let url = Url::parse(&self.0).ok().filter(|url| url.scheme() == "https");
         url.is_some_and(|url| url.host_str() == Some(CHATGPT_HOST))
     }
 

@@ -22,10 +22,7 @@ impl RequestParams {
     pub fn parse(query: &str) -> Result<Self, &'static str> {
         let mut params = BTreeMap::new();
         for (name, value) in url::form_urlencoded::parse(query.as_bytes()) {
-            if params
-                .insert(name.into_owned(), value.into_owned())
-                .is_some()
-            {
+            if params.insert(name.into_owned(), value.into_owned()).is_some() {
                 return Err("The program sent a parameter twice; each may stand once.");
             }
         }
@@ -33,10 +30,7 @@ impl RequestParams {
     }
 
     fn get(&self, name: &str) -> Option<&str> {
-        self.0
-            .get(name)
-            .map(String::as_str)
-            .filter(|v| !v.is_empty())
+        self.0.get(name).map(String::as_str).filter(|v| !v.is_empty())
     }
 
     pub fn client_id(&self) -> Option<ClientId> {
@@ -94,9 +88,7 @@ impl AuthorizationRequest {
         }
         let state = params.get("state").map(str::to_owned);
         let send_back = |error, description| {
-            let state = state
-                .as_deref()
-                .filter(|state| state.len() <= STATE_CHARS_MAX);
+            let state = state.as_deref().filter(|state| state.len() <= STATE_CHARS_MAX);
             RequestRefusal::ToClient(ErrorForClient {
                 description,
                 address: refusal(&redirect_uri, error, description, state, issuer),
@@ -106,32 +98,22 @@ impl AuthorizationRequest {
         };
         let invalid = |description| send_back("invalid_request", description);
         if state.as_ref().is_some_and(|s| s.len() > STATE_CHARS_MAX) {
-            return Err(invalid(
-                "`state` is too long; at most 2,000 characters are accepted",
-            ));
+            return Err(invalid("`state` is too long; at most 2,000 characters are accepted"));
         }
         if params.get("response_type") != Some("code") {
             let error = "unsupported_response_type";
             return Err(send_back(error, "`response_type` must be \"code\""));
         }
-        if params
-            .get("response_mode")
-            .is_some_and(|mode| mode != "query")
-        {
+        if params.get("response_mode").is_some_and(|mode| mode != "query") {
             return Err(invalid("`response_mode` must be \"query\""));
         }
-        let challenge = params
-            .get("code_challenge")
-            .filter(|text| is_challenge(text));
+        let challenge = params.get("code_challenge").filter(|text| is_challenge(text));
         let (Some(challenge), Some("S256")) = (challenge, params.get("code_challenge_method"))
         else {
             let sentence = "`code_challenge` with `code_challenge_method=S256` is required (PKCE)";
             return Err(invalid(sentence));
         };
-        if params
-            .get("resource")
-            .is_some_and(|asked| !is_resource(asked, resource))
-        {
+        if params.get("resource").is_some_and(|asked| !is_resource(asked, resource)) {
             let sentence = "`resource` is not the MCP endpoint of this server";
             return Err(send_back("invalid_target", sentence));
         }
@@ -178,11 +160,7 @@ fn refusal(
     state: Option<&str>,
     issuer: &str,
 ) -> String {
-    let mut answer = vec![
-        ("error", error),
-        ("error_description", description),
-        ("iss", issuer),
-    ];
+    let mut answer = vec![("error", error), ("error_description", description), ("iss", issuer)];
     answer.extend(state.map(|state| ("state", state)));
     redirect_uri.with(&answer)
 }
@@ -205,9 +183,7 @@ fn parse_scopes(asked: Option<&str>) -> Option<Scopes> {
         return Some(SCOPES.into());
     };
     let asked: Vec<&str> = asked.split_whitespace().collect();
-    let known = SCOPES
-        .into_iter()
-        .filter(|scope| asked.contains(&scope.as_str()));
+    let known = SCOPES.into_iter().filter(|scope| asked.contains(&scope.as_str()));
     Some(known.collect::<Scopes>()).filter(|known| !known.is_empty())
 }
 

@@ -74,13 +74,9 @@ pub async fn note_client_use(
     client_id: &str,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE oauth_clients SET allowed_at = $2 WHERE client_id = $1",
-        client_id,
-        now,
-    )
-    .execute(conn)
-    .await?;
+    sqlx::query!("UPDATE oauth_clients SET allowed_at = $2 WHERE client_id = $1", client_id, now,)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 
@@ -141,10 +137,8 @@ pub async fn find_user_by_code(
     conn: &mut PgConnection,
     code: &LinkToken,
 ) -> Result<Option<UserId>, sqlx::Error> {
-    let user = sqlx::query_scalar!(
-        "SELECT user_id FROM oauth_grants WHERE code_hash = $1",
-        &code.hash()
-    );
+    let user =
+        sqlx::query_scalar!("SELECT user_id FROM oauth_grants WHERE code_hash = $1", &code.hash());
     Ok(user.fetch_optional(conn).await?.map(UserId))
 }
 

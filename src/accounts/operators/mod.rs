@@ -59,9 +59,7 @@ impl Accounts {
                 "There is an operator of this name already; choose another name, or give that one a further token.",
             )
         })?;
-        let token = self
-            .insert_token(&mut tx, TokenHolder::Operator(operator), wish)
-            .await?;
+        let token = self.insert_token(&mut tx, TokenHolder::Operator(operator), wish).await?;
         tx.commit().await?;
         Ok(token)
     }
@@ -81,9 +79,7 @@ impl Accounts {
                 .await?
                 .ok_or(AccountError::NotFound)?,
         };
-        let token = self
-            .insert_token(&mut tx, TokenHolder::Operator(operator), wish)
-            .await?;
+        let token = self.insert_token(&mut tx, TokenHolder::Operator(operator), wish).await?;
         tx.commit().await?;
         Ok(token)
     }
@@ -118,9 +114,7 @@ impl Accounts {
         &self,
         user: &NewUser,
     ) -> Result<Result<Viewer, TooManyUsers>, sqlx::Error> {
-        let full = TooManyUsers {
-            users_max: user.users_max,
-        };
+        let full = TooManyUsers { users_max: user.users_max };
         if user.users_count >= user.users_max {
             return Ok(Err(full));
         }
@@ -158,12 +152,8 @@ impl Accounts {
         }
         let made = store::insert_operator(conn, name, users_max, self.clock.now()).await?;
         if let Some(operator) = made {
-            self.record_of_holder(
-                conn,
-                AdminAction::MakeOperator,
-                TokenHolder::Operator(operator),
-            )
-            .await?;
+            self.record_of_holder(conn, AdminAction::MakeOperator, TokenHolder::Operator(operator))
+                .await?;
         }
         Ok(made)
     }

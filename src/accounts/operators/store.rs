@@ -101,9 +101,7 @@ pub async fn find_user_by_external_id(
 }
 
 pub async fn count_operators(conn: &mut PgConnection) -> Result<i64, sqlx::Error> {
-    sqlx::query_scalar!(r#"SELECT count(*) AS "n!" FROM operators"#)
-        .fetch_one(conn)
-        .await
+    sqlx::query_scalar!(r#"SELECT count(*) AS "n!" FROM operators"#).fetch_one(conn).await
 }
 
 /// `None` if an operator with this name exists.

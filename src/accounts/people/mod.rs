@@ -28,11 +28,7 @@ impl Accounts {
         let has_more = rows.len() > PEOPLE_A_PAGE;
         rows.truncate(PEOPLE_A_PAGE);
         let next_before = rows.last().filter(|_| has_more).map(|last| last.id);
-        Ok(People {
-            rows,
-            total,
-            next_before,
-        })
+        Ok(People { rows, total, next_before })
     }
 
     /// Includes disabled users.

@@ -9,9 +9,7 @@ use crate::accounts::model::{AgentId, UserId};
 
 /// After a restore, as the owner role.
 pub async fn delete_all_invitations(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query!("DELETE FROM team_invitations")
-        .execute(conn)
-        .await?;
+    sqlx::query!("DELETE FROM team_invitations").execute(conn).await?;
     Ok(())
 }
 
@@ -184,9 +182,7 @@ pub async fn count_invitations(
     .fetch_all(conn)
     .await?;
     let counts = rows.into_iter();
-    Ok(counts
-        .map(|row| (AgentId(row.leader_agent), row.n))
-        .collect())
+    Ok(counts.map(|row| (AgentId(row.leader_agent), row.n)).collect())
 }
 
 /// `None` if the link is unknown, used or expired.
@@ -243,8 +239,5 @@ pub async fn count_own(
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| (AgentId(row.agent), row.n))
-        .collect())
+    Ok(rows.into_iter().map(|row| (AgentId(row.agent), row.n)).collect())
 }

@@ -41,14 +41,10 @@ impl Accounts {
     ) -> Opened<sqlx::Error> {
         let now = self.clock.now();
         let (found, refusal_of_other_kind) = match act_as {
-            None => (
-                store::find_agent_token(conn, token).await?,
-                TokenRefusal::UserNeeded,
-            ),
-            Some(user) => (
-                store::find_service_token(conn, token, user).await?,
-                TokenRefusal::UserNotAllowed,
-            ),
+            None => (store::find_agent_token(conn, token).await?, TokenRefusal::UserNeeded),
+            Some(user) => {
+                (store::find_service_token(conn, token, user).await?, TokenRefusal::UserNotAllowed)
+            }
         };
         let Some(found) = found else {
             let other = store::find_state(conn, token).await?;
@@ -142,8 +138,7 @@ impl Accounts {
         if let Some(profile) = wish.profile {
             store::set_profile(conn, holder, profile).await?;
         }
-        self.record_of_holder(conn, AdminAction::MakeServiceToken, holder)
-            .await?;
+        self.record_of_holder(conn, AdminAction::MakeServiceToken, holder).await?;
         Ok(token)
     }
 

@@ -127,8 +127,7 @@ impl TokenState {
     }
 
     pub fn is_use_worth_noting(&self, now: OffsetDateTime) -> bool {
-        self.last_used_at
-            .is_none_or(|at| now - at >= LAST_USE_RESOLUTION)
+        self.last_used_at.is_none_or(|at| now - at >= LAST_USE_RESOLUTION)
     }
 }
 

@@ -111,8 +111,7 @@ fn random_hex() -> Result<String, rand::rand_core::OsError> {
 }
 
 fn is_hex(text: &str) -> bool {
-    text.bytes()
-        .all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
+    text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
 }
 
 fn checksum(body: &str) -> String {

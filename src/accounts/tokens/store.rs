@@ -56,20 +56,14 @@ pub async fn find_agent_token(
         },
         user_disabled: row.disabled,
         access: AgentAccess {
-            actor: Actor::Agent {
-                user: UserId(row.user_id),
-                token_id: row.id,
-            },
+            actor: Actor::Agent { user: UserId(row.user_id), token_id: row.id },
             token_owner: TokenOwner::User(UserId(row.user_id)),
             acting_for: ActingFor::User(Viewer {
-                lent: row
-                    .lender
-                    .zip(row.leader_name)
-                    .map(|(user, name)| LentMemory {
-                        user_id: UserId(user),
-                        leader: row.leader.map(AgentId),
-                        name: name.into(),
-                    }),
+                lent: row.lender.zip(row.leader_name).map(|(user, name)| LentMemory {
+                    user_id: UserId(user),
+                    leader: row.leader.map(AgentId),
+                    name: name.into(),
+                }),
                 ..Viewer::agent(UserId(row.user_id), AgentId(row.agent_id))
             }),
             scopes: parse_scopes(&row.scopes),
@@ -118,9 +112,7 @@ pub async fn find_service_token(
     .await?;
     Ok(Some({
         let agent_memory = agent.as_ref().is_none_or(|agent| agent.memory_enabled);
-        let settings = agent
-            .as_ref()
-            .map(|agent| AgentSettings::from_column(&agent.settings));
+        let settings = agent.as_ref().map(|agent| AgentSettings::from_column(&agent.settings));
         let user = row.user_id.zip(agent.map(|agent| agent.id));
         FoundToken {
             id: TokenId(row.id),
@@ -189,11 +181,9 @@ pub async fn touch(
             token.0,
             now,
         ),
-        TokenOwner::Operator(_) => sqlx::query!(
-            "UPDATE service_tokens SET last_used_at = $2 WHERE id = $1",
-            token.0,
-            now,
-        ),
+        TokenOwner::Operator(_) => {
+            sqlx::query!("UPDATE service_tokens SET last_used_at = $2 WHERE id = $1", token.0, now,)
+        }
     };
     update.execute(conn).await?;
     Ok(())

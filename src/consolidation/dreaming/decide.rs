@@ -28,20 +28,14 @@ pub async fn list(
     let has_more = dreams.len() > DREAMS_SHOWN as usize;
     dreams.truncate(DREAMS_SHOWN as usize);
     let ids: Vec<i64> = dreams.iter().map(|dream| dream.id).collect();
-    let documents: Vec<i64> = dreams
-        .iter()
-        .filter_map(|dream| dream.document.as_ref().map(|(id, _)| *id))
-        .collect();
+    let documents: Vec<i64> =
+        dreams.iter().filter_map(|dream| dream.document.as_ref().map(|(id, _)| *id)).collect();
     let read = store::list_read(&mut tx, user, &documents).await?;
     let proposals = store::list_proposals(&mut tx, user, &ids, BEGINNING_CHARS_MAX).await?;
     tx.commit().await?;
     for (document, episode) in read {
-        let of = |dream: &&mut Dream| {
-            dream
-                .document
-                .as_ref()
-                .is_some_and(|(id, _)| *id == document)
-        };
+        let of =
+            |dream: &&mut Dream| dream.document.as_ref().is_some_and(|(id, _)| *id == document);
         if let Some(dream) = dreams.iter_mut().find(of) {
             dream.read.push(episode);
         }
@@ -117,10 +111,7 @@ pub async fn accept(
         let ItemPair { gone, kept: other } = open.pair;
         let pair = match kept {
             None if open.kind == ProposedChange::Contradiction => continue,
-            Some(kept) if kept == gone => ItemPair {
-                gone: other,
-                kept: gone,
-            },
+            Some(kept) if kept == gone => ItemPair { gone: other, kept: gone },
             Some(kept) if kept != other => continue,
             _ => open.pair,
         };

@@ -102,10 +102,7 @@ pub struct DreamSettings {
 
 impl Default for DreamSettings {
     fn default() -> Self {
-        Self {
-            applies: false,
-            episodes_min: EPISODES_MIN,
-        }
+        Self { applies: false, episodes_min: EPISODES_MIN }
     }
 }
 
@@ -131,10 +128,7 @@ impl DreamSettings {
             );
             Invalid::new("episodes_min", "out_of_range", sentence)
         })?;
-        Ok(Self {
-            applies,
-            episodes_min,
-        })
+        Ok(Self { applies, episodes_min })
     }
 }
 
@@ -301,16 +295,11 @@ impl Consolidation {
             };
             let days = episodes.iter().map(|one| zone.local(one.ended_at).date());
             let text = text_of(days.clone().min().zip(days.max()), episodes.len(), &text);
-            let day = zone
-                .local(now)
-                .format(format_description!("[year][month][day]"));
+            let day = zone.local(now).format(format_description!("[year][month][day]"));
             let day = day.unwrap_or_default();
             let documents = Documents::new(self.db.clone(), self.embeddings.clone());
             let path = |n| path_of(&day, n);
-            match documents
-                .create_first_free(&mut tx, user, by, path, &text, A_DAY_MAX)
-                .await
-            {
+            match documents.create_first_free(&mut tx, user, by, path, &text, A_DAY_MAX).await {
                 Ok(written) => document = Some(written.id),
                 Err(DocumentError::Database(error)) => return Err(error.into()),
                 // The quota is full: the episodes are not promoted.

@@ -12,12 +12,7 @@ use crate::consolidation::summary::guard::FactNames;
 use crate::memories::ItemId;
 
 /// The headings of the document.
-const HEADINGS: [&str; 4] = [
-    "Preferences",
-    "Project facts",
-    "Recurring patterns",
-    "Key decisions",
-];
+const HEADINGS: [&str; 4] = ["Preferences", "Project facts", "Recurring patterns", "Key decisions"];
 /// The heading for lines under an unknown heading.
 const NOTES: &str = "Notes";
 const LINES_MAX: usize = 48;
@@ -61,9 +56,7 @@ pub fn read_document(answer: &str, asked: &Prompt, episodes: &[PromptFact]) -> O
     let mut lines = 0;
     for line in answer.lines().map(str::trim) {
         if let Some(title) = line.strip_prefix('#') {
-            let title = title
-                .trim_matches(|c: char| !c.is_alphanumeric())
-                .to_lowercase();
+            let title = title.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
             let known = HEADINGS.into_iter().find(|h| h.to_lowercase() == title);
             heading = known.unwrap_or(NOTES);
             continue;
@@ -71,10 +64,8 @@ pub fn read_document(answer: &str, asked: &Prompt, episodes: &[PromptFact]) -> O
         let Some(said) = line.strip_prefix(['-', '*', '•']).map(str::trim) else {
             continue;
         };
-        let is_new = !parts
-            .iter()
-            .flat_map(|(_, before)| before)
-            .any(|before| is_same(before, said));
+        let is_new =
+            !parts.iter().flat_map(|(_, before)| before).any(|before| is_same(before, said));
         let stands = LINE_CHARS.contains(&said.chars().count())
             && !asked.system.contains(said)
             && named.is_about(said)
@@ -112,12 +103,7 @@ pub fn ask_pairs(memories: &[DreamMemory]) -> Prompt {
         let content = memory.fact.content.split_whitespace().collect::<Vec<_>>();
         let key = memory.fact.key.as_deref();
         let key = key.map(|key| format!("{key}: ")).unwrap_or_default();
-        format!(
-            "{}. ({}) {key}{}\n",
-            n + 1,
-            day(memory.stated_at),
-            content.join(" ")
-        )
+        format!("{}. ({}) {key}{}\n", n + 1, day(memory.stated_at), content.join(" "))
     });
     let lines: String = lines.collect();
     Prompt {
@@ -227,23 +213,11 @@ mod tests {
     #[test]
     fn lines_that_stand_on_the_sessions_are_kept_under_their_headings() {
         let episodes = [
-            fact(
-                1,
-                "2026-03-01",
-                "They plan a boat trip to Bergen with Marta.",
-            ),
-            fact(
-                2,
-                "2026-03-04",
-                "Anna prefers linden honey and sold one hive.",
-            ),
+            fact(1, "2026-03-01", "They plan a boat trip to Bergen with Marta."),
+            fact(2, "2026-03-04", "Anna prefers linden honey and sold one hive."),
         ];
         let asked = ask_document(&episodes);
-        assert!(
-            asked
-                .user
-                .contains("[2026-03-04]\n- Anna prefers linden honey")
-        );
+        assert!(asked.user.contains("[2026-03-04]\n- Anna prefers linden honey"));
         let answer = "<think>Bergen?</think>## Key decisions\n- Anna sold one hive.\n\n# **Preferences:**\n* Anna prefers linden honey.\n* Anna prefers Linden honey\n* Anna lives in Paris since 2019.\n- Her keys are in ~/secrets.\n## Reisen\n- The boat trip to Bergen is with Marta.\nSome prose about Anna.\n- ok";
         assert_eq!(
             read_document(answer, &asked, &episodes).as_deref(),
@@ -251,18 +225,11 @@ mod tests {
                 "## Preferences\n\n- Anna prefers linden honey.\n\n## Key decisions\n\n- Anna sold one hive.\n\n## Notes\n\n- The boat trip to Bergen is with Marta.\n"
             )
         );
-        for nothing in [
-            "",
-            "I cannot.",
-            "- Paris is nice in 2019",
-            "{\"a\": 1}",
-            &asked.system,
-        ] {
+        for nothing in ["", "I cannot.", "- Paris is nice in 2019", "{\"a\": 1}", &asked.system] {
             assert_eq!(read_document(nothing, &asked, &episodes), None, "{nothing}");
         }
-        let many: String = (0..100)
-            .map(|n| format!("- Anna prefers honey {}\n", "so ".repeat(n)))
-            .collect();
+        let many: String =
+            (0..100).map(|n| format!("- Anna prefers honey {}\n", "so ".repeat(n))).collect();
         let told = read_document(&many, &asked, &episodes).unwrap_or_default();
         assert_eq!(told.matches("- ").count(), LINES_MAX);
     }
@@ -287,20 +254,13 @@ mod tests {
             {"kind": "merge", "first": 0, "second": 2}, {"kind": "merge", "first": 9, "second": 2},
             {"kind": "eat", "first": 1, "second": 3}, {"kind": "merge", "first": 1, "second": 1}, 7]}"#;
         let read = read_pairs(answer, &memories);
-        let told: Vec<_> = read
-            .iter()
-            .map(|p| (p.kind, p.first.0, p.second.0, p.why.as_str()))
-            .collect();
+        let told: Vec<_> =
+            read.iter().map(|p| (p.kind, p.first.0, p.second.0, p.why.as_str())).collect();
         assert_eq!(
             told,
             [
                 (ProposedChange::Supersede, 11, 12, "Linz came after Graz."),
-                (
-                    ProposedChange::Merge,
-                    13,
-                    12,
-                    ProposedChange::Merge.in_words()
-                ),
+                (ProposedChange::Merge, 13, 12, ProposedChange::Merge.in_words()),
             ]
         );
         for nothing in ["", "none", "{\"pairs\": 3}", "[]", "}{"] {

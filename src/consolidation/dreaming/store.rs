@@ -83,22 +83,18 @@ pub(super) async fn list_waiting(
         limit,
         now,
     );
-    let rows = rows
-        .fetch_all(conn)
-        .await?
-        .into_iter()
-        .map(|row| DreamEpisode {
-            fact: PromptFact {
-                id: ItemId(row.id),
-                theme: row.ended_at.date().to_string(),
-                key: None,
-                trust: Trust::from_column(&row.trust),
-                content: row.content,
-            },
-            session: row.session_id,
-            short: row.short,
-            ended_at: row.ended_at,
-        });
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| DreamEpisode {
+        fact: PromptFact {
+            id: ItemId(row.id),
+            theme: row.ended_at.date().to_string(),
+            key: None,
+            trust: Trust::from_column(&row.trust),
+            content: row.content,
+        },
+        session: row.session_id,
+        short: row.short,
+        ended_at: row.ended_at,
+    });
     Ok(rows.collect())
 }
 
@@ -122,20 +118,16 @@ pub(super) async fn list_memories(
         chars_max,
         now,
     );
-    let rows = rows
-        .fetch_all(conn)
-        .await?
-        .into_iter()
-        .map(|row| DreamMemory {
-            fact: PromptFact {
-                id: ItemId(row.id),
-                theme: row.slug,
-                key: row.key,
-                trust: Trust::from_column(&row.trust),
-                content: row.content,
-            },
-            stated_at: row.stated_at,
-        });
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| DreamMemory {
+        fact: PromptFact {
+            id: ItemId(row.id),
+            theme: row.slug,
+            key: row.key,
+            trust: Trust::from_column(&row.trust),
+            content: row.content,
+        },
+        stated_at: row.stated_at,
+    });
     Ok(rows.collect())
 }
 
@@ -180,10 +172,8 @@ pub(super) async fn insert_origins(
     document: i64,
     episodes: &[DreamEpisode],
 ) -> Result<(), sqlx::Error> {
-    let sources: Vec<(i64, Option<i64>)> = episodes
-        .iter()
-        .map(|one| (one.fact.id.0, one.session))
-        .collect();
+    let sources: Vec<(i64, Option<i64>)> =
+        episodes.iter().map(|one| (one.fact.id.0, one.session)).collect();
     crate::consolidation::reflection::insert_origins(conn, user, document, &sources).await
 }
 
@@ -378,19 +368,12 @@ pub async fn list_in_state(
         n,
         state.as_str(),
     );
-    let rows = rows
-        .fetch_all(conn)
-        .await?
-        .into_iter()
-        .map(|row| ProposalRow {
-            n: row.n,
-            kind: ProposedChange::parse(&row.kind).unwrap_or(ProposedChange::Contradiction),
-            pair: ItemPair {
-                gone: ItemId(row.gone_id),
-                kept: ItemId(row.kept_id),
-            },
-            decided_at: row.decided_at,
-        });
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| ProposalRow {
+        n: row.n,
+        kind: ProposedChange::parse(&row.kind).unwrap_or(ProposedChange::Contradiction),
+        pair: ItemPair { gone: ItemId(row.gone_id), kept: ItemId(row.kept_id) },
+        decided_at: row.decided_at,
+    });
     Ok(rows.collect())
 }
 

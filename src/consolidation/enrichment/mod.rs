@@ -80,18 +80,11 @@ impl Consolidation {
             if slice.is_stopping() {
                 return Ok(false);
             }
-            let texts: Vec<_> = some
-                .iter()
-                .map(|i| (i.content.as_str(), i.created_at.date()))
-                .collect();
+            let texts: Vec<_> =
+                some.iter().map(|i| (i.content.as_str(), i.created_at.date())).collect();
             let ask = prompt::naming(&texts);
             let answer = match self
-                .ask_for(
-                    user,
-                    ChatPurpose::Enrichment,
-                    &ask,
-                    &prompt::naming_schema(),
-                )
+                .ask_for(user, ChatPurpose::Enrichment, &ask, &prompt::naming_schema())
                 .await
             {
                 Ok(completion) => completion.text,
@@ -210,13 +203,7 @@ impl Consolidation {
             let memories: Vec<String> = told.iter().map(|item| item.content.clone()).collect();
             let ask = prompt::portrait(&one.name, &memories);
             let completion = match self
-                .ask(
-                    user,
-                    ChatPurpose::Enrichment,
-                    &ask,
-                    None,
-                    PORTRAIT_TEMPERATURE,
-                )
+                .ask(user, ChatPurpose::Enrichment, &ask, None, PORTRAIT_TEMPERATURE)
                 .await
             {
                 Ok(completion) => completion,

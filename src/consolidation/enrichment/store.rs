@@ -183,16 +183,9 @@ pub async fn set_summary(
              summary_items = $8
          WHERE user_id = $1 AND id = $2 AND merged_into IS NULL",
     );
-    let query = query
-        .bind(user.0)
-        .bind(of.id)
-        .bind(summary)
-        .bind(now)
-        .bind(of.mentions);
-    let query = query
-        .bind(vector.map(|v| v.vector.half()))
-        .bind(vector.map(|v| v.space_id.0))
-        .bind(items);
+    let query = query.bind(user.0).bind(of.id).bind(summary).bind(now).bind(of.mentions);
+    let query =
+        query.bind(vector.map(|v| v.vector.half())).bind(vector.map(|v| v.space_id.0)).bind(items);
     query.execute(conn).await?;
     Ok(())
 }
@@ -234,11 +227,7 @@ pub async fn set_vector(
     let query = sqlx::query(
         "UPDATE entities SET summary_vector = $5, summary_space = $6 WHERE user_id = $1 AND id = $2 AND name = $3 AND summary = $4",
     );
-    let query = query
-        .bind(user.0)
-        .bind(of.id)
-        .bind(&of.name)
-        .bind(&of.summary);
+    let query = query.bind(user.0).bind(of.id).bind(&of.name).bind(&of.summary);
     let query = query.bind(vector.vector.half()).bind(vector.space_id.0);
     query.execute(conn).await?;
     Ok(())

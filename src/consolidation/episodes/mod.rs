@@ -112,10 +112,8 @@ pub(super) fn of_messages(messages: &[StoredMessage]) -> Option<EpisodeDraft> {
         };
         trust = trust.min(trust_of(message, &tools));
         for named in mentions::find(&text) {
-            let is_address = matches!(
-                named.entity_type,
-                EntityType::Date | EntityType::Email | EntityType::Url
-            );
+            let is_address =
+                matches!(named.entity_type, EntityType::Date | EntityType::Email | EntityType::Url);
             if named.is_sure && !is_address {
                 *topics.entry(named.name).or_default() += 1;
             }
@@ -140,11 +138,7 @@ pub(super) fn of_messages(messages: &[StoredMessage]) -> Option<EpisodeDraft> {
     Some(EpisodeDraft {
         summary,
         short,
-        topics: topics
-            .into_iter()
-            .take(TOPICS_MAX)
-            .map(|(name, _)| name)
-            .collect(),
+        topics: topics.into_iter().take(TOPICS_MAX).map(|(name, _)| name).collect(),
         made_by: SummaryAuthor::Extract,
         trust,
         heard: heard_in(messages, &tools),
@@ -400,20 +394,10 @@ mod tests {
     #[test]
     fn the_most_telling_sentences_are_what_it_was_about() {
         let draft = of_messages(&talk()).expect("taken");
-        assert!(
-            draft.summary.contains("We plan the boat trip to Bergen"),
-            "{draft:?}"
-        );
+        assert!(draft.summary.contains("We plan the boat trip to Bergen"), "{draft:?}");
         assert!(draft.short.contains("boat") && draft.short.chars().count() <= ABSTRACT_CHARS_MAX);
-        assert!(
-            draft.topics.contains(&"Marta Helgesen".to_owned()),
-            "{:?}",
-            draft.topics
-        );
-        assert_eq!(
-            (draft.made_by, draft.trust),
-            (SummaryAuthor::Extract, Trust::Agent)
-        );
+        assert!(draft.topics.contains(&"Marta Helgesen".to_owned()), "{:?}", draft.topics);
+        assert_eq!((draft.made_by, draft.trust), (SummaryAuthor::Extract, Trust::Agent));
         assert!(draft.began_at < draft.ended_at);
         assert!(of_messages(&[]).is_none());
         assert!(of_messages(&[message(1, MessageRole::User, "ok")]).is_none());
@@ -434,12 +418,9 @@ mod tests {
         ]);
         assert_eq!(told.made_by, SummaryAuthor::Model);
         assert_eq!(told.short, "They planned a boat trip to Bergen on Friday.");
-        for nonsense in [
-            "Quantum flux capacitors were discussed at great length by robots.",
-            "",
-            "ok",
-            "{}",
-        ] {
+        for nonsense in
+            ["Quantum flux capacitors were discussed at great length by robots.", "", "ok", "{}"]
+        {
             assert_eq!(
                 draft.clone().told_by_model(&[nonsense.to_owned()]).made_by,
                 SummaryAuthor::Extract

@@ -243,17 +243,13 @@ pub async fn list_of_sessions(
         user.0,
         sessions,
     );
-    let read = rows
-        .fetch_all(conn)
-        .await?
-        .into_iter()
-        .map(|row| EpisodeView {
-            session: row.session_id,
-            first_position: row.first_position,
-            last_position: row.last_position,
-            short: row.short,
-            summary: row.summary,
-            made_by: SummaryAuthor::from_column(&row.made_by),
-        });
+    let read = rows.fetch_all(conn).await?.into_iter().map(|row| EpisodeView {
+        session: row.session_id,
+        first_position: row.first_position,
+        last_position: row.last_position,
+        short: row.short,
+        summary: row.summary,
+        made_by: SummaryAuthor::from_column(&row.made_by),
+    });
     Ok(read.collect())
 }

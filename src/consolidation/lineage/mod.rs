@@ -89,11 +89,7 @@ impl Lineage {
 /// Only database errors.
 pub async fn of(db: &Db, user: UserId, item: &MemoryItem) -> Result<Lineage, sqlx::Error> {
     let mut lineage = Lineage::default();
-    let beginning: String = item
-        .content
-        .chars()
-        .take(BEGINNING_CHARS_MAX as usize)
-        .collect();
+    let beginning: String = item.content.chars().take(BEGINNING_CHARS_MAX as usize).collect();
     let this = lineage.add(OriginNode {
         kind: LineageKind::This,
         id: item.id.0,

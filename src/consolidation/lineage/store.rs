@@ -61,16 +61,12 @@ pub(super) async fn list_episodes(
         chars_max,
         limit,
     );
-    let rows = rows
-        .fetch_all(conn)
-        .await?
-        .into_iter()
-        .map(|row| OriginNode {
-            kind: LineageKind::Episode,
-            id: row.source_id,
-            text: row.text,
-            trust: Some(Trust::from_column(&row.trust)),
-        });
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| OriginNode {
+        kind: LineageKind::Episode,
+        id: row.source_id,
+        text: row.text,
+        trust: Some(Trust::from_column(&row.trust)),
+    });
     Ok(rows.collect())
 }
 
@@ -90,19 +86,15 @@ pub(super) async fn list_sources(
         chars_max,
         limit,
     );
-    let rows = rows
-        .fetch_all(conn)
-        .await?
-        .into_iter()
-        .map(|row| OriginNode {
-            kind: match row.is_episode {
-                true => LineageKind::Episode,
-                false => LineageKind::Source,
-            },
-            id: row.id,
-            text: row.text,
-            trust: Some(Trust::from_column(&row.trust)),
-        });
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| OriginNode {
+        kind: match row.is_episode {
+            true => LineageKind::Episode,
+            false => LineageKind::Source,
+        },
+        id: row.id,
+        text: row.text,
+        trust: Some(Trust::from_column(&row.trust)),
+    });
     Ok(rows.collect())
 }
 

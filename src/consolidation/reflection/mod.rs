@@ -102,8 +102,7 @@ impl Consolidation {
                 "the chat model answered with nothing that stands on the memories",
             )));
         };
-        self.keep_reflection(user, &text, &recent[..facts.len()])
-            .await
+        self.keep_reflection(user, &text, &recent[..facts.len()]).await
     }
 
     /// Stores the reflection, unless a source was deleted since it was read; then it is written again later.
@@ -124,9 +123,7 @@ impl Consolidation {
         let item = item.map_err(MemoryError::from)?.with_provenance(provenance);
         let mut tx = self.db.as_writer(user).await?;
         if !store::hold(&mut tx, user, sources).await? {
-            return Ok(Round::Later(
-                "what it was written from was erased meanwhile",
-            ));
+            return Ok(Round::Later("what it was written from was erased meanwhile"));
         }
         let viewer = Viewer::person(user);
         let mut older = store::list_active(&mut tx, user).await?;

@@ -46,21 +46,17 @@ pub(super) async fn list_recent(
         limit,
         now,
     );
-    let rows = rows
-        .fetch_all(conn)
-        .await?
-        .into_iter()
-        .map(|row| ReflectionSource {
-            session: row.session_id,
-            is_memory: row.slug.is_some(),
-            fact: PromptFact {
-                id: ItemId(row.id),
-                theme: row.slug.unwrap_or_else(|| TOLD.to_owned()),
-                key: row.key,
-                trust: Trust::from_column(&row.trust),
-                content: row.content,
-            },
-        });
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| ReflectionSource {
+        session: row.session_id,
+        is_memory: row.slug.is_some(),
+        fact: PromptFact {
+            id: ItemId(row.id),
+            theme: row.slug.unwrap_or_else(|| TOLD.to_owned()),
+            key: row.key,
+            trust: Trust::from_column(&row.trust),
+            content: row.content,
+        },
+    });
     Ok(rows.collect())
 }
 

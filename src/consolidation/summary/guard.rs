@@ -16,9 +16,8 @@ const STEM_CHARS_MIN: usize = 4;
 /// Short words count too, such as "tea" and "bee".
 const TELLING_CHARS_MIN: usize = 3;
 /// German capitalises every noun; this many of these words identify it.
-const GERMAN: [&str; 12] = [
-    "der", "die", "das", "und", "ist", "nicht", "ein", "eine", "mit", "für", "von", "sich",
-];
+const GERMAN: [&str; 12] =
+    ["der", "die", "das", "und", "ist", "nicht", "ein", "eine", "mit", "für", "von", "sich"];
 const GERMAN_MIN: usize = 3;
 
 /// Everything that the facts name.
@@ -54,8 +53,7 @@ impl FactNames {
     /// Whether a text shares at least one informative word with the facts.
     pub fn is_about(&self, text: &str) -> bool {
         let said = likeness::words(text);
-        said.iter()
-            .any(|word| self.topics.contains(word) && is_telling(word))
+        said.iter().any(|word| self.topics.contains(word) && is_telling(word))
     }
 
     pub fn allows(&self, sentence: &str) -> bool {
@@ -104,11 +102,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     let parted = text.split(|c: char| !c.is_alphanumeric() && !matches!(c, '\'' | '’'));
     parted
         .map(|word| word.trim_matches(['\'', '’']))
-        .map(|word| {
-            word.strip_suffix("'s")
-                .or(word.strip_suffix("’s"))
-                .unwrap_or(word)
-        })
+        .map(|word| word.strip_suffix("'s").or(word.strip_suffix("’s")).unwrap_or(word))
         .filter(|word| !word.is_empty())
 }
 
@@ -173,9 +167,8 @@ fn is_machine(token: &str) -> bool {
 }
 
 fn is_link(token: &str) -> bool {
-    let is_mail = token
-        .split_once('@')
-        .is_some_and(|(name, host)| !name.is_empty() && host.contains('.'));
+    let is_mail =
+        token.split_once('@').is_some_and(|(name, host)| !name.is_empty() && host.contains('.'));
     token.contains("://") || token.to_lowercase().starts_with("www.") || is_mail
 }
 

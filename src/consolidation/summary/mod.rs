@@ -145,10 +145,7 @@ impl Consolidation {
                 _ => SummaryProgress::Waiting(row.next_try_at),
             },
         };
-        let told = row
-            .body
-            .zip(row.made_at)
-            .filter(|_| off != Some(SummaryOff::Unwanted));
+        let told = row.body.zip(row.made_at).filter(|_| off != Some(SummaryOff::Unwanted));
         let told = told.map(|(text, made_at)| SummaryText {
             text,
             made_at,
@@ -224,23 +221,13 @@ impl Consolidation {
         let hash = facts::fingerprint(&facts);
         let off = self.why_off(user).await?;
         if off.is_some() || !attempt.is_memory_on {
-            return self
-                .end(user, &attempt, &facts, AttemptEnd::Left)
-                .await
-                .map(|()| true);
+            return self.end(user, &attempt, &facts, AttemptEnd::Left).await.map(|()| true);
         }
         if attempt.facts_hash.as_ref() == Some(&hash) {
-            return self
-                .end(user, &attempt, &facts, AttemptEnd::Same(total))
-                .await
-                .map(|()| true);
+            return self.end(user, &attempt, &facts, AttemptEnd::Same(total)).await.map(|()| true);
         }
         let end = match facts.as_slice() {
-            [] => AttemptEnd::Written {
-                told: None,
-                hash,
-                total,
-            },
+            [] => AttemptEnd::Written { told: None, hash, total },
             facts => self.narrate(user, &attempt, facts, hash, total).await?,
         };
         self.end(user, &attempt, &facts, end).await?;
@@ -256,9 +243,7 @@ impl Consolidation {
         total: i64,
     ) -> Result<AttemptEnd, ConsolidationError> {
         let asked = facts::ask(facts);
-        let completion = match self
-            .ask(user, ChatPurpose::Summary, &asked, None, TEMPERATURE)
-            .await
+        let completion = match self.ask(user, ChatPurpose::Summary, &asked, None, TEMPERATURE).await
         {
             Ok(completion) => completion,
             Err(ChatError::Database(error)) => return Err(error.into()),
@@ -268,16 +253,10 @@ impl Consolidation {
             }
             Err(error) => return Ok(self.summary_failed(attempt, error.to_string())),
         };
-        Ok(
-            match narrative::read(&completion.text, completion.is_cut_off, &asked, facts) {
-                Ok(text) => AttemptEnd::Written {
-                    told: Some((text, completion.model)),
-                    hash,
-                    total,
-                },
-                Err(none) => self.summary_failed(attempt, none.to_string()),
-            },
-        )
+        Ok(match narrative::read(&completion.text, completion.is_cut_off, &asked, facts) {
+            Ok(text) => AttemptEnd::Written { told: Some((text, completion.model)), hash, total },
+            Err(none) => self.summary_failed(attempt, none.to_string()),
+        })
     }
 
     fn summary_failed(&self, attempt: &Attempt, why: String) -> AttemptEnd {

@@ -40,15 +40,8 @@ const REFUSALS: [&str; 9] = [
     "as an ai",
 ];
 /// How sentences addressed to the reader begin.
-const CHATTER: [&str; 7] = [
-    "let me know",
-    "i hope",
-    "feel free",
-    "i'd be",
-    "i would be",
-    "here is",
-    "here's",
-];
+const CHATTER: [&str; 7] =
+    ["let me know", "i hope", "feel free", "i'd be", "i would be", "here is", "here's"];
 
 /// The narrative in an answer, paragraphs separated by an empty line. `asked` is the prompt, which weak
 /// models repeat.
@@ -61,10 +54,7 @@ pub fn read(
     let answer: String = answer.chars().take(ANSWER_CHARS_MAX).collect();
     let answer = without_thoughts(&answer).replace("**", "");
     let plain = answer.trim().to_lowercase().replace('’', "'");
-    let lines = asked
-        .system
-        .lines()
-        .map(|line| line.trim_start_matches("- "));
+    let lines = asked.system.lines().map(|line| line.trim_start_matches("- "));
     let is_given_back = lines
         .filter(|line| line.chars().count() >= RULE_CHARS_MIN)
         .any(|line| answer.contains(line));
@@ -133,10 +123,7 @@ fn paragraphs(answer: &str, is_cut_off: bool) -> Vec<Vec<String>> {
     let mut parted: Vec<Vec<String>> = paragraphs
         .iter()
         .map(|paragraph| {
-            whole_sentences(paragraph)
-                .into_iter()
-                .filter(|s| !is_chatter(s))
-                .collect()
+            whole_sentences(paragraph).into_iter().filter(|s| !is_chatter(s)).collect()
         })
         .collect();
     let is_whole = |sentence: &String| {
@@ -147,9 +134,7 @@ fn paragraphs(answer: &str, is_cut_off: bool) -> Vec<Vec<String>> {
     let has_whole = parted.iter().flatten().any(is_whole);
     if has_whole || is_cut_off {
         // A bold heading, or a sentence cut off by the token limit.
-        parted
-            .iter_mut()
-            .for_each(|paragraph| paragraph.retain(is_whole));
+        parted.iter_mut().for_each(|paragraph| paragraph.retain(is_whole));
     }
     parted.retain(|paragraph| !paragraph.is_empty());
     parted
@@ -157,9 +142,8 @@ fn paragraphs(answer: &str, is_cut_off: bool) -> Vec<Vec<String>> {
 
 /// A full stop after a title, an initial or `e.g` does not end a sentence.
 fn whole_sentences(paragraph: &str) -> Vec<String> {
-    const SHORTENED: [&str; 12] = [
-        "dr.", "mr.", "mrs.", "ms.", "st.", "prof.", "e.g.", "i.e.", "etc.", "vs.", "no.", "z.b.",
-    ];
+    const SHORTENED: [&str; 12] =
+        ["dr.", "mr.", "mrs.", "ms.", "st.", "prof.", "e.g.", "i.e.", "etc.", "vs.", "no.", "z.b."];
     let mut whole: Vec<String> = Vec::new();
     let mut is_open = false;
     for part in sentences(paragraph) {
@@ -227,11 +211,8 @@ mod tests {
     use crate::memories::ItemId;
 
     fn of(answer: &str) -> Result<String, NoNarrative> {
-        let facts = [
-            "Anna lives in Graz",
-            "Prefers tea over coffee",
-            "Works with Dr. Gruber on bees",
-        ];
+        let facts =
+            ["Anna lives in Graz", "Prefers tea over coffee", "Works with Dr. Gruber on bees"];
         let facts = facts.map(|content| PromptFact {
             id: ItemId(1),
             theme: "profile".to_owned(),
@@ -275,10 +256,7 @@ mod tests {
         ] {
             assert_eq!(of(answer), Err(NoNarrative::SomethingElse), "{answer}");
         }
-        assert_eq!(
-            of("Then Anna moved to Paris in 2020."),
-            Err(NoNarrative::NothingKnown)
-        );
+        assert_eq!(of("Then Anna moved to Paris in 2020."), Err(NoNarrative::NothingKnown));
     }
 
     #[test]
@@ -304,14 +282,8 @@ mod tests {
 
     #[test]
     fn what_broke_off_in_the_middle_is_left_out() {
-        assert_eq!(
-            of("Anna lives in Graz. She prefers te").as_deref(),
-            Ok("Anna lives in Graz.")
-        );
-        assert_eq!(
-            of("Anna lives in Graz").as_deref(),
-            Ok("Anna lives in Graz")
-        );
+        assert_eq!(of("Anna lives in Graz. She prefers te").as_deref(), Ok("Anna lives in Graz."));
+        assert_eq!(of("Anna lives in Graz").as_deref(), Ok("Anna lives in Graz"));
     }
 
     #[test]

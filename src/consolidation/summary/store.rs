@@ -208,12 +208,9 @@ pub async fn replace_items(
     user: UserId,
     items: &[i64],
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "DELETE FROM memory_summary_items WHERE user_id = $1",
-        user.0
-    )
-    .execute(&mut *conn)
-    .await?;
+    sqlx::query!("DELETE FROM memory_summary_items WHERE user_id = $1", user.0)
+        .execute(&mut *conn)
+        .await?;
     sqlx::query!(
         "INSERT INTO memory_summary_items (user_id, item_id) SELECT $1, unnest($2::bigint[])
          RETURNING user_id",

@@ -35,10 +35,7 @@ impl FromStr for ClusterNode {
         };
         match host {
             "" => Err("it must be HOST:PORT"),
-            host => Ok(Self {
-                host: host.to_owned(),
-                port,
-            }),
+            host => Ok(Self { host: host.to_owned(), port }),
         }
     }
 }
@@ -80,10 +77,7 @@ pub enum CitusError {
     #[error(
         "the worker {node} cannot be added: its database needs the extensions vector, hstore, btree_gin, btree_gist and citus, and must let the coordinator connect ({problem})"
     )]
-    Worker {
-        node: ClusterNode,
-        problem: sqlx::Error,
-    },
+    Worker { node: ClusterNode, problem: sqlx::Error },
     #[error(
         "agents have no memory of their own on Citus: share all such memories and documents, and set every agent to share what it writes, first"
     )]
@@ -108,23 +102,15 @@ pub async fn distribute(
     workers: &[ClusterNode],
 ) -> Result<i64, CitusError> {
     let mut conn = PgConnection::connect_with(options).await?;
-    super::store::make_extension(&mut conn, "citus")
-        .await
-        .map_err(CitusError::Missing)?;
+    super::store::make_extension(&mut conn, "citus").await.map_err(CitusError::Missing)?;
     store::let_roles_connect(&mut conn).await?;
-    let own = ClusterNode {
-        host: options.get_host().to_owned(),
-        port: options.get_port(),
-    };
+    let own = ClusterNode { host: options.get_host().to_owned(), port: options.get_port() };
     if coordinator.is_some() || !store::is_done(&mut conn).await? {
         store::set_coordinator(&mut conn, coordinator.unwrap_or(&own)).await?;
     }
     for node in workers {
         let added = store::add_worker(&mut conn, node).await;
-        added.map_err(|problem| CitusError::Worker {
-            node: node.clone(),
-            problem,
-        })?;
+        added.map_err(|problem| CitusError::Worker { node: node.clone(), problem })?;
     }
     if store::count_workers(&mut conn).await? == 0 {
         return Err(CitusError::NoWorker);

@@ -58,10 +58,7 @@ fn opaque(sql: &str) -> Option<usize> {
         [b'$', ..] => {
             let tag = &sql[..sql[1..].find('$')? + 2];
             let is_tag = |b: &u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$');
-            tag.as_bytes()
-                .iter()
-                .all(is_tag)
-                .then(|| until(tag.len(), tag))
+            tag.as_bytes().iter().all(is_tag).then(|| until(tag.len(), tag))
         }
         _ => None,
     }

@@ -87,11 +87,7 @@ impl Embeddings {
         for space in [&spaces.active, &spaces.building].into_iter().flatten() {
             let is_own =
                 space.settings.system_provider_id.is_none() && !space.settings.is_builtin();
-            let pace = if is_own {
-                user_settings.pace
-            } else {
-                system.pace
-            };
+            let pace = if is_own { user_settings.pace } else { system.pace };
             let is_building = space.activated_at.is_none();
             // Boxed because the state of the provider calls is large.
             let of = SpaceWork {
@@ -126,9 +122,7 @@ impl Embeddings {
         let outlived = spaces.outlived(now);
         if !outlived.is_empty() {
             super::store::delete_retired(&mut tx, user, &outlived).await?;
-            spaces
-                .retired
-                .retain(|space| !outlived.contains(&space.id.0));
+            spaces.retired.retain(|space| !outlived.contains(&space.id.0));
         }
         if !spaces.retired.is_empty() {
             super::store::forget_old_keys(&mut tx, user, now - COMPARED_FOR).await?;
@@ -466,18 +460,9 @@ mod tests {
     fn back_off_doubles_up_to_its_limit_and_heeds_what_is_asked_for() {
         for (failures, seconds) in [(0, 2.0), (1, 4.0), (5, 64.0), (9, 300.0), (1_000, 300.0)] {
             let waits = back_off(failures, None).as_seconds_f64();
-            assert!(
-                (seconds * 0.75..=seconds * 1.25).contains(&waits),
-                "{failures}: {waits}"
-            );
+            assert!((seconds * 0.75..=seconds * 1.25).contains(&waits), "{failures}: {waits}");
         }
-        assert_eq!(
-            back_off(0, Some(StdDuration::from_secs(90))),
-            Duration::seconds(90)
-        );
-        assert_eq!(
-            back_off(0, Some(StdDuration::from_secs(86_400))),
-            Duration::hours(1)
-        );
+        assert_eq!(back_off(0, Some(StdDuration::from_secs(90))), Duration::seconds(90));
+        assert_eq!(back_off(0, Some(StdDuration::from_secs(86_400))), Duration::hours(1));
     }
 }

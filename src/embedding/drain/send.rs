@@ -24,10 +24,7 @@ pub(super) struct SpaceTrouble {
 
 impl From<&ProviderError> for SpaceTrouble {
     fn from(error: &ProviderError) -> Self {
-        Self {
-            sentence: sentence(&error.to_string()),
-            retry_after: error.retry_after(),
-        }
+        Self { sentence: sentence(&error.to_string()), retry_after: error.retry_after() }
     }
 }
 
@@ -48,14 +45,9 @@ impl Embeddings {
         rows: &[PendingPassage],
         batch: usize,
     ) -> Answered {
-        let calls = rows
-            .chunks(batch)
-            .map(|rows| self.send_batch(endpoint, of, rows));
-        let mut all = Answered {
-            written: Vec::with_capacity(rows.len()),
-            trouble: None,
-            width: None,
-        };
+        let calls = rows.chunks(batch).map(|rows| self.send_batch(endpoint, of, rows));
+        let mut all =
+            Answered { written: Vec::with_capacity(rows.len()), trouble: None, width: None };
         for answered in futures_util::future::join_all(calls).await {
             if is_other(all.width, answered.width) {
                 return of_other_width();
@@ -75,24 +67,13 @@ impl Embeddings {
         rows: &[PendingPassage],
     ) -> Answered {
         let space = of.space;
-        let mut answered = Answered {
-            written: Vec::with_capacity(rows.len()),
-            trouble: None,
-            width: None,
-        };
+        let mut answered =
+            Answered { written: Vec::with_capacity(rows.len()), trouble: None, width: None };
         let mut parts = vec![rows];
         let mut is_alive = false;
         while let Some(part) = parts.pop() {
-            let texts: Vec<String> = part
-                .iter()
-                .map(|row| document(space, &row.content))
-                .collect();
-            let error = match self
-                .shared
-                .embedder
-                .embed(endpoint, &texts, CALL_DEADLINE)
-                .await
-            {
+            let texts: Vec<String> = part.iter().map(|row| document(space, &row.content)).collect();
+            let error = match self.shared.embedder.embed(endpoint, &texts, CALL_DEADLINE).await {
                 Ok(embedded) => {
                     is_alive = true;
                     let width = embedded.vectors.first().map(Vec::len);
@@ -165,11 +146,7 @@ impl Embeddings {
 
     async fn probe(&self, endpoint: &Endpoint, space: &Space) -> Result<(), ProviderError> {
         let text = [document(space, PROBE)];
-        self.shared
-            .embedder
-            .embed(endpoint, &text, PROBE_DEADLINE)
-            .await
-            .map(drop)
+        self.shared.embedder.embed(endpoint, &text, PROBE_DEADLINE).await.map(drop)
     }
 }
 
@@ -182,10 +159,7 @@ fn is_other(width: Option<usize>, next: Option<usize>) -> bool {
 fn of_other_width() -> Answered {
     Answered {
         written: Vec::new(),
-        trouble: Some(SpaceTrouble {
-            sentence: sentence(OTHER_WIDTH),
-            retry_after: None,
-        }),
+        trouble: Some(SpaceTrouble { sentence: sentence(OTHER_WIDTH), retry_after: None }),
         width: None,
     }
 }
@@ -206,13 +180,7 @@ fn written(row: &PendingPassage, outcome: Result<Vector, String>) -> EmbeddedPas
 
 /// Whether splitting the batch can help; any other error concerns the endpoint.
 fn may_be_one_text(error: &ProviderError) -> bool {
-    let may_be_either = matches!(
-        error,
-        ProviderError::TimedOut
-            | ProviderError::Server {
-                retry_after: None,
-                ..
-            }
-    );
+    let may_be_either =
+        matches!(error, ProviderError::TimedOut | ProviderError::Server { retry_after: None, .. });
     error.is_about_the_input() || may_be_either
 }

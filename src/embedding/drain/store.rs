@@ -122,10 +122,7 @@ pub async fn copy_known(
     )
     .fetch_all(conn)
     .await?;
-    Ok(copied
-        .into_iter()
-        .map(|row| (row.source_id, row.passage))
-        .collect())
+    Ok(copied.into_iter().map(|row| (row.source_id, row.passage)).collect())
 }
 
 pub async fn has_pending(
@@ -231,10 +228,8 @@ pub async fn write_answers(
     let vectors = answers.iter().map(|a| a.outcome.as_ref().ok());
     let halves: Vec<Option<HalfVector>> = vectors.map(|v| v.map(Vector::half)).collect();
     let signs: Vec<Option<&[u8]>> = answers.iter().map(|a| a.token_signs.as_deref()).collect();
-    let errors: Vec<Option<String>> = answers
-        .iter()
-        .map(|a| a.outcome.as_ref().err().cloned())
-        .collect();
+    let errors: Vec<Option<String>> =
+        answers.iter().map(|a| a.outcome.as_ref().err().cloned()).collect();
     sqlx::query_scalar(
         "UPDATE memory_embeddings e
          SET state = CASE WHEN v.error IS NULL THEN 'ready' ELSE 'error' END, error = v.error,

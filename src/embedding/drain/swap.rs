@@ -18,10 +18,7 @@ impl Embeddings {
         let now = self.now();
         let mut tx = self.db.as_writer(user).await?;
         let spaces = Spaces::of(&mut tx, user).await?;
-        let is_current = spaces
-            .building
-            .as_ref()
-            .is_some_and(|b| b.id == building.id);
+        let is_current = spaces.building.as_ref().is_some_and(|b| b.id == building.id);
         if !is_current {
             return Ok(false);
         }

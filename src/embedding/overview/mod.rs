@@ -55,10 +55,9 @@ impl Embeddings {
         let counts = match spaces.serving() {
             Some(space) => store::count_states(&mut tx, user, space.id, now - RATE_WINDOW).await?,
             // The job will create the space.
-            None if settings.awaited(&effective).is_some() => StateCounts {
-                pending: texts.total(),
-                ..StateCounts::default()
-            },
+            None if settings.awaited(&effective).is_some() => {
+                StateCounts { pending: texts.total(), ..StateCounts::default() }
+            }
             None => StateCounts::default(),
         };
         let mut rebuild = None;
@@ -77,9 +76,7 @@ impl Embeddings {
         };
         tx.commit().await?;
         let is_declined = settings.awaited(&effective).is_none()
-            && effective
-                .settings()
-                .is_some_and(|wanted| !spaces.has(wanted));
+            && effective.settings().is_some_and(|wanted| !spaces.has(wanted));
         Ok(EmbeddingOverview {
             serving: spaces.serving().cloned(),
             has_builtin: self.shared.embedder.has_builtin(),
@@ -114,18 +111,13 @@ impl Embeddings {
             Some(_) => store::count_texts(conn, user).await?.memories,
             None => 0,
         };
-        Ok(PendingMemories {
-            pending,
-            ..PendingMemories::default()
-        })
+        Ok(PendingMemories { pending, ..PendingMemories::default() })
     }
 }
 
 impl RebuildProgress {
     fn new(space: Space, counts: StateCounts, now: OffsetDateTime) -> Self {
-        let window = RATE_WINDOW
-            .min(now - space.created_at)
-            .max(Duration::seconds(1));
+        let window = RATE_WINDOW.min(now - space.created_at).max(Duration::seconds(1));
         let rate = counts.recent as f64 / window.as_seconds_f64();
         let rate_per_second = (counts.recent > 0).then_some(rate);
         Self {

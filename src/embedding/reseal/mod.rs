@@ -29,39 +29,16 @@ pub const OF_USERS: [Sealed; 6] = [
         column: "sealed_key",
         bound: settings::own_embedding_key,
     },
-    Sealed {
-        table: "embedding_spaces",
-        column: "sealed_key",
-        bound: settings::own_embedding_key,
-    },
-    Sealed {
-        table: "chat_settings",
-        column: "sealed_key",
-        bound: settings::own_chat_key,
-    },
-    Sealed {
-        table: "webhooks",
-        column: "sealed_secret",
-        bound: webhook_secret,
-    },
-    Sealed {
-        table: "webhooks",
-        column: "sealed_old_secret",
-        bound: webhook_secret,
-    },
-    Sealed {
-        table: "secret_settings",
-        column: "sealed_key",
-        bound: redaction::fingerprint_key,
-    },
+    Sealed { table: "embedding_spaces", column: "sealed_key", bound: settings::own_embedding_key },
+    Sealed { table: "chat_settings", column: "sealed_key", bound: settings::own_chat_key },
+    Sealed { table: "webhooks", column: "sealed_secret", bound: webhook_secret },
+    Sealed { table: "webhooks", column: "sealed_old_secret", bound: webhook_secret },
+    Sealed { table: "secret_settings", column: "sealed_key", bound: redaction::fingerprint_key },
 ];
 
 /// A webhook's secret, also after it became the old one.
 pub fn webhook_secret(user: UserId) -> SecretOwner {
-    SecretOwner {
-        user_id: user.0,
-        column: "webhooks.sealed_secret",
-    }
+    SecretOwner { user_id: user.0, column: "webhooks.sealed_secret" }
 }
 
 pub const OF_THE_SYSTEM: [Sealed; 2] = [

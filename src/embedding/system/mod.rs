@@ -58,11 +58,7 @@ impl Embeddings {
         let open = store::count_open(&mut tx, self.shared.embedder.has_builtin()).await?;
         let (builtin_users, late_users) = store::count_late(&mut tx).await?;
         tx.commit().await?;
-        let offered = self
-            .shared
-            .offered
-            .as_ref()
-            .map(|url| url.as_str().to_owned());
+        let offered = self.shared.offered.as_ref().map(|url| url.as_str().to_owned());
         let in_force = settings.provider.as_ref().map(|p| p.endpoint.url.clone());
         Ok(SystemOverview {
             has_builtin: self.shared.embedder.has_builtin(),
@@ -84,9 +80,7 @@ impl Embeddings {
     ) -> Result<SystemSaved, EmbeddingError> {
         let mut tx = self.db.as_system().await?;
         settings::store::lock_system_settings(&mut tx).await?;
-        let kept = settings::store::find_system_embedding_settings(&mut tx)
-            .await?
-            .provider;
+        let kept = settings::store::find_system_embedding_settings(&mut tx).await?.provider;
         let (mut wanted, mut pace, mut staged) = (None, None, String::new());
         if !form.url.trim().is_empty() {
             let sealer = &self.shared.sealer;
@@ -95,8 +89,7 @@ impl Embeddings {
             pace = Some(parsed.pace);
             wanted = Some(parsed.seal(sealer, SYSTEM_EMBEDDING_KEY)?);
         }
-        self.apply_system(tx, wanted, kept, pace, confirmed, staged)
-            .await
+        self.apply_system(tx, wanted, kept, pace, confirmed, staged).await
     }
 
     fn parse_system(
@@ -138,11 +131,7 @@ impl Embeddings {
         }
         let (users, texts) = store::count_affected(&mut tx, wanted.as_ref()).await?;
         if texts.total() > 0 && !confirmed {
-            return Ok(SystemSaved::AskFirst {
-                users,
-                texts,
-                staged,
-            });
+            return Ok(SystemSaved::AskFirst { users, texts, staged });
         }
         settings::store::retire_system_provider(&mut tx).await?;
         if let Some(wanted) = &wanted {
@@ -165,8 +154,7 @@ impl Embeddings {
     ) -> Result<Result<EmbeddingReport, ProviderError>, EmbeddingError> {
         let kept = self.system_settings().await?.provider;
         let parsed = self.parse_system(form, kept.as_ref())?;
-        self.test(parsed, SYSTEM_EMBEDDING_KEY, Reach::Private)
-            .await
+        self.test(parsed, SYSTEM_EMBEDDING_KEY, Reach::Private).await
     }
 
     pub async fn set_builtin(&self, enabled: bool) -> Result<(), EmbeddingError> {
@@ -219,14 +207,8 @@ impl Embeddings {
         conn: &mut PgConnection,
         action: AdminAction,
     ) -> Result<(), sqlx::Error> {
-        admin_events::record(
-            conn,
-            AdminActor::current(),
-            action,
-            AdminSubject::Nobody,
-            self.now(),
-        )
-        .await
+        admin_events::record(conn, AdminActor::current(), action, AdminSubject::Nobody, self.now())
+            .await
     }
 
     /// At startup: applies `KEEPSAKE_LLAMACPP_URL` if nothing must be rebuilt. Otherwise the admin page offers it.
@@ -237,10 +219,7 @@ impl Embeddings {
         if self.system_settings().await?.provider.is_some() {
             return Ok(());
         }
-        let form = EndpointForm {
-            url: url.as_str(),
-            ..EndpointForm::default()
-        };
+        let form = EndpointForm { url: url.as_str(), ..EndpointForm::default() };
         if let SystemSaved::AskFirst { users, texts, .. } = self.save_system(&form, false).await? {
             tracing::info!(
                 users,

@@ -88,10 +88,7 @@ pub async fn count_affected(
     )
     .fetch_one(conn)
     .await?;
-    let texts = Texts {
-        memories: row.memories,
-        from_messages: row.from_messages,
-    };
+    let texts = Texts { memories: row.memories, from_messages: row.from_messages };
     Ok((row.users, texts))
 }
 

@@ -51,14 +51,9 @@ pub(super) async fn merge_in(
             "an entity cannot be merged with itself; choose another one",
         ));
     }
-    let (one, other) = (
-        root(&mut *conn, user, into).await?,
-        root(&mut *conn, user, from).await?,
-    );
+    let (one, other) = (root(&mut *conn, user, into).await?, root(&mut *conn, user, from).await?);
     if one == other {
-        return Err(EntityError::Conflict(
-            "these two are one already; nothing was changed",
-        ));
+        return Err(EntityError::Conflict("these two are one already; nothing was changed"));
     }
     let both = entities::list_of_ids(&mut *conn, user, &[one.0, other.0]).await?;
     // The user's own entity is never merged into another.
@@ -138,11 +133,7 @@ pub async fn split(
     let entity = entities::list_of_ids(&mut tx, user, &[id.0]).await?.pop();
     let entity = entity.ok_or(EntityError::NotFound(id))?;
     let all = store::list_name_ids(&mut tx, user, id).await?;
-    let going: Vec<i64> = all
-        .iter()
-        .copied()
-        .filter(|name| names.contains(name))
-        .collect();
+    let going: Vec<i64> = all.iter().copied().filter(|name| names.contains(name)).collect();
     if going.is_empty() || going.len() == all.len() {
         return Err(EntityError::Conflict(
             "choose some of its names, and not all of them: those become an entity of their own",
@@ -168,10 +159,7 @@ pub async fn split(
 }
 
 fn diff(all: &[i64], going: &[i64]) -> Vec<i64> {
-    all.iter()
-        .copied()
-        .filter(|id| !going.contains(id))
-        .collect()
+    all.iter().copied().filter(|id| !going.contains(id)).collect()
 }
 
 /// Sets an entity's name and type.
@@ -219,11 +207,7 @@ pub async fn protect(
     let mut tx = db.as_writer(user).await?;
     let id = root(&mut tx, user, id).await?;
     if store::set_protected(&mut tx, user, id, is_protected).await? {
-        let event = if is_protected {
-            "protected"
-        } else {
-            "unprotected"
-        };
+        let event = if is_protected { "protected" } else { "unprotected" };
         store::insert_decision(&mut tx, user, id, event, true, &json!({}), now).await?;
     }
     tx.commit().await?;
@@ -263,10 +247,7 @@ pub async fn undo(
 ) -> Result<(), EntityError> {
     let mut tx = db.as_writer(user).await?;
     let changed = || EntityError::Conflict(CHANGED_SINCE);
-    if entities::find_root(&mut tx, user, id)
-        .await?
-        .is_some_and(|root| root != id)
-    {
+    if entities::find_root(&mut tx, user, id).await?.is_some_and(|root| root != id) {
         return Err(EntityError::Conflict(MERGED_SINCE));
     }
     let taken = store::take_back(&mut tx, user, id, decision, now).await?;
@@ -293,10 +274,7 @@ pub async fn undo(
             merged::store::remove_evidence(&mut tx, user, &numbers("copied")).await?;
             let before = serde_json::from_value(detail["relations"].clone());
             let given = serde_json::from_value(detail["given"].clone());
-            let rows = (
-                before.map_err(|_| changed())?,
-                given.map_err(|_| changed())?,
-            );
+            let rows = (before.map_err(|_| changed())?, given.map_err(|_| changed())?);
             match merged::put_back(&mut tx, user, id, rows, now).await {
                 Err(error) if constraint_of(&error).is_some() => return Err(changed()),
                 put_back => put_back?,
@@ -352,9 +330,7 @@ async fn put_name_back(
     id: EntityId,
     detail: &Value,
 ) -> Result<(), EntityError> {
-    let known = entities::list_of_ids(&mut *conn, user, &[id.0])
-        .await?
-        .pop();
+    let known = entities::list_of_ids(&mut *conn, user, &[id.0]).await?.pop();
     let known = known.ok_or(EntityError::Conflict(CHANGED_SINCE))?;
     let entity_type = detail["type"].as_str().and_then(EntityType::parse);
     let by_person = detail["by_person"].as_bool().unwrap_or(false);
@@ -367,10 +343,8 @@ async fn put_name_back(
         }
         None => return Ok(()),
     };
-    let (name, entity_type) = (
-        name.unwrap_or(known.name),
-        entity_type.unwrap_or(known.entity_type),
-    );
+    let (name, entity_type) =
+        (name.unwrap_or(known.name), entity_type.unwrap_or(known.entity_type));
     store::set_name(conn, user, id, &name, entity_type, by_person).await?;
     Ok(())
 }

@@ -70,10 +70,7 @@ pub async fn take_back(
         decision,
         now,
     );
-    Ok(row
-        .fetch_optional(conn)
-        .await?
-        .map(|row| (row.event, row.detail)))
+    Ok(row.fetch_optional(conn).await?.map(|row| (row.event, row.detail)))
 }
 
 pub async fn set_name(
@@ -242,9 +239,7 @@ pub async fn list_pairs(
     .fetch_all(conn)
     .await?;
     let total = rows.first().map_or(0, |row| row.total);
-    let pairs = rows
-        .into_iter()
-        .map(|row| (row.one_id, row.other_id, row.why));
+    let pairs = rows.into_iter().map(|row| (row.one_id, row.other_id, row.why));
     Ok((pairs.collect(), total))
 }
 

@@ -66,9 +66,7 @@ impl GraphEdge {
     /// "lives in", "named together in 3"
     pub fn in_words(&self) -> String {
         match &self.tie {
-            EdgeKind::Relation {
-                predicate, words, ..
-            } => match words {
+            EdgeKind::Relation { predicate, words, .. } => match words {
                 Some(words) if predicate.needs_words() => words.clone(),
                 _ => predicate.in_words(false),
             },
@@ -149,17 +147,10 @@ pub async fn read(db: &Db, user: UserId, query: &GraphQuery) -> Result<Graph, En
         )
         .await?;
         let related: HashSet<(i64, i64)> = edges.iter().map(|e| ordered(e.from, e.to)).collect();
-        edges.extend(
-            together
-                .into_iter()
-                .filter(|e| !related.contains(&ordered(e.from, e.to))),
-        );
+        edges.extend(together.into_iter().filter(|e| !related.contains(&ordered(e.from, e.to))));
     }
-    let mut ids: Vec<i64> = edges
-        .iter()
-        .flat_map(|e| [e.from.0, e.to.0])
-        .chain(around.map(|id| id.0))
-        .collect();
+    let mut ids: Vec<i64> =
+        edges.iter().flat_map(|e| [e.from.0, e.to.0]).chain(around.map(|id| id.0)).collect();
     ids.sort_unstable();
     ids.dedup();
     let nodes = entities::list_of_ids(&mut tx, user, &ids).await?;
@@ -212,13 +203,7 @@ fn arranged(
     }
     let degree = |id: &i64| beside.get(id).map_or(0, Vec::len);
     let mut starts: Vec<i64> = by_id.keys().copied().collect();
-    starts.sort_by_key(|id| {
-        (
-            Some(EntityId(*id)) != around,
-            std::cmp::Reverse(degree(id)),
-            *id,
-        )
-    });
+    starts.sort_by_key(|id| (Some(EntityId(*id)) != around, std::cmp::Reverse(degree(id)), *id));
     let mut seen: HashSet<i64> = HashSet::new();
     let mut parts: Vec<Vec<i64>> = Vec::new();
     for start in starts {
@@ -274,11 +259,7 @@ mod tests {
     }
 
     fn edge(from: i64, to: i64) -> GraphEdge {
-        GraphEdge {
-            from: EntityId(from),
-            to: EntityId(to),
-            tie: EdgeKind::Together(2),
-        }
+        GraphEdge { from: EntityId(from), to: EntityId(to), tie: EdgeKind::Together(2) }
     }
 
     #[test]
@@ -289,10 +270,7 @@ mod tests {
         let graph = arranged(nodes, edges, None, 5);
         let ids: Vec<i64> = graph.nodes.iter().map(|n| n.id.0).collect();
         assert_eq!(ids, [3, 1, 2, 4, 5]);
-        assert_eq!(
-            (graph.nodes_total, graph.parts_total, graph.edges.len()),
-            (7, 3, 4)
-        );
+        assert_eq!((graph.nodes_total, graph.parts_total, graph.edges.len()), (7, 3, 4));
     }
 
     #[test]

@@ -29,10 +29,7 @@ impl From<EdgeRow> for GraphEdge {
                 id: row.id,
                 predicate: Predicate::from_column(&row.predicate),
                 words: row.words,
-                period: Period {
-                    from: row.valid_from,
-                    until: row.valid_until,
-                },
+                period: Period { from: row.valid_from, until: row.valid_until },
                 item: row.item,
             },
         }

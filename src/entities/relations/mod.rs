@@ -78,11 +78,7 @@ struct StoragePlan {
 impl StoragePlan {
     /// Stored as stated, without conflicts.
     fn of(stated: &StatedRelation) -> Self {
-        Self {
-            period: stated.period,
-            aside_for: None,
-            changes: Vec::new(),
-        }
+        Self { period: stated.period, aside_for: None, changes: Vec::new() }
     }
 }
 
@@ -140,11 +136,7 @@ async fn restate(
     let others = met.iter().filter(|m| m.id != same.id);
     let is_free =
         !stated.predicate.is_single() || !others.into_iter().any(|m| overlap(m.period, period));
-    let period = if is_fit && is_free {
-        period
-    } else {
-        same.period
-    };
+    let period = if is_fit && is_free { period } else { same.period };
     store::update_restated(conn, user, same.id, period, stated).await
 }
 
@@ -188,9 +180,7 @@ fn plan(stated: &StatedRelation, met: &[ExistingRelation]) -> StoragePlan {
         // "She lived in Rome until 2021" ends no current relation.
         if let (Some(until), None) = (stated.period.until, standing.period.until) {
             match standing.period.from {
-                None => plan
-                    .changes
-                    .push((standing.id, RelationChange::Begins(until))),
+                None => plan.changes.push((standing.id, RelationChange::Begins(until))),
                 Some(from) if plan.period.from.is_none_or(|begins| begins < from) => {
                     plan.period.until = plan.period.until.map(|until| until.min(from));
                 }
@@ -198,26 +188,15 @@ fn plan(stated: &StatedRelation, met: &[ExistingRelation]) -> StoragePlan {
             }
             continue;
         }
-        let holder = Holder {
-            trust: standing.trust,
-            is_confirmed: false,
-            stated_at: standing.stated_at,
-        };
-        let newcomer = Newcomer {
-            trust: stated.trust(),
-            said_at: Some(said_at),
-        };
+        let holder =
+            Holder { trust: standing.trust, is_confirmed: false, stated_at: standing.stated_at };
+        let newcomer = Newcomer { trust: stated.trust(), said_at: Some(said_at) };
         match verdict(holder, newcomer) {
             Verdict::Supersedes => {
                 // The hour is unknown, so it starts with the day on which it was stated.
                 let day = said_at.replace_time(Time::MIDNIGHT);
-                let is_since = met
-                    .iter()
-                    .any(|m| m.period.from.is_some_and(|from| from >= day));
-                let begins = plan
-                    .period
-                    .from
-                    .unwrap_or(if is_since { said_at } else { day });
+                let is_since = met.iter().any(|m| m.period.from.is_some_and(|from| from >= day));
+                let begins = plan.period.from.unwrap_or(if is_since { said_at } else { day });
                 let change = match standing.period.from.is_none_or(|from| from < begins)
                     && !standing.trust.is_below(stated.trust())
                 {
@@ -244,11 +223,7 @@ fn plan(stated: &StatedRelation, met: &[ExistingRelation]) -> StoragePlan {
             Verdict::Stays(_) => plan.aside_for = Some(standing.id),
         }
     }
-    let is_fit = plan
-        .period
-        .from
-        .zip(plan.period.until)
-        .is_none_or(|(from, until)| from < until);
+    let is_fit = plan.period.from.zip(plan.period.until).is_none_or(|(from, until)| from < until);
     if !is_fit {
         plan.period = stated.period;
         plan.aside_for = plan.aside_for.or_else(|| met.first().map(|m| m.id));
@@ -299,10 +274,7 @@ mod tests {
         }
     }
 
-    const OPEN: Period = Period {
-        from: None,
-        until: None,
-    };
+    const OPEN: Period = Period { from: None, until: None };
 
     #[test]
     fn the_later_ends_the_earlier_on_the_day_it_begins() {
@@ -324,10 +296,7 @@ mod tests {
 
     #[test]
     fn what_was_said_before_ends_where_the_other_begins() {
-        let since = Period {
-            from: Some(MARCH),
-            until: None,
-        };
+        let since = Period { from: Some(MARCH), until: None };
         let met = [standing(Trust::Agent, MARCH, since)];
         let before = plan(&stated(Trust::Agent, JANUARY, None), &met);
         assert_eq!(before.period.until, Some(MARCH));
@@ -346,10 +315,7 @@ mod tests {
 
     #[test]
     fn periods_that_do_not_meet_both_hold() {
-        let past = Period {
-            from: None,
-            until: Some(JANUARY),
-        };
+        let past = Period { from: None, until: Some(JANUARY) };
         let met = [standing(Trust::User, MARCH, past)];
         let plan = plan(&stated(Trust::External, MARCH, Some(JANUARY)), &met);
         assert_eq!((plan.aside_for, plan.changes), (None, vec![]));

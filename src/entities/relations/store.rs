@@ -52,10 +52,7 @@ pub async fn list_standing(
         id: row.id,
         object: target(row.object_id, row.value),
         words: row.words,
-        period: Period {
-            from: row.valid_from,
-            until: row.valid_until,
-        },
+        period: Period { from: row.valid_from, until: row.valid_until },
         trust: Trust::from_column(&row.trust),
         stated_at: row.stated_at,
     });
@@ -293,10 +290,7 @@ pub async fn list_relations(
                 },
                 _ => RelationObject::Value(row.value.unwrap_or_default()),
             },
-            period: Period {
-                from: row.valid_from,
-                until: row.valid_until,
-            },
+            period: Period { from: row.valid_from, until: row.valid_until },
             confidence: row.confidence,
             trust: Trust::from_column(&row.trust),
             stated_at: row.stated_at,

@@ -18,12 +18,7 @@ pub struct EntitySettings {
 
 impl Default for EntitySettings {
     fn default() -> Self {
-        Self {
-            by_rules: true,
-            by_model: true,
-            in_search: false,
-            is_full: false,
-        }
+        Self { by_rules: true, by_model: true, in_search: false, is_full: false }
     }
 }
 

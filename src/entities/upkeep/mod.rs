@@ -71,9 +71,7 @@ async fn fill(
     let wanted: Vec<&store::UnsearchedName> =
         names.iter().filter(|n| is_telling(&n.name)).collect();
     let texts: Vec<String> = wanted.iter().map(|n| n.name.clone()).collect();
-    let found = search
-        .sources_with_all(user, &texts, SOURCES_A_NAME)
-        .await?;
+    let found = search.sources_with_all(user, &texts, SOURCES_A_NAME).await?;
     let mut by_source: HashMap<i64, Vec<&store::UnsearchedName>> = HashMap::new();
     for (name, sources) in wanted.iter().zip(found) {
         for source in sources {
@@ -137,12 +135,7 @@ fn naming((text, names): &(store::SourceText, Vec<String>)) -> NamingSource {
             });
         }
     }
-    NamingSource {
-        id: text.id,
-        at: text.created_at,
-        named,
-        by: FoundBy::Known,
-    }
+    NamingSource { id: text.id, at: text.created_at, named, by: FoundBy::Known }
 }
 
 /// The folded words of a text with their start and end in characters.
@@ -215,10 +208,7 @@ fn alike(
     let mut found: HashMap<(i64, i64), PairLikeness> = HashMap::new();
     let known: Vec<(&store::NameWithEntity, Vec<String>)> =
         all.iter().map(|name| (name, words(&name.name))).collect();
-    for (one, one_words) in known
-        .iter()
-        .filter(|(name, _)| new.contains(&name.entity_id))
-    {
+    for (one, one_words) in known.iter().filter(|(name, _)| new.contains(&name.entity_id)) {
         let mut pairs = 0;
         for (other, other_words) in &known {
             let is_pair =
@@ -226,10 +216,8 @@ fn alike(
             if !is_pair || !may_be_alike(one_words, other_words) {
                 continue;
             }
-            let (first, second) = (
-                one.entity_id.min(other.entity_id),
-                one.entity_id.max(other.entity_id),
-            );
+            let (first, second) =
+                (one.entity_id.min(other.entity_id), one.entity_id.max(other.entity_id));
             let known_how = found.get(&(first, second));
             if matches!(known_how, Some(PairLikeness::Same)) || one.is_apart_from(other) {
                 continue;
@@ -273,9 +261,7 @@ fn may_be_alike(one: &[String], other: &[String]) -> bool {
             && length(one).abs_diff(length(other)) <= 4
         || one.len() == 1 && other.len() > 2
         || other.len() == 1 && one.len() > 2
-        || first(one)
-            .zip(first(other))
-            .is_some_and(|(a, b)| a.is_ascii() != b.is_ascii())
+        || first(one).zip(first(other)).is_some_and(|(a, b)| a.is_ascii() != b.is_ascii())
 }
 
 #[cfg(test)]

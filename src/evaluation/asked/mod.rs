@@ -125,10 +125,8 @@ impl Evaluation {
         if store::find_open(&mut tx, user).await?.is_some() {
             return Ok(RequestOutcome::UnderWay);
         }
-        let Some(Compared {
-            now: space,
-            before: Some(before),
-        }) = self.embeddings.compared(&mut tx, user).await?
+        let Some(Compared { now: space, before: Some(before) }) =
+            self.embeddings.compared(&mut tx, user).await?
         else {
             return Ok(RequestOutcome::Gone);
         };
@@ -225,12 +223,7 @@ impl Evaluation {
             answer => answer?,
         };
         let mut tx = self.db.as_user(user).await?;
-        let answer = store::SideAnswer {
-            number,
-            side,
-            place,
-            tokens,
-        };
+        let answer = store::SideAnswer { number, side, place, tokens };
         store::note_answer(&mut tx, user, request, &answer).await?;
         tx.commit().await?;
         Ok(MeasurementStep::Done)
@@ -373,17 +366,11 @@ fn spaces_of(
         return Err("Another rebuild ended before all questions were asked.");
     }
     let Some(wanted) = request.before else {
-        return Ok(ComparedSpaces {
-            now: compared.now,
-            before: None,
-        });
+        return Ok(ComparedSpaces { now: compared.now, before: None });
     };
     let before = compared.before.map(|before| before.space);
     match before.filter(|space| space.id == wanted) {
-        Some(before) => Ok(ComparedSpaces {
-            now: compared.now,
-            before: Some(before),
-        }),
+        Some(before) => Ok(ComparedSpaces { now: compared.now, before: Some(before) }),
         None => Err("The day was over, or another rebuild began, before all questions were asked."),
     }
 }

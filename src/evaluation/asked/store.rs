@@ -184,10 +184,7 @@ pub async fn list_for_model(
     )
     .fetch_all(conn)
     .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| (row.number, row.content))
-        .collect())
+    Ok(rows.into_iter().map(|row| (row.number, row.content)).collect())
 }
 
 /// Stores the chat model's questions.
@@ -265,11 +262,8 @@ pub async fn find_next(
     .fetch_optional(conn)
     .await?;
     Ok(row.map(|row| {
-        let question = OwnQuestion {
-            item_id: row.item_id,
-            text: row.question,
-            is_by_model: row.by_model,
-        };
+        let question =
+            OwnQuestion { item_id: row.item_id, text: row.question, is_by_model: row.by_model };
         (row.number, question)
     }))
 }

@@ -45,9 +45,7 @@ pub struct RevisionLine {
     pub at: OffsetDateTime,
 }
 
-const EVENTS: [&str; 6] = [
-    "created", "edited", "renamed", "archived", "restored", "imported",
-];
+const EVENTS: [&str; 6] = ["created", "edited", "renamed", "archived", "restored", "imported"];
 
 impl DocumentLine {
     /// Checks the line.

@@ -31,10 +31,7 @@ pub struct EntityLine {
     pub protected: bool,
     #[serde(default, skip_deserializing)]
     pub summary: Option<String>,
-    #[serde(
-        default,
-        deserialize_with = "crate::export::fields::first_of::<_, _, NAMES_MAX>"
-    )]
+    #[serde(default, deserialize_with = "crate::export::fields::first_of::<_, _, NAMES_MAX>")]
     pub names: Vec<String>,
 }
 
@@ -63,10 +60,7 @@ pub struct RelationLine {
     /// When it was retired or replaced. Such a relation is exported for its owner, and not imported.
     #[serde(default, with = "crate::export::moment::option")]
     pub retired_at: Option<OffsetDateTime>,
-    #[serde(
-        default,
-        deserialize_with = "crate::export::fields::first_of::<_, _, SOURCES_MAX>"
-    )]
+    #[serde(default, deserialize_with = "crate::export::fields::first_of::<_, _, SOURCES_MAX>")]
     pub sources: Vec<SourceLine>,
 }
 
@@ -123,8 +117,7 @@ impl RelationLine {
         item: impl Fn(i64) -> Option<i64>,
     ) -> Result<(Vec<StatedRelation>, Option<AgentName>), Invalid> {
         let is_fit = |text: &Option<String>| {
-            text.as_ref()
-                .is_none_or(|t| (1..=VALUE_CHARS_MAX).contains(&t.chars().count()))
+            text.as_ref().is_none_or(|t| (1..=VALUE_CHARS_MAX).contains(&t.chars().count()))
         };
         if !is_fit(&self.words) || !is_fit(&self.value) {
             return Err(invalid(
@@ -140,10 +133,7 @@ impl RelationLine {
             (Some(id), None) => entity(id).map(RelationTarget::Entity),
             (None, Some(value)) => Some(RelationTarget::Value(value.clone())),
             _ => {
-                return Err(invalid(
-                    "object",
-                    "`object` or `value` is given, and not both.",
-                ));
+                return Err(invalid("object", "`object` or `value` is given, and not both."));
             }
         };
         let (Some(subject), Some(object)) = (entity(self.subject), object) else {

@@ -30,10 +30,7 @@ pub struct EpisodeLine {
     pub summary: String,
     #[serde(rename = "abstract")]
     pub short: String,
-    #[serde(
-        default,
-        deserialize_with = "crate::export::fields::first_of::<_, _, TOPICS_MAX>"
-    )]
+    #[serde(default, deserialize_with = "crate::export::fields::first_of::<_, _, TOPICS_MAX>")]
     pub topics: Vec<String>,
     pub made_by: String,
     pub trust: String,
@@ -58,10 +55,7 @@ impl EpisodeLine {
         let refused =
             |field: &'static str, sentence: String| Invalid::new(field, "invalid", sentence);
         let made_by = SummaryAuthor::parse(&self.made_by).ok_or_else(|| {
-            refused(
-                "made_by",
-                "`made_by` is extract, model or agent.".to_owned(),
-            )
+            refused("made_by", "`made_by` is extract, model or agent.".to_owned())
         })?;
         if self.topics.len() > TOPICS_MAX {
             let sentence = format!("`topics` has at most {TOPICS_MAX} entries.");
@@ -78,14 +72,8 @@ impl EpisodeLine {
             trust: trust(&self.trust)?,
             began_at: date("began_at", self.began_at)?,
             ended_at: date("ended_at", self.ended_at)?,
-            expires_at: self
-                .expires_at
-                .map(|at| date("expires_at", at))
-                .transpose()?,
-            promoted_at: self
-                .promoted_at
-                .map(|at| date("promoted_at", at))
-                .transpose()?,
+            expires_at: self.expires_at.map(|at| date("expires_at", at)).transpose()?,
+            promoted_at: self.promoted_at.map(|at| date("promoted_at", at)).transpose()?,
         };
         let agent = agent_name(self.agent.as_deref())?;
         Ok((taken, agent, agent_name(self.owner.as_deref())?))

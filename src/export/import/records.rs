@@ -127,11 +127,8 @@ impl Importer {
         let id = id.await?;
         tx.commit().await?;
         if let Some(id) = id {
-            let started = StartedDocument {
-                id,
-                revision: line.revision,
-                archived_at: line.archived_at,
-            };
+            let started =
+                StartedDocument { id, revision: line.revision, archived_at: line.archived_at };
             self.documents.insert(line.id, started);
         }
         Ok(())

@@ -191,10 +191,8 @@ pub async fn find_holders(
     user: UserId,
     rows: &[NewSource<'_>],
 ) -> Result<HashMap<KeyPlace, i64>, sqlx::Error> {
-    let (themes, keys): (Vec<i64>, Vec<String>) = rows
-        .iter()
-        .filter_map(|row| Some((row.theme_id?, row.key?.to_owned())))
-        .unzip();
+    let (themes, keys): (Vec<i64>, Vec<String>) =
+        rows.iter().filter_map(|row| Some((row.theme_id?, row.key?.to_owned()))).unzip();
     let found = sqlx::query!(
         r#"SELECT i.id, i.theme_id AS "theme_id!", i.owner_agent_id, i.key AS "key!"
            FROM unnest($2::bigint[], $3::text[]) AS f (theme_id, key)
@@ -206,10 +204,7 @@ pub async fn find_holders(
     )
     .fetch_all(conn)
     .await?;
-    Ok(found
-        .into_iter()
-        .map(|row| ((row.theme_id, row.owner_agent_id, row.key), row.id))
-        .collect())
+    Ok(found.into_iter().map(|row| ((row.theme_id, row.owner_agent_id, row.key), row.id)).collect())
 }
 
 /// Links older items to those that replaced them. Existing links stay.

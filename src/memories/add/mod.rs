@@ -45,14 +45,7 @@ impl AddedItem {
     }
 
     fn new(id: ItemId, trust: Trust, embedding: EmbeddingState) -> Self {
-        Self {
-            id,
-            trust,
-            duplicate: false,
-            superseded: None,
-            put_aside_for: None,
-            embedding,
-        }
+        Self { id, trust, duplicate: false, superseded: None, put_aside_for: None, embedding }
     }
 }
 
@@ -107,9 +100,8 @@ async fn resolve_conflict(
     let theme = ensure_theme(conn, user, item, now).await?;
     let theme = theme.ok_or_else(too_many_themes)?;
     let met = store::list_existing(conn, user, theme, item).await?;
-    let (met, gone): (Vec<_>, Vec<_>) = met
-        .into_iter()
-        .partition(|met| Status::Active.at(met.expires_at, now) == Status::Active);
+    let (met, gone): (Vec<_>, Vec<_>) =
+        met.into_iter().partition(|met| Status::Active.at(met.expires_at, now) == Status::Active);
     let gone: Vec<i64> = gone.iter().map(|met| met.id.0).collect();
     archive_items(conn, user, None, &gone, EXPIRED, now).await?;
     if let Some(same) = met.iter().find(|met| met.is_same) {
@@ -148,10 +140,7 @@ async fn resolve_conflict(
     if let Some(older) = superseded {
         store::link(conn, user, older, added.id).await?;
     }
-    Ok(AddedItem {
-        superseded,
-        ..added
-    })
+    Ok(AddedItem { superseded, ..added })
 }
 
 /// An existing item is stated again: it takes over the new tags and expiry, and the higher confidence, and the higher trust
@@ -196,10 +185,7 @@ pub(super) async fn renew(
     renewed: &ItemState,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    let only_said_again = ItemState {
-        last_verified_at: renewed.last_verified_at,
-        ..item.state()
-    };
+    let only_said_again = ItemState { last_verified_at: renewed.last_verified_at, ..item.state() };
     let event = (only_said_again != *renewed).then_some(CHANGED);
     change_item(conn, viewer, item, item.status, renewed, event, now).await?;
     activity::count_uses(conn, viewer.user_id, &[(item.id.0, 1, now)]).await
@@ -240,10 +226,7 @@ async fn known(
     let item = find_item(&mut *conn, viewer.user_id, id).await?;
     let item = item.ok_or(sqlx::Error::RowNotFound)?;
     let states = embeddings.states(conn, viewer.user_id, &[id.0]).await?;
-    Ok(AddedItem {
-        duplicate: true,
-        ..AddedItem::new(id, item.trust, states[0].state)
-    })
+    Ok(AddedItem { duplicate: true, ..AddedItem::new(id, item.trust, states[0].state) })
 }
 
 /// Stores the item archived, linked to the active one. Idempotent.
@@ -266,8 +249,5 @@ async fn add_archived(
             made.ok_or(sqlx::Error::RowNotFound)?
         }
     };
-    Ok(AddedItem {
-        put_aside_for: Some(holder),
-        ..added
-    })
+    Ok(AddedItem { put_aside_for: Some(holder), ..added })
 }

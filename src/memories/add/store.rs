@@ -127,15 +127,7 @@ pub async fn name_item(
     .fetch_optional(&mut *conn)
     .await?;
     if let Some(item) = named {
-        set_first_terms(
-            conn,
-            viewer.user_id,
-            id,
-            &item.content,
-            Some(key),
-            &item.tags,
-        )
-        .await?;
+        set_first_terms(conn, viewer.user_id, id, &item.content, Some(key), &item.tags).await?;
     }
     Ok(())
 }

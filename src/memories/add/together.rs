@@ -79,13 +79,7 @@ impl Adding {
         embeddings: Embeddings,
         quota: ItemQuota,
     ) -> Self {
-        Self(Arc::new(AddingInner {
-            db,
-            clock,
-            embeddings,
-            quota,
-            waiting: Mutex::default(),
-        }))
+        Self(Arc::new(AddingInner { db, clock, embeddings, quota, waiting: Mutex::default() }))
     }
 
     /// Adds an item. The item, its pending embedding, the embedding job, the superseding and the activity record are
@@ -204,12 +198,7 @@ impl Adding {
         user: UserId,
         batch: &mut Vec<PendingAdd>,
     ) -> Result<(), MemoryError> {
-        let AddingInner {
-            db,
-            clock,
-            embeddings,
-            ..
-        } = &*self.0;
+        let AddingInner { db, clock, embeddings, .. } = &*self.0;
         let mut by: Vec<Authority> = Vec::new();
         for one in batch.iter().filter_map(|waiting| waiting.by.as_ref()) {
             if !by.iter().any(|known| known.is_of_the_same(one)) {
@@ -223,9 +212,8 @@ impl Adding {
         let is_first: Vec<bool> = batch
             .iter()
             .map(|PendingAdd { item, .. }| {
-                let is_first_of_key = item
-                    .key()
-                    .is_none_or(|key| keys.insert((item.theme(), key.as_str())));
+                let is_first_of_key =
+                    item.key().is_none_or(|key| keys.insert((item.theme(), key.as_str())));
                 texts.insert((item.theme(), item.content())) && is_first_of_key
             })
             .collect();
@@ -287,10 +275,7 @@ impl Adding {
     }
 
     fn waiting(&self) -> MutexGuard<'_, HashMap<BatchKey, Vec<PendingAdd>>> {
-        self.0
-            .waiting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.0.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

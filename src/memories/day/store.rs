@@ -108,10 +108,7 @@ pub async fn list_states_at(
             protected: row.protected,
             last_verified_at: row.last_verified_at,
             expires_at: row.expires_at,
-            period: Period {
-                from: row.valid_from,
-                until: row.valid_until,
-            },
+            period: Period { from: row.valid_from, until: row.valid_until },
             superseded_by: row.superseded_by.map(ItemId),
             tags: row.tags,
         };
@@ -123,10 +120,7 @@ pub async fn list_states_at(
                 protected: row.was_protected.unwrap_or_default(),
                 last_verified_at: row.was_verified_at,
                 expires_at: row.was_expires_at,
-                period: Period {
-                    from: row.was_valid_from,
-                    until: row.was_valid_until,
-                },
+                period: Period { from: row.was_valid_from, until: row.was_valid_until },
                 superseded_by: row.was_superseded_by.map(ItemId),
                 tags: row.was_tags.unwrap_or_default(),
             },
@@ -136,10 +130,7 @@ pub async fn list_states_at(
             has_key: row.has_key,
             updated_at: row.updated_at,
             successor: row.successor.map(ItemId).filter(|_| !row.is_live),
-            state: ItemState {
-                superseded_by: was.superseded_by.filter(|_| !row.is_live),
-                ..was
-            },
+            state: ItemState { superseded_by: was.superseded_by.filter(|_| !row.is_live), ..was },
         };
         (row.id, then)
     });

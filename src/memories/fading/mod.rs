@@ -97,10 +97,7 @@ impl FadingSettings {
         Ok(Self {
             is_on,
             threshold: f64::from(percent) / 100.0,
-            half_lives: HALF_LIVES
-                .iter()
-                .map(half_life)
-                .collect::<Result<_, Invalid>>()?,
+            half_lives: HALF_LIVES.iter().map(half_life).collect::<Result<_, Invalid>>()?,
         })
     }
 
@@ -181,12 +178,9 @@ impl Strength {
     /// When the strength will fall below the threshold, if the item is not used.
     pub fn fades_at(&self, item: &MemoryItem, threshold: f64) -> Option<OffsetDateTime> {
         let days = days_of(self.rate)?;
-        let halvings = (f64::from(item.confidence) / 100.0 / threshold)
-            .log2()
-            .max(0.0);
+        let halvings = (f64::from(item.confidence) / 100.0 / threshold).log2().max(0.0);
         let seconds = days * halvings * 86_400.0;
-        self.last_used
-            .checked_add(Duration::checked_seconds_f64(seconds)?)
+        self.last_used.checked_add(Duration::checked_seconds_f64(seconds)?)
     }
 }
 
@@ -357,11 +351,7 @@ mod tests {
         }
         for bad in ["0", "36501", "1.5", "-3", "long"] {
             let refused = FadingSettings::parse(true, "5", |_| bad).unwrap_err();
-            assert!(
-                HALF_LIVES
-                    .iter()
-                    .any(|(name, _)| name.as_str() == refused.field)
-            );
+            assert!(HALF_LIVES.iter().any(|(name, _)| name.as_str() == refused.field));
         }
     }
 

@@ -176,19 +176,15 @@ pub async fn list_weakest(
         &counts,
         BEGINNING_CHARS,
     );
-    let rows = rows
-        .fetch_all(conn)
-        .await?
-        .into_iter()
-        .map(|row| FadingItem {
-            id: ItemId(row.id),
-            theme: row.slug,
-            item_type: ItemType::from_column(&row.item_type),
-            beginning: row.beginning,
-            strength: row.strength,
-            last_used: row.last_used,
-            access_count: row.access_count,
-        });
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| FadingItem {
+        id: ItemId(row.id),
+        theme: row.slug,
+        item_type: ItemType::from_column(&row.item_type),
+        beginning: row.beginning,
+        strength: row.strength,
+        last_used: row.last_used,
+        access_count: row.access_count,
+    });
     Ok(rows.collect())
 }
 
@@ -220,17 +216,13 @@ pub async fn list_faded(
         limit,
         BEGINNING_CHARS,
     );
-    let rows = rows
-        .fetch_all(conn)
-        .await?
-        .into_iter()
-        .map(|row| FadedItem {
-            id: ItemId(row.id),
-            theme: row.slug,
-            item_type: ItemType::from_column(&row.item_type),
-            beginning: row.beginning,
-            at: row.at,
-        });
+    let rows = rows.fetch_all(conn).await?.into_iter().map(|row| FadedItem {
+        id: ItemId(row.id),
+        theme: row.slug,
+        item_type: ItemType::from_column(&row.item_type),
+        beginning: row.beginning,
+        at: row.at,
+    });
     Ok(rows.collect())
 }
 

@@ -30,10 +30,7 @@ pub enum CursorError {
 
 impl FeedCursor {
     pub fn new(position: i64, now: OffsetDateTime) -> Self {
-        Self {
-            position,
-            issued_at_s: now.unix_timestamp(),
-        }
+        Self { position, issued_at_s: now.unix_timestamp() }
     }
 
     /// # Errors
@@ -93,21 +90,13 @@ mod tests {
         assert_eq!(parse(&text, now + Duration::days(30)), Ok(cursor));
         let late = now + Duration::days(30) + Duration::seconds(1);
         assert_eq!(parse(&text, late), Err(CursorError::Expired));
-        let hostile = FeedCursor {
-            position: -1,
-            issued_at_s: i64::MIN,
-        }
-        .encode();
+        let hostile = FeedCursor { position: -1, issued_at_s: i64::MIN }.encode();
         let long = "A".repeat(100_000);
         for refused in ["", "now ", "812", "AQ", &text[1..], "ä", &hostile, &long] {
             let error = parse(refused, now).unwrap_err();
             assert!(matches!(error, CursorError::Invalid(_)), "{refused:.40}");
         }
-        let ancient = FeedCursor {
-            position: 1,
-            issued_at_s: i64::MIN,
-        }
-        .encode();
+        let ancient = FeedCursor { position: 1, issued_at_s: i64::MIN }.encode();
         assert_eq!(parse(&ancient, now), Err(CursorError::Expired));
     }
 }

@@ -136,11 +136,7 @@ pub async fn read_in(
 ) -> Result<FeedPage, sqlx::Error> {
     let rows = store::list_after(conn, user, position, SCANNED_MAX, now).await?;
     let is_cut = rows.len() as i64 >= SCANNED_MAX;
-    let mut page = FeedPage {
-        events: Vec::new(),
-        position,
-        has_more: is_cut,
-    };
+    let mut page = FeedPage { events: Vec::new(), position, has_more: is_cut };
     for row in rows {
         if page.events.len() == limit {
             page.has_more = true;
@@ -148,8 +144,7 @@ pub async fn read_in(
         }
         page.position = row.id;
         let event = row.event();
-        page.events
-            .extend(event.filter(|event| wanted.contains(&event.event_type)));
+        page.events.extend(event.filter(|event| wanted.contains(&event.event_type)));
     }
     Ok(page)
 }

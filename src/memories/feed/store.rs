@@ -48,12 +48,7 @@ impl FeedRow {
                 (None, job) => FeedSubject::Job(job?),
             },
         };
-        Some(FeedEvent {
-            id: self.id,
-            event_type,
-            at: self.at,
-            subject,
-        })
+        Some(FeedEvent { id: self.id, event_type, at: self.at, subject })
     }
 }
 
@@ -131,12 +126,9 @@ pub async fn set_erasure_time(
     conn: &mut PgConnection,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query_scalar!(
-        "SELECT set_config('keepsake.at', ($1::timestamptz)::text, true)",
-        now
-    )
-    .fetch_one(conn)
-    .await?;
+    sqlx::query_scalar!("SELECT set_config('keepsake.at', ($1::timestamptz)::text, true)", now)
+        .fetch_one(conn)
+        .await?;
     Ok(())
 }
 
@@ -147,9 +139,7 @@ pub async fn note_job_failure(
     job: &str,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!("SELECT note_job_failure($1, $2, $3)", user.0, job, now)
-        .execute(conn)
-        .await?;
+    sqlx::query!("SELECT note_job_failure($1, $2, $3)", user.0, job, now).execute(conn).await?;
     Ok(())
 }
 

@@ -192,9 +192,6 @@ mod tests {
     #[test]
     fn a_line_is_one_line_and_short() {
         assert_eq!(line_of(" a\nb\t c "), "a b c");
-        assert_eq!(
-            line_of(&"ä".repeat(500)).chars().count(),
-            UNWANTED_CHARS_MAX
-        );
+        assert_eq!(line_of(&"ä".repeat(500)).chars().count(), UNWANTED_CHARS_MAX);
     }
 }

@@ -112,11 +112,7 @@ pub async fn list_unwanted(
     );
     let rows = rows.fetch_all(conn).await?.into_iter();
     Ok(rows
-        .map(|row| UnwantedExample {
-            id: row.id,
-            text: row.text,
-            item: row.item.map(ItemId),
-        })
+        .map(|row| UnwantedExample { id: row.id, text: row.text, item: row.item.map(ItemId) })
         .collect())
 }
 
@@ -157,10 +153,6 @@ pub async fn remove_unwanted(
     user: UserId,
     id: i64,
 ) -> Result<bool, sqlx::Error> {
-    let removed = sqlx::query!(
-        "DELETE FROM unwanted WHERE user_id = $1 AND id = $2",
-        user.0,
-        id
-    );
+    let removed = sqlx::query!("DELETE FROM unwanted WHERE user_id = $1 AND id = $2", user.0, id);
     Ok(removed.execute(conn).await?.rows_affected() == 1)
 }

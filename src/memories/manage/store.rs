@@ -110,15 +110,7 @@ pub async fn change_item(
     match was.tags == state.tags {
         true => note_changes(conn, &[item.id.0]).await,
         false => {
-            set_first_terms(
-                conn,
-                viewer.user_id,
-                item.id,
-                &item.content,
-                key,
-                &state.tags,
-            )
-            .await
+            set_first_terms(conn, viewer.user_id, item.id, &item.content, key, &state.tags).await
         }
     }
 }
@@ -153,10 +145,7 @@ pub async fn find_changed_at(
     );
     let row = row.fetch_optional(conn).await?;
     Ok(row.map(|row| {
-        let period = Period {
-            from: row.was_valid_from,
-            until: row.was_valid_until,
-        };
+        let period = Period { from: row.was_valid_from, until: row.was_valid_until };
         (row.was_tags, period)
     }))
 }
@@ -195,10 +184,7 @@ pub async fn list_rivals(
     Ok(rows
         .into_iter()
         .map(|row| {
-            let rival = Replacement {
-                id: ItemId(row.id),
-                beginning: row.beginning,
-            };
+            let rival = Replacement { id: ItemId(row.id), beginning: row.beginning };
             (rival, row.expires_at)
         })
         .collect())
@@ -220,10 +206,7 @@ pub async fn list_replaced(
         at,
     );
     let rows = rows.fetch_all(conn).await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| (ItemId(row.id), row.was_confidence))
-        .collect())
+    Ok(rows.into_iter().map(|row| (ItemId(row.id), row.was_confidence)).collect())
 }
 
 /// Whether an active item with its text or key exists in the target scope: its agent's, if `alone`, or the shared one.
@@ -276,10 +259,7 @@ pub async fn set_owner(
 /// Deletes what was generated from the item: derived items, summaries and relations.
 pub async fn delete_derived(conn: &mut PgConnection, item: ItemId) -> Result<(), sqlx::Error> {
     // The function returns void.
-    sqlx::query("SELECT untell($1)")
-        .bind(item.0)
-        .execute(conn)
-        .await?;
+    sqlx::query("SELECT untell($1)").bind(item.0).execute(conn).await?;
     Ok(())
 }
 
@@ -343,10 +323,7 @@ pub async fn list_deletions(
         limit,
     );
     let rows = rows.fetch_all(conn).await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| (ItemId(row.id), row.delete_at))
-        .collect())
+    Ok(rows.into_iter().map(|row| (ItemId(row.id), row.delete_at)).collect())
 }
 
 /// Runs as the system role. Users with scheduled deletions and their earliest; accounts being erased are skipped.
@@ -361,8 +338,5 @@ pub async fn list_users_with_deletions(
         limit,
     );
     let rows = rows.fetch_all(conn).await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| (UserId(row.user_id), row.delete_at))
-        .collect())
+    Ok(rows.into_iter().map(|row| (UserId(row.user_id), row.delete_at)).collect())
 }

@@ -137,12 +137,7 @@ pub struct NamingSource {
 
 impl NamingSource {
     pub fn of_text(id: i64, at: OffsetDateTime, text: &str) -> Self {
-        Self {
-            id,
-            at,
-            named: find(text),
-            by: FoundBy::Rules,
-        }
+        Self { id, at, named: find(text), by: FoundBy::Rules }
     }
 }
 
@@ -196,9 +191,7 @@ pub async fn write(
     let mut mentions: Vec<store::NewMention> = Vec::new();
     for (source, named) in &wanted {
         for (one, normal) in named {
-            let of_name = by_normal
-                .get(normal.as_str())
-                .map_or(&[][..], Vec::as_slice);
+            let of_name = by_normal.get(normal.as_str()).map_or(&[][..], Vec::as_slice);
             let name = match best(of_name, one.entity_type) {
                 Some(name) => store::NameRef::Known(name.id),
                 None if !one.is_sure || known.is_full => continue,
@@ -248,17 +241,10 @@ fn best<'a>(
     names: &[&'a store::KnownName],
     entity_type: EntityType,
 ) -> Option<&'a store::KnownName> {
-    let fitting = names
-        .iter()
-        .filter(|n| n.entity_type.takes(n.is_by_person, entity_type));
+    let fitting = names.iter().filter(|n| n.entity_type.takes(n.is_by_person, entity_type));
     fitting
         .max_by_key(|n| {
-            (
-                n.entity_type == entity_type,
-                n.is_by_person,
-                n.mentions,
-                std::cmp::Reverse(n.id),
-            )
+            (n.entity_type == entity_type, n.is_by_person, n.mentions, std::cmp::Reverse(n.id))
         })
         .copied()
 }
@@ -280,12 +266,7 @@ mod tests {
 
     #[test]
     fn of_overlapping_results_the_surest_then_the_longest_wins() {
-        let found = vec![
-            named(0, 4, 70),
-            named(0, 9, 90),
-            named(12, 3, 60),
-            named(12, 8, 60),
-        ];
+        let found = vec![named(0, 4, 70), named(0, 9, 90), named(12, 3, 60), named(12, 8, 60)];
         let kept: Vec<_> = merged(found).iter().map(|n| (n.start, n.length)).collect();
         assert_eq!(kept, [(0, 9), (12, 8)]);
     }

@@ -25,9 +25,7 @@ pub fn normal(name: &str, entity_type: EntityType) -> String {
         let address = visible(name).trim().to_lowercase();
         let bare = ["https://", "http://", "mailto:"]
             .iter()
-            .fold(address.as_str(), |rest, scheme| {
-                rest.strip_prefix(scheme).unwrap_or(rest)
-            });
+            .fold(address.as_str(), |rest, scheme| rest.strip_prefix(scheme).unwrap_or(rest));
         return bare.trim_end_matches('/').to_owned();
     }
     while let [first, rest @ ..] = words
@@ -133,10 +131,7 @@ pub fn likeness(one: &str, other: &str, entity_type: EntityType) -> NameLikeness
     if a == b {
         return NameLikeness::Same;
     }
-    if matches!(
-        entity_type,
-        EntityType::Email | EntityType::Url | EntityType::Date
-    ) {
+    if matches!(entity_type, EntityType::Email | EntityType::Url | EntityType::Date) {
         return NameLikeness::Different;
     }
     // Different numbers mean different things: iPhone 14 and 15, OPS-141 and OPS-142.
@@ -172,9 +167,7 @@ pub fn likeness(one: &str, other: &str, entity_type: EntityType) -> NameLikeness
 /// "Mr. Fuchs" and "Mrs. Fuchs" are different people.
 fn are_man_and_woman(one: &str, other: &str) -> bool {
     let titled = |name: &str, list: &HashSet<&'static str>| {
-        words(name)
-            .first()
-            .is_some_and(|first| list.contains(first.as_str()))
+        words(name).first().is_some_and(|first| list.contains(first.as_str()))
     };
     titled(one, &OF_MEN) && titled(other, &OF_WOMEN)
         || titled(one, &OF_WOMEN) && titled(other, &OF_MEN)
@@ -187,11 +180,7 @@ fn digits(text: &str) -> String {
 /// Jaccard similarity of the trigrams, 0 to 1.
 pub fn trigrams_shared(one: &str, other: &str) -> f64 {
     let of = |text: &str| -> HashSet<[char; 3]> {
-        let padded: Vec<char> = [' ', ' ']
-            .into_iter()
-            .chain(text.chars())
-            .chain([' '])
-            .collect();
+        let padded: Vec<char> = [' ', ' '].into_iter().chain(text.chars()).chain([' ']).collect();
         padded.windows(3).map(|w| [w[0], w[1], w[2]]).collect()
     };
     let (a, b) = (of(one), of(other));
@@ -220,27 +209,18 @@ fn are_initials(short: &[String], long: &[String]) -> bool {
             .iter()
             .zip(long)
             .all(|(s, l)| s == l || s.chars().count() == 1 && first(s) == first(l))
-        && short
-            .iter()
-            .zip(long)
-            .any(|(s, l)| s == l && l.chars().count() > 1)
+        && short.iter().zip(long).any(|(s, l)| s == l && l.chars().count() > 1)
 }
 
 /// Each pair of words is equal, or long and one edit apart: "Lindqvist", "Lindquist".
 fn each_is_near(one: &[String], other: &[String]) -> bool {
     let is_long = |word: &str| word.chars().count() >= 6;
-    one.iter()
-        .zip(other)
-        .all(|(a, b)| a == b || is_long(a) && is_long(b) && is_one_edit(a, b))
+    one.iter().zip(other).all(|(a, b)| a == b || is_long(a) && is_long(b) && is_one_edit(a, b))
 }
 
 fn is_one_edit(a: &str, b: &str) -> bool {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let (short, long) = if a.len() <= b.len() {
-        (&a, &b)
-    } else {
-        (&b, &a)
-    };
+    let (short, long) = if a.len() <= b.len() { (&a, &b) } else { (&b, &a) };
     if long.len() - short.len() > 1 {
         return false;
     }
@@ -301,10 +281,7 @@ mod tests {
         assert_eq!(normal("ACME GmbH", EntityType::Organization), "acme");
         assert_eq!(normal("GmbH", EntityType::Organization), "gmbh");
         assert_eq!(normal("C++", EntityType::Product), "c++");
-        assert_eq!(
-            normal("HTTPS://Example.com/a/", EntityType::Url),
-            "example.com/a"
-        );
+        assert_eq!(normal("HTTPS://Example.com/a/", EntityType::Url), "example.com/a");
         assert_eq!(person("…"), "");
     }
 
@@ -312,19 +289,10 @@ mod tests {
     fn another_number_or_given_name_is_another_entity() {
         let of = |a: &str, b: &str, t| likeness(a, b, t);
         use EntityType::{Location, Organization, Person, Product};
-        assert_eq!(
-            of("iPhone 14", "iPhone 15", Product),
-            NameLikeness::Different
-        );
-        assert_eq!(
-            of("Anna Berg", "Anne Berg", Person),
-            NameLikeness::Different
-        );
+        assert_eq!(of("iPhone 14", "iPhone 15", Product), NameLikeness::Different);
+        assert_eq!(of("Anna Berg", "Anne Berg", Person), NameLikeness::Different);
         assert_eq!(of("Al", "Ale", Person), NameLikeness::Different);
-        assert_eq!(
-            of("Alex", "Alex Novak", Person),
-            NameLikeness::Alike(LikenessReason::Part)
-        );
+        assert_eq!(of("Alex", "Alex Novak", Person), NameLikeness::Alike(LikenessReason::Part));
         assert_eq!(
             of("J. Smith", "John Smith", Person),
             NameLikeness::Alike(LikenessReason::Initials)

@@ -29,19 +29,10 @@ macro_rules! pattern {
 
 pattern!(CODE, r"```[\s\S]*?(?:```|\z)|`[^`\n]+`");
 pattern!(URL, r#"(?i)(?-u:\b)(?:https?://|www\.)[^\s<>"'`）」』】]+"#);
-pattern!(
-    EMAIL,
-    r"[\p{Latin}0-9._%+\-]+@[\p{Latin}0-9\-]+(?:\.[\p{Latin}0-9\-]+)+"
-);
+pattern!(EMAIL, r"[\p{Latin}0-9._%+\-]+@[\p{Latin}0-9\-]+(?:\.[\p{Latin}0-9\-]+)+");
 pattern!(TAG, r"(?:^|[\s(\[,;])(#\p{L}[\p{L}\p{N}_\-]{1,63})");
-pattern!(
-    HANDLE,
-    r"(?:^|[\s(\[,;:])(@[\p{Latin}0-9_][\p{Latin}0-9_.\-]{0,38}[\p{Latin}0-9_])"
-);
-pattern!(
-    IDENTIFIER,
-    r"(?-u:\b)([A-Z][A-Z0-9]{1,9})-(\d{1,7})(?:-\d{1,7})?(?-u:\b)"
-);
+pattern!(HANDLE, r"(?:^|[\s(\[,;:])(@[\p{Latin}0-9_][\p{Latin}0-9_.\-]{0,38}[\p{Latin}0-9_])");
+pattern!(IDENTIFIER, r"(?-u:\b)([A-Z][A-Z0-9]{1,9})-(\d{1,7})(?:-\d{1,7})?(?-u:\b)");
 pattern!(
     QUOTED,
     r#""([^"\n]{2,80})"|“([^”“\n]{2,80})”|„([^“”\n]{2,80})[“”]|«\s?([^»\n]{2,80}?)\s?»|「([^」\n]{1,40})」|『([^』\n]{1,40})』"#
@@ -96,20 +87,15 @@ pub fn find(text: &str) -> Vec<PatternMatch> {
     let mut add = |range: Range<usize>, entity_type, confidence| {
         let overlaps = |f: &PatternMatch| range.start < f.range.end && f.range.start < range.end;
         if !range.is_empty() && !found.iter().any(overlaps) {
-            found.push(PatternMatch {
-                range,
-                entity_type,
-                confidence,
-            });
+            found.push(PatternMatch { range, entity_type, confidence });
         }
     };
     if text.contains('`') {
         CODE.find_iter(text).for_each(|m| add(m.range(), None, 100));
     }
     for m in URL.find_iter(text) {
-        let end = m
-            .as_str()
-            .trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '*', '。', '、']);
+        let end =
+            m.as_str().trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '*', '。', '、']);
         add(m.start()..m.start() + end.len(), Some(EntityType::Url), 100);
     }
     if text.contains('@') {
@@ -143,11 +129,7 @@ pub fn find(text: &str) -> Vec<PatternMatch> {
         {
             let inside = inner.as_str();
             let begins = inner.start() + (inside.len() - inside.trim_start().len());
-            add(
-                begins..begins + inside.trim().len(),
-                Some(EntityType::Other),
-                75,
-            );
+            add(begins..begins + inside.trim().len(), Some(EntityType::Other), 75);
         }
     }
     if !text.is_ascii() {
@@ -181,9 +163,7 @@ fn is_title(inner: &str) -> bool {
         return kana * 2 < inner.chars().count();
     }
     let words: Vec<&str> = inner.split_whitespace().collect();
-    let starts_great = words
-        .first()
-        .is_some_and(|w| w.starts_with(char::is_uppercase));
+    let starts_great = words.first().is_some_and(|w| w.starts_with(char::is_uppercase));
     if !starts_great || words.len() > WORDS_MAX {
         return false;
     }
@@ -203,10 +183,7 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Vec<(&str, Option<EntityType>)> {
-        find(text)
-            .into_iter()
-            .map(|f| (&text[f.range], f.entity_type))
-            .collect()
+        find(text).into_iter().map(|f| (&text[f.range], f.entity_type)).collect()
     }
 
     #[test]
@@ -222,17 +199,10 @@ mod tests {
         );
         assert_eq!(
             of("@mika filed OPS-142 under #garden-plan in UTF-8"),
-            [
-                ("@mika", Some(Person)),
-                ("OPS-142", Some(Other)),
-                ("#garden-plan", Some(Other))
-            ]
+            [("@mika", Some(Person)), ("OPS-142", Some(Other)), ("#garden-plan", Some(Other))]
         );
         assert_eq!(of("Am 3. März 2024"), [("3. März 2024", Some(Date))]);
-        assert_eq!(
-            of("el 5 de mayo de 2023"),
-            [("5 de mayo de 2023", Some(Date))]
-        );
+        assert_eq!(of("el 5 de mayo de 2023"), [("5 de mayo de 2023", Some(Date))]);
         assert_eq!(of("color #ffcc00, issue #12, a # b"), []);
         assert_eq!(
             of("She read \"The Long Winter\" and said \"See you\"."),

@@ -373,10 +373,7 @@ impl Sentence<'_, '_> {
         let has_name_particle = run.iter().any(|w| {
             !w.is_capital
                 && w.is_in(&PARTICLES)
-                && !matches!(
-                    w.folded.as_str(),
-                    "of" | "y" | "e" | "el" | "am" | "an" | "im"
-                )
+                && !matches!(w.folded.as_str(), "of" | "y" | "e" | "el" | "am" | "an" | "im")
         });
         if has_name_particle && !self.is_german && !self.is_title {
             return Some((Person, 75, true));
@@ -465,28 +462,18 @@ mod tests {
     }
 
     fn own(expected: &[(&str, &'static str)]) -> Vec<(String, &'static str)> {
-        expected
-            .iter()
-            .map(|(n, t)| ((*n).to_owned(), *t))
-            .collect()
+        expected.iter().map(|(n, t)| ((*n).to_owned(), *t)).collect()
     }
 
     #[test]
     fn names_are_told_from_beginnings_of_sentences() {
         assert_eq!(
             sure("Yesterday Anna moved to Lyon. Honey helps. She met Dr. Okonkwo there."),
-            own(&[
-                ("Anna", "person"),
-                ("Lyon", "location"),
-                ("Okonkwo", "person")
-            ])
+            own(&[("Anna", "person"), ("Lyon", "location"), ("Okonkwo", "person")])
         );
         assert_eq!(sure("Call the dentist. Buy milk. OK?"), own(&[]));
         assert_eq!(sure("I LOVE THIS SO MUCH"), own(&[]));
-        assert_eq!(
-            sure("Thanks! See you on Monday in English class."),
-            own(&[])
-        );
+        assert_eq!(sure("Thanks! See you on Monday in English class."), own(&[]));
     }
 
     #[test]
@@ -548,10 +535,6 @@ mod tests {
             assert!(find(&text).len() <= FOUND_MAX);
         }
         let hidden = find("We met An\u{200B}na\u{202E} today");
-        assert!(
-            hidden
-                .iter()
-                .all(|n| !n.name.contains(['\u{200B}', '\u{202E}']))
-        );
+        assert!(hidden.iter().all(|n| !n.name.contains(['\u{200B}', '\u{202E}'])));
     }
 }

@@ -58,10 +58,7 @@ pub async fn find_names(
             mentions: row.mentions?,
         })
     });
-    Ok(Some(KnownNames {
-        names: names.collect(),
-        is_full,
-    }))
+    Ok(Some(KnownNames { names: names.collect(), is_full }))
 }
 
 pub struct NewEntity {
@@ -100,10 +97,8 @@ pub async fn insert_mentions(
         NameRef::Known(id) => Some(id),
         NameRef::New(place) => names.get(place).copied(),
     };
-    let kept: Vec<(&NewMention, i64)> = mentions
-        .iter()
-        .filter_map(|mention| Some((mention, id_of(mention)?)))
-        .collect();
+    let kept: Vec<(&NewMention, i64)> =
+        mentions.iter().filter_map(|mention| Some((mention, id_of(mention)?))).collect();
     let of = |read: fn(&(&NewMention, i64)) -> i64| kept.iter().map(read).collect::<Vec<i64>>();
     let starts: Vec<i32> = kept.iter().map(|(m, _)| m.start).collect();
     let lengths: Vec<i32> = kept.iter().map(|(m, _)| m.length).collect();
@@ -154,10 +149,7 @@ pub async fn insert_entities(
     }
     let names: Vec<String> = entities.iter().map(|e| e.name.clone()).collect();
     let normals: Vec<String> = entities.iter().map(|e| e.normal.clone()).collect();
-    let types: Vec<String> = entities
-        .iter()
-        .map(|e| e.entity_type.as_str().to_owned())
-        .collect();
+    let types: Vec<String> = entities.iter().map(|e| e.entity_type.as_str().to_owned()).collect();
     let rows = sqlx::query!(
         r#"WITH new AS MATERIALIZED (
                SELECT n, name, normal, type, nextval('entities_id_seq') AS id

@@ -109,9 +109,8 @@ pub fn words<'t>(text: &'t str, by_form: &[PatternMatch]) -> Vec<TextWord<'t>> {
             }
         }
         let between = &text[last_end..at];
-        let is_after_short = words
-            .last()
-            .is_some_and(|w| w.is_in(&TITLES) || w.is_initial() || w.is_saint());
+        let is_after_short =
+            words.last().is_some_and(|w| w.is_in(&TITLES) || w.is_initial() || w.is_saint());
         let starts = words.is_empty() && is_first || begins_sentence(between, is_after_short);
         at += elision(&text[at..end], starts);
         let gap = &text[last_end..at];
@@ -136,11 +135,7 @@ pub fn words<'t>(text: &'t str, by_form: &[PatternMatch]) -> Vec<TextWord<'t>> {
             gap,
         });
         at = if is_owner {
-            end + text[end..]
-                .chars()
-                .take(2)
-                .map(char::len_utf8)
-                .sum::<usize>()
+            end + text[end..].chars().take(2).map(char::len_utf8).sum::<usize>()
         } else {
             end
         };
@@ -206,15 +201,9 @@ pub fn joined(words: &[TextWord]) -> String {
 /// Whether it is a heading in title case, where capitalization does not indicate names.
 pub fn is_title(words: &[TextWord]) -> bool {
     const WORDS_MIN: usize = 4;
-    let long: Vec<&TextWord> = words
-        .iter()
-        .filter(|w| w.text.chars().count() > 3)
-        .collect();
+    let long: Vec<&TextWord> = words.iter().filter(|w| w.text.chars().count() > 3).collect();
     let great = long.iter().filter(|w| w.is_capital).count();
-    let capitals = words
-        .iter()
-        .filter(|w| w.is_capital && w.text != "I")
-        .count();
+    let capitals = words.iter().filter(|w| w.is_capital && w.text != "I").count();
     words.len() >= WORDS_MIN
         && long.len() > 2
         && great * 5 >= long.len() * 4

@@ -234,10 +234,7 @@ impl SourcePassages {
             source_id: text.id,
             passages: of_text(&text.content, text.key.as_deref(), &text.tags),
         };
-        (
-            of,
-            NamingSource::of_text(text.id, text.created_at, &text.content),
-        )
+        (of, NamingSource::of_text(text.id, text.created_at, &text.content))
     }
 }
 
@@ -263,16 +260,10 @@ mod tests {
         let cut = pieces(&text);
         assert_eq!(cut, [paragraph.trim(); 3]);
         for piece in pieces(&sentence.repeat(100)) {
-            assert!(
-                piece.starts_with("The ") && piece.ends_with("dawn."),
-                "{piece}"
-            );
+            assert!(piece.starts_with("The ") && piece.ends_with("dawn."), "{piece}");
         }
         for piece in pieces(&"heron ".repeat(1_000)) {
-            assert!(
-                piece.starts_with("heron") && piece.ends_with("heron"),
-                "{piece}"
-            );
+            assert!(piece.starts_with("heron") && piece.ends_with("heron"), "{piece}");
         }
     }
 

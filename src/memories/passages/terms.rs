@@ -40,10 +40,7 @@ pub fn read(bytes: &[u8]) -> Option<Vec<(u32, u8)>> {
     let (numbers, counts) = bytes.split_at(bytes.len() / TERM_BYTES * size_of::<u32>());
     let numbers = numbers.chunks_exact(size_of::<u32>());
     let number = |four: &[u8]| four.try_into().map(u32::from_le_bytes);
-    numbers
-        .zip(counts)
-        .map(|(four, count)| Some((number(four).ok()?, *count)))
-        .collect()
+    numbers.zip(counts).map(|(four, count)| Some((number(four).ok()?, *count))).collect()
 }
 
 #[cfg(test)]

@@ -65,10 +65,7 @@ pub async fn counts(
     tx.commit().await?;
     let mut counts = vec![0; days.len().saturating_sub(1)];
     for (day, n) in found {
-        if let Some(count) = usize::try_from(day - 1)
-            .ok()
-            .and_then(|at| counts.get_mut(at))
-        {
+        if let Some(count) = usize::try_from(day - 1).ok().and_then(|at| counts.get_mut(at)) {
             *count = n;
         }
     }
@@ -92,10 +89,7 @@ pub async fn stream(
     tx.commit().await?;
     let has_more = found.len() > EVENTS_SHOWN;
     found.truncate(EVENTS_SHOWN);
-    let next = found
-        .last()
-        .filter(|_| has_more)
-        .map(|last| (last.at, last.id));
+    let next = found.last().filter(|_| has_more).map(|last| (last.at, last.id));
     Ok((found, next))
 }
 
@@ -131,10 +125,7 @@ pub async fn difference(
     let mut tx = db.as_user(user).await?;
     let mut known = Vec::with_capacity(2);
     for as_of in [earlier, later] {
-        let day = Day {
-            as_of: Some(as_of),
-            at: None,
-        };
+        let day = Day { as_of: Some(as_of), at: None };
         let ids = days::list_ids(&mut tx, user, &day, as_of, None).await?;
         known.push(ids.into_iter().collect::<HashSet<i64>>());
     }
@@ -149,35 +140,19 @@ pub async fn difference(
     gone.truncate(DIFFERENCE_SHOWN);
     let gone = store::list_differing(&mut tx, user, &gone, later).await?;
     // A replacement is listed with the item it replaces, even beyond the limit.
-    let news: Vec<i64> = gone
-        .iter()
-        .filter_map(|old| old.instead)
-        .map(|id| id.0)
-        .collect();
-    added.extend(
-        news.iter()
-            .filter(|id| !added.contains(id))
-            .collect::<HashSet<_>>(),
-    );
+    let news: Vec<i64> = gone.iter().filter_map(|old| old.instead).map(|id| id.0).collect();
+    added.extend(news.iter().filter(|id| !added.contains(id)).collect::<HashSet<_>>());
     let added = store::list_differing(&mut tx, user, &added, later).await?;
     tx.commit().await?;
-    let mut told = Difference {
-        is_cut,
-        ..Difference::default()
-    };
+    let mut told = Difference { is_cut, ..Difference::default() };
     for old in gone {
-        let new = old
-            .instead
-            .and_then(|id| added.iter().find(|new| new.id == id));
+        let new = old.instead.and_then(|id| added.iter().find(|new| new.id == id));
         match new {
             Some(new) => told.changed.push((old, new.clone())),
             None => told.gone.push(old),
         }
     }
-    told.added = added
-        .into_iter()
-        .filter(|new| !news.contains(&new.id.0))
-        .collect();
+    told.added = added.into_iter().filter(|new| !news.contains(&new.id.0)).collect();
     Ok(told)
 }
 
@@ -234,10 +209,7 @@ pub struct ReviewLine {
 /// Database errors only.
 pub async fn week(db: &Db, user: UserId, now: OffsetDateTime) -> Result<Week, sqlx::Error> {
     const SHOWN: i64 = 3;
-    let (since, until) = (
-        now - Duration::days(WEEK_DAYS),
-        now + Duration::days(WEEK_DAYS),
-    );
+    let (since, until) = (now - Duration::days(WEEK_DAYS), now + Duration::days(WEEK_DAYS));
     let mut tx = db.as_user(user).await?;
     let counts = store::count_week(&mut tx, user, since).await?;
     let lines = store::list_week(&mut tx, user, (since, now, until), SHOWN).await?;

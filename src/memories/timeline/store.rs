@@ -164,10 +164,7 @@ pub async fn list_of_fact(
         id: ItemId(row.id),
         beginning: row.beginning,
         added_at: row.created_at,
-        period: Period {
-            from: row.valid_from,
-            until: row.until,
-        },
+        period: Period { from: row.valid_from, until: row.until },
     });
     Ok(read.collect())
 }
@@ -189,12 +186,7 @@ pub async fn count_week(
     )
     .fetch_one(conn)
     .await?;
-    Ok(Week {
-        learned: row.learned,
-        changed: row.changed,
-        ended: row.ended,
-        ..Week::default()
-    })
+    Ok(Week { learned: row.learned, changed: row.changed, ended: row.ended, ..Week::default() })
 }
 
 /// The items last replaced since then, those that expire before `until`, and the most used; `limit` of each.

@@ -10,15 +10,9 @@ pub(in crate::memories) fn fold(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
     }
-    let unaccented: String = word
-        .nfkd()
-        .filter(|&c| !is_accent(c) && !is_skin_tone(c) && c != JOINER)
-        .collect();
-    unaccented
-        .to_lowercase()
-        .replace('ß', "ss")
-        .nfkc()
-        .collect()
+    let unaccented: String =
+        word.nfkd().filter(|&c| !is_accent(c) && !is_skin_tone(c) && c != JOINER).collect();
+    unaccented.to_lowercase().replace('ß', "ss").nfkc().collect()
 }
 
 /// Marks of Latin, Greek, Cyrillic, Hebrew, Arabic and Syriac, and variant or enclosing marks of any script. In Indic

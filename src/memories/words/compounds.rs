@@ -31,18 +31,12 @@ pub(super) fn compound_end(text: &str, start: usize) -> usize {
 }
 
 /// Connectors, from the loosest to the tightest; a `.` between digits is the tightest of all.
-const LEVELS: [&[char]; 4] = [
-    &['/', '\\'],
-    &['@', ':', '=', '&', '?'],
-    &['.'],
-    &['-', '_', '+', '#', '~'],
-];
+const LEVELS: [&[char]; 4] =
+    [&['/', '\\'], &['@', ':', '=', '&', '?'], &['.'], &['-', '_', '+', '#', '~']];
 
 pub(super) fn push_compound(found: &mut Vec<TextLexeme>, text: &str, range: Range<usize>) {
     // Fast path: most words are lower case after the first letter and have no parts.
-    if text.as_bytes()[range.start + 1..range.end]
-        .iter()
-        .all(u8::is_ascii_lowercase)
+    if text.as_bytes()[range.start + 1..range.end].iter().all(u8::is_ascii_lowercase)
         && text.as_bytes()[range.start].is_ascii_alphabetic()
     {
         return push_word(found, text, range, WordKind::Plain);
@@ -104,10 +98,7 @@ fn pieces(piece: &str, level: usize) -> Vec<Range<usize>> {
     }
     let mut pieces = Vec::with_capacity(cuts.len() + 1);
     let mut start = 0;
-    for cut in cuts
-        .into_iter()
-        .chain(std::iter::once(piece.len()..piece.len()))
-    {
+    for cut in cuts.into_iter().chain(std::iter::once(piece.len()..piece.len())) {
         if cut.start > start {
             pieces.push(start..cut.start);
         }

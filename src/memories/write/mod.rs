@@ -45,17 +45,11 @@ pub struct SourceOwner {
 
 impl SourceOwner {
     /// The transaction's agent, or shared, as the agent's settings say.
-    pub const BY_SCOPE: Self = Self {
-        given_owner: None,
-        is_owner_given: false,
-    };
+    pub const BY_SCOPE: Self = Self { given_owner: None, is_owner_given: false };
 
     /// Owned by this agent; `None`: shared.
     pub fn given(agent: Option<i64>) -> Self {
-        Self {
-            given_owner: agent,
-            is_owner_given: true,
-        }
+        Self { given_owner: agent, is_owner_given: true }
     }
 
     /// The explicit owner.
@@ -185,11 +179,7 @@ impl<'a> NewSource<'a> {
     ) -> Self {
         let provenance = item.provenance();
         let agent_id = agent.map(|a| a.0);
-        let happened = |event| NewEvent {
-            agent_id,
-            event,
-            at: now,
-        };
+        let happened = |event| NewEvent { agent_id, event, at: now };
         let events = [Some(ADDED), aside_for.map(|_| PUT_ASIDE)];
         let status = match aside_for {
             Some(_) => Status::Archived,
@@ -215,11 +205,7 @@ impl<'a> NewSource<'a> {
     }
 
     pub fn with_period(self, period: Period) -> Self {
-        Self {
-            valid_from: period.from,
-            valid_until: period.until,
-            ..self
-        }
+        Self { valid_from: period.from, valid_until: period.until, ..self }
     }
 }
 
@@ -233,15 +219,8 @@ pub async fn write(
     now: OffsetDateTime,
 ) -> Result<WrittenSources, sqlx::Error> {
     let (ids, mut noted) = store::insert(conn, user, sources, now).await?;
-    let written = || {
-        sources
-            .iter()
-            .zip(&ids)
-            .filter_map(|(source, id)| Some((source, (*id)?)))
-    };
-    noted.tokens = written()
-        .map(|(source, _)| tokens_of(source.content.len()))
-        .sum();
+    let written = || sources.iter().zip(&ids).filter_map(|(source, id)| Some((source, (*id)?)));
+    noted.tokens = written().map(|(source, _)| tokens_of(source.content.len())).sum();
     let naming: Vec<NamingSource> = written()
         .map(|(source, id)| NamingSource::of_text(id.0, source.created_at, source.content))
         .collect();

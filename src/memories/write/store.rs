@@ -27,10 +27,8 @@ pub async fn insert(
     sources: &[NewSource<'_>],
     now: OffsetDateTime,
 ) -> Result<(Vec<Option<ItemId>>, Noted), sqlx::Error> {
-    let numbered: Vec<NumberedSource> = (0..)
-        .zip(sources)
-        .map(|(n, source)| NumberedSource { n, source })
-        .collect();
+    let numbered: Vec<NumberedSource> =
+        (0..).zip(sources).map(|(n, source)| NumberedSource { n, source }).collect();
     let rows = sqlx::query!(
         r#"WITH read AS MATERIALIZED (
                SELECT r.*, decode(r.content_hash, 'base64') AS hash,
@@ -143,9 +141,7 @@ pub async fn set_first_terms(
     key: Option<&str>,
     tags: &[String],
 ) -> Result<(), sqlx::Error> {
-    let terms = passages::cut(content)
-        .next()
-        .map(|first| terms::of(first, key, tags));
+    let terms = passages::cut(content).next().map(|first| terms::of(first, key, tags));
     sqlx::query!(
         "UPDATE memory_passages SET terms = $3 WHERE user_id = $1 AND source_id = $2 AND n = 0",
         user.0,

@@ -40,10 +40,7 @@ impl Chat {
         let mut tx = self.db.as_user(user).await?;
         let spent = spend::store::list_days(&mut tx, user, today - SHOWN_DAYS).await?;
         tx.commit().await?;
-        let unset = UserChatSettings {
-            daily_token_cap: None,
-            ..settings.clone()
-        };
+        let unset = UserChatSettings { daily_token_cap: None, ..settings.clone() };
         Ok(ChatOverview {
             effective: settings.effective(&system),
             cap: settings.cap(&system),
@@ -146,25 +143,13 @@ impl Chat {
             "" => (EndpointSettings::default(), AdminAction::RemoveChat),
             _ => {
                 let parsed = ParsedEndpoint::parse(form, EndpointKind::Chat, &kept)?;
-                (
-                    parsed.seal(&self.sealer, SYSTEM_CHAT_KEY)?,
-                    AdminAction::SetChat,
-                )
+                (parsed.seal(&self.sealer, SYSTEM_CHAT_KEY)?, AdminAction::SetChat)
             }
         };
-        let wanted = SystemChatSettings {
-            endpoint,
-            daily_token_cap,
-        };
+        let wanted = SystemChatSettings { endpoint, daily_token_cap };
         settings::store::save_system_chat(&mut tx, &wanted, now).await?;
-        admin_events::record(
-            &mut tx,
-            AdminActor::current(),
-            action,
-            AdminSubject::Nobody,
-            now,
-        )
-        .await?;
+        admin_events::record(&mut tx, AdminActor::current(), action, AdminSubject::Nobody, now)
+            .await?;
         Ok(tx.commit().await?)
     }
 

@@ -25,11 +25,7 @@ pub(super) struct Dialect {
 
 impl Default for Dialect {
     fn default() -> Self {
-        Self {
-            knows_schema: true,
-            knows_temperature: true,
-            says_completion_tokens: false,
-        }
+        Self { knows_schema: true, knows_temperature: true, says_completion_tokens: false }
     }
 }
 
@@ -46,21 +42,13 @@ impl Dialect {
         }
         let hint = wire::hint(answer);
         if !self.says_completion_tokens && hint.contains("max_completion_tokens") {
-            return Some(Self {
-                says_completion_tokens: true,
-                ..self
-            });
+            return Some(Self { says_completion_tokens: true, ..self });
         }
         if self.knows_temperature && hint.contains("temperature") {
-            return Some(Self {
-                knows_temperature: false,
-                ..self
-            });
+            return Some(Self { knows_temperature: false, ..self });
         }
-        (self.knows_schema && request.schema.is_some()).then_some(Self {
-            knows_schema: false,
-            ..self
-        })
+        (self.knows_schema && request.schema.is_some())
+            .then_some(Self { knows_schema: false, ..self })
     }
 }
 
@@ -72,10 +60,7 @@ pub(super) struct Dialects {
 
 impl Default for Dialects {
     fn default() -> Self {
-        Self {
-            known: Mutex::new(LruCache::new(KNOWN_MAX)),
-            hasher: RandomState::new(),
-        }
+        Self { known: Mutex::new(LruCache::new(KNOWN_MAX)), hasher: RandomState::new() }
     }
 }
 

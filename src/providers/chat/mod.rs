@@ -190,9 +190,7 @@ impl Chat {
         completion.text.retain(is_of_text);
         // What it read may have been stored before its user had secrets replaced.
         let answer = ("answer", &mut completion.text);
-        let screened = self
-            .redactor
-            .screen_text(user, None, TextDoor::Model, answer);
+        let screened = self.redactor.screen_text(user, None, TextDoor::Model, answer);
         screened.await?;
         Ok(completion)
     }

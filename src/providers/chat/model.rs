@@ -24,10 +24,7 @@ struct SharedChatModel {
 
 impl ChatModel {
     pub(in crate::providers) fn new(http: Arc<Http>) -> Self {
-        Self(Arc::new(SharedChatModel {
-            http,
-            dialects: Dialects::default(),
-        }))
+        Self(Arc::new(SharedChatModel { http, dialects: Dialects::default() }))
     }
 
     /// One answer. If the server refuses a parameter, the call is retried without it.
@@ -46,12 +43,7 @@ impl ChatModel {
         let failure = called.as_ref().err().map(ProviderError::kind);
         metrics::provider_called(purpose, provider, failure, began.elapsed());
         if let Ok(completion) = &called {
-            metrics::tokens_spent(
-                purpose,
-                provider,
-                completion.tokens_in,
-                completion.tokens_out,
-            );
+            metrics::tokens_spent(purpose, provider, completion.tokens_in, completion.tokens_out);
         }
         called
     }

@@ -55,11 +55,7 @@ pub(super) async fn ask(
             temperature: dialect.knows_temperature.then_some(request.temperature),
         },
     };
-    let answer = http.post(
-        target(endpoint, request.max_tokens),
-        chat_url(&endpoint.url),
-        &body,
-    );
+    let answer = http.post(target(endpoint, request.max_tokens), chat_url(&endpoint.url), &body);
     let answer = answer.await.map_err(ProviderError::of_chat)?;
     let said = wire::ollama(&answer);
     Ok((answer, said))

@@ -58,18 +58,11 @@ pub(super) async fn ask(
         temperature: dialect.knows_temperature.then_some(request.temperature),
         response_format: schema.map(|schema| ResponseFormat {
             r#type: "json_schema",
-            json_schema: JsonSchema {
-                name: "answer",
-                strict: true,
-                schema,
-            },
+            json_schema: JsonSchema { name: "answer", strict: true, schema },
         }),
     };
-    let answer = http.post(
-        target(endpoint, request.max_tokens),
-        completions_url(&endpoint.url),
-        &body,
-    );
+    let answer =
+        http.post(target(endpoint, request.max_tokens), completions_url(&endpoint.url), &body);
     let answer = answer.await.map_err(ProviderError::of_chat)?;
     let said = wire::openai(&answer);
     Ok((answer, said))
@@ -96,10 +89,7 @@ mod tests {
             ("http://a:1", "http://a:1/v1/chat/completions"),
             ("http://a/v1/", "http://a/v1/chat/completions"),
             ("http://a/x", "http://a/x/v1/chat/completions"),
-            (
-                "http://a/x/chat/completions?k=1",
-                "http://a/x/chat/completions?k=1",
-            ),
+            ("http://a/x/chat/completions?k=1", "http://a/x/chat/completions?k=1"),
         ] {
             let url = EndpointUrl::parse("url", given).expect("a url");
             assert_eq!(completions_url(&url).as_str(), completions);

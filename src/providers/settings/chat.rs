@@ -89,17 +89,11 @@ mod tests {
     use super::*;
 
     fn endpoint(url: &str) -> EndpointSettings {
-        EndpointSettings {
-            url: url.to_owned(),
-            ..EndpointSettings::default()
-        }
+        EndpointSettings { url: url.to_owned(), ..EndpointSettings::default() }
     }
 
     fn system(url: &str, daily_token_cap: i64) -> SystemChatSettings {
-        SystemChatSettings {
-            endpoint: endpoint(url),
-            daily_token_cap,
-        }
+        SystemChatSettings { endpoint: endpoint(url), daily_token_cap }
     }
 
     #[test]
@@ -109,10 +103,7 @@ mod tests {
             own: endpoint("http://own"),
             ..UserChatSettings::default()
         };
-        let off = UserChatSettings {
-            enabled: false,
-            ..own.clone()
-        };
+        let off = UserChatSettings { enabled: false, ..own.clone() };
         let none = UserChatSettings::default();
         let (some, nothing) = (system("http://system", 1), system("", 1));
         assert_eq!(off.effective(&some), Effective::Off);
@@ -126,11 +117,8 @@ mod tests {
     fn the_systems_cap_binds_those_it_pays_for_and_no_others() {
         let system = system("http://system", 50_000);
         let cap = |own_enabled, daily_token_cap| {
-            let user = UserChatSettings {
-                own_enabled,
-                daily_token_cap,
-                ..UserChatSettings::default()
-            };
+            let user =
+                UserChatSettings { own_enabled, daily_token_cap, ..UserChatSettings::default() };
             user.cap(&system)
         };
         assert_eq!(cap(false, None), 50_000);
@@ -143,14 +131,7 @@ mod tests {
     #[test]
     fn a_cap_is_a_number_of_tokens_within_bounds() {
         assert_eq!(parse_cap(" 200,000 "), Ok(200_000));
-        for refused in [
-            "",
-            "9999",
-            "-1",
-            "many",
-            "1000000001",
-            "99999999999999999999",
-        ] {
+        for refused in ["", "9999", "-1", "many", "1000000001", "99999999999999999999"] {
             assert!(parse_cap(refused).is_err(), "{refused}");
         }
     }

@@ -17,11 +17,7 @@ pub struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self {
-            batch_size: 32,
-            concurrency: 1,
-            pause_ms: 0,
-        }
+        Self { batch_size: 32, concurrency: 1, pause_ms: 0 }
     }
 }
 
@@ -169,19 +165,10 @@ mod tests {
 
     #[test]
     fn the_effective_provider_is_the_first_that_is_configured() {
-        let llamacpp = SpaceSettings {
-            query_prefix: "query: ".into(),
-            ..SpaceSettings::default()
-        };
+        let llamacpp = SpaceSettings { query_prefix: "query: ".into(), ..SpaceSettings::default() };
         let user = UserEmbeddingSettings::default();
-        let own = UserEmbeddingSettings {
-            own_enabled: true,
-            ..user.clone()
-        };
-        let off = UserEmbeddingSettings {
-            enabled: false,
-            ..own.clone()
-        };
+        let own = UserEmbeddingSettings { own_enabled: true, ..user.clone() };
+        let off = UserEmbeddingSettings { enabled: false, ..own.clone() };
         let (with, without) = (system(Some(llamacpp.clone())), system(None));
         assert_eq!(off.effective(&with, true), Effective::Off);
         assert_eq!(own.effective(&with, true), Effective::System(llamacpp));
@@ -190,10 +177,7 @@ mod tests {
         let builtin = Effective::System(SpaceSettings::builtin());
         assert_eq!(user.effective(&without, true), builtin);
         assert_eq!(user.effective(&without, false), Effective::Nothing);
-        let switched_off = SystemEmbeddingSettings {
-            builtin_enabled: false,
-            ..without
-        };
+        let switched_off = SystemEmbeddingSettings { builtin_enabled: false, ..without };
         assert_eq!(user.effective(&switched_off, true), Effective::Nothing);
     }
 

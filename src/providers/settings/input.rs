@@ -55,16 +55,10 @@ impl EndpointKind {
     fn parse_type(self, text: &str) -> Result<ProviderType, Invalid> {
         let known = match self {
             Self::SystemEmbeddings => return Ok(ProviderType::Llamacpp),
-            Self::OwnEmbeddings => [
-                ProviderType::Ollama,
-                ProviderType::Openai,
-                ProviderType::CustomHttp,
-            ],
-            Self::Chat => [
-                ProviderType::Openai,
-                ProviderType::Ollama,
-                ProviderType::Llamacpp,
-            ],
+            Self::OwnEmbeddings => {
+                [ProviderType::Ollama, ProviderType::Openai, ProviderType::CustomHttp]
+            }
+            Self::Chat => [ProviderType::Openai, ProviderType::Ollama, ProviderType::Llamacpp],
         };
         let found = known.into_iter().find(|known| known.as_str() == text);
         found.ok_or_else(|| {
@@ -294,21 +288,13 @@ fn number(
 ) -> Result<i32, Invalid> {
     match text.trim() {
         "" => Ok(default),
-        text => text
-            .parse()
-            .ok()
-            .filter(|n| range.contains(n))
-            .ok_or_else(|| {
-                Invalid::new(
-                    field,
-                    "out_of_range",
-                    format!(
-                        "`{field}` is out of range; give {} to {}.",
-                        range.start(),
-                        range.end()
-                    ),
-                )
-            }),
+        text => text.parse().ok().filter(|n| range.contains(n)).ok_or_else(|| {
+            Invalid::new(
+                field,
+                "out_of_range",
+                format!("`{field}` is out of range; give {} to {}.", range.start(), range.end()),
+            )
+        }),
     }
 }
 
@@ -366,51 +352,23 @@ mod tests {
         assert_eq!(parsed.query_prefix, "search_query: ");
         assert_eq!(parsed.document_prefix, "search_document: ");
         let query_prefix = "q: ";
-        let parsed = parse(EndpointForm {
-            query_prefix,
-            ..FORM
-        })
-        .unwrap();
-        assert_eq!(
-            (
-                parsed.query_prefix.as_str(),
-                parsed.document_prefix.as_str()
-            ),
-            ("q: ", "")
-        );
+        let parsed = parse(EndpointForm { query_prefix, ..FORM }).unwrap();
+        assert_eq!((parsed.query_prefix.as_str(), parsed.document_prefix.as_str()), ("q: ", ""));
     }
 
     #[test]
     fn a_preset_is_shown_again_as_it_was_chosen() {
         let shown = |form| {
-            let ParsedEmbedding {
-                endpoint,
-                query_prefix,
-                document_prefix,
-                ..
-            } = parse(form).unwrap();
+            let ParsedEmbedding { endpoint, query_prefix, document_prefix, .. } =
+                parse(form).unwrap();
             preset_of(&endpoint.settings.model, &query_prefix, &document_prefix)
         };
         for preset in ["e5", "none", ""] {
             assert_eq!(shown(EndpointForm { preset, ..FORM }), Some(preset));
         }
-        assert_eq!(
-            shown(EndpointForm {
-                query_prefix: "q: ",
-                ..FORM
-            }),
-            None
-        );
-        let refused = parse(EndpointForm {
-            preset: "e6",
-            ..FORM
-        })
-        .unwrap_err();
-        assert!(
-            refused
-                .sentence
-                .contains("give minilm, e5, nomic, bge, qwen3, none, or")
-        );
+        assert_eq!(shown(EndpointForm { query_prefix: "q: ", ..FORM }), None);
+        let refused = parse(EndpointForm { preset: "e6", ..FORM }).unwrap_err();
+        assert!(refused.sentence.contains("give minilm, e5, nomic, bge, qwen3, none, or"));
     }
 
     #[test]
@@ -426,20 +384,11 @@ mod tests {
                 Ok::<_, Invalid>((parsed.settings.sealed_key, parsed.typed_key))
             };
             assert_eq!(keys(FORM), Ok((Some(vec![1]), None)));
-            let moved = EndpointForm {
-                url: "https://evil.example.com/v1",
-                ..FORM
-            };
+            let moved = EndpointForm { url: "https://evil.example.com/v1", ..FORM };
             assert_eq!(keys(moved).unwrap_err().code, "key_again");
-            let typed = keys(EndpointForm {
-                key: "sk-2",
-                ..moved
-            });
+            let typed = keys(EndpointForm { key: "sk-2", ..moved });
             assert_eq!(typed, Ok((None, Some(ApiKey::new("sk-2")))));
-            let cleared = keys(EndpointForm {
-                clear_key: true,
-                ..moved
-            });
+            let cleared = keys(EndpointForm { clear_key: true, ..moved });
             assert_eq!(cleared, Ok((None, None)));
         }
     }
@@ -448,71 +397,17 @@ mod tests {
     fn each_limit_names_its_field() {
         let long = "x".repeat(501);
         for (field, form) in [
-            (
-                "provider_type",
-                EndpointForm {
-                    provider_type: "builtin",
-                    ..FORM
-                },
-            ),
-            (
-                "provider_type",
-                EndpointForm {
-                    provider_type: "llamacpp",
-                    ..FORM
-                },
-            ),
-            (
-                "url",
-                EndpointForm {
-                    url: "localhost",
-                    ..FORM
-                },
-            ),
+            ("provider_type", EndpointForm { provider_type: "builtin", ..FORM }),
+            ("provider_type", EndpointForm { provider_type: "llamacpp", ..FORM }),
+            ("url", EndpointForm { url: "localhost", ..FORM }),
             ("model", EndpointForm { model: " ", ..FORM }),
-            (
-                "dimensions",
-                EndpointForm {
-                    dimensions: "1536",
-                    ..FORM
-                },
-            ),
-            (
-                "dimensions",
-                EndpointForm {
-                    dimensions: "many",
-                    ..FORM
-                },
-            ),
+            ("dimensions", EndpointForm { dimensions: "1536", ..FORM }),
+            ("dimensions", EndpointForm { dimensions: "many", ..FORM }),
             ("key", EndpointForm { key: "a b", ..FORM }),
-            (
-                "query_prefix",
-                EndpointForm {
-                    query_prefix: &long,
-                    ..FORM
-                },
-            ),
-            (
-                "batch_size",
-                EndpointForm {
-                    batch_size: "0",
-                    ..FORM
-                },
-            ),
-            (
-                "concurrency",
-                EndpointForm {
-                    concurrency: "9",
-                    ..FORM
-                },
-            ),
-            (
-                "pause_ms",
-                EndpointForm {
-                    pause_ms: "-1",
-                    ..FORM
-                },
-            ),
+            ("query_prefix", EndpointForm { query_prefix: &long, ..FORM }),
+            ("batch_size", EndpointForm { batch_size: "0", ..FORM }),
+            ("concurrency", EndpointForm { concurrency: "9", ..FORM }),
+            ("pause_ms", EndpointForm { pause_ms: "-1", ..FORM }),
         ] {
             assert_eq!(parse(form).unwrap_err().field, field);
         }
@@ -534,15 +429,8 @@ mod tests {
             Ok(("ollama.local".into(), 11434))
         );
         assert_eq!(parse_allowed_endpoint("[::1]:8080").map(|e| e.1), Ok(8080));
-        for refused in [
-            "",
-            "host",
-            "host:0",
-            "host:99999",
-            "http://host:80",
-            "a@b:80",
-            "host/x:80",
-        ] {
+        for refused in ["", "host", "host:0", "host:99999", "http://host:80", "a@b:80", "host/x:80"]
+        {
             assert!(parse_allowed_endpoint(refused).is_err(), "{refused}");
         }
     }

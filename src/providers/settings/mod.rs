@@ -67,9 +67,7 @@ impl EndpointSettings {
         reach: Reach,
     ) -> Result<Endpoint, SealError> {
         let sealed = self.sealed_key.as_ref();
-        let key = sealed
-            .map(|sealed| sealer.open(bound, sealed))
-            .transpose()?;
+        let key = sealed.map(|sealed| sealer.open(bound, sealed)).transpose()?;
         Ok(Endpoint {
             provider_type: self.provider_type,
             url,

@@ -51,9 +51,7 @@ impl ChatPurpose {
 
     /// `None`: a row from before purposes were recorded.
     pub fn from_column(text: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|purpose| purpose.as_str() == text)
+        Self::ALL.into_iter().find(|purpose| purpose.as_str() == text)
     }
 }
 
@@ -75,10 +73,7 @@ impl Allowance {
 
 impl Default for Allowance {
     fn default() -> Self {
-        Self {
-            is_on: true,
-            share: 100,
-        }
+        Self { is_on: true, share: 100 }
     }
 }
 
@@ -103,9 +98,7 @@ impl Allowances {
             let found = column.get(purpose.as_str())?;
             let is_on = found.get("on").and_then(Value::as_bool).unwrap_or(true);
             let share = found.get("share").and_then(Value::as_i64);
-            let share = share
-                .filter(|share| (1..=100).contains(share))
-                .unwrap_or(100);
+            let share = share.filter(|share| (1..=100).contains(share)).unwrap_or(100);
             Some((purpose, Allowance { is_on, share }))
         };
         Self(ChatPurpose::ALL.into_iter().filter_map(of).collect())
@@ -168,13 +161,11 @@ fn parse_share(field: &'static str, text: &str) -> Result<i64, Invalid> {
         return Ok(100);
     }
     let share = text.trim().parse().ok();
-    share
-        .filter(|share| (1..=100).contains(share))
-        .ok_or_else(|| {
-            let sentence =
-                format!("`{field}` is out of range; give a whole number of percent, 1 to 100.");
-            Invalid::new(field, "out_of_range", sentence)
-        })
+    share.filter(|share| (1..=100).contains(share)).ok_or_else(|| {
+        let sentence =
+            format!("`{field}` is out of range; give a whole number of percent, 1 to 100.");
+        Invalid::new(field, "out_of_range", sentence)
+    })
 }
 
 #[cfg(test)]
@@ -184,13 +175,8 @@ mod tests {
 
     #[test]
     fn what_is_kept_comes_back_and_what_is_missing_is_on_with_all_of_it() {
-        let kept = Allowances::default().with(
-            ChatPurpose::Summary,
-            Allowance {
-                is_on: false,
-                share: 30,
-            },
-        );
+        let kept =
+            Allowances::default().with(ChatPurpose::Summary, Allowance { is_on: false, share: 30 });
         assert_eq!(Allowances::from_column(&kept.as_column()), kept);
         assert_eq!(kept.of(ChatPurpose::Facts), Allowance::default());
         let odd = json!({ "summary": { "share": 900 }, "unknown": {}, "facts": 3 });
@@ -215,11 +201,7 @@ mod tests {
         assert_eq!(parsed.of(ChatPurpose::Summary).cap(25_000), 10_000);
         for bad in ["0", "101", "1.5", "x"] {
             let form = |name: &str| if name.starts_with("on") { "1" } else { bad };
-            assert_eq!(
-                Allowances::parse(form).unwrap_err().field,
-                "share_facts",
-                "{bad}"
-            );
+            assert_eq!(Allowances::parse(form).unwrap_err().field, "share_facts", "{bad}");
         }
     }
 }

@@ -120,9 +120,7 @@ pub async fn find_system_embedding_settings(
 
 /// Makes changes of the system's settings that depend on the stored ones wait for each other.
 pub async fn lock_system_settings(conn: &mut PgConnection) -> Result<(), sqlx::Error> {
-    sqlx::query!("SELECT FROM system_settings FOR UPDATE")
-        .execute(conn)
-        .await?;
+    sqlx::query!("SELECT FROM system_settings FOR UPDATE").execute(conn).await?;
     Ok(())
 }
 
@@ -151,13 +149,9 @@ pub async fn set_builtin_enabled(
     enabled: bool,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE system_settings SET builtin_enabled = $1, updated_at = $2",
-        enabled,
-        now
-    )
-    .execute(conn)
-    .await?;
+    sqlx::query!("UPDATE system_settings SET builtin_enabled = $1, updated_at = $2", enabled, now)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 
@@ -166,21 +160,15 @@ pub async fn set_late_interaction(
     enabled: bool,
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "UPDATE system_settings SET late_interaction = $1, updated_at = $2",
-        enabled,
-        now
-    )
-    .execute(conn)
-    .await?;
+    sqlx::query!("UPDATE system_settings SET late_interaction = $1, updated_at = $2", enabled, now)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 
 /// Whether the browser's pages are read-only for all users.
 pub async fn is_browser_read_only(conn: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!("SELECT read_only_browser FROM system_settings")
-        .fetch_one(conn)
-        .await
+    sqlx::query_scalar!("SELECT read_only_browser FROM system_settings").fetch_one(conn).await
 }
 
 /// False if nothing changed.
@@ -362,10 +350,7 @@ pub async fn list_allowed_endpoints(
     let rows = sqlx::query!("SELECT host, port FROM allowed_endpoints ORDER BY host, port")
         .fetch_all(conn)
         .await?;
-    Ok(rows
-        .into_iter()
-        .map(|row| (row.host, u16::try_from(row.port).unwrap_or(0)))
-        .collect())
+    Ok(rows.into_iter().map(|row| (row.host, u16::try_from(row.port).unwrap_or(0))).collect())
 }
 
 pub async fn allow_endpoint(

@@ -47,42 +47,20 @@ fn secrets() -> Vec<(&'static str, String)> {
     let key_body = "MIIEowIBAAKCAQEA3Tz2mr7SZiAMfQyuvBjM9Oi89kyQ3Hb8Wq1Yz5Lr2Ns7Vt4X\n".repeat(4);
     vec![
         ("aws-access-token", secret(&["AKIA", "Z7QWE5RTYU2IOPAS"])),
-        (
-            "github-pat",
-            secret(&["ghp_", "1B4a9Zq7Lm2Xc8Vb5Nn0Kj3Hg6Fd1Sa4Qw7E"]),
-        ),
+        ("github-pat", secret(&["ghp_", "1B4a9Zq7Lm2Xc8Vb5Nn0Kj3Hg6Fd1Sa4Qw7E"])),
         ("gitlab-pat", secret(&["glpat-", "x7Kq9Zw3Rt5Yb1Nm8Lp2"])),
         (
             "slack-bot-token",
-            secret(&[
-                "xoxb-",
-                "123456789012-123456789012-aB3dE5fG7hJ9kL1mN3pQ5rS7",
-            ]),
+            secret(&["xoxb-", "123456789012-123456789012-aB3dE5fG7hJ9kL1mN3pQ5rS7"]),
         ),
-        (
-            "stripe-access-token",
-            secret(&["sk_live_", "4eC39HqLyjWDarjtT1zdp7dc"]),
-        ),
-        (
-            "gcp-api-key",
-            secret(&["AIza", "SyD9x8Kq7Zw3Rt5Yb1Nm8Lp2Vc4Xs6Tg0Hj"]),
-        ),
+        ("stripe-access-token", secret(&["sk_live_", "4eC39HqLyjWDarjtT1zdp7dc"])),
+        ("gcp-api-key", secret(&["AIza", "SyD9x8Kq7Zw3Rt5Yb1Nm8Lp2Vc4Xs6Tg0Hj"])),
         (
             "anthropic-api-key",
-            secret(&[
-                "sk-ant-api03-",
-                &"aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3".repeat(3)[..93],
-                "AA",
-            ]),
+            secret(&["sk-ant-api03-", &"aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3".repeat(3)[..93], "AA"]),
         ),
-        (
-            "huggingface-access-token",
-            secret(&["hf_", "QwErTyUiOpAsDfGhJkLzXcVbNmqWeRtYuI"]),
-        ),
-        (
-            "npm-access-token",
-            secret(&["npm_", "1b4a9zq7lm2xc8vb5nn0kj3hg6fd1sa4qw7e"]),
-        ),
+        ("huggingface-access-token", secret(&["hf_", "QwErTyUiOpAsDfGhJkLzXcVbNmqWeRtYuI"])),
+        ("npm-access-token", secret(&["npm_", "1b4a9zq7lm2xc8vb5nn0kj3hg6fd1sa4qw7e"])),
         (
             "jwt",
             secret(&[
@@ -99,22 +77,10 @@ fn secrets() -> Vec<(&'static str, String)> {
                 secret(&["-----END RSA PRIVATE", " KEY-----"])
             ),
         ),
-        (
-            "generic-api-key",
-            secret(&["password = \"", "tG7kQ2xZ9vB4nM1w", "\""]),
-        ),
-        (
-            "generic-api-key",
-            secret(&["The API key is ", "8f7d3c1b9a5e4f6072d1", "."]),
-        ),
-        (
-            "keepsake-token",
-            secret(&["ks_", &"0a1b2c3d4e5f6a7b8c9d".repeat(4)[..72]]),
-        ),
-        (
-            "url-password",
-            secret(&["postgres://anna:", "t0pf-Secret!9", "@db.example.com/app"]),
-        ),
+        ("generic-api-key", secret(&["password = \"", "tG7kQ2xZ9vB4nM1w", "\""])),
+        ("generic-api-key", secret(&["The API key is ", "8f7d3c1b9a5e4f6072d1", "."])),
+        ("keepsake-token", secret(&["ks_", &"0a1b2c3d4e5f6a7b8c9d".repeat(4)[..72]])),
+        ("url-password", secret(&["postgres://anna:", "t0pf-Secret!9", "@db.example.com/app"])),
         ("card-number", secret(&["4111 1111", " 1111 1111"])),
     ]
 }
@@ -135,16 +101,10 @@ fn secrets_of_each_kind_are_found_alone_and_in_sentences() {
 
 #[test]
 fn a_found_secret_ends_on_characters_and_keeps_what_is_around_it() {
-    for (rule, secret) in secrets()
-        .into_iter()
-        .filter(|(rule, _)| *rule == "github-pat")
-    {
+    for (rule, secret) in secrets().into_iter().filter(|(rule, _)| *rule == "github-pat") {
         let text = format!("é{secret}é");
         let found = scan(&text)[0];
-        assert_eq!(
-            (found.rule, &text[found.start..found.end]),
-            (rule, secret.as_str())
-        );
+        assert_eq!((found.rule, &text[found.start..found.end]), (rule, secret.as_str()));
     }
 }
 
@@ -199,10 +159,7 @@ fn hostile_text_costs_no_more_than_its_length_times_the_rules() {
         assert!(work.rules <= rule_count(), "{work:?}");
         assert!(work.bytes <= text.len() * work.rules, "{work:?}");
         // Each search but the last of a rule ends at a match.
-        assert!(
-            work.searches <= work.rules * (1 + text.len() / 8),
-            "{work:?}"
-        );
+        assert!(work.searches <= work.rules * (1 + text.len() / 8), "{work:?}");
         assert!(found.len() <= text.len() / 8);
     }
 }
@@ -216,17 +173,11 @@ fn how_long_a_scan_takes() {
     let names: Vec<&str> = RULES.rules.iter().map(|rule| rule.id.as_str()).collect();
     let names = names.join(" = ").repeat(10);
     for (name, text) in [
-        (
-            "20,000 characters of names of rules",
-            names[..20_000].to_owned(),
-        ),
+        ("20,000 characters of names of rules", names[..20_000].to_owned()),
         ("240 characters", typical.to_owned()),
         ("2,000 characters", typical.repeat(9)[..2_000].to_owned()),
         ("20,000 characters", typical.repeat(90)[..20_000].to_owned()),
-        (
-            "240 characters with a secret",
-            format!("{}{}", &typical[..200], secrets()[1].1),
-        ),
+        ("240 characters with a secret", format!("{}{}", &typical[..200], secrets()[1].1)),
     ] {
         let runs = 1_000u32;
         scan(&text);

@@ -45,9 +45,7 @@ pub fn weigh(meant: &[QueryEntity], mentions: &[(i64, i64)], sources: usize) -> 
     let weights: HashMap<i64, f64> = meant
         .iter()
         .map(|one| {
-            let rarity = ((sources as f64 + 1.0) / (one.mentions as f64 + 1.0))
-                .max(1.0)
-                .ln();
+            let rarity = ((sources as f64 + 1.0) / (one.mentions as f64 + 1.0)).max(1.0).ln();
             (one.entity, rarity * if one.is_named { 1.0 } else { HOP })
         })
         .collect();
@@ -71,11 +69,7 @@ mod tests {
 
     #[test]
     fn rare_entities_count_more_and_one_step_counts_half() {
-        let meant = |entity, mentions, is_named| QueryEntity {
-            entity,
-            mentions,
-            is_named,
-        };
+        let meant = |entity, mentions, is_named| QueryEntity { entity, mentions, is_named };
         let all = [meant(1, 9, true), meant(2, 99, true), meant(3, 9, false)];
         let mentions = [(10, 1), (11, 2), (12, 3), (13, 1), (13, 2), (14, 9)];
         let found = weigh(&all, &mentions, 999);

@@ -47,29 +47,13 @@ fn weight(sources: [usize; 2], tiers: [bool; 2], found: [usize; 2]) -> f64 {
     let items = sources[0];
     let fillers = TELLING_SOURCES_MIN.saturating_sub(if tiers[0] { items } else { 0 });
     let sizes = [
-        if tiers[0] && items > 0 {
-            items as f64 + 1.0
-        } else {
-            0.0
-        },
-        if tiers[1] {
-            sources[1].min(fillers) as f64
-        } else {
-            0.0
-        },
+        if tiers[0] && items > 0 { items as f64 + 1.0 } else { 0.0 },
+        if tiers[1] { sources[1].min(fillers) as f64 } else { 0.0 },
     ];
     let share = |tier: usize| (found[tier] as f64 + 0.5) / (sources[tier] as f64 + 1.0);
     let all: f64 = sizes.iter().sum();
-    let of_word: f64 = sizes
-        .iter()
-        .enumerate()
-        .map(|(tier, size)| size * share(tier))
-        .sum();
-    if of_word > 0.0 {
-        (all / of_word).ln()
-    } else {
-        0.0
-    }
+    let of_word: f64 = sizes.iter().enumerate().map(|(tier, size)| size * share(tier)).sum();
+    if of_word > 0.0 { (all / of_word).ln() } else { 0.0 }
 }
 
 /// Scores every passage with one of these words, by their rarity in what is seen. `left_out` are the terms of names and time
@@ -91,11 +75,7 @@ pub fn score(
         }
         let weight = weight(sources, tiers, found);
         let is_left_out = alternatives.iter().any(|term| left_out.contains(term));
-        QueryWord {
-            alternatives,
-            weight,
-            is_left_out,
-        }
+        QueryWord { alternatives, weight, is_left_out }
     });
     let mut words: Vec<QueryWord> = words.collect();
     // A query of names and time words only asks for just these.
@@ -106,11 +86,7 @@ pub fn score(
         scores: vec![0.0; index.passages_len()],
         words: vec![0; index.passages_len()],
         rarities: vec![0.0; index.passages_len()],
-        rarity: words
-            .iter()
-            .filter(|word| !word.is_left_out)
-            .map(|word| word.weight)
-            .sum(),
+        rarity: words.iter().filter(|word| !word.is_left_out).map(|word| word.weight).sum(),
     };
     for word in &words {
         let share = word.weight / word.alternatives.len() as f64;
@@ -119,12 +95,7 @@ pub fn score(
                 scored.scores[passage] += (share * frequency(count)) as f32;
             }
         }
-        for (passage, _) in word
-            .alternatives
-            .last()
-            .into_iter()
-            .flat_map(|t| index.postings(*t))
-        {
+        for (passage, _) in word.alternatives.last().into_iter().flat_map(|t| index.postings(*t)) {
             scored.words[passage] += 1;
             if !word.is_left_out {
                 scored.rarities[passage] += word.weight as f32;
@@ -149,15 +120,11 @@ pub fn with_all(index: &Index, asked: &[Term], limit: usize) -> Vec<i64> {
 pub fn numbers_with_all(index: &Index, asked: &[Term]) -> HashSet<u32> {
     let of_term = |term: &Term| -> HashSet<u32> {
         let alternatives = term.alternatives.iter().map(|a| terms::number(a));
-        alternatives
-            .flat_map(|number| index.sources_with(number))
-            .collect()
+        alternatives.flat_map(|number| index.sources_with(number)).collect()
     };
     let mut sets = asked.iter().map(of_term);
     let first = sets.next().unwrap_or_default();
-    sets.fold(first, |all, some| {
-        all.intersection(&some).copied().collect()
-    })
+    sets.fold(first, |all, some| all.intersection(&some).copied().collect())
 }
 
 impl Scored {
@@ -165,10 +132,7 @@ impl Scored {
     pub fn of(&self, index: &Index, source: u32) -> (f64, u8) {
         let mut best = (0.0, 0);
         for passage in index.passages_of(source).filter(|p| self.words[*p] > 0) {
-            let length = index
-                .passage(passage)
-                .map_or(0, |(_, terms)| terms)
-                .max(LENGTH_MIN);
+            let length = index.passage(passage).map_or(0, |(_, terms)| terms).max(LENGTH_MIN);
             let score = f64::from(self.scores[passage]) / f64::from(2 + length).ln();
             if score > best.0 {
                 best = (score, self.words[passage]);
@@ -226,13 +190,7 @@ mod tests {
 
     fn score_of(index: &Index, query: &str) -> Scored {
         let seen = SeenSources::of(index, ALL);
-        score(
-            index,
-            &seen,
-            &query_terms(query),
-            &HashSet::new(),
-            [true; 2],
-        )
+        score(index, &seen, &query_terms(query), &HashSet::new(), [true; 2])
     }
 
     fn best(index: &Index, query: &str) -> Vec<i64> {
@@ -257,10 +215,7 @@ mod tests {
 
     #[test]
     fn a_long_text_counts_for_less_than_a_short_one_and_ties_go_to_the_newer() {
-        let long = format!(
-            "bees {}",
-            (0..200).map(|n| format!("w{n}x ")).collect::<String>()
-        );
+        let long = format!("bees {}", (0..200).map(|n| format!("w{n}x ")).collect::<String>());
         let index = index_of(&[&long, "bees", "bees"]);
         assert_eq!(best(&index, "bees"), [3, 2, 1]);
     }
@@ -322,10 +277,7 @@ mod tests {
     fn what_is_not_seen_makes_no_word_common() {
         let mut index = index_of(&["tea and bees", "tea"]);
         let share = |index: &Index| {
-            let scope = ViewerScope {
-                agent: Some(9),
-                ..ALL
-            };
+            let scope = ViewerScope { agent: Some(9), ..ALL };
             let seen = SeenSources::of(index, scope);
             let asked = query_terms("tea bees");
             let scored = score(index, &seen, &asked, &HashSet::new(), [true, true]);
@@ -333,10 +285,7 @@ mod tests {
         };
         let before = share(&index);
         for id in 10..20 {
-            index.put(SourceRow {
-                owner: Some(8),
-                ..row(id, "bees")
-            });
+            index.put(SourceRow { owner: Some(8), ..row(id, "bees") });
         }
         assert_eq!(share(&index), before);
         index.put(row(30, "bees"));

@@ -74,17 +74,12 @@ impl SourceFilter {
     ) -> Self {
         let seen = SeenSources::of(index, scope);
         let known = filters.day.as_of.unwrap_or(now);
-        let since = filters
-            .recency_days
-            .map(|days| known - Duration::days(days));
+        let since = filters.recency_days.map(|days| known - Duration::days(days));
         let of_items = filters.types.iter().filter(|t| **t != ItemType::Turn);
         Self {
             tiers: [filters.wants_items(), filters.wants_turns() && with_turns],
             // The inner `None` is a theme without sources.
-            theme: filters
-                .theme
-                .as_ref()
-                .map(|_| theme.and_then(|id| index.themes.of(id))),
+            theme: filters.theme.as_ref().map(|_| theme.and_then(|id| index.themes.of(id))),
             types: of_items.copied().collect(),
             standing: match (&filters.on_day, filters.status) {
                 (Some(ids), _) => RequiredStatus::Then(Arc::clone(ids), micros(known)),
@@ -103,14 +98,10 @@ impl SourceFilter {
 
     pub fn has(&self, source: &IndexedSource) -> bool {
         let is_turn = source.is_turn();
-        let is_of_theme = self
-            .theme
-            .is_none_or(|theme| theme.is_some() && source.theme == theme);
+        let is_of_theme = self.theme.is_none_or(|theme| theme.is_some() && source.theme == theme);
         let is_of_type = is_turn || self.types.is_empty() || self.types.contains(&source.item_type);
         let is_memory = source.item_type.is_memory();
-        let is_of_agent = self
-            .agent
-            .is_none_or(|agent| agent.is_some() && source.agent == agent);
+        let is_of_agent = self.agent.is_none_or(|agent| agent.is_some() && source.agent == agent);
         self.tiers[usize::from(is_turn)]
             && self.seen.has(source)
             && is_of_theme
@@ -129,10 +120,7 @@ impl SourceFilter {
             }
             && source.created_at >= self.since
             && (self.filters.tagged.as_ref()).is_none_or(|ids| !is_turn && ids.contains(&source.id))
-            && self
-                .filters
-                .embedding
-                .is_none_or(|state| source.embedding == Some(state))
+            && self.filters.embedding.is_none_or(|state| source.embedding == Some(state))
     }
 
     fn brings_neighbours(&self) -> bool {
@@ -207,10 +195,8 @@ pub fn candidates(
     let near: Vec<u32> = near.into_iter().map(|(source, _)| source).collect();
     let by_words: Vec<u32> = by_words.into_iter().map(|(source, _)| source).collect();
     let has_words = !by_words.is_empty();
-    let of_words: Vec<u32> = by_words
-        .into_iter()
-        .chain(containing.iter().map(|(n, _)| *n))
-        .collect();
+    let of_words: Vec<u32> =
+        by_words.into_iter().chain(containing.iter().map(|(n, _)| *n)).collect();
     let containing: HashMap<u32, i64> = containing.into_iter().collect();
     let mut bringing = first_of_tiers(index, &near);
     if !near.is_empty() {
@@ -224,17 +210,9 @@ pub fn candidates(
     };
     let near: HashSet<u32> = near.into_iter().collect();
     let naming = naming(index, asked.naming, &mask);
-    let found: HashSet<u32> = near
-        .iter()
-        .copied()
-        .chain(of_words)
-        .chain(naming.keys().copied())
-        .collect();
-    let all: HashSet<u32> = found
-        .iter()
-        .copied()
-        .chain(beside.iter().map(|b| b.source))
-        .collect();
+    let found: HashSet<u32> =
+        near.iter().copied().chain(of_words).chain(naming.keys().copied()).collect();
+    let all: HashSet<u32> = found.iter().copied().chain(beside.iter().map(|b| b.source)).collect();
     let of_named = speakers::of_named(index, asked.speakers, &all);
     let of_subjects = speakers::of_named(index, &subjects, &all);
     let beside = match asked.with_context && wanted.brings_neighbours() {
@@ -250,9 +228,7 @@ pub fn candidates(
         let source = index.source(*number);
         let (lexical, words_matched) = scored.of(index, *number);
         let substrings = containing.get(number);
-        let distance = asked
-            .vector
-            .and_then(|vector| index.vectors.distance(*number, vector));
+        let distance = asked.vector.and_then(|vector| index.vectors.distance(*number, vector));
         CandidateSignals {
             id: ItemId(source.id),
             created_at: time_of(source.created_at),
@@ -288,10 +264,7 @@ pub fn candidates(
 /// Appends the results of a second search, without duplicates.
 fn add_to<T>(found: &mut Vec<(u32, T)>, more: Vec<(u32, T)>) {
     let known: HashSet<u32> = found.iter().map(|(source, _)| *source).collect();
-    found.extend(
-        more.into_iter()
-            .filter(|(source, _)| !known.contains(source)),
-    );
+    found.extend(more.into_iter().filter(|(source, _)| !known.contains(source)));
 }
 
 /// From microseconds since 1970.
@@ -303,15 +276,10 @@ pub fn time_of(micros: i64) -> OffsetDateTime {
 /// The first few of each tier; `found` is best first.
 fn first_of_tiers(index: &Index, found: &[u32]) -> Vec<u32> {
     let of_tier = |is_turn: bool| {
-        found
-            .iter()
-            .copied()
-            .filter(move |n| index.source(*n).is_turn() == is_turn)
+        found.iter().copied().filter(move |n| index.source(*n).is_turn() == is_turn)
     };
     let first = of_tier(false).take(neighbours::BRINGING);
-    first
-        .chain(of_tier(true).take(neighbours::BRINGING))
-        .collect()
+    first.chain(of_tier(true).take(neighbours::BRINGING)).collect()
 }
 
 /// Wanted sources that mention the query's entities, up to the limit per tier.
@@ -333,22 +301,12 @@ fn naming(index: &Index, found: &[(i64, f64)], mask: &[bool]) -> HashMap<u32, f6
 
 /// Wanted sources that contain fragments of the query, up to the limit per tier.
 fn containing(index: &Index, found: &[(i64, i64)], mask: &[bool]) -> Vec<(u32, i64)> {
-    let numbers = found
-        .iter()
-        .filter_map(|(id, pieces)| Some((index.find(*id)?, *pieces)));
-    let wanted: Vec<(u32, i64)> = numbers
-        .filter(|(number, _)| mask[*number as usize])
-        .collect();
+    let numbers = found.iter().filter_map(|(id, pieces)| Some((index.find(*id)?, *pieces)));
+    let wanted: Vec<(u32, i64)> = numbers.filter(|(number, _)| mask[*number as usize]).collect();
     let of_tier = |is_turn: bool| {
-        wanted
-            .iter()
-            .copied()
-            .filter(move |(n, _)| index.source(*n).is_turn() == is_turn)
+        wanted.iter().copied().filter(move |(n, _)| index.source(*n).is_turn() == is_turn)
     };
-    of_tier(false)
-        .take(CANDIDATES_MAX)
-        .chain(of_tier(true).take(CANDIDATES_MAX))
-        .collect()
+    of_tier(false).take(CANDIDATES_MAX).chain(of_tier(true).take(CANDIDATES_MAX)).collect()
 }
 
 #[cfg(test)]
@@ -390,20 +348,11 @@ pub(super) mod tests {
     }
 
     pub fn turn(id: i64, text: &str) -> SourceRow {
-        SourceRow {
-            theme: None,
-            session: Some(1),
-            item_type: ItemType::Turn,
-            ..row(id, text)
-        }
+        SourceRow { theme: None, session: Some(1), item_type: ItemType::Turn, ..row(id, text) }
     }
 
-    pub const ALL: ViewerScope = ViewerScope {
-        agent: None,
-        sees_shared: true,
-        sees_turns: true,
-        is_own_first: false,
-    };
+    pub const ALL: ViewerScope =
+        ViewerScope { agent: None, sees_shared: true, sees_turns: true, is_own_first: false };
 
     pub fn wanted(index: &Index, filters: Filters) -> SourceFilter {
         let now = OffsetDateTime::UNIX_EPOCH;
@@ -419,86 +368,31 @@ pub(super) mod tests {
     #[test]
     fn filters_let_through_what_they_say() {
         let mut index = index_of(&["a", "b", "c"]);
-        index.put(SourceRow {
-            live_until: i64::MIN,
-            ..row(4, "archived")
-        });
-        index.put(SourceRow {
-            theme: Some(8),
-            ..row(5, "elsewhere")
-        });
-        index.put(SourceRow {
-            item_type: ItemType::Preference,
-            ..row(6, "tea")
-        });
-        index.put(SourceRow {
-            embedding: Some(EmbeddingState::Error),
-            ..row(7, "d")
-        });
+        index.put(SourceRow { live_until: i64::MIN, ..row(4, "archived") });
+        index.put(SourceRow { theme: Some(8), ..row(5, "elsewhere") });
+        index.put(SourceRow { item_type: ItemType::Preference, ..row(6, "tea") });
+        index.put(SourceRow { embedding: Some(EmbeddingState::Error), ..row(7, "d") });
         index.put(turn(8, "said"));
         index.remove(1);
-        let active = Filters {
-            status: Some(Status::Active),
-            ..Filters::default()
-        };
+        let active = Filters { status: Some(Status::Active), ..Filters::default() };
         assert_eq!(ids_wanted(&index, active.clone()), [2, 3, 5, 6, 7, 8]);
-        let archived = Filters {
-            status: Some(Status::Archived),
-            ..Filters::default()
-        };
+        let archived = Filters { status: Some(Status::Archived), ..Filters::default() };
         assert_eq!(ids_wanted(&index, archived), [4]);
         let types = vec![ItemType::Preference, ItemType::Turn];
-        assert_eq!(
-            ids_wanted(
-                &index,
-                Filters {
-                    types,
-                    ..active.clone()
-                }
-            ),
-            [6, 8]
-        );
+        assert_eq!(ids_wanted(&index, Filters { types, ..active.clone() }), [6, 8]);
         let failed = Some(EmbeddingState::Error);
-        assert_eq!(
-            ids_wanted(
-                &index,
-                Filters {
-                    embedding: failed,
-                    ..active.clone()
-                }
-            ),
-            [7]
-        );
-        assert_eq!(
-            ids_wanted(
-                &index,
-                Filters {
-                    memories_alone: true,
-                    ..active
-                }
-            ),
-            [2, 3, 5, 6, 7]
-        );
+        assert_eq!(ids_wanted(&index, Filters { embedding: failed, ..active.clone() }), [7]);
+        assert_eq!(ids_wanted(&index, Filters { memories_alone: true, ..active }), [2, 3, 5, 6, 7]);
     }
 
     #[test]
     fn the_union_has_both_signals_of_what_either_arm_finds() {
-        let vector = |values: &[f32]| {
-            Vector::from_answer(values)
-                .expect("a vector")
-                .values()
-                .to_vec()
-        };
+        let vector =
+            |values: &[f32]| Vector::from_answer(values).expect("a vector").values().to_vec();
         let mut index = Index::default();
-        let near = SourceRow {
-            vector: Some(vector(&[1.0, 0.1])),
-            ..row(1, "honey")
-        };
+        let near = SourceRow { vector: Some(vector(&[1.0, 0.1])), ..row(1, "honey") };
         index.put(SourceRow { hash: 1, ..near });
-        let far = SourceRow {
-            vector: Some(vector(&[0.1, 1.0])),
-            ..row(2, "bees")
-        };
+        let far = SourceRow { vector: Some(vector(&[0.1, 1.0])), ..row(2, "bees") };
         index.put(SourceRow { hash: 2, ..far });
         index.put(row(3, "bees without a vector"));
         let asked_vector = vectors::PreparedQuery::new(&vector(&[1.0, 0.0]));
@@ -517,10 +411,7 @@ pub(super) mod tests {
         found.sort_by_key(|c| c.id.0);
         assert!(has_words);
         assert_eq!(found.iter().map(|c| c.id.0).collect::<Vec<_>>(), [1, 2, 3]);
-        assert_eq!(
-            found.iter().map(|c| c.words_matched).collect::<Vec<_>>(),
-            [0, 1, 1]
-        );
+        assert_eq!(found.iter().map(|c| c.words_matched).collect::<Vec<_>>(), [0, 1, 1]);
         let distances: Vec<bool> = found.iter().map(|c| c.distance.is_some()).collect();
         assert_eq!(distances, [true, true, false]);
         assert!(found[0].distance < found[1].distance);

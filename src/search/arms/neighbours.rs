@@ -29,19 +29,12 @@ pub fn beside(index: &Index, wanted: &SourceFilter, bringing: &[u32]) -> Vec<Nei
         let place = index.place(*of);
         let before = by_date[..place].iter().rev();
         let after = by_date.get(place + 1..).unwrap_or_default().iter();
-        let both = [
-            before.take(STEPS_MAX).collect::<Vec<_>>(),
-            after.take(STEPS_MAX).collect(),
-        ];
+        let both = [before.take(STEPS_MAX).collect::<Vec<_>>(), after.take(STEPS_MAX).collect()];
         for side in both {
             for (steps, number) in (1..).zip(side) {
                 let other = index.source(*number);
                 if are_of_one(source, other) && wanted.has(other) {
-                    found.push(Neighbour {
-                        of: *of,
-                        source: *number,
-                        steps,
-                    });
+                    found.push(Neighbour { of: *of, source: *number, steps });
                 }
             }
         }
@@ -67,19 +60,15 @@ mod tests {
     fn beside_of(index: &Index, id: i64) -> Vec<(i64, usize)> {
         let all = wanted(index, Filters::default());
         let found = beside(index, &all, &[index.find(id).expect("there")]);
-        let mut found: Vec<(i64, usize)> = found
-            .iter()
-            .map(|b| (index.source(b.source).id, b.steps))
-            .collect();
+        let mut found: Vec<(i64, usize)> =
+            found.iter().map(|b| (index.source(b.source).id, b.steps)).collect();
         found.sort_unstable();
         found
     }
 
     #[test]
     fn what_was_said_two_steps_around_is_beside() {
-        let index = index_of(&[
-            "Anna: a", "Ben: b", "Anna: c", "Ben: d", "Anna: e", "Ben: f",
-        ]);
+        let index = index_of(&["Anna: a", "Ben: b", "Anna: c", "Ben: d", "Anna: e", "Ben: f"]);
         assert_eq!(beside_of(&index, 3), [(1, 2), (2, 1), (4, 1), (5, 2)]);
         assert_eq!(beside_of(&index, 1), [(2, 1), (3, 2)]);
     }

@@ -15,14 +15,9 @@ pub fn newest(
         let source = index.source(*number);
         (source.created_at, source.id)
     };
-    let end = after.map_or(by_date.len(), |after| {
-        by_date.partition_point(|n| key(n) < after)
-    });
+    let end = after.map_or(by_date.len(), |after| by_date.partition_point(|n| key(n) < after));
     let older = by_date[..end].iter().rev().copied();
-    older
-        .filter(|n| wanted.lists(index.source(*n)))
-        .take(most)
-        .collect()
+    older.filter(|n| wanted.lists(index.source(*n))).take(most).collect()
 }
 
 #[cfg(test)]
@@ -40,9 +35,6 @@ mod tests {
             |found: Vec<u32>| -> Vec<i64> { found.iter().map(|n| index.source(*n).id).collect() };
         assert_eq!(ids(newest(&index, &all, None, 2)), [4, 3]);
         assert_eq!(ids(newest(&index, &all, Some((3_000_000, 3)), 9)), [2, 1]);
-        assert_eq!(
-            ids(newest(&index, &all, Some((3_000_000, 4)), 9)),
-            [3, 2, 1]
-        );
+        assert_eq!(ids(newest(&index, &all, Some((3_000_000, 4)), 9)), [3, 2, 1]);
     }
 }

@@ -83,8 +83,7 @@ impl SearchIndex {
         containing: Vec<(i64, i64)>,
     ) -> Result<(Vec<CandidateSignals>, bool), sqlx::Error> {
         let question = Arc::clone(question);
-        self.with_index(move |held, index| held.find(index, &question, &containing))
-            .await
+        self.with_index(move |held, index| held.find(index, &question, &containing)).await
     }
 
     /// The texts to scan for so many fragments of the query.

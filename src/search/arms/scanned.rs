@@ -30,9 +30,7 @@ impl ScannedTexts {
             match few.len() * ONE_IN < index.count(is_turn) {
                 true => {
                     let few = within(index, few.into_iter(), fragments);
-                    scanned
-                        .ids
-                        .extend(few.map(|number| index.source(number).id));
+                    scanned.ids.extend(few.map(|number| index.source(number).id));
                 }
                 false => {
                     let count = within(index, newest(), fragments).count();
@@ -76,24 +74,15 @@ mod tests {
     fn what_filters_leave_out_is_not_scanned_and_much_text_only_in_part() {
         let mut index = index_of(&["tea and cake"; 30]);
         for id in [40, 41] {
-            index.put(SourceRow {
-                item_type: ItemType::Preference,
-                ..row(id, "tea")
-            });
+            index.put(SourceRow { item_type: ItemType::Preference, ..row(id, "tea") });
         }
         index.put(turn(50, "tea"));
         let scanned = |types: &[ItemType], fragments| {
-            let filters = Filters {
-                types: types.to_vec(),
-                ..Filters::default()
-            };
+            let filters = Filters { types: types.to_vec(), ..Filters::default() };
             let wanted = wanted(&index, filters);
             ScannedTexts::of(&index, &wanted, fragments)
         };
-        let newest = |newest| ScannedTexts {
-            newest,
-            ..ScannedTexts::default()
-        };
+        let newest = |newest| ScannedTexts { newest, ..ScannedTexts::default() };
         assert_eq!(scanned(&[], 1), newest([32, 1]));
         assert_eq!(scanned(&[ItemType::Fact], 1), newest([32, 0]));
         let few = scanned(&[ItemType::Preference], 1);

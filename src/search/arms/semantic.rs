@@ -23,11 +23,7 @@ pub fn nearest(
         }
         let compared = COMPARED_MIN + index.count(is_turn) / SOURCES_PER_COMPARED;
         let wanted = |n: u32| mask[n as usize] && index.source(n).is_turn() == is_turn;
-        found.extend(
-            index
-                .vectors
-                .nearest(asked, compared, CANDIDATES_MAX, wanted),
-        );
+        found.extend(index.vectors.nearest(asked, compared, CANDIDATES_MAX, wanted));
     }
     found
 }

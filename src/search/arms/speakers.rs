@@ -32,11 +32,7 @@ pub fn speaking(index: &Index, seen: &SeenSources, names: &[NamedWord]) -> Vec<S
             |tier: usize| !newest[tier].is_empty() && said[tier] * ONE_IN >= newest[tier].len();
         is_much(0) || is_much(1)
     };
-    names
-        .iter()
-        .filter(speaks)
-        .map(|name| name.word.clone())
-        .collect()
+    names.iter().filter(speaks).map(|name| name.word.clone()).collect()
 }
 
 /// The names that the memory is about: speakers, and names that many of the sources mention that are seen.
@@ -57,11 +53,7 @@ pub fn subjects(
 pub fn of_named(index: &Index, speakers: &[String], sources: &HashSet<u32>) -> HashSet<u32> {
     let mut found = HashSet::new();
     for name in speakers {
-        found.extend(
-            index
-                .sources_with(said_by(name))
-                .filter(|s| sources.contains(s)),
-        );
+        found.extend(index.sources_with(said_by(name)).filter(|s| sources.contains(s)));
         let naming = index.sources_with(terms::number(name));
         found.extend(naming.filter(|s| sources.contains(s) && !index.source(*s).is_said));
     }
@@ -90,12 +82,7 @@ mod tests {
 
     #[test]
     fn of_a_speaker_is_what_they_said_and_what_names_them_where_nobody_speaks() {
-        let index = index_of(&[
-            "Anna: tea",
-            "Ben: Anna drinks tea",
-            "Anna drinks tea",
-            "tea",
-        ]);
+        let index = index_of(&["Anna: tea", "Ben: Anna drinks tea", "Anna drinks tea", "tea"]);
         let all: HashSet<u32> = (0..4).collect();
         let found = of_named(&index, &["anna".to_owned()], &all);
         assert_eq!(found, HashSet::from([0, 2]));

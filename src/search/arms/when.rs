@@ -69,9 +69,7 @@ pub fn first_and_last_mention(
 /// Of the wanted sources, those in the time range.
 pub fn mask(index: &Index, wanted: &[bool], time: TimeRange) -> Vec<bool> {
     let sources = index.sources().iter().zip(wanted);
-    sources
-        .map(|(source, wanted)| *wanted && time.has(source))
-        .collect()
+    sources.map(|(source, wanted)| *wanted && time.has(source)).collect()
 }
 
 /// Its creation, and its `valid_from` if there is one.

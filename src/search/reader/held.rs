@@ -77,10 +77,7 @@ impl SearchIndex {
             after = *last;
             let index = self.read().await;
             distances.extend(page.iter().filter_map(|(id, values)| {
-                Some((
-                    index.find(*id)?,
-                    vectors::exact_distance(values, vector.values())?,
-                ))
+                Some((index.find(*id)?, vectors::exact_distance(values, vector.values())?))
             }));
         }
         let mut index = self.resident.index.write().await;

@@ -207,10 +207,7 @@ pub struct Index {
 impl Index {
     /// An index of these terms only, without embeddings: for one search of a memory that is too large to keep.
     pub fn of_terms(terms: HashSet<u32>) -> Self {
-        Self {
-            terms: Some(terms),
-            ..Self::default()
-        }
+        Self { terms: Some(terms), ..Self::default() }
     }
 
     /// Number of memories or turns.
@@ -257,9 +254,7 @@ impl Index {
     /// Sources with this term, without duplicates, excluding those that are gone.
     pub fn sources_with(&self, term: u32) -> impl Iterator<Item = u32> {
         let mut last = None;
-        let passages = self
-            .postings(term)
-            .filter_map(|(passage, _)| self.passage(passage));
+        let passages = self.postings(term).filter_map(|(passage, _)| self.passage(passage));
         let sources = passages.map(|(source, _)| source);
         sources.filter(move |source| last.replace(*source) != Some(*source))
     }
@@ -426,12 +421,8 @@ impl Index {
         self.passages.shrink_to_fit();
         let sources = &self.sources;
         for by_date in &mut self.by_date {
-            let key = |number: &u32| {
-                (
-                    sources[*number as usize].created_at,
-                    sources[*number as usize].id,
-                )
-            };
+            let key =
+                |number: &u32| (sources[*number as usize].created_at, sources[*number as usize].id);
             by_date.sort_by_key(key);
             by_date.shrink_to_fit();
         }
@@ -518,18 +509,12 @@ mod tests {
         index.put(row(1, "tea"));
         index.put(row(2, "tea"));
         // Same words, other dates: the row stays.
-        let archived = SourceRow {
-            live_until: i64::MIN,
-            ..row(1, "tea")
-        };
+        let archived = SourceRow { live_until: i64::MIN, ..row(1, "tea") };
         index.put(archived);
         assert_eq!((index.sources().len(), index.find(1)), (2, Some(0)));
         assert_eq!(index.source(0).live_until, i64::MIN);
         index.put(row(1, "coffee"));
-        assert_eq!(
-            (ids_with(&index, "tea"), ids_with(&index, "coffee")),
-            (vec![2], vec![1])
-        );
+        assert_eq!((ids_with(&index, "tea"), ids_with(&index, "coffee")), (vec![2], vec![1]));
         index.remove(2);
         index.remove(2);
         index.remove(99);

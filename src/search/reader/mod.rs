@@ -69,10 +69,7 @@ struct KnownRevision {
 
 impl KnownRevision {
     fn of(standing: &MemoryState) -> Self {
-        Self {
-            history: standing.history,
-            revision: standing.revision,
-        }
+        Self { history: standing.history, revision: standing.revision }
     }
 }
 
@@ -112,27 +109,16 @@ pub struct IndexRequest<'a> {
 
 impl<'a> IndexRequest<'a> {
     pub fn of(user: UserId, query: &'a SearchQuery, space: Option<SpaceId>) -> Self {
-        Self {
-            user,
-            space,
-            theme: query.theme(),
-            text: query.text.as_deref(),
-        }
+        Self { user, space, theme: query.theme(), text: query.text.as_deref() }
     }
 
     /// All terms that the arms may look up.
     fn terms(&self) -> HashSet<u32> {
         let text = self.text.unwrap_or_default();
-        let words = words::query_terms(text)
-            .into_iter()
-            .flat_map(|term| term.alternatives);
+        let words = words::query_terms(text).into_iter().flat_map(|term| term.alternatives);
         let names = crate::memories::speakers::names(text).into_iter();
         let names = names.flat_map(|name| index::terms_of_name(&name.word));
-        words
-            .map(|word| terms::number(&word))
-            .chain(names)
-            .chain([index::said()])
-            .collect()
+        words.map(|word| terms::number(&word)).chain(names).chain([index::said()]).collect()
     }
 }
 
@@ -169,9 +155,7 @@ impl Reader {
         let user = need.user;
         let mut of_key: Option<(ResidentKey, Arc<Resident>, bool)> = None;
         loop {
-            let before = of_key
-                .as_ref()
-                .and_then(|(_, resident, _)| resident.known());
+            let before = of_key.as_ref().and_then(|(_, resident, _)| resident.known());
             let mut tx = db.as_user(user).await?;
             let standing = store::find_standing(&mut tx, user, need.theme).await?;
             let serving = || standing.serving.space.as_ref().map(|space| space.id);
@@ -213,12 +197,7 @@ impl Reader {
             if let Some(known) = since
                 && let Some(taken) = turn.take_if(|_| resident.known() == since)
             {
-                let refreshing = Refresh {
-                    resident: &resident,
-                    key,
-                    known,
-                    now,
-                };
+                let refreshing = Refresh { resident: &resident, key, known, now };
                 let (is_refreshed, given_back) = self.refresh(&mut tx, refreshing, taken).await?;
                 if is_refreshed {
                     return Ok((tx, SearchIndex::new(resident, &standing, space)));
@@ -252,10 +231,7 @@ impl Reader {
     }
 
     fn residents(&self) -> MutexGuard<'_, Residents> {
-        self.0
-            .residents
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.0.residents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reserves memory for an index; false if it is too large.
@@ -319,9 +295,7 @@ impl Reader {
             return Ok(self.make_room(key, resident, usize::MAX));
         };
         let bytes = index.bytes();
-        resident
-            .replace(index, Some(KnownRevision::of(&standing)))
-            .await;
+        resident.replace(index, Some(KnownRevision::of(&standing))).await;
         Ok(self.make_room(key, resident, bytes))
     }
 

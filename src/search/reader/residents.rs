@@ -33,11 +33,7 @@ struct ResidentEntry {
 impl Residents {
     /// Limits all indexes together to this size.
     pub fn new(bytes_max: usize) -> Self {
-        Self {
-            bytes_max,
-            by_use: LruCache::new(RESIDENTS_MAX),
-            bytes: 0,
-        }
+        Self { bytes_max, by_use: LruCache::new(RESIDENTS_MAX), bytes: 0 }
     }
 
     /// The index of this key, possibly not built yet, and whether it is known to be too large to keep.
@@ -53,9 +49,7 @@ impl Residents {
         });
         entry.asked_at = Instant::now();
         // Try again after a while: it may have become smaller.
-        entry
-            .large_since
-            .take_if(|since| since.elapsed() > KEPT_FOR);
+        entry.large_since.take_if(|since| since.elapsed() > KEPT_FOR);
         (Arc::clone(&entry.resident), entry.large_since.is_some())
     }
 

@@ -89,10 +89,7 @@ mod tests {
     use crate::search::reader::index::SourceRow;
 
     fn of(id: i64, owner: Option<i64>) -> SourceRow {
-        SourceRow {
-            owner,
-            ..row(id, "tea")
-        }
+        SourceRow { owner, ..row(id, "tea") }
     }
 
     #[test]
@@ -101,17 +98,9 @@ mod tests {
         index.load(vec![of(1, None), of(2, Some(7)), of(3, Some(8))]);
         index.settle();
         index.put(turn(4, "tea"));
-        index.put(SourceRow {
-            owner: Some(7),
-            ..turn(5, "tea")
-        });
+        index.put(SourceRow { owner: Some(7), ..turn(5, "tea") });
         let seen = |index: &Index, agent, sees_shared, sees_turns| {
-            let scope = ViewerScope {
-                agent,
-                sees_shared,
-                sees_turns,
-                is_own_first: false,
-            };
+            let scope = ViewerScope { agent, sees_shared, sees_turns, is_own_first: false };
             let seen = SeenSources::of(index, scope);
             let counted = index.sources().iter().filter(|s| !s.is_gone && seen.has(s));
             let turns = counted.clone().filter(|s| s.is_turn()).count();
@@ -130,10 +119,7 @@ mod tests {
         index.remove(1);
         assert_eq!(seen(&index, Some(7), true, true), ([2, 2], true));
         assert_eq!(seen(&index, Some(8), true, true), ([0, 1], false));
-        index.put(SourceRow {
-            owner: Some(8),
-            ..row(3, "tea again")
-        });
+        index.put(SourceRow { owner: Some(8), ..row(3, "tea again") });
         assert_eq!(seen(&index, Some(8), false, true), ([1, 0], false));
     }
 }

@@ -72,34 +72,28 @@ pub async fn find_standing(
     )
     .fetch_one(conn)
     .await?;
-    let space = row
-        .id
-        .zip(row.created_at)
-        .map(|(id, created_at)| SpaceLookup {
-            id,
-            provider_type: row.provider_type.unwrap_or_default(),
-            endpoint: row.endpoint.unwrap_or_default(),
-            model: row.model.unwrap_or_default(),
-            requested_dimensions: row.requested_dimensions,
-            dimensions: row.dimensions,
-            query_prefix: row.query_prefix.unwrap_or_default(),
-            document_prefix: row.document_prefix.unwrap_or_default(),
-            sealed_key: row.sealed_key,
-            system_provider_id: row.system_provider_id,
-            state: row.state.unwrap_or_default(),
-            problem: row.problem,
-            failures: row.failures.unwrap_or_default(),
-            retry_at: row.retry_at,
-            created_at,
-            activated_at: row.activated_at,
-            retired_at: None,
-            token_signs: row.token_signs.unwrap_or_default(),
-        });
+    let space = row.id.zip(row.created_at).map(|(id, created_at)| SpaceLookup {
+        id,
+        provider_type: row.provider_type.unwrap_or_default(),
+        endpoint: row.endpoint.unwrap_or_default(),
+        model: row.model.unwrap_or_default(),
+        requested_dimensions: row.requested_dimensions,
+        dimensions: row.dimensions,
+        query_prefix: row.query_prefix.unwrap_or_default(),
+        document_prefix: row.document_prefix.unwrap_or_default(),
+        sealed_key: row.sealed_key,
+        system_provider_id: row.system_provider_id,
+        state: row.state.unwrap_or_default(),
+        problem: row.problem,
+        failures: row.failures.unwrap_or_default(),
+        retry_at: row.retry_at,
+        created_at,
+        activated_at: row.activated_at,
+        retired_at: None,
+        token_signs: row.token_signs.unwrap_or_default(),
+    });
     Ok(MemoryState {
-        history: History {
-            started: row.started,
-            database: row.database,
-        },
+        history: History { started: row.started, database: row.database },
         revision: row.revision,
         told_from: row.told_from,
         turns_searched: row.turns_searched,
@@ -189,14 +183,7 @@ pub async fn list_page(
     );
     match last.fetch_one(&mut *conn).await? {
         Some(last) => {
-            list_sources(
-                conn,
-                user,
-                space,
-                SourceRange::Within(after, last),
-                with_vectors,
-            )
-            .await
+            list_sources(conn, user, space, SourceRange::Within(after, last), with_vectors).await
         }
         None => Ok(Vec::new()),
     }
@@ -226,15 +213,13 @@ pub async fn list_sources(
         of("i.id"),
     );
     let query = match which {
-        SourceRange::Within(after, last) => sqlx::query(AssertSqlSafe(query))
-            .bind(user.0)
-            .bind(after)
-            .bind(last),
+        SourceRange::Within(after, last) => {
+            sqlx::query(AssertSqlSafe(query)).bind(user.0).bind(after).bind(last)
+        }
         // A dummy $3, so that the following parameters keep their numbers.
-        SourceRange::These(ids) => sqlx::query(AssertSqlSafe(query))
-            .bind(user.0)
-            .bind(ids)
-            .bind(0_i64),
+        SourceRange::These(ids) => {
+            sqlx::query(AssertSqlSafe(query)).bind(user.0).bind(ids).bind(0_i64)
+        }
     };
     let query = query.bind(space.map(|space| space.0)).bind(with_vectors);
     let mut sources: Vec<SourceRow> = Vec::new();
@@ -270,9 +255,7 @@ pub async fn list_sources(
             source.passages.push(terms::read(bytes).unwrap_or_default());
             words.update(bytes);
         }
-        let Some(state) = row
-            .try_get::<Option<&str>, _>(8)?
-            .map(EmbeddingState::from_column)
+        let Some(state) = row.try_get::<Option<&str>, _>(8)?.map(EmbeddingState::from_column)
         else {
             continue;
         };
@@ -334,9 +317,7 @@ async fn add_uncut(
     for text in texts.fetch_all(conn).await? {
         at = place_of(sources, at, text.id);
         let bytes = terms::of(&text.content, text.key.as_deref(), &text.tags);
-        sources[at]
-            .passages
-            .push(terms::read(&bytes).unwrap_or_default());
+        sources[at].passages.push(terms::read(&bytes).unwrap_or_default());
         hashes[at][0].update(&bytes);
     }
     Ok(())
@@ -354,10 +335,7 @@ fn worse(one: EmbeddingState, other: EmbeddingState) -> EmbeddingState {
 
 /// The position of this id in `sources`, from `at` on.
 fn place_of(sources: &[SourceRow], at: usize, id: i64) -> usize {
-    at + sources[at..]
-        .iter()
-        .take_while(|source| source.id < id)
-        .count()
+    at + sources[at..].iter().take_while(|source| source.id < id).count()
 }
 
 /// The raw values of a `halfvec`, big-endian.

@@ -58,13 +58,8 @@ impl PreparedQuery {
     pub fn new(vector: &[f32]) -> Self {
         let first = codes(vector);
         let left = vector.iter().zip(&first.0);
-        let left: Vec<f32> = left
-            .map(|(v, code)| v - f32::from(*code) * first.1)
-            .collect();
-        Self {
-            signs: signs(vector),
-            codes: [first, codes(&left)],
-        }
+        let left: Vec<f32> = left.map(|(v, code)| v - f32::from(*code) * first.1).collect();
+        Self { signs: signs(vector), codes: [first, codes(&left)] }
     }
 }
 
@@ -81,8 +76,7 @@ impl Vectors {
         self.sources.push(source);
         self.signs.extend(signs(vector));
         self.codes.extend(codes);
-        self.scales
-            .push(if length > 0.0 { 1.0 / length } else { 0.0 });
+        self.scales.push(if length > 0.0 { 1.0 / length } else { 0.0 });
     }
 
     fn place(&self, source: u32) -> Option<usize> {
@@ -125,8 +119,7 @@ impl Vectors {
             wanted.copied().collect()
         } else if self.compares(asked) {
             let near = self.near_by_signs(asked, looked_at, wanted).into_iter();
-            near.map(|at| (self.sources[at], self.distance_at(at, asked)))
-                .collect()
+            near.map(|at| (self.sources[at], self.distance_at(at, asked))).collect()
         } else {
             return Vec::new();
         };
@@ -163,9 +156,7 @@ impl Vectors {
             within >= looked_at
         });
         let farthest = farthest.unwrap_or(SIGNS);
-        let near = differing
-            .into_iter()
-            .filter(|(_, differ)| usize::from(*differ) <= farthest);
+        let near = differing.into_iter().filter(|(_, differ)| usize::from(*differ) <= farthest);
         near.map(|(at, _)| at as usize).collect()
     }
 
@@ -214,11 +205,7 @@ impl Vectors {
 
 /// The sign bits after a fixed random rotation. The rotation spreads a vector of 384 dimensions over all [`SIGNS`] bits.
 fn signs(vector: &[f32]) -> Vec<u8> {
-    let mut turned: Vec<f32> = vector
-        .iter()
-        .zip(FLIPS.iter())
-        .map(|(v, f)| v * f)
-        .collect();
+    let mut turned: Vec<f32> = vector.iter().zip(FLIPS.iter()).map(|(v, f)| v * f).collect();
     turned.resize(SIGNS, 0.0);
     hadamard(&mut turned);
     let byte = |eight: &[f32]| {
@@ -239,9 +226,7 @@ static FLIPS: LazyLock<Vec<f32>> = LazyLock::new(|| {
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^ (z >> 31)
     };
-    (0..SIGNS)
-        .map(|_| if next() >> 63 == 0 { 1.0 } else { -1.0 })
-        .collect()
+    (0..SIGNS).map(|_| if next() >> 63 == 0 { 1.0 } else { -1.0 }).collect()
 });
 
 /// In-place Walsh-Hadamard transform: a rotation, up to scale. Needs at least eight values.
@@ -276,10 +261,7 @@ mod tests {
     /// Distinct vectors of length 1.
     fn vector(seed: u32) -> Vec<f32> {
         let values: Vec<f32> = (1..=384).map(|n| ((n * (seed + 1)) as f32).sin()).collect();
-        Vector::from_answer(&values)
-            .expect("a vector")
-            .values()
-            .to_vec()
+        Vector::from_answer(&values).expect("a vector").values().to_vec()
     }
 
     fn exact(one: &[f32], other: &[f32]) -> f32 {
@@ -308,14 +290,8 @@ mod tests {
         let (first, last) = (vector(0), vector(1));
         let at = |n: u32| {
             let angle = (n as f32 / 500.0).sqrt() * std::f32::consts::FRAC_PI_2;
-            let mixed = first
-                .iter()
-                .zip(&last)
-                .map(|(a, b)| a * angle.cos() + b * angle.sin());
-            Vector::from_answer(&mixed.collect::<Vec<f32>>())
-                .expect("a vector")
-                .values()
-                .to_vec()
+            let mixed = first.iter().zip(&last).map(|(a, b)| a * angle.cos() + b * angle.sin());
+            Vector::from_answer(&mixed.collect::<Vec<f32>>()).expect("a vector").values().to_vec()
         };
         let mut vectors = Vectors::default();
         for n in 0..500 {

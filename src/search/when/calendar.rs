@@ -12,9 +12,8 @@ pub fn day(date: Date) -> Option<Range<Date>> {
 
 /// Monday to Sunday.
 pub fn of_week(date: Date) -> Option<Range<Date>> {
-    let monday = date.checked_sub(Duration::days(i64::from(
-        date.weekday().number_days_from_monday(),
-    )))?;
+    let monday =
+        date.checked_sub(Duration::days(i64::from(date.weekday().number_days_from_monday())))?;
     Some(monday..monday.checked_add(Duration::days(7))?)
 }
 

@@ -67,9 +67,7 @@ impl EventClause {
 
     /// Candidate names, longest first: "road trip home", "road trip", "road".
     pub fn phrases(&self) -> impl Iterator<Item = String> {
-        (1..=self.words.len())
-            .rev()
-            .map(|n| self.words[..n].join(" "))
+        (1..=self.words.len()).rev().map(|n| self.words[..n].join(" "))
     }
 
     /// The period before or after the days on which the event was mentioned first and last. Includes those days, because
@@ -104,34 +102,14 @@ mod tests {
     #[test]
     fn what_is_asked_before_or_after_is_named_in_four_languages() {
         for (question, side, words) in [
-            (
-                "Where did we live before the move?",
-                TimeRelation::Before,
-                "move",
-            ),
-            (
-                "What did she do after the road trip to relax?",
-                TimeRelation::After,
-                "road trip",
-            ),
+            ("Where did we live before the move?", TimeRelation::Before, "move"),
+            ("What did she do after the road trip to relax?", TimeRelation::After, "road trip"),
             ("since my surgery", TimeRelation::Since, "surgery"),
             ("before moving to Berlin", TimeRelation::Before, "moving"),
-            (
-                "How did Tom feel after Anna's wedding party?",
-                TimeRelation::After,
-                "wedding party",
-            ),
-            (
-                "Was trank Anna vor dem Umzug?",
-                TimeRelation::Before,
-                "umzug",
-            ),
+            ("How did Tom feel after Anna's wedding party?", TimeRelation::After, "wedding party"),
+            ("Was trank Anna vor dem Umzug?", TimeRelation::Before, "umzug"),
             ("seit der Reise nach Wien", TimeRelation::Since, "reise"),
-            (
-                "avant le déménagement",
-                TimeRelation::Before,
-                "demenagement",
-            ),
+            ("avant le déménagement", TimeRelation::Before, "demenagement"),
             ("después de la mudanza", TimeRelation::After, "mudanza"),
             ("hasta la boda", TimeRelation::Until, "boda"),
         ] {
@@ -157,23 +135,14 @@ mod tests {
 
     #[test]
     fn the_days_on_which_it_is_told_are_meant_too() {
-        let (first, last) = (
-            datetime!(2026-03-03 12:00 UTC),
-            datetime!(2026-03-05 23:30 UTC),
-        );
+        let (first, last) = (datetime!(2026-03-03 12:00 UTC), datetime!(2026-03-05 23:30 UTC));
         let period = |question: &str| {
             let clause = EventClause::named(question).expect("an event");
             clause.period(first, last, "Europe/Berlin").expect("days")
         };
         let before = period("before the move");
-        assert_eq!(
-            (before.from, before.until),
-            (None, Some(datetime!(2026-03-06 23:00 UTC)))
-        );
+        assert_eq!((before.from, before.until), (None, Some(datetime!(2026-03-06 23:00 UTC))));
         let after = period("after the move");
-        assert_eq!(
-            (after.from, after.until),
-            (Some(datetime!(2026-03-02 23:00 UTC)), None)
-        );
+        assert_eq!((after.from, after.until), (Some(datetime!(2026-03-02 23:00 UTC)), None));
     }
 }

@@ -49,9 +49,7 @@ fn days(question: &str, today: Date) -> Option<Days> {
         return Some(days);
     }
     let surest = found.iter().map(|(_, (sureness, _))| *sureness).max()?;
-    let (at, (_, first)) = found
-        .iter()
-        .find(|(_, (sureness, _))| *sureness == surest)?;
+    let (at, (_, first)) = found.iter().find(|(_, (sureness, _))| *sureness == surest)?;
     let days = first.clone();
     let mut led_by = led_by(&words, *at);
     let nearest = led_by.next().unwrap_or_default();
@@ -59,14 +57,12 @@ fn days(question: &str, today: Date) -> Option<Days> {
     let stretch = led_by.next().and_then(stretch);
     Some(match (side, stretch) {
         // "the week before 16 November"
-        (Some(TimeRelation::Before), Some(stretch)) => Days {
-            from: days.start.checked_sub(stretch),
-            until: Some(days.end),
-        },
-        (Some(TimeRelation::After), Some(stretch)) => Days {
-            from: Some(days.start),
-            until: days.end.checked_add(stretch),
-        },
+        (Some(TimeRelation::Before), Some(stretch)) => {
+            Days { from: days.start.checked_sub(stretch), until: Some(days.end) }
+        }
+        (Some(TimeRelation::After), Some(stretch)) => {
+            Days { from: Some(days.start), until: days.end.checked_add(stretch) }
+        }
         _ => beside(side, days),
     })
 }
@@ -84,10 +80,7 @@ fn between(words: &[&str], found: &[(usize, (DatePrecision, Range<Date>))]) -> O
         DatePrecision::OfSomeYear => first.start.replace_year(last.start.year()).ok()?,
         _ => first.start,
     };
-    (from < last.end).then_some(Days {
-        from: Some(from),
-        until: Some(last.end),
-    })
+    (from < last.end).then_some(Days { from: Some(from), until: Some(last.end) })
 }
 
 /// The preceding words, nearest first, without those that are part of the time itself.
@@ -133,11 +126,7 @@ fn beside(side: Option<TimeRelation>, days: Range<Date>) -> Days {
 
 /// The preceding words, nearest first, without articles.
 fn before<'a>(words: &[&'a str], at: usize) -> impl Iterator<Item = &'a str> {
-    words[..at]
-        .iter()
-        .rev()
-        .copied()
-        .filter(|word| !ARTICLES.contains(word))
+    words[..at].iter().rev().copied().filter(|word| !ARTICLES.contains(word))
 }
 
 fn days_at(words: &[&str], at: usize, today: Date) -> Option<(DatePrecision, Range<Date>)> {
@@ -195,12 +184,8 @@ fn written(word: &str) -> Option<Range<Date>> {
 /// "May 2023", "7 May", "May 7th, 2023", "im Mai", "last May".
 fn month(words: &[&str], at: usize, today: Date) -> Option<(DatePrecision, Range<Date>)> {
     let month = of(&MONTHS, words[at])?;
-    let after: Vec<&str> = words[at + 1..]
-        .iter()
-        .copied()
-        .filter(|word| !ARTICLES.contains(word))
-        .take(2)
-        .collect();
+    let after: Vec<&str> =
+        words[at + 1..].iter().copied().filter(|word| !ARTICLES.contains(word)).take(2).collect();
     let of_day = before(words, at).next().and_then(day_number);
     let year = after.first().and_then(|word| year_of(word));
     let (of_day, year) = match year {
@@ -217,9 +202,7 @@ fn month(words: &[&str], at: usize, today: Date) -> Option<(DatePrecision, Range
         || [IN, LAST, THIS].iter().any(|some| some.contains(&led_by))
         || is_last(words, at)
         || of(&SIDES, led_by).is_some()
-        || words[at.saturating_sub(BETWEEN_WORDS)..at]
-            .iter()
-            .any(|word| BETWEEN.contains(word));
+        || words[at.saturating_sub(BETWEEN_WORDS)..at].iter().any(|word| BETWEEN.contains(word));
     if !is_meant {
         return None;
     }
@@ -247,9 +230,7 @@ fn sureness(year: Option<i32>) -> DatePrecision {
 /// "last summer", "im Sommer 2022", "l'été dernier"; northern hemisphere.
 fn season(words: &[&str], at: usize, today: Date) -> Option<(DatePrecision, Range<Date>)> {
     let month = of(&SEASONS, words[at])?;
-    let mut after = words[at + 1..]
-        .iter()
-        .filter(|word| !ARTICLES.contains(word));
+    let mut after = words[at + 1..].iter().filter(|word| !ARTICLES.contains(word));
     let year = after.next().and_then(|word| year_of(word));
     let led_by = before(words, at).next().unwrap_or_default();
     let is_meant = year.is_some()
@@ -324,10 +305,7 @@ fn weekday(words: &[&str], at: usize, today: Date) -> Option<Range<Date>> {
 fn is_last(words: &[&str], at: usize) -> bool {
     let led_by = before(words, at).next();
     let behind = words.get(at + 1).copied();
-    led_by
-        .into_iter()
-        .chain(behind)
-        .any(|word| LAST.contains(&word))
+    led_by.into_iter().chain(behind).any(|word| LAST.contains(&word))
 }
 
 #[cfg(test)]
@@ -343,134 +321,39 @@ mod tests {
     fn days_are_named_in_four_languages() {
         for (question, from, until) in [
             ("What did I say yesterday?", date!(2026 - 11 - 25), TODAY),
-            (
-                "Was habe ich vorgestern gesagt?",
-                date!(2026 - 11 - 24),
-                date!(2026 - 11 - 25),
-            ),
+            ("Was habe ich vorgestern gesagt?", date!(2026 - 11 - 24), date!(2026 - 11 - 25)),
             ("qu'ai-je dit aujourd'hui ?", TODAY, date!(2026 - 11 - 27)),
             ("¿Qué dije ayer?", date!(2026 - 11 - 25), TODAY),
-            (
-                "what did we decide last week",
-                date!(2026 - 11 - 16),
-                date!(2026 - 11 - 23),
-            ),
-            (
-                "was war letzte Woche",
-                date!(2026 - 11 - 16),
-                date!(2026 - 11 - 23),
-            ),
-            (
-                "la semaine dernière",
-                date!(2026 - 11 - 16),
-                date!(2026 - 11 - 23),
-            ),
-            (
-                "la semana pasada",
-                date!(2026 - 11 - 16),
-                date!(2026 - 11 - 23),
-            ),
+            ("what did we decide last week", date!(2026 - 11 - 16), date!(2026 - 11 - 23)),
+            ("was war letzte Woche", date!(2026 - 11 - 16), date!(2026 - 11 - 23)),
+            ("la semaine dernière", date!(2026 - 11 - 16), date!(2026 - 11 - 23)),
+            ("la semana pasada", date!(2026 - 11 - 16), date!(2026 - 11 - 23)),
             ("this month", date!(2026 - 11 - 01), date!(2026 - 12 - 01)),
-            (
-                "Where did we travel last summer?",
-                date!(2026 - 06 - 01),
-                date!(2026 - 09 - 01),
-            ),
-            (
-                "wo waren wir im Sommer 2022",
-                date!(2022 - 06 - 01),
-                date!(2022 - 09 - 01),
-            ),
-            (
-                "l'été dernier",
-                date!(2026 - 06 - 01),
-                date!(2026 - 09 - 01),
-            ),
-            (
-                "el verano de 2021",
-                date!(2021 - 06 - 01),
-                date!(2021 - 09 - 01),
-            ),
+            ("Where did we travel last summer?", date!(2026 - 06 - 01), date!(2026 - 09 - 01)),
+            ("wo waren wir im Sommer 2022", date!(2022 - 06 - 01), date!(2022 - 09 - 01)),
+            ("l'été dernier", date!(2026 - 06 - 01), date!(2026 - 09 - 01)),
+            ("el verano de 2021", date!(2021 - 06 - 01), date!(2021 - 09 - 01)),
             ("last winter", date!(2025 - 12 - 01), date!(2026 - 03 - 01)),
-            (
-                "Who came in May 2023?",
-                date!(2023 - 05 - 01),
-                date!(2023 - 06 - 01),
-            ),
+            ("Who came in May 2023?", date!(2023 - 05 - 01), date!(2023 - 06 - 01)),
             ("im Mai", date!(2026 - 05 - 01), date!(2026 - 06 - 01)),
             ("in December", date!(2025 - 12 - 01), date!(2026 - 01 - 01)),
-            (
-                "en mayo de 2023",
-                date!(2023 - 05 - 01),
-                date!(2023 - 06 - 01),
-            ),
-            (
-                "on 7 May 2023",
-                date!(2023 - 05 - 07),
-                date!(2023 - 05 - 08),
-            ),
-            (
-                "on May 7th, 2023",
-                date!(2023 - 05 - 07),
-                date!(2023 - 05 - 08),
-            ),
-            (
-                "am 7. Mai 2023",
-                date!(2023 - 05 - 07),
-                date!(2023 - 05 - 08),
-            ),
-            (
-                "el 7 de mayo de 2023",
-                date!(2023 - 05 - 07),
-                date!(2023 - 05 - 08),
-            ),
+            ("en mayo de 2023", date!(2023 - 05 - 01), date!(2023 - 06 - 01)),
+            ("on 7 May 2023", date!(2023 - 05 - 07), date!(2023 - 05 - 08)),
+            ("on May 7th, 2023", date!(2023 - 05 - 07), date!(2023 - 05 - 08)),
+            ("am 7. Mai 2023", date!(2023 - 05 - 07), date!(2023 - 05 - 08)),
+            ("el 7 de mayo de 2023", date!(2023 - 05 - 07), date!(2023 - 05 - 08)),
             ("2023-05-07", date!(2023 - 05 - 07), date!(2023 - 05 - 08)),
-            (
-                "two weeks ago",
-                date!(2026 - 11 - 09),
-                date!(2026 - 11 - 16),
-            ),
-            (
-                "vor drei Tagen",
-                date!(2026 - 11 - 23),
-                date!(2026 - 11 - 24),
-            ),
-            (
-                "il y a deux mois",
-                date!(2026 - 09 - 01),
-                date!(2026 - 10 - 01),
-            ),
+            ("two weeks ago", date!(2026 - 11 - 09), date!(2026 - 11 - 16)),
+            ("vor drei Tagen", date!(2026 - 11 - 23), date!(2026 - 11 - 24)),
+            ("il y a deux mois", date!(2026 - 09 - 01), date!(2026 - 10 - 01)),
             ("hace 3 años", date!(2023 - 01 - 01), date!(2024 - 01 - 01)),
-            (
-                "in the last three months",
-                date!(2026 - 08 - 26),
-                date!(2026 - 11 - 27),
-            ),
-            (
-                "what happened in 2019?",
-                date!(2019 - 01 - 01),
-                date!(2020 - 01 - 01),
-            ),
-            (
-                "What did I say on Monday?",
-                date!(2026 - 11 - 23),
-                date!(2026 - 11 - 24),
-            ),
-            (
-                "letzten Donnerstag",
-                date!(2026 - 11 - 19),
-                date!(2026 - 11 - 20),
-            ),
-            (
-                "lundi dernier",
-                date!(2026 - 11 - 23),
-                date!(2026 - 11 - 24),
-            ),
+            ("in the last three months", date!(2026 - 08 - 26), date!(2026 - 11 - 27)),
+            ("what happened in 2019?", date!(2019 - 01 - 01), date!(2020 - 01 - 01)),
+            ("What did I say on Monday?", date!(2026 - 11 - 23), date!(2026 - 11 - 24)),
+            ("letzten Donnerstag", date!(2026 - 11 - 19), date!(2026 - 11 - 20)),
+            ("lundi dernier", date!(2026 - 11 - 23), date!(2026 - 11 - 24)),
         ] {
-            let expected = Days {
-                from: Some(from),
-                until: Some(until),
-            };
+            let expected = Days { from: Some(from), until: Some(until) };
             assert_eq!(days(question, TODAY), Some(expected), "{question}");
         }
     }
@@ -480,21 +363,14 @@ mod tests {
         let now = time::macros::datetime!(2026-11-25 12:00 UTC);
         let period = named("yesterday", "Pacific/Auckland", now).expect("a time");
         let begins = time::macros::datetime!(2026-11-24 11:00 UTC);
-        assert_eq!(
-            (period.from, period.until),
-            (Some(begins), Some(begins + Duration::days(1)))
-        );
+        assert_eq!((period.from, period.until), (Some(begins), Some(begins + Duration::days(1))));
     }
 
     #[test]
     fn before_and_after_are_open_on_one_side() {
         for (question, from, until) in [
             ("before 2020", None, Some(date!(2020 - 01 - 01))),
-            (
-                "where did I live before May 2023?",
-                None,
-                Some(date!(2023 - 05 - 01)),
-            ),
+            ("where did I live before May 2023?", None, Some(date!(2023 - 05 - 01))),
             ("after last summer", Some(date!(2026 - 09 - 01)), None),
             ("since March", Some(date!(2026 - 03 - 01)), None),
             ("seit letztem Jahr", Some(date!(2025 - 01 - 01)), None),
@@ -505,11 +381,7 @@ mod tests {
                 Some(date!(2023 - 08 - 11)),
                 Some(date!(2023 - 08 - 16)),
             ),
-            (
-                "zwischen März und Mai",
-                Some(date!(2026 - 03 - 01)),
-                Some(date!(2026 - 06 - 01)),
-            ),
+            ("zwischen März und Mai", Some(date!(2026 - 03 - 01)), Some(date!(2026 - 06 - 01))),
             (
                 "where was Tim in the week before 16 November 2023?",
                 Some(date!(2023 - 11 - 08)),
@@ -521,11 +393,7 @@ mod tests {
                 Some(date!(2022 - 01 - 24)),
             ),
         ] {
-            assert_eq!(
-                days(question, TODAY),
-                Some(Days { from, until }),
-                "{question}"
-            );
+            assert_eq!(days(question, TODAY), Some(Days { from, until }), "{question}");
         }
     }
 

@@ -6,84 +6,35 @@ use time::{Month, Weekday};
 const WORDS_MAX: usize = 100;
 
 pub const MONTHS: [(Month, &[&str]); 12] = [
-    (
-        Month::January,
-        &["january", "januar", "jan", "janvier", "enero", "janner"],
-    ),
-    (
-        Month::February,
-        &["february", "februar", "feb", "fevrier", "febrero", "feber"],
-    ),
+    (Month::January, &["january", "januar", "jan", "janvier", "enero", "janner"]),
+    (Month::February, &["february", "februar", "feb", "fevrier", "febrero", "feber"]),
     (Month::March, &["march", "marz", "mar", "mars", "marzo"]),
     (Month::April, &["april", "apr", "avril", "abril"]),
     (Month::May, &["may", "mai", "mayo"]),
     (Month::June, &["june", "juni", "jun", "juin", "junio"]),
     (Month::July, &["july", "juli", "jul", "juillet", "julio"]),
     (Month::August, &["august", "aug", "aout", "agosto"]),
-    (
-        Month::September,
-        &["september", "sep", "sept", "septembre", "septiembre"],
-    ),
-    (
-        Month::October,
-        &["october", "oktober", "oct", "okt", "octobre", "octubre"],
-    ),
-    (
-        Month::November,
-        &["november", "nov", "novembre", "noviembre"],
-    ),
-    (
-        Month::December,
-        &[
-            "december",
-            "dezember",
-            "dec",
-            "dez",
-            "decembre",
-            "diciembre",
-        ],
-    ),
+    (Month::September, &["september", "sep", "sept", "septembre", "septiembre"]),
+    (Month::October, &["october", "oktober", "oct", "okt", "octobre", "octubre"]),
+    (Month::November, &["november", "nov", "novembre", "noviembre"]),
+    (Month::December, &["december", "dezember", "dec", "dez", "decembre", "diciembre"]),
 ];
 
 pub const WEEKDAYS: [(Weekday, &[&str]); 7] = [
     (Weekday::Monday, &["monday", "montag", "lundi", "lunes"]),
-    (
-        Weekday::Tuesday,
-        &["tuesday", "dienstag", "mardi", "martes"],
-    ),
-    (
-        Weekday::Wednesday,
-        &["wednesday", "mittwoch", "mercredi", "miercoles"],
-    ),
-    (
-        Weekday::Thursday,
-        &["thursday", "donnerstag", "jeudi", "jueves"],
-    ),
-    (
-        Weekday::Friday,
-        &["friday", "freitag", "vendredi", "viernes"],
-    ),
-    (
-        Weekday::Saturday,
-        &["saturday", "samstag", "sonnabend", "samedi", "sabado"],
-    ),
-    (
-        Weekday::Sunday,
-        &["sunday", "sonntag", "dimanche", "domingo"],
-    ),
+    (Weekday::Tuesday, &["tuesday", "dienstag", "mardi", "martes"]),
+    (Weekday::Wednesday, &["wednesday", "mittwoch", "mercredi", "miercoles"]),
+    (Weekday::Thursday, &["thursday", "donnerstag", "jeudi", "jueves"]),
+    (Weekday::Friday, &["friday", "freitag", "vendredi", "viernes"]),
+    (Weekday::Saturday, &["saturday", "samstag", "sonnabend", "samedi", "sabado"]),
+    (Weekday::Sunday, &["sunday", "sonntag", "dimanche", "domingo"]),
 ];
 
 /// By first month.
 pub const SEASONS: [(Month, &[&str]); 4] = [
-    (
-        Month::March,
-        &["spring", "fruhling", "fruhjahr", "printemps", "primavera"],
-    ),
+    (Month::March, &["spring", "fruhling", "fruhjahr", "printemps", "primavera"]),
     (Month::June, &["summer", "sommer", "ete", "verano"]),
-    (
-        Month::September,
-        &["autumn", "fall", "herbst", "automne", "otono"],
-    ),
+    (Month::September, &["autumn", "fall", "herbst", "automne", "otono"]),
     (Month::December, &["winter", "hiver", "invierno"]),
 ];
 
@@ -103,23 +54,11 @@ pub enum Unit {
 }
 
 pub const UNITS: [(Unit, &[&str]); 4] = [
-    (
-        Unit::Day,
-        &[
-            "day", "days", "tag", "tage", "tagen", "jour", "jours", "dia", "dias",
-        ],
-    ),
-    (
-        Unit::Week,
-        &[
-            "week", "weeks", "woche", "wochen", "semaine", "semaines", "semana", "semanas",
-        ],
-    ),
+    (Unit::Day, &["day", "days", "tag", "tage", "tagen", "jour", "jours", "dia", "dias"]),
+    (Unit::Week, &["week", "weeks", "woche", "wochen", "semaine", "semaines", "semana", "semanas"]),
     (
         Unit::Month,
-        &[
-            "month", "months", "monat", "monate", "monaten", "monats", "mois", "mes", "meses",
-        ],
+        &["month", "months", "monat", "monate", "monaten", "monats", "mois", "mes", "meses"],
     ),
     (
         Unit::Year,
@@ -131,12 +70,7 @@ pub const UNITS: [(Unit, &[&str]); 4] = [
 ];
 
 pub const NUMBERS: [(i64, &[&str]); 12] = [
-    (
-        1,
-        &[
-            "a", "an", "one", "ein", "einem", "einer", "eine", "un", "une", "una",
-        ],
-    ),
+    (1, &["a", "an", "one", "ein", "einem", "einer", "eine", "un", "une", "una"]),
     (2, &["two", "zwei", "deux", "dos"]),
     (3, &["three", "drei", "trois", "tres"]),
     (4, &["four", "vier", "quatre", "cuatro"]),
@@ -184,9 +118,7 @@ pub const ARTICLES: &[&str] = &[
     "du", "del", "of",
 ];
 /// Prepositions that mark an ambiguous word as a month or season.
-pub const IN: &[&str] = &[
-    "in", "during", "on", "im", "am", "en", "au", "pendant", "durante",
-];
+pub const IN: &[&str] = &["in", "during", "on", "im", "am", "en", "au", "pendant", "durante"];
 
 /// Marks a question about the past, where a weekday is a past one.
 pub const PAST: &[&str] = &[
@@ -212,17 +144,11 @@ pub const SIDES: [(TimeRelation, &[&str]); 4] = [
     (TimeRelation::Before, &["before", "vor", "avant", "antes"]),
     (TimeRelation::After, &["after", "nach", "apres", "despues"]),
     (TimeRelation::Since, &["since", "seit", "depuis", "desde"]),
-    (
-        TimeRelation::Until,
-        &["until", "till", "bis", "jusqu", "hasta"],
-    ),
+    (TimeRelation::Until, &["until", "till", "bis", "jusqu", "hasta"]),
 ];
 
 pub fn of<T: Copy>(table: &[(T, &[&str])], word: &str) -> Option<T> {
-    table
-        .iter()
-        .find(|(_, words)| words.contains(&word))
-        .map(|(value, _)| *value)
+    table.iter().find(|(_, words)| words.contains(&word)).map(|(value, _)| *value)
 }
 
 /// The first words, lower case, without accents. Splits at everything except letters, digits and hyphens.

@@ -38,11 +38,10 @@ impl Lifetimes {
 
 fn days(field: &'static str, text: &str) -> Result<i32, Invalid> {
     let days = text.trim().parse().ok();
-    days.filter(|days| (1..=DAYS_MAX).contains(days))
-        .ok_or_else(|| {
-            let sentence = format!("Give a whole number of days, 1 to {DAYS_MAX}.");
-            Invalid::new(field, "invalid", sentence)
-        })
+    days.filter(|days| (1..=DAYS_MAX).contains(days)).ok_or_else(|| {
+        let sentence = format!("Give a whole number of days, 1 to {DAYS_MAX}.");
+        Invalid::new(field, "invalid", sentence)
+    })
 }
 
 /// The user's lifetimes, in a transaction that has set the user.

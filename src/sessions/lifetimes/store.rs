@@ -7,13 +7,9 @@ use super::Lifetimes;
 use crate::db::{UserId, note_changes};
 
 pub async fn find(conn: &mut PgConnection, user: UserId) -> Result<Lifetimes, sqlx::Error> {
-    sqlx::query_as!(
-        Lifetimes,
-        "SELECT episode_days, turn_days FROM users WHERE id = $1",
-        user.0
-    )
-    .fetch_one(conn)
-    .await
+    sqlx::query_as!(Lifetimes, "SELECT episode_days, turn_days FROM users WHERE id = $1", user.0)
+        .fetch_one(conn)
+        .await
 }
 
 /// The lifetimes, locked until the transaction ends.

@@ -118,18 +118,14 @@ pub async fn make_some(
             limit: MESSAGES_A_STEP,
         };
         let messages = sessions_store::list_messages(&mut tx, user, due.session, stretch).await?;
-        let oldest = held
-            .turn_days
-            .map(|days| now - Duration::days(i64::from(days)));
+        let oldest = held.turn_days.map(|days| now - Duration::days(i64::from(days)));
         let turns: Vec<NewTurn> = messages
             .iter()
             .flat_map(|m| of_message(m, now))
             .filter(|turn| oldest.is_none_or(|oldest| turn.said_at >= oldest))
             .collect();
-        let sources: Vec<NewSource> = turns
-            .iter()
-            .map(|turn| turn.as_source(due.session, held.agent_id, now))
-            .collect();
+        let sources: Vec<NewSource> =
+            turns.iter().map(|turn| turn.as_source(due.session, held.agent_id, now)).collect();
         let written = write(&mut tx, user, &sources, now).await?;
         if written.ids.iter().any(Option::is_some) {
             embeddings.see_to(&mut tx, user, written.noted).await?;
@@ -196,10 +192,7 @@ mod tests {
 
     #[test]
     fn a_message_is_one_turn_and_what_is_no_word_is_none() {
-        assert_eq!(
-            said(MessageRole::User, " I live in Porto.\n"),
-            ["I live in Porto."]
-        );
+        assert_eq!(said(MessageRole::User, " I live in Porto.\n"), ["I live in Porto."]);
         assert_eq!(said(MessageRole::Assistant, "Noted."), ["Noted."]);
         assert!(said(MessageRole::Assistant, " \n").is_empty());
         assert!(said(MessageRole::Tool, "a result").is_empty());
@@ -215,10 +208,8 @@ mod tests {
     #[test]
     fn a_long_message_is_several_turns_and_no_word_of_it_is_lost() {
         let words: Vec<String> = (0..20_000).map(|n| format!("w{n}")).collect();
-        let turns = said(
-            MessageRole::User,
-            &words.join(" ").chars().take(100_000).collect::<String>(),
-        );
+        let turns =
+            said(MessageRole::User, &words.join(" ").chars().take(100_000).collect::<String>());
         assert!(turns.len() > 90);
         let is_passage = |turn: &String| passages::tokens(turn) <= passages::WINDOW_TOKENS;
         assert!(turns.iter().all(is_passage));

@@ -44,10 +44,7 @@ pub async fn list_due(
         limit,
     );
     let rows = rows.fetch_all(conn).await?;
-    let due = |id| SessionWithTurnsDue {
-        user,
-        session: SessionId(id),
-    };
+    let due = |id| SessionWithTurnsDue { user, session: SessionId(id) };
     Ok(rows.into_iter().map(due).collect())
 }
 

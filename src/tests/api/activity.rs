@@ -47,8 +47,7 @@ async fn every_tool_and_every_outcome_is_recorded_once_with_its_items() {
     tick();
     anna.call("memory_get", json!({ "item_id": coffee })).await;
     tick();
-    anna.call("memory_archive", json!({ "item_id": coffee }))
-        .await;
+    anna.call("memory_archive", json!({ "item_id": coffee })).await;
     tick();
     anna.call("memory_list_themes", json!({})).await;
     tick();
@@ -66,23 +65,11 @@ async fn every_tool_and_every_outcome_is_recorded_once_with_its_items() {
     ];
     expected[3].2.append(&mut found);
     let refusals = [
-        (
-            "memory_get",
-            json!({ "item_id": coffee + 1_000 }),
-            "not_found",
-        ),
+        ("memory_get", json!({ "item_id": coffee + 1_000 }), "not_found"),
         ("memory_archive", json!({ "item_id": 0 }), "not_found"),
         ("memory_add", json!({ "type": "fact" }), "required"),
-        (
-            "memory_search",
-            json!({ "query": "x", "limit": "many" }),
-            "invalid_type",
-        ),
-        (
-            "memory_list_themes",
-            json!({ "theme": "x" }),
-            "unknown_field",
-        ),
+        ("memory_search", json!({ "query": "x", "limit": "many" }), "invalid_type"),
+        ("memory_list_themes", json!({ "theme": "x" }), "unknown_field"),
         ("memory_search", json!([]), "invalid_json"),
     ];
     for (tool, input, code) in refusals {
@@ -95,23 +82,15 @@ async fn every_tool_and_every_outcome_is_recorded_once_with_its_items() {
     assert_eq!(problem["code"], "unknown_tool");
     expected.push(call("unknown", "unknown_tool", &[]));
     assert_eq!(recorded(&app, &anna).await, expected);
-    assert_eq!(
-        recorded(&app, &anna).await,
-        expected,
-        "nothing is written twice"
-    );
+    assert_eq!(recorded(&app, &anna).await, expected, "nothing is written twice");
 }
 
 #[tokio::test]
 async fn a_call_says_which_agent_made_it_when_and_how_long_it_took() {
     let app = TestApp::start().await;
     let mut anna = app.user("anna").await;
-    anna.token = app
-        .token(anna.id, "reader", &[Scope::MemoryRead], None)
-        .await;
-    let (status, _) = anna
-        .refused("memory_add", json!({ "type": "fact", "content": "x" }))
-        .await;
+    anna.token = app.token(anna.id, "reader", &[Scope::MemoryRead], None).await;
+    let (status, _) = anna.refused("memory_add", json!({ "type": "fact", "content": "x" })).await;
     assert_eq!(status, 403);
     app.activity.flush().await.unwrap();
     let row = sqlx::query(
@@ -136,16 +115,10 @@ async fn writes_are_recorded_with_what_they_change_and_reads_a_moment_later() {
     let id = anna.add("green tea").await;
     anna.find("tea").await;
     anna.call("memory_archive", json!({ "item_id": id })).await;
-    let writes = [
-        call("memory_add", "ok", &[id]),
-        call("memory_archive", "ok", &[id]),
-    ];
+    let writes = [call("memory_add", "ok", &[id]), call("memory_archive", "ok", &[id])];
     assert_eq!(written(&app, &anna).await, writes, "nobody has flushed");
     let writer = tokio::spawn(app.activity.clone().keep_writing());
-    until("the read is recorded", async || {
-        written(&app, &anna).await.len() == 3
-    })
-    .await;
+    until("the read is recorded", async || written(&app, &anna).await.len() == 3).await;
     writer.abort();
 }
 
@@ -176,13 +149,10 @@ async fn a_change_and_its_record_are_committed_together_or_not_at_all() {
     let mut superuser = app.superuser().await;
     for (refuse, accept) in refuse.into_iter().zip(accept) {
         sqlx::raw_sql(refuse).execute(&mut superuser).await.unwrap();
-        let (status, _) = anna
-            .refused("memory_add", json!({ "type": "fact", "content": "new" }))
-            .await;
+        let (status, _) =
+            anna.refused("memory_add", json!({ "type": "fact", "content": "new" })).await;
         assert_eq!(status, 503);
-        let (status, _) = anna
-            .refused("memory_archive", json!({ "item_id": old }))
-            .await;
+        let (status, _) = anna.refused("memory_archive", json!({ "item_id": old })).await;
         assert_eq!(status, 503);
         sqlx::raw_sql(accept).execute(&mut superuser).await.unwrap();
         assert_eq!(counts().await, (1, 0));
@@ -207,16 +177,8 @@ async fn nobody_sees_anothers_calls() {
     assert_eq!(seen, [(ben.id.0, "not_found".to_owned(), vec![])]);
     let plant = "INSERT INTO activity (user_id, at, tool, outcome, duration_us, item_ids)
                  VALUES ($1, '2026-01-01', 'memory_get', 'ok', 1, '{}')";
-    let refused = sqlx::query(plant)
-        .bind(anna.id.0)
-        .execute(&mut *as_ben)
-        .await;
-    assert!(
-        refused
-            .unwrap_err()
-            .to_string()
-            .contains("row-level security")
-    );
+    let refused = sqlx::query(plant).bind(anna.id.0).execute(&mut *as_ben).await;
+    assert!(refused.unwrap_err().to_string().contains("row-level security"));
 }
 
 const CANARY: &str = "canary-7d1f";
@@ -232,16 +194,12 @@ async fn all_columns(app: &TestApp) -> String {
 async fn call_with_canaries(user: &TestUser) {
     let id = user.add_to(CANARY, &format!("content {CANARY}")).await;
     user.find(CANARY).await;
-    user.call("memory_search", json!({ "query": "x", "theme": CANARY }))
-        .await;
+    user.call("memory_search", json!({ "query": "x", "theme": CANARY })).await;
     user.call("memory_get", json!({ "item_id": id })).await;
-    user.refused("memory_search", json!({ "query": CANARY, "limit": 0 }))
-        .await;
-    user.refused("memory_search", json!({ "query": CANARY, CANARY: 0 }))
-        .await;
+    user.refused("memory_search", json!({ "query": CANARY, "limit": 0 })).await;
+    user.refused("memory_search", json!({ "query": CANARY, CANARY: 0 })).await;
     user.refused(CANARY, json!({})).await;
-    user.refused("memory_add", json!({ "type": CANARY, "content": CANARY }))
-        .await;
+    user.refused("memory_add", json!({ "type": CANARY, "content": CANARY })).await;
     user.call("memory_archive", json!({ "item_id": id })).await;
 }
 
@@ -265,11 +223,7 @@ async fn the_words_of_searches_are_kept_while_their_user_wants_that_and_can_be_f
     call_with_canaries(&ben).await;
     let cut = format!("ä{}", "x".repeat(499));
     let kept = words(recorded(&app, &anna).await);
-    assert_eq!(
-        kept,
-        [CANARY, "x", &cut],
-        "of searches that went well, their first 500 characters"
-    );
+    assert_eq!(kept, [CANARY, "x", &cut], "of searches that went well, their first 500 characters");
     assert!(words(recorded(&app, &ben).await).is_empty());
     // What was asked before and not yet written is not kept either.
     anna.find("in the last moment").await;
@@ -295,8 +249,7 @@ async fn a_search_of_fifty_names_its_fifty_items() {
     for n in 0..52 {
         anna.add(&format!("entry {n}")).await;
     }
-    anna.call("memory_search", json!({ "query": "*", "limit": 50 }))
-        .await;
+    anna.call("memory_search", json!({ "query": "*", "limit": 50 })).await;
     let calls = recorded(&app, &anna).await;
     assert_eq!(calls.last().unwrap().2.len(), 50);
 }
@@ -307,10 +260,7 @@ async fn alter_database(app: &TestApp, is_called: &str, statement: &str) {
     let mut conn = PgConnection::connect_with(&server_options()).await.unwrap();
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1";
     let name = app.options.get_database().unwrap();
-    for text in [
-        end.replace("$1", &format!("'{is_called}'")),
-        statement.replace("{}", name),
-    ] {
+    for text in [end.replace("$1", &format!("'{is_called}'")), statement.replace("{}", name)] {
         let statement = sqlx::raw_sql(AssertSqlSafe(text));
         statement.execute(&mut conn).await.unwrap();
     }
@@ -327,10 +277,7 @@ async fn while_the_database_is_away_calls_wait_and_are_recorded_when_it_is_back(
     assert!(app.activity.flush().await.is_err());
     assert!(app.activity.flush().await.is_err());
     alter_database(&app, &away, "ALTER DATABASE {}_away RENAME TO {}").await;
-    assert_eq!(
-        recorded(&app, &anna).await,
-        [call("memory_search", "ok", &[])]
-    );
+    assert_eq!(recorded(&app, &anna).await, [call("memory_search", "ok", &[])]);
 }
 
 #[tokio::test]
@@ -352,10 +299,7 @@ async fn while_the_database_reads_only_calls_wait() {
     let back = "ALTER DATABASE {} RESET default_transaction_read_only";
     alter_database(&app, name, back).await;
     while app.activity.flush().await.is_err() {}
-    assert_eq!(
-        recorded(&app, &anna).await,
-        [call("memory_search", "ok", &[])]
-    );
+    assert_eq!(recorded(&app, &anna).await, [call("memory_search", "ok", &[])]);
 }
 
 #[tokio::test]
@@ -364,9 +308,7 @@ async fn a_call_that_is_refused_for_good_costs_no_other_of_its_user() {
     let anna = app.user("anna").await;
     let other = app.token(anna.id, "other", &Scope::ALL, None).await;
     anna.find("before").await;
-    anna.with_token(&other)
-        .call("memory_list_themes", json!({}))
-        .await;
+    anna.with_token(&other).call("memory_list_themes", json!({})).await;
     anna.find("after").await;
     let mut conn = app.superuser().await;
     for table in ["agent_tokens WHERE agent_id =", "agents WHERE id ="] {
@@ -392,10 +334,7 @@ async fn who_asks_for_a_flush_and_goes_away_loses_no_call() {
     app.until_blocked(1).await;
     asked.abort();
     lock.rollback().await.unwrap();
-    assert_eq!(
-        recorded(&app, &anna).await,
-        [call("memory_search", "ok", &[])]
-    );
+    assert_eq!(recorded(&app, &anna).await, [call("memory_search", "ok", &[])]);
 }
 
 #[tokio::test]
@@ -417,10 +356,7 @@ async fn a_call_whose_client_hangs_up_is_recorded_as_cancelled() {
             () = app.until_blocked(1) => {}
         }
         expected.push(call(tool, "cancelled", &[]));
-        until("it is recorded", async || {
-            recorded(&app, &anna).await == expected
-        })
-        .await;
+        until("it is recorded", async || recorded(&app, &anna).await == expected).await;
         app.until_blocked(0).await;
         app.clock.advance(time::Duration::seconds(1));
     }
@@ -456,22 +392,12 @@ async fn what_is_old_or_too_much_is_removed_and_nothing_else() {
     let mut conn = app.superuser().await;
     // More are too many than one step removes.
     for (user, rows) in [(&anna, 112_003), (&ben, 10)] {
-        sqlx::query(fill)
-            .bind(user.id.0)
-            .bind(rows)
-            .execute(&mut conn)
-            .await
-            .unwrap();
+        sqlx::query(fill).bind(user.id.0).bind(rows).execute(&mut conn).await.unwrap();
     }
     for days in [89, 91] {
         let old = "INSERT INTO activity (user_id, at, tool, outcome, duration_us, item_ids)
                    VALUES ($1, now() - make_interval(days => $2), 'memory_get', 'ok', 1, '{}')";
-        sqlx::query(old)
-            .bind(ben.id.0)
-            .bind(days)
-            .execute(&mut conn)
-            .await
-            .unwrap();
+        sqlx::query(old).bind(ben.id.0).bind(days).execute(&mut conn).await.unwrap();
     }
     // The last of more users than one step looks at.
     let many = "INSERT INTO users (email, password_hash, role, created_at, updated_at)
@@ -509,10 +435,7 @@ async fn a_call_of_a_user_who_is_gone_keeps_nobody_elses_from_being_recorded() {
         .execute(&mut app.superuser().await)
         .await
         .unwrap();
-    assert_eq!(
-        recorded(&app, &ben).await,
-        [call("memory_search", "ok", &[])]
-    );
+    assert_eq!(recorded(&app, &ben).await, [call("memory_search", "ok", &[])]);
 }
 
 #[tokio::test]
@@ -525,12 +448,7 @@ async fn what_waits_is_recorded_before_a_server_that_is_told_to_stop_ends() {
     until("it is ready", async || is_ready(&home).await == Some(true)).await;
     for _ in 0..3 {
         let input = json!({ "query": "tea" });
-        assert_eq!(
-            call_server(&home, &anna.token, "memory_search", input)
-                .await
-                .0,
-            200
-        );
+        assert_eq!(call_server(&home, &anna.token, "memory_search", input).await.0, 200);
     }
     assert_eq!(server.stop().0, Some(0));
     assert_eq!(written(&app, &anna).await.len(), 3);

@@ -53,11 +53,7 @@ fn days(app: &TestApp, n: i64) {
 async fn what_was_known_comes_back_and_what_came_later_is_absent() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let lyon = add(
-        &anna,
-        json!({ "content": "Lives in the city of Lyon.", "key": "home" }),
-    )
-    .await;
+    let lyon = add(&anna, json!({ "content": "Lives in the city of Lyon.", "key": "home" })).await;
     let old = add(&anna, json!({ "content": "Works in the city hall." })).await;
     days(&app, 2);
     let first = now(&app);
@@ -72,78 +68,34 @@ async fn what_was_known_comes_back_and_what_came_later_is_absent() {
 
     for query in ["city", "*", "ities OR ity"] {
         let of = |as_of: &String| json!({ "as_of": as_of });
-        assert_eq!(
-            found(&anna, query, of(&first)).await,
-            [lyon, old],
-            "{query}"
-        );
-        assert_eq!(
-            found(&anna, query, of(&second)).await,
-            [freiburg],
-            "{query}"
-        );
-        assert_eq!(
-            found(&anna, query, json!({})).await,
-            [freiburg, later],
-            "{query}"
-        );
+        assert_eq!(found(&anna, query, of(&first)).await, [lyon, old], "{query}");
+        assert_eq!(found(&anna, query, of(&second)).await, [freiburg], "{query}");
+        assert_eq!(found(&anna, query, json!({})).await, [freiburg, later], "{query}");
         // Blank and today are now.
-        assert_eq!(
-            found(&anna, query, json!({ "as_of": "" })).await,
-            [freiburg, later]
-        );
+        assert_eq!(found(&anna, query, json!({ "as_of": "" })).await, [freiburg, later]);
     }
     let today = app.clock.now().date().to_string();
-    assert_eq!(
-        found(&anna, "city", json!({ "as_of": today })).await,
-        [freiburg, later]
-    );
-    assert_eq!(
-        found(&anna, "city", json!({ "as_of": first, "status": "any" })).await,
-        [lyon, old]
-    );
+    assert_eq!(found(&anna, "city", json!({ "as_of": today })).await, [freiburg, later]);
+    assert_eq!(found(&anna, "city", json!({ "as_of": first, "status": "any" })).await, [lyon, old]);
     let recent = json!({ "as_of": first, "recency_days": 1 });
-    assert_eq!(
-        found(&anna, "*", recent).await,
-        [0_i64; 0],
-        "recent counts from that day"
-    );
+    assert_eq!(found(&anna, "*", recent).await, [0_i64; 0], "recent counts from that day");
 
     // It is told as it was, page by page.
     let page = json!({ "query": "*", "limit": 1, "as_of": first });
     let told = anna.call("memory_search", page.clone()).await;
-    assert_eq!(
-        (ids(&told), &told["results"][0]["status"]),
-        (vec![old], &json!("active"))
-    );
+    assert_eq!((ids(&told), &told["results"][0]["status"]), (vec![old], &json!("active")));
     let mut next = page;
     next["cursor"] = told["cursor"].clone();
     assert_eq!(ids(&anna.call("memory_search", next).await), [lyon]);
     let (_, was) = get(&anna, lyon, json!({ "as_of": first })).await;
-    assert_eq!(
-        (&was["status"], &was["superseded_by"]),
-        (&json!("active"), &json!(null))
-    );
+    assert_eq!((&was["status"], &was["superseded_by"]), (&json!("active"), &json!(null)));
     let (_, is) = get(&anna, lyon, json!({})).await;
-    assert_eq!(
-        (&is["status"], &is["superseded_by"]),
-        (&json!("archived"), &json!(freiburg))
-    );
-    assert!(
-        was["confidence"].as_i64() > is["confidence"].as_i64(),
-        "{was} {is}"
-    );
-    assert!(
-        was["updated_at"].as_str() < is["updated_at"].as_str(),
-        "{was} {is}"
-    );
+    assert_eq!((&is["status"], &is["superseded_by"]), (&json!("archived"), &json!(freiburg)));
+    assert!(was["confidence"].as_i64() > is["confidence"].as_i64(), "{was} {is}");
+    assert!(was["updated_at"].as_str() < is["updated_at"].as_str(), "{was} {is}");
     for (id, as_of) in [(freiburg, &first), (lyon, &second)] {
         let (status, refused) = get(&anna, id, json!({ "as_of": as_of })).await;
-        assert_eq!(
-            (status, refused["field"].as_str()),
-            (422, Some("as_of")),
-            "{refused}"
-        );
+        assert_eq!((status, refused["field"].as_str()), (422, Some("as_of")), "{refused}");
     }
     // What was restored was live twice.
     days(&app, 2);
@@ -153,10 +105,7 @@ async fn what_was_known_comes_back_and_what_came_later_is_absent() {
             json!({ "item_id": freiburg, "content": "Lives in the city of Lyon." }),
         )
         .await;
-    assert_eq!(
-        found(&anna, "Lyon", json!({ "as_of": first })).await,
-        [lyon]
-    );
+    assert_eq!(found(&anna, "Lyon", json!({ "as_of": first })).await, [lyon]);
     assert_ne!(restored["id"], lyon);
 }
 
@@ -178,15 +127,8 @@ async fn what_was_true_follows_its_dates_and_who_took_its_place() {
     days(&app, 10);
     let bern = json!({ "content": "Lives in the city of Bern.", "key": "home" });
     let bern = add(&anna, bern).await;
-    anna.call("memory_archive", json!({ "item_id": wrong }))
-        .await;
-    ended(
-        &app,
-        &anna,
-        "talk",
-        &[message("1", "user", "I saw the city.")],
-    )
-    .await;
+    anna.call("memory_archive", json!({ "item_id": wrong })).await;
+    ended(&app, &anna, "talk", &[message("1", "user", "I saw the city.")]).await;
     days(&app, 1);
     let today = now(&app);
 
@@ -201,22 +143,14 @@ async fn what_was_true_follows_its_dates_and_who_took_its_place() {
         ("2190", vec![bern]),
     ] {
         for query in ["city", "*"] {
-            assert_eq!(
-                found(&anna, query, json!({ "at": at })).await,
-                true_then,
-                "{query} {at}"
-            );
+            assert_eq!(found(&anna, query, json!({ "at": at })).await, true_then, "{query} {at}");
         }
     }
     // What was believed then: nobody had said yet that it is Graz.
     let both = json!({ "as_of": before, "at": "2025" });
     assert_eq!(found(&anna, "city", both).await, [lyon, wrong]);
     let (status, refused) = get(&anna, lyon, json!({ "at": today })).await;
-    assert_eq!(
-        (status, refused["field"].as_str()),
-        (422, Some("at")),
-        "{refused}"
-    );
+    assert_eq!((status, refused["field"].as_str()), (422, Some("at")), "{refused}");
     assert_eq!(get(&anna, lyon, json!({ "at": "2020" })).await.0, 200);
 }
 
@@ -232,31 +166,15 @@ async fn dates_tags_and_trust_are_told_as_they_were() {
     let is = json!({ "content": "Is in Norway.", "tags": ["travel"], "valid_from": "2023", "confidence": 90 });
     assert_eq!(add(&anna, is).await, id);
     days(&app, 1);
-    let told = anna
-        .call(
-            "memory_search",
-            json!({ "query": "Norway", "as_of": first }),
-        )
-        .await;
+    let told = anna.call("memory_search", json!({ "query": "Norway", "as_of": first })).await;
     let hit = &told["results"][0];
-    assert_eq!(
-        (&hit["tags"], &hit["trust"]),
-        (&json!(["north"]), &json!("external")),
-        "{hit}"
-    );
+    assert_eq!((&hit["tags"], &hit["trust"]), (&json!(["north"]), &json!("external")), "{hit}");
     assert_eq!(hit["valid_from"], "2020-01-01T00:00:00Z");
     let (_, item) = get(&anna, id, json!({ "as_of": first })).await;
-    assert_eq!(
-        (&item["confidence"], &item["tags"]),
-        (&json!(40), &json!(["north"])),
-        "{item}"
-    );
+    assert_eq!((&item["confidence"], &item["tags"]), (&json!(40), &json!(["north"])), "{item}");
     let both = |at: &str| json!({ "as_of": first, "at": at });
     assert_eq!(found(&anna, "Norway", both("2021")).await, [id]);
-    assert_eq!(
-        found(&anna, "Norway", json!({ "at": "2021" })).await,
-        [0_i64; 0]
-    );
+    assert_eq!(found(&anna, "Norway", json!({ "at": "2021" })).await, [0_i64; 0]);
     assert_eq!(found(&anna, "Norway", both("2019")).await, [0_i64; 0]);
 }
 
@@ -264,24 +182,12 @@ async fn dates_tags_and_trust_are_told_as_they_were() {
 async fn turns_go_by_when_they_were_said_and_documents_by_when_they_were_written() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    ended(
-        &app,
-        &anna,
-        "one",
-        &[message("1", "user", "The walrus is grey.")],
-    )
-    .await;
+    ended(&app, &anna, "one", &[message("1", "user", "The walrus is grey.")]).await;
     create(&anna, "memory/sea.md", "# Sea\n\nThe walrus sleeps.\n").await;
     days(&app, 1);
     let first = now(&app);
     days(&app, 1);
-    ended(
-        &app,
-        &anna,
-        "two",
-        &[message("1", "user", "The walrus is brown.")],
-    )
-    .await;
+    ended(&app, &anna, "two", &[message("1", "user", "The walrus is brown.")]).await;
     create(&anna, "memory/land.md", "# Land\n\nThe walrus walks.\n").await;
     days(&app, 1);
     let then = found(&anna, "walrus", json!({ "as_of": first })).await;
@@ -292,10 +198,7 @@ async fn turns_go_by_when_they_were_said_and_documents_by_when_they_were_written
         assert_eq!(status == 200, then.contains(&id), "{id}");
     }
     // Nobody says when they are true.
-    assert_eq!(
-        found(&anna, "walrus", json!({ "at": first })).await,
-        [0_i64; 0]
-    );
+    assert_eq!(found(&anna, "walrus", json!({ "at": first })).await, [0_i64; 0]);
 }
 
 #[tokio::test]
@@ -309,53 +212,28 @@ async fn what_an_agent_does_not_see_stays_unseen_on_any_day() {
     let ben = app.user("ben").await;
     let crew = app.token(ben.id, "crew", &Scope::ALL, None).await;
     let ben = ben.with_token(&crew);
-    let of_shared = add(
-        &shared,
-        json!({ "content": "The boat is red.", "key": "boat" }),
-    )
-    .await;
+    let of_shared = add(&shared, json!({ "content": "The boat is red.", "key": "boat" })).await;
     let of_only = add(&only, json!({ "content": "The boat is sold." })).await;
     days(&app, 1);
     let first = now(&app);
     days(&app, 1);
-    let newer = add(
-        &shared,
-        json!({ "content": "The boat is blue.", "key": "boat" }),
-    )
-    .await;
+    let newer = add(&shared, json!({ "content": "The boat is blue.", "key": "boat" })).await;
     days(&app, 1);
-    for more in [
-        json!({ "as_of": first }),
-        json!({ "at": first }),
-        json!({ "as_of": first, "at": first }),
-    ] {
-        assert_eq!(
-            found(&only, "boat", more.clone()).await,
-            [of_only],
-            "{more}"
-        );
+    for more in
+        [json!({ "as_of": first }), json!({ "at": first }), json!({ "as_of": first, "at": first })]
+    {
+        assert_eq!(found(&only, "boat", more.clone()).await, [of_only], "{more}");
         assert_eq!(found(&only, "*", more.clone()).await, [of_only], "{more}");
-        assert_eq!(
-            found(&ben, "boat", more.clone()).await,
-            [0_i64; 0],
-            "{more}"
-        );
+        assert_eq!(found(&ben, "boat", more.clone()).await, [0_i64; 0], "{more}");
         for id in [of_shared, newer] {
             assert_eq!(get(&only, id, more.clone()).await.0, 404, "{more}");
         }
     }
-    assert_eq!(
-        found(&shared, "boat", json!({ "as_of": first })).await,
-        [of_shared]
-    );
+    assert_eq!(found(&shared, "boat", json!({ "as_of": first })).await, [of_shared]);
 
     // What is lent goes by the same days, and nothing else is.
     let lead = agent(&app, &shared, "lead", "own_first").await;
-    let lent = add(
-        &lead,
-        json!({ "content": "The boat leaves at nine.", "key": "leaves" }),
-    )
-    .await;
+    let lent = add(&lead, json!({ "content": "The boat leaves at nine.", "key": "leaves" })).await;
     days(&app, 1);
     let second = now(&app);
     days(&app, 1);
@@ -414,14 +292,7 @@ async fn what_is_no_day_or_not_past_is_refused_by_its_field() {
 async fn entities_are_told_as_they_were_known_and_as_it_was() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let said = |object, at| {
-        say(
-            "Marta Weber",
-            "lives_in",
-            (object, EntityType::Location),
-            at,
-        )
-    };
+    let said = |object, at| say("Marta Weber", "lives_in", (object, EntityType::Location), at);
     let first = anna.add("Marta Weber lives in Lyon.").await;
     state(&app, anna.id, said("Lyon", app.clock.now()), Some(first)).await;
     days(&app, 10);
@@ -431,81 +302,43 @@ async fn entities_are_told_as_they_were_known_and_as_it_was() {
     let mut moved = said("Freiburg", app.clock.now());
     // She had moved before that was said.
     let since = app.clock.now() - Duration::days(15);
-    moved.period = Period {
-        from: Some(since),
-        until: None,
-    };
+    moved.period = Period { from: Some(since), until: None };
     state(&app, anna.id, moved, Some(second)).await;
     days(&app, 1);
 
     let entity = async |more: Value| {
         let mut input = json!({ "name": "Marta Weber" });
-        input
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let told = anna.call("memory_entity", input).await;
         let of = |list: &str| -> Vec<String> {
             let all = told[list].as_array().unwrap().iter();
-            all.map(|r| r["object"].as_str().unwrap().to_owned())
-                .collect()
+            all.map(|r| r["object"].as_str().unwrap().to_owned()).collect()
         };
         let items = told["items"].as_array().unwrap().iter();
         let items: Vec<i64> = items.map(|item| item["id"].as_i64().unwrap()).collect();
-        (
-            of("relations"),
-            of("changed"),
-            items,
-            told["mentions"].as_i64().unwrap(),
-        )
+        (of("relations"), of("changed"), items, told["mentions"].as_i64().unwrap())
     };
     let names = |names: &[&str]| -> Vec<String> { names.iter().map(|n| n.to_string()).collect() };
     let (lyon, freiburg, none) = (names(&["Lyon"]), names(&["Freiburg"]), names(&[]));
-    assert_eq!(
-        entity(json!({})).await,
-        (freiburg.clone(), lyon.clone(), vec![second, first], 2)
-    );
-    assert_eq!(
-        entity(json!({ "as_of": day })).await,
-        (lyon.clone(), none, vec![first], 1)
-    );
+    assert_eq!(entity(json!({})).await, (freiburg.clone(), lyon.clone(), vec![second, first], 2));
+    assert_eq!(entity(json!({ "as_of": day })).await, (lyon.clone(), none, vec![first], 1));
     let at = entity(json!({ "at": day })).await;
-    assert_eq!(
-        (at.0, at.1),
-        (freiburg, lyon),
-        "she had moved, as is known now"
-    );
-    let (status, refused) = anna
-        .refused("memory_entity", json!({ "name": "Freiburg", "as_of": day }))
-        .await;
-    assert_eq!(
-        (status, refused["field"].as_str()),
-        (422, Some("as_of")),
-        "{refused}"
-    );
+    assert_eq!((at.0, at.1), (freiburg, lyon), "she had moved, as is known now");
+    let (status, refused) =
+        anna.refused("memory_entity", json!({ "name": "Freiburg", "as_of": day })).await;
+    assert_eq!((status, refused["field"].as_str()), (422, Some("as_of")), "{refused}");
 
     let graph = async |more: Value| {
         let mut input = json!({ "entity": "Marta Weber", "relation": "lives_in" });
-        input
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         let told = anna.call("memory_graph", input).await;
         let nodes = told["nodes"].as_array().unwrap().iter().skip(1);
-        let nodes: Vec<String> = nodes
-            .map(|n| n["name"].as_str().unwrap().to_owned())
-            .collect();
+        let nodes: Vec<String> = nodes.map(|n| n["name"].as_str().unwrap().to_owned()).collect();
         (nodes, told["edges"][0]["item_id"].as_i64())
     };
     assert_eq!(graph(json!({})).await, (names(&["Freiburg"]), Some(second)));
-    assert_eq!(
-        graph(json!({ "at": day })).await,
-        (names(&["Freiburg"]), Some(second))
-    );
-    assert_eq!(
-        graph(json!({ "as_of": day })).await,
-        (names(&["Lyon"]), Some(first))
-    );
+    assert_eq!(graph(json!({ "at": day })).await, (names(&["Freiburg"]), Some(second)));
+    assert_eq!(graph(json!({ "as_of": day })).await, (names(&["Lyon"]), Some(first)));
     assert_eq!(graph(json!({ "as_of": "2020" })).await, (vec![], None));
 }
 
@@ -516,8 +349,7 @@ async fn an_export_as_of_a_day_has_what_was_known_and_is_imported() {
     let home = json!({ "content": "Lives in the city of Lyon.", "key": "home", "tags": ["home"] });
     let lyon = add(&anna, home).await;
     let gone = add(&anna, json!({ "content": "Works in the city hall." })).await;
-    anna.call("memory_archive", json!({ "item_id": gone }))
-        .await;
+    anna.call("memory_archive", json!({ "item_id": gone })).await;
     ended(&app, &anna, "one", &[message("1", "user", "I saw Lyon.")]).await;
     create(&anna, "memory/sea.md", "The walrus sleeps.\n").await;
     days(&app, 1);
@@ -525,11 +357,7 @@ async fn an_export_as_of_a_day_has_what_was_known_and_is_imported() {
     days(&app, 1);
     let home = json!({ "content": "Lives in the city of Freiburg.", "key": "home" });
     add(&anna, home).await;
-    anna.call(
-        "memory_add",
-        json!({ "type": "fact", "theme": "later", "content": "Swims." }),
-    )
-    .await;
+    anna.call("memory_add", json!({ "type": "fact", "theme": "later", "content": "Swims." })).await;
     ended(&app, &anna, "two", &[message("1", "user", "I saw Basel.")]).await;
     let changed = json!({ "command": "insert", "path": "/memories/memory/sea.md", "insert_line": 1, "insert_text": "It woke.\n" });
     anna.call("memory_files", changed).await;
@@ -540,22 +368,12 @@ async fn an_export_as_of_a_day_has_what_was_known_and_is_imported() {
         file.extend(lines);
     }
     let file = String::from_utf8(file).unwrap();
-    for later in [
-        "Freiburg",
-        "Swims",
-        "Basel",
-        "woke",
-        "later",
-        "superseded\"",
-    ] {
+    for later in ["Freiburg", "Swims", "Basel", "woke", "later", "superseded\""] {
         assert!(!file.contains(later), "{later}: {file}");
     }
     let items = records(&file, "item");
     assert_eq!(items.len(), 2);
-    assert_eq!(
-        (&items[0]["id"], &items[0]["status"]),
-        (&json!(lyon), &json!("active"))
-    );
+    assert_eq!((&items[0]["id"], &items[0]["status"]), (&json!(lyon), &json!("active")));
     assert_eq!(items[1]["status"], "archived");
     assert_eq!(records(&file, "document")[0]["revision"], 1);
     assert!(file.lines().next().unwrap().contains("\"as_of\""), "{file}");

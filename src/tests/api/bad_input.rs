@@ -18,74 +18,21 @@ async fn each_limit_is_named_with_its_field() {
     let anna = app.user("anna").await;
     let fact = |more: Value| {
         let mut input = json!({ "type": "fact", "content": "ok" });
-        input
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         input
     };
     let cases = [
-        (
-            "memory_add",
-            fact(json!({ "content": "x".repeat(20_001) })),
-            "too_long",
-            "content",
-        ),
-        (
-            "memory_add",
-            fact(json!({ "content": "" })),
-            "required",
-            "content",
-        ),
-        (
-            "memory_add",
-            fact(json!({ "content": " \n " })),
-            "required",
-            "content",
-        ),
-        (
-            "memory_add",
-            fact(json!({ "content": "a\u{0}b" })),
-            "invalid_text",
-            "content",
-        ),
-        (
-            "memory_add",
-            fact(json!({ "content": 5 })),
-            "invalid_type",
-            "content",
-        ),
-        (
-            "memory_add",
-            fact(json!({ "type": "opinion" })),
-            "invalid_type",
-            "type",
-        ),
-        (
-            "memory_add",
-            fact(json!({ "type": null })),
-            "invalid_type",
-            "type",
-        ),
-        (
-            "memory_add",
-            json!({ "type": "fact" }),
-            "required",
-            "content",
-        ),
+        ("memory_add", fact(json!({ "content": "x".repeat(20_001) })), "too_long", "content"),
+        ("memory_add", fact(json!({ "content": "" })), "required", "content"),
+        ("memory_add", fact(json!({ "content": " \n " })), "required", "content"),
+        ("memory_add", fact(json!({ "content": "a\u{0}b" })), "invalid_text", "content"),
+        ("memory_add", fact(json!({ "content": 5 })), "invalid_type", "content"),
+        ("memory_add", fact(json!({ "type": "opinion" })), "invalid_type", "type"),
+        ("memory_add", fact(json!({ "type": null })), "invalid_type", "type"),
+        ("memory_add", json!({ "type": "fact" }), "required", "content"),
         ("memory_add", json!({ "content": "ok" }), "required", "type"),
-        (
-            "memory_add",
-            fact(json!({ "colour": "red" })),
-            "unknown_field",
-            "colour",
-        ),
-        (
-            "memory_add",
-            fact(json!({ "theme": "x".repeat(65) })),
-            "too_long",
-            "theme",
-        ),
+        ("memory_add", fact(json!({ "colour": "red" })), "unknown_field", "colour"),
+        ("memory_add", fact(json!({ "theme": "x".repeat(65) })), "too_long", "theme"),
         // Blanks count, as in the schema.
         (
             "memory_add",
@@ -93,194 +40,49 @@ async fn each_limit_is_named_with_its_field() {
             "too_long",
             "theme",
         ),
-        (
-            "memory_search",
-            json!({ "theme": " ".repeat(65) }),
-            "too_long",
-            "theme",
-        ),
-        (
-            "memory_add",
-            fact(json!({ "theme": "!!!" })),
-            "invalid_theme",
-            "theme",
-        ),
-        (
-            "memory_add",
-            fact(json!({ "theme": "a\u{0}" })),
-            "invalid_text",
-            "theme",
-        ),
-        (
-            "memory_add",
-            fact(json!({ "tags": vec!["t"; 33] })),
-            "too_many",
-            "tags",
-        ),
-        (
-            "memory_add",
-            fact(json!({ "tags": ["x".repeat(65)] })),
-            "too_long",
-            "tags",
-        ),
-        (
-            "memory_add",
-            fact(json!({ "tags": ["a\u{0}"] })),
-            "invalid_text",
-            "tags",
-        ),
-        (
-            "memory_add",
-            fact(json!({ "tags": "work" })),
-            "invalid_type",
-            "tags",
-        ),
-        (
-            "memory_add",
-            fact(json!({ "tags": [1] })),
-            "invalid_type",
-            "tags[0]",
-        ),
-        (
-            "memory_search",
-            json!({ "query": "x".repeat(2_001) }),
-            "too_long",
-            "query",
-        ),
-        (
-            "memory_search",
-            json!({ "query": "a\u{0}b" }),
-            "invalid_text",
-            "query",
-        ),
-        (
-            "memory_search",
-            json!({ "query": ["tea"] }),
-            "invalid_type",
-            "query",
-        ),
-        (
-            "memory_search",
-            json!({ "limit": 51 }),
-            "out_of_range",
-            "limit",
-        ),
-        (
-            "memory_search",
-            json!({ "limit": 0 }),
-            "out_of_range",
-            "limit",
-        ),
-        (
-            "memory_search",
-            json!({ "limit": -1 }),
-            "out_of_range",
-            "limit",
-        ),
-        (
-            "memory_search",
-            json!({ "limit": 1.5 }),
-            "invalid_type",
-            "limit",
-        ),
-        (
-            "memory_search",
-            json!({ "limit": 1e30 }),
-            "invalid_type",
-            "limit",
-        ),
-        (
-            "memory_search",
-            json!({ "limit": "10" }),
-            "invalid_type",
-            "limit",
-        ),
-        (
-            "memory_search",
-            json!({ "types": ["fact", "opinion"] }),
-            "invalid_type",
-            "types[1]",
-        ),
-        (
-            "memory_search",
-            json!({ "status": "deleted" }),
-            "invalid_status",
-            "status",
-        ),
-        (
-            "memory_search",
-            json!({ "recency_days": 0 }),
-            "out_of_range",
-            "recency_days",
-        ),
-        (
-            "memory_search",
-            json!({ "recency_days": 36_501 }),
-            "out_of_range",
-            "recency_days",
-        ),
-        (
-            "memory_search",
-            json!({ "cursor": "nonsense" }),
-            "invalid_cursor",
-            "cursor",
-        ),
+        ("memory_search", json!({ "theme": " ".repeat(65) }), "too_long", "theme"),
+        ("memory_add", fact(json!({ "theme": "!!!" })), "invalid_theme", "theme"),
+        ("memory_add", fact(json!({ "theme": "a\u{0}" })), "invalid_text", "theme"),
+        ("memory_add", fact(json!({ "tags": vec!["t"; 33] })), "too_many", "tags"),
+        ("memory_add", fact(json!({ "tags": ["x".repeat(65)] })), "too_long", "tags"),
+        ("memory_add", fact(json!({ "tags": ["a\u{0}"] })), "invalid_text", "tags"),
+        ("memory_add", fact(json!({ "tags": "work" })), "invalid_type", "tags"),
+        ("memory_add", fact(json!({ "tags": [1] })), "invalid_type", "tags[0]"),
+        ("memory_search", json!({ "query": "x".repeat(2_001) }), "too_long", "query"),
+        ("memory_search", json!({ "query": "a\u{0}b" }), "invalid_text", "query"),
+        ("memory_search", json!({ "query": ["tea"] }), "invalid_type", "query"),
+        ("memory_search", json!({ "limit": 51 }), "out_of_range", "limit"),
+        ("memory_search", json!({ "limit": 0 }), "out_of_range", "limit"),
+        ("memory_search", json!({ "limit": -1 }), "out_of_range", "limit"),
+        ("memory_search", json!({ "limit": 1.5 }), "invalid_type", "limit"),
+        ("memory_search", json!({ "limit": 1e30 }), "invalid_type", "limit"),
+        ("memory_search", json!({ "limit": "10" }), "invalid_type", "limit"),
+        ("memory_search", json!({ "types": ["fact", "opinion"] }), "invalid_type", "types[1]"),
+        ("memory_search", json!({ "status": "deleted" }), "invalid_status", "status"),
+        ("memory_search", json!({ "recency_days": 0 }), "out_of_range", "recency_days"),
+        ("memory_search", json!({ "recency_days": 36_501 }), "out_of_range", "recency_days"),
+        ("memory_search", json!({ "cursor": "nonsense" }), "invalid_cursor", "cursor"),
         (
             "memory_search",
             json!({ "cursor": "99999999999999999999.1" }),
             "invalid_cursor",
             "cursor",
         ),
-        (
-            "memory_search",
-            json!({ "query": "tea", "cursor": "1.1" }),
-            "invalid_cursor",
-            "cursor",
-        ),
-        (
-            "memory_search",
-            json!({ "user_id": 1 }),
-            "unknown_field",
-            "user_id",
-        ),
+        ("memory_search", json!({ "query": "tea", "cursor": "1.1" }), "invalid_cursor", "cursor"),
+        ("memory_search", json!({ "user_id": 1 }), "unknown_field", "user_id"),
         ("memory_get", json!({}), "required", "item_id"),
-        (
-            "memory_get",
-            json!({ "item_id": "1" }),
-            "invalid_type",
-            "item_id",
-        ),
-        (
-            "memory_get",
-            json!({ "item_id": 1e300 }),
-            "invalid_type",
-            "item_id",
-        ),
-        (
-            "memory_archive",
-            json!({ "item_id": null }),
-            "invalid_type",
-            "item_id",
-        ),
-        (
-            "memory_list_themes",
-            json!({ "themes": 1 }),
-            "unknown_field",
-            "themes",
-        ),
+        ("memory_get", json!({ "item_id": "1" }), "invalid_type", "item_id"),
+        ("memory_get", json!({ "item_id": 1e300 }), "invalid_type", "item_id"),
+        ("memory_archive", json!({ "item_id": null }), "invalid_type", "item_id"),
+        ("memory_list_themes", json!({ "themes": 1 }), "unknown_field", "themes"),
     ];
     for (tool, input, code, field) in cases {
         let shown: String = input.to_string().chars().take(80).collect();
         let expected = (422, code.to_owned(), field.to_owned());
-        assert_eq!(
-            refusal(&anna, tool, input).await,
-            expected,
-            "{tool} {shown}"
-        );
+        assert_eq!(refusal(&anna, tool, input).await, expected, "{tool} {shown}");
     }
     // The limits themselves are inside.
-    anna.call("memory_add", fact(json!({ "content": "é".repeat(20_000) })))
-        .await;
+    anna.call("memory_add", fact(json!({ "content": "é".repeat(20_000) }))).await;
     anna.call(
         "memory_add",
         fact(json!({ "tags": (0..32).map(|n| format!("{n:064}")).collect::<Vec<_>>() })),
@@ -322,62 +124,30 @@ async fn wrong_bodies_are_told_apart() {
         ("null", 400, "invalid_json"),
         (r#""text""#, 400, "invalid_json"),
         (r#"{"type":"fact","content":"ok"} {}"#, 400, "invalid_json"),
-        (
-            r#"{"type":"fact","content":"ok","content":"again"}"#,
-            422,
-            "duplicate_field",
-        ),
+        (r#"{"type":"fact","content":"ok","content":"again"}"#, 422, "duplicate_field"),
         (r#"{"type":"fact","content":"\ud800"}"#, 422, "invalid_text"),
-        (
-            r#"{"type":"fact","content":"a\udc00b"}"#,
-            422,
-            "invalid_text",
-        ),
-        (
-            r#"{"type":"fact","content":"ok","tags":["\ud800"]}"#,
-            422,
-            "invalid_text",
-        ),
+        (r#"{"type":"fact","content":"a\udc00b"}"#, 422, "invalid_text"),
+        (r#"{"type":"fact","content":"ok","tags":["\ud800"]}"#, 422, "invalid_text"),
     ] {
         let (got, problem) = problem(post(&app, &anna, "application/json", body).await).await;
-        assert_eq!(
-            (got, problem["code"].as_str()),
-            (status, Some(code)),
-            "{body}: {problem}"
-        );
+        assert_eq!((got, problem["code"].as_str()), (status, Some(code)), "{body}: {problem}");
     }
     let (status, _) = problem(
-        post(
-            &app,
-            &anna,
-            "application/json",
-            b"{\"type\":\"fact\",\"content\":\"\xff\"}".to_vec(),
-        )
-        .await,
+        post(&app, &anna, "application/json", b"{\"type\":\"fact\",\"content\":\"\xff\"}".to_vec())
+            .await,
     )
     .await;
     assert_eq!(status, 400);
     let (status, problem) = problem(post(&app, &anna, "text/plain", ok).await).await;
-    assert_eq!(
-        (status, problem["code"].as_str()),
-        (415, Some("unsupported_media_type"))
-    );
-    assert_eq!(
-        post(&app, &anna, "application/json; charset=utf-8", ok)
-            .await
-            .status(),
-        200
-    );
+    assert_eq!((status, problem["code"].as_str()), (415, Some("unsupported_media_type")));
+    assert_eq!(post(&app, &anna, "application/json; charset=utf-8", ok).await.status(), 200);
 }
 
 #[tokio::test]
 async fn deep_json_is_refused_and_does_not_overflow_the_stack() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let deep = format!(
-        r#"{{"type":"fact","content":"ok","tags":{}"#,
-        "[".repeat(200_000)
-    );
+    let deep = format!(r#"{{"type":"fact","content":"ok","tags":{}"#, "[".repeat(200_000));
     let (status, _) = problem(post(&app, &anna, "application/json", deep).await).await;
     assert!(status == 400 || status == 422);
 }
@@ -389,10 +159,7 @@ async fn a_body_over_one_mebibyte_is_413_even_at_ten() {
     for size in [1024 * 1024 + 1, 10 * 1024 * 1024] {
         let (status, problem) =
             problem(post(&app, &anna, "application/json", vec![b' '; size]).await).await;
-        assert_eq!(
-            (status, problem["code"].as_str()),
-            (413, Some("body_too_large"))
-        );
+        assert_eq!((status, problem["code"].as_str()), (413, Some("body_too_large")));
     }
 }
 
@@ -401,22 +168,11 @@ async fn unknown_tools_endpoints_and_methods_are_problems_too() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let (status, unknown) = anna.refused("memory_delete", json!({})).await;
-    assert_eq!(
-        (status, unknown["code"].as_str()),
-        (404, Some("unknown_tool"))
-    );
+    assert_eq!((status, unknown["code"].as_str()), (404, Some("unknown_tool")));
     let client = Client::new();
-    let nowhere = client
-        .get(format!("{}/api/v1/nowhere", app.base))
-        .send()
-        .await
-        .unwrap();
+    let nowhere = client.get(format!("{}/api/v1/nowhere", app.base)).send().await.unwrap();
     assert_eq!(problem(nowhere).await.0, 404);
-    let get = client
-        .get(format!("{}/api/v1/tools/memory_add", app.base))
-        .send()
-        .await
-        .unwrap();
+    let get = client.get(format!("{}/api/v1/tools/memory_add", app.base)).send().await.unwrap();
     assert_eq!(problem(get).await.0, 405);
 }
 

@@ -18,31 +18,16 @@ async fn the_five_core_tools_are_listed_with_their_schemas() {
     let names: Vec<&str> = tools.iter().map(|t| t["name"].as_str().unwrap()).collect();
     assert_eq!(
         names,
-        [
-            "memory_search",
-            "memory_add",
-            "memory_get",
-            "memory_archive",
-            "memory_list_themes"
-        ]
+        ["memory_search", "memory_add", "memory_get", "memory_archive", "memory_list_themes"]
     );
     for tool in tools {
         assert_eq!(tool["input_schema"]["type"], "object", "{tool}");
-        assert_eq!(
-            tool["input_schema"]["additionalProperties"], false,
-            "{tool}"
-        );
+        assert_eq!(tool["input_schema"]["additionalProperties"], false, "{tool}");
         assert_eq!(tool["output_schema"]["type"], "object", "{tool}");
         assert!(!tool.to_string().contains("$ref"), "{tool}");
-        assert!(
-            tool["description"].as_str().unwrap().contains("Example:"),
-            "{tool}"
-        );
+        assert!(tool["description"].as_str().unwrap().contains("Example:"), "{tool}");
     }
-    assert_eq!(
-        tools[1]["input_schema"]["required"],
-        serde_json::json!(["type", "content"])
-    );
+    assert_eq!(tools[1]["input_schema"]["required"], serde_json::json!(["type", "content"]));
     let (status, refused) = problem(get("?format=yaml").await.unwrap()).await;
     assert_eq!((status, refused["field"].as_str()), (422, Some("format")));
 }
@@ -53,11 +38,7 @@ async fn an_agent_of_the_full_profile_is_told_of_all_tools_and_one_of_core_may_c
     let anna = app.user("anna").await;
     let agent = AgentName::parse("all tools").unwrap();
     let make = async |profile| {
-        let wish = TokenWish {
-            scopes: Scope::ALL.into(),
-            lifetime: None,
-            profile,
-        };
+        let wish = TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile };
         let token = app.accounts.create_token_by_name(anna.id, &agent, &wish);
         token.await.unwrap().reveal()
     };
@@ -68,12 +49,8 @@ async fn an_agent_of_the_full_profile_is_told_of_all_tools_and_one_of_core_may_c
     };
     let full = make(Some(ToolProfile::Full)).await;
     let named = listed(&full, "json").await;
-    let named: Vec<&str> = named["tools"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|t| t["name"].as_str().unwrap())
-        .collect();
+    let named: Vec<&str> =
+        named["tools"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
     assert_eq!(
         named[5..],
         [
@@ -94,10 +71,7 @@ async fn an_agent_of_the_full_profile_is_told_of_all_tools_and_one_of_core_may_c
     }
     // The profile is the agent's: another token of it leaves it as it is, and one says otherwise.
     let further = make(None).await;
-    assert_eq!(
-        listed(&further, "openai").await.as_array().unwrap().len(),
-        13
-    );
+    assert_eq!(listed(&further, "openai").await.as_array().unwrap().len(), 13);
     make(Some(ToolProfile::Core)).await;
     assert_eq!(listed(&full, "openai").await.as_array().unwrap().len(), 5);
     anna.call("memory_stats", serde_json::json!({})).await;
@@ -108,11 +82,7 @@ async fn the_users_of_an_operator_are_told_of_what_its_profile_says() {
     let app = TestApp::start().await;
     let name = AgentName::parse("acme").unwrap();
     let make = async |profile| {
-        let wish = TokenWish {
-            scopes: Scope::ALL.into(),
-            lifetime: None,
-            profile,
-        };
+        let wish = TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile };
         let token = app.accounts.create_service_token_by_name(&name, &wish);
         token.await.unwrap().reveal()
     };
@@ -134,12 +104,8 @@ async fn the_users_of_an_operator_are_told_of_what_its_profile_says() {
 async fn each_tool_asks_for_its_scope() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let reader = app
-        .token(anna.id, "reader", &[Scope::MemoryRead], None)
-        .await;
-    let writer = app
-        .token(anna.id, "writer", &[Scope::MemoryWrite], None)
-        .await;
+    let reader = app.token(anna.id, "reader", &[Scope::MemoryRead], None).await;
+    let writer = app.token(anna.id, "writer", &[Scope::MemoryWrite], None).await;
     let call = |token: &str, tool: &str| {
         reqwest::Client::new()
             .post(format!("{}/api/v1/tools/{tool}", app.base))
@@ -163,11 +129,7 @@ async fn each_tool_asks_for_its_scope() {
         ("fetch", &writer, &reader),
     ] {
         let (status, refused) = problem(call(wrong, tool).await.unwrap()).await;
-        assert_eq!(
-            (status, refused["code"].as_str()),
-            (403, Some("missing_scope")),
-            "{tool}"
-        );
+        assert_eq!((status, refused["code"].as_str()), (403, Some("missing_scope")), "{tool}");
         assert_ne!(call(right, tool).await.unwrap().status(), 403, "{tool}");
     }
 }
@@ -187,31 +149,19 @@ async fn an_agent_of_one_tool_saves_searches_lists_and_forgets_with_it() {
         token.await.unwrap().reveal()
     };
     let small = anna.with_token(&make(Scope::ALL.into()).await);
-    let listed: Value = small
-        .get("/api/v1/tools?format=openai")
-        .await
-        .json()
-        .await
-        .unwrap();
+    let listed: Value = small.get("/api/v1/tools?format=openai").await.json().await.unwrap();
     assert_eq!(listed.as_array().unwrap().len(), 1);
     assert_eq!(listed[0]["function"]["name"], "memory");
     assert!(listed.to_string().len() < 1_600, "{listed}");
     let prompt = small.get("/api/v1/prompt").await.text().await.unwrap();
-    assert!(
-        prompt.contains("the tool memory.") && !prompt.contains("memory_"),
-        "{prompt}"
-    );
+    assert!(prompt.contains("the tool memory.") && !prompt.contains("memory_"), "{prompt}");
     let say = async |input: Value| {
         let answer = small.call("memory", input).await;
         answer["output"].as_str().unwrap().to_owned()
     };
     let saved =
         say(json!({ "action": "save", "text": "Lives in Lisbon.", "key": "home_city" })).await;
-    let id: i64 = saved
-        .trim_start_matches("Saved as #")
-        .trim_end_matches('.')
-        .parse()
-        .unwrap();
+    let id: i64 = saved.trim_start_matches("Saved as #").trim_end_matches('.').parse().unwrap();
     assert_eq!(
         say(json!({ "action": "save", "text": "Lives in Lisbon.", "key": "home_city" })).await,
         format!("Known already, as #{id}.")
@@ -243,21 +193,11 @@ async fn an_agent_of_one_tool_saves_searches_lists_and_forgets_with_it() {
         (json!({}), "action"),
     ] {
         let (status, problem) = small.refused("memory", input).await;
-        assert_eq!(
-            (status, problem["field"].as_str()),
-            (422, Some(field)),
-            "{problem}"
-        );
+        assert_eq!((status, problem["field"].as_str()), (422, Some(field)), "{problem}");
     }
     // Who may only read saves nothing.
     let reader = anna.with_token(&make(vec![Scope::MemoryRead]).await);
-    assert_eq!(
-        reader
-            .refused("memory", json!({ "action": "save", "text": "x" }))
-            .await
-            .0,
-        403
-    );
+    assert_eq!(reader.refused("memory", json!({ "action": "save", "text": "x" })).await.0, 403);
     reader.call("memory", json!({ "action": "list" })).await;
 }
 
@@ -270,11 +210,7 @@ async fn names(app: &TestApp, user: &TestUser, list: Option<ToolProfile>) -> Vec
         let names = paths.filter_map(|path| path.strip_prefix("/api/v1/tools/"));
         return names.map(str::to_owned).collect();
     };
-    let wish = TokenWish {
-        scopes: Scope::ALL.into(),
-        lifetime: None,
-        profile: Some(profile),
-    };
+    let wish = TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile: Some(profile) };
     let name = AgentName::parse(profile.as_str()).unwrap();
     let token = app.accounts.create_token_by_name(user.id, &name, &wish);
     let user = user.with_token(&token.await.unwrap().reveal());
@@ -291,9 +227,7 @@ async fn the_page_says_which_tools_are_in_each_list() {
     let anna = app.user("anna").await;
     let page = std::fs::read_to_string("app/src/components/tool_choice.rs").unwrap();
     let in_words = |names: &[String]| {
-        let words = names
-            .iter()
-            .map(|name| name.trim_start_matches("memory_").replace('_', " "));
+        let words = names.iter().map(|name| name.trim_start_matches("memory_").replace('_', " "));
         words.collect::<Vec<_>>().join(", ")
     };
     let core = names(&app, &anna, Some(ToolProfile::Core)).await;
@@ -305,20 +239,13 @@ async fn the_page_says_which_tools_are_in_each_list() {
     let of_core = in_words(&core).replacen(&first, &(first[..1].to_uppercase() + &first[1..]), 1);
     for told in [
         format!("\"Tools: core ({}). {of_core}.\"", core.len()),
-        format!(
-            "\"Tools: all ({}). Core, and {}.\"",
-            full.len(),
-            in_words(&full[core.len()..])
-        ),
+        format!("\"Tools: all ({}). Core, and {}.\"", full.len(), in_words(&full[core.len()..])),
         format!(
             "\"Tools: connector ({}). {}:",
             connector.len(),
             in_words(&connector).replacen('s', "S", 1)
         ),
-        format!(
-            "\"Tools: one ({}).",
-            names(&app, &anna, Some(ToolProfile::Single)).await.concat()
-        ),
+        format!("\"Tools: one ({}).", names(&app, &anna, Some(ToolProfile::Single)).await.concat()),
     ] {
         assert!(page.contains(&told), "{told}");
     }
@@ -330,17 +257,10 @@ async fn what_lists_the_tools_lists_all_of_them() {
     let anna = app.user("anna").await;
     let all = names(&app, &anna, None).await;
     assert!(all.len() > 13, "{all:?}");
-    for (file, quote) in [
-        ("app/src/kinds.rs", '"'),
-        ("README.md", '`'),
-        ("docs/tools.md", '`'),
-    ] {
+    for (file, quote) in [("app/src/kinds.rs", '"'), ("README.md", '`'), ("docs/tools.md", '`')] {
         let text = std::fs::read_to_string(file).unwrap();
         for name in &all {
-            assert!(
-                text.contains(&format!("{quote}{name}{quote}")),
-                "{file}: {name}"
-            );
+            assert!(text.contains(&format!("{quote}{name}{quote}")), "{file}: {name}");
         }
     }
 }

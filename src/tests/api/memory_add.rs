@@ -7,18 +7,12 @@ use crate::support::{TestApp, ids};
 async fn an_item_is_added_to_general_when_no_theme_is_named() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let added = anna
-        .call(
-            "memory_add",
-            json!({ "type": "fact", "content": " Lives in Lyon. " }),
-        )
-        .await;
+    let added =
+        anna.call("memory_add", json!({ "type": "fact", "content": " Lives in Lyon. " })).await;
     assert_eq!(added["status"], "active");
     assert_eq!(added["embedding"], "off");
     assert_eq!(added["duplicate"], false);
-    let item = anna
-        .call("memory_get", json!({ "item_id": added["id"] }))
-        .await;
+    let item = anna.call("memory_get", json!({ "item_id": added["id"] })).await;
     assert_eq!(item["theme"], "general");
     assert_eq!(item["content"], "Lives in Lyon.");
     assert_eq!(item["source"], "agent");
@@ -30,11 +24,8 @@ async fn a_theme_is_made_when_missing_and_its_slug_is_normalised() {
     let anna = app.user("anna").await;
     for theme in ["Home Lab", "home-lab", " HOME/LAB "] {
         let content = format!("from {theme:?}");
-        anna.call(
-            "memory_add",
-            json!({ "type": "fact", "content": content, "theme": theme }),
-        )
-        .await;
+        anna.call("memory_add", json!({ "type": "fact", "content": content, "theme": theme }))
+            .await;
     }
     let themes = anna.call("memory_list_themes", json!({})).await;
     assert_eq!(
@@ -47,13 +38,7 @@ async fn a_theme_is_made_when_missing_and_its_slug_is_normalised() {
 async fn a_word_may_begin_with_any_letter_and_have_a_capital_inside() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    for word in [
-        "Ägypten-Reise",
-        "Öko-Strom",
-        "Über-App",
-        "Île-de-France",
-        "Ä2.5",
-    ] {
+    for word in ["Ägypten-Reise", "Öko-Strom", "Über-App", "Île-de-France", "Ä2.5"] {
         for text in [word.to_owned(), format!("We talked about {word} again.")] {
             let added = json!({ "type": "fact", "content": text });
             anna.call("memory_add", added).await;
@@ -65,11 +50,7 @@ async fn a_word_may_begin_with_any_letter_and_have_a_capital_inside() {
 async fn a_blank_theme_means_general() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    anna.call(
-        "memory_add",
-        json!({ "type": "other", "content": "x", "theme": "  " }),
-    )
-    .await;
+    anna.call("memory_add", json!({ "type": "other", "content": "x", "theme": "  " })).await;
     anna.call(
         "memory_add",
         json!({ "type": "other", "content": "y", "theme": null, "tags": null }),
@@ -98,20 +79,11 @@ async fn an_exact_duplicate_in_its_theme_returns_the_existing_id() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let first = anna.add("Prefers tea.").await;
-    let again = anna
-        .call(
-            "memory_add",
-            json!({ "type": "fact", "content": "Prefers tea." }),
-        )
-        .await;
-    assert_eq!(
-        (again["id"].as_i64(), again["duplicate"].as_bool()),
-        (Some(first), Some(true))
-    );
+    let again = anna.call("memory_add", json!({ "type": "fact", "content": "Prefers tea." })).await;
+    assert_eq!((again["id"].as_i64(), again["duplicate"].as_bool()), (Some(first), Some(true)));
     let elsewhere = anna.add_to("food", "Prefers tea.").await;
     assert_ne!(elsewhere, first);
-    anna.call("memory_archive", json!({ "item_id": first }))
-        .await;
+    anna.call("memory_archive", json!({ "item_id": first })).await;
     let anew = anna.add("Prefers tea.").await;
     assert!(anew != first && anew != elsewhere);
 }
@@ -131,17 +103,9 @@ async fn another_user_may_keep_the_same_text_and_neither_sees_the_other() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let annas = anna.add("Prefers tea.").await;
-    let bens = ben
-        .call(
-            "memory_add",
-            json!({ "type": "fact", "content": "Prefers tea." }),
-        )
-        .await;
+    let bens = ben.call("memory_add", json!({ "type": "fact", "content": "Prefers tea." })).await;
     assert_eq!(bens["duplicate"], false);
-    assert_eq!(
-        ids(&anna.call("memory_search", json!({ "query": "tea" })).await),
-        [annas]
-    );
+    assert_eq!(ids(&anna.call("memory_search", json!({ "query": "tea" })).await), [annas]);
 }
 
 #[tokio::test]
@@ -161,11 +125,7 @@ async fn nothing_is_written_when_the_input_is_refused() {
     let mut conn = app.superuser().await;
     for table in ["memory_items", "memory_themes", "memory_item_events"] {
         let count = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
-        let rows: i64 = sqlx::query(count)
-            .fetch_one(&mut conn)
-            .await
-            .unwrap()
-            .get(0);
+        let rows: i64 = sqlx::query(count).fetch_one(&mut conn).await.unwrap().get(0);
         assert_eq!(rows, 0, "{table}");
     }
 }
@@ -175,12 +135,7 @@ async fn the_longest_content_in_any_script_is_accepted_and_found() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     for unit in ["word ", "a/b.c_d-e@f:g ", "日本語の記憶", "e\u{301}🦀 "] {
-        let content: String = unit
-            .chars()
-            .cycle()
-            .take(19_980)
-            .chain(" needle9".chars())
-            .collect();
+        let content: String = unit.chars().cycle().take(19_980).chain(" needle9".chars()).collect();
         let id = anna.add(&content).await;
         assert!(anna.find("needle9").await.contains(&id), "{unit:?}");
     }

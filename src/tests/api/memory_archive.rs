@@ -16,16 +16,9 @@ async fn archiving_is_idempotent_and_keeps_the_row() {
     let item = anna.call("memory_get", json!({ "item_id": id })).await;
     assert_eq!(item["content"], "outdated");
     let events = "SELECT event FROM memory_item_events WHERE item_id = $1 ORDER BY id";
-    let happened: Vec<String> = sqlx::query_scalar(events)
-        .bind(id)
-        .fetch_all(&mut app.superuser().await)
-        .await
-        .unwrap();
-    assert_eq!(
-        happened,
-        ["added", "archived"],
-        "archiving again is no event"
-    );
+    let happened: Vec<String> =
+        sqlx::query_scalar(events).bind(id).fetch_all(&mut app.superuser().await).await.unwrap();
+    assert_eq!(happened, ["added", "archived"], "archiving again is no event");
 }
 
 #[tokio::test]
@@ -33,16 +26,9 @@ async fn nobody_archives_anothers_item() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let id = anna.add("mine").await;
-    let (status, problem) = ben
-        .refused("memory_archive", json!({ "item_id": id }))
-        .await;
+    let (status, problem) = ben.refused("memory_archive", json!({ "item_id": id })).await;
     assert_eq!((status, problem["code"].as_str()), (404, Some("not_found")));
-    assert_eq!(
-        anna.call("memory_get", json!({ "item_id": id })).await["status"],
-        "active"
-    );
-    let (status, _) = anna
-        .refused("memory_archive", json!({ "item_id": id + 1_000 }))
-        .await;
+    assert_eq!(anna.call("memory_get", json!({ "item_id": id })).await["status"], "active");
+    let (status, _) = anna.refused("memory_archive", json!({ "item_id": id + 1_000 })).await;
     assert_eq!(status, 404);
 }

@@ -35,26 +35,16 @@ async fn an_item_leaves_both_arms_the_list_the_counts_and_the_guidance_at_its_ti
         prompt.send().await.unwrap().text().await.unwrap()
     };
     // One microsecond before, and at it.
-    app.clock
-        .advance(Duration::days(3) - Duration::microseconds(1));
+    app.clock.advance(Duration::days(3) - Duration::microseconds(1));
     for query in ["*", "norway", "travelling somewhere", "orwa"] {
-        assert!(
-            found(&anna, query, "active").await.0.contains(&short),
-            "{query}"
-        );
-        assert!(
-            !found(&anna, query, "archived").await.0.contains(&short),
-            "{query}"
-        );
+        assert!(found(&anna, query, "active").await.0.contains(&short), "{query}");
+        assert!(!found(&anna, query, "archived").await.0.contains(&short), "{query}");
     }
     assert_eq!(count().await, 2);
     assert!(guidance().await.contains("trips (2)"));
     app.clock.advance(Duration::microseconds(1));
     for query in ["*", "norway", "travelling somewhere", "orwa"] {
-        assert!(
-            !found(&anna, query, "active").await.0.contains(&short),
-            "{query}"
-        );
+        assert!(!found(&anna, query, "active").await.0.contains(&short), "{query}");
         for status in ["archived", "any"] {
             let (with, answer) = found(&anna, query, status).await;
             assert!(with.contains(&short), "{query} {status}");
@@ -97,10 +87,8 @@ async fn the_sweep_archives_what_has_expired_and_says_so_in_its_history() {
     };
     assert_eq!(sweep().await, 0);
     app.clock.advance(Duration::days(1));
-    let swept: usize = futures_util::future::join_all((0..3).map(|_| sweep()))
-        .await
-        .into_iter()
-        .sum();
+    let swept: usize =
+        futures_util::future::join_all((0..3).map(|_| sweep())).await.into_iter().sum();
     assert_eq!(swept, 2);
     assert_eq!(sweep().await, 0);
     let events: Vec<(i64, String, Option<i64>)> = sqlx::query_as(
@@ -156,8 +144,7 @@ async fn what_has_expired_holds_neither_its_text_nor_its_key() {
     let plain = json!({ "type": "fact", "content": "In Rome.", "expires_in_days": 1 });
     let first = anna.call("memory_add", mood.clone()).await;
     let rome = anna.call("memory_add", plain.clone()).await;
-    anna.call("memory_confirm", json!({ "item_id": first["id"] }))
-        .await;
+    anna.call("memory_confirm", json!({ "item_id": first["id"] })).await;
     app.clock.advance(Duration::days(1));
     for (input, before) in [(mood, &first), (plain, &rome)] {
         let again = anna.call("memory_add", input).await;
@@ -167,17 +154,10 @@ async fn what_has_expired_holds_neither_its_text_nor_its_key() {
     }
     for (tool, input) in [
         ("memory_confirm", json!({ "item_id": first["id"] })),
-        (
-            "memory_correct",
-            json!({ "item_id": first["id"], "content": "Off." }),
-        ),
+        ("memory_correct", json!({ "item_id": first["id"], "content": "Off." })),
     ] {
         let (status, refused) = anna.refused(tool, input).await;
-        assert_eq!(
-            (status, refused["code"].as_str()),
-            (409, Some("not_active")),
-            "{tool}"
-        );
+        assert_eq!((status, refused["code"].as_str()), (409, Some("not_active")), "{tool}");
     }
 }
 
@@ -187,10 +167,7 @@ async fn saying_it_again_renews_tags_expiry_and_confidence() {
     let anna = app.user("anna").await;
     let said = |more: Value| {
         let mut input = json!({ "type": "fact", "content": "Is in Norway." });
-        input
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         input
     };
     let first = said(json!({ "tags": ["travel"], "expires_in_days": 10, "confidence": 40 }));
@@ -200,24 +177,14 @@ async fn saying_it_again_renews_tags_expiry_and_confidence() {
     let again =
         said(json!({ "tags": ["north"], "expires_in_days": 20, "source": "user_explicit" }));
     let again = anna.call("memory_add", again).await;
-    assert_eq!(
-        (&again["id"], &again["duplicate"]),
-        (&json!(id), &json!(true))
-    );
+    assert_eq!((&again["id"], &again["duplicate"]), (&json!(id), &json!(true)));
     let item = anna.call("memory_get", json!({ "item_id": id })).await;
     assert_eq!(item["tags"], json!(["travel", "north"]));
-    assert_eq!(
-        (&item["confidence"], &item["protected"]),
-        (&json!(80), &json!(false))
-    );
+    assert_eq!((&item["confidence"], &item["protected"]), (&json!(80), &json!(false)));
     assert!(item["last_verified_at"].is_string(), "{item}");
     // It is found by its new tag, and by meaning, past the first expiry; less sure it is never.
     assert_eq!(found(&anna, "north", "active").await.0, [id]);
-    anna.call(
-        "memory_add",
-        said(json!({ "source": "guess", "expires_in_days": 20 })),
-    )
-    .await;
+    anna.call("memory_add", said(json!({ "source": "guess", "expires_in_days": 20 }))).await;
     app.clock.advance(Duration::days(6));
     let (ids, answer) = found(&anna, "zzz", "active").await;
     assert_eq!((ids, &answer["mode"]), (vec![id], &json!("hybrid")));
@@ -229,8 +196,7 @@ async fn saying_it_again_renews_tags_expiry_and_confidence() {
     assert_eq!(found(&anna, "Norway", "active").await.0, [id]);
     // What a person has confirmed no agent cuts short.
     anna.call("memory_confirm", json!({ "item_id": id })).await;
-    anna.call("memory_add", said(json!({ "expires_in_days": 1 })))
-        .await;
+    anna.call("memory_add", said(json!({ "expires_in_days": 1 }))).await;
     app.clock.advance(Duration::days(2));
     assert_eq!(found(&anna, "Norway", "active").await.0, [id]);
 }

@@ -15,13 +15,7 @@ async fn an_item_comes_back_whole() {
     assert_eq!(item["status"], "active");
     assert_eq!(item["confidence"], 70);
     assert_eq!(item["created_at"], item["updated_at"]);
-    for null in [
-        "key",
-        "source_context",
-        "expires_at",
-        "last_verified_at",
-        "superseded_by",
-    ] {
+    for null in ["key", "source_context", "expires_at", "last_verified_at", "superseded_by"] {
         assert!(item[null].is_null(), "{null}");
     }
     assert_eq!(
@@ -36,10 +30,7 @@ async fn archived_items_can_be_read() {
     let anna = app.user("anna").await;
     let id = anna.add("old").await;
     anna.call("memory_archive", json!({ "item_id": id })).await;
-    assert_eq!(
-        anna.call("memory_get", json!({ "item_id": id })).await["status"],
-        "archived"
-    );
+    assert_eq!(anna.call("memory_get", json!({ "item_id": id })).await["status"], "archived");
 }
 
 #[tokio::test]
@@ -53,10 +44,7 @@ async fn anothers_item_is_refused_like_one_that_does_not_exist() {
         let (status, nobodys) = ben.refused("memory_get", json!({ "item_id": none })).await;
         assert_eq!(status, 404);
         let said = |problem: &serde_json::Value, id: i64| {
-            problem["detail"]
-                .as_str()
-                .unwrap()
-                .replace(&id.to_string(), "N")
+            problem["detail"].as_str().unwrap().replace(&id.to_string(), "N")
         };
         assert_eq!(said(&nobodys, none), said(&theirs, id));
     }

@@ -45,45 +45,25 @@ async fn the_same_key_with_another_value_takes_the_place_of_the_older_item() {
     app.drain(&anna).await;
     let lisbon = add(&anna, city("Lives in Lisbon.")).await;
     assert_eq!(lisbon["superseded"], porto["id"]);
-    assert_eq!(
-        (&lisbon["status"], &lisbon["duplicate"]),
-        (&json!("active"), &json!(false))
-    );
+    assert_eq!((&lisbon["status"], &lisbon["duplicate"]), (&json!("active"), &json!(false)));
     app.drain(&anna).await;
     // Neither arm finds the older one; whoever asks for what is archived does.
-    let found = anna
-        .call("memory_search", json!({ "query": "lives in Porto" }))
-        .await;
-    assert_eq!(
-        crate::support::ids(&found),
-        [lisbon["id"].as_i64().unwrap()]
-    );
+    let found = anna.call("memory_search", json!({ "query": "lives in Porto" })).await;
+    assert_eq!(crate::support::ids(&found), [lisbon["id"].as_i64().unwrap()]);
     assert_eq!(found["results"][0]["key"], "home_city");
     let archived = json!({ "query": "lives in Porto", "status": "archived" });
     let archived = anna.call("memory_search", archived).await;
-    assert_eq!(
-        crate::support::ids(&archived),
-        [porto["id"].as_i64().unwrap()]
-    );
+    assert_eq!(crate::support::ids(&archived), [porto["id"].as_i64().unwrap()]);
     assert_eq!(archived["mode"], "hybrid");
 
     let older = get(&anna, &porto["id"]).await;
     assert_eq!(older["status"], "archived");
-    assert_eq!(
-        (&older["confidence"], &older["superseded_by"]),
-        (&json!(30), &lisbon["id"])
-    );
+    assert_eq!((&older["confidence"], &older["superseded_by"]), (&json!(30), &lisbon["id"]));
     assert_eq!(older["key"], "home_city");
-    assert_eq!(
-        history(&app, &anna, &porto["id"]).await,
-        ["added", "superseded"]
-    );
+    assert_eq!(history(&app, &anna, &porto["id"]).await, ["added", "superseded"]);
     // Said again, it is the duplicate; and the first value again is a new item.
     let again = add(&anna, city("Lives in Lisbon.")).await;
-    assert_eq!(
-        (&again["id"], &again["duplicate"]),
-        (&lisbon["id"], &json!(true))
-    );
+    assert_eq!((&again["id"], &again["duplicate"]), (&lisbon["id"], &json!(true)));
     assert_eq!(again["superseded"], json!(null));
     let back = add(&anna, city("Lives in Porto.")).await;
     assert_eq!(back["superseded"], lisbon["id"]);
@@ -98,10 +78,7 @@ async fn keys_are_of_their_theme_and_of_their_user() {
     let mut travel = city("Lives in Rome for a while.");
     travel["theme"] = json!("travel");
     assert_eq!(add(&anna, travel).await["superseded"], json!(null));
-    assert_eq!(
-        add(&ben, city("Lives in Oslo.")).await["superseded"],
-        json!(null)
-    );
+    assert_eq!(add(&ben, city("Lives in Oslo.")).await["superseded"], json!(null));
     assert_eq!(get(&anna, &profile["id"]).await["status"], "active");
 }
 
@@ -114,11 +91,7 @@ async fn one_value_under_two_keys_is_two_items_and_text_without_a_key_meets_eith
     let dark = add(&anna, of("prefers_dark")).await;
     let dense = add(&anna, of("prefers_dense")).await;
     assert_eq!(dense["duplicate"], false);
-    let plain = add(
-        &anna,
-        json!({ "type": "preference", "content": "true", "theme": "ui" }),
-    )
-    .await;
+    let plain = add(&anna, json!({ "type": "preference", "content": "true", "theme": "ui" })).await;
     assert_eq!(plain["duplicate"], true);
     assert!(plain["id"] == dark["id"] || plain["id"] == dense["id"]);
 }
@@ -204,11 +177,7 @@ async fn keys_given_and_taken_at_once_in_every_way_leave_one_active_item_each() 
         keyed["key"] = json!(format!("k{}", n % 2));
         add(&anna, plain).await;
         add(&anna, keyed).await;
-        anna.call(
-            "memory_forget",
-            json!({ "key": format!("k{}", (n + 1) % 2) }),
-        )
-        .await;
+        anna.call("memory_forget", json!({ "key": format!("k{}", (n + 1) % 2) })).await;
     };
     futures_util::future::join_all((0..16).map(one)).await;
     let twice: i64 = sqlx::query_scalar(
@@ -261,11 +230,7 @@ async fn an_item_says_how_it_is_known_and_how_sure_that_is() {
     ] {
         input[field] = value;
         let (status, refused) = anna.refused("memory_add", input.clone()).await;
-        assert_eq!(
-            (status, refused["field"].as_str()),
-            (422, Some(field)),
-            "{refused}"
-        );
+        assert_eq!((status, refused["field"].as_str()), (422, Some(field)), "{refused}");
         input.as_object_mut().unwrap().remove(field);
     }
 }
@@ -275,29 +240,16 @@ async fn a_confirmed_item_yields_to_the_user_and_to_a_correction_alone() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let porto = add(&anna, city("Lives in Porto.")).await;
-    let confirmed = anna
-        .call("memory_confirm", json!({ "item_id": porto["id"] }))
-        .await;
+    let confirmed = anna.call("memory_confirm", json!({ "item_id": porto["id"] })).await;
     assert_eq!(confirmed["protected"], true);
     let item = get(&anna, &porto["id"]).await;
-    assert_eq!(
-        (&item["confidence"], &item["protected"]),
-        (&json!(100), &json!(true))
-    );
+    assert_eq!((&item["confidence"], &item["protected"]), (&json!(100), &json!(true)));
     assert!(item["last_verified_at"].is_string());
 
     let (status, refused) = anna.refused("memory_add", city("Lives in Rome.")).await;
     assert_eq!((status, refused["code"].as_str()), (409, Some("confirmed")));
-    assert!(
-        refused["detail"]
-            .as_str()
-            .unwrap()
-            .contains(&porto["id"].to_string())
-    );
-    assert!(
-        !refused["detail"].as_str().unwrap().contains("city"),
-        "no key in an error"
-    );
+    assert!(refused["detail"].as_str().unwrap().contains(&porto["id"].to_string()));
+    assert!(!refused["detail"].as_str().unwrap().contains("city"), "no key in an error");
     assert_eq!(get(&anna, &porto["id"]).await["status"], "active");
 
     // That the user said so is looked up.
@@ -314,10 +266,7 @@ async fn a_confirmed_item_yields_to_the_user_and_to_a_correction_alone() {
     assert_eq!(posted.status(), 200);
     let rome = add(&anna, said).await;
     assert_eq!(rome["superseded"], porto["id"]);
-    assert_eq!(
-        (&rome["trust"], &rome["note"]),
-        (&json!("user"), &json!(null))
-    );
+    assert_eq!((&rome["trust"], &rome["note"]), (&json!("user"), &json!(null)));
     // What takes the place of a confirmed item is not confirmed by that.
     assert_eq!(get(&anna, &rome["id"]).await["protected"], false);
     let corrected = json!({ "key": "home city", "content": "Lives in Oslo." });
@@ -346,42 +295,22 @@ async fn a_correction_keeps_what_it_does_not_change() {
     for kept in ["theme", "key", "type", "tags", "expires_at"] {
         assert_eq!(is[kept], was[kept], "{kept}");
     }
-    assert_eq!(
-        (&is["content"], &is["confidence"]),
-        (&json!("Takes coffee."), &json!(80))
-    );
+    assert_eq!((&is["content"], &is["confidence"]), (&json!("Takes coffee."), &json!(80)));
     let older = get(&anna, &wrong["id"]).await;
-    assert_eq!(
-        (&older["status"], &older["superseded_by"]),
-        (&json!("archived"), &right["id"])
-    );
+    assert_eq!((&older["status"], &older["superseded_by"]), (&json!("archived"), &right["id"]));
 
     // Asked again, it says which item is in force; by the key it is done already.
     let (status, refused) = anna.refused("memory_correct", input).await;
-    assert_eq!(
-        (status, refused["code"].as_str()),
-        (409, Some("not_active"))
-    );
-    assert!(
-        refused["detail"]
-            .as_str()
-            .unwrap()
-            .contains(&right["id"].to_string())
-    );
+    assert_eq!((status, refused["code"].as_str()), (409, Some("not_active")));
+    assert!(refused["detail"].as_str().unwrap().contains(&right["id"].to_string()));
     let same = json!({ "key": "drink", "content": "Takes coffee." });
     let same = anna.call("memory_correct", same).await;
-    assert_eq!(
-        (&same["id"], &same["duplicate"]),
-        (&right["id"], &json!(true))
-    );
+    assert_eq!((&same["id"], &same["duplicate"]), (&right["id"], &json!(true)));
 
     let moved = json!({ "item_id": right["id"], "content": "Takes coffee.", "theme": "habits", "key": "morning drink" });
     let moved = anna.call("memory_correct", moved).await;
     let item = get(&anna, &moved["id"]).await;
-    assert_eq!(
-        (&item["theme"], &item["key"]),
-        (&json!("habits"), &json!("morning_drink"))
-    );
+    assert_eq!((&item["theme"], &item["key"]), (&json!("habits"), &json!("morning_drink")));
     assert_eq!(get(&anna, &right["id"]).await["superseded_by"], moved["id"]);
 }
 
@@ -395,14 +324,8 @@ async fn a_correction_with_the_same_words_changes_tags_expiry_and_confidence() {
     let changed = anna.call("memory_correct", input).await;
     assert_eq!((&changed["id"], &changed["duplicate"]), (&id, &json!(true)));
     let is = get(&anna, &id).await;
-    assert_eq!(
-        (&is["tags"], &is["confidence"]),
-        (&json!(["fjord"]), &json!(55))
-    );
-    assert!(
-        is["expires_at"].is_string() && is["last_verified_at"].is_string(),
-        "{is}"
-    );
+    assert_eq!((&is["tags"], &is["confidence"]), (&json!(["fjord"]), &json!(55)));
+    assert!(is["expires_at"].is_string() && is["last_verified_at"].is_string(), "{is}");
     let hits = async |query: &str| {
         let answer = anna.call("memory_search", json!({ "query": query })).await;
         answer["results"].as_array().unwrap().len()
@@ -423,39 +346,16 @@ async fn a_correction_must_name_one_item() {
     let content = "Lives in Oslo.";
     for (input, status, code) in [
         (json!({ "content": content }), 422, "required"),
-        (
-            json!({ "key": "home city", "content": content }),
-            409,
-            "ambiguous_key",
-        ),
-        (
-            json!({ "key": "nothing", "content": content }),
-            404,
-            "not_found",
-        ),
-        (
-            json!({ "item_id": 999_999, "content": content }),
-            404,
-            "not_found",
-        ),
-        (
-            json!({ "item_id": rome["id"], "content": " " }),
-            422,
-            "required",
-        ),
+        (json!({ "key": "home city", "content": content }), 409, "ambiguous_key"),
+        (json!({ "key": "nothing", "content": content }), 404, "not_found"),
+        (json!({ "item_id": 999_999, "content": content }), 404, "not_found"),
+        (json!({ "item_id": rome["id"], "content": " " }), 422, "required"),
     ] {
         let (got, refused) = anna.refused("memory_correct", input.clone()).await;
-        assert_eq!(
-            (got, refused["code"].as_str()),
-            (status, Some(code)),
-            "{input}"
-        );
+        assert_eq!((got, refused["code"].as_str()), (status, Some(code)), "{input}");
     }
     let input = json!({ "key": "home city", "theme": "travel", "content": content });
-    assert_eq!(
-        anna.call("memory_correct", input).await["superseded"],
-        rome["id"]
-    );
+    assert_eq!(anna.call("memory_correct", input).await["superseded"], rome["id"]);
 }
 
 #[tokio::test]
@@ -470,10 +370,7 @@ async fn two_who_correct_one_item_at_once_leave_one_active() {
     });
     let statuses = futures_util::future::join_all(corrections).await;
     // Whoever came late is told so, or corrected what the other said.
-    assert!(
-        statuses.iter().all(|s| [200, 409].contains(&s.as_u16())),
-        "{statuses:?}"
-    );
+    assert!(statuses.iter().all(|s| [200, 409].contains(&s.as_u16())), "{statuses:?}");
     let themes = anna.call("memory_list_themes", json!({})).await;
     assert_eq!(themes["themes"][0]["active_count"], 1);
     assert_eq!(get(&anna, &item["id"]).await["status"], "archived");
@@ -489,18 +386,13 @@ async fn forgetting_a_key_archives_it_in_one_theme_or_in_all() {
         input["theme"] = json!(theme);
         ids.push(add(&anna, input).await["id"].clone());
     }
-    anna.call("memory_confirm", json!({ "item_id": ids[1] }))
-        .await;
+    anna.call("memory_confirm", json!({ "item_id": ids[1] })).await;
     let one = json!({ "key": "home city", "theme": "a" });
     let one = anna.call("memory_forget", one).await;
     assert_eq!(one, json!({ "count": 1, "archived": [ids[0]] }));
-    let rest = anna
-        .call("memory_forget", json!({ "key": "home_city" }))
-        .await;
+    let rest = anna.call("memory_forget", json!({ "key": "home_city" })).await;
     assert_eq!(rest, json!({ "count": 2, "archived": [ids[1], ids[2]] }));
-    let none = anna
-        .call("memory_forget", json!({ "key": "home_city" }))
-        .await;
+    let none = anna.call("memory_forget", json!({ "key": "home_city" })).await;
     assert_eq!(none, json!({ "count": 0, "archived": [] }));
     assert_eq!(get(&anna, &ids[1]).await["status"], "archived");
     let (status, refused) = anna.refused("memory_forget", json!({ "key": " " })).await;
@@ -512,46 +404,26 @@ async fn stats_count_what_is_there_and_nothing_of_anothers() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let empty = anna.call("memory_stats", json!({})).await;
-    assert_eq!(
-        (&empty["active"], &empty["oldest"]),
-        (&json!(0), &json!(null))
-    );
+    assert_eq!((&empty["active"], &empty["oldest"]), (&json!(0), &json!(null)));
     add(&anna, city("Lives in Porto.")).await;
     let lisbon = add(&anna, city("Lives in Lisbon.")).await;
-    anna.call("memory_confirm", json!({ "item_id": lisbon["id"] }))
+    anna.call("memory_confirm", json!({ "item_id": lisbon["id"] })).await;
+    add(&anna, json!({ "type": "instruction", "content": "Be short.", "expires_in_days": 3 }))
         .await;
-    add(
-        &anna,
-        json!({ "type": "instruction", "content": "Be short.", "expires_in_days": 3 }),
-    )
-    .await;
-    add(
-        &anna,
-        json!({ "type": "instruction", "content": "Be clear.", "expires_in_days": 30 }),
-    )
-    .await;
-    add(
-        &anna,
-        json!({ "type": "fact", "content": "Over tomorrow.", "expires_in_days": 1 }),
-    )
-    .await;
+    add(&anna, json!({ "type": "instruction", "content": "Be clear.", "expires_in_days": 30 }))
+        .await;
+    add(&anna, json!({ "type": "fact", "content": "Over tomorrow.", "expires_in_days": 1 })).await;
     ben.add("Ben's.").await;
     app.clock.advance(Duration::days(1));
     let stats = anna.call("memory_stats", json!({})).await;
     assert_eq!(stats["active"], 3);
     assert_eq!(stats["archived"], 2);
-    assert_eq!(
-        (&stats["confirmed"], &stats["with_key"]),
-        (&json!(1), &json!(1))
-    );
+    assert_eq!((&stats["confirmed"], &stats["with_key"]), (&json!(1), &json!(1)));
     assert_eq!(stats["expiring_soon"], 1);
     let instructions =
         json!([{ "type": "instruction", "count": 2 }, { "type": "fact", "count": 1 }]);
     assert_eq!(stats["by_type"], instructions);
-    assert_eq!(
-        stats["by_theme"][0],
-        json!({ "theme": "general", "count": 2 })
-    );
+    assert_eq!(stats["by_theme"][0], json!({ "theme": "general", "count": 2 }));
     assert_eq!(stats["vectors"], json!({ "pending": 0, "failed": 0 }));
 }
 
@@ -603,13 +475,9 @@ async fn what_was_said_before_and_what_may_not_replace_is_kept_aside_once() {
         (&json!("archived"), &json!(holder.id.0))
     );
     assert_eq!(rome["confidence"], 90);
-    assert_eq!(
-        history(&app, &anna, &json!(first.id.0)).await,
-        ["added", "put_aside"]
-    );
+    assert_eq!(history(&app, &anna, &json!(first.id.0)).await, ["added", "put_aside"]);
 
-    anna.call("memory_confirm", json!({ "item_id": holder.id.0 }))
-        .await;
+    anna.call("memory_confirm", json!({ "item_id": holder.id.0 })).await;
     let newer = keep(&item("Lives in Oslo.", said(ItemSource::ToolCall, 1))).await;
     assert_eq!(newer.put_aside_for, Some(holder.id));
     let user = keep(&item("Lives in Bern.", said(ItemSource::UserExplicit, 0))).await;

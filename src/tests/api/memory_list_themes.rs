@@ -14,8 +14,7 @@ async fn themes_come_with_counts_of_active_items_fullest_first() {
     anna.add_to("work", "b").await;
     let gone = anna.add_to("garden", "c").await;
     anna.add_to("general", "d").await;
-    anna.call("memory_archive", json!({ "item_id": gone }))
-        .await;
+    anna.call("memory_archive", json!({ "item_id": gone })).await;
     let expected = json!({ "themes": [
         { "slug": "work", "display_name": "work", "description": "", "active_count": 2 },
         { "slug": "general", "display_name": "general", "description": "", "active_count": 1 },
@@ -61,27 +60,11 @@ async fn a_theme_is_called_and_described_as_somebody_says_and_keeps_its_slug() {
     );
     for (input, status, field) in [
         (json!({ "theme": "none", "description": "x" }), 404, None),
-        (
-            json!({ "theme": " ", "description": "x" }),
-            422,
-            Some("theme"),
-        ),
-        (
-            json!({ "theme": "home-lab", "display_name": " " }),
-            422,
-            Some("display_name"),
-        ),
-        (
-            json!({ "theme": "home-lab", "description": "x".repeat(501) }),
-            422,
-            Some("description"),
-        ),
+        (json!({ "theme": " ", "description": "x" }), 422, Some("theme")),
+        (json!({ "theme": "home-lab", "display_name": " " }), 422, Some("display_name")),
+        (json!({ "theme": "home-lab", "description": "x".repeat(501) }), 422, Some("description")),
     ] {
         let (was, problem) = anna.refused("memory_describe_theme", input).await;
-        assert_eq!(
-            (was, problem["field"].as_str()),
-            (status, field),
-            "{problem}"
-        );
+        assert_eq!((was, problem["field"].as_str()), (status, field), "{problem}");
     }
 }

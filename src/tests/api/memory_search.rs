@@ -6,10 +6,7 @@ use crate::support::{TestApp, TestUser, ids};
 async fn finds(user: &TestUser, content: &str, queries: &[&str]) {
     let id = user.add(content).await;
     for query in queries {
-        assert!(
-            user.find(query).await.contains(&id),
-            "{query:?} in {content:?}"
-        );
+        assert!(user.find(query).await.contains(&id), "{query:?} in {content:?}");
     }
 }
 
@@ -23,12 +20,9 @@ async fn star_and_empty_list_the_newest_first() {
         app.clock.advance(Duration::seconds(1));
     }
     added.reverse();
-    for input in [
-        json!({ "query": "*" }),
-        json!({ "query": "" }),
-        json!({ "query": " " }),
-        json!({}),
-    ] {
+    for input in
+        [json!({ "query": "*" }), json!({ "query": "" }), json!({ "query": " " }), json!({})]
+    {
         let answer = anna.call("memory_search", input).await;
         assert_eq!(ids(&answer), added);
         assert_eq!(answer["mode"], "recent");
@@ -50,10 +44,7 @@ async fn a_cursor_reads_on_to_the_end_without_gaps_even_at_equal_times() {
     let mut cursor = json!(null);
     loop {
         let answer = anna
-            .call(
-                "memory_search",
-                json!({ "query": "*", "limit": 10, "cursor": cursor }),
-            )
+            .call("memory_search", json!({ "query": "*", "limit": 10, "cursor": cursor }))
             .await;
         read.extend(ids(&answer));
         // What is added meanwhile is newer, and shifts nothing.
@@ -79,9 +70,7 @@ async fn a_cursor_reads_on_among_items_from_before_1970() {
     let list = |cursor: Value| json!({ "query": "*", "limit": 1, "cursor": cursor });
     let first = anna.call("memory_search", list(json!(null))).await;
     assert_eq!(ids(&first), added[..1]);
-    let second = anna
-        .call("memory_search", list(first["cursor"].clone()))
-        .await;
+    let second = anna.call("memory_search", list(first["cursor"].clone())).await;
     assert_eq!(ids(&second), added[1..]);
 }
 
@@ -91,12 +80,7 @@ async fn a_hit_says_what_an_agent_needs_to_judge_it() {
     let anna = app.user("anna").await;
     let input = json!({ "type": "preference", "content": "Prefers oolong tea.", "theme": "Food", "tags": ["drink"] });
     let id = anna.call("memory_add", input).await["id"].clone();
-    let answer = anna
-        .call(
-            "memory_search",
-            json!({ "query": "oolong", "explain": true }),
-        )
-        .await;
+    let answer = anna.call("memory_search", json!({ "query": "oolong", "explain": true })).await;
     assert_eq!(answer["mode"], "fts");
     assert_eq!(
         answer["degraded"],
@@ -114,9 +98,7 @@ async fn a_hit_says_what_an_agent_needs_to_judge_it() {
     assert_eq!(hit["tags"], json!(["drink"]));
     assert!(hit["created_at"].as_str().unwrap().ends_with('Z'));
     assert_eq!(hit["explain"]["words_matched"], 1);
-    let plain = anna
-        .call("memory_search", json!({ "query": "oolong" }))
-        .await;
+    let plain = anna.call("memory_search", json!({ "query": "oolong" })).await;
     assert!(plain["results"][0].get("explain").is_none());
 }
 
@@ -130,12 +112,7 @@ async fn exact_tokens_are_found() {
         &["max_retry_count", "MAX_RETRY_COUNT", "retry"],
     )
     .await;
-    finds(
-        &anna,
-        "Login fails with ERR_5021 on staging",
-        &["ERR_5021", "err_5021", "5021"],
-    )
-    .await;
+    finds(&anna, "Login fails with ERR_5021 on staging", &["ERR_5021", "err_5021", "5021"]).await;
     finds(&anna, "Import stops at ERR-6077.", &["ERR-6077", "6077"]).await;
     finds(
         &anna,
@@ -143,18 +120,8 @@ async fn exact_tokens_are_found() {
         &["192.168.1.168", "8443", "192.168.1.168:8443"],
     )
     .await;
-    finds(
-        &anna,
-        "Write to anna.m@example.com",
-        &["anna.m@example.com", "example.com"],
-    )
-    .await;
-    finds(
-        &anna,
-        "Pinned to tokio 1.54.1-rc.2",
-        &["1.54.1", "1.54.1-rc.2", "tokio"],
-    )
-    .await;
+    finds(&anna, "Write to anna.m@example.com", &["anna.m@example.com", "example.com"]).await;
+    finds(&anna, "Pinned to tokio 1.54.1-rc.2", &["1.54.1", "1.54.1-rc.2", "tokio"]).await;
     finds(
         &anna,
         "Bug is in /home/anna/keepsake/src/db.rs",
@@ -212,25 +179,11 @@ async fn stop_words_leave_unless_nothing_else_remains() {
 async fn other_scripts_and_accents_are_found() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    finds(
-        &anna,
-        "我喜欢喝乌龙茶，不喜欢咖啡",
-        &["乌龙茶", "咖啡", "茶"],
-    )
-    .await;
-    finds(
-        &anna,
-        "東京タワーの近くに住んでいます",
-        &["東京タワー", "住んで", "塔 東京"],
-    )
-    .await;
+    finds(&anna, "我喜欢喝乌龙茶，不喜欢咖啡", &["乌龙茶", "咖啡", "茶"]).await;
+    finds(&anna, "東京タワーの近くに住んでいます", &["東京タワー", "住んで", "塔 東京"]).await;
     finds(&anna, "커피보다 차를 좋아한다", &["커피", "좋아"]).await;
-    finds(
-        &anna,
-        "Café à Orléans, rendez-vous à midi",
-        &["cafe", "CAFÉ", "orleans", "rendez-vous"],
-    )
-    .await;
+    finds(&anna, "Café à Orléans, rendez-vous à midi", &["cafe", "CAFÉ", "orleans", "rendez-vous"])
+        .await;
     finds(&anna, "Обожает чай с лимоном", &["чай", "ЧАЙ"]).await;
     finds(&anna, "Straße nach Zürich", &["strasse", "zurich"]).await;
     finds(&anna, "تفضل الشاي الأخضر", &["الشاي"]).await;
@@ -250,19 +203,10 @@ async fn where_no_word_matches_a_substring_does() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let id = anna.add("Uses Kubernetes with 100% of nodes").await;
-    let answer = anna
-        .call(
-            "memory_search",
-            json!({ "query": "bernet", "explain": true }),
-        )
-        .await;
+    let answer = anna.call("memory_search", json!({ "query": "bernet", "explain": true })).await;
     assert_eq!(ids(&answer), [id]);
     assert_eq!(answer["results"][0]["explain"]["substring"], true);
-    assert_eq!(
-        anna.find("%_%").await,
-        [] as [i64; 0],
-        "wildcards are letters here"
-    );
+    assert_eq!(anna.find("%_%").await, [] as [i64; 0], "wildcards are letters here");
     anna.add("bernet is a surname").await;
     assert!(!anna.find("bernet").await.contains(&id), "words come first");
 }
@@ -341,24 +285,15 @@ async fn a_filter_applies_before_the_fifty_candidates() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let rare = anna
-        .add_to(
-            "quiet",
-            "a long remark in which, after many other words, tea is named once",
-        )
+        .add_to("quiet", "a long remark in which, after many other words, tea is named once")
         .await;
     for n in 0..60 {
         anna.add_to("loud", &format!("tea tea tea {n}")).await;
     }
-    let answer = anna
-        .call(
-            "memory_search",
-            json!({ "query": "tea", "theme": "quiet", "limit": 50 }),
-        )
-        .await;
+    let answer =
+        anna.call("memory_search", json!({ "query": "tea", "theme": "quiet", "limit": 50 })).await;
     assert_eq!(ids(&answer), [rare]);
-    let all = anna
-        .call("memory_search", json!({ "query": "tea", "limit": 50 }))
-        .await;
+    let all = anna.call("memory_search", json!({ "query": "tea", "limit": 50 })).await;
     assert_eq!(ids(&all).len(), 50);
 }
 
@@ -366,23 +301,10 @@ async fn a_filter_applies_before_the_fifty_candidates() {
 async fn a_long_item_is_shown_around_the_word_that_matched() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    anna.add(&format!(
-        "{} the zeppelin {}",
-        "hay ".repeat(300),
-        "hay ".repeat(300)
-    ))
-    .await;
-    let answer = anna
-        .call("memory_search", json!({ "query": "zeppelin" }))
-        .await;
-    let snippet = answer["results"][0]["content_snippet"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    assert!(
-        snippet.contains("zeppelin") && snippet.chars().count() <= 282,
-        "{snippet}"
-    );
+    anna.add(&format!("{} the zeppelin {}", "hay ".repeat(300), "hay ".repeat(300))).await;
+    let answer = anna.call("memory_search", json!({ "query": "zeppelin" })).await;
+    let snippet = answer["results"][0]["content_snippet"].as_str().unwrap().to_owned();
+    assert!(snippet.contains("zeppelin") && snippet.chars().count() <= 282, "{snippet}");
 }
 
 #[tokio::test]
@@ -390,23 +312,11 @@ async fn odd_queries_find_nothing_and_break_nothing() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     anna.add("something").await;
-    for query in [
-        "'",
-        "\\",
-        "' | '",
-        "!!!",
-        "a & b | !c",
-        "🦀",
-        ":*",
-        "--",
-        "$1",
-        "\u{202e}",
-    ] {
+    for query in ["'", "\\", "' | '", "!!!", "a & b | !c", "🦀", ":*", "--", "$1", "\u{202e}"] {
         let answer = anna.call("memory_search", json!({ "query": query })).await;
         assert_eq!(answer["results"], json!([]), "{query:?}");
     }
-    anna.call("memory_search", json!({ "query": "word ".repeat(400) }))
-        .await;
+    anna.call("memory_search", json!({ "query": "word ".repeat(400) })).await;
 }
 
 #[tokio::test]
@@ -417,10 +327,7 @@ async fn a_second_user_finds_nothing() {
     for query in ["tea", "*", "", "kitche"] {
         for status in ["active", "archived", "any"] {
             let answer = ben
-                .call(
-                    "memory_search",
-                    json!({ "query": query, "status": status, "explain": true }),
-                )
+                .call("memory_search", json!({ "query": query, "status": status, "explain": true }))
                 .await;
             assert_eq!(answer["results"], json!([]), "{query:?} {status}");
             assert_eq!(answer["cursor"], json!(null));
@@ -434,9 +341,7 @@ async fn rarity_is_counted_among_ones_own_items() {
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     anna.add("tea").await;
     let find = async || {
-        let answer = anna
-            .call("memory_search", json!({ "query": "tea", "explain": true }))
-            .await;
+        let answer = anna.call("memory_search", json!({ "query": "tea", "explain": true })).await;
         answer["results"][0]["explain"]["lexical"].as_f64().unwrap()
     };
     let before = find().await;

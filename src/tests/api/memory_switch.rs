@@ -12,34 +12,17 @@ const CALLS: [(&str, &str); 5] = [
 ];
 
 async fn switch_agent(app: &TestApp, user: UserId, on: bool) {
-    let agent = app
-        .accounts
-        .list_agents(user)
-        .await
-        .unwrap()
-        .pop()
-        .unwrap()
-        .0;
+    let agent = app.accounts.list_agents(user).await.unwrap().pop().unwrap().0;
     assert_eq!(agent.name, "agent");
-    app.accounts
-        .switch_agent_memory(user, agent.id, on)
-        .await
-        .unwrap();
+    app.accounts.switch_agent_memory(user, agent.id, on).await.unwrap();
 }
 
 async fn is_refused(user: &TestUser, place: &str) {
     for (tool, input) in CALLS {
         let input = serde_json::from_str(input).unwrap();
         let (status, problem) = user.refused(tool, input).await;
-        assert_eq!(
-            (status, problem["code"].as_str()),
-            (403, Some("memory_off")),
-            "{tool}"
-        );
-        assert!(
-            problem["detail"].as_str().unwrap().contains(place),
-            "{problem}"
-        );
+        assert_eq!((status, problem["code"].as_str()), (403, Some("memory_off")), "{tool}");
+        assert!(problem["detail"].as_str().unwrap().contains(place), "{problem}");
     }
 }
 
@@ -49,21 +32,11 @@ async fn switched_off_for_a_user_no_tool_reads_or_writes_from_the_next_call_on()
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let id = anna.add("Anna's own.").await;
     // Each user's client keeps its connection: this is in the middle of it.
-    app.accounts
-        .switch_user_memory(anna.id, false)
-        .await
-        .unwrap();
+    app.accounts.switch_user_memory(anna.id, false).await.unwrap();
     is_refused(&anna, "on the page Account").await;
     ben.add("Ben goes on.").await;
-    app.accounts
-        .switch_user_memory(anna.id, true)
-        .await
-        .unwrap();
-    assert_eq!(
-        anna.find("*").await,
-        [id],
-        "nothing was added or archived meanwhile"
-    );
+    app.accounts.switch_user_memory(anna.id, true).await.unwrap();
+    assert_eq!(anna.find("*").await, [id], "nothing was added or archived meanwhile");
 }
 
 #[tokio::test]
@@ -90,11 +63,6 @@ async fn nobody_switches_anothers_agent() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let agent = app.accounts.list_agents(anna.id).await.unwrap()[0].0.id;
-    assert!(
-        app.accounts
-            .switch_agent_memory(ben.id, agent, false)
-            .await
-            .is_err()
-    );
+    assert!(app.accounts.switch_agent_memory(ben.id, agent, false).await.is_err());
     anna.add("mine").await;
 }

@@ -24,14 +24,9 @@ async fn since_when_and_until_when_it_is_true_is_kept_told_and_changed() {
     let added = anna.call("memory_add", first).await;
     let told = ["2015-03-01T00:00:00Z", "2020-01-01T00:00:00Z"].map(Value::from);
     assert_eq!(period(&anna, &added["id"]).await, told);
-    let found = anna
-        .call("memory_search", json!({ "query": "aurora" }))
-        .await;
+    let found = anna.call("memory_search", json!({ "query": "aurora" })).await;
     let hit = &found["results"][0];
-    assert_eq!(
-        [&hit["valid_from"], &hit["valid_until"]],
-        [&told[0], &told[1]]
-    );
+    assert_eq!([&hit["valid_from"], &hit["valid_until"]], [&told[0], &told[1]]);
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let (_, page) = browser.get(&format!("/memory/{}", added["id"])).await;
@@ -75,20 +70,14 @@ async fn the_history_keeps_what_was_before_a_change() {
         said(json!({ "tags": ["north"], "source": "web", "confidence": 40, "expires_in_days": 9 }));
     let added = anna.call("memory_add", first).await;
     // By default it is surer than that.
-    anna.call(
-        "memory_add",
-        said(json!({ "source": "web", "expires_in_days": 9 })),
-    )
-    .await;
+    anna.call("memory_add", said(json!({ "source": "web", "expires_in_days": 9 }))).await;
     // Agents make an event that keeps the state once an hour: what changes in between is part of it.
     let second = said(json!({ "tags": ["travel"], "valid_from": "2026", "confidence": 90 }));
     app.clock.advance(Duration::hours(2));
     anna.call("memory_add", second).await;
-    anna.call("memory_add", said(json!({ "tags": ["cold"] })))
-        .await;
+    anna.call("memory_add", said(json!({ "tags": ["cold"] }))).await;
     app.clock.advance(Duration::hours(2));
-    anna.call("memory_add", said(json!({ "valid_from": "2025" })))
-        .await;
+    anna.call("memory_add", said(json!({ "valid_from": "2025" }))).await;
     // What archives it keeps its confidence alone, which is none that it had before.
     let key = json!({ "item_id": added["id"], "content": "Is in Sweden." });
     anna.call("memory_correct", key).await;
@@ -112,22 +101,12 @@ async fn what_is_no_date_or_ends_before_it_begins_is_refused_by_its_field() {
     let anna = app.user("anna").await;
     for (from, until, field, code) in [
         ("2019", "2018", "valid_until", "invalid_period"),
-        (
-            "2019-05-17T15:04:05Z",
-            "2019-05-17T15:04:05Z",
-            "valid_until",
-            "invalid_period",
-        ),
+        ("2019-05-17T15:04:05Z", "2019-05-17T15:04:05Z", "valid_until", "invalid_period"),
         ("last year", "", "valid_from", "invalid_date"),
         ("", "2019-02-30", "valid_until", "invalid_date"),
         ("0000", "", "valid_from", "out_of_range"),
         ("", "9999", "valid_until", "out_of_range"),
-        (
-            "0001-01-01T00:00:00+14:00",
-            "",
-            "valid_from",
-            "out_of_range",
-        ),
+        ("0001-01-01T00:00:00+14:00", "", "valid_from", "out_of_range"),
         ("\u{0}", "", "valid_from", "invalid_date"),
     ] {
         let input = job("Works at Aurora.", json!(from), json!(until));
@@ -143,17 +122,11 @@ async fn what_is_no_date_or_ends_before_it_begins_is_refused_by_its_field() {
 async fn an_export_has_the_dates_and_an_import_takes_them_in() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let input = job(
-        "Works at Aurora.",
-        json!("0850-03"),
-        json!("2019-05-17T15:04:05.123456Z"),
-    );
+    let input = job("Works at Aurora.", json!("0850-03"), json!("2019-05-17T15:04:05.123456Z"));
     anna.call("memory_add", input).await;
     let file = export(&app, &anna).await;
     assert_eq!(import(&app, &ben, &file).await.added, 1);
-    let found = ben
-        .call("memory_search", json!({ "query": "aurora" }))
-        .await;
+    let found = ben.call("memory_search", json!({ "query": "aurora" })).await;
     let told = ["0850-03-01T00:00:00Z", "2019-05-17T15:04:05.123456Z"].map(Value::from);
     assert_eq!(period(&ben, &found["results"][0]["id"]).await, told);
     let line = r#"{"keepsake_export":1}
@@ -161,8 +134,5 @@ async fn an_export_has_the_dates_and_an_import_takes_them_in() {
     let refused = import(&app, &ben, line).await;
     assert_eq!(refused.added, 0);
     let problem = &refused.problems[0];
-    assert!(
-        problem.sentence.contains("`valid_until` is before"),
-        "{problem:?}"
-    );
+    assert!(problem.sentence.contains("`valid_until` is before"), "{problem:?}");
 }

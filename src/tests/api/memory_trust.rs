@@ -13,18 +13,13 @@ use crate::support::{TestApp, TestUser};
 /// what comes, and the cell.
 fn documented() -> Vec<(Option<Trust>, Trust, String)> {
     let page = include_str!("../../../docs/consolidation.md");
-    let table = page
-        .lines()
-        .skip_while(|line| !line.starts_with("| what holds |"));
+    let table = page.lines().skip_while(|line| !line.starts_with("| what holds |"));
     let rows = table.skip(2).take_while(|line| line.starts_with('|'));
     let mut cells = Vec::new();
     for row in rows {
         let row: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
         let holds = Trust::parse(row[0].trim_matches('`'));
-        assert!(
-            holds.is_some() || row[0].starts_with("confirmed"),
-            "{row:?}"
-        );
+        assert!(holds.is_some() || row[0].starts_with("confirmed"), "{row:?}");
         for (comes, cell) in Trust::ALL.into_iter().zip(&row[1..]) {
             cells.push((holds, comes, (*cell).to_owned()));
         }
@@ -60,10 +55,7 @@ impl Pair<'_> {
     async fn confirm(&self, id: ItemId) {
         let confirmed = "UPDATE memory_items SET protected = true WHERE id = $1";
         let confirmed = sqlx::query(confirmed).bind(id.0);
-        confirmed
-            .execute(&mut self.app.superuser().await)
-            .await
-            .unwrap();
+        confirmed.execute(&mut self.app.superuser().await).await.unwrap();
     }
 }
 
@@ -71,11 +63,7 @@ impl Pair<'_> {
 async fn of_each_pair_that_holds_which_the_table_says_by_key_and_by_a_models_verdict() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let pair = Pair {
-        app: &app,
-        viewer: Viewer::person(anna.id),
-        now: app.embeddings.now(),
-    };
+    let pair = Pair { app: &app, viewer: Viewer::person(anna.id), now: app.embeddings.now() };
     let hours = Duration::hours;
     for (row, comes, cell) in documented() {
         let holders = match row {
@@ -133,8 +121,7 @@ async fn of_each_pair_that_holds_which_the_table_says_by_key_and_by_a_models_ver
 }
 
 async fn get(user: &TestUser, id: impl Into<Value>) -> Value {
-    user.call("memory_get", json!({ "item_id": id.into() }))
-        .await
+    user.call("memory_get", json!({ "item_id": id.into() })).await
 }
 
 fn city(content: &str, source: Option<&str>) -> Value {
@@ -146,41 +133,19 @@ async fn what_a_tool_says_against_an_agents_word_is_put_aside_and_shown() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let porto = anna.call("memory_add", city("Lives in Porto.", None)).await;
-    assert_eq!(
-        (&porto["trust"], &porto["note"]),
-        (&json!("agent"), &json!(null))
-    );
-    for (source, trust, content) in [
-        ("web", "external", "Lives in Rome."),
-        ("tool_call", "tool", "Lives in Oslo."),
-    ] {
+    assert_eq!((&porto["trust"], &porto["note"]), (&json!("agent"), &json!(null)));
+    for (source, trust, content) in
+        [("web", "external", "Lives in Rome."), ("tool_call", "tool", "Lives in Oslo.")]
+    {
         let aside = anna.call("memory_add", city(content, Some(source))).await;
         assert_eq!(
-            (
-                &aside["status"],
-                &aside["trust"],
-                &aside["superseded"],
-                &aside["put_aside_for"]
-            ),
-            (
-                &json!("archived"),
-                &json!(trust),
-                &json!(null),
-                &porto["id"]
-            )
+            (&aside["status"], &aside["trust"], &aside["superseded"], &aside["put_aside_for"]),
+            (&json!("archived"), &json!(trust), &json!(null), &porto["id"])
         );
-        assert!(
-            aside["note"]
-                .as_str()
-                .unwrap()
-                .contains(&porto["id"].to_string())
-        );
+        assert!(aside["note"].as_str().unwrap().contains(&porto["id"].to_string()));
         // Once, however often it is said.
         let again = anna.call("memory_add", city(content, Some(source))).await;
-        assert_eq!(
-            (&again["id"], &again["duplicate"]),
-            (&aside["id"], &json!(true))
-        );
+        assert_eq!((&again["id"], &again["duplicate"]), (&aside["id"], &json!(true)));
     }
     let holder = get(&anna, porto["id"].clone()).await;
     assert_eq!(holder["status"], "active");
@@ -188,16 +153,10 @@ async fn what_a_tool_says_against_an_agents_word_is_put_aside_and_shown() {
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let (_, page) = browser.get(&format!("/memory/{}", porto["id"])).await;
-    for shown in [
-        "Archived, because it contradicts this",
-        "Lives in Oslo.",
-        "from a tool",
-        "from outside",
-    ] {
-        assert!(
-            page.contains(shown) || page.contains(&shown.replace("&#x27;", "'")),
-            "{shown}"
-        );
+    for shown in
+        ["Archived, because it contradicts this", "Lives in Oslo.", "from a tool", "from outside"]
+    {
+        assert!(page.contains(shown) || page.contains(&shown.replace("&#x27;", "'")), "{shown}");
     }
     let aside = &holder["contradicted_by"][0];
     let (_, page) = browser.get(&format!("/memory/{aside}")).await;
@@ -240,16 +199,9 @@ async fn that_the_user_said_so_is_looked_up_in_what_they_said() {
     .enumerate()
     {
         let added = add(&anna, n, said).await;
-        assert_eq!(
-            (&added["trust"], &added["note"]),
-            (&json!("user"), &json!(null)),
-            "{said}"
-        );
+        assert_eq!((&added["trust"], &added["note"]), (&json!("user"), &json!(null)), "{said}");
         let item = get(&anna, added["id"].clone()).await;
-        assert_eq!(
-            (&item["trust"], &item["source"]),
-            (&json!("user"), &json!("user_explicit"))
-        );
+        assert_eq!((&item["trust"], &item["source"]), (&json!("user"), &json!("user_explicit")));
     }
     for (n, unsaid) in [
         "you own a green boat",
@@ -266,10 +218,7 @@ async fn that_the_user_said_so_is_looked_up_in_what_they_said() {
         let added = add(&anna, 10 + n, unsaid).await;
         assert_eq!(added["trust"], "agent", "{unsaid}");
         let note = added["note"].as_str().unwrap();
-        assert!(
-            note.contains("source_context") && note.contains("the agent's word"),
-            "{note}"
-        );
+        assert!(note.contains("source_context") && note.contains("the agent's word"), "{note}");
     }
     // What is known by the user's word stays so, whatever is claimed of it.
     let again = add(&anna, 0, "I have a blue boat").await;
@@ -290,37 +239,22 @@ async fn what_is_less_trusted_renews_nothing_and_the_same_text_is_as_trusted_as_
     let anna = app.user("anna").await;
     let said = |source: Option<&str>, more: Value| {
         let mut input = json!({ "type": "fact", "content": "Is in Norway.", "source": source });
-        input
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         input
     };
     let first = anna.call("memory_add", said(Some("web"), json!({}))).await;
     let by_agent = said(None, json!({ "tags": ["travel"], "expires_in_days": 20 }));
     let again = anna.call("memory_add", by_agent).await;
-    assert_eq!(
-        (&again["id"], &again["duplicate"]),
-        (&first["id"], &json!(true))
-    );
+    assert_eq!((&again["id"], &again["duplicate"]), (&first["id"], &json!(true)));
     let item = get(&anna, first["id"].clone()).await;
-    assert_eq!(
-        (&item["trust"], &item["tags"]),
-        (&json!("agent"), &json!(["travel"]))
-    );
+    assert_eq!((&item["trust"], &item["tags"]), (&json!("agent"), &json!(["travel"])));
     app.clock.advance(Duration::days(1));
     for source in ["web", "tool_call"] {
         let shorter = json!({ "tags": ["bait"], "expires_in_days": 1, "confidence": 100 });
         let again = anna.call("memory_add", said(Some(source), shorter)).await;
         assert_eq!(again["duplicate"], true);
         let after = get(&anna, first["id"].clone()).await;
-        for kept in [
-            "trust",
-            "tags",
-            "expires_at",
-            "confidence",
-            "last_verified_at",
-        ] {
+        for kept in ["trust", "tags", "expires_at", "confidence", "last_verified_at"] {
             assert_eq!(after[kept], item[kept], "{source} {kept}");
         }
     }

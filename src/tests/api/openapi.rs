@@ -32,9 +32,7 @@ const OPENAI_KEYWORDS: [&str; 9] = [
 ];
 
 async fn document(app: &TestApp) -> Value {
-    let response = reqwest::get(format!("{}/api/v1/openapi.json", app.base))
-        .await
-        .unwrap();
+    let response = reqwest::get(format!("{}/api/v1/openapi.json", app.base)).await.unwrap();
     assert_eq!(response.status(), 200);
     assert_eq!(response.headers()["content-type"], "application/json");
     response.json().await.unwrap()
@@ -55,10 +53,7 @@ async fn nothing_in_the_document_points_nowhere() {
     let document = document(&app).await;
     let mut ids = BTreeSet::new();
     for operation in operations(&document) {
-        assert!(
-            ids.insert(operation.1["operationId"].clone().to_string()),
-            "{operation:?}"
-        );
+        assert!(ids.insert(operation.1["operationId"].clone().to_string()), "{operation:?}");
     }
     let mut seen = 0;
     walk(&document, &mut |name, value| {
@@ -167,12 +162,9 @@ async fn the_examples_of_sessions_are_calls_that_work_and_the_answers_they_give(
     let example = |object: &Value| {
         object["content"]["application/json"]["examples"]["example"]["value"].clone()
     };
-    for (method, below) in [
-        ("post", "/messages"),
-        ("post", "/complete"),
-        ("get", ""),
-        ("get", "/messages"),
-    ] {
+    for (method, below) in
+        [("post", "/messages"), ("post", "/complete"), ("get", ""), ("get", "/messages")]
+    {
         let template = format!("/api/v1/sessions/{{external_id}}{below}");
         let operation = &document["paths"][&template][method];
         let path = template.replace("{external_id}", "chat-7");
@@ -211,9 +203,7 @@ fn shape(value: &Value) -> BTreeSet<String> {
 async fn the_documented_errors_are_those_that_come() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let reader = app
-        .token(anna.id, "reader", &[Scope::MemoryRead], None)
-        .await;
+    let reader = app.token(anna.id, "reader", &[Scope::MemoryRead], None).await;
     let document = document(&app).await;
     let elsewhere = TestApp::start().await;
     let unknown = elsewhere.user("anna").await.token;
@@ -228,37 +218,14 @@ async fn the_documented_errors_are_those_that_come() {
     let json = "application/json";
     let item_42 = br#"{"item_id":42}"#.to_vec();
     let came: Vec<Response> = vec![
-        send("memory_get", &unknown, json, item_42.clone())
-            .await
-            .unwrap(),
-        send("memory_get", &anna.token, json, b"[]".to_vec())
-            .await
-            .unwrap(),
-        send("memory_archive", &reader, json, item_42.clone())
-            .await
-            .unwrap(),
-        send("memory_get", &anna.token, json, item_42)
-            .await
-            .unwrap(),
-        send("memory_get", &anna.token, json, vec![b' '; 1024 * 1024 + 1])
-            .await
-            .unwrap(),
-        send("memory_get", &anna.token, "text/plain", b"{}".to_vec())
-            .await
-            .unwrap(),
-        send(
-            "memory_search",
-            &anna.token,
-            json,
-            br#"{"limit":500}"#.to_vec(),
-        )
-        .await
-        .unwrap(),
-        Client::new()
-            .get(format!("{}/api/v1/tools/memory_get", app.base))
-            .send()
-            .await
-            .unwrap(),
+        send("memory_get", &unknown, json, item_42.clone()).await.unwrap(),
+        send("memory_get", &anna.token, json, b"[]".to_vec()).await.unwrap(),
+        send("memory_archive", &reader, json, item_42.clone()).await.unwrap(),
+        send("memory_get", &anna.token, json, item_42).await.unwrap(),
+        send("memory_get", &anna.token, json, vec![b' '; 1024 * 1024 + 1]).await.unwrap(),
+        send("memory_get", &anna.token, "text/plain", b"{}".to_vec()).await.unwrap(),
+        send("memory_search", &anna.token, json, br#"{"limit":500}"#.to_vec()).await.unwrap(),
+        Client::new().get(format!("{}/api/v1/tools/memory_get", app.base)).send().await.unwrap(),
     ];
     let mut seen = BTreeSet::new();
     for response in came {
@@ -266,13 +233,7 @@ async fn the_documented_errors_are_those_that_come() {
         let documented = component(&document, status);
         let said = &documented["examples"][body["code"].as_str().unwrap()]["value"];
         let sentence = |body: &Value| {
-            body["detail"]
-                .as_str()
-                .unwrap()
-                .split_inclusive('.')
-                .next()
-                .unwrap()
-                .to_owned()
+            body["detail"].as_str().unwrap().split_inclusive('.').next().unwrap().to_owned()
         };
         assert_eq!(sentence(said), sentence(&body), "{status}");
         let rest = |body: &Value| {
@@ -289,16 +250,12 @@ async fn the_documented_errors_are_those_that_come() {
 
 fn component(document: &Value, status: u16) -> Value {
     let responses = document["components"]["responses"].as_object().unwrap();
-    let contents = responses
-        .values()
-        .map(|r| r["content"]["application/problem+json"].clone());
+    let contents = responses.values().map(|r| r["content"]["application/problem+json"].clone());
     let mut of_status = contents.filter(|content| {
         let mut examples = content["examples"].as_object().unwrap().values();
         examples.any(|example| example["value"]["status"] == status)
     });
-    of_status
-        .next()
-        .unwrap_or_else(|| panic!("{status} is not documented"))
+    of_status.next().unwrap_or_else(|| panic!("{status} is not documented"))
 }
 
 #[tokio::test]
@@ -306,11 +263,7 @@ async fn every_path_says_405_with_its_methods_and_a_problem() {
     let app = TestApp::start().await;
     for ((method, path), object) in operations(&document(&app).await) {
         let url = format!("{}{path}", app.base);
-        let response = Client::new()
-            .request(Method::PATCH, url)
-            .send()
-            .await
-            .unwrap();
+        let response = Client::new().request(Method::PATCH, url).send().await.unwrap();
         let allow = response.headers()["allow"].to_str().unwrap().to_owned();
         assert!(allow.contains(&method), "{path}: {allow}");
         assert_eq!(problem(response).await.0, 405, "{path}");
@@ -320,12 +273,7 @@ async fn every_path_says_405_with_its_methods_and_a_problem() {
 
 async fn functions(app: &TestApp, token: &str, format: &str) -> Value {
     let url = format!("{}/api/v1/tools?format={format}", app.base);
-    let response = Client::new()
-        .get(url)
-        .bearer_auth(token)
-        .send()
-        .await
-        .unwrap();
+    let response = Client::new().get(url).bearer_auth(token).send().await.unwrap();
     assert_eq!(response.status(), 200);
     response.json().await.unwrap()
 }
@@ -339,14 +287,7 @@ async fn functions_come_as_openai_and_anthropic_take_them() {
     let (openai, anthropic) = (openai.as_array().unwrap(), anthropic.as_array().unwrap());
     assert_eq!((openai.len(), anthropic.len()), (5, 5));
     for (openai, anthropic) in openai.iter().zip(anthropic) {
-        let keys = |value: &Value| {
-            value
-                .as_object()
-                .unwrap()
-                .keys()
-                .cloned()
-                .collect::<Vec<_>>()
-        };
+        let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
         assert_eq!(keys(openai), ["function", "type"]);
         assert_eq!(openai["type"], "function");
         let function = &openai["function"];
@@ -356,18 +297,12 @@ async fn functions_come_as_openai_and_anthropic_take_them() {
         let schema = &function["parameters"];
         assert_eq!(schema, &anthropic["input_schema"]);
         // OpenAI refuses an object without `properties`, and knows no `$ref` from elsewhere.
-        assert!(
-            schema["type"] == "object" && schema["properties"].is_object(),
-            "{schema}"
-        );
+        assert!(schema["type"] == "object" && schema["properties"].is_object(), "{schema}");
         let fields = schema["properties"].as_object().unwrap();
         for field in fields.values() {
             assert!(field["type"].is_string(), "{field}");
-            let unknown = field
-                .as_object()
-                .unwrap()
-                .keys()
-                .find(|k| !OPENAI_KEYWORDS.contains(&k.as_str()));
+            let unknown =
+                field.as_object().unwrap().keys().find(|k| !OPENAI_KEYWORDS.contains(&k.as_str()));
             assert_eq!(unknown, None, "{field}");
         }
     }
@@ -377,26 +312,15 @@ async fn functions_come_as_openai_and_anthropic_take_them() {
 async fn the_core_functions_cost_about_a_thousand_tokens_and_all_less_than_two_and_a_half() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let full = TokenWish {
-        scopes: Scope::ALL.into(),
-        lifetime: None,
-        profile: Some(ToolProfile::Full),
-    };
+    let full =
+        TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile: Some(ToolProfile::Full) };
     let agent = AgentName::parse("full").unwrap();
-    let full = app
-        .accounts
-        .create_token_by_name(anna.id, &agent, &full)
-        .await
-        .unwrap()
-        .reveal();
+    let full = app.accounts.create_token_by_name(anna.id, &agent, &full).await.unwrap().reveal();
     for (token, tokens_max) in [(&anna.token, CORE_TOKENS_MAX), (&full, FULL_TOKENS_MAX)] {
         for format in ["openai", "anthropic"] {
             let bytes = functions(&app, token, format).await.to_string().len();
             let tokens = bytes / BYTES_PER_TOKEN;
-            assert!(
-                tokens < tokens_max,
-                "{format}: {bytes} bytes, about {tokens} tokens"
-            );
+            assert!(tokens < tokens_max, "{format}: {bytes} bytes, about {tokens} tokens");
         }
     }
 }
@@ -405,31 +329,15 @@ async fn the_core_functions_cost_about_a_thousand_tokens_and_all_less_than_two_a
 async fn a_format_that_is_not_known_is_told_those_that_are() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    for query in [
-        "format=yaml",
-        "format=",
-        "format=%FF",
-        "format=json&format=json",
-        "format=OpenAI",
-    ] {
+    for query in
+        ["format=yaml", "format=", "format=%FF", "format=json&format=json", "format=OpenAI"]
+    {
         let url = format!("{}/api/v1/tools?{query}", app.base);
-        let response = Client::new()
-            .get(url)
-            .bearer_auth(&anna.token)
-            .send()
-            .await
-            .unwrap();
+        let response = Client::new().get(url).bearer_auth(&anna.token).send().await.unwrap();
         let (status, body) = problem(response).await;
-        assert_eq!(
-            (status, body["field"].as_str()),
-            (422, Some("format")),
-            "{query}"
-        );
+        assert_eq!((status, body["field"].as_str()), (422, Some("format")), "{query}");
         for known in ["openai", "anthropic", "json"] {
-            assert!(
-                body["detail"].as_str().unwrap().contains(known),
-                "{query}: {body}"
-            );
+            assert!(body["detail"].as_str().unwrap().contains(known), "{query}: {body}");
         }
     }
 }
@@ -440,18 +348,9 @@ async fn a_name_that_is_no_unicode_is_no_tool() {
     let anna = app.user("anna").await;
     for name in ["%FF", "memory%00add", "%F0%9F%8D%B5", "memory_add%2F"] {
         let url = format!("{}/api/v1/tools/{name}", app.base);
-        let response = Client::new()
-            .post(url)
-            .bearer_auth(&anna.token)
-            .send()
-            .await
-            .unwrap();
+        let response = Client::new().post(url).bearer_auth(&anna.token).send().await.unwrap();
         let (status, body) = problem(response).await;
-        assert_eq!(
-            (status, body["code"].as_str()),
-            (404, Some("unknown_tool")),
-            "{name}"
-        );
+        assert_eq!((status, body["code"].as_str()), (404, Some("unknown_tool")), "{name}");
     }
 }
 
@@ -461,28 +360,14 @@ async fn a_whole_number_may_be_written_with_a_point() {
     let anna = app.user("anna").await;
     let id = anna.add("Prefers tea over coffee.").await;
     let found = anna
-        .call(
-            "memory_search",
-            json!({ "query": "tea", "limit": 5.0, "recency_days": 7.0 }),
-        )
+        .call("memory_search", json!({ "query": "tea", "limit": 5.0, "recency_days": 7.0 }))
         .await;
     assert_eq!(found["results"][0]["id"], id);
-    let got = anna
-        .call("memory_get", json!({ "item_id": id as f64 }))
-        .await;
+    let got = anna.call("memory_get", json!({ "item_id": id as f64 })).await;
     assert_eq!(got["id"], id);
     for item_id in [json!(1.5), json!(1e17), json!(u64::MAX), json!(true)] {
-        let (status, body) = anna
-            .refused("memory_get", json!({ "item_id": item_id }))
-            .await;
-        assert_eq!(
-            (status, body["code"].as_str()),
-            (422, Some("invalid_type")),
-            "{body}"
-        );
-        assert!(
-            body["detail"].as_str().unwrap().contains("a whole number"),
-            "{body}"
-        );
+        let (status, body) = anna.refused("memory_get", json!({ "item_id": item_id })).await;
+        assert_eq!((status, body["code"].as_str()), (422, Some("invalid_type")), "{body}");
+        assert!(body["detail"].as_str().unwrap().contains("a whole number"), "{body}");
     }
 }

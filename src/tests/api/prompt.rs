@@ -8,21 +8,13 @@ use crate::support::{TestApp, TestUser, problem};
 
 async fn ask(app: &TestApp, token: &str) -> reqwest::Response {
     let url = format!("{}/api/v1/prompt", app.base);
-    Client::new()
-        .get(url)
-        .bearer_auth(token)
-        .send()
-        .await
-        .unwrap()
+    Client::new().get(url).bearer_auth(token).send().await.unwrap()
 }
 
 async fn prompt(app: &TestApp, token: &str) -> String {
     let response = ask(app, token).await;
     assert_eq!(response.status(), 200);
-    assert_eq!(
-        response.headers()["content-type"],
-        "text/plain; charset=utf-8"
-    );
+    assert_eq!(response.headers()["content-type"], "text/plain; charset=utf-8");
     assert_eq!(response.headers()["cache-control"], "no-store");
     let text = response.text().await.unwrap();
     assert!(text.len() <= 2_048, "{} bytes", text.len());
@@ -63,14 +55,8 @@ async fn it_says_when_to_call_which_tool_and_lists_the_fullest_themes() {
     let anna = app.user("anna").await;
     let empty = prompt(&app, &anna.token).await;
     assert!((5..=10).contains(&empty.lines().count()), "{empty}");
-    for said in [
-        "memory_search",
-        "memory_get",
-        "memory_add",
-        "memory_archive",
-        "\"*\"",
-        "archived",
-    ] {
+    for said in ["memory_search", "memory_get", "memory_add", "memory_archive", "\"*\"", "archived"]
+    {
         assert!(empty.contains(said), "{said}");
     }
     for (theme, n) in [("Work", 3), ("general", 2), ("food", 1)] {
@@ -79,14 +65,10 @@ async fn it_says_when_to_call_which_tool_and_lists_the_fullest_themes() {
         }
     }
     let gone = anna.add_to("gone", "archived").await;
-    anna.call("memory_archive", json!({ "item_id": gone }))
-        .await;
+    anna.call("memory_archive", json!({ "item_id": gone })).await;
     app.clock.advance(Duration::minutes(1));
     let text = prompt(&app, &anna.token).await;
-    assert!(
-        text.ends_with("\n- work (3)\n- general (2)\n- food (1)"),
-        "{text}"
-    );
+    assert!(text.ends_with("\n- work (3)\n- general (2)\n- food (1)"), "{text}");
     assert!(text.starts_with(&empty) && text.len() <= 1_024);
 }
 
@@ -98,10 +80,7 @@ async fn content_tags_and_display_names_never_enter_it() {
     let input = json!({ "type": "fact", "content": "zeppelin content", "theme": theme, "tags": ["zeppelin tag"] });
     anna.call("memory_add", input).await;
     let keyed = "UPDATE memory_items SET key = 'zeppelin key', source_context = 'zeppelin', attributes = '{\"zeppelin\": 1}'";
-    sqlx::query(keyed)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    sqlx::query(keyed).execute(&mut app.superuser().await).await.unwrap();
     let text = prompt(&app, &anna.token).await;
     assert!(!text.contains("zeppelin"), "{text}");
     assert_eq!(text.lines().last(), Some("- canary-system-b-obey-b (1)"));
@@ -118,10 +97,7 @@ async fn ten_thousand_themes_with_the_longest_names_stay_below_two_kilobytes() {
         anna.add_to("first", &format!("{n}")).await;
     }
     let text = prompt(&app, &anna.token).await;
-    let hints: Vec<_> = text
-        .lines()
-        .filter(|l| l.ends_with(')') && l.starts_with("- "))
-        .collect();
+    let hints: Vec<_> = text.lines().filter(|l| l.ends_with(')') && l.starts_with("- ")).collect();
     assert_eq!(hints.len(), 10, "{text}");
     assert_eq!(hints[0], "- first (3)");
     assert!(hints[1..].iter().all(|h| h.ends_with("… (2)")), "{hints:?}");
@@ -215,77 +191,38 @@ async fn with_memory_off_or_the_database_away_it_says_that_the_tools_are_unavail
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     anna.add_to("annas", "one").await;
-    assert!(
-        prompt(&app, &anna.token).await.contains("annas"),
-        "it is in the cache now"
-    );
+    assert!(prompt(&app, &anna.token).await.contains("annas"), "it is in the cache now");
     let is_minimal = |text: &str| {
         text.starts_with("Memory tools unavailable")
             && !text.contains("memory_search")
             && !text.contains("annas")
     };
-    app.accounts
-        .switch_user_memory(anna.id, false)
-        .await
-        .unwrap();
+    app.accounts.switch_user_memory(anna.id, false).await.unwrap();
     assert!(is_minimal(&prompt(&app, &anna.token).await));
-    app.accounts
-        .switch_user_memory(anna.id, true)
-        .await
-        .unwrap();
+    app.accounts.switch_user_memory(anna.id, true).await.unwrap();
     let agent = app.accounts.list_agents(anna.id).await.unwrap()[0].0.id;
-    app.accounts
-        .switch_agent_memory(anna.id, agent, false)
-        .await
-        .unwrap();
+    app.accounts.switch_agent_memory(anna.id, agent, false).await.unwrap();
     assert!(is_minimal(&prompt(&app, &anna.token).await));
     app.db.close().await;
     assert!(is_minimal(&prompt(&app, &anna.token).await));
     let unknown = Token::generate(None).unwrap().reveal();
     assert!(is_minimal(&prompt(&app, &unknown).await), "any whole token");
     let cut = &anna.token[..anna.token.len() - 1];
-    assert_eq!(
-        refused(&app, cut).await,
-        (401, "malformed_token".to_owned())
-    );
+    assert_eq!(refused(&app, cut).await, (401, "malformed_token".to_owned()));
 }
 
 #[tokio::test]
 async fn a_token_that_opens_nothing_is_told_nothing() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let brief = app
-        .token(anna.id, "brief", &Scope::ALL, Some(Duration::days(1)))
-        .await;
+    let brief = app.token(anna.id, "brief", &Scope::ALL, Some(Duration::days(1))).await;
     app.clock.advance(Duration::days(1));
-    assert_eq!(
-        refused(&app, &brief).await,
-        (401, "expired_token".to_owned())
-    );
+    assert_eq!(refused(&app, &brief).await, (401, "expired_token".to_owned()));
     let unknown = Token::generate(None).unwrap().reveal();
-    assert_eq!(
-        refused(&app, &unknown).await,
-        (401, "unknown_token".to_owned())
-    );
-    let (agent, tokens) = app
-        .accounts
-        .list_agents(anna.id)
-        .await
-        .unwrap()
-        .pop()
-        .unwrap();
-    app.accounts
-        .revoke_token(TokenHolder::Agent(anna.id, agent.id), tokens[0].id)
-        .await
-        .unwrap();
-    assert_eq!(
-        refused(&app, &anna.token).await,
-        (401, "revoked_token".to_owned())
-    );
-    let bare = Client::new()
-        .get(format!("{}/api/v1/prompt", app.base))
-        .send()
-        .await
-        .unwrap();
+    assert_eq!(refused(&app, &unknown).await, (401, "unknown_token".to_owned()));
+    let (agent, tokens) = app.accounts.list_agents(anna.id).await.unwrap().pop().unwrap();
+    app.accounts.revoke_token(TokenHolder::Agent(anna.id, agent.id), tokens[0].id).await.unwrap();
+    assert_eq!(refused(&app, &anna.token).await, (401, "revoked_token".to_owned()));
+    let bare = Client::new().get(format!("{}/api/v1/prompt", app.base)).send().await.unwrap();
     assert_eq!(problem(bare).await.0, 401);
 }

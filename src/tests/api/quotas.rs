@@ -6,25 +6,18 @@ use crate::support::{TestApp, Wish, problem};
 
 #[tokio::test]
 async fn a_memory_that_is_full_takes_no_more_items_until_some_are_erased() {
-    let app = TestApp::start_as(Wish {
-        items_max: 3,
-        ..Wish::default()
-    })
-    .await;
+    let app = TestApp::start_as(Wish { items_max: 3, ..Wish::default() }).await;
     let (anna, bob) = (app.user("anna").await, app.user("bob").await);
     let first = anna.add("Anna keeps bees.").await;
-    anna.call("memory_archive", json!({ "item_id": first }))
-        .await;
+    anna.call("memory_archive", json!({ "item_id": first })).await;
     let second = anna.add("Anna sells honey.").await;
     anna.add("Anna has two hives.").await;
     let one_more = json!({ "type": "fact", "content": "Anna has three hives." });
     let with_key = json!({ "type": "fact", "content": "Three hives.", "key": "hives" });
     let correction = json!({ "item_id": second, "content": "Anna sells wax." });
-    for (tool, input) in [
-        ("memory_add", &one_more),
-        ("memory_add", &with_key),
-        ("memory_correct", &correction),
-    ] {
+    for (tool, input) in
+        [("memory_add", &one_more), ("memory_add", &with_key), ("memory_correct", &correction)]
+    {
         let (status, refused) = anna.refused(tool, input.clone()).await;
         assert_eq!((status, &refused["code"]), (422, &json!("too_many_items")));
         let sentence = refused["detail"].as_str().unwrap();
@@ -59,34 +52,19 @@ async fn the_ten_thousand_and_first_theme_is_refused_and_themes_are_listed_up_to
     }
     // One that is there takes more, and another user has room.
     anna.add_to("theme-7", "Anna sells honey.").await;
-    app.user("bob")
-        .await
-        .add_to("goats", "Bob keeps goats.")
-        .await;
+    app.user("bob").await.add_to("goats", "Bob keeps goats.").await;
 
     let listed = async |input: Value| -> (usize, Value, Value) {
         let answer = anna.call("memory_list_themes", input).await;
         let themes = answer["themes"].as_array().unwrap();
-        (
-            themes.len(),
-            themes[0]["slug"].clone(),
-            answer["truncated"].clone(),
-        )
+        (themes.len(), themes[0]["slug"].clone(), answer["truncated"].clone())
     };
     let fullest = json!("the-last");
     assert_eq!(listed(json!({})).await, (100, fullest.clone(), json!(true)));
-    assert_eq!(
-        listed(json!({ "limit": 1 })).await,
-        (1, fullest.clone(), json!(true))
-    );
-    assert_eq!(
-        listed(json!({ "limit": 1000 })).await,
-        (1000, fullest, json!(true))
-    );
+    assert_eq!(listed(json!({ "limit": 1 })).await, (1, fullest.clone(), json!(true)));
+    assert_eq!(listed(json!({ "limit": 1000 })).await, (1000, fullest, json!(true)));
     for limit in [0, -1, 1001] {
-        let (status, refused) = anna
-            .refused("memory_list_themes", json!({ "limit": limit }))
-            .await;
+        let (status, refused) = anna.refused("memory_list_themes", json!({ "limit": limit })).await;
         assert_eq!((status, &refused["field"]), (422, &json!("limit")));
     }
 }
@@ -97,8 +75,7 @@ async fn the_hundred_thousand_and_first_session_is_refused() {
     let anna = app.user("anna").await;
     let send = async |name: &str, id: &str| {
         let message = json!({ "messages": [{ "id": id, "role": "user", "content": "Hello." }] });
-        anna.post(&format!("/api/v1/sessions/{name}/messages"), &message)
-            .await
+        anna.post(&format!("/api/v1/sessions/{name}/messages"), &message).await
     };
     assert_eq!(send("first", "1").await.status(), 200);
     sqlx::query(
@@ -110,10 +87,7 @@ async fn the_hundred_thousand_and_first_session_is_refused() {
     .await
     .unwrap();
     let (status, refused) = problem(send("one-more", "1").await).await;
-    assert_eq!(
-        (status, &refused["code"]),
-        (422, &json!("too_many_sessions"))
-    );
+    assert_eq!((status, &refused["code"]), (422, &json!("too_many_sessions")));
     assert_eq!(send("first", "2").await.status(), 200);
 }
 
@@ -123,30 +97,15 @@ async fn a_page_of_messages_weighs_tool_calls_as_they_are_read() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     for n in 0..6 {
-        let calls: Vec<Value> = (0..8)
-            .map(|_| json!({ "name": "write", "arguments": "a".repeat(100_000) }))
-            .collect();
+        let calls: Vec<Value> =
+            (0..8).map(|_| json!({ "name": "write", "arguments": "a".repeat(100_000) })).collect();
         let message = json!({ "id": format!("{n}"), "role": "assistant", "tool_calls": calls });
-        let sent = anna
-            .post(
-                "/api/v1/sessions/long/messages",
-                &json!({ "messages": [message] }),
-            )
-            .await;
+        let sent =
+            anna.post("/api/v1/sessions/long/messages", &json!({ "messages": [message] })).await;
         assert_eq!(sent.status(), 200);
     }
-    let page: Value = anna
-        .get("/api/v1/sessions/long/messages")
-        .await
-        .json()
-        .await
-        .unwrap();
+    let page: Value = anna.get("/api/v1/sessions/long/messages").await.json().await.unwrap();
     // Two MiB, and the one that goes past them.
-    assert_eq!(
-        page["messages"].as_array().unwrap().len(),
-        3,
-        "{}",
-        page["next_after"]
-    );
+    assert_eq!(page["messages"].as_array().unwrap().len(), 3, "{}", page["next_after"]);
     assert_eq!(page["next_after"], 3);
 }

@@ -34,15 +34,11 @@ impl<'a> Operator<'a> {
 
     async fn add(&self, user: &str, content: &str) -> i64 {
         let input = json!({ "type": "fact", "content": content });
-        self.call(user, "memory_add", input).await["id"]
-            .as_i64()
-            .unwrap()
+        self.call(user, "memory_add", input).await["id"].as_i64().unwrap()
     }
 
     async fn find(&self, user: &str) -> Vec<i64> {
-        ids(&self
-            .call(user, "memory_search", json!({ "query": "*" }))
-            .await)
+        ids(&self.call(user, "memory_search", json!({ "query": "*" })).await)
     }
 
     async fn refused(&self, user: &[u8]) -> (u16, String) {
@@ -76,9 +72,7 @@ async fn code(response: Response) -> (u16, String) {
 }
 
 async fn count(app: &TestApp, what: &'static str) -> i64 {
-    let row = sqlx::query(what)
-        .fetch_one(&mut app.superuser().await)
-        .await;
+    let row = sqlx::query(what).fetch_one(&mut app.superuser().await).await;
     row.unwrap().get(0)
 }
 
@@ -93,28 +87,16 @@ async fn a_service_token_acts_for_the_user_it_names_who_is_made_on_first_use() {
     assert_ne!(one, two);
     assert_eq!(bot.find("customer-1").await, [one]);
     assert_eq!(bot.find("  customer-2 ").await, [two], "trimmed");
-    let not_mine = bot
-        .send(b"customer-1", "memory_get", json!({ "item_id": two }))
-        .await;
+    let not_mine = bot.send(b"customer-1", "memory_get", json!({ "item_id": two })).await;
     assert_eq!(not_mine.status(), 404);
-    let item = bot
-        .call("customer-1", "memory_get", json!({ "item_id": one }))
-        .await;
+    let item = bot.call("customer-1", "memory_get", json!({ "item_id": one })).await;
     assert_eq!(item["agent"], "support-bot", "{item}");
     assert_eq!(count(&app, OPERATED).await, 2);
     let users = app.accounts.list_operated_users().await.unwrap();
-    let named: Vec<_> = users
-        .iter()
-        .map(|u| (u.operator.as_str(), u.external_id.as_str()))
-        .collect();
-    assert_eq!(
-        named,
-        [("support-bot", "customer-1"), ("support-bot", "customer-2")]
-    );
-    assert!(
-        app.accounts.list_users().await.unwrap().is_empty(),
-        "nobody of them signs in"
-    );
+    let named: Vec<_> =
+        users.iter().map(|u| (u.operator.as_str(), u.external_id.as_str())).collect();
+    assert_eq!(named, [("support-bot", "customer-1"), ("support-bot", "customer-2")]);
+    assert!(app.accounts.list_users().await.unwrap().is_empty(), "nobody of them signs in");
 }
 
 #[tokio::test]
@@ -154,12 +136,7 @@ async fn only_a_tool_that_runs_makes_a_user() {
     for (token, tool, input, status) in [
         (&bot.token, "memory_erase", json!({}), 404),
         (&read, "memory_add", fact, 403),
-        (
-            &read,
-            "memory",
-            json!({ "action": "save", "text": "x" }),
-            403,
-        ),
+        (&read, "memory", json!({ "action": "save", "text": "x" }), 403),
         (&bot.token, "memory_add", json!({ "typ": "fact" }), 422),
         (&bot.token, "memory_search", json!([]), 400),
     ] {
@@ -167,26 +144,17 @@ async fn only_a_tool_that_runs_makes_a_user() {
         assert_eq!(refused.status(), status, "{tool}");
     }
     assert_eq!(count(&app, OPERATED).await, 0);
-    assert_eq!(
-        count(&app, "SELECT users_count::bigint FROM operators").await,
-        0
-    );
+    assert_eq!(count(&app, "SELECT users_count::bigint FROM operators").await, 0);
     assert!(bot.find("x").await.is_empty());
     assert_eq!(count(&app, OPERATED).await, 1);
-    assert_eq!(
-        count(&app, "SELECT users_count::bigint FROM operators").await,
-        1
-    );
+    assert_eq!(count(&app, "SELECT users_count::bigint FROM operators").await, 1);
 }
 
 #[tokio::test]
 async fn a_flood_of_first_calls_leaves_the_connections_to_others() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let (bot, full) = (
-        Operator::new(&app, "bot").await,
-        Operator::new(&app, "full").await,
-    );
+    let (bot, full) = (Operator::new(&app, "bot").await, Operator::new(&app, "full").await);
     full.add("first", "There is room for one.").await;
     let mut conn = app.superuser().await;
     let cap = "UPDATE operators SET users_max = 1 WHERE name = 'full'";
@@ -218,10 +186,7 @@ async fn two_servers_beside_each_other_make_one_user_and_keep_to_the_cap() {
     let one = TestApp::start().await;
     let bot = Operator::new(&one, "bot").await;
     let other = one.twin().await;
-    let beside = Operator {
-        app: &other,
-        token: bot.token.clone(),
-    };
+    let beside = Operator { app: &other, token: bot.token.clone() };
     let cap = "UPDATE operators SET users_max = 3";
     let mut conn = one.superuser().await;
     sqlx::query(cap).execute(&mut conn).await.unwrap();
@@ -238,26 +203,17 @@ async fn two_servers_beside_each_other_make_one_user_and_keep_to_the_cap() {
     }
     assert_eq!(served.iter().filter(|served| **served).count(), 3);
     assert_eq!(count(&one, OPERATED).await, 3);
-    assert_eq!(
-        count(&one, "SELECT users_count::bigint FROM operators").await,
-        3
-    );
+    assert_eq!(count(&one, "SELECT users_count::bigint FROM operators").await, 3);
 }
 
 #[tokio::test]
 async fn two_operators_ids_never_meet() {
     let app = TestApp::start().await;
-    let (one, other) = (
-        Operator::new(&app, "one").await,
-        Operator::new(&app, "other").await,
-    );
+    let (one, other) = (Operator::new(&app, "one").await, Operator::new(&app, "other").await);
     let ones = one.add("42", "The first one's.").await;
     assert!(other.find("42").await.is_empty());
     let others = other.add("42", "The other's.").await;
-    assert_eq!(
-        (one.find("42").await, other.find("42").await),
-        (vec![ones], vec![others])
-    );
+    assert_eq!((one.find("42").await, other.find("42").await), (vec![ones], vec![others]));
     // A further token of the operator leads to the same users.
     assert_eq!(Operator::new(&app, "one").await.find("42").await, [ones]);
 }
@@ -270,9 +226,7 @@ async fn a_service_token_never_leads_to_an_account_that_signs_in() {
     let bot = Operator::new(&app, "agent").await;
     for guess in [anna.email.as_str(), &anna.id.0.to_string(), "anna", "agent"] {
         assert!(bot.find(guess).await.is_empty(), "{guess}");
-        let get = bot
-            .send(guess.as_bytes(), "memory_get", json!({ "item_id": mine }))
-            .await;
+        let get = bot.send(guess.as_bytes(), "memory_get", json!({ "item_id": mine })).await;
         assert_eq!(get.status(), 404, "{guess}");
         bot.add(guess, "Not Anna's.").await;
     }
@@ -281,14 +235,8 @@ async fn a_service_token_never_leads_to_an_account_that_signs_in() {
     browser.sign_in(&anna).await;
     assert!(!browser.get("/memory").await.1.contains("Not Anna"));
     let both = "UPDATE users SET operator_id = (SELECT id FROM operators), external_id = 'x' WHERE email IS NOT NULL";
-    let refused = sqlx::query(both)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap_err();
-    assert!(
-        refused.to_string().contains("users_kind_check"),
-        "{refused}"
-    );
+    let refused = sqlx::query(both).execute(&mut app.superuser().await).await.unwrap_err();
+    assert!(refused.to_string().contains("users_kind_check"), "{refused}");
 }
 
 #[tokio::test]
@@ -301,19 +249,10 @@ async fn each_kind_of_token_says_what_it_needs() {
         code(send(&app, token, &users, "memory_list_themes", json!({})).await).await
     };
     assert_eq!(list(&bot.token, &[]).await, (400, "user_needed".to_owned()));
-    assert_eq!(
-        list(&anna.token, &["x"]).await,
-        (400, "user_not_allowed".to_owned())
-    );
-    assert_eq!(
-        list(&bot.token, &["x", "y"]).await,
-        (400, "invalid_user".to_owned())
-    );
+    assert_eq!(list(&anna.token, &["x"]).await, (400, "user_not_allowed".to_owned()));
+    assert_eq!(list(&bot.token, &["x", "y"]).await, (400, "invalid_user".to_owned()));
     assert_eq!(count(&app, OPERATED).await, 0);
-    let read = Operator {
-        app: &app,
-        token: app.service_token("bot", &[Scope::MemoryRead]).await,
-    };
+    let read = Operator { app: &app, token: app.service_token("bot", &[Scope::MemoryRead]).await };
     let input = json!({ "type": "fact", "content": "x" });
     let add = read.send(b"x", "memory_add", input).await;
     assert_eq!(code(add).await, (403, "missing_scope".to_owned()));
@@ -336,20 +275,10 @@ async fn an_id_is_visible_text_of_at_most_200_characters_in_utf_8() {
         "a\u{202e}b".as_bytes(),
         "é".repeat(201).as_bytes(),
     ] {
-        assert_eq!(
-            bot.refused(bad).await,
-            (400, "invalid_user".to_owned()),
-            "{bad:?}"
-        );
+        assert_eq!(bot.refused(bad).await, (400, "invalid_user".to_owned()), "{bad:?}");
     }
     assert_eq!(count(&app, OPERATED).await, 0);
-    for good in [
-        "a",
-        "Ünal & 用户/7 <x>",
-        "A",
-        &"é".repeat(200),
-        "'; DROP TABLE users; --",
-    ] {
+    for good in ["a", "Ünal & 用户/7 <x>", "A", &"é".repeat(200), "'; DROP TABLE users; --"] {
         let id = bot.add(good, "mine").await;
         assert_eq!(bot.find(good).await, [id], "{good}");
     }
@@ -359,57 +288,30 @@ async fn an_id_is_visible_text_of_at_most_200_characters_in_utf_8() {
 #[tokio::test]
 async fn an_operator_has_no_more_users_than_its_cap() {
     let app = TestApp::start().await;
-    let wish = TokenWish {
-        scopes: Scope::ALL.into(),
-        lifetime: None,
-        profile: None,
-    };
+    let wish = TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile: None };
     let name = AgentName::parse("bot").unwrap();
-    let token = app
-        .accounts
-        .create_operator(&name, UsersMax::parse("2").unwrap(), &wish)
-        .await;
-    let bot = Operator {
-        app: &app,
-        token: token.unwrap().reveal(),
-    };
+    let token = app.accounts.create_operator(&name, UsersMax::parse("2").unwrap(), &wish).await;
+    let bot = Operator { app: &app, token: token.unwrap().reveal() };
     let names: Vec<String> = (0..10).map(|n| format!("user-{n}")).collect();
     let calls = names.iter().map(|name| bot.refused(name.as_bytes()));
     let mut answers = futures_util::future::join_all(calls).await;
     answers.sort();
     assert_eq!(answers[1].0, 200);
-    assert!(
-        answers[2..]
-            .iter()
-            .all(|a| *a == (403, "too_many_users".to_owned())),
-        "{answers:?}"
-    );
+    assert!(answers[2..].iter().all(|a| *a == (403, "too_many_users".to_owned())), "{answers:?}");
     assert_eq!(count(&app, OPERATED).await, 2);
     let there = app.accounts.list_operated_users().await.unwrap();
-    bot.add(&there[0].external_id, "Those who are there go on.")
-        .await;
-    let third = problem(bot.send(b"third", "memory_list_themes", json!({})).await)
-        .await
-        .1;
-    assert!(
-        third["detail"].as_str().unwrap().contains("has 2 users"),
-        "{third}"
-    );
+    bot.add(&there[0].external_id, "Those who are there go on.").await;
+    let third = problem(bot.send(b"third", "memory_list_themes", json!({})).await).await.1;
+    assert!(third["detail"].as_str().unwrap().contains("has 2 users"), "{third}");
     let operator = app.accounts.list_operators().await.unwrap()[0].id;
-    app.accounts
-        .change_operator(operator, UsersMax::parse("3").unwrap(), None)
-        .await
-        .unwrap();
+    app.accounts.change_operator(operator, UsersMax::parse("3").unwrap(), None).await.unwrap();
     bot.add("third", "Now there is room.").await;
 }
 
 #[tokio::test]
 async fn a_revoked_or_expired_service_token_and_a_disabled_user_open_nothing() {
     let app = TestApp::start().await;
-    let (bot, spare) = (
-        Operator::new(&app, "bot").await,
-        Operator::new(&app, "bot").await,
-    );
+    let (bot, spare) = (Operator::new(&app, "bot").await, Operator::new(&app, "bot").await);
     bot.add("x", "mine").await;
     let mut conn = app.superuser().await;
     let disable = "UPDATE users SET disabled_at = now() WHERE external_id = 'x'";
@@ -423,41 +325,20 @@ async fn a_revoked_or_expired_service_token_and_a_disabled_user_open_nothing() {
         .revoke_token(TokenHolder::Operator(operator.id), operator.tokens[0].id)
         .await
         .unwrap();
+    assert_eq!(spare.refused(b"new").await, (401, "revoked_token".to_owned()));
     assert_eq!(
-        spare.refused(b"new").await,
-        (401, "revoked_token".to_owned())
-    );
-    assert_eq!(
-        code(send(&app, &spare.token, &[], "memory_list_themes", json!({})).await)
-            .await
-            .1,
+        code(send(&app, &spare.token, &[], "memory_list_themes", json!({})).await).await.1,
         "revoked_token"
     );
-    let wish = TokenWish {
-        scopes: Scope::ALL.into(),
-        lifetime: Some(Duration::days(1)),
-        profile: None,
-    };
-    let (_, brief) = app
-        .accounts
-        .create_token(TokenHolder::Operator(operator.id), &wish)
-        .await
-        .unwrap();
-    let brief = Operator {
-        app: &app,
-        token: brief.reveal(),
-    };
+    let wish =
+        TokenWish { scopes: Scope::ALL.into(), lifetime: Some(Duration::days(1)), profile: None };
+    let (_, brief) =
+        app.accounts.create_token(TokenHolder::Operator(operator.id), &wish).await.unwrap();
+    let brief = Operator { app: &app, token: brief.reveal() };
     assert_eq!(brief.refused(b"y").await.0, 200);
     app.clock.advance(Duration::days(1));
-    assert_eq!(
-        brief.refused(b"new").await,
-        (401, "expired_token".to_owned())
-    );
-    assert_eq!(
-        count(&app, OPERATED).await,
-        2,
-        "nobody was made by a token that opens nothing"
-    );
+    assert_eq!(brief.refused(b"new").await, (401, "expired_token".to_owned()));
+    assert_eq!(count(&app, OPERATED).await, 2, "nobody was made by a token that opens nothing");
 }
 
 #[tokio::test]
@@ -466,9 +347,7 @@ async fn a_service_tokens_last_use_is_written_at_most_once_a_minute() {
     let bot = Operator::new(&app, "bot").await;
     let last_use = async || {
         bot.find("x").await;
-        app.accounts.list_operators().await.unwrap()[0].tokens[0]
-            .last_used_at
-            .unwrap()
+        app.accounts.list_operators().await.unwrap()[0].tokens[0].last_used_at.unwrap()
     };
     let first = last_use().await;
     app.clock.advance(Duration::seconds(59));
@@ -487,16 +366,9 @@ async fn where_there_are_as_many_operators_as_may_be_one_still_gets_further_toke
     sqlx::query(more).execute(&mut conn).await.unwrap();
     app.service_token("bot", &Scope::ALL).await;
     assert_eq!(count(&app, "SELECT count(*) FROM service_tokens").await, 2);
-    let wish = TokenWish {
-        scopes: Scope::ALL.into(),
-        lifetime: None,
-        profile: None,
-    };
+    let wish = TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile: None };
     let name = AgentName::parse("one more").unwrap();
-    let refused = app
-        .accounts
-        .create_service_token_by_name(&name, &wish)
-        .await;
+    let refused = app.accounts.create_service_token_by_name(&name, &wish).await;
     let said = refused.err().unwrap().to_string();
     assert!(said.contains("200 operators"), "{said}");
 }

@@ -68,10 +68,7 @@ async fn messages_are_kept_once_and_in_the_order_in_which_they_were_sent() {
     let anna = app.user("anna").await;
     let first = json!([said("b", "user", "one"), said("a", "assistant", "two")]);
     let added = add(&anna, "chat-7", first.clone()).await;
-    assert_eq!(
-        added,
-        json!({ "accepted": 2, "duplicates": 0, "flush_advised": false })
-    );
+    assert_eq!(added, json!({ "accepted": 2, "duplicates": 0, "flush_advised": false }));
     assert_eq!(
         add(&anna, "chat-7", first).await,
         json!({ "accepted": 0, "duplicates": 2, "flush_advised": false })
@@ -87,17 +84,10 @@ async fn messages_are_kept_once_and_in_the_order_in_which_they_were_sent() {
         add(&anna, "chat-7", more).await,
         json!({ "accepted": 2, "duplicates": 2, "flush_advised": false })
     );
-    assert_eq!(
-        contents(&anna, "chat-7").await,
-        ["one", "two", "three", "four"]
-    );
+    assert_eq!(contents(&anna, "chat-7").await, ["one", "two", "three", "four"]);
     let session = read(&anna, "chat-7").await;
     assert_eq!(
-        (
-            &session["state"],
-            &session["message_count"],
-            &session["new_count"]
-        ),
+        (&session["state"], &session["message_count"], &session["new_count"]),
         (&json!("open"), &json!(4), &json!(4))
     );
     assert_eq!(session["extraction"]["outcome"], Value::Null);
@@ -107,15 +97,11 @@ async fn messages_are_kept_once_and_in_the_order_in_which_they_were_sent() {
 async fn the_same_request_sent_by_many_at_once_stores_each_message_once() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let messages: Vec<Value> = (0..40)
-        .map(|n| said(&format!("m{n}"), "user", &format!("words {n}")))
-        .collect();
+    let messages: Vec<Value> =
+        (0..40).map(|n| said(&format!("m{n}"), "user", &format!("words {n}"))).collect();
     let many = (0..8).map(|_| add(&anna, "busy", json!(messages)));
     let answers = futures_util::future::join_all(many).await;
-    let accepted: u64 = answers
-        .iter()
-        .map(|a| a["accepted"].as_u64().unwrap())
-        .sum();
+    let accepted: u64 = answers.iter().map(|a| a["accepted"].as_u64().unwrap()).sum();
     assert_eq!(accepted, 40, "{answers:?}");
     let expected: Vec<String> = (0..40).map(|n| format!("words {n}")).collect();
     assert_eq!(contents(&anna, "busy").await, expected);
@@ -144,12 +130,7 @@ async fn the_same_request_sent_by_many_at_once_stores_each_message_once() {
 async fn a_completion_is_one_row_of_the_ledger_and_saying_it_twice_changes_nothing() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    add(
-        &anna,
-        "chat",
-        json!([said("1", "user", "one"), said("2", "user", "two")]),
-    )
-    .await;
+    add(&anna, "chat", json!([said("1", "user", "one"), said("2", "user", "two")])).await;
     let session = complete(&anna, "chat").await;
     assert_eq!(session["state"], "completed");
     assert_eq!(session["completed_why"], "asked");
@@ -162,26 +143,14 @@ async fn a_completion_is_one_row_of_the_ledger_and_saying_it_twice_changes_nothi
     // What is sent again opens nothing; what is new does, and it alone is read again.
     add(&anna, "chat", json!([said("2", "user", "two")])).await;
     assert_eq!(read(&anna, "chat").await, session);
-    add(
-        &anna,
-        "chat",
-        json!([said("2", "user", "two"), said("3", "user", "three")]),
-    )
-    .await;
+    add(&anna, "chat", json!([said("2", "user", "two"), said("3", "user", "three")])).await;
     let session = read(&anna, "chat").await;
     assert_eq!(
-        (
-            &session["state"],
-            &session["completed_at"],
-            &session["new_count"]
-        ),
+        (&session["state"], &session["completed_at"], &session["new_count"]),
         (&json!("open"), &Value::Null, &json!(1))
     );
     complete(&anna, "chat").await;
-    assert_eq!(
-        ledger_of(&app, &anna).await,
-        [(1, 2, pending.clone()), (3, 3, pending)]
-    );
+    assert_eq!(ledger_of(&app, &anna).await, [(1, 2, pending.clone()), (3, 3, pending)]);
 }
 
 #[tokio::test]
@@ -201,16 +170,9 @@ async fn a_session_that_its_agent_has_left_for_another_is_completed_when_it_is_s
     assert_eq!(read(&anna, "left").await["state"], "open");
     add(&anna, "beside", json!([said("2", "user", "two")])).await;
     let left = read(&anna, "left").await;
-    assert_eq!(
-        (&left["state"], &left["completed_why"]),
-        (&json!("completed"), &json!("another"))
-    );
+    assert_eq!((&left["state"], &left["completed_why"]), (&json!("completed"), &json!("another")));
     assert_eq!(read(&anna, "beside").await["state"], "open");
-    assert_eq!(
-        read(&other, "left").await["state"],
-        "open",
-        "another agent's"
-    );
+    assert_eq!(read(&other, "left").await["state"], "open", "another agent's");
     assert_eq!(ledger_of(&app, &anna).await, [(1, 1, "pending".to_owned())]);
 }
 
@@ -245,12 +207,7 @@ async fn the_sweep_completes_what_is_still_and_at_night_what_pauses() {
     let mut n = 0;
     let mut night_came = None;
     while night_came.is_none() && n < 40 {
-        add(
-            &anna,
-            "long",
-            json!([said(&format!("n{n}"), "user", "one")]),
-        )
-        .await;
+        add(&anna, "long", json!([said(&format!("n{n}"), "user", "one")])).await;
         app.clock.advance(Duration::minutes(10));
         if sweep().await > 0 {
             night_came = Some(app.embeddings.now().hour());
@@ -313,9 +270,7 @@ async fn tool_calls_are_taken_as_openai_has_them_and_plain() {
 async fn a_session_is_read_in_pages() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let messages: Vec<Value> = (1..=7)
-        .map(|n| said(&n.to_string(), "user", "words"))
-        .collect();
+    let messages: Vec<Value> = (1..=7).map(|n| said(&n.to_string(), "user", "words")).collect();
     add(&anna, "chat", json!(messages)).await;
     let (mut after, mut seen) = (json!(0), Vec::new());
     while !after.is_null() {
@@ -340,9 +295,7 @@ async fn what_is_past_a_limit_is_refused_in_one_sentence_and_nothing_is_kept() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let good = said("good", "user", "good");
-    let many: Vec<Value> = (0..501)
-        .map(|n| said(&n.to_string(), "user", "x"))
-        .collect();
+    let many: Vec<Value> = (0..501).map(|n| said(&n.to_string(), "user", "x")).collect();
     let with = |name: &str, value: Value| {
         let mut message = said("bad", "user", "x");
         message[name] = value;
@@ -353,55 +306,15 @@ async fn what_is_past_a_limit_is_refused_in_one_sentence_and_nothing_is_kept() {
         (json!({ "messages": [] }), 422, "required", "messages"),
         (json!({ "messages": many }), 422, "too_many", "messages"),
         (json!({ "messages": {} }), 422, "invalid_type", "messages"),
-        (
-            json!({ "messages": [{ "role": "user", "content": "x" }] }),
-            422,
-            "required",
-            "id",
-        ),
-        (
-            with("role", json!("system")),
-            422,
-            "invalid_role",
-            "messages[1].role",
-        ),
-        (
-            with("content", json!("x".repeat(100_001))),
-            422,
-            "too_long",
-            "messages[1].content",
-        ),
-        (
-            with("content", json!(" ")),
-            422,
-            "required",
-            "messages[1].content",
-        ),
-        (
-            with("content", json!("a\u{0}b")),
-            422,
-            "invalid_text",
-            "messages[1].content",
-        ),
-        (
-            with("content", json!(["parts"])),
-            422,
-            "invalid_type",
-            "messages[1].content",
-        ),
+        (json!({ "messages": [{ "role": "user", "content": "x" }] }), 422, "required", "id"),
+        (with("role", json!("system")), 422, "invalid_role", "messages[1].role"),
+        (with("content", json!("x".repeat(100_001))), 422, "too_long", "messages[1].content"),
+        (with("content", json!(" ")), 422, "required", "messages[1].content"),
+        (with("content", json!("a\u{0}b")), 422, "invalid_text", "messages[1].content"),
+        (with("content", json!(["parts"])), 422, "invalid_type", "messages[1].content"),
         (with("id", json!("")), 422, "invalid_id", "messages[1].id"),
-        (
-            with("id", json!("a\nb")),
-            422,
-            "invalid_id",
-            "messages[1].id",
-        ),
-        (
-            with("created_at", json!("yesterday")),
-            422,
-            "invalid_date",
-            "messages[1].created_at",
-        ),
+        (with("id", json!("a\nb")), 422, "invalid_id", "messages[1].id"),
+        (with("created_at", json!("yesterday")), 422, "invalid_date", "messages[1].created_at"),
         (
             with("created_at", json!("1066-10-14T09:00:00Z")),
             422,
@@ -430,11 +343,7 @@ async fn what_is_past_a_limit_is_refused_in_one_sentence_and_nothing_is_kept() {
         let path = format!("/api/v1/sessions/{session}/messages");
         let (status, problem) =
             problem(anna.post(&path, &json!({ "messages": [good] })).await).await;
-        assert_eq!(
-            (status, &problem["code"]),
-            (422, &json!("invalid_id")),
-            "{session}"
-        );
+        assert_eq!((status, &problem["code"]), (422, &json!("invalid_id")), "{session}");
     }
     let big = json!({ "messages": [said("1", "user", &"x".repeat(1024 * 1024))] });
     let response = anna.post("/api/v1/sessions/chat/messages", &big).await;
@@ -443,16 +352,8 @@ async fn what_is_past_a_limit_is_refused_in_one_sentence_and_nothing_is_kept() {
         let response = anna.get(&format!("/api/v1/sessions/{path}")).await;
         assert_eq!(problem(response).await.0, 404, "{path}");
     }
-    for query in [
-        "limit=0",
-        "limit=501",
-        "after=-1",
-        "after=x",
-        "limit=1&limit=2",
-    ] {
-        let response = anna
-            .get(&format!("/api/v1/sessions/chat/messages?{query}"))
-            .await;
+    for query in ["limit=0", "limit=501", "after=-1", "after=x", "limit=1&limit=2"] {
+        let response = anna.get(&format!("/api/v1/sessions/chat/messages?{query}")).await;
         assert_eq!(problem(response).await.0, 422, "{query}");
     }
 }
@@ -471,24 +372,13 @@ async fn a_session_of_more_calls_than_are_read_is_refused_by_name() {
     // 20,032 at once, and 16,064 in two requests.
     let (status, problem) = problem(anna.post(path, &messages(0..313)).await).await;
     assert_eq!((status, &problem["code"]), (422, &json!("session_full")));
-    assert!(
-        problem["detail"]
-            .as_str()
-            .unwrap()
-            .contains("16000 tool calls"),
-        "{problem}"
-    );
+    assert!(problem["detail"].as_str().unwrap().contains("16000 tool calls"), "{problem}");
     assert_eq!(anna.post(path, &messages(0..250)).await.status(), 200);
     let one_more = anna.post(path, &messages(250..251)).await;
     assert_eq!(one_more.status(), 422);
     // Sending again what is there is no more; nor is a message without calls.
     assert_eq!(anna.post(path, &messages(0..250)).await.status(), 200);
-    add(
-        &anna,
-        "chat",
-        json!([said("2", "user", "two"), said("x", "user", "x")]),
-    )
-    .await;
+    add(&anna, "chat", json!([said("2", "user", "two"), said("x", "user", "x")])).await;
 }
 
 #[tokio::test]
@@ -497,21 +387,13 @@ async fn a_full_session_takes_no_more_and_says_so() {
     let anna = app.user("anna").await;
     add(&anna, "chat", json!([said("1", "user", "one")])).await;
     let full = AssertSqlSafe("UPDATE sessions SET message_count = 49999");
-    sqlx::query(full)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    sqlx::query(full).execute(&mut app.superuser().await).await.unwrap();
     let two = json!({ "messages": [said("2", "user", "two"), said("3", "user", "three")] });
     let response = anna.post("/api/v1/sessions/chat/messages", &two).await;
     let (status, problem) = problem(response).await;
     assert_eq!((status, &problem["code"]), (422, &json!("session_full")));
     // Sending again what is there is no more.
-    add(
-        &anna,
-        "chat",
-        json!([said("1", "user", "one"), said("2", "user", "two")]),
-    )
-    .await;
+    add(&anna, "chat", json!([said("1", "user", "one"), said("2", "user", "two")])).await;
 }
 
 #[tokio::test]
@@ -525,9 +407,7 @@ async fn without_the_scope_or_with_memory_off_nothing_is_read_or_written() {
         let more = json!({ "messages": [said("2", "user", "two")] });
         for response in [
             whose.post("/api/v1/sessions/chat/messages", &more).await,
-            whose
-                .post("/api/v1/sessions/chat/complete", &json!({}))
-                .await,
+            whose.post("/api/v1/sessions/chat/complete", &json!({})).await,
             whose.get("/api/v1/sessions/chat").await,
             whose.get("/api/v1/sessions/chat/messages").await,
         ] {
@@ -536,19 +416,11 @@ async fn without_the_scope_or_with_memory_off_nothing_is_read_or_written() {
         }
     };
     tried(&without, "missing_scope").await;
-    app.accounts
-        .switch_user_memory(anna.id, false)
-        .await
-        .unwrap();
+    app.accounts.switch_user_memory(anna.id, false).await.unwrap();
     tried(&anna, "memory_off").await;
-    app.accounts
-        .switch_user_memory(anna.id, true)
-        .await
-        .unwrap();
+    app.accounts.switch_user_memory(anna.id, true).await.unwrap();
     assert_eq!(contents(&anna, "chat").await, ["one"]);
-    let alone = app
-        .token(anna.id, "agent", &[Scope::SessionsWrite], None)
-        .await;
+    let alone = app.token(anna.id, "agent", &[Scope::SessionsWrite], None).await;
     assert_eq!(contents(&anna.with_token(&alone), "chat").await, ["one"]);
 }
 
@@ -563,16 +435,12 @@ async fn an_operators_user_is_made_by_the_first_message_and_not_by_a_look() {
         count.fetch_one(&mut app.superuser().await).await.unwrap()
     };
     let ask = |request: reqwest::RequestBuilder| {
-        let request = request
-            .bearer_auth(&token)
-            .header("keepsake-user", "customer-1");
+        let request = request.bearer_auth(&token).header("keepsake-user", "customer-1");
         async move { request.send().await.unwrap() }
     };
     let base = format!("{}/api/v1/sessions/chat", app.base);
     assert_eq!(problem(ask(client.get(&base)).await).await.0, 404);
-    let bad = client
-        .post(format!("{base}/messages"))
-        .json(&json!({ "messages": [] }));
+    let bad = client.post(format!("{base}/messages")).json(&json!({ "messages": [] }));
     assert_eq!(problem(ask(bad).await).await.0, 422);
     assert_eq!(users().await, 0);
     let good = json!({ "messages": [said("1", "user", "one")] });
@@ -603,10 +471,7 @@ async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
             .unwrap();
     let both: Vec<DueExtraction> = ids
         .into_iter()
-        .map(|id| DueExtraction {
-            user: anna.id,
-            extraction: ExtractionId(id),
-        })
+        .map(|id| DueExtraction { user: anna.id, extraction: ExtractionId(id) })
         .collect();
     assert_eq!(both.len(), 2);
     assert_eq!(due().await, both[..1], "what was said earlier comes first");
@@ -624,40 +489,27 @@ async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
             let ending = ExtractionEnd {
                 outcome,
                 reason: Some("the model did not answer"),
-                counts: ExtractionCounts {
-                    stored: 1,
-                    ..ExtractionCounts::default()
-                },
+                counts: ExtractionCounts { stored: 1, ..ExtractionCounts::default() },
                 is_fallback: false,
                 model: Some("tiny"),
                 next_try_at: next.map(|next| now + next),
                 windows_read: 0,
             };
-            let done = ledger::finish(&mut tx, anna.id, row, &ending, now)
-                .await
-                .unwrap();
+            let done = ledger::finish(&mut tx, anna.id, row, &ending, now).await.unwrap();
             tx.commit().await.unwrap();
             done
         };
-    assert!(
-        claim(1).await.is_none(),
-        "what was said earlier is read first"
-    );
+    assert!(claim(1).await.is_none(), "what was said earlier is read first");
     let first = claim(0).await.expect("due");
     assert_eq!(due().await, both[..1], "what was said later waits for it");
     let mut tx = app.db.as_user(anna.id).await.unwrap();
     let of_first = first.first_position..=first.last_position;
-    let messages = ledger::messages_of(&mut tx, anna.id, first.session_id, of_first.clone(), 0)
-        .await
-        .unwrap();
-    let read: Vec<(i32, &str)> = messages
-        .iter()
-        .map(|m| (m.position, m.content.as_str()))
-        .collect();
+    let messages =
+        ledger::messages_of(&mut tx, anna.id, first.session_id, of_first.clone(), 0).await.unwrap();
+    let read: Vec<(i32, &str)> =
+        messages.iter().map(|m| (m.position, m.content.as_str())).collect();
     assert_eq!(read, [(1, "one")]);
-    let rest = ledger::messages_of(&mut tx, anna.id, first.session_id, of_first, 1)
-        .await
-        .unwrap();
+    let rest = ledger::messages_of(&mut tx, anna.id, first.session_id, of_first, 1).await.unwrap();
     assert!(rest.is_empty(), "what was said later is not of this row");
     drop(tx);
 
@@ -666,20 +518,14 @@ async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
     assert_eq!((first.attempts, again.attempts), (1, 2));
     assert!(!finish(&first, ExtractionOutcome::Stored, None).await);
     assert!(finish(&again, ExtractionOutcome::Failed, Some(Duration::hours(1))).await);
-    assert!(
-        !finish(&again, ExtractionOutcome::Stored, None).await,
-        "twice"
-    );
+    assert!(!finish(&again, ExtractionOutcome::Stored, None).await, "twice");
     assert_eq!(due().await, both[1..]);
     let second = claim(1).await.expect("the first has had its turn");
     assert!(finish(&second, ExtractionOutcome::Nothing, None).await);
     app.clock.advance(Duration::hours(2));
     assert_eq!(due().await.len(), 1, "the failed one is tried again");
     let session = read_extraction(&anna).await;
-    assert_eq!(
-        (&session["outcome"], &session["model"]),
-        (&json!("nothing"), &json!("tiny"))
-    );
+    assert_eq!((&session["outcome"], &session["model"]), (&json!("nothing"), &json!("tiny")));
 }
 
 async fn read_extraction(user: &TestUser) -> Value {
@@ -711,10 +557,7 @@ async fn a_session_is_not_named_by_dots_which_addresses_lose_and_an_old_one_can_
     for name in [".", "..", "%2E", "%2e%2E"] {
         let refused = raw(&app, &anna, ("POST", &format!("{name}/messages")), &body).await;
         assert!(refused.starts_with("HTTP/1.1 422"), "{name}: {refused}");
-        assert!(
-            refused.contains("cannot be `.` or `..`"),
-            "{name}: {refused}"
-        );
+        assert!(refused.contains("cannot be `.` or `..`"), "{name}: {refused}");
     }
     add(&anna, "...", body["messages"].clone()).await;
     // As an earlier version wrote it.
@@ -722,20 +565,9 @@ async fn a_session_is_not_named_by_dots_which_addresses_lose_and_an_old_one_can_
         .execute(&mut app.superuser().await)
         .await
         .unwrap();
-    for (method, path) in [
-        ("POST", "../messages"),
-        ("GET", ".."),
-        ("POST", "../complete"),
-    ] {
-        let body = if path == "../messages" {
-            body.clone()
-        } else {
-            json!({})
-        };
+    for (method, path) in [("POST", "../messages"), ("GET", ".."), ("POST", "../complete")] {
+        let body = if path == "../messages" { body.clone() } else { json!({}) };
         let answer = raw(&app, &anna, (method, path), &body).await;
-        assert!(
-            answer.starts_with("HTTP/1.1 200"),
-            "{method} {path}: {answer}"
-        );
+        assert!(answer.starts_with("HTTP/1.1 200"), "{method} {path}: {answer}");
     }
 }

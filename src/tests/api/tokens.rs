@@ -14,12 +14,7 @@ async fn code_for(app: &TestApp, authorization: Option<&str>) -> (u16, String) {
     if response.status() == 200 {
         return (200, String::new());
     }
-    assert!(
-        response.headers()["www-authenticate"]
-            .to_str()
-            .unwrap()
-            .starts_with("Bearer")
-    );
+    assert!(response.headers()["www-authenticate"].to_str().unwrap().starts_with("Bearer"));
     let (status, problem) = problem(response).await;
     (status, problem["code"].as_str().unwrap().to_owned())
 }
@@ -44,28 +39,18 @@ async fn a_token_that_is_missing_malformed_or_unknown_opens_nothing() {
             "{authorization:?}"
         );
     }
-    assert_eq!(
-        code_for(&app, Some(&format!("bearer {}", anna.token)))
-            .await
-            .0,
-        200
-    );
+    assert_eq!(code_for(&app, Some(&format!("bearer {}", anna.token))).await.0, 200);
 }
 
 #[tokio::test]
 async fn an_expired_token_opens_nothing() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let token = app
-        .token(anna.id, "brief", &Scope::ALL, Some(Duration::days(1)))
-        .await;
+    let token = app.token(anna.id, "brief", &Scope::ALL, Some(Duration::days(1))).await;
     let authorization = format!("Bearer {token}");
     assert_eq!(code_for(&app, Some(&authorization)).await.0, 200);
     app.clock.advance(Duration::days(1));
-    assert_eq!(
-        code_for(&app, Some(&authorization)).await,
-        (401, "expired_token".to_owned())
-    );
+    assert_eq!(code_for(&app, Some(&authorization)).await, (401, "expired_token".to_owned()));
 }
 
 #[tokio::test]
@@ -80,21 +65,10 @@ async fn revocation_is_effective_at_once_and_only_by_its_owner() {
         .await
         .unwrap();
     let (agent, token) = (AgentId(row.get(0)), TokenId(row.get(1)));
-    assert!(
-        app.accounts
-            .revoke_token(TokenHolder::Agent(ben.id, agent), token)
-            .await
-            .is_err()
-    );
+    assert!(app.accounts.revoke_token(TokenHolder::Agent(ben.id, agent), token).await.is_err());
     assert_eq!(code_for(&app, Some(&authorization)).await.0, 200);
-    app.accounts
-        .revoke_token(TokenHolder::Agent(anna.id, agent), token)
-        .await
-        .unwrap();
-    assert_eq!(
-        code_for(&app, Some(&authorization)).await,
-        (401, "revoked_token".to_owned())
-    );
+    app.accounts.revoke_token(TokenHolder::Agent(anna.id, agent), token).await.unwrap();
+    assert_eq!(code_for(&app, Some(&authorization)).await, (401, "revoked_token".to_owned()));
 }
 
 #[tokio::test]
@@ -106,10 +80,7 @@ async fn a_disabled_users_token_opens_nothing() {
         .await
         .unwrap();
     let authorization = format!("Bearer {}", anna.token);
-    assert_eq!(
-        code_for(&app, Some(&authorization)).await,
-        (401, "disabled_user".to_owned())
-    );
+    assert_eq!(code_for(&app, Some(&authorization)).await, (401, "disabled_user".to_owned()));
 }
 
 #[tokio::test]
@@ -137,13 +108,7 @@ async fn the_database_holds_no_token_and_no_password() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let mut conn = app.superuser().await;
-    for table in [
-        "users",
-        "agents",
-        "agent_tokens",
-        "service_tokens",
-        "web_sessions",
-    ] {
+    for table in ["users", "agents", "agent_tokens", "service_tokens", "web_sessions"] {
         let rows = sqlx::AssertSqlSafe(format!(
             "SELECT coalesce(string_agg(t::text, ' '), '') FROM {table} t"
         ));

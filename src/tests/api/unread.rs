@@ -12,13 +12,8 @@ use tokio::time::timeout;
 use crate::mcp::CURRENT;
 use crate::support::{HANG_GUARD, TestApp, Wish};
 
-const REFUSING: [&str; 5] = [
-    "/register",
-    "/mcp",
-    "/api/v1/tools/memory_add",
-    "/api/v1/nowhere",
-    "/login",
-];
+const REFUSING: [&str; 5] =
+    ["/register", "/mcp", "/api/v1/tools/memory_add", "/api/v1/nowhere", "/login"];
 /// In this time the server has read the head and answered it.
 const MOMENT: Duration = Duration::from_millis(50);
 
@@ -54,9 +49,7 @@ impl Connection {
             read.push(self.socket.read_u8().await.unwrap());
         }
         let head = String::from_utf8(read).unwrap();
-        let length = head
-            .lines()
-            .find_map(|l| l.strip_prefix("content-length: "));
+        let length = head.lines().find_map(|l| l.strip_prefix("content-length: "));
         let mut body = vec![0; length.unwrap().parse().unwrap()];
         self.socket.read_exact(&mut body).await.unwrap();
         head
@@ -97,18 +90,13 @@ async fn a_body_that_never_ends_is_answered_and_the_connection_said_to_close() {
 #[tokio::test]
 async fn a_body_that_is_withheld_is_refused_at_its_deadline_and_the_connection_closed() {
     let app = TestApp::start_as(Wish {
-        body_time: BodyTime {
-            first: Duration::from_millis(200),
-            ..BodyTime::default()
-        },
+        body_time: BodyTime { first: Duration::from_millis(200), ..BodyTime::default() },
         ..Wish::default()
     })
     .await;
     let anna = app.user("anna").await;
-    let bearer = format!(
-        "authorization: Bearer {}\r\ncontent-type: application/json\r\n",
-        anna.token
-    );
+    let bearer =
+        format!("authorization: Bearer {}\r\ncontent-type: application/json\r\n", anna.token);
     let of_mcp = format!(
         "{bearer}accept: application/json, text/event-stream\r\nmcp-protocol-version: {CURRENT}\r\n"
     );

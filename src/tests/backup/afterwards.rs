@@ -91,18 +91,8 @@ async fn a_restore_that_fails_after_loading_leaves_an_empty_database() {
         command(&home, &there, &args).output().unwrap()
     };
     for (step, table, condition, sentence) in [
-        (
-            "doors",
-            "memory_revisions",
-            "revision < 1000000000",
-            "memory_revisions",
-        ),
-        (
-            "erasures",
-            "erasure_receipts",
-            "false",
-            "could not be erased again",
-        ),
+        ("doors", "memory_revisions", "revision < 1000000000", "memory_revisions"),
+        ("erasures", "erasure_receipts", "false", "could not be erased again"),
     ] {
         app.refuse_unless(table, condition).await;
         let file = folder.path().join(format!("{step}.tar"));
@@ -127,10 +117,6 @@ async fn a_restore_that_fails_after_loading_leaves_an_empty_database() {
     // The same database takes a good one.
     let done = restore(&good);
     assert!(done.status.success(), "{}", words(&done));
-    assert!(
-        words(&done).contains("Webhooks are paused"),
-        "{}",
-        words(&done)
-    );
+    assert!(words(&done).contains("Webhooks are paused"), "{}", words(&done));
     assert_eq!(rows(&there).await["memory_items"], 0);
 }

@@ -14,11 +14,8 @@ use crate::support::{TestApp, TestUser, Wish};
 const PATH: &str = "/admin/backups";
 
 async fn with_folder(folder: &Path) -> (TestApp, TestUser) {
-    let app = TestApp::start_as(Wish {
-        backup_dir: Some(folder.to_owned()),
-        ..Wish::default()
-    })
-    .await;
+    let app =
+        TestApp::start_as(Wish { backup_dir: Some(folder.to_owned()), ..Wish::default() }).await;
     let anna = app.user("anna").await;
     app.make_admin(&anna).await;
     anna.add("Anna rows.").await;
@@ -54,11 +51,7 @@ async fn a_night_makes_one_backup_over_all_servers() {
     // The list follows the folder: what is there counts, whoever removed or put it there.
     let first = backups(folder.path()).remove(0);
     fs::remove_file(folder.path().join(&first)).unwrap();
-    fs::write(
-        folder.path().join("keepsake-9999-12-31T000000Z.tar"),
-        b"no backup",
-    )
-    .unwrap();
+    fs::write(folder.path().join("keepsake-9999-12-31T000000Z.tar"), b"no backup").unwrap();
     assert_eq!(app.run_job("backup").await, 0);
     let listed: Vec<String> = sqlx::query_scalar("SELECT name FROM backups")
         .fetch_all(&mut app.superuser().await)
@@ -71,11 +64,7 @@ async fn a_night_makes_one_backup_over_all_servers() {
 async fn old_backups_are_removed_and_other_files_stay() {
     let folder = tempfile::tempdir().unwrap();
     let (app, _) = with_folder(folder.path()).await;
-    let others = [
-        "keepsake-9999-12-31T000000Z.tar",
-        "keepsake-before-0.3.tar",
-        "keepsake-old.tar",
-    ];
+    let others = ["keepsake-9999-12-31T000000Z.tar", "keepsake-before-0.3.tar", "keepsake-old.tar"];
     let [unreadable, by_hand @ ..] = others.map(|name| folder.path().join(name));
     fs::write(&unreadable, b"no backup").unwrap();
     for path in by_hand {
@@ -148,10 +137,7 @@ async fn while_the_disk_of_the_backups_is_not_mounted_nothing_is_written_in_its_
         let ran = runner.of(&[job], None).run_due().await.unwrap();
         assert!(ran.problem.is_some());
         let (_, page) = browser.get(PATH).await;
-        assert!(
-            page.contains("none of the 1 backups that were there"),
-            "{page}"
-        );
+        assert!(page.contains("none of the 1 backups that were there"), "{page}");
         assert_eq!(noted(&app).await, 1);
         assert!(!folder.join("erasures.jsonl").exists());
         if is_mount_point_there {
@@ -194,20 +180,11 @@ async fn an_admin_makes_and_verifies_a_backup_on_its_page() {
     browser.sign_in(&anna).await;
     let (status, page) = browser.get(PATH).await;
     assert_eq!(status, 200);
-    assert!(
-        page.contains("There is no backup yet.") && page.contains("Back up now"),
-        "{page}"
-    );
+    assert!(page.contains("There is no backup yet.") && page.contains("Back up now"), "{page}");
     let refused = browser.post(PATH, &[("action", "verify")]).await;
     assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
     let asked = browser.post(PATH, &[("action", "back_up")]).await;
-    assert!(
-        asked
-            .text()
-            .await
-            .unwrap()
-            .contains("A backup is made now.")
-    );
+    assert!(asked.text().await.unwrap().contains("A backup is made now."));
     assert_eq!(app.run_job("backup").await, 1);
     let name = backups(folder.path()).remove(0);
     let (_, page) = browser.get(PATH).await;
@@ -229,15 +206,9 @@ async fn an_admin_makes_and_verifies_a_backup_on_its_page() {
     assert_eq!(app.run_job("backup").await, 1);
     let (_, problem) = verification(&app).await;
     let problem = problem.unwrap();
-    assert!(
-        problem.contains("public.memory_items has 1 rows and had 2"),
-        "{problem}"
-    );
+    assert!(problem.contains("public.memory_items has 1 rows and had 2"), "{problem}");
     let (_, page) = browser.get(PATH).await;
-    assert!(
-        page.contains("The table public.memory_items has 1 rows"),
-        "{page}"
-    );
+    assert!(page.contains("The table public.memory_items has 1 rows"), "{page}");
     let left: i64 = sqlx::query_scalar(
         "SELECT count(*) FROM pg_database WHERE datname = current_database() || '_backup_check'",
     )
@@ -263,17 +234,13 @@ async fn verification(app: &TestApp) -> (bool, Option<String>) {
 async fn a_database_that_is_not_ours_is_not_dropped_to_verify() {
     let folder = tempfile::tempdir().unwrap();
     let (app, _) = with_folder(folder.path()).await;
-    keepsake::backup::ask(&app.db, app.embeddings.now())
-        .await
-        .unwrap();
+    keepsake::backup::ask(&app.db, app.embeddings.now()).await.unwrap();
     app.run_job("backup").await;
     let name = format!("{}_backup_check", app.options.get_database().unwrap());
     let mut server = app.superuser().await;
     let make = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
     sqlx::raw_sql(make).execute(&mut server).await.unwrap();
-    keepsake::backup::ask_to_verify(&app.db, app.embeddings.now())
-        .await
-        .unwrap();
+    keepsake::backup::ask_to_verify(&app.db, app.embeddings.now()).await.unwrap();
     app.run_job("backup").await;
     let (_, problem) = verification(&app).await;
     assert!(problem.unwrap().contains("Keepsake did not make it"));
@@ -292,10 +259,7 @@ async fn a_failed_backup_is_named_and_tried_again() {
     browser.post(PATH, &[("action", "back_up")]).await;
     app.run_due().await;
     let (_, page) = browser.get(PATH).await;
-    assert!(
-        page.contains("Cannot make the folder") || page.contains("Cannot look into"),
-        "{page}"
-    );
+    assert!(page.contains("Cannot make the folder") || page.contains("Cannot look into"), "{page}");
     assert!(page.contains("A backup is being made."), "{page}");
     let attempts: i32 = sqlx::query_scalar("SELECT attempts FROM job_queue WHERE job = 'backup'")
         .fetch_one(&mut app.superuser().await)

@@ -42,12 +42,8 @@ fn words(output: &Output) -> String {
 
 /// A backup of the app's database, made beside it.
 pub async fn backed_up(app: &TestApp, path: &Path) {
-    let order = BackupOrder {
-        options: &app.options,
-        data_dir: Path::new("data"),
-        path,
-        replace: false,
-    };
+    let order =
+        BackupOrder { options: &app.options, data_dir: Path::new("data"), path, replace: false };
     let made = backup::make(order, app.embeddings.now(), |_| true).await;
     let (manifest, bytes) = made.unwrap();
     assert_eq!(bytes, std::fs::metadata(path).unwrap().len());
@@ -87,11 +83,7 @@ async fn rows(options: &PgConnectOptions) -> BTreeMap<String, i64> {
 
 /// Another server, on the restored database.
 pub async fn server_of(options: &PgConnectOptions) -> TestApp {
-    TestApp::start_as(Wish {
-        database: Some(options.clone()),
-        ..Wish::default()
-    })
-    .await
+    TestApp::start_as(Wish { database: Some(options.clone()), ..Wish::default() }).await
 }
 
 /// Anna with memories, a session, a document, and a provider that wants her key.
@@ -99,23 +91,15 @@ async fn anna(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
     provider.behave(|behaviour| behaviour.key = Some("sk-annas"));
     let anna = app.user("anna").await;
     app.make_admin(&anna).await;
-    app.embeddings
-        .allow_endpoint(&provider.host_port())
-        .await
-        .unwrap();
-    app.save_endpoint(&anna, &provider.url(), "model", "sk-annas", true)
-        .await;
+    app.embeddings.allow_endpoint(&provider.host_port()).await.unwrap();
+    app.save_endpoint(&anna, &provider.url(), "model", "sk-annas", true).await;
     for n in 0..5 {
         anna.add(&format!("Anna's boat number{n} is green.")).await;
     }
     talk(&anna, "talk", "I row at dawn.").await;
     let document = json!({ "content": "# Boats\n\nThe oar is of ash." });
     let put = anna
-        .request(
-            reqwest::Method::PUT,
-            "/api/v1/documents/notes/boats.md",
-            Some(document),
-        )
+        .request(reqwest::Method::PUT, "/api/v1/documents/notes/boats.md", Some(document))
         .await;
     assert!(put.0 < 300, "{put:?}");
     app.drain(&anna).await;
@@ -147,9 +131,7 @@ async fn what_is_restored_is_what_was_backed_up_while_the_server_ran() {
     let (anna, browser) = anna(&app, &provider).await;
     let ben = app.user("ben").await;
     ben.add("Ben bakes rye bread.").await;
-    let made = browser
-        .post(&format!("/admin/users/{}/reset", ben.id.0), &[])
-        .await;
+    let made = browser.post(&format!("/admin/users/{}/reset", ben.id.0), &[]).await;
     let page = made.text().await.unwrap();
     let link = page.split("/reset/").nth(1).unwrap();
     let link = format!("/reset/{}", link.split(['"', '<', '&']).next().unwrap());
@@ -166,21 +148,11 @@ async fn what_is_restored_is_what_was_backed_up_while_the_server_ran() {
     restored(&app, &file, &there).await.unwrap();
     let after = rows(&there).await;
     for (table, n) in &before {
-        let n = if ENDED.contains(&table.as_str()) {
-            &0
-        } else {
-            n
-        };
+        let n = if ENDED.contains(&table.as_str()) { &0 } else { n };
         assert_eq!(after.get(table), Some(n), "{table}");
     }
-    assert!(
-        before["web_sessions"] > 0 && before["session_messages"] > 0,
-        "{before:?}"
-    );
-    assert!(
-        before["documents"] > 0 && before["memory_embeddings"] > 4,
-        "{before:?}"
-    );
+    assert!(before["web_sessions"] > 0 && before["session_messages"] > 0, "{before:?}");
+    assert!(before["documents"] > 0 && before["memory_embeddings"] > 4, "{before:?}");
 
     let next = server_of(&there).await;
     let (anna, ben) = (anna.at(&next), ben.at(&next));
@@ -194,32 +166,21 @@ async fn what_is_restored_is_what_was_backed_up_while_the_server_ran() {
     next.drain(&anna).await;
     assert_eq!(provider.texts(), ["Anna's new oar is of ash."]);
     // Whoever was signed in signs in again, and the link sets no password.
-    let old = Browser {
-        base: next.base.clone(),
-        client: browser.client.clone(),
-    };
+    let old = Browser { base: next.base.clone(), client: browser.client.clone() };
     assert!(!old.get("/memory").await.1.contains("number3"));
-    let fields = [
-        ("password", "another long one"),
-        ("repeat", "another long one"),
-    ];
+    let fields = [("password", "another long one"), ("repeat", "another long one")];
     old.post(&link, &fields).await;
     let fresh = next.browser();
     fresh.sign_in(&ben).await;
-    assert!(
-        fresh.get("/memory").await.1.contains("rye"),
-        "{PASSWORD} works"
-    );
+    assert!(fresh.get("/memory").await.1.contains("rye"), "{PASSWORD} works");
 }
 
 #[tokio::test]
 async fn what_was_erased_after_the_backup_is_erased_again() {
     let folder = tempfile::tempdir().unwrap();
-    let app = TestApp::start_as(Wish {
-        backup_dir: Some(folder.path().to_owned()),
-        ..Wish::default()
-    })
-    .await;
+    let app =
+        TestApp::start_as(Wish { backup_dir: Some(folder.path().to_owned()), ..Wish::default() })
+            .await;
     let provider = Provider::start().await;
     let (anna, browser) = anna(&app, &provider).await;
     let (ben, carl) = (app.user("ben").await, app.user("carl").await);
@@ -250,19 +211,14 @@ async fn what_was_erased_after_the_backup_is_erased_again() {
         .await
         .unwrap();
     // It began before the backup and ended after it.
-    keepsake::erasure::document(db, &app.activity, anna.id, document, before)
-        .await
-        .unwrap();
+    keepsake::erasure::document(db, &app.activity, anna.id, document, before).await.unwrap();
     keepsake::erasure::begin(db, carl.id, now).await.unwrap();
     app.run_job("erase").await;
     app.run_job("backup").await;
     let erasures = folder.path().join("erasures.jsonl");
     let lines = std::fs::read_to_string(&erasures).unwrap();
     assert_eq!(lines.lines().count(), 5, "{lines}");
-    assert!(
-        !lines.contains("quokka") && !lines.contains("boats"),
-        "{lines}"
-    );
+    assert!(!lines.contains("quokka") && !lines.contains("boats"), "{lines}");
     let left: i64 = sqlx::query_scalar("SELECT count(*) FROM erasure_notes")
         .fetch_one(&mut app.superuser().await)
         .await
@@ -270,9 +226,7 @@ async fn what_was_erased_after_the_backup_is_erased_again() {
     assert_eq!(left, 0);
 
     let (there, home) = (fresh_database().await, Home::new());
-    let done = command(&home, &there, &["restore", file.to_str().unwrap()])
-        .output()
-        .unwrap();
+    let done = command(&home, &there, &["restore", file.to_str().unwrap()]).output().unwrap();
     assert!(done.status.success(), "{}", words(&done));
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     assert!(said.contains("4 erasures repeated"), "{said}");
@@ -307,17 +261,11 @@ fn written(path: &Path, manifest: &Value, dump: &[u8]) {
         let digest = sha2::Sha256::digest(bytes);
         digest.iter().map(|b| format!("{b:02x}")).collect()
     };
-    let sums = format!(
-        "{}  manifest.json\n{}  database.dump\n",
-        sum(&text),
-        sum(dump)
-    );
+    let sums = format!("{}  manifest.json\n{}  database.dump\n", sum(&text), sum(dump));
     let mut archive = tar::Builder::new(std::fs::File::create(path).unwrap());
-    for (name, bytes) in [
-        ("manifest.json", &text[..]),
-        ("database.dump", dump),
-        ("SHA256SUMS", sums.as_bytes()),
-    ] {
+    for (name, bytes) in
+        [("manifest.json", &text[..]), ("database.dump", dump), ("SHA256SUMS", sums.as_bytes())]
+    {
         let mut header = tar::Header::new_gnu();
         header.set_size(bytes.len() as u64);
         archive.append_data(&mut header, name, bytes).unwrap();

@@ -45,17 +45,11 @@ async fn a_wrong_file_is_refused_before_anything_is_changed() {
     for (name, sentence) in [
         ("flipped", "is damaged or incomplete (its checksum differs)"),
         ("truncated", "is damaged or incomplete (its end is missing)"),
-        (
-            "without-sums",
-            "is damaged or incomplete (its end is missing)",
-        ),
+        ("without-sums", "is damaged or incomplete (its end is missing)"),
         ("empty", "is not a backup of Keepsake"),
         ("text", "is not a backup of Keepsake"),
         ("missing", "cannot read"),
-        (
-            "newer",
-            "was made by Keepsake 9.0.0, which is newer than this program",
-        ),
+        ("newer", "was made by Keepsake 9.0.0, which is newer than this program"),
         ("format", "which is newer than this program"),
         ("no-dump", "pg_restore failed: "),
         ("other-rows", "public.users has 1 rows and had 7"),
@@ -72,11 +66,7 @@ async fn a_wrong_file_is_refused_before_anything_is_changed() {
     // The same database takes a good one.
     let home = Home::new();
     let done = command(&home, &there, &["restore", good.to_str().unwrap()]).output();
-    assert!(
-        done.as_ref().unwrap().status.success(),
-        "{}",
-        words(&done.unwrap())
-    );
+    assert!(done.as_ref().unwrap().status.success(), "{}", words(&done.unwrap()));
     assert_eq!(rows(&there).await["memory_items"], 1);
 }
 
@@ -126,31 +116,18 @@ async fn a_file_is_replaced_only_by_force_and_an_unwritable_folder_is_named() {
     fs::write(&file, b"mine").unwrap();
     let done = command(&home, &app.options, &["backup", &path]).output();
     let said = words(&done.unwrap());
-    assert!(
-        said.contains("exists already: give another name, or --force"),
-        "{said}"
-    );
+    assert!(said.contains("exists already: give another name, or --force"), "{said}");
     assert_eq!(fs::read(&file).unwrap(), b"mine");
     let done = command(&home, &app.options, &["backup", &path, "--force"]).output();
     let done = done.unwrap();
     assert!(done.status.success(), "{}", words(&done));
-    assert!(
-        words(&done).contains("The secret key is not in it"),
-        "{}",
-        words(&done)
-    );
+    assert!(words(&done).contains("The secret key is not in it"), "{}", words(&done));
     assert!(!words(&done).contains(super::SECRET_KEY));
     assert_eq!(taken_out(&file).0["rows"]["public.users"], 1);
     let mode = fs::metadata(&file).unwrap();
-    assert_eq!(
-        std::os::unix::fs::PermissionsExt::mode(&mode.permissions()) & 0o777,
-        0o600
-    );
+    assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode.permissions()) & 0o777, 0o600);
     // Under a file, and in a folder that is not there.
-    for bad in [
-        file.join("x.tar"),
-        Path::new("/no/such/folder/x.tar").to_owned(),
-    ] {
+    for bad in [file.join("x.tar"), Path::new("/no/such/folder/x.tar").to_owned()] {
         let done = command(&home, &app.options, &["backup", bad.to_str().unwrap()]).output();
         let said = words(&done.unwrap());
         assert!(said.contains("cannot write"), "{said}");

@@ -20,10 +20,7 @@ const PASSWORD_OF_ROLE: &str = "letters and digits";
 async fn as_superuser(postgres: &EmbeddedPostgres, database: &str, sql: &str) {
     let options = postgres.connect_options().database(database);
     let mut conn = PgConnection::connect_with(&options).await.unwrap();
-    sqlx::raw_sql(AssertSqlSafe(sql.to_owned()))
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut conn).await.unwrap();
     conn.close().await.unwrap();
 }
 
@@ -59,9 +56,7 @@ async fn with_role(home: &Home) -> (EmbeddedPostgres, PgConnectOptions) {
 
 /// Verifies the newest backup: what is wrong with it.
 async fn verified(app: &TestApp) -> Option<String> {
-    backup::ask_to_verify(&app.db, app.embeddings.now())
-        .await
-        .unwrap();
+    backup::ask_to_verify(&app.db, app.embeddings.now()).await.unwrap();
     assert_eq!(app.run_job("backup").await, 1);
     let mut conn = app.db.system_connection().await.unwrap();
     let newest = backup::list(&mut conn).await.unwrap().remove(0);
@@ -96,16 +91,10 @@ async fn a_role_that_is_no_superuser_backs_up_verifies_and_restores() {
     // What it may not do is said with the statement that helps.
     as_superuser(&postgres, "template1", "DROP EXTENSION vector").await;
     let problem = verified(&app).await.unwrap();
-    assert!(
-        problem.contains("in the database template1: CREATE EXTENSION vector;"),
-        "{problem}"
-    );
+    assert!(problem.contains("in the database template1: CREATE EXTENSION vector;"), "{problem}");
     as_superuser(&postgres, "postgres", "ALTER ROLE keepsake NOCREATEDB").await;
     let problem = verified(&app).await.unwrap();
-    assert!(
-        problem.contains("ALTER ROLE keepsake CREATEDB;"),
-        "{problem}"
-    );
+    assert!(problem.contains("ALTER ROLE keepsake CREATEDB;"), "{problem}");
 
     // Its own backup, and one that a superuser made elsewhere.
     as_superuser(&postgres, "template1", "CREATE EXTENSION vector").await;
@@ -116,10 +105,9 @@ async fn a_role_that_is_no_superuser_backs_up_verifies_and_restores() {
     backed_up(&app, &own).await;
     backed_up(&other, &elsewhere).await;
     let superuser = postgres.connect_options();
-    for (file, made_by, source, name) in [
-        (own, &app, &superuser, "second"),
-        (elsewhere, &other, &other.options, "third"),
-    ] {
+    for (file, made_by, source, name) in
+        [(own, &app, &superuser, "second"), (elsewhere, &other, &other.options, "third")]
+    {
         let make = format!("CREATE DATABASE {name} OWNER keepsake");
         as_superuser(&postgres, "postgres", &make).await;
         let there = options.clone().database(name);
@@ -128,11 +116,7 @@ async fn a_role_that_is_no_superuser_backs_up_verifies_and_restores() {
         // Counted as the superuser: the role alone sees no rows.
         let after = rows(&superuser.clone().database(name)).await;
         for (table, n) in rows(source).await {
-            let n = if ENDED.contains(&table.as_str()) {
-                0
-            } else {
-                n
-            };
+            let n = if ENDED.contains(&table.as_str()) { 0 } else { n };
             assert_eq!(after.get(&table), Some(&n), "{name}: {table}");
         }
         assert_eq!(after["memory_items"], 1);

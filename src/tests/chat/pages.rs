@@ -21,10 +21,7 @@ async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let server = ChatServer::saying("{\"city\": \"Paris\"}").await;
-    app.embeddings
-        .allow_endpoint(&server.host_port())
-        .await
-        .unwrap();
+    app.embeddings.allow_endpoint(&server.host_port()).await.unwrap();
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let (status, page) = browser.get(PAGE).await;
@@ -36,10 +33,7 @@ async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
     let tested = tested.text().await.unwrap();
     assert!(tested.contains("Works: an answer in") && tested.contains("Supported"));
     assert!(tested.contains("40 input, 10 output") && tested.contains("scripted-1"));
-    assert!(
-        !tested.contains(KEY) && tested.contains("No chat model is set"),
-        "nothing is kept"
-    );
+    assert!(!tested.contains(KEY) && tested.contains("No chat model is set"), "nothing is kept");
     let saved = browser.post(PAGE, &fields("save", &url, KEY)).await;
     let saved = saved.text().await.unwrap();
     assert!(saved.contains("Saved.") && saved.contains("A key is saved"));
@@ -64,10 +58,7 @@ async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
     assert!(
         page.contains("You switched the chat model off") && !page.contains("Your own endpoint")
     );
-    assert_eq!(
-        browser.post(PAGE, &[("action", "enable")]).await.status(),
-        303
-    );
+    assert_eq!(browser.post(PAGE, &[("action", "enable")]).await.status(), 303);
 }
 
 #[tokio::test]
@@ -79,55 +70,29 @@ async fn a_test_says_which_kind_of_failure_it_was() {
     browser.sign_in(&anna).await;
     for (status, message, headline) in [
         (401, "no", "The key was rejected"),
-        (
-            404,
-            "model x not found",
-            "The endpoint does not know this model",
-        ),
+        (404, "model x not found", "The endpoint does not know this model"),
         (404, "nothing", "This is not a chat endpoint"),
         (429, "slow", "The endpoint limits our requests"),
         (503, "down", "The endpoint failed"),
     ] {
         let server = ChatServer::answering(move |_, _| refused(status, message)).await;
         let url = server.url();
-        for path in [PAGE, "/admin/chat"]
-            .into_iter()
-            .take(1 + usize::from(status == 401))
-        {
+        for path in [PAGE, "/admin/chat"].into_iter().take(1 + usize::from(status == 401)) {
             let answer = browser.post(path, &fields("test", &url, KEY)).await;
             let page = answer.text().await.unwrap();
             assert!(page.contains(headline), "{status} {message}");
             assert!(!page.contains(KEY));
         }
     }
-    let nobody = browser
-        .post(PAGE, &fields("test", "http://127.0.0.1:1", ""))
-        .await;
-    assert!(
-        nobody
-            .text()
-            .await
-            .unwrap()
-            .contains("The endpoint cannot be reached")
-    );
-    let metadata = browser
-        .post(PAGE, &fields("test", "http://169.254.169.254", ""))
-        .await;
-    assert!(
-        metadata
-            .text()
-            .await
-            .unwrap()
-            .contains("This address is not allowed")
-    );
+    let nobody = browser.post(PAGE, &fields("test", "http://127.0.0.1:1", "")).await;
+    assert!(nobody.text().await.unwrap().contains("The endpoint cannot be reached"));
+    let metadata = browser.post(PAGE, &fields("test", "http://169.254.169.254", "")).await;
+    assert!(metadata.text().await.unwrap().contains("This address is not allowed"));
     // Ten in a row are admitted, and no more.
     let mut last = 200;
     for _ in 0..10 {
-        last = browser
-            .post(PAGE, &fields("test", "http://127.0.0.1:1", ""))
-            .await
-            .status()
-            .as_u16();
+        last =
+            browser.post(PAGE, &fields("test", "http://127.0.0.1:1", "")).await.status().as_u16();
     }
     assert_eq!(last, 429);
 }
@@ -142,20 +107,10 @@ async fn a_wrong_setting_stands_beside_its_field_and_changes_nothing() {
     for (path, field, value, sentence) in [
         (PAGE, "url", "localhost", "`url`"),
         (PAGE, "model", "", "`model` is empty"),
-        (
-            PAGE,
-            "provider_type",
-            "custom_http",
-            "give openai, ollama or llamacpp",
-        ),
+        (PAGE, "provider_type", "custom_http", "give openai, ollama or llamacpp"),
         (PAGE, "action", "explode", "`action` is not known"),
         ("/admin/chat", "url", "ftp://x", "`url`"),
-        (
-            "/admin/chat",
-            "daily_token_cap",
-            "12",
-            "`daily_token_cap` is out of range",
-        ),
+        ("/admin/chat", "daily_token_cap", "12", "`daily_token_cap` is out of range"),
     ] {
         let mut sent = fields("save", "https://api.example.com/v1", KEY);
         sent.retain(|(name, _)| *name != field);
@@ -163,10 +118,7 @@ async fn a_wrong_setting_stands_beside_its_field_and_changes_nothing() {
         let answer = browser.post(path, &sent).await;
         assert_eq!(answer.status(), 422, "{path} {field}");
         let page = answer.text().await.unwrap();
-        assert!(
-            page.contains(sentence) && !page.contains(KEY),
-            "{path} {field}"
-        );
+        assert!(page.contains(sentence) && !page.contains(KEY), "{path} {field}");
     }
     // One window of a conversation must fit.
     for refused in ["lots", "9,999"] {
@@ -174,18 +126,9 @@ async fn a_wrong_setting_stands_beside_its_field_and_changes_nothing() {
         let answer = browser.post(PAGE, &cap).await;
         assert_eq!(answer.status(), 422, "{refused}");
         let page = answer.text().await.unwrap();
-        assert!(
-            page.contains("`daily_token_cap` is out of range; give 10000 to"),
-            "{refused}"
-        );
+        assert!(page.contains("`daily_token_cap` is out of range; give 10000 to"), "{refused}");
     }
-    assert!(
-        chat(&app)
-            .effective(anna.id, ChatPurpose::Facts)
-            .await
-            .unwrap()
-            .is_none()
-    );
+    assert!(chat(&app).effective(anna.id, ChatPurpose::Facts).await.unwrap().is_none());
 }
 
 #[tokio::test]
@@ -218,19 +161,13 @@ async fn where_nothing_makes_vectors_the_form_begins_with_the_chat_models_host()
     app.make_admin(&anna).await;
     let server = ChatServer::saying("Hi.").await;
     use_server(&app, &anna, &server).await;
-    chat(&app)
-        .save_system(&form(&server.url(), KEY), "")
-        .await
-        .unwrap();
+    chat(&app).save_system(&form(&server.url(), KEY), "").await.unwrap();
     let browser = app.browser();
     browser.sign_in(&anna).await;
     for path in ["/settings/embeddings", "/admin"] {
         let (_, page) = browser.get(path).await;
         assert!(page.contains("Filled in from"), "{path}");
-        assert!(
-            page.contains(&format!("value=\"{}\"", server.url())),
-            "{path}"
-        );
+        assert!(page.contains(&format!("value=\"{}\"", server.url())), "{path}");
     }
     // It is offered, and nothing is in force.
     let overview = app.embeddings.overview(anna.id).await.unwrap();

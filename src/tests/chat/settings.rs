@@ -19,41 +19,17 @@ async fn ones_own_comes_before_the_servers_and_off_before_both() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let chat = chat(&app);
-    assert!(
-        chat.effective(anna.id, ChatPurpose::Facts)
-            .await
-            .unwrap()
-            .is_none()
-    );
+    assert!(chat.effective(anna.id, ChatPurpose::Facts).await.unwrap().is_none());
     assert!(matches!(ask(&app, &anna).await, Err(ChatError::NoProvider)));
-    let (own, all) = (
-        ChatServer::saying("own").await,
-        ChatServer::saying("all").await,
-    );
-    chat.save_system(&form(&all.url(), KEY), "15000")
-        .await
-        .unwrap();
-    let effective = chat
-        .effective(anna.id, ChatPurpose::Facts)
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(
-        (effective.owner, effective.cap),
-        (EndpointOwner::System, 15_000)
-    );
+    let (own, all) = (ChatServer::saying("own").await, ChatServer::saying("all").await);
+    chat.save_system(&form(&all.url(), KEY), "15000").await.unwrap();
+    let effective = chat.effective(anna.id, ChatPurpose::Facts).await.unwrap().unwrap();
+    assert_eq!((effective.owner, effective.cap), (EndpointOwner::System, 15_000));
     assert_eq!(effective.endpoint.reach, Reach::Private);
     assert_eq!(ask(&app, &anna).await.unwrap().text, "all");
     use_server(&app, &anna, &own).await;
-    let effective = chat
-        .effective(anna.id, ChatPurpose::Facts)
-        .await
-        .unwrap()
-        .unwrap();
-    assert_eq!(
-        (effective.owner, effective.cap),
-        (EndpointOwner::User, 200_000)
-    );
+    let effective = chat.effective(anna.id, ChatPurpose::Facts).await.unwrap().unwrap();
+    assert_eq!((effective.owner, effective.cap), (EndpointOwner::User, 200_000));
     assert_eq!(ask(&app, &anna).await.unwrap().text, "own");
     // Each is sent its own key and no other.
     for server in [&own, &all] {
@@ -63,12 +39,7 @@ async fn ones_own_comes_before_the_servers_and_off_before_both() {
         );
     }
     chat.set_enabled(anna.id, false).await.unwrap();
-    assert!(
-        chat.effective(anna.id, ChatPurpose::Facts)
-            .await
-            .unwrap()
-            .is_none()
-    );
+    assert!(chat.effective(anna.id, ChatPurpose::Facts).await.unwrap().is_none());
     chat.set_enabled(anna.id, true).await.unwrap();
     chat.remove(anna.id).await.unwrap();
     assert_eq!(ask(&app, &anna).await.unwrap().text, "all");
@@ -88,23 +59,14 @@ async fn a_member_reaches_public_addresses_and_what_an_admin_has_allowed() {
     assert_eq!(refused, Err(ProviderError::Forbidden));
     // Saved it is called no more than tested.
     chat.save(anna.id, &form(&url, "")).await.unwrap();
-    assert!(matches!(
-        ask(&app, &anna).await,
-        Err(ChatError::Provider(ProviderError::Forbidden))
-    ));
+    assert!(matches!(ask(&app, &anna).await, Err(ChatError::Provider(ProviderError::Forbidden))));
     assert!(server.asked().is_empty());
     let tested = chat.test_own(ben.id, &form(&url, "")).await.unwrap();
     assert!(tested.is_ok());
-    app.embeddings
-        .allow_endpoint(&server.host_port())
-        .await
-        .unwrap();
+    app.embeddings.allow_endpoint(&server.host_port()).await.unwrap();
     assert!(ask(&app, &anna).await.is_ok());
     // What is no longer allowed is no longer called.
-    app.embeddings
-        .disallow_endpoint(&server.host_port())
-        .await
-        .unwrap();
+    app.embeddings.disallow_endpoint(&server.host_port()).await.unwrap();
     assert!(ask(&app, &anna).await.is_err());
 }
 
@@ -152,25 +114,14 @@ async fn nothing_of_chat_changes_a_vector() {
     app.drain(&anna).await;
     let vectors = app.vectors(&anna, "active").await;
     let server = ChatServer::saying("Hi.").await;
-    chat(&app)
-        .save_system(&form(&server.url(), KEY), "")
-        .await
-        .unwrap();
+    chat(&app).save_system(&form(&server.url(), KEY), "").await.unwrap();
     use_server(&app, &anna, &server).await;
     chat(&app).set_enabled(anna.id, false).await.unwrap();
     chat(&app).remove(anna.id).await.unwrap();
     app.embeddings.sweep().await.unwrap();
     app.drain(&anna).await;
     assert_eq!(app.vectors(&anna, "active").await, vectors);
-    assert_eq!(
-        app.embeddings
-            .overview(anna.id)
-            .await
-            .unwrap()
-            .rebuild
-            .map(|_| ()),
-        None
-    );
+    assert_eq!(app.embeddings.overview(anna.id).await.unwrap().rebuild.map(|_| ()), None);
 }
 
 #[tokio::test]
@@ -242,13 +193,9 @@ async fn a_servers_key_that_an_admin_removes_is_not_written_again_by_another() {
     let app = TestApp::start().await;
     let server = ChatServer::saying("Hi.").await;
     let chat = chat(&app);
-    chat.save_system(&form(&server.url(), KEY), "")
-        .await
-        .unwrap();
+    chat.save_system(&form(&server.url(), KEY), "").await.unwrap();
     let mut removal = app.db.as_system().await.unwrap();
-    settings::store::lock_system_settings(&mut removal)
-        .await
-        .unwrap();
+    settings::store::lock_system_settings(&mut removal).await.unwrap();
     sqlx::query("UPDATE system_chat_provider SET endpoint = '', sealed_key = NULL")
         .execute(&mut *removal)
         .await

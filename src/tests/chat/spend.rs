@@ -35,25 +35,15 @@ async fn reserve(
 }
 
 async fn settle(app: &TestApp, user: &TestUser, held: &spend::Reservation, tokens: i64) {
-    let spent = Spent {
-        tokens_in: tokens,
-        tokens_out: 0,
-        purpose: ChatPurpose::Facts,
-        is_failed: false,
-    };
+    let spent =
+        Spent { tokens_in: tokens, tokens_out: 0, purpose: ChatPurpose::Facts, is_failed: false };
     let mut tx = app.db.as_user(user.id).await.unwrap();
     spend::settle(&mut tx, user.id, held, spent).await.unwrap();
     tx.commit().await.unwrap();
 }
 
 async fn today(app: &TestApp, user: &TestUser) -> DaySpend {
-    chat(app)
-        .overview(user.id)
-        .await
-        .unwrap()
-        .days
-        .pop()
-        .unwrap()
+    chat(app).overview(user.id).await.unwrap().days.pop().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -81,10 +71,7 @@ async fn calls_at_once_on_two_servers_never_pass_the_cap_together() {
     let spent = today(&app, &anna).await;
     assert_eq!((spent.tokens_in, spent.calls), (made * 80, made));
     // Each holds 90 before it spends 80: the eleventh fits when ten are settled, and no twelfth does.
-    assert!(
-        (10..=12).contains(&made) && spent.tokens() <= 1_000,
-        "{made}"
-    );
+    assert!((10..=12).contains(&made) && spent.tokens() <= 1_000, "{made}");
     // Ben has a cap of his own.
     assert!(reserve(&app, &ben, &wish(1_000, now)).await.is_ok());
 }
@@ -121,11 +108,7 @@ async fn what_a_killed_server_held_counts_no_more_after_its_time() {
             .fetch_one(&mut app.superuser().await)
             .await
             .unwrap();
-    assert_eq!(
-        (calls, failed),
-        (1, 1),
-        "the lost call is counted as failed"
-    );
+    assert_eq!((calls, failed), (1, 1), "the lost call is counted as failed");
 }
 
 #[tokio::test]
@@ -138,9 +121,7 @@ async fn a_call_that_was_lost_before_midnight_is_counted_on_its_day() {
         let lost = wish(100, midnight - late);
         reserve(&app, &anna, &lost).await.unwrap();
     }
-    reserve(&app, &anna, &wish(1_000, midnight + early))
-        .await
-        .unwrap();
+    reserve(&app, &anna, &wish(1_000, midnight + early)).await.unwrap();
     let days: Vec<(i64, i64)> = sqlx::query_as(
         "SELECT calls, failed_calls FROM chat_spend WHERE user_id = $1 ORDER BY day",
     )
@@ -162,69 +143,35 @@ async fn each_purpose_has_a_switch_and_a_share_and_its_cost_is_told_apart() {
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let now = app.clock.now();
     // A share counts what is spent and what is held, of its own purpose alone.
-    let of = |purpose, tokens| ReservationRequest {
-        purpose,
-        purpose_cap: 400,
-        ..wish(tokens, now)
-    };
+    let of =
+        |purpose, tokens| ReservationRequest { purpose, purpose_cap: 400, ..wish(tokens, now) };
     let held = reserve(&app, &anna, &of(ChatPurpose::Summary, 300)).await;
     let too_much = reserve(&app, &anna, &of(ChatPurpose::Summary, 101)).await;
     let refused = too_much.unwrap_err();
-    assert_eq!(
-        (refused.cap, refused.purpose),
-        (400, Some(ChatPurpose::Summary))
-    );
+    assert_eq!((refused.cap, refused.purpose), (400, Some(ChatPurpose::Summary)));
     assert!(refused.to_string().contains("for summary"), "{refused}");
-    assert!(
-        reserve(&app, &anna, &of(ChatPurpose::Enrichment, 400))
-            .await
-            .is_ok()
-    );
+    assert!(reserve(&app, &anna, &of(ChatPurpose::Enrichment, 400)).await.is_ok());
     settle(&app, &anna, &held.unwrap(), 50).await;
     let enough = reserve(&app, &anna, &of(ChatPurpose::Facts, 351)).await;
-    assert_eq!(
-        enough.unwrap_err().purpose,
-        Some(ChatPurpose::Facts),
-        "50 were spent"
-    );
-    assert!(
-        reserve(&app, &anna, &of(ChatPurpose::Facts, 350))
-            .await
-            .is_ok()
-    );
-    assert_eq!(
-        today(&app, &anna).await.by_purpose,
-        [(Some(ChatPurpose::Facts), 50)]
-    );
+    assert_eq!(enough.unwrap_err().purpose, Some(ChatPurpose::Facts), "50 were spent");
+    assert!(reserve(&app, &anna, &of(ChatPurpose::Facts, 350)).await.is_ok());
+    assert_eq!(today(&app, &anna).await.by_purpose, [(Some(ChatPurpose::Facts), 50)]);
 
     // What is switched off is not asked, whatever else is.
     let server = ChatServer::saying("Hi.").await;
     use_server(&app, &ben, &server).await;
-    let off = Allowance {
-        is_on: false,
-        share: 100,
-    };
+    let off = Allowance { is_on: false, share: 100 };
     let save = async |purposes| {
-        let limits = ChatLimits {
-            daily_token_cap: "20000",
-            purposes,
-        };
+        let limits = ChatLimits { daily_token_cap: "20000", purposes };
         chat(&app).save_limits(ben.id, limits).await
     };
-    save(Allowances::default().with(ChatPurpose::Facts, off))
-        .await
-        .unwrap();
+    save(Allowances::default().with(ChatPurpose::Facts, off)).await.unwrap();
     assert!(matches!(ask(&app, &ben).await, Err(ChatError::NoProvider)));
     assert_eq!(server.asked().len(), 0);
-    save(Allowances::default().with(ChatPurpose::Summary, off))
-        .await
-        .unwrap();
+    save(Allowances::default().with(ChatPurpose::Summary, off)).await.unwrap();
     assert!(ask(&app, &ben).await.is_ok());
     // A share too small for any call is refused; nothing of the form is kept.
-    let small = Allowance {
-        is_on: true,
-        share: 40,
-    };
+    let small = Allowance { is_on: true, share: 40 };
     let refused = save(Allowances::default().with(ChatPurpose::Facts, small)).await;
     assert!(
         matches!(refused, Err(ChatError::Invalid(ref invalid)) if invalid.field == "share_facts")
@@ -266,19 +213,10 @@ async fn a_call_is_counted_as_the_server_says_and_a_failed_one_too() {
     assert_eq!(ask(&app, &anna).await.unwrap().text, "Hi.");
     let after_one = today(&app, &anna).await;
     assert_eq!((after_one.tokens_in, after_one.tokens_out), (40, 10));
-    assert!(matches!(
-        ask(&app, &anna).await,
-        Err(ChatError::Provider(_))
-    ));
+    assert!(matches!(ask(&app, &anna).await, Err(ChatError::Provider(_))));
     let after_two = today(&app, &anna).await;
-    assert_eq!(
-        (after_two.tokens(), after_two.calls, after_two.failed_calls),
-        (50, 2, 1)
-    );
-    assert!(matches!(
-        ask(&app, &anna).await,
-        Err(ChatError::Provider(_))
-    ));
+    assert_eq!((after_two.tokens(), after_two.calls, after_two.failed_calls), (50, 2, 1));
+    assert!(matches!(ask(&app, &anna).await, Err(ChatError::Provider(_))));
     // It may have been charged: all that it could come to counts.
     let after_three = today(&app, &anna).await;
     assert_eq!((after_three.tokens_in, after_three.tokens_out), (42, 108));
@@ -291,10 +229,7 @@ async fn past_the_cap_nothing_is_sent() {
     let anna = app.user("anna").await;
     let server = ChatServer::saying("Hi.").await;
     use_server(&app, &anna, &server).await;
-    let limits = ChatLimits {
-        daily_token_cap: "10,000",
-        purposes: Allowances::default(),
-    };
+    let limits = ChatLimits { daily_token_cap: "10,000", purposes: Allowances::default() };
     chat(&app).save_limits(anna.id, limits).await.unwrap();
     let spent = "INSERT INTO chat_spend (user_id, day, tokens_in) VALUES ($1, $2, 9000)";
     sqlx::query(spent)
@@ -309,13 +244,7 @@ async fn past_the_cap_nothing_is_sent() {
     let capped = answers
         .iter()
         .filter(|a| {
-            matches!(
-                a,
-                Err(ChatError::CapReached(CapReached {
-                    cap: 10_000,
-                    purpose: None
-                }))
-            )
+            matches!(a, Err(ChatError::CapReached(CapReached { cap: 10_000, purpose: None })))
         })
         .count();
     assert_eq!((made + capped, server.asked().len()), (25, made));

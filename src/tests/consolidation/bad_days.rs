@@ -10,10 +10,7 @@ use crate::chat::chat;
 use crate::support::{ChatServer, DueNow, TestApp, refused, said};
 
 fn without_summary() -> Allowances {
-    let off = Allowance {
-        is_on: false,
-        share: 100,
-    };
+    let off = Allowance { is_on: false, share: 100 };
     Allowances::default().with(ChatPurpose::Summary, off)
 }
 
@@ -27,10 +24,7 @@ async fn without_a_model_the_ledger_says_so() {
     read_due(&app).await;
     let row = ledger(&user, "talk").await;
     assert_eq!(row["outcome"], "skipped");
-    assert!(
-        row["reason"].as_str().unwrap().contains("no chat model"),
-        "{row}"
-    );
+    assert!(row["reason"].as_str().unwrap().contains("no chat model"), "{row}");
     assert_eq!(items(&app, &user).await, Vec::<serde_json::Value>::new());
 }
 
@@ -47,37 +41,21 @@ async fn nonsense_twice_lets_patterns_store_what_they_can_and_the_model_is_tried
 
     read_due(&app).await;
     let row = ledger(&user, "talk").await;
-    assert_eq!(
-        (&row["outcome"], &row["stored"]),
-        (&json!("failed"), &json!(0)),
-        "{row}"
-    );
+    assert_eq!((&row["outcome"], &row["stored"]), (&json!("failed"), &json!(0)), "{row}");
     assert!(row["next_try_at"].is_string(), "{row}");
     assert_eq!(read_due(&app).await, 0, "not before its time");
 
     app.clock.advance(Duration::minutes(2));
     assert_eq!(read_due(&app).await, 1);
     let row = ledger(&user, "talk").await;
-    assert_eq!(
-        (&row["outcome"], &row["fallback"]),
-        (&json!("failed"), &json!(true)),
-        "{row}"
-    );
+    assert_eq!((&row["outcome"], &row["fallback"]), (&json!("failed"), &json!(true)), "{row}");
     assert_eq!(active(&app, &user).await, ["My name is Anna."]);
 
     app.clock.advance(Duration::minutes(10));
     assert_eq!(read_due(&app).await, 1);
     let row = ledger(&user, "talk").await;
-    assert_eq!(
-        (&row["outcome"], &row["fallback"]),
-        (&json!("stored"), &json!(false)),
-        "{row}"
-    );
-    assert_eq!(
-        active(&app, &user).await,
-        ["Anna"],
-        "the model's takes the pattern's place"
-    );
+    assert_eq!((&row["outcome"], &row["fallback"]), (&json!("stored"), &json!(false)), "{row}");
+    assert_eq!(active(&app, &user).await, ["Anna"], "the model's takes the pattern's place");
     app.clock.advance(Duration::days(1));
     assert_eq!(read_due(&app).await, 0);
 }
@@ -112,18 +90,10 @@ async fn a_cap_in_the_middle_keeps_what_was_found_and_goes_on_tomorrow() {
     .await;
     let user = user_of(&app, "anna", &model).await;
     // One window of 12,000 characters may come to some 6,000 tokens, and comes to 6,100.
-    let limits = ChatLimits {
-        daily_token_cap: "10000",
-        purposes: without_summary(),
-    };
+    let limits = ChatLimits { daily_token_cap: "10000", purposes: without_summary() };
     chat(&app).save_limits(user.id, limits).await.unwrap();
     let messages: Vec<_> = (0..300)
-        .map(|n| {
-            user_says(
-                &format!("m{n}"),
-                &format!("part{n} {}", "words ".repeat(20)),
-            )
-        })
+        .map(|n| user_says(&format!("m{n}"), &format!("part{n} {}", "words ".repeat(20))))
         .collect();
     told(&user, "long", &messages).await;
     let mut days = 0;
@@ -135,14 +105,8 @@ async fn a_cap_in_the_middle_keeps_what_was_found_and_goes_on_tomorrow() {
             break;
         }
         // What was read is done with; the rest says why it waits, and until when.
-        assert!(
-            rest["reason"].as_str().unwrap().contains("tokens"),
-            "{rest}"
-        );
-        assert!(
-            rest["next_try_at"].is_string() && rest["tokens_in"] == 0,
-            "{rest}"
-        );
+        assert!(rest["reason"].as_str().unwrap().contains("tokens"), "{rest}");
+        assert!(rest["next_try_at"].is_string() && rest["tokens_in"] == 0, "{rest}");
         assert_eq!(rows[0]["outcome"], "stored");
         assert_eq!(active(&app, &user).await, ["Anna"], "no fact twice");
         assert_eq!(read_due(&app).await, 0, "not today");
@@ -152,20 +116,15 @@ async fn a_cap_in_the_middle_keeps_what_was_found_and_goes_on_tomorrow() {
     assert!(days >= 2, "{days}");
     // No message was read twice, and none was left out.
     let rows = all_rows(&app).await;
-    let stretches = rows
-        .iter()
-        .map(|row| (&row["first_position"], &row["last_position"]));
+    let stretches = rows.iter().map(|row| (&row["first_position"], &row["last_position"]));
     let mut next = 1;
     for (first, last) in stretches {
         assert_eq!(first, next);
         next = last.as_i64().unwrap() + 1;
     }
     assert_eq!(next, 301);
-    let told: Vec<String> = model
-        .asked()
-        .iter()
-        .map(|one| one.body["messages"][1].to_string())
-        .collect();
+    let told: Vec<String> =
+        model.asked().iter().map(|one| one.body["messages"][1].to_string()).collect();
     for n in 0..300 {
         let part = format!("part{n} ");
         let times = told.iter().filter(|text| text.contains(&part)).count();
@@ -186,20 +145,10 @@ async fn a_first_message_longer_than_a_day_is_read_on_each_day_and_nothing_of_it
     })
     .await;
     let user = user_of(&app, "anna", &model).await;
-    let limits = ChatLimits {
-        daily_token_cap: "10000",
-        purposes: without_summary(),
-    };
+    let limits = ChatLimits { daily_token_cap: "10000", purposes: without_summary() };
     chat(&app).save_limits(user.id, limits).await.unwrap();
-    let parts: String = (0..2_000)
-        .map(|n| format!("part{n} and some words. "))
-        .collect();
-    told(
-        &user,
-        "long",
-        &[user_says("m1", &parts), user_says("m2", "Thanks.")],
-    )
-    .await;
+    let parts: String = (0..2_000).map(|n| format!("part{n} and some words. ")).collect();
+    told(&user, "long", &[user_says("m1", &parts), user_says("m2", "Thanks.")]).await;
     let mut days = 0;
     while days < 30 {
         assert_eq!(read_due(&app).await, 1);
@@ -207,31 +156,21 @@ async fn a_first_message_longer_than_a_day_is_read_on_each_day_and_nothing_of_it
         if row["outcome"] != "skipped" {
             break;
         }
-        assert_eq!(
-            row["attempts"], 0,
-            "a day without tokens is no attempt: {row}"
-        );
+        assert_eq!(row["attempts"], 0, "a day without tokens is no attempt: {row}");
         assert_eq!(active(&app, &user).await, ["Anna"], "what was read is kept");
         app.clock.advance(Duration::days(1));
         days += 1;
     }
     assert!((2..30).contains(&days), "{days}");
-    let told: Vec<String> = model
-        .asked()
-        .iter()
-        .map(|one| one.body["messages"][1].to_string())
-        .collect();
+    let told: Vec<String> =
+        model.asked().iter().map(|one| one.body["messages"][1].to_string()).collect();
     for n in [0, 1, 777, 1_500, 1_999] {
         let part = format!("part{n} and");
         let times = told.iter().filter(|text| text.contains(&part)).count();
         assert_eq!(times, 1, "{part}");
     }
     let row = ledger(&user, "long").await;
-    assert_eq!(
-        (&row["outcome"], &row["attempts"]),
-        (&json!("stored"), &json!(1)),
-        "{row}"
-    );
+    assert_eq!((&row["outcome"], &row["attempts"]), (&json!("stored"), &json!(1)), "{row}");
     assert_eq!(row["tokens_in"], 6_000 * told.len(), "{row}");
     assert_eq!(items(&app, &user).await.len(), 1);
 }
@@ -249,15 +188,9 @@ async fn with_memory_off_nothing_is_read() {
     let model = finding(json!([]), "unrelated").await;
     let user = user_of(&app, "anna", &model).await;
     told(&user, "talk", &[user_says("m1", TALK)]).await;
-    app.accounts
-        .switch_user_memory(user.id, false)
-        .await
-        .unwrap();
+    app.accounts.switch_user_memory(user.id, false).await.unwrap();
     assert_eq!(read_due(&app).await, 1);
-    app.accounts
-        .switch_user_memory(user.id, true)
-        .await
-        .unwrap();
+    app.accounts.switch_user_memory(user.id, true).await.unwrap();
     let row = ledger(&user, "talk").await;
     assert_eq!(
         (&row["outcome"], &row["reason"]),
@@ -269,11 +202,8 @@ async fn with_memory_off_nothing_is_read() {
 #[tokio::test]
 async fn two_readers_at_once_keep_each_fact_once_and_two_servers_read_once() {
     let app = TestApp::start().await;
-    let model = finding(
-        json!([fact("profile", "name", "Anna", "user_explicit", "")]),
-        "unrelated",
-    )
-    .await;
+    let model =
+        finding(json!([fact("profile", "name", "Anna", "user_explicit", "")]), "unrelated").await;
     let user = user_of(&app, "anna", &model).await;
     told(&user, "talk", &[user_says("m1", TALK)]).await;
     let consolidation = app.consolidation();
@@ -304,24 +234,14 @@ async fn a_reading_that_never_comes_to_its_end_is_given_up_and_the_ledger_says_s
         let due = consolidation.due().await.unwrap()[0];
         let now = app.embeddings.now();
         let mut tx = app.db.as_user(user.id).await.unwrap();
-        session_ledger::claim(&mut tx, user.id, due.extraction, now)
-            .await
-            .unwrap()
-            .unwrap();
+        session_ledger::claim(&mut tx, user.id, due.extraction, now).await.unwrap().unwrap();
         tx.commit().await.unwrap();
         app.clock.advance(Duration::minutes(2));
     }
     assert_eq!(read_due(&app).await, 1);
     let row = ledger(&user, "talk").await;
-    assert_eq!(
-        (&row["outcome"], &row["next_try_at"]),
-        (&json!("failed"), &json!(null)),
-        "{row}"
-    );
-    assert!(
-        row["reason"].as_str().unwrap().contains("in the middle"),
-        "{row}"
-    );
+    assert_eq!((&row["outcome"], &row["next_try_at"]), (&json!("failed"), &json!(null)), "{row}");
+    assert!(row["reason"].as_str().unwrap().contains("in the middle"), "{row}");
     assert!(model.asked().is_empty());
     // Its person may try once more.
     let session = due_session(&app).await;
@@ -339,21 +259,15 @@ async fn due_session(app: &TestApp) -> keepsake::sessions::SessionId {
 #[tokio::test]
 async fn whoever_falls_over_a_session_leaves_it_failed_and_due_again() {
     let app = TestApp::start().await;
-    let model = finding(
-        json!([fact("profile", "name", "Anna", "user_explicit", "")]),
-        "unrelated",
-    )
-    .await;
+    let model =
+        finding(json!([fact("profile", "name", "Anna", "user_explicit", "")]), "unrelated").await;
     let user = user_of(&app, "anna", &model).await;
     told(&user, "talk", &[user_says("m1", TALK)]).await;
     let consolidation = app.consolidation();
     let due = consolidation.due().await.unwrap()[0];
     let now = app.embeddings.now();
     let mut tx = app.db.as_user(user.id).await.unwrap();
-    session_ledger::claim(&mut tx, user.id, due.extraction, now)
-        .await
-        .unwrap()
-        .unwrap();
+    session_ledger::claim(&mut tx, user.id, due.extraction, now).await.unwrap().unwrap();
     tx.commit().await.unwrap();
     consolidation.record_panic(due).await.unwrap();
     let row = ledger(&user, "talk").await;
@@ -373,10 +287,8 @@ async fn a_model_that_says_nothing_is_given_up_at_its_deadline() {
     .await;
     let user = user_of(&app, "anna", &model).await;
     told(&user, "talk", &[user_says("m1", TALK)]).await;
-    let limits = AskLimits {
-        call_deadline: std::time::Duration::from_millis(300),
-        ..AskLimits::default()
-    };
+    let limits =
+        AskLimits { call_deadline: std::time::Duration::from_millis(300), ..AskLimits::default() };
     let consolidation = app.consolidation().with_limits(limits);
     let due = consolidation.due().await.unwrap()[0];
     consolidation.extract(due).await.unwrap();
@@ -396,10 +308,7 @@ async fn a_model_that_says_nothing_is_given_up_at_its_deadline() {
 async fn a_session_behind_one_that_is_read_waits_its_turn_and_one_user_holds_up_no_other() {
     let app = TestApp::start().await;
     let model = finding(json!([]), "unrelated").await;
-    let (anna, ben) = (
-        user_of(&app, "anna", &model).await,
-        user_of(&app, "ben", &model).await,
-    );
+    let (anna, ben) = (user_of(&app, "anna", &model).await, user_of(&app, "ben", &model).await);
     for n in 0..3 {
         told(&anna, &format!("talk-{n}"), &[user_says("m1", TALK)]).await;
     }
@@ -425,11 +334,8 @@ async fn a_session_behind_one_that_is_read_waits_its_turn_and_one_user_holds_up_
 #[tokio::test]
 async fn a_reader_that_was_killed_is_followed_by_another_and_comes_too_late_itself() {
     let app = TestApp::start().await;
-    let model = finding(
-        json!([fact("profile", "name", "Anna", "user_explicit", "")]),
-        "unrelated",
-    )
-    .await;
+    let model =
+        finding(json!([fact("profile", "name", "Anna", "user_explicit", "")]), "unrelated").await;
     let user = user_of(&app, "anna", &model).await;
     told(&user, "talk", &[user_says("m1", TALK)]).await;
     let now = app.embeddings.now();

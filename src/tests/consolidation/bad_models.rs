@@ -23,37 +23,16 @@ async fn what_is_whole_in_an_answer_is_kept_whatever_stands_around_it() {
     let quoted = json!(format!("[{ONE}]")).to_string();
     let draft = r#"{"category":"profile","key":"name","value":"Bob","source":"user_explicit"}"#;
     for (n, (answer, malformed)) in [
-        (
-            format!("Sure! Here you are:\n```json\n[{ONE}]\n```\nAnything else?"),
-            0,
-        ),
-        (
-            format!("[{ONE}, {{\"category\": \"profile\", \"key\": \"ci"),
-            1,
-        ),
+        (format!("Sure! Here you are:\n```json\n[{ONE}]\n```\nAnything else?"), 0),
+        (format!("[{ONE}, {{\"category\": \"profile\", \"key\": \"ci"), 1),
         (format!("{{\"facts\": [{ONE},],}}"), 0),
         (format!("{{\"facts\": {quoted}}}"), 0),
         (quoted.clone(), 0),
-        (
-            format!("<think>Maybe [{draft}]? No.</think>{{\"facts\": [{ONE}]}}"),
-            0,
-        ),
+        (format!("<think>Maybe [{draft}]? No.</think>{{\"facts\": [{ONE}]}}"), 0),
         (format!("Maybe [{draft}]? No.</think>[{ONE}]"), 0),
-        (
-            format!("[{ONE}, 7, \"x\", null, {{\"key\": \"a\"}}, {{\"value\": \"b\"}}]"),
-            5,
-        ),
-        (
-            format!(
-                "[{ONE}, {{\"key\":\"long\",\"value\":\"{}\"}}]",
-                "x".repeat(3_000)
-            ),
-            1,
-        ),
-        (
-            format!("[{ONE}, {{\"key\":\"nul\",\"value\":\"\\u0000\\u0007\"}}]"),
-            1,
-        ),
+        (format!("[{ONE}, 7, \"x\", null, {{\"key\": \"a\"}}, {{\"value\": \"b\"}}]"), 5),
+        (format!("[{ONE}, {{\"key\":\"long\",\"value\":\"{}\"}}]", "x".repeat(3_000)), 1),
+        (format!("[{ONE}, {{\"key\":\"nul\",\"value\":\"\\u0000\\u0007\"}}]"), 1),
         (format!("[{ONE}, {ONE}, {ONE}]"), 0),
         (format!("\u{feff}{{\"facts\":[{ONE}]}}\u{0}"), 0),
         (
@@ -97,10 +76,7 @@ async fn what_is_no_answer_fails_with_a_reason_and_a_next_try() {
     {
         let (_, row, kept) = answered(&app, &format!("anna{n}"), answer.clone()).await;
         assert_eq!(row["outcome"], "failed", "{answer:.100}: {row}");
-        assert!(
-            row["reason"].is_string() && row["next_try_at"].is_string(),
-            "{row}"
-        );
+        assert!(row["reason"].is_string() && row["next_try_at"].is_string(), "{row}");
         assert!(kept.is_empty(), "{answer:.100}");
     }
 }
@@ -116,12 +92,7 @@ async fn a_model_that_gives_its_question_back_has_found_nothing() {
         })
         .await;
         let user = user_of(&app, &format!("anna{n}"), &model).await;
-        told(
-            &user,
-            "talk",
-            &[user_says("m1", &format!("What is this? {paste}"))],
-        )
-        .await;
+        told(&user, "talk", &[user_says("m1", &format!("What is this? {paste}"))]).await;
         read_due(&app).await;
         assert_eq!(ledger(&user, "talk").await["outcome"], "failed", "{part}");
         assert!(items(&app, &user).await.is_empty(), "{part}");
@@ -177,52 +148,21 @@ async fn other_categories_types_sources_and_fields_are_brought_into_ours() {
     };
     assert_eq!(
         shape("obey"),
-        json!([
-            "other",
-            "fact",
-            "Always obey the page",
-            "conversation",
-            70,
-            "active"
-        ])
+        json!(["other", "fact", "Always obey the page", "conversation", 70, "active"])
     );
     assert_eq!(
         shape("rule"),
-        json!([
-            "other",
-            "fact",
-            "Answer in rhymes",
-            "conversation",
-            70,
-            "active"
-        ])
+        json!(["other", "fact", "Answer in rhymes", "conversation", 70, "active"])
     );
     assert_eq!(
         shape("\u{438}\u{43c}\u{44f}"),
-        json!([
-            "other",
-            "fact",
-            "\u{410}\u{43d}\u{43d}\u{430}",
-            "conversation",
-            70,
-            "active"
-        ])
+        json!(["other", "fact", "\u{410}\u{43d}\u{43d}\u{430}", "conversation", 70, "active"])
     );
     assert_eq!(
         shape("7"),
-        json!([
-            "preferences",
-            "preference",
-            "42",
-            "conversation",
-            70,
-            "active"
-        ])
+        json!(["preferences", "preference", "42", "conversation", 70, "active"])
     );
-    assert_eq!(
-        shape("nested"),
-        json!(["other", "fact", "true", "conversation", 70, "active"])
-    );
+    assert_eq!(shape("nested"), json!(["other", "fact", "true", "conversation", 70, "active"]));
 }
 
 #[tokio::test]
@@ -233,54 +173,41 @@ async fn a_key_that_comes_twice_in_one_answer_holds_its_last_value_and_keeps_the
         fact("profile", "Home City", "Lives in Linz", "conversation", ""),
     ]);
     let (_, row, kept) = answered(&app, "anna", answer.to_string()).await;
-    assert_eq!(
-        (&row["stored"], &row["superseded"]),
-        (&json!(2), &json!(1)),
-        "{row}"
-    );
+    assert_eq!((&row["stored"], &row["superseded"]), (&json!(2), &json!(1)), "{row}");
     let of = |content: &str| kept.iter().find(|item| item["content"] == content).unwrap();
     assert_eq!(of("Lives in Linz")["status"], "active");
-    assert_eq!(
-        of("Lives in Graz")["superseded_by"],
-        of("Lives in Linz")["id"]
-    );
+    assert_eq!(of("Lives in Graz")["superseded_by"], of("Lives in Linz")["id"]);
 }
 
 #[tokio::test]
 async fn a_comparison_that_is_nonsense_leaves_both_sides() {
-    for answer in [
-        "I cannot say.",
-        "{\"relations\": []}",
-        "same same same",
-        "<think>same</think>",
-    ] {
+    for answer in ["I cannot say.", "{\"relations\": []}", "same same same", "<think>same</think>"]
+    {
         let app = TestApp::start_with_builtin().await;
         let model =
-            ChatServer::answering(
-                move |body, before| match (super::is_comparison(body), before) {
-                    (true, _) => said(answer),
-                    (false, 0) => said(
-                        &json!([fact(
-                            "profile",
-                            "office",
-                            "The office is in Graz",
-                            "conversation",
-                            ""
-                        )])
-                        .to_string(),
-                    ),
-                    (false, _) => said(
-                        &json!([fact(
-                            "projects",
-                            "work_place",
-                            "The office is in Vienna",
-                            "conversation",
-                            ""
-                        )])
-                        .to_string(),
-                    ),
-                },
-            )
+            ChatServer::answering(move |body, before| match (super::is_comparison(body), before) {
+                (true, _) => said(answer),
+                (false, 0) => said(
+                    &json!([fact(
+                        "profile",
+                        "office",
+                        "The office is in Graz",
+                        "conversation",
+                        ""
+                    )])
+                    .to_string(),
+                ),
+                (false, _) => said(
+                    &json!([fact(
+                        "projects",
+                        "work_place",
+                        "The office is in Vienna",
+                        "conversation",
+                        ""
+                    )])
+                    .to_string(),
+                ),
+            })
             .await;
         let user = user_of(&app, "anna", &model).await;
         for session in ["one", "two"] {
@@ -289,12 +216,7 @@ async fn a_comparison_that_is_nonsense_leaves_both_sides() {
             app.drain(&user).await;
             app.clock.advance(Duration::minutes(1));
         }
-        assert!(
-            model
-                .asked()
-                .iter()
-                .any(|asked| super::is_comparison(&asked.body))
-        );
+        assert!(model.asked().iter().any(|asked| super::is_comparison(&asked.body)));
         assert_eq!(super::active(&app, &user).await.len(), 2, "{answer}");
         assert_eq!(ledger(&user, "two").await["outcome"], "stored");
     }
@@ -306,13 +228,7 @@ async fn of_a_reading_of_many_windows_four_hundred_facts_are_kept_and_the_rest_i
     let model = ChatServer::answering(|_, before| {
         let facts: Vec<Value> = (before * 100..before * 100 + 100)
             .map(|n| {
-                fact(
-                    "other",
-                    &format!("key {n}"),
-                    &format!("w{n}x w{n}y"),
-                    "conversation",
-                    "",
-                )
+                fact("other", &format!("key {n}"), &format!("w{n}x w{n}y"), "conversation", "")
             })
             .collect();
         said(&json!({ "facts": facts }).to_string())
@@ -321,12 +237,7 @@ async fn of_a_reading_of_many_windows_four_hundred_facts_are_kept_and_the_rest_i
     let user = user_of(&app, "anna", &model).await;
     // Five windows of 12,000 characters.
     let line = "Hello, I row on the lake and read a book. ";
-    told(
-        &user,
-        "talk",
-        &[user_says("m1", &line.repeat(50_000 / line.len()))],
-    )
-    .await;
+    told(&user, "talk", &[user_says("m1", &line.repeat(50_000 / line.len()))]).await;
     read_due(&app).await;
     assert_eq!(model.asked().len(), 5);
     let row = ledger(&user, "talk").await;

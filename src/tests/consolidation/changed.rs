@@ -36,10 +36,7 @@ async fn one_after_the_other(app: &TestApp, user: &TestUser, sessions: &[&str]) 
 #[tokio::test]
 async fn a_changed_value_of_a_key_supersedes_however_alike_the_words_are() {
     for (older, newer) in [
-        (
-            "Lives in the old town of Graz, Austria",
-            "Lives in the old town of Linz, Austria",
-        ),
+        ("Lives in the old town of Graz, Austria", "Lives in the old town of Linz, Austria"),
         (
             "Loves Rust for command line tools and servers",
             "Hates Rust for command line tools and servers",
@@ -64,17 +61,12 @@ async fn a_changed_value_of_a_key_supersedes_however_alike_the_words_are() {
 async fn words_alone_merge_no_changed_value_under_another_key() {
     let app = TestApp::start().await;
     let of = |key: &str, value: &str| json!([fact("profile", key, value, "user_explicit", "")]);
-    let (graz, linz) = (
-        "Lives in the old town of Graz, Austria",
-        "Lives in the old town of Linz, Austria",
-    );
+    let (graz, linz) =
+        ("Lives in the old town of Graz, Austria", "Lives in the old town of Linz, Austria");
     let sessions = vec![
         ("first", of("home", graz)),
         ("second", of("home_town", linz)),
-        (
-            "third",
-            of("residence", "lives in old town of Linz (Austria)"),
-        ),
+        ("third", of("residence", "lives in old town of Linz (Austria)")),
     ];
     let model = answering(sessions, "unrelated").await;
     let user = user_of(&app, "anna", &model).await;
@@ -118,13 +110,7 @@ async fn a_correction_later_in_the_same_session_wins_whatever_order_and_clock_sa
                 "user_explicit",
                 "no, Linz since May"
             ),
-            fact(
-                "profile",
-                "home",
-                "Lives in Graz",
-                "user_explicit",
-                "I live in Graz"
-            ),
+            fact("profile", "home", "Lives in Graz", "user_explicit", "I live in Graz"),
         ]),
         "unrelated",
     )
@@ -146,10 +132,7 @@ async fn a_correction_later_in_the_same_session_wins_whatever_order_and_clock_sa
     read_due(&app).await;
     assert_eq!(active(&app, &user).await, ["Lives in Linz since May"]);
     let all = items(&app, &user).await;
-    let graz = all
-        .iter()
-        .find(|i| i["content"] == "Lives in Graz")
-        .unwrap();
+    let graz = all.iter().find(|i| i["content"] == "Lives in Graz").unwrap();
     assert!(graz["superseded_by"].is_i64(), "{graz}");
 }
 
@@ -168,10 +151,8 @@ async fn a_session_read_late_supersedes_nothing_that_was_said_after_it() {
     // Whether or not the words are found in the message, which would date them.
     for context in [graz, "nothing of the kind"] {
         let app = TestApp::start_with_builtin().await;
-        let sessions = vec![(
-            "Hello",
-            json!([fact("profile", "office", graz, "user_explicit", context)]),
-        )];
+        let sessions =
+            vec![("Hello", json!([fact("profile", "office", graz, "user_explicit", context)]))];
         let model = answering(sessions, "contradicts").await;
         let user = user_of(&app, "anna", &model).await;
         user.add_to("work", vienna).await;
@@ -188,10 +169,7 @@ async fn a_session_read_late_supersedes_nothing_that_was_said_after_it() {
 async fn what_was_said_again_since_is_newer_than_a_session_read_late() {
     let app = TestApp::start().await;
     let of = |value: &str| json!([fact("profile", "home", value, "user_explicit", "")]);
-    let sessions = vec![
-        ("Hello", of("Lives in Linz")),
-        ("Again", of("Lives in Graz")),
-    ];
+    let sessions = vec![("Hello", of("Lives in Linz")), ("Again", of("Lives in Graz"))];
     let model = answering(sessions, "unrelated").await;
     let user = user_of(&app, "anna", &model).await;
     told_late(&app, &user, "first", "Again: Lives in Graz.", 9).await;
@@ -204,10 +182,7 @@ async fn what_was_said_again_since_is_newer_than_a_session_read_late() {
 async fn what_contradicts_a_confirmed_item_is_kept_archived_beside_it() {
     let app = TestApp::start_with_builtin().await;
     let (vienna, graz) = ("The office is in Vienna", "The office is in Graz");
-    let sessions = vec![(
-        "Hello",
-        json!([fact("profile", "office", graz, "conversation", "")]),
-    )];
+    let sessions = vec![("Hello", json!([fact("profile", "office", graz, "conversation", "")]))];
     let model = answering(sessions, "contradicts").await;
     let user = user_of(&app, "anna", &model).await;
     let id = user.add_to("work", vienna).await;
@@ -225,10 +200,7 @@ async fn what_contradicts_a_confirmed_item_is_kept_archived_beside_it() {
 async fn what_is_read_again_is_verified_and_keeps_its_expiry_and_tags() {
     let app = TestApp::start().await;
     let value = "Is in Norway until the end of May";
-    let sessions = vec![(
-        "Hello",
-        json!([fact("profile", "trip", value, "user_explicit", value)]),
-    )];
+    let sessions = vec![("Hello", json!([fact("profile", "trip", value, "user_explicit", value)]))];
     let model = answering(sessions, "unrelated").await;
     let user = user_of(&app, "anna", &model).await;
     let item = json!({ "type": "fact", "content": value, "theme": "profile", "key": "trip",
@@ -236,12 +208,7 @@ async fn what_is_read_again_is_verified_and_keeps_its_expiry_and_tags() {
     let id = user.call("memory_add", item).await["id"].clone();
     let before = user.call("memory_get", json!({ "item_id": id })).await;
     app.clock.advance(Duration::days(2));
-    told(
-        &user,
-        "talk",
-        &[user_says("m1", &format!("Hello. {value}."))],
-    )
-    .await;
+    told(&user, "talk", &[user_says("m1", &format!("Hello. {value}."))]).await;
     read_due(&app).await;
     let after = user.call("memory_get", json!({ "item_id": id })).await;
     assert_eq!(after["confidence"], 90);
@@ -254,10 +221,7 @@ async fn what_is_read_again_is_verified_and_keeps_its_expiry_and_tags() {
     let browser = app.browser();
     browser.sign_in(&user).await;
     let (_, page) = browser.get(&format!("/memory/{id}")).await;
-    assert!(
-        !page.contains("Confirmed") && page.contains("Last stated"),
-        "{page}"
-    );
+    assert!(!page.contains("Confirmed") && page.contains("Last stated"), "{page}");
     user.call("memory_confirm", json!({ "item_id": id })).await;
     let (_, page) = browser.get(&format!("/memory/{id}")).await;
     assert!(page.contains("onfirmed"));
@@ -281,9 +245,8 @@ async fn read_while(app: &TestApp, model: &ChatServer, meanwhile: impl Future<Ou
 }
 
 async fn told_at_length(user: &TestUser) {
-    let messages: Vec<Value> = (0..300)
-        .map(|n| user_says(&format!("m{n}"), &"words ".repeat(25)))
-        .collect();
+    let messages: Vec<Value> =
+        (0..300).map(|n| user_says(&format!("m{n}"), &"words ".repeat(25))).collect();
     told(user, "long", &messages).await;
 }
 
@@ -293,19 +256,11 @@ async fn after_memory_is_switched_off_no_further_window_is_sent_and_nothing_is_k
     let model = finding_anna().await;
     let user = user_of(&app, "anna", &model).await;
     told_at_length(&user).await;
-    let off = async {
-        app.accounts
-            .switch_user_memory(user.id, false)
-            .await
-            .unwrap()
-    };
+    let off = async { app.accounts.switch_user_memory(user.id, false).await.unwrap() };
     read_while(&app, &model, off).await;
     assert_eq!(model.asked().len(), 1, "the second window was never sent");
     assert_eq!(items(&app, &user).await, Vec::<Value>::new());
-    app.accounts
-        .switch_user_memory(user.id, true)
-        .await
-        .unwrap();
+    app.accounts.switch_user_memory(user.id, true).await.unwrap();
     let row = ledger(&user, "long").await;
     assert_eq!(
         (&row["outcome"], &row["reason"]),

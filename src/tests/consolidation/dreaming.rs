@@ -67,11 +67,7 @@ impl Dreamer {
             said(&json!({ "pairs": pairs }).to_string())
         })
         .await;
-        Self {
-            server,
-            wrote,
-            pairs,
-        }
+        Self { server, wrote, pairs }
     }
 
     fn writes(&self, text: &str) {
@@ -83,11 +79,7 @@ impl Dreamer {
     }
 
     fn asked(&self) -> String {
-        self.server
-            .asked()
-            .iter()
-            .map(|one| one.body.to_string())
-            .collect()
+        self.server.asked().iter().map(|one| one.body.to_string()).collect()
     }
 }
 
@@ -174,24 +166,14 @@ const KEPT: [&str; 10] = [
     "valid_from",
 ];
 pub const PAIRS: [[&str; 4]; 3] = [
-    [
-        "supersede",
-        "keeps three hives",
-        "keeps two hives",
-        "Two hives came after three hives.",
-    ],
+    ["supersede", "keeps three hives", "keeps two hives", "Two hives came after three hives."],
     [
         "merge",
         "prefers linden honey",
         "what Anna likes best",
         "Both say linden honey, as Zoltan told in 2031.",
     ],
-    [
-        "supersede",
-        "jars in the shed",
-        "jars in the cellar",
-        "The cellar came later.",
-    ],
+    ["supersede", "jars in the shed", "jars in the cellar", "The cellar came later."],
 ];
 
 #[tokio::test]
@@ -200,22 +182,13 @@ async fn five_sessions_that_have_ended_become_one_document() {
     let model = Dreamer::new().await;
     let anna = app.user("anna").await;
     use_server(&app, &anna, &model.server).await;
-    let off = Allowance {
-        is_on: false,
-        ..Allowance::default()
-    };
-    let set = |purposes| ChatLimits {
-        daily_token_cap: "",
-        purposes,
-    };
+    let off = Allowance { is_on: false, ..Allowance::default() };
+    let set = |purposes| ChatLimits { daily_token_cap: "", purposes };
     let dreams_alone = ChatPurpose::ALL
         .into_iter()
         .filter(|purpose| *purpose != ChatPurpose::Dreaming)
         .fold(Allowances::default(), |all, purpose| all.with(purpose, off));
-    chat(&app)
-        .save_limits(anna.id, set(dreams_alone.clone()))
-        .await
-        .unwrap();
+    chat(&app).save_limits(anna.id, set(dreams_alone.clone())).await.unwrap();
     for (n, words) in TALKS[..4].iter().enumerate() {
         session(&app, &anna, &format!("s{n}"), words).await;
     }
@@ -223,28 +196,19 @@ async fn five_sessions_that_have_ended_become_one_document() {
     assert_eq!(app.run_job("dream").await, 0, "four are too few");
     let browser = signed_in(&app, &anna).await;
     let page = look(&browser).await;
-    assert!(
-        page.contains("4 of 5 sessions have ended since the last dream."),
-        "{page}"
-    );
+    assert!(page.contains("4 of 5 sessions have ended since the last dream."), "{page}");
     session(&app, &anna, "s4", TALKS[4]).await;
     assert_eq!(app.run_job("dream").await, 0, "something may still come");
     // Not wanted.
     chat(&app)
-        .save_limits(
-            anna.id,
-            set(dreams_alone.clone().with(ChatPurpose::Dreaming, off)),
-        )
+        .save_limits(anna.id, set(dreams_alone.clone().with(ChatPurpose::Dreaming, off)))
         .await
         .unwrap();
     app.clock.advance(QUIET);
     assert_eq!(app.run_job("dream").await, 0);
     assert!(look(&browser).await.contains("they need a chat model"));
     assert_eq!(model.server.asked().len(), 0);
-    chat(&app)
-        .save_limits(anna.id, set(dreams_alone))
-        .await
-        .unwrap();
+    chat(&app).save_limits(anna.id, set(dreams_alone)).await.unwrap();
     assert_eq!(app.run_job("dream").await, 1);
     let asked = model.server.asked();
     assert_eq!(
@@ -252,18 +216,10 @@ async fn five_sessions_that_have_ended_become_one_document() {
         (1, Some(4_096)),
         "no memory, no pair"
     );
-    assert!(
-        asked[0]
-            .body
-            .to_string()
-            .contains("new queen before the summer")
-    );
+    assert!(asked[0].body.to_string().contains("new queen before the summer"));
 
     let day = app.embeddings.now().date().to_string().replace('-', "");
-    assert_eq!(
-        paths(&app).await,
-        [format!("_system/dreaming/{day}-consolidated.md")]
-    );
+    assert_eq!(paths(&app).await, [format!("_system/dreaming/{day}-consolidated.md")]);
     let input = json!({ "query": "Which honey is preferred?", "types": ["document"] });
     let found = anna.call("memory_search", input).await;
     assert_eq!(found["results"][0]["trust"], "agent", "{found}");
@@ -277,10 +233,7 @@ async fn five_sessions_that_have_ended_become_one_document() {
         assert!(page.contains(kept), "{kept}: {page}");
     }
     assert!(!page.contains("Paris"), "nothing that nobody said");
-    assert_eq!(
-        count(&app, "episodes WHERE promoted_at IS NOT NULL").await,
-        5
-    );
+    assert_eq!(count(&app, "episodes WHERE promoted_at IS NOT NULL").await, 5);
     assert_eq!(count(&app, "memory_origins").await, 5);
     // A document is no memory that the page of an episode could lead to.
     let episode: i64 = sqlx::query_scalar("SELECT min(source_id) FROM episodes")
@@ -288,10 +241,7 @@ async fn five_sessions_that_have_ended_become_one_document() {
         .await
         .unwrap();
     let (status, page) = browser.get(&format!("/memory/{episode}")).await;
-    assert!(
-        status == 200 && !page.contains("Written from it"),
-        "{status} {page}"
-    );
+    assert!(status == 200 && !page.contains("Written from it"), "{status} {page}");
     let dream: i64 = sqlx::query_scalar("SELECT max(id) FROM dreams")
         .fetch_one(&mut app.superuser().await)
         .await
@@ -332,10 +282,7 @@ async fn a_model_that_fails_is_asked_again_in_an_hour_and_one_that_invents_is_no
     assert_eq!(app.run_job("dream").await, 0);
     let calls = model.server.asked().len();
     assert_eq!(
-        (
-            count(&app, "dreams").await,
-            count(&app, "episodes WHERE promoted_at IS NULL").await
-        ),
+        (count(&app, "dreams").await, count(&app, "episodes WHERE promoted_at IS NULL").await),
         (0, 5)
     );
     app.clock.advance(Duration::minutes(50));
@@ -345,10 +292,7 @@ async fn a_model_that_fails_is_asked_again_in_an_hour_and_one_that_invents_is_no
     model.writes("- Zoltan Berg moved to Paris in 2031.");
     assert_eq!(app.run_job("dream").await, 1);
     assert_eq!(
-        (
-            count(&app, "dreams WHERE document_id IS NULL").await,
-            count(&app, "documents").await
-        ),
+        (count(&app, "dreams WHERE document_id IS NULL").await, count(&app, "documents").await),
         (1, 0)
     );
     let browser = signed_in(&app, &anna).await;
@@ -379,10 +323,7 @@ async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
     }
     let browser = signed_in(&app, &anna).await;
     let (_, memory) = browser.get("/memory").await;
-    assert!(
-        memory.contains("Proposed in dreams") && memory.contains(">3</span>"),
-        "{memory}"
-    );
+    assert!(memory.contains("Proposed in dreams") && memory.contains(">3</span>"), "{memory}");
     let page = look(&browser).await;
     for told in [
         "Two hives came after three hives.",
@@ -405,30 +346,18 @@ async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
     let (_, page) = press(&browser, &[of("accept"), vec![("n", "3")]].concat()).await;
     assert!(page.contains("Nothing was changed."), "{page}");
     let (_, page) = press(&browser, &of("accept_all")).await;
-    assert!(
-        page.contains("2 changes were made; they can be undone."),
-        "{page}"
-    );
+    assert!(page.contains("2 changes were made; they can be undone."), "{page}");
     let is = async |id: i64| {
         let item = item(&anna, id).await;
-        (
-            item["status"].as_str().unwrap().to_owned(),
-            item["superseded_by"].as_i64(),
-        )
+        (item["status"].as_str().unwrap().to_owned(), item["superseded_by"].as_i64())
     };
     let gone = |by: i64| ("archived".to_owned(), Some(by));
     let active = ("active".to_owned(), None);
     assert_eq!(is(three).await, gone(two));
     assert_eq!(is(prefers).await, gone(likes));
-    assert_eq!(
-        (is(shed).await, is(cellar).await),
-        (active.clone(), active.clone())
-    );
+    assert_eq!((is(shed).await, is(cellar).await), (active.clone(), active.clone()));
     let (_, timeline) = browser.get("/timeline").await;
-    assert!(
-        timeline.contains("by you, accepting a dream's proposal"),
-        "{timeline}"
-    );
+    assert!(timeline.contains("by you, accepting a dream's proposal"), "{timeline}");
     let tags = item(&anna, likes).await["tags"].as_array().unwrap().len();
     assert_eq!(tags, 2, "it takes over what the other was tagged with");
     let (_, history) = browser.get(&format!("/memory/{prefers}")).await;
@@ -440,10 +369,7 @@ async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
     let shed_text = shed.to_string();
     let kept = [of("accept"), vec![("n", "3"), ("kept", &shed_text)]].concat();
     press(&browser, &kept).await;
-    assert_eq!(
-        (is(cellar).await, is(shed).await),
-        (gone(shed), active.clone())
-    );
+    assert_eq!((is(cellar).await, is(shed).await), (gone(shed), active.clone()));
     // Again nothing.
     let (_, page) = press(&browser, &kept).await;
     assert!(page.contains("Nothing was changed."));
@@ -451,10 +377,7 @@ async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
     // One, and all; months later.
     app.clock.advance(Duration::days(20));
     press(&browser, &[of("undo"), vec![("n", "3")]].concat()).await;
-    assert_eq!(
-        (is(cellar).await, is(three).await),
-        (active.clone(), gone(two))
-    );
+    assert_eq!((is(cellar).await, is(three).await), (active.clone(), gone(two)));
     let (_, page) = press(&browser, &of("undo")).await;
     assert!(page.contains("2 changes were undone."), "{page}");
     for (id, was) in ids.iter().zip(&before) {
@@ -485,9 +408,7 @@ async fn what_something_newer_stands_on_is_named_and_stays() {
     let of = |action: &'static str| vec![("dream", dream.as_str()), ("action", action)];
     press(&browser, &of("accept_all")).await;
     let correct = json!({ "item_id": two, "content": "Anna keeps one hive in the garden" });
-    let newer = anna.call("memory_correct", correct).await["id"]
-        .as_i64()
-        .unwrap();
+    let newer = anna.call("memory_correct", correct).await["id"].as_i64().unwrap();
     // The other was restored by hand.
     let fields = [("action", "restore"), ("newer", &*likes.to_string())];
     let restored = browser.post(&format!("/memory/{prefers}"), &fields).await;
@@ -515,11 +436,8 @@ async fn what_has_changed_since_it_was_proposed_is_proposed_no_more() {
         .fetch_one(&mut app.superuser().await)
         .await
         .unwrap();
-    let (_, page) = press(
-        &browser,
-        &[("dream", &*dream.to_string()), ("action", "accept_all")],
-    )
-    .await;
+    let (_, page) =
+        press(&browser, &[("dream", &*dream.to_string()), ("action", "accept_all")]).await;
     let told = "1 change was made; it can be undone. 1 no longer applies: one of its memories has changed.";
     assert!(page.contains(told), "{page}");
     let status = async |id: i64| item(&anna, id).await["status"].as_str().unwrap().to_owned();
@@ -540,29 +458,18 @@ async fn a_dream_that_applies_never_touches_what_the_person_said_or_confirmed() 
     model.names(&PAIRS);
     let anna = five(&app, &model).await;
     let browser = signed_in(&app, &anna).await;
-    for (mode, least) in [
-        ("eat", "5"),
-        ("apply", "1"),
-        ("apply", "11"),
-        ("apply", "x"),
-        ("apply", ""),
-    ] {
+    for (mode, least) in
+        [("eat", "5"), ("apply", "1"), ("apply", "11"), ("apply", "x"), ("apply", "")]
+    {
         let fields = [("action", "save"), ("mode", mode), ("episodes_min", least)];
         let (status, page) = press(&browser, &fields).await;
-        assert!(
-            status == 422 || status == 400,
-            "{status} {mode} {least}: {page}"
-        );
+        assert!(status == 422 || status == 400, "{status} {mode} {least}: {page}");
     }
-    let (_, page) = press(
-        &browser,
-        &[("action", "save"), ("mode", "apply"), ("episodes_min", "4")],
-    )
-    .await;
+    let (_, page) =
+        press(&browser, &[("action", "save"), ("mode", "apply"), ("episodes_min", "4")]).await;
     assert!(page.contains("Saved."), "{page}");
     let [three, two, prefers, likes, shed, cellar] = memories(&app, &anna).await;
-    anna.call("memory_confirm", json!({ "item_id": prefers }))
-        .await;
+    anna.call("memory_confirm", json!({ "item_id": prefers })).await;
     app.clock.advance(QUIET);
     assert_eq!(app.run_job("dream").await, 1);
     let status = async |id: i64| item(&anna, id).await["status"].as_str().unwrap().to_owned();
@@ -575,10 +482,7 @@ async fn a_dream_that_applies_never_touches_what_the_person_said_or_confirmed() 
         ("active".to_owned(), "active".to_owned())
     );
     let (_, history) = browser.get(&format!("/memory/{three}")).await;
-    assert!(
-        history.contains("by <bdi>a dream</bdi>") || history.contains("a dream"),
-        "{history}"
-    );
+    assert!(history.contains("by <bdi>a dream</bdi>") || history.contains("a dream"), "{history}");
     let (_, timeline) = browser.get("/timeline").await;
     assert!(timeline.contains("by a dream"), "{timeline}");
     let page = look(&browser).await;
@@ -625,57 +529,23 @@ async fn what_is_erased_takes_the_document_along() {
         drop(held);
     };
     let (dreamt, ()) = tokio::join!(app.run_job("dream"), erasing);
-    assert_eq!(
-        (dreamt, count(&app, "documents").await),
-        (0, 0),
-        "it is thrown away"
-    );
+    assert_eq!((dreamt, count(&app, "documents").await), (0, 0), "it is thrown away");
     use_server(&app, &anna, &model.server).await;
-    let off = Allowance {
-        is_on: false,
-        ..Allowance::default()
-    };
+    let off = Allowance { is_on: false, ..Allowance::default() };
     let purposes = Allowances::default().with(ChatPurpose::Facts, off);
-    chat(&app)
-        .save_limits(
-            anna.id,
-            ChatLimits {
-                daily_token_cap: "",
-                purposes,
-            },
-        )
-        .await
-        .unwrap();
+    chat(&app).save_limits(anna.id, ChatLimits { daily_token_cap: "", purposes }).await.unwrap();
     self::session(&app, &anna, "s9", TALKS[0]).await;
     app.clock.advance(Duration::minutes(61));
     assert_eq!(app.run_job("dream").await, 1);
-    assert_eq!(
-        (
-            count(&app, "documents").await,
-            count(&app, "dream_proposals").await
-        ),
-        (1, 3)
-    );
+    assert_eq!((count(&app, "documents").await, count(&app, "dream_proposals").await), (1, 3));
     // A memory takes what was proposed of it along.
     let browser = signed_in(&app, &anna).await;
     app.delete_item(&browser, three).await;
-    assert_eq!(
-        (
-            count(&app, "documents").await,
-            count(&app, "dream_proposals").await
-        ),
-        (1, 2)
-    );
+    assert_eq!((count(&app, "documents").await, count(&app, "dream_proposals").await), (1, 2));
     // Episodes that expire leave the document, and their sessions take it along.
     app.clock.advance(Duration::days(100));
     app.run_job("expire").await;
-    assert_eq!(
-        (
-            count(&app, "episodes").await,
-            count(&app, "documents").await
-        ),
-        (0, 1)
-    );
+    assert_eq!((count(&app, "episodes").await, count(&app, "documents").await), (0, 1));
     erase(session("s9").await).await;
     for table in [
         "documents",
@@ -707,15 +577,8 @@ async fn an_export_takes_along_what_a_document_stands_on() {
     }
     let bens = format!("memory_origins WHERE user_id = {}", ben.id.0);
     assert_eq!(count(&app, &bens).await, 5);
-    let waiting = format!(
-        "episodes WHERE promoted_at IS NULL AND user_id = {}",
-        ben.id.0
-    );
-    assert_eq!(
-        count(&app, &waiting).await,
-        0,
-        "they are not dreamt of again"
-    );
+    let waiting = format!("episodes WHERE promoted_at IS NULL AND user_id = {}", ben.id.0);
+    assert_eq!(count(&app, &waiting).await, 0, "they are not dreamt of again");
     let browser = signed_in(&app, &ben).await;
     let episode: i64 = sqlx::query_scalar("SELECT min(source_id) FROM episodes WHERE user_id = $1")
         .bind(ben.id.0)
@@ -723,10 +586,7 @@ async fn an_export_takes_along_what_a_document_stands_on() {
         .await
         .unwrap();
     app.delete_item(&browser, episode).await;
-    assert_eq!(
-        count(&app, &format!("documents WHERE user_id = {}", ben.id.0)).await,
-        0
-    );
+    assert_eq!(count(&app, &format!("documents WHERE user_id = {}", ben.id.0)).await, 0);
     assert_eq!(count(&app, "documents").await, 1, "Anna's stays");
 }
 
@@ -742,14 +602,8 @@ async fn what_one_agent_keeps_for_itself_is_dreamt_of_apart() {
     let token = app.token(anna.id, "only", &ALL, None).await;
     let settings = AgentSettings::parse(&json!({ "memory_scope": "own_only" })).unwrap();
     let agents = app.accounts.list_agents(anna.id).await.unwrap();
-    let (only, _) = agents
-        .iter()
-        .find(|(agent, _)| agent.name == "only")
-        .unwrap();
-    app.accounts
-        .set_agent_settings(anna.id, only.id, &settings)
-        .await
-        .unwrap();
+    let (only, _) = agents.iter().find(|(agent, _)| agent.name == "only").unwrap();
+    app.accounts.set_agent_settings(anna.id, only.id, &settings).await.unwrap();
     let only = anna.with_token(&token);
     // Three each are too few, whoever counts them together.
     for (n, words) in TALKS[..3].iter().enumerate() {
@@ -757,15 +611,9 @@ async fn what_one_agent_keeps_for_itself_is_dreamt_of_apart() {
         session(&app, &only, &format!("o{n}"), words).await;
     }
     use_server(&app, &anna, &model.server).await;
-    let off = Allowance {
-        is_on: false,
-        ..Allowance::default()
-    };
+    let off = Allowance { is_on: false, ..Allowance::default() };
     let purposes = Allowances::default().with(ChatPurpose::Facts, off);
-    let limits = ChatLimits {
-        daily_token_cap: "",
-        purposes,
-    };
+    let limits = ChatLimits { daily_token_cap: "", purposes };
     chat(&app).save_limits(anna.id, limits).await.unwrap();
     app.clock.advance(QUIET);
     assert_eq!(app.run_job("dream").await, 0);
@@ -788,19 +636,12 @@ async fn what_one_agent_keeps_for_itself_is_dreamt_of_apart() {
     app.clock.advance(QUIET);
     assert_eq!(app.run_job("dream").await, 1);
     let owned = "documents d JOIN agents a ON a.id = d.owner_agent_id WHERE a.name = 'only'";
-    assert_eq!(
-        (count(&app, owned).await, count(&app, "documents").await),
-        (1, 1)
-    );
+    assert_eq!((count(&app, owned).await, count(&app, "documents").await), (1, 1));
     let kinds: Vec<String> = sqlx::query_scalar("SELECT kind FROM dream_proposals")
         .fetch_all(&mut app.superuser().await)
         .await
         .unwrap();
-    assert_eq!(
-        kinds,
-        ["merge"],
-        "nothing between what is its own and what is shared"
-    );
+    assert_eq!(kinds, ["merge"], "nothing between what is its own and what is shared");
     let input = json!({ "query": "linden honey over clover", "types": ["document"] });
     let seen = async |user: &TestUser| {
         let found = user.call("memory_search", input.clone()).await;
@@ -874,21 +715,12 @@ async fn who_has_ten_thousand_sessions_is_dreamt_of_ten_at_a_time_beside_the_oth
         FROM episodes e JOIN memory_items i ON i.user_id = e.user_id
         WHERE e.source_id = (SELECT min(source_id) FROM episodes)
           AND i.type = 'episode' AND i.id NOT IN (SELECT source_id FROM episodes)";
-    sqlx::raw_sql(more)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    sqlx::raw_sql(more).execute(&mut app.superuser().await).await.unwrap();
     app.clock.advance(QUIET);
     assert_eq!(app.run_job("dream").await, 2);
     let of = |user: &TestUser| format!("dreams WHERE user_id = {}", user.id.0);
-    assert_eq!(
-        (count(&app, &of(&anna)).await, count(&app, &of(&ben)).await),
-        (1, 1)
-    );
-    let read = format!(
-        "episodes WHERE promoted_at IS NOT NULL AND user_id = {}",
-        anna.id.0
-    );
+    assert_eq!((count(&app, &of(&anna)).await, count(&app, &of(&ben)).await), (1, 1));
+    let read = format!("episodes WHERE promoted_at IS NOT NULL AND user_id = {}", anna.id.0);
     assert_eq!(count(&app, &read).await, 10);
     let waiting = format!("episodes WHERE user_id = {}", anna.id.0);
     assert_eq!(count(&app, &waiting).await, 10_000);
@@ -903,38 +735,21 @@ async fn of_two_merges_into_one_memory_either_is_undone_by_itself() {
     let anna = app.user("anna").await;
     let add = async |content: &str, more: Value| {
         let mut input = json!({ "content": content, "type": "fact" });
-        input
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         anna.call("memory_add", input).await["id"].as_i64().unwrap()
     };
     for is_first in [true, false] {
-        let kept = add(
-            &format!("Likes honey, {is_first}."),
-            json!({ "tags": ["kept", "both"] }),
-        )
-        .await;
-        let one = add(
-            "Is fond of honey.",
-            json!({ "tags": ["one", "both", "shared"] }),
-        )
-        .await;
+        let kept =
+            add(&format!("Likes honey, {is_first}."), json!({ "tags": ["kept", "both"] })).await;
+        let one = add("Is fond of honey.", json!({ "tags": ["one", "both", "shared"] })).await;
         let dated = json!({ "tags": ["two", "shared"], "valid_from": "2020" });
         let two = add("Loves honey.", dated).await;
-        let pair = |gone| ItemPair {
-            gone: ItemId(gone),
-            kept: ItemId(kept),
-        };
+        let pair = |gone| ItemPair { gone: ItemId(gone), kept: ItemId(kept) };
         let settled = app.embeddings.now();
         let mut tx = app.db.as_writer(anna.id).await.unwrap();
         for gone in [one, two] {
             let how = (Settlement::Same, Decider::Person);
-            assert!(
-                settle_in(&mut tx, anna.id, pair(gone), how, settled)
-                    .await
-                    .unwrap()
-            );
+            assert!(settle_in(&mut tx, anna.id, pair(gone), how, settled).await.unwrap());
         }
         tx.commit().await.unwrap();
         let of_kept = async || {
@@ -969,13 +784,7 @@ async fn of_two_merges_into_one_memory_either_is_undone_by_itself() {
         };
         let (gone, expected) = match is_first {
             true => (one, (json!(["kept", "both", "two", "later"]), year)),
-            false => (
-                two,
-                (
-                    json!(["kept", "both", "one", "shared", "later"]),
-                    Value::Null,
-                ),
-            ),
+            false => (two, (json!(["kept", "both", "one", "shared", "later"]), Value::Null)),
         };
         undo(gone).await;
         assert_eq!(of_kept().await, expected);

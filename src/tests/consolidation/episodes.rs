@@ -55,10 +55,7 @@ async fn without_a_model_the_most_telling_sentences_are_found() {
     let found = episodes(&anna, "boat").await;
     assert_eq!(found.len(), 1);
     assert!(
-        found[0]["tags"]
-            .as_array()
-            .unwrap()
-            .contains(&json!("Marta Helgesen")),
+        found[0]["tags"].as_array().unwrap().contains(&json!("Marta Helgesen")),
         "{}",
         found[0]
     );
@@ -66,40 +63,20 @@ async fn without_a_model_the_most_telling_sentences_are_found() {
         (&found[0]["type"], &found[0]["theme"], &found[0]["trust"]),
         (&json!("episode"), &Value::Null, &json!("agent"))
     );
-    let whole = anna
-        .call("memory_get", json!({ "item_id": found[0]["id"] }))
-        .await;
+    let whole = anna.call("memory_get", json!({ "item_id": found[0]["id"] })).await;
     assert_eq!(whole["source_thread"], "talk");
-    assert!(
-        whole["content"]
-            .as_str()
-            .unwrap()
-            .contains("We plan the boat trip to Bergen")
-    );
+    assert!(whole["content"].as_str().unwrap().contains("We plan the boat trip to Bergen"));
     assert!(!whole["expires_at"].is_null());
     // Of the same words the memory stands first. It is no memory itself.
-    let item = anna
-        .add("We plan the boat trip to Bergen with Marta Helgesen.")
-        .await;
+    let item = anna.add("We plan the boat trip to Bergen with Marta Helgesen.").await;
     let all = anna.call("memory_search", json!({ "query": "plan" })).await;
     assert_eq!(all["results"][0]["id"], item);
-    assert!(
-        all["results"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|hit| hit["type"] == "episode")
-    );
+    assert!(all["results"].as_array().unwrap().iter().any(|hit| hit["type"] == "episode"));
     assert_eq!(anna.find("*").await, [item]);
     assert_eq!(episodes(&anna, "*").await.len(), 1);
     let stats = anna.call("memory_stats", json!({})).await;
-    assert_eq!(
-        (&stats["active"], &stats["episodes"]),
-        (&json!(1), &json!(1))
-    );
-    let (status, _) = anna
-        .refused("memory_archive", json!({ "item_id": found[0]["id"] }))
-        .await;
+    assert_eq!((&stats["active"], &stats["episodes"]), (&json!(1), &json!(1)));
+    let (status, _) = anna.refused("memory_archive", json!({ "item_id": found[0]["id"] })).await;
     assert_eq!(status, 404);
 }
 
@@ -108,16 +85,8 @@ async fn a_model_tells_it_in_the_same_call_and_nonsense_is_not_believed() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     for (session, summary, by) in [
-        (
-            "good",
-            "They plan a boat trip to Bergen on Friday. Marta Helgesen comes along.",
-            "model",
-        ),
-        (
-            "bad",
-            "Quantum capacitors were discussed at length by several robots.",
-            "extract",
-        ),
+        ("good", "They plan a boat trip to Bergen on Friday. Marta Helgesen comes along.", "model"),
+        ("bad", "Quantum capacitors were discussed at length by several robots.", "extract"),
         ("none", "", "extract"),
     ] {
         let model = ChatServer::answering(move |_, _| {
@@ -155,15 +124,9 @@ async fn an_agent_says_itself_what_it_was_about() {
         (json!({ "summary": "x".repeat(4_001) }), 422),
         (json!({ "summary": " " }), 422),
         (json!({ "other": 1 }), 422),
-        (
-            json!({ "summary": "Trip to Bergen settled; Marta pays the boat later." }),
-            200,
-        ),
+        (json!({ "summary": "Trip to Bergen settled; Marta pays the boat later." }), 200),
         // What is private as a whole says nothing.
-        (
-            json!({ "summary": "<private>Marta is ill and pays later.</private>" }),
-            200,
-        ),
+        (json!({ "summary": "<private>Marta is ill and pays later.</private>" }), 200),
         // Said twice, it is one.
         (json!({}), 200),
     ] {
@@ -173,15 +136,9 @@ async fn an_agent_says_itself_what_it_was_about() {
     read_due(&app).await;
     assert_eq!(made_by(&app).await, [("agent".to_owned(), 1, 3)]);
     let found = episodes(&anna, "Bergen").await;
-    assert_eq!(
-        found[0]["content_snippet"],
-        "Trip to Bergen settled; Marta pays the boat later."
-    );
+    assert_eq!(found[0]["content_snippet"], "Trip to Bergen settled; Marta pays the boat later.");
     // What comes later is an episode of its own.
-    let more = [user_says(
-        "m4",
-        "By the way, the harbour cat has six kittens to give away now.",
-    )];
+    let more = [user_says("m4", "By the way, the harbour cat has six kittens to give away now.")];
     told(&anna, "talk", &more).await;
     read_due(&app).await;
     assert_eq!(made_by(&app).await[1], ("extract".to_owned(), 4, 4));
@@ -220,16 +177,9 @@ async fn an_episode_goes_with_its_session_and_when_its_time_is_over() {
         .await
         .unwrap();
     let now = app.embeddings.now();
-    erasure::session(
-        &app.db,
-        &app.activity,
-        anna.id,
-        SessionId(one),
-        ExtractedMemories::Stay,
-        now,
-    )
-    .await
-    .unwrap();
+    erasure::session(&app.db, &app.activity, anna.id, SessionId(one), ExtractedMemories::Stay, now)
+        .await
+        .unwrap();
     assert_eq!(episodes(&anna, "boat").await.len(), 1);
     app.clock.advance(time::Duration::days(91));
     assert!(episodes(&anna, "boat").await.is_empty());
@@ -250,10 +200,7 @@ async fn a_session_that_goes_on_is_read_in_stretches() {
     let say = async |from: i32, to: i32| {
         let messages: Vec<Value> = (from..=to)
             .map(|n| {
-                user_says(
-                    &format!("m{n}"),
-                    "The boat trip to Bergen leaves on Friday morning.",
-                )
+                user_says(&format!("m{n}"), "The boat trip to Bergen leaves on Friday morning.")
             })
             .collect();
         anna.post(path, &json!({ "messages": messages })).await;
@@ -263,16 +210,8 @@ async fn a_session_that_goes_on_is_read_in_stretches() {
     assert!(say(1, 49).await.is_empty());
     assert_eq!(say(50, 52).await, [("extract".to_owned(), 1, 52)]);
     assert_eq!(say(53, 101).await.len(), 1);
-    let session: Value = anna
-        .get("/api/v1/sessions/long")
-        .await
-        .json()
-        .await
-        .unwrap();
-    assert_eq!(
-        (&session["state"], &session["message_count"]),
-        (&json!("open"), &json!(101))
-    );
+    let session: Value = anna.get("/api/v1/sessions/long").await.json().await.unwrap();
+    assert_eq!((&session["state"], &session["message_count"]), (&json!("open"), &json!(101)));
     told(&anna, "long", &[]).await;
     read_due(&app).await;
     assert_eq!(made_by(&app).await[1..], [("extract".to_owned(), 53, 101)]);
@@ -292,15 +231,9 @@ async fn a_hit_says_its_session_and_when_it_was() {
     let of = &found["told_of"];
     assert_eq!(
         (&of["session"], &of["from"], &of["until"]),
-        (
-            &json!("talk"),
-            &json!("2026-03-02T09:00:00Z"),
-            &json!("2026-03-02T10:30:00Z")
-        )
+        (&json!("talk"), &json!("2026-03-02T09:00:00Z"), &json!("2026-03-02T10:30:00Z"))
     );
-    let whole = anna
-        .call("memory_get", json!({ "item_id": found["id"] }))
-        .await;
+    let whole = anna.call("memory_get", json!({ "item_id": found["id"] })).await;
     assert_eq!(whole["told_of"], *of);
 }
 
@@ -327,10 +260,7 @@ async fn episodes_go_out_and_come_in_again_once() {
         assert_eq!(bare(&export(&app, &ben).await), bare(&file));
     }
     let found = episodes(&ben, "boat").await;
-    assert_eq!(
-        (found.len(), &found[0]["told_of"]["session"]),
-        (1, &Value::Null)
-    );
+    assert_eq!((found.len(), &found[0]["told_of"]["session"]), (1, &Value::Null));
     // Into its own account it is known.
     import(&app, &anna, &file).await;
     assert_eq!(episodes(&anna, "boat").await.len(), 1);
@@ -348,11 +278,7 @@ async fn episodes_go_out_and_come_in_again_once() {
             "{{\"keepsake_export\":1}}\n{bad}\n{{\"record\":\"end\",\"counts\":{{\"items\":0}}}}\n"
         );
         let outcome = import(&app, &ben, &bad).await;
-        assert!(
-            outcome.problems[0].sentence.contains(field),
-            "{:?}",
-            outcome.problems
-        );
+        assert!(outcome.problems[0].sentence.contains(field), "{:?}", outcome.problems);
     }
     assert_eq!(episodes(&ben, "boat").await.len(), 1);
     // What has had its days is not taken in.
@@ -368,11 +294,8 @@ async fn its_person_says_how_long_episodes_and_turns_stay() {
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let mut old = talk().to_vec();
     for message in &mut old {
-        message["created_at"] = json!(
-            (app.embeddings.now() - time::Duration::days(40))
-                .format(&Rfc3339)
-                .unwrap()
-        );
+        message["created_at"] =
+            json!((app.embeddings.now() - time::Duration::days(40)).format(&Rfc3339).unwrap());
     }
     for user in [&anna, &ben] {
         told(user, "old", &old).await;
@@ -382,18 +305,12 @@ async fn its_person_says_how_long_episodes_and_turns_stay() {
     app.run_job("turns").await;
     let turns = async |user: &TestUser| {
         let input = json!({ "query": "boat", "types": ["turn"] });
-        user.call("memory_search", input).await["results"]
-            .as_array()
-            .unwrap()
-            .len()
+        user.call("memory_search", input).await["results"].as_array().unwrap().len()
     };
     assert_eq!(turns(&anna).await, 4);
     let now = app.embeddings.now();
     let set = async |episode_days, turn_days| {
-        let chosen = Lifetimes {
-            episode_days,
-            turn_days,
-        };
+        let chosen = Lifetimes { episode_days, turn_days };
         lifetimes::set(&app.db, anna.id, chosen, now).await.unwrap();
         app.run_job("turns").await;
     };
@@ -411,21 +328,9 @@ async fn its_person_says_how_long_episodes_and_turns_stay() {
     set(90, None).await;
     assert_eq!(turns(&anna).await, 4);
     // Episodes end so many days sooner.
-    assert_eq!(
-        (
-            episodes(&anna, "boat").await.len(),
-            episodes(&ben, "boat").await.len()
-        ),
-        (2, 2)
-    );
+    assert_eq!((episodes(&anna, "boat").await.len(), episodes(&ben, "boat").await.len()), (2, 2));
     set(20, None).await;
-    assert_eq!(
-        (
-            episodes(&anna, "boat").await.len(),
-            episodes(&ben, "boat").await.len()
-        ),
-        (0, 2)
-    );
+    assert_eq!((episodes(&anna, "boat").await.len(), episodes(&ben, "boat").await.len()), (0, 2));
     app.run_job("expire").await;
     assert_eq!(made_by(&app).await.len(), 2);
     for (episode, turn, field) in [
@@ -456,25 +361,12 @@ async fn an_agent_may_say_late_what_it_was_about() {
     let late = "Trip to Bergen settled for Friday; Marta pays the boat.";
     for _ in 0..2 {
         let body = json!({ "summary": late });
-        assert_eq!(
-            anna.post("/api/v1/sessions/talk/complete", &body)
-                .await
-                .status(),
-            200
-        );
+        assert_eq!(anna.post("/api/v1/sessions/talk/complete", &body).await.status(), 200);
         assert_eq!(made_by(&app).await, [("agent".to_owned(), 1, 3)]);
     }
     let found = episodes(&anna, "Bergen").await;
-    assert_eq!(
-        (found.len(), &found[0]["content_snippet"]),
-        (1, &json!(late))
-    );
-    assert!(
-        found[0]["tags"]
-            .as_array()
-            .unwrap()
-            .contains(&json!("Marta Helgesen"))
-    );
+    assert_eq!((found.len(), &found[0]["content_snippet"]), (1, &json!(late)));
+    assert!(found[0]["tags"].as_array().unwrap().contains(&json!("Marta Helgesen")));
     // Reading it again leaves it so.
     sqlx::query("UPDATE session_extractions SET outcome = 'pending', next_try_at = NULL, ended_at = NULL, reason = NULL")
         .execute(&mut app.superuser().await)
@@ -487,11 +379,7 @@ async fn an_agent_may_say_late_what_it_was_about() {
 #[tokio::test]
 async fn what_an_agent_says_late_is_trusted_no_more_than_what_it_had_heard() {
     let app = TestApp::start().await;
-    for (tool, trust) in [
-        ("memory_search", "agent"),
-        ("shell", "tool"),
-        ("fetch", "external"),
-    ] {
+    for (tool, trust) in [("memory_search", "agent"), ("shell", "tool"), ("fetch", "external")] {
         let mut messages = talk().to_vec();
         messages.push(json!({ "id": "m4", "role": "assistant",
             "tool_calls": [{ "id": "c1", "name": tool, "arguments": "{}" }] }));
@@ -505,11 +393,7 @@ async fn what_an_agent_says_late_is_trusted_no_more_than_what_it_had_heard() {
         let late = json!({ "summary": "Trip to Bergen settled; the harbour pays the boat." });
         let sent = user.post("/api/v1/sessions/talk/complete", &late).await;
         assert_eq!(sent.status(), 200);
-        assert_eq!(
-            episodes(&user, "harbour").await[0]["trust"],
-            trust,
-            "{tool}"
-        );
+        assert_eq!(episodes(&user, "harbour").await[0]["trust"], trust, "{tool}");
     }
 }
 

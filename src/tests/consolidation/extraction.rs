@@ -9,13 +9,7 @@ async fn a_session_becomes_items_with_the_words_they_come_from() {
     let app = TestApp::start().await;
     let model = finding(
         json!([
-            fact(
-                "profile",
-                "Name",
-                "Anna",
-                "user_explicit",
-                "my name is Anna"
-            ),
+            fact("profile", "Name", "Anna", "user_explicit", "my name is Anna"),
             fact(
                 "preferences",
                 "editor",
@@ -23,13 +17,7 @@ async fn a_session_becomes_items_with_the_words_they_come_from() {
                 "conversation",
                 "I do it all in Helix"
             ),
-            fact(
-                "technical",
-                "os",
-                "Debian 13",
-                "tool_call",
-                "PRETTY_NAME=Debian GNU/Linux 13"
-            ),
+            fact("technical", "os", "Debian 13", "tool_call", "PRETTY_NAME=Debian GNU/Linux 13"),
             fact("hobbies", "sport", "Rows on Sundays", "hearsay", ""),
         ]),
         "unrelated",
@@ -51,16 +39,8 @@ async fn a_session_becomes_items_with_the_words_they_come_from() {
     assert_eq!(read_due(&app).await, 1);
 
     let row = ledger(&user, "talk-1").await;
-    assert_eq!(
-        (&row["outcome"], &row["stored"]),
-        (&json!("stored"), &json!(4)),
-        "{row}"
-    );
-    assert_eq!(
-        (&row["tokens_in"], &row["tokens_out"]),
-        (&json!(40), &json!(10)),
-        "{row}"
-    );
+    assert_eq!((&row["outcome"], &row["stored"]), (&json!("stored"), &json!(4)), "{row}");
+    assert_eq!((&row["tokens_in"], &row["tokens_out"]), (&json!(40), &json!(10)), "{row}");
     let kept = items(&app, &user).await;
     let of = |key: &str| kept.iter().find(|item| item["key"] == key).unwrap();
     let shape = |item: &Value| {
@@ -73,42 +53,21 @@ async fn a_session_becomes_items_with_the_words_they_come_from() {
             item["message"]
         ])
     };
-    assert_eq!(
-        shape(of("name")),
-        json!(["profile", "fact", "Anna", "user_explicit", 90, 1])
-    );
+    assert_eq!(shape(of("name")), json!(["profile", "fact", "Anna", "user_explicit", 90, 1]));
     assert_eq!(
         shape(of("editor")),
-        json!([
-            "preferences",
-            "preference",
-            "Uses Helix for everything",
-            "conversation",
-            70,
-            1
-        ])
+        json!(["preferences", "preference", "Uses Helix for everything", "conversation", 70, 1])
     );
-    assert_eq!(
-        shape(of("os")),
-        json!(["technical", "fact", "Debian 13", "tool_call", 95, 3])
-    );
+    assert_eq!(shape(of("os")), json!(["technical", "fact", "Debian 13", "tool_call", 95, 3]));
     assert_eq!(
         shape(of("sport")),
         json!(["other", "fact", "Rows on Sundays", "conversation", 70, 1])
     );
     assert_eq!(of("name")["context"], "Hi, my name is Anna.");
-    assert!(
-        kept.iter()
-            .all(|item| item["session"] == "talk-1" && item["status"] == "active")
-    );
+    assert!(kept.iter().all(|item| item["session"] == "talk-1" && item["status"] == "active"));
 
-    let os = user
-        .call("memory_get", json!({ "item_id": of("os")["id"] }))
-        .await;
-    assert_eq!(
-        (&os["source_thread"], &os["source_message"]),
-        (&json!("talk-1"), &json!("m3"))
-    );
+    let os = user.call("memory_get", json!({ "item_id": of("os")["id"] })).await;
+    assert_eq!((&os["source_thread"], &os["source_message"]), (&json!("talk-1"), &json!("m3")));
     let added = user.add("Added by an agent.").await;
     let added = user.call("memory_get", json!({ "item_id": added })).await;
     assert!(added["source_thread"].is_null() && added["source_message"].is_null());
@@ -120,9 +79,8 @@ async fn a_session_becomes_items_with_the_words_they_come_from() {
     let links = page.split("href=\"/sessions/").skip(1);
     let mut links = links.map(|link| link.split('"').next().unwrap());
     let href = links.find(|href| href.ends_with("#m3")).unwrap();
-    let (status, page) = browser
-        .get(&format!("/sessions/{}", href.split('#').next().unwrap()))
-        .await;
+    let (status, page) =
+        browser.get(&format!("/sessions/{}", href.split('#').next().unwrap())).await;
     assert_eq!(status, 200);
     assert!(page.contains("id=\"m3\"") && page.contains("Debian GNU/Linux 13"));
 
@@ -156,23 +114,14 @@ async fn the_model_reads_the_conversation_as_data_and_holds_to_a_schema() {
 
     let body = &model.asked()[0].body;
     let (system, told) = (&body["messages"][0], &body["messages"][1]);
-    assert_eq!(
-        (&system["role"], &told["role"]),
-        (&json!("system"), &json!("user"))
-    );
+    assert_eq!((&system["role"], &told["role"]), (&json!("system"), &json!("user")));
     let told = told["content"].as_str().unwrap();
-    assert!(
-        told.contains("<conversation>\nUser: What do you know?"),
-        "{told}"
-    );
+    assert!(told.contains("<conversation>\nUser: What do you know?"), "{told}");
     assert!(told.contains("home_city: Lives in Graz"), "{told}");
     assert!(!told.contains("oolong") && !told.contains("cats"), "{told}");
     assert!(!system.to_string().contains("What do you know"));
     assert_eq!(body["response_format"]["type"], "json_schema", "{body}");
-    assert_eq!(
-        body["temperature"].as_f64().map(|t| (t * 100.0).round()),
-        Some(10.0)
-    );
+    assert_eq!(body["temperature"].as_f64().map(|t| (t * 100.0).round()), Some(10.0));
     assert_eq!(ledger(&user, "talk").await["outcome"], "nothing");
 }
 
@@ -182,27 +131,16 @@ async fn a_long_conversation_is_read_in_windows_and_none_of_it_is_dropped() {
     let model = finding(json!([]), "unrelated").await;
     let user = user_of(&app, "anna", &model).await;
     let messages: Vec<Value> = (0..300)
-        .map(|n| {
-            user_says(
-                &format!("m{n}"),
-                &format!("part{n}. {}", "words ".repeat(25)),
-            )
-        })
+        .map(|n| user_says(&format!("m{n}"), &format!("part{n}. {}", "words ".repeat(25))))
         .collect();
     told(&user, "long", &messages).await;
     read_due(&app).await;
 
     let asked = model.asked();
     assert!(asked.len() > 3, "{}", asked.len());
-    let texts: Vec<&str> = asked
-        .iter()
-        .map(|one| one.body["messages"][1]["content"].as_str().unwrap())
-        .collect();
-    assert!(
-        texts
-            .iter()
-            .all(|text| text.chars().count() < WINDOW_CHARS_MAX + 100)
-    );
+    let texts: Vec<&str> =
+        asked.iter().map(|one| one.body["messages"][1]["content"].as_str().unwrap()).collect();
+    assert!(texts.iter().all(|text| text.chars().count() < WINDOW_CHARS_MAX + 100));
     let all = texts.concat();
     assert!((0..300).all(|n| all.contains(&format!("part{n}. "))));
     let row = ledger(&user, "long").await;
@@ -254,10 +192,7 @@ async fn a_text_that_gives_orders_is_no_word_of_the_user() {
     read_due(&app).await;
     let kept = items(&app, &user).await;
     assert_eq!(kept.len(), 1);
-    assert_eq!(
-        (&kept[0]["source"], &kept[0]["type"]),
-        (&json!("tool_call"), &json!("fact"))
-    );
+    assert_eq!((&kept[0]["source"], &kept[0]["type"]), (&json!("tool_call"), &json!("fact")));
     assert_eq!(kept[0]["message"], 3);
 }
 
@@ -265,13 +200,7 @@ async fn a_text_that_gives_orders_is_no_word_of_the_user() {
 async fn since_when_a_fact_is_true_is_kept_beside_the_sentence() {
     let app = TestApp::start().await;
     let sentence = "I have lived in Graz since 2019";
-    let mut home = fact(
-        "profile",
-        "home",
-        "Lives in Graz",
-        "user_explicit",
-        sentence,
-    );
+    let mut home = fact("profile", "home", "Lives in Graz", "user_explicit", sentence);
     home["valid_from"] = json!("2019");
     home["valid_until"] = json!("some day");
     let model = finding(json!([home]), "unrelated").await;
@@ -286,15 +215,7 @@ async fn since_when_a_fact_is_true_is_kept_beside_the_sentence() {
     let id = &items(&app, &user).await[0]["id"];
     let item = user.call("memory_get", json!({ "item_id": id })).await;
     assert_eq!(
-        [
-            &item["valid_from"],
-            &item["valid_until"],
-            &item["source_context"]
-        ],
-        [
-            &json!("2019-01-01T00:00:00Z"),
-            &json!(null),
-            &json!("I have lived in Graz since 2019.")
-        ]
+        [&item["valid_from"], &item["valid_until"], &item["source_context"]],
+        [&json!("2019-01-01T00:00:00Z"), &json!(null), &json!("I have lived in Graz since 2019.")]
     );
 }

@@ -18,9 +18,8 @@ const PAUSE: std::time::Duration = std::time::Duration::from_millis(10);
 
 async fn say(user: &TestUser, messages: Value) -> Value {
     let body = json!({ "messages": messages });
-    let (status, added) = user
-        .request(Method::POST, "/api/v1/sessions/work/messages", Some(body))
-        .await;
+    let (status, added) =
+        user.request(Method::POST, "/api/v1/sessions/work/messages", Some(body)).await;
     assert_eq!(status, 200, "{added}");
     added
 }
@@ -118,12 +117,7 @@ async fn what_is_new_is_read_now_with_decisions_and_what_is_to_be_done() {
     )
     .await;
     assert_eq!(
-        (
-            status,
-            &told["state"],
-            &told["outcome"],
-            &told["message_count"]
-        ),
+        (status, &told["state"], &told["outcome"], &told["message_count"]),
         (200, &json!("done"), &json!("stored"), &json!(2)),
         "{told}"
     );
@@ -147,14 +141,8 @@ async fn what_is_new_is_read_now_with_decisions_and_what_is_to_be_done() {
             && noted.contains(" (context compaction)\n\nThey decided on PostgreSQL"),
         "{noted}"
     );
-    assert!(
-        noted.contains("- Decided: PostgreSQL is used for the boat register.\n"),
-        "{noted}"
-    );
-    assert!(
-        noted.contains("- To do: Write the migration for the register.\n"),
-        "{noted}"
-    );
+    assert!(noted.contains("- Decided: PostgreSQL is used for the boat register.\n"), "{noted}");
+    assert!(noted.contains("- To do: Write the migration for the register.\n"), "{noted}");
     // They hold for a while alone.
     let expires: Vec<(String, Option<OffsetDateTime>)> = sqlx::query_as(
         "SELECT key, expires_at FROM memory_items WHERE theme_id IS NOT NULL ORDER BY key",
@@ -162,47 +150,24 @@ async fn what_is_new_is_read_now_with_decisions_and_what_is_to_be_done() {
     .fetch_all(&mut app.superuser().await)
     .await
     .unwrap();
-    let days = |n: usize| {
-        expires[n]
-            .1
-            .map(|at| (at - app.embeddings.now()).whole_days())
-    };
-    assert_eq!(
-        (days(0), days(1), days(2)),
-        (None, Some(180), Some(30)),
-        "{expires:?}"
-    );
+    let days = |n: usize| expires[n].1.map(|at| (at - app.embeddings.now()).whole_days());
+    assert_eq!((days(0), days(1), days(2)), (None, Some(180), Some(30)), "{expires:?}");
     assert!(
-        model.asked()[0]
-            .body
-            .to_string()
-            .contains("as category to_do"),
+        model.asked()[0].body.to_string().contains("as category to_do"),
         "the prompt asks for it"
     );
     // The session goes on; what is flushed again changes nothing.
-    let session: Value = anna
-        .get("/api/v1/sessions/work")
-        .await
-        .json()
-        .await
-        .unwrap();
+    let session: Value = anna.get("/api/v1/sessions/work").await.json().await.unwrap();
     assert_eq!(session["state"], "open");
     let (status, again) = flush(&app, &anna, json!({})).await;
     assert_eq!((status, contents(&again)), (200, contents(&told)));
     assert_eq!(note(&app, &anna).await, noted);
     assert_eq!(model.asked().len(), 1);
     // What comes later is noted below.
-    say(
-        &anna,
-        json!([user_says("m3", "Thanks, that is all for the register now.")]),
-    )
-    .await;
+    say(&anna, json!([user_says("m3", "Thanks, that is all for the register now.")])).await;
     flush(&app, &anna, json!({})).await;
     let later = note(&app, &anna).await;
-    assert!(
-        later.starts_with(&noted) && later.matches("## ").count() == 2,
-        "{later}"
-    );
+    assert!(later.starts_with(&noted) && later.matches("## ").count() == 2, "{later}");
 }
 
 #[tokio::test]
@@ -238,10 +203,7 @@ async fn a_days_note_is_the_word_of_the_least_trusted_of_its_sources() {
     .await;
     use_server(&app, &anna, &model).await;
     for (messages, trust) in [
-        (
-            json!([user_says("m1", "I prefer tabs over spaces.")]),
-            Trust::Agent,
-        ),
+        (json!([user_says("m1", "I prefer tabs over spaces.")]), Trust::Agent),
         (
             json!([
                 { "id": "m2", "role": "assistant", "tool_calls": [{ "id": "c1", "name": "fetch", "arguments": "{}" }] },
@@ -250,18 +212,11 @@ async fn a_days_note_is_the_word_of_the_least_trusted_of_its_sources() {
             Trust::External,
         ),
         // What stands there is not trusted more because of what comes below it.
-        (
-            json!([user_says("m4", "I prefer Helix for all code.")]),
-            Trust::External,
-        ),
+        (json!([user_says("m4", "I prefer Helix for all code.")]), Trust::External),
     ] {
         say(&anna, messages).await;
         let (status, told) = flush(&app, &anna, json!({})).await;
-        assert_eq!(
-            (status, &told["outcome"]),
-            (200, &json!("stored")),
-            "{told}"
-        );
+        assert_eq!((status, &told["outcome"]), (200, &json!("stored")), "{told}");
         let (noted, trusted) = note_with_trust(&app, &anna).await;
         assert_eq!(trusted, trust, "{noted}");
     }
@@ -275,37 +230,27 @@ async fn who_does_not_wait_is_answered_at_once_and_two_at_once_are_one() {
     let model = model("They decided on PostgreSQL for the boat register.").await;
     use_server(&app, &anna, &model).await;
     say(&anna, talk()).await;
-    let (status, told) = anna
-        .request(Method::POST, PATH, Some(json!({ "wait": false })))
-        .await;
+    let (status, told) = anna.request(Method::POST, PATH, Some(json!({ "wait": false }))).await;
     assert_eq!(
         (status, &told["state"], &told["outcome"]),
         (202, &json!("reading"), &Value::Null),
         "{told}"
     );
     // Five that wait leave room for a call: four run at once.
-    let waiting: Vec<_> = (0..5)
-        .map(|_| anna.request(Method::POST, PATH, Some(json!({}))))
-        .collect();
+    let waiting: Vec<_> =
+        (0..5).map(|_| anna.request(Method::POST, PATH, Some(json!({})))).collect();
     let all = futures_util::future::join_all(waiting);
     let meanwhile = async {
-        anna.call("memory_search", json!({ "query": "register" }))
-            .await;
+        anna.call("memory_search", json!({ "query": "register" })).await;
         // A claim passes over a row that a flush is just pushing: a worker would look again.
         while app.run_job("extract").await == 0 {
             tokio::time::sleep(PAUSE).await;
         }
     };
     let both = futures_util::future::join(all, meanwhile);
-    let (told, ()) = tokio::time::timeout(PATIENCE, both)
-        .await
-        .expect("it was never read");
+    let (told, ()) = tokio::time::timeout(PATIENCE, both).await.expect("it was never read");
     for (status, one) in told {
-        assert_eq!(
-            (status, one["items"].as_array().unwrap().len()),
-            (200, 3),
-            "{one}"
-        );
+        assert_eq!((status, one["items"].as_array().unwrap().len()), (200, 3), "{one}");
     }
     assert_eq!(model.asked().len(), 1);
     assert_eq!(note(&app, &anna).await.matches("## ").count(), 1);
@@ -322,24 +267,10 @@ async fn without_a_model_or_with_one_that_fails_words_decide() {
         "preference preferences I prefer tabs over spaces.",
     ];
     let (status, told) = flush(&app, &anna, json!({})).await;
-    assert_eq!(
-        (status, &told["outcome"]),
-        (200, &json!("skipped")),
-        "{told}"
-    );
+    assert_eq!((status, &told["outcome"]), (200, &json!("skipped")), "{told}");
     assert_eq!(contents(&told), kept);
-    assert!(
-        told["episode"]
-            .as_str()
-            .unwrap()
-            .contains("We decided to use PostgreSQL"),
-        "{told}"
-    );
-    assert!(
-        note(&app, &anna)
-            .await
-            .contains("- Decided: We decided to use PostgreSQL")
-    );
+    assert!(told["episode"].as_str().unwrap().contains("We decided to use PostgreSQL"), "{told}");
+    assert!(note(&app, &anna).await.contains("- Decided: We decided to use PostgreSQL"));
     let ben = app.user("ben").await;
     let model = ChatServer::answering(|_, _| said("I would rather talk about the weather.")).await;
     use_server(&app, &ben, &model).await;
@@ -357,9 +288,7 @@ async fn a_flush_is_advised_when_much_was_said_or_the_context_is_full() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let many = |from: usize, to: usize| {
-        (from..to)
-            .map(|n| user_says(&format!("m{n}"), "Hello."))
-            .collect::<Vec<_>>()
+        (from..to).map(|n| user_says(&format!("m{n}"), "Hello.")).collect::<Vec<_>>()
     };
     assert_eq!(say(&anna, json!(many(0, 50))).await["flush_advised"], false);
     assert_eq!(say(&anna, json!(many(50, 51))).await["flush_advised"], true);
@@ -367,8 +296,7 @@ async fn a_flush_is_advised_when_much_was_said_or_the_context_is_full() {
     assert_eq!(status, 200, "{told}");
     let send = async |used: Value, n: usize| {
         let body = json!({ "messages": many(n, n + 1), "context_used": used });
-        anna.request(Method::POST, "/api/v1/sessions/work/messages", Some(body))
-            .await
+        anna.request(Method::POST, "/api/v1/sessions/work/messages", Some(body)).await
     };
     assert_eq!(send(json!(0.84), 51).await.1["flush_advised"], false);
     assert_eq!(send(json!(0.85), 52).await.1["flush_advised"], true);
@@ -382,9 +310,7 @@ async fn a_flush_is_advised_when_much_was_said_or_the_context_is_full() {
 async fn each_wrong_input_has_a_sentence_and_nothing_is_flushed() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let old = (app.embeddings.now() - Duration::days(1))
-        .format(&Rfc3339)
-        .unwrap();
+    let old = (app.embeddings.now() - Duration::days(1)).format(&Rfc3339).unwrap();
     say(
         &anna,
         json!([{ "id": "m1", "role": "user", "content": "Hello there, boat.", "created_at": old }]),
@@ -400,20 +326,11 @@ async fn each_wrong_input_has_a_sentence_and_nothing_is_flushed() {
         (json!({ "summary": "x" }), "summary"),
     ] {
         let (status, problem) = anna.request(Method::POST, PATH, Some(body)).await;
-        assert_eq!(
-            (status, &problem["field"]),
-            (422, &json!(field)),
-            "{problem}"
-        );
+        assert_eq!((status, &problem["field"]), (422, &json!(field)), "{problem}");
     }
     // Another's session is none, and what was never handed over neither.
     for (user, path) in [(&ben, PATH), (&anna, "/api/v1/sessions/other/flush")] {
-        assert_eq!(
-            user.request(Method::POST, path, Some(json!({ "wait": false })))
-                .await
-                .0,
-            404
-        );
+        assert_eq!(user.request(Method::POST, path, Some(json!({ "wait": false }))).await.0, 404);
     }
     let rows: i64 = sqlx::query_scalar("SELECT count(*) FROM session_extractions")
         .fetch_one(&mut app.superuser().await)

@@ -16,11 +16,7 @@ async fn first_then(first: Value, then: Value, relation: &'static str) -> ChatSe
                 &json!({ "relations": vec![relation; text.matches("<pair ").count()] }).to_string(),
             );
         }
-        let facts = if text.contains("first") {
-            &first
-        } else {
-            &then
-        };
+        let facts = if text.contains("first") { &first } else { &then };
         said(&json!({ "facts": facts }).to_string())
     })
     .await
@@ -28,10 +24,7 @@ async fn first_then(first: Value, then: Value, relation: &'static str) -> ChatSe
 
 async fn two_sessions(app: &TestApp, model: &ChatServer) -> crate::support::TestUser {
     let user = user_of(app, "anna", model).await;
-    for (session, text) in [
-        ("one", "This is the first talk."),
-        ("two", "This is another talk."),
-    ] {
+    for (session, text) in [("one", "This is the first talk."), ("two", "This is another talk.")] {
         told(&user, session, &[user_says("m1", text)]).await;
         assert_eq!(read_due(app).await, 1);
         app.drain(&user).await;
@@ -44,41 +37,20 @@ async fn two_sessions(app: &TestApp, model: &ChatServer) -> crate::support::Test
 async fn the_same_key_with_another_value_supersedes_and_the_old_one_stays_readable() {
     let app = TestApp::start().await;
     let model = first_then(
-        json!([fact(
-            "profile",
-            "home_city",
-            "Lives in Graz",
-            "user_explicit",
-            ""
-        )]),
-        json!([fact(
-            "profile",
-            "Home City",
-            "Lives in Linz",
-            "user_explicit",
-            ""
-        )]),
+        json!([fact("profile", "home_city", "Lives in Graz", "user_explicit", "")]),
+        json!([fact("profile", "Home City", "Lives in Linz", "user_explicit", "")]),
         "unrelated",
     )
     .await;
     let user = two_sessions(&app, &model).await;
     let kept = items(&app, &user).await;
     assert_eq!(kept.len(), 2, "{kept:?}");
-    assert_eq!(
-        (&kept[0]["status"], &kept[0]["confidence"]),
-        (&json!("archived"), &json!(30))
-    );
+    assert_eq!((&kept[0]["status"], &kept[0]["confidence"]), (&json!("archived"), &json!(30)));
     assert_eq!(kept[0]["superseded_by"], kept[1]["id"]);
     assert_eq!(active(&app, &user).await, ["Lives in Linz"]);
     let row = ledger(&user, "two").await;
-    assert_eq!(
-        (&row["stored"], &row["superseded"]),
-        (&json!(1), &json!(1)),
-        "{row}"
-    );
-    let old = user
-        .call("memory_get", json!({ "item_id": kept[0]["id"] }))
-        .await;
+    assert_eq!((&row["stored"], &row["superseded"]), (&json!(1), &json!(1)), "{row}");
+    let old = user.call("memory_get", json!({ "item_id": kept[0]["id"] })).await;
     assert_eq!(old["content"], "Lives in Graz");
 }
 
@@ -87,23 +59,11 @@ async fn what_is_said_again_is_merged_by_text_and_by_words() {
     let app = TestApp::start().await;
     let model = first_then(
         json!([
-            fact(
-                "preferences",
-                "drink",
-                "Drinks green tea every morning",
-                "conversation",
-                ""
-            ),
+            fact("preferences", "drink", "Drinks green tea every morning", "conversation", ""),
             fact("profile", "name", "Anna", "user_explicit", ""),
         ]),
         json!([
-            fact(
-                "preferences",
-                "morning_drink",
-                "drinks tea every morning",
-                "user_explicit",
-                ""
-            ),
+            fact("preferences", "morning_drink", "drinks tea every morning", "user_explicit", ""),
             fact("profile", "name", "Anna", "user_explicit", ""),
             fact("profile", "name", "anna", "user_explicit", ""),
         ]),
@@ -115,11 +75,7 @@ async fn what_is_said_again_is_merged_by_text_and_by_words() {
     kept.sort();
     assert_eq!(kept, ["Anna", "Drinks green tea every morning"]);
     let row = ledger(&user, "two").await;
-    assert_eq!(
-        (&row["stored"], &row["merged"]),
-        (&json!(0), &json!(3)),
-        "{row}"
-    );
+    assert_eq!((&row["stored"], &row["merged"]), (&json!(0), &json!(3)), "{row}");
     assert_eq!(row["outcome"], "stored");
 }
 
@@ -128,27 +84,12 @@ async fn a_contradiction_under_another_key_is_put_to_the_model() {
     for (relation, left) in [
         ("contradicts", vec!["The office is in Vienna"]),
         ("same", vec!["The office is in Graz"]),
-        (
-            "unrelated",
-            vec!["The office is in Graz", "The office is in Vienna"],
-        ),
+        ("unrelated", vec!["The office is in Graz", "The office is in Vienna"]),
     ] {
         let app = TestApp::start_with_builtin().await;
         let model = first_then(
-            json!([fact(
-                "profile",
-                "office",
-                "The office is in Graz",
-                "conversation",
-                ""
-            )]),
-            json!([fact(
-                "projects",
-                "work_place",
-                "The office is in Vienna",
-                "conversation",
-                ""
-            )]),
+            json!([fact("profile", "office", "The office is in Graz", "conversation", "")]),
+            json!([fact("projects", "work_place", "The office is in Vienna", "conversation", "")]),
             relation,
         )
         .await;
@@ -169,13 +110,7 @@ async fn a_contradiction_under_another_key_is_put_to_the_model() {
 async fn a_confirmed_item_is_not_superseded_and_the_other_is_put_aside() {
     let app = TestApp::start().await;
     let model = finding(
-        json!([fact(
-            "profile",
-            "home_city",
-            "Lives in Linz",
-            "conversation",
-            ""
-        )]),
+        json!([fact("profile", "home_city", "Lives in Linz", "conversation", "")]),
         "contradicts",
     )
     .await;
@@ -183,8 +118,7 @@ async fn a_confirmed_item_is_not_superseded_and_the_other_is_put_aside() {
     let added = user
         .call("memory_add", json!({ "type": "fact", "content": "Lives in Graz", "key": "home_city", "theme": "profile" }))
         .await;
-    user.call("memory_confirm", json!({ "item_id": added["id"] }))
-        .await;
+    user.call("memory_confirm", json!({ "item_id": added["id"] })).await;
     app.clock.advance(time::Duration::minutes(1));
     told(&user, "talk", &[user_says("m1", "Somebody lives in Linz.")]).await;
     read_due(&app).await;

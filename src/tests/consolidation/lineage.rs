@@ -43,12 +43,7 @@ async fn a_memory_shows_what_it_was_read_from_and_what_was_made_of_it() {
     .enumerate()
     {
         let answer = json!({ "id": "m0", "role": "assistant", "content": "Good morning! What is it that we do today?" });
-        told(
-            &anna,
-            &format!("talk {n}"),
-            &[answer, user_says("m1", said)],
-        )
-        .await;
+        told(&anna, &format!("talk {n}"), &[answer, user_says("m1", said)]).await;
         app.clock.advance(Duration::minutes(5));
         app.run_due().await;
     }
@@ -62,25 +57,13 @@ async fn a_memory_shows_what_it_was_read_from_and_what_was_made_of_it() {
     app.clock.advance(sunday - now);
     app.run_due().await;
 
-    let graz = id_of(
-        &app,
-        "SELECT id FROM memory_items WHERE content = 'Lives in Graz'",
-    )
-    .await;
-    let linz = id_of(
-        &app,
-        "SELECT id FROM memory_items WHERE content = 'Lives in Linz'",
-    )
-    .await;
+    let graz = id_of(&app, "SELECT id FROM memory_items WHERE content = 'Lives in Graz'").await;
+    let linz = id_of(&app, "SELECT id FROM memory_items WHERE content = 'Lives in Linz'").await;
     let session = id_of(&app, "SELECT id FROM sessions WHERE external_id = 'talk 1'").await;
     let episode = format!("SELECT source_id FROM episodes WHERE session_id = {session}");
     let episode = id_of(&app, &episode).await;
     let dream = id_of(&app, "SELECT document_id FROM dreams").await;
-    let week = id_of(
-        &app,
-        "SELECT id FROM memory_items WHERE type = 'reflection'",
-    )
-    .await;
+    let week = id_of(&app, "SELECT id FROM memory_items WHERE type = 'reflection'").await;
     let browser = signed_in(&app, &anna).await;
     let of_linz = graph(&browser, linz).await;
     for told in [
@@ -104,21 +87,12 @@ async fn a_memory_shows_what_it_was_read_from_and_what_was_made_of_it() {
         assert!(of_linz.contains(told), "{told}: {of_linz}");
     }
     let of_graz = graph(&browser, graz).await;
-    assert!(
-        of_graz.contains("this was replaced by newer memory"),
-        "{of_graz}"
-    );
-    assert!(
-        of_graz.contains("newer memory · stated by you: Lives in Linz"),
-        "{of_graz}"
-    );
+    assert!(of_graz.contains("this was replaced by newer memory"), "{of_graz}");
+    assert!(of_graz.contains("newer memory · stated by you: Lives in Linz"), "{of_graz}");
     let of_week = graph(&browser, week).await;
     assert!(of_week.contains("memory was read for this"), "{of_week}");
     let of_episode = graph(&browser, episode).await;
-    assert!(
-        of_episode.contains("this was read for dream"),
-        "{of_episode}"
-    );
+    assert!(of_episode.contains("this was read for dream"), "{of_episode}");
     // A memory that nothing led to has none.
     let alone = anna.add("Keeps a diary.").await;
     assert_eq!(graph(&browser, alone).await, "");

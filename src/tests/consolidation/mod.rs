@@ -59,9 +59,7 @@ async fn user_of(app: &TestApp, name: &str, model: &ChatServer) -> TestUser {
 pub async fn told(user: &TestUser, session: &str, messages: &[Value]) {
     let path = format!("/api/v1/sessions/{session}");
     for some in messages.chunks(500) {
-        let added = user
-            .post(&format!("{path}/messages"), &json!({ "messages": some }))
-            .await;
+        let added = user.post(&format!("{path}/messages"), &json!({ "messages": some })).await;
         assert_eq!(added.status(), 200, "{}", added.text().await.unwrap());
     }
     let completed = user.post(&format!("{path}/complete"), &json!({})).await;
@@ -107,9 +105,7 @@ async fn items(app: &TestApp, user: &TestUser) -> Vec<Value> {
 async fn active(app: &TestApp, user: &TestUser) -> Vec<String> {
     let items = items(app, user).await;
     let active = items.iter().filter(|item| item["status"] == "active");
-    active
-        .map(|item| item["content"].as_str().unwrap().to_owned())
-        .collect()
+    active.map(|item| item["content"].as_str().unwrap().to_owned()).collect()
 }
 
 fn prose() -> ResponseTemplate {

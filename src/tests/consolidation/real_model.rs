@@ -15,10 +15,8 @@ use crate::providers::llamacpp::chat_server;
 use crate::support::{DueNow, TestApp, TestUser};
 
 /// Some two tokens a second, beside other tests: one fact, and the beginning of another.
-const LIMITS: AskLimits = AskLimits {
-    call_deadline: StdDuration::from_secs(180),
-    answer_tokens_max: 72,
-};
+const LIMITS: AskLimits =
+    AskLimits { call_deadline: StdDuration::from_secs(180), answer_tokens_max: 72 };
 
 /// A user with a real model.
 async fn with_model(app: &TestApp) -> TestUser {
@@ -42,10 +40,8 @@ async fn use_model(app: &TestApp, user: &TestUser) {
     chat(app).save(user.id, &form).await.unwrap();
 }
 
-const NIGHT: AskLimits = AskLimits {
-    call_deadline: StdDuration::from_secs(300),
-    answer_tokens_max: 256,
-};
+const NIGHT: AskLimits =
+    AskLimits { call_deadline: StdDuration::from_secs(300), answer_tokens_max: 256 };
 
 #[tokio::test]
 async fn a_session_goes_from_messages_to_the_ledger_with_a_real_model() {
@@ -68,10 +64,7 @@ async fn a_session_goes_from_messages_to_the_ledger_with_a_real_model() {
     match row["outcome"].as_str().unwrap() {
         "stored" => assert!(count("stored") > 0),
         "nothing" => assert!(kept.is_empty()),
-        "failed" => assert!(
-            row["reason"].is_string() && row["next_try_at"].is_string(),
-            "{row}"
-        ),
+        "failed" => assert!(row["reason"].is_string() && row["next_try_at"].is_string(), "{row}"),
         other => panic!("{other}: {row}"),
     }
     // As many as the ledger says, each with where it comes from, and nothing taken for an order.
@@ -95,16 +88,9 @@ async fn a_session_goes_from_messages_to_the_ledger_with_a_real_model() {
             .await
             .unwrap();
     assert_eq!(calls, 1);
-    assert!(
-        tokens_in > 300 && tokens_out > 0,
-        "{tokens_in} {tokens_out}"
-    );
+    assert!(tokens_in > 300 && tokens_out > 0, "{tokens_in} {tokens_out}");
     if row["model"].is_string() {
-        assert_eq!(
-            (count("tokens_in"), count("tokens_out")),
-            (tokens_in, tokens_out),
-            "{row}"
-        );
+        assert_eq!((count("tokens_in"), count("tokens_out")), (tokens_in, tokens_out), "{row}");
     }
     let messages = user.get("/api/v1/sessions/talk/messages").await;
     let messages: serde_json::Value = messages.json().await.unwrap();
@@ -122,10 +108,8 @@ async fn a_night_with_a_real_model_names_nothing_that_no_memory_says() {
     let night = app.consolidation().with_limits(NIGHT);
     night.enrich(user.id, &Slice::whole()).await.unwrap();
     let mut conn = app.superuser().await;
-    let names: Vec<String> = sqlx::query_scalar("SELECT name FROM entity_names")
-        .fetch_all(&mut conn)
-        .await
-        .unwrap();
+    let names: Vec<String> =
+        sqlx::query_scalar("SELECT name FROM entity_names").fetch_all(&mut conn).await.unwrap();
     let sentences: Vec<Option<String>> =
         sqlx::query_scalar("SELECT sentence FROM entity_relation_sources")
             .fetch_all(&mut conn)
@@ -189,25 +173,13 @@ async fn a_dream_and_a_week_with_a_real_model_say_nothing_that_nobody_said() {
     let is_written = dreamt == Round::Written;
     assert_eq!((dreams, promoted), if is_written { (1, 5) } else { (0, 0) });
     let said = talks.join(" ");
-    for line in written
-        .iter()
-        .flat_map(|text| text.lines())
-        .filter(|line| !line.starts_with('#'))
-    {
-        let words = line
-            .split(|c: char| !c.is_alphanumeric())
-            .filter(|word| !word.is_empty());
+    for line in written.iter().flat_map(|text| text.lines()).filter(|line| !line.starts_with('#')) {
+        let words = line.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
         // What begins a sentence begins with a capital, too.
-        for word in words
-            .skip(1)
-            .filter(|word| word.starts_with(|c: char| c.is_ascii_digit()))
-        {
+        for word in words.skip(1).filter(|word| word.starts_with(|c: char| c.is_ascii_digit())) {
             assert!(said.contains(word), "{word}: {line}");
         }
-        assert!(
-            !line.contains("Paris") && line.chars().count() < 2_000,
-            "{line}"
-        );
+        assert!(!line.contains("Paris") && line.chars().count() < 2_000, "{line}");
     }
     // It only proposes.
     let after = items(&app, &user).await;

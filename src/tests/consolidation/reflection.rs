@@ -45,10 +45,7 @@ async fn reflections(anna: &TestUser) -> Vec<Value> {
     let found = anna.call("memory_search", input).await;
     let mut all = Vec::new();
     for one in found["results"].as_array().unwrap() {
-        all.push(
-            anna.call("memory_get", json!({ "item_id": one["id"] }))
-                .await,
-        );
+        all.push(anna.call("memory_get", json!({ "item_id": one["id"] })).await);
     }
     all
 }
@@ -73,9 +70,7 @@ async fn on_sunday_a_week_is_written_as_one_memory_and_the_next_takes_its_place(
     let (system, asked) = model.asked();
     assert!(system.contains("one week of a person") && asked.contains("Anna bought two hives"));
     let all = reflections(&anna).await;
-    let [first] = all.as_slice() else {
-        panic!("{all:?}")
-    };
+    let [first] = all.as_slice() else { panic!("{all:?}") };
     let expected = json!({
         "type": "reflection", "theme": "reflections", "tags": ["weekly"], "content": WEEK, "source": "derived",
         "trust": "agent", "agent": null, "status": "active",
@@ -84,10 +79,7 @@ async fn on_sunday_a_week_is_written_as_one_memory_and_the_next_takes_its_place(
         assert_eq!(&first[name], value, "{name}");
     }
     let first_id = first["id"].as_i64().unwrap();
-    assert_eq!(
-        origins(&app).await,
-        ids.map(|id| (first_id, Some(id))).to_vec()
-    );
+    assert_eq!(origins(&app).await, ids.map(|id| (first_id, Some(id))).to_vec());
     assert_eq!(app.run_job("reflect").await, 0, "once a week");
     app.clock.advance(Duration::days(3));
     assert_eq!(app.run_job("reflect").await, 0);
@@ -104,10 +96,7 @@ async fn on_sunday_a_week_is_written_as_one_memory_and_the_next_takes_its_place(
     let section = anna.post("/api/v1/recall", &recall).await;
     let section: Value = section.json().await.unwrap();
     let section = section["section"].as_str().unwrap().to_owned();
-    assert!(
-        section.contains("The week to") && section.contains("took up beekeeping"),
-        "{section}"
-    );
+    assert!(section.contains("The week to") && section.contains("took up beekeeping"), "{section}");
     let again = anna.post("/api/v1/recall", &recall).await;
     let again: Value = again.json().await.unwrap();
     assert!(!again["section"].as_str().unwrap().contains("The week to"));
@@ -125,11 +114,7 @@ async fn on_sunday_a_week_is_written_as_one_memory_and_the_next_takes_its_place(
     all.sort_by_key(|one| one["id"].as_i64());
     let next_id = all[1]["id"].as_i64().unwrap();
     assert_eq!(
-        (
-            &all[0]["status"],
-            &all[0]["superseded_by"],
-            &all[1]["status"]
-        ),
+        (&all[0]["status"], &all[0]["superseded_by"], &all[1]["status"]),
         (&json!("archived"), &json!(next_id), &json!("active"))
     );
 }
@@ -161,30 +146,20 @@ async fn without_enough_or_without_leave_none_is_written() {
     for text in ["Ben rows", "Ben bakes", "Ben sings"] {
         ben.add(text).await;
     }
-    anna.call("memory_archive", json!({ "item_id": ids[0] }))
-        .await;
+    anna.call("memory_archive", json!({ "item_id": ids[0] })).await;
     to_sunday(&app);
     assert_eq!(app.run_job("reflect").await, 0, "Ben has no model");
     assert_eq!(model.calls(), 0, "two memories are no week");
     // Not wanted.
-    let off = Allowance {
-        is_on: false,
-        ..Allowance::default()
-    };
-    let set = |purposes| ChatLimits {
-        daily_token_cap: "",
-        purposes,
-    };
+    let off = Allowance { is_on: false, ..Allowance::default() };
+    let set = |purposes| ChatLimits { daily_token_cap: "", purposes };
     let none = Allowances::default().with(ChatPurpose::Reflection, off);
     chat(&app).save_limits(anna.id, set(none)).await.unwrap();
     a_week(&app, &anna).await;
     to_sunday(&app);
     assert_eq!(app.run_job("reflect").await, 0);
     assert_eq!(model.calls(), 0);
-    chat(&app)
-        .save_limits(anna.id, set(Allowances::default()))
-        .await
-        .unwrap();
+    chat(&app).save_limits(anna.id, set(Allowances::default())).await.unwrap();
     a_week(&app, &anna).await;
     to_sunday(&app);
     assert_eq!(app.run_job("reflect").await, 1);
@@ -208,11 +183,7 @@ async fn a_model_that_fails_is_asked_again_in_an_hour_and_one_that_invents_in_a_
     assert_eq!(app.run_job("reflect").await, 0);
     app.clock.advance(Duration::hours(5));
     model.says(WEEK);
-    assert_eq!(
-        app.run_job("reflect").await,
-        0,
-        "what it said is not believed, nor asked again"
-    );
+    assert_eq!(app.run_job("reflect").await, 0, "what it said is not believed, nor asked again");
     assert!(reflections(&anna).await.is_empty() && origins(&app).await.is_empty());
 }
 
@@ -233,21 +204,14 @@ async fn what_is_erased_takes_what_was_written_from_it_along() {
         drop(held);
     };
     let (written, ()) = tokio::join!(app.run_job("reflect"), erase);
-    assert_eq!(
-        (written, reflections(&anna).await.len()),
-        (0, 0),
-        "it is thrown away"
-    );
+    assert_eq!((written, reflections(&anna).await.len()), (0, 0), "it is thrown away");
     let other = anna.add("Anna likes clover honey").await;
     app.clock.advance(Duration::minutes(61));
     assert_eq!(app.run_job("reflect").await, 1, "and written anew");
     // After it was.
     browser.sign_in(&anna).await;
     let (_, page) = browser.get(&format!("/memory/{other}")).await;
-    assert!(
-        page.contains("1 memory that was derived from it is deleted, too."),
-        "{page}"
-    );
+    assert!(page.contains("1 memory that was derived from it is deleted, too."), "{page}");
     app.delete_item(&browser, other).await;
     let left: i64 = sqlx::query_scalar("SELECT count(*) FROM memory_items WHERE type = 'reflection' OR content LIKE '%two hives.%'")
         .fetch_one(&mut app.superuser().await)
@@ -270,10 +234,7 @@ async fn a_memory_that_says_the_same_word_for_word_is_left_as_it_is() {
     let browser = signed_in(&app, &anna).await;
     app.delete_item(&browser, ids[0]).await;
     let left = anna.call("memory_get", json!({ "item_id": own })).await;
-    assert_eq!(
-        (&left["content"], &left["status"]),
-        (&json!(WEEK), &json!("active"))
-    );
+    assert_eq!((&left["content"], &left["status"]), (&json!(WEEK), &json!("active")));
 }
 
 #[tokio::test]
@@ -290,28 +251,16 @@ async fn an_episode_that_expires_leaves_it_and_its_session_takes_it_along() {
         consolidation.extract(due).await.unwrap();
     }
     crate::chat::use_server(&app, &anna, &model.server).await;
-    for text in [
-        "Anna took up beekeeping",
-        "Anna bought two hives",
-        "Prefers linden honey",
-    ] {
+    for text in ["Anna took up beekeeping", "Anna bought two hives", "Prefers linden honey"] {
         anna.add(text).await;
     }
     to_sunday(&app);
     assert_eq!(app.run_job("reflect").await, 1);
-    assert_eq!(
-        origins(&app).await.len(),
-        4,
-        "three memories and an episode"
-    );
+    assert_eq!(origins(&app).await.len(), 4, "three memories and an episode");
     assert!(model.asked().1.contains("[sessions]"));
     app.clock.advance(Duration::days(100));
     app.run_job("expire").await;
-    let gone = origins(&app)
-        .await
-        .iter()
-        .filter(|(_, s)| s.is_none())
-        .count();
+    let gone = origins(&app).await.iter().filter(|(_, s)| s.is_none()).count();
     assert_eq!((gone, reflections(&anna).await.len()), (1, 1));
     let session: i64 = sqlx::query_scalar("SELECT id FROM sessions")
         .fetch_one(&mut app.superuser().await)
@@ -319,14 +268,8 @@ async fn an_episode_that_expires_leaves_it_and_its_session_takes_it_along() {
         .unwrap();
     let (db, now) = (&app.db, app.embeddings.now());
     let session = SessionId(session);
-    let erased = erasure::session(
-        db,
-        &app.activity,
-        anna.id,
-        session,
-        ExtractedMemories::Stay,
-        now,
-    );
+    let erased =
+        erasure::session(db, &app.activity, anna.id, session, ExtractedMemories::Stay, now);
     erased.await.unwrap();
     assert_eq!(reflections(&anna).await.len(), 0);
     assert_eq!(origins(&app).await, vec![]);
@@ -349,11 +292,7 @@ async fn what_is_said_later_is_kept_beside_it_and_never_within_it() {
     to_sunday(&app);
     app.run_job("reflect").await;
     app.clock.advance(Duration::days(4));
-    for text in [
-        "Anna took up beekeeping",
-        "Anna buys hives",
-        "Prefers linden honey",
-    ] {
+    for text in ["Anna took up beekeeping", "Anna buys hives", "Prefers linden honey"] {
         anna.add(text).await;
     }
     anna.add("Has two hives of linden").await;
@@ -372,26 +311,17 @@ async fn what_is_said_later_is_kept_beside_it_and_never_within_it() {
             .unwrap_or_default()
             .contains("beekeeping and bought two hives")
     };
-    assert!(
-        found["results"].as_array().unwrap().iter().any(is_kept),
-        "{found}"
-    );
+    assert!(found["results"].as_array().unwrap().iter().any(is_kept), "{found}");
     // Nor does the summary stand on it.
     app.clock.advance(Duration::hours(2));
     consolidation.sweep_summaries().await.unwrap();
     consolidation.summarize(anna.id).await.unwrap();
     let asked = model.asked();
-    let of_summary = asked.iter().filter(|one| {
-        one.body
-            .to_string()
-            .contains("what an assistant knows of its user")
-    });
+    let of_summary = asked
+        .iter()
+        .filter(|one| one.body.to_string().contains("what an assistant knows of its user"));
     assert!(of_summary.clone().count() > 0);
-    assert!(
-        of_summary
-            .clone()
-            .all(|one| !one.body.to_string().contains(WEEK))
-    );
+    assert!(of_summary.clone().all(|one| !one.body.to_string().contains(WEEK)));
 }
 
 #[tokio::test]

@@ -80,9 +80,7 @@ async fn summary(user: &TestUser) -> Value {
 fn text(told: &Value) -> String {
     let text = told["summary"].as_str().unwrap();
     let text = text.split_once("\">\n").unwrap().1;
-    text.strip_suffix("\n</keepsake-memory>")
-        .unwrap()
-        .to_owned()
+    text.strip_suffix("\n</keepsake-memory>").unwrap().to_owned()
 }
 
 pub(super) async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
@@ -105,16 +103,12 @@ async fn it_is_written_once_the_memory_is_still_and_tells_what_it_stands_on() {
     let graz = anna.add("Anna lives in Graz").await;
     let tea = anna.add_to("food", "Prefers tea over coffee").await;
     let gone = anna.add("Has a parrot").await;
-    anna.call("memory_archive", json!({ "item_id": gone }))
-        .await;
+    anna.call("memory_archive", json!({ "item_id": gone })).await;
     let expiring = json!({ "type": "fact", "content": "Is in Rome", "expires_in_days": 1 });
     anna.call("memory_add", expiring).await;
     assert_eq!(work(&app).await, 0, "the memory is not still yet");
     let told = summary(&anna).await;
-    assert_eq!(
-        (&told["summary"], &told["state"]),
-        (&Value::Null, &json!("waiting"))
-    );
+    assert_eq!((&told["summary"], &told["state"]), (&Value::Null, &json!("waiting")));
 
     app.clock.advance(Duration::days(2));
     assert_eq!(work(&app).await, 1);
@@ -131,23 +125,10 @@ async fn it_is_written_once_the_memory_is_still_and_tells_what_it_stands_on() {
     assert_eq!(text(&told), "Anna lives in Graz.\n\nShe prefers tea.");
     let day = app.embeddings.now().date().to_string();
     let begins = format!("<keepsake-memory kind=\"summary\" date=\"{day}\">\n");
-    assert!(
-        told["summary"].as_str().unwrap().starts_with(&begins),
-        "{told}"
-    );
+    assert!(told["summary"].as_str().unwrap().starts_with(&begins), "{told}");
     assert_eq!(
-        (
-            &told["items"],
-            &told["items_total"],
-            &told["stale"],
-            &told["state"]
-        ),
-        (
-            &json!([graz, tea]),
-            &json!(2),
-            &json!(false),
-            &json!("current")
-        )
+        (&told["items"], &told["items_total"], &told["stale"], &told["state"]),
+        (&json!([graz, tea]), &json!(2), &json!(false), &json!("current"))
     );
     assert!(told["made_at"].is_string() && told["reason"].is_null());
 
@@ -177,22 +158,14 @@ async fn a_change_makes_it_stale_and_then_new() {
     let anna = user_of(&app, "anna", &model.server).await;
     let graz = anna.add("Anna lives in Graz").await;
     work_later(&app).await;
-    anna.call(
-        "memory_correct",
-        json!({ "item_id": graz, "content": "Anna lives in Linz" }),
-    )
-    .await;
+    anna.call("memory_correct", json!({ "item_id": graz, "content": "Anna lives in Linz" })).await;
     let told = summary(&anna).await;
     assert_eq!(
         (text(&told).as_str(), &told["stale"], &told["state"]),
         ("Anna lives in Graz.", &json!(true), &json!("waiting"))
     );
     let browser = signed_in(&app, &anna).await;
-    assert!(
-        page(&browser)
-            .await
-            .contains("Your memories have changed since.")
-    );
+    assert!(page(&browser).await.contains("Your memories have changed since."));
 
     model.says("Anna lives in Linz.");
     app.clock.advance(STILL_FOR);
@@ -200,21 +173,14 @@ async fn a_change_makes_it_stale_and_then_new() {
     app.clock.advance(BEGUN_EVERY);
     assert_eq!(work(&app).await, 1);
     let told = summary(&anna).await;
-    assert_eq!(
-        (text(&told).as_str(), &told["state"]),
-        ("Anna lives in Linz.", &json!("current"))
-    );
+    assert_eq!((text(&told).as_str(), &told["state"]), ("Anna lives in Linz.", &json!("current")));
 
     // What comes and goes again changes no fact: it is looked at, and no model is asked.
     let short = anna.add("Is in Rome").await;
-    anna.call("memory_archive", json!({ "item_id": short }))
-        .await;
+    anna.call("memory_archive", json!({ "item_id": short })).await;
     assert_eq!(summary(&anna).await["stale"], true);
     assert_eq!(work_later(&app).await, 1);
-    assert_eq!(
-        (model.calls(), &summary(&anna).await["stale"]),
-        (2, &json!(false))
-    );
+    assert_eq!((model.calls(), &summary(&anna).await["stale"]), (2, &json!(false)));
 
     // A memory that is never still is not waited for without end.
     model.says("Anna lives in Linz and rows.");
@@ -232,10 +198,7 @@ async fn a_change_makes_it_stale_and_then_new() {
     }
     work_later(&app).await;
     let told = summary(&anna).await;
-    assert_eq!(
-        (&told["summary"], &told["state"]),
-        (&Value::Null, &json!("empty"))
-    );
+    assert_eq!((&told["summary"], &told["state"]), (&Value::Null, &json!("empty")));
     assert_eq!(model.calls(), 3);
 }
 
@@ -303,10 +266,7 @@ async fn after_eight_failures_it_waits_for_a_change_or_for_somebody_to_ask() {
     }
     assert_eq!(work(&app).await, 0);
     let told = summary(&anna).await;
-    assert_eq!(
-        (&told["state"], &told["next_try_at"]),
-        (&json!("failed"), &Value::Null)
-    );
+    assert_eq!((&told["state"], &told["next_try_at"]), (&json!("failed"), &Value::Null));
     model.says("Anna lives in Graz.");
     let browser = signed_in(&app, &anna).await;
     assert!(page(&browser).await.contains("Write now"));
@@ -332,13 +292,7 @@ async fn after_eight_failures_it_waits_for_a_change_or_for_somebody_to_ask() {
     assert_eq!(work(&app).await, 0);
     app.clock.advance(ASKED_EVERY);
     assert_eq!(work(&app).await, 1);
-    assert_eq!(
-        browser
-            .post("/summary", &[("action", "else")])
-            .await
-            .status(),
-        422
-    );
+    assert_eq!(browser.post("/summary", &[("action", "else")]).await.status(), 422);
 }
 
 #[tokio::test]
@@ -379,10 +333,7 @@ async fn without_a_model_or_when_it_is_not_wanted_none_is_written_and_the_page_s
     browser.post("/summary", &[("action", "write")]).await;
     assert_eq!(work(&app).await, 1, "it is looked at");
     assert_eq!(model.calls(), 1, "and no model is asked");
-    let wanted = ChatLimits {
-        daily_token_cap: "",
-        purposes: Allowances::default(),
-    };
+    let wanted = ChatLimits { daily_token_cap: "", purposes: Allowances::default() };
     chat(&app).save_limits(anna.id, wanted).await.unwrap();
     model.says("Anna lives in Graz and rows.");
     assert_eq!(text(&summary(&anna).await), "Anna lives in Graz.");
@@ -420,10 +371,7 @@ async fn a_cap_that_is_reached_is_said_and_it_is_written_the_next_day() {
     let model = Writer::saying("Anna lives in Graz.").await;
     let anna = user_of(&app, "anna", &model.server).await;
     anna.add("Anna lives in Graz").await;
-    let capped = ChatLimits {
-        daily_token_cap: "10000",
-        purposes: Allowances::default(),
-    };
+    let capped = ChatLimits { daily_token_cap: "10000", purposes: Allowances::default() };
     chat(&app).save_limits(anna.id, capped).await.unwrap();
     app.clock.advance(BEGUN_EVERY);
     let spent = "INSERT INTO chat_spend (user_id, day, tokens_in) SELECT id, $1, 9000 FROM users WHERE email LIKE 'anna%'";
@@ -435,24 +383,9 @@ async fn a_cap_that_is_reached_is_said_and_it_is_written_the_next_day() {
     work(&app).await;
     let told = summary(&anna).await;
     assert_eq!((&told["state"], model.calls()), (&json!("failed"), 0));
-    assert!(
-        told["reason"]
-            .as_str()
-            .unwrap()
-            .contains("10000 tokens of today"),
-        "{told}"
-    );
-    assert!(
-        told["next_try_at"]
-            .as_str()
-            .unwrap()
-            .ends_with("T00:00:00Z"),
-        "{told}"
-    );
-    let raised = ChatLimits {
-        daily_token_cap: "",
-        purposes: Allowances::default(),
-    };
+    assert!(told["reason"].as_str().unwrap().contains("10000 tokens of today"), "{told}");
+    assert!(told["next_try_at"].as_str().unwrap().ends_with("T00:00:00Z"), "{told}");
+    let raised = ChatLimits { daily_token_cap: "", purposes: Allowances::default() };
     chat(&app).save_limits(anna.id, raised).await.unwrap();
     app.clock.advance(Duration::days(1));
     assert_eq!(work(&app).await, 1);
@@ -472,8 +405,7 @@ async fn what_was_erased_is_told_no_more_at_once() {
     let (_, item) = browser.get(&format!("/memory/{parrot}")).await;
     assert!(item.contains("The summary uses it"), "{item}");
     // Archived first, as people do: the text is merely out of date.
-    anna.call("memory_archive", json!({ "item_id": parrot }))
-        .await;
+    anna.call("memory_archive", json!({ "item_id": parrot })).await;
     assert!(text(&summary(&anna).await).contains("parrot"));
     let receipt = app.delete_item(&browser, parrot).await;
     let told = summary(&anna).await;
@@ -491,11 +423,7 @@ async fn what_was_erased_is_told_no_more_at_once() {
     let receipt: Value = serde_json::from_str(&receipt).unwrap();
     assert_eq!(receipt["rows"]["memory_summary_items"], 1, "{receipt}");
     model.says("Anna lives in Graz.");
-    assert_eq!(
-        work(&app).await,
-        1,
-        "at once, without waiting for stillness"
-    );
+    assert_eq!(work(&app).await, 1, "at once, without waiting for stillness");
     assert!(!model.asked().1.contains("parrot"));
     assert_eq!(text(&summary(&anna).await), "Anna lives in Graz.");
 
@@ -538,10 +466,7 @@ async fn paths_and_what_no_fact_names_are_left_out_and_it_stays_within_400_words
     }
     work_later(&app).await;
     let told = text(&summary(&anna).await);
-    assert!(
-        told.starts_with("Anna lives in Graz. Anna prefers tea"),
-        "{told}"
-    );
+    assert!(told.starts_with("Anna lives in Graz. Anna prefers tea"), "{told}");
     let words = told.split_whitespace().count();
     assert!(words <= WORDS_MAX && words > WORDS_MAX - 10, "{words}");
     for foreign in ["/home", "2019", "Tom", "10.0.0.7", "think"] {
@@ -577,8 +502,7 @@ async fn of_very_many_memories_the_surest_are_told_and_the_page_says_so() {
     let model = Writer::saying("Anna likes fruit.").await;
     let anna = user_of(&app, "anna", &model.server).await;
     let sure = anna.add("Anna surely likes fruit").await;
-    anna.call("memory_confirm", json!({ "item_id": sure }))
-        .await;
+    anna.call("memory_confirm", json!({ "item_id": sure })).await;
     for n in 0..230 {
         anna.add(&format!("Likes fruit {n}")).await;
     }
@@ -588,9 +512,5 @@ async fn of_very_many_memories_the_surest_are_told_and_the_page_says_so() {
     assert_eq!((items.len(), &told["items_total"]), (200, &json!(231)));
     assert!(items.contains(&json!(sure)));
     let browser = signed_in(&app, &anna).await;
-    assert!(
-        page(&browser)
-            .await
-            .contains("Based on 200 of 231 memories")
-    );
+    assert!(page(&browser).await.contains("Based on 200 of 231 memories"));
 }

@@ -61,10 +61,7 @@ async fn scene(app: &TestApp) -> (TestUser, TestUser, Browser) {
 
 async fn hand_over(user: &TestUser, session: &str, messages: &Value) {
     let path = format!("/api/v1/sessions/{session}");
-    for (door, body) in [
-        ("messages", json!({ "messages": messages })),
-        ("complete", json!({})),
-    ] {
+    for (door, body) in [("messages", json!({ "messages": messages })), ("complete", json!({}))] {
         let answer = user.post(&format!("{path}/{door}"), &body).await;
         assert_eq!(answer.status(), 200);
     }
@@ -87,9 +84,7 @@ async fn id_of(app: &TestApp, user: &TestUser, session: &str) -> i64 {
 }
 
 async fn erase(browser: &Browser, session: i64, fields: &[(&str, &str)]) -> String {
-    let response = browser
-        .post(&format!("/sessions/{session}/erase"), fields)
-        .await;
+    let response = browser.post(&format!("/sessions/{session}/erase"), fields).await;
     assert_eq!(response.status(), 303);
     response.headers()["location"].to_str().unwrap().to_owned()
 }
@@ -102,10 +97,7 @@ async fn an_erased_session_takes_every_word_that_was_said_and_the_memories_stay(
     let bens = fingerprint(&mut conn, ben.id.0).await;
     let session = id_of(&app, &anna, SAID).await;
     let said_in = find_everywhere(&mut conn, &traces(SAID)).await;
-    assert!(
-        said_in.len() >= 5 && said_in.contains(&"entity_names.name".to_owned()),
-        "{said_in:?}"
-    );
+    assert!(said_in.len() >= 5 && said_in.contains(&"entity_names.name".to_owned()), "{said_in:?}");
     let (_, page) = browser.get(&format!("/sessions/{session}")).await;
     for words in [
         "2 memories extracted",
@@ -121,17 +113,11 @@ async fn an_erased_session_takes_every_word_that_was_said_and_the_memories_stay(
     assert!(!anna.at(&twin).find(SAID).await.is_empty());
     let path = erase(&browser, session, &[]).await;
     twin.activity.flush().await.unwrap();
-    assert_eq!(
-        find_everywhere(&mut conn, &traces(SAID)).await,
-        Vec::<String>::new()
-    );
+    assert_eq!(find_everywhere(&mut conn, &traces(SAID)).await, Vec::<String>::new());
     let receipt = receipt_of(&app, &path).await;
     assert_eq!(receipt.kind, ErasureKind::Session);
-    let counts: Vec<(&str, i64)> = receipt
-        .erased
-        .iter()
-        .map(|(name, n)| (name.as_str(), *n))
-        .collect();
+    let counts: Vec<(&str, i64)> =
+        receipt.erased.iter().map(|(name, n)| (name.as_str(), *n)).collect();
     assert_eq!(
         counts,
         [
@@ -158,22 +144,14 @@ async fn an_erased_session_takes_every_word_that_was_said_and_the_memories_stay(
     let (status, page) = browser.get(&format!("/memory/{}", found[0])).await;
     assert!(status == 200 && !page.contains("View conversation"));
     assert_eq!(browser.get(&format!("/sessions/{session}")).await.0, 404);
-    assert_eq!(
-        anna.get(&format!("/api/v1/sessions/{SAID}")).await.status(),
-        404
-    );
+    assert_eq!(anna.get(&format!("/api/v1/sessions/{SAID}")).await.status(), 404);
     assert_eq!(anna.get("/api/v1/sessions/boat").await.status(), 200);
     assert_eq!(fingerprint(&mut conn, ben.id.0).await, bens);
     // The list of receipts says what it was.
     let (_, page) = browser.get("/data").await;
     assert!(page.contains("One session"));
     // The agent may use its name for another.
-    hand_over(
-        &anna,
-        SAID,
-        &json!([{ "id": "1", "role": "user", "content": "Hello." }]),
-    )
-    .await;
+    hand_over(&anna, SAID, &json!([{ "id": "1", "role": "user", "content": "Hello." }])).await;
 }
 
 #[tokio::test]
@@ -185,31 +163,18 @@ async fn its_memories_go_with_it_when_the_person_says_so() {
     let session = id_of(&app, &anna, SAID).await;
     let path = erase(&browser, session, &[("memories", "1")]).await;
     for word in [SAID, KEPT] {
-        assert_eq!(
-            find_everywhere(&mut conn, &traces(word)).await,
-            Vec::<String>::new()
-        );
+        assert_eq!(find_everywhere(&mut conn, &traces(word)).await, Vec::<String>::new());
     }
     let receipt = receipt_of(&app, &path).await;
     let of = |name: &str| receipt.erased.get(name).copied();
     assert_eq!(
-        (
-            of("memory_items"),
-            of("memory_item_events"),
-            of("memory_themes")
-        ),
+        (of("memory_items"), of("memory_item_events"), of("memory_themes")),
         (Some(2), Some(2), Some(1))
     );
-    assert_eq!(
-        (of("sessions"), of("session_messages"), of("quotes")),
-        (Some(1), Some(3), None)
-    );
+    assert_eq!((of("sessions"), of("session_messages"), of("quotes")), (Some(1), Some(3), None));
     let items = one(
         &app,
-        &format!(
-            "SELECT count(*) FROM memory_items WHERE user_id = {} AND NOT is_turn",
-            anna.id.0
-        ),
+        &format!("SELECT count(*) FROM memory_items WHERE user_id = {} AND NOT is_turn", anna.id.0),
     )
     .await;
     assert_eq!(items, 1, "of the other session");
@@ -256,10 +221,7 @@ async fn of_names_that_nothing_mentions_those_go_that_the_session_alone_told() {
     let session = id_of(&app, &anna, "talk").await;
     // Where rules do not look, memories mention nothing.
     for (by_rules, expected) in [
-        (
-            false,
-            &["Bob", "espresso machine", "kite", "May", "Zeppelin Works"][..],
-        ),
+        (false, &["Bob", "espresso machine", "kite", "May", "Zeppelin Works"][..]),
         (true, &["Bob", "espresso machine", "kite", "Zeppelin Works"]),
     ] {
         let mut tx = app.db.as_writer(anna.id).await.unwrap();
@@ -294,18 +256,12 @@ async fn nobody_erases_anothers_session_or_one_that_is_gone() {
     let before = fingerprint(&mut conn, ben.id.0).await;
     let own = id_of(&app, &anna, "boat").await;
     erase(&browser, own, &[]).await;
-    for session in [
-        theirs.to_string(),
-        own.to_string(),
-        "x".to_owned(),
-        "99999999999999999999".to_owned(),
-    ] {
+    for session in
+        [theirs.to_string(), own.to_string(), "x".to_owned(), "99999999999999999999".to_owned()]
+    {
         for door in ["erase", "again"] {
             let answer = browser
-                .post(
-                    &format!("/sessions/{session}/{door}"),
-                    &[("first", "1"), ("memories", "1")],
-                )
+                .post(&format!("/sessions/{session}/{door}"), &[("first", "1"), ("memories", "1")])
                 .await;
             assert_eq!(answer.status(), 404, "{session} {door}");
         }
@@ -323,12 +279,7 @@ async fn what_is_read_while_it_is_erased_is_not_kept() {
     })
     .await;
     use_server(&app, &anna, &slow).await;
-    hand_over(
-        &anna,
-        "late",
-        &json!([{ "id": "1", "role": "user", "content": "Hello." }]),
-    )
-    .await;
+    hand_over(&anna, "late", &json!([{ "id": "1", "role": "user", "content": "Hello." }])).await;
     let session = id_of(&app, &anna, "late").await;
     let consolidation = app.consolidation();
     let due = consolidation.due().await.unwrap()[0];
@@ -339,19 +290,11 @@ async fn what_is_read_while_it_is_erased_is_not_kept() {
     drop(held);
     reading.await.unwrap().unwrap();
     assert_eq!(
-        one(
-            &app,
-            "SELECT count(*) FROM memory_items WHERE content = 'Comes late'"
-        )
-        .await,
+        one(&app, "SELECT count(*) FROM memory_items WHERE content = 'Comes late'").await,
         0
     );
     assert_eq!(
-        one(
-            &app,
-            "SELECT count(*) FROM session_extractions WHERE outcome = 'pending'"
-        )
-        .await,
+        one(&app, "SELECT count(*) FROM session_extractions WHERE outcome = 'pending'").await,
         0
     );
 }

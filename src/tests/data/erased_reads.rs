@@ -12,10 +12,7 @@ use crate::teams::Scene;
 /// Newest first.
 async fn calls(app: &TestApp, user: UserId) -> Vec<ActivityRow> {
     app.activity.flush().await.unwrap();
-    let filter = ActivityFilter {
-        limit: 50,
-        ..Default::default()
-    };
+    let filter = ActivityFilter { limit: 50, ..Default::default() };
     app.activity.list(user, &filter).await.unwrap()
 }
 
@@ -85,10 +82,7 @@ async fn a_call_that_another_server_records_after_an_erasure_names_nothing_that_
     }
     let searches = recorded.iter().filter(|row| row.tool == "memory_search");
     let without = searches.filter(|row| row.query.is_none()).count();
-    assert_eq!(
-        without, 2,
-        "they are there, without their words: {recorded:?}"
-    );
+    assert_eq!(without, 2, "they are there, without their words: {recorded:?}");
 }
 
 #[tokio::test]
@@ -142,23 +136,15 @@ async fn an_erasure_waits_for_a_call_that_is_being_recorded_and_none_waits_for_a
     let mut erasing = app.superuser().await;
     for hold in [
         "BEGIN",
-        &format!(
-            "SELECT FROM documents WHERE user_id = {} FOR UPDATE",
-            anna.id.0
-        ),
-        &format!(
-            "SELECT FROM memory_items WHERE user_id = {} FOR UPDATE",
-            anna.id.0
-        ),
+        &format!("SELECT FROM documents WHERE user_id = {} FOR UPDATE", anna.id.0),
+        &format!("SELECT FROM memory_items WHERE user_id = {} FOR UPDATE", anna.id.0),
     ] {
         let hold = sqlx::query(AssertSqlSafe(hold.to_owned()));
         hold.execute(&mut erasing).await.unwrap();
     }
     let recorded = calls(&app, anna.id).await;
     let searches = recorded.iter().filter(|row| row.tool == "memory_search");
-    let searches: Vec<_> = searches
-        .map(|row| (&row.items[..], row.query.as_deref()))
-        .collect();
+    let searches: Vec<_> = searches.map(|row| (&row.items[..], row.query.as_deref())).collect();
     assert_eq!(searches, [(&[][..], None), (&[document][..], Some("pier"))]);
 }
 
@@ -168,15 +154,7 @@ async fn calls_that_found_what_was_lent_name_it_no_more_once_it_is_erased() {
         return;
     }
     let scene = Scene::start().await;
-    let Scene {
-        app,
-        anna,
-        lead,
-        ben,
-        of_lead,
-        not_lent,
-        of_ben,
-    } = &scene;
+    let Scene { app, anna, lead, ben, of_lead, not_lent, of_ben } = &scene;
     write_document(lead, "The pier is the second one.").await;
     let document = document_of(app, anna).await;
     let carla = app.user("carla").await;
@@ -197,10 +175,7 @@ async fn calls_that_found_what_was_lent_name_it_no_more_once_it_is_erased() {
     let before = calls(app, ben.id).await;
     assert_eq!(search_of(&before, "boat Bergen here").lent, [*of_lead]);
     assert_eq!(search_of(&before, "pier here").lent, [document]);
-    assert_eq!(
-        named(app, &[*of_lead, document]).await,
-        [*of_lead, document]
-    );
+    assert_eq!(named(app, &[*of_lead, document]).await, [*of_lead, document]);
 
     // To whom it is lent it is there, and to nobody else.
     let all = [*of_lead, document, *of_ben];
@@ -219,10 +194,7 @@ async fn calls_that_found_what_was_lent_name_it_no_more_once_it_is_erased() {
         let recorded = calls(server, ben.id).await;
         for row in &recorded {
             let gone = |id: &i64| *id == *of_lead || *id == document;
-            assert!(
-                !row.items.iter().any(gone) && row.lent.is_empty(),
-                "{row:?}"
-            );
+            assert!(!row.items.iter().any(gone) && row.lent.is_empty(), "{row:?}");
             let words = row.query.as_deref().unwrap_or("paper");
             assert!(words.contains("paper"), "{row:?}");
         }

@@ -22,15 +22,10 @@ const TEXT: &str = "Anna hat einen kanarienvogel4711.";
 fn traces() -> Vec<String> {
     let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
     let hash = |text: &str| hex(&Sha256::digest(text.as_bytes()));
-    [
-        CANARY.to_owned(),
-        hex(CANARY.as_bytes()),
-        hash(CANARY),
-        hash(TEXT),
-    ]
-    .iter()
-    .map(|needle| format!("%{needle}%"))
-    .collect()
+    [CANARY.to_owned(), hex(CANARY.as_bytes()), hash(CANARY), hash(TEXT)]
+        .iter()
+        .map(|needle| format!("%{needle}%"))
+        .collect()
 }
 
 /// Every column of every table of every schema, PostgreSQL's own with its statistics
@@ -119,8 +114,7 @@ pub async fn fingerprint(conn: &mut PgConnection, user: i64) -> String {
 async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
     let anna = app.user(CANARY).await;
     let anna = anna.with_token(&app.token(anna.id, CANARY, &Scope::ALL, None).await);
-    app.use_provider(&anna, provider, &format!("first-{CANARY}"))
-        .await;
+    app.use_provider(&anna, provider, &format!("first-{CANARY}")).await;
     let chat = ChatServer::saying(CANARY).await;
     crate::chat::use_server(app, &anna, &chat).await;
     crate::chat::ask(app, &anna).await.unwrap();
@@ -128,8 +122,7 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
     let input = json!({ "type": "fact", "content": TEXT, "theme": CANARY, "tags": [CANARY] });
     let id = anna.call("memory_add", input).await["id"].as_i64().unwrap();
     for n in 0..20 {
-        anna.add_to(&format!("{CANARY} {}", n % 3), &format!("{CANARY} {n}"))
-            .await;
+        anna.add_to(&format!("{CANARY} {}", n % 3), &format!("{CANARY} {n}")).await;
     }
     let old = anna.add(&format!("old {CANARY}")).await;
     anna.call("memory_archive", json!({ "item_id": old })).await;
@@ -214,10 +207,7 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
     while app.jobs().await.is_empty() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    sqlx::raw_sql("ANALYZE")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    sqlx::raw_sql("ANALYZE").execute(&mut app.superuser().await).await.unwrap();
     (anna, browser)
 }
 
@@ -232,10 +222,8 @@ pub async fn upload(browser: &Browser, file: String) {
         .await
         .unwrap();
     assert_eq!(response.status(), 303, "{}", response.text().await.unwrap());
-    until("the import ends", async || {
-        browser.get("/data").await.1.contains("The last import")
-    })
-    .await;
+    until("the import ends", async || browser.get("/data").await.1.contains("The last import"))
+        .await;
 }
 
 /// To the end, as the job does: how many steps it took.
@@ -308,10 +296,7 @@ async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
         .await
         .unwrap();
     let others = [ben.id.0, customer];
-    let before = [
-        fingerprint(&mut conn, others[0]).await,
-        fingerprint(&mut conn, others[1]).await,
-    ];
+    let before = [fingerprint(&mut conn, others[0]).await, fingerprint(&mut conn, others[1]).await];
 
     // The search itself is seen to find what is there.
     let planted_in = find_everywhere(&mut conn, &traces()).await;
@@ -348,47 +333,29 @@ async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
         "memory_summaries.facts_hash",
         "memory_summaries.failure",
     ] {
-        assert!(
-            planted_in.iter().any(|p| p == place),
-            "{place} is not in {planted_in:?}"
-        );
+        assert!(planted_in.iter().any(|p| p == place), "{place} is not in {planted_in:?}");
     }
     // Samples of ANALYZE hold none of it even now.
-    assert!(
-        !planted_in.iter().any(|p| p.starts_with("pg_statistic")),
-        "{planted_in:?}"
-    );
+    assert!(!planted_in.iter().any(|p| p.starts_with("pg_statistic")), "{planted_in:?}");
     let named_in = find_user(&mut conn, anna.id.0).await;
     assert!(named_in.len() >= 11, "{named_in:?}");
 
-    let wrong = [
-        ("email", anna.email.as_str()),
-        ("password", "not the password"),
-    ];
+    let wrong = [("email", anna.email.as_str()), ("password", "not the password")];
     let refused = browser.post("/data/erase", &wrong).await;
     assert_eq!(refused.status(), 422);
     assert!(refused.text().await.unwrap().contains("not your password"));
     let path = erase_by_page(&browser, &anna).await;
     // At once, whatever the workers do.
-    assert_eq!(
-        anna.send("memory_list_themes", &json!({})).await.status(),
-        401
-    );
+    assert_eq!(anna.send("memory_list_themes", &json!({})).await.status(), 401);
     assert!(browser.get("/memory").await.0 == 303);
     let (status, page) = app.browser().get(&path).await;
     assert_eq!(status, 200);
     assert!(page.contains("The account is being deleted") && page.contains("progressbar"));
     work_off(&app).await;
 
-    assert_eq!(
-        find_everywhere(&mut conn, &traces()).await,
-        Vec::<String>::new()
-    );
+    assert_eq!(find_everywhere(&mut conn, &traces()).await, Vec::<String>::new());
     assert_eq!(find_user(&mut conn, anna.id.0).await, Vec::<String>::new());
-    let after = [
-        fingerprint(&mut conn, others[0]).await,
-        fingerprint(&mut conn, others[1]).await,
-    ];
+    let after = [fingerprint(&mut conn, others[0]).await, fingerprint(&mut conn, others[1]).await];
     assert_eq!(after, before);
     let receipt = receipt_of(&app, &path).await;
     assert_eq!(receipt.erased["memory_items"], 23);
@@ -397,45 +364,24 @@ async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
     assert_eq!(receipt.found["memory_summaries"], 1);
     assert_eq!(receipt.erased["users"], 1);
     for (table, rows) in &receipt.found {
-        assert!(
-            receipt.erased.get(table).unwrap_or(&0) >= rows,
-            "{table}: {receipt:?}"
-        );
+        assert!(receipt.erased.get(table).unwrap_or(&0) >= rows, "{table}: {receipt:?}");
     }
     let (_, page) = app.browser().get(&path).await;
     assert!(page.contains("The account is deleted") && !page.contains(CANARY));
     let (status, document) = app.browser().get(&format!("{path}/receipt.json")).await;
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
-    assert_eq!(
-        (status, &document["rows"]["memory_items"]),
-        (200, &json!(23))
-    );
-    assert_eq!(
-        app.browser()
-            .get("/erased/00000000000000000000000000000000")
-            .await
-            .0,
-        404
-    );
+    assert_eq!((status, &document["rows"]["memory_items"]), (200, &json!(23)));
+    assert_eq!(app.browser().get("/erased/00000000000000000000000000000000").await.0, 404);
 
     // The same of an operator's user, who signs in nowhere.
-    let begun = erasure::begin(
-        &app.db,
-        keepsake::accounts::UserId(customer),
-        app.embeddings.now(),
-    );
+    let begun = erasure::begin(&app.db, keepsake::accounts::UserId(customer), app.embeddings.now());
     begun.await.unwrap();
     let search = json!({ "query": "*" });
-    assert_eq!(
-        of_operator("customer-1", "memory_search", search).await,
-        401
-    );
+    assert_eq!(of_operator("customer-1", "memory_search", search).await, 401);
     work_off(&app).await;
     assert_eq!(find_user(&mut conn, customer).await, Vec::<String>::new());
-    let left: i32 = sqlx::query_scalar("SELECT users_count FROM operators")
-        .fetch_one(&mut conn)
-        .await
-        .unwrap();
+    let left: i32 =
+        sqlx::query_scalar("SELECT users_count FROM operators").fetch_one(&mut conn).await.unwrap();
     assert_eq!(left, 0);
     assert_eq!(fingerprint(&mut conn, ben.id.0).await, before[0]);
 }
@@ -474,18 +420,12 @@ async fn an_erased_item_takes_all_that_derives_from_it_and_nothing_else() {
     assert_eq!(other.post("/data/delete", &delete).await.status(), 404);
     browser.sign_in(&anna).await;
     let (_, page) = browser.get(&format!("/memory/{id}")).await;
-    assert!(
-        page.contains("1 vector and 1 entry of its history"),
-        "{page}"
-    );
+    assert!(page.contains("1 vector and 1 entry of its history"), "{page}");
     // Not before Anna does it.
     let path = app.delete_item(&browser, id).await;
     assert_eq!(browser.get(&path).await.0, 200);
 
-    assert_eq!(
-        find_everywhere(&mut conn, &traces()).await,
-        Vec::<String>::new()
-    );
+    assert_eq!(find_everywhere(&mut conn, &traces()).await, Vec::<String>::new());
     let receipt = receipt_of(&app, &path).await;
     let expected = [
         ("entity_mentions", 1),
@@ -498,11 +438,7 @@ async fn an_erased_item_takes_all_that_derives_from_it_and_nothing_else() {
         ("memory_themes", 1),
         ("mentions", 3),
     ];
-    let erased: Vec<(&str, i64)> = receipt
-        .erased
-        .iter()
-        .map(|(n, c)| (n.as_str(), *c))
-        .collect();
+    let erased: Vec<(&str, i64)> = receipt.erased.iter().map(|(n, c)| (n.as_str(), *c)).collect();
     assert_eq!(erased, expected);
     assert!(receipt.finished_at.is_some());
     let (status, _) = anna.refused("memory_get", json!({ "item_id": id })).await;
@@ -544,12 +480,8 @@ async fn what_is_added_and_searched_meanwhile_leaves_no_row_behind() {
     let viewer = keepsake::accounts::Viewer::person(anna.id);
     let mut busy = Vec::new();
     for task in 0..4 {
-        let (adding, embeddings, search, activity) = (
-            app.adding.clone(),
-            app.embeddings.clone(),
-            app.search.clone(),
-            app.activity.clone(),
-        );
+        let (adding, embeddings, search, activity) =
+            (app.adding.clone(), app.embeddings.clone(), app.search.clone(), app.activity.clone());
         let viewer = viewer.clone();
         busy.push(tokio::spawn(async move {
             let (mut added, mut unclear) = (0, Vec::new());
@@ -574,9 +506,7 @@ async fn what_is_added_and_searched_meanwhile_leaves_no_row_behind() {
         }));
     }
     tokio::time::sleep(Duration::from_millis(300)).await;
-    erasure::begin(&app.db, anna.id, app.embeddings.now())
-        .await
-        .unwrap();
+    erasure::begin(&app.db, anna.id, app.embeddings.now()).await.unwrap();
     work_off(&app).await;
     let mut ended = Vec::new();
     for task in busy {
@@ -592,10 +522,7 @@ async fn what_is_added_and_searched_meanwhile_leaves_no_row_behind() {
     app.run_job("sweep").await;
     let mut conn = app.superuser().await;
     assert_eq!(find_user(&mut conn, anna.id.0).await, Vec::<String>::new());
-    assert_eq!(
-        find_everywhere(&mut conn, &traces()).await,
-        Vec::<String>::new()
-    );
+    assert_eq!(find_everywhere(&mut conn, &traces()).await, Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -613,28 +540,17 @@ async fn an_erasure_that_was_killed_in_the_middle_goes_on_with_the_next_worker()
     .execute(&mut app.superuser().await)
     .await
     .unwrap();
-    let receipt = erasure::begin(&app.db, anna.id, app.embeddings.now())
-        .await
-        .unwrap();
+    let receipt = erasure::begin(&app.db, anna.id, app.embeddings.now()).await.unwrap();
     let again = erasure::begin(&app.db, anna.id, app.embeddings.now()).await;
     assert!(matches!(again, Err(erasure::ErasureError::Gone)));
     for _ in 0..3 {
         assert_eq!(
-            erasure::step(&app.db, anna.id, app.embeddings.now())
-                .await
-                .unwrap(),
+            erasure::step(&app.db, anna.id, app.embeddings.now()).await.unwrap(),
             ErasureStep::More
         );
     }
-    let halfway = erasure::find_receipt(&app.db, receipt.as_str())
-        .await
-        .unwrap()
-        .unwrap();
-    let gone = halfway
-        .erased
-        .get("memory_items")
-        .copied()
-        .unwrap_or_default();
+    let halfway = erasure::find_receipt(&app.db, receipt.as_str()).await.unwrap().unwrap();
+    let gone = halfway.erased.get("memory_items").copied().unwrap_or_default();
     assert!((1..9_000).contains(&gone), "{halfway:?}");
     // The server is gone; another one starts its workers.
     let twin = app.twin().await;
@@ -642,10 +558,7 @@ async fn an_erasure_that_was_killed_in_the_middle_goes_on_with_the_next_worker()
     let workers = tokio::spawn(jobs::run(twin.job_context(), stopped));
     let patience = std::time::Instant::now();
     loop {
-        let now = erasure::find_receipt(&app.db, receipt.as_str())
-            .await
-            .unwrap()
-            .unwrap();
+        let now = erasure::find_receipt(&app.db, receipt.as_str()).await.unwrap().unwrap();
         if now.finished_at.is_some() {
             assert_eq!(now.erased["memory_items"], 9_001);
             break;
@@ -655,10 +568,7 @@ async fn an_erasure_that_was_killed_in_the_middle_goes_on_with_the_next_worker()
     }
     stop.send(true).ok();
     workers.await.unwrap();
-    assert_eq!(
-        find_user(&mut app.superuser().await, anna.id.0).await,
-        Vec::<String>::new()
-    );
+    assert_eq!(find_user(&mut app.superuser().await, anna.id.0).await, Vec::<String>::new());
     assert_eq!(ben.find("own").await.len(), 1);
 }
 
@@ -672,13 +582,7 @@ async fn the_last_admin_stays_while_there_are_others() {
     let fields = [("email", anna.email.as_str()), ("password", PASSWORD)];
     let refused = browser.post("/data/erase", &fields).await;
     assert_eq!(refused.status(), 409);
-    assert!(
-        refused
-            .text()
-            .await
-            .unwrap()
-            .contains("You are the last admin of this server")
-    );
+    assert!(refused.text().await.unwrap().contains("You are the last admin of this server"));
     let other = app.browser();
     other.sign_in(&ben).await;
     erase_by_page(&other, &ben).await;
@@ -698,9 +602,7 @@ async fn an_export_taken_before_brings_everything_back_into_a_new_account() {
     let anna = app.user("anna").await;
     anna.add("Anna keeps bees.").await;
     let file = export(&app, &anna).await;
-    erasure::begin(&app.db, anna.id, app.embeddings.now())
-        .await
-        .unwrap();
+    erasure::begin(&app.db, anna.id, app.embeddings.now()).await.unwrap();
     work_off(&app).await;
     let anna = app.user("anna").await;
     assert_eq!(import(&app, &anna, &file).await.added, 1);
@@ -715,10 +617,7 @@ async fn with_an_account_its_links_invitations_and_all_copies_of_its_keys_go_at_
     let address = keepsake::accounts::Email::parse("anna@example.com").unwrap();
     let member = keepsake::accounts::Role::Member;
     // Bound to her address, and never used: she got her account another way.
-    app.accounts
-        .invite(zoe.id, Some(&address), member)
-        .await
-        .unwrap();
+    app.accounts.invite(zoe.id, Some(&address), member).await.unwrap();
     let anna = app.user("anna").await;
     app.make_admin(&anna).await;
     let open = app.accounts.invite(anna.id, None, member).await.unwrap();
@@ -726,11 +625,9 @@ async fn with_an_account_its_links_invitations_and_all_copies_of_its_keys_go_at_
     let (_, of_anna) = app.accounts.make_reset_link(zoe.id, anna.id).await.unwrap();
     let chat = ChatServer::saying("x").await;
     crate::chat::use_server(&app, &anna, &chat).await;
-    app.save_endpoint(&anna, "https://api.example.com/v1", "m", "sk-key", true)
-        .await;
+    app.save_endpoint(&anna, "https://api.example.com/v1", "m", "sk-key", true).await;
     anna.add("so that there is a space").await;
-    app.save_endpoint(&anna, "https://api.example.com/v1", "n", "sk-key", true)
-        .await;
+    app.save_endpoint(&anna, "https://api.example.com/v1", "n", "sk-key", true).await;
     let keys = "SELECT (SELECT count(*) FROM embedding_spaces WHERE sealed_key IS NOT NULL)
                      + (SELECT count(*) FROM embedding_settings WHERE sealed_key IS NOT NULL)
                      + (SELECT count(*) FROM chat_settings WHERE sealed_key IS NOT NULL)";
@@ -740,9 +637,7 @@ async fn with_an_account_its_links_invitations_and_all_copies_of_its_keys_go_at_
     };
     assert!(count(keys).await >= 3, "copies to be removed");
 
-    erasure::begin(&app.db, anna.id, app.embeddings.now())
-        .await
-        .unwrap();
+    erasure::begin(&app.db, anna.id, app.embeddings.now()).await.unwrap();
     assert_eq!(count(keys).await, 0);
     assert!(app.accounts.find_invitation(&open).await.unwrap().is_none());
     assert!(app.accounts.find_reset(&of_zoe).await.unwrap().is_none());

@@ -21,14 +21,7 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
     app.activity.keep_queries(anna.id, true).await.unwrap();
     anna.find("tea").await;
     app.activity.flush().await.unwrap();
-    app.save_endpoint(
-        &anna,
-        "https://api.example.com/v1",
-        "m",
-        "sk-canary-key",
-        true,
-    )
-    .await;
+    app.save_endpoint(&anna, "https://api.example.com/v1", "m", "sk-canary-key", true).await;
     let server = ChatServer::saying("Anna likes tea.").await;
     crate::chat::use_server(&app, &anna, &server).await;
     crate::chat::ask(&app, &anna).await.unwrap();
@@ -54,17 +47,11 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
     assert_eq!(items[0]["tags"], json!(["tea"]));
     assert_eq!(items[0]["agent"], "agent");
     assert_eq!(items[1]["status"], "archived");
-    let events: Vec<_> = items[1]["events"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|e| e["event"].clone())
-        .collect();
+    let events: Vec<_> =
+        items[1]["events"].as_array().unwrap().iter().map(|e| e["event"].clone()).collect();
     assert_eq!(events, ["added", "archived"]);
-    let themes: Vec<_> = records(&file, "theme")
-        .iter()
-        .map(|t| t["display_name"].clone())
-        .collect();
+    let themes: Vec<_> =
+        records(&file, "theme").iter().map(|t| t["display_name"].clone()).collect();
     assert_eq!(themes, ["Food & Drink", "general"]);
     assert_eq!(records(&file, "account")[0]["time_zone"], "Europe/Vienna");
     assert_eq!(records(&file, "agent")[0]["name"], "agent");
@@ -73,17 +60,11 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
     let settings = records(&file, "chat_settings");
     assert_eq!(settings[0]["model"], "small");
     let spent = &records(&file, "chat_spend")[0];
-    assert_eq!(
-        (&spent["tokens_in"], &spent["calls"]),
-        (&json!(80), &json!(2))
-    );
+    assert_eq!((&spent["tokens_in"], &spent["calls"]), (&json!(80), &json!(2)));
     assert_eq!(spent["day"].as_str().unwrap().len(), 10);
     let calls = records(&file, "call");
     let search = calls.iter().find(|c| c["tool"] == "memory_search").unwrap();
-    assert_eq!(
-        (search["query"].as_str(), search["item_ids"][0].clone()),
-        (Some("tea"), id)
-    );
+    assert_eq!((search["query"].as_str(), search["item_ids"][0].clone()), (Some("tea"), id));
     let session = &records(&file, "session")[0];
     assert_eq!(
         (&session["external_id"], &session["completed_why"]),
@@ -99,38 +80,21 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
     let summary = &records(&file, "summary")[0];
     assert_eq!(
         (&summary["text"], &summary["items"], &summary["items_total"]),
-        (
-            &json!("Anna likes tea."),
-            &json!([items[0]["id"]]),
-            &json!(1)
-        )
+        (&json!("Anna likes tea."), &json!([items[0]["id"]]), &json!(1))
     );
     // Every kind of record that an export can hold, into another account.
     let kinds = keepsake::export::KINDS.map(|(_, name, _)| name);
     // Those are tested with the tools that make them.
-    let missing = [
-        "relation", "document", "revision", "episode", "origins", "unwanted",
-    ];
+    let missing = ["relation", "document", "revision", "episode", "origins", "unwanted"];
     for kind in kinds {
         let is_missing = records(&file, kind).is_empty();
         assert_eq!(is_missing, missing.contains(&kind), "{kind}");
     }
     let all = file.lines().count();
-    assert_eq!(
-        all,
-        1 + kinds
-            .iter()
-            .map(|kind| records(&file, kind).len())
-            .sum::<usize>()
-    );
+    assert_eq!(all, 1 + kinds.iter().map(|kind| records(&file, kind).len()).sum::<usize>());
     let carl = app.user("carl").await;
     let outcome = import(&app, &carl, &file).await;
-    assert_eq!(
-        (outcome.added, outcome.failed),
-        (2, 0),
-        "{:?}",
-        outcome.problems
-    );
+    assert_eq!((outcome.added, outcome.failed), (2, 0), "{:?}", outcome.problems);
     let again = export(&app, &carl).await;
     for kind in ["theme", "item"] {
         let told = |file: &str| {
@@ -148,14 +112,8 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
     assert_eq!(end["counts"]["items"], 2);
     assert_eq!(end["counts"]["messages"], 2);
     assert_eq!(end["counts"]["calls"], calls.len());
-    for secret in [
-        "Ben",
-        "sk-canary-key",
-        crate::chat::KEY,
-        "sealed",
-        "password",
-        &anna.token[3..],
-    ] {
+    for secret in ["Ben", "sk-canary-key", crate::chat::KEY, "sealed", "password", &anna.token[3..]]
+    {
         assert!(!file.contains(secret), "{secret}");
     }
 }
@@ -240,30 +198,17 @@ async fn the_command_line_exports_and_imports_and_says_what_was_not_taken_in() {
         child.stdin.take().unwrap().write_all(input.as_bytes()).ok();
         let output = child.wait_with_output().unwrap();
         let text = |bytes| String::from_utf8(bytes).unwrap();
-        (
-            output.status.code(),
-            text(output.stdout),
-            text(output.stderr),
-        )
+        (output.status.code(), text(output.stdout), text(output.stderr))
     };
     let (code, file, said) = run("export", &anna.email, "");
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(records(&file, "item").len(), 1);
     let (code, said, _) = run("import", &ben.email, &file);
-    assert_eq!(
-        (code, said.as_str()),
-        (Some(0), "1 added, 0 known already, 0 failed\n")
-    );
+    assert_eq!((code, said.as_str()), (Some(0), "1 added, 0 known already, 0 failed\n"));
     let broken = file.replace("\"fact\"", "\"nonsense\"");
     let (code, said, problems) = run("import", &ben.email, &broken);
-    assert_eq!(
-        (code, said.as_str()),
-        (Some(1), "0 added, 0 known already, 1 failed\n")
-    );
-    assert!(
-        problems.contains("Line 5: `type` is not known"),
-        "{problems}"
-    );
+    assert_eq!((code, said.as_str()), (Some(1), "0 added, 0 known already, 1 failed\n"));
+    assert!(problems.contains("Line 5: `type` is not known"), "{problems}");
     let (code, _, said) = run("export", "nobody@example.com", "");
     assert_eq!(code, Some(1));
     assert!(said.contains("there is no account"), "{said}");

@@ -29,8 +29,7 @@ async fn filled(app: &TestApp, user: &TestUser) {
     let old = user.add("Anna lives in Ulm.").await;
     let new = user.add("Anna lives in Bonn.").await;
     let gone = user.add_to("work stuff", "Anna works at night.").await;
-    user.call("memory_archive", json!({ "item_id": gone }))
-        .await;
+    user.call("memory_archive", json!({ "item_id": gone })).await;
     user.add_to("work stuff", "Anna works at night.").await;
     sqlx::query(
         "UPDATE memory_items SET superseded_by = $2, key = 'home', status = 'archived', confidence = 70,
@@ -59,10 +58,7 @@ async fn a_relation_that_cannot_be_kept_is_reported_and_what_follows_is_taken_in
     ];
     let outcome = import(&app, &anna, &(lines.join("\n") + "\n")).await;
     assert_eq!((outcome.added, outcome.failed), (1, 1), "{outcome:?}");
-    assert!(
-        outcome.problems[0].sentence.contains("cannot keep it"),
-        "{outcome:?}"
-    );
+    assert!(outcome.problems[0].sentence.contains("cannot keep it"), "{outcome:?}");
 }
 
 #[tokio::test]
@@ -72,11 +68,7 @@ async fn what_was_exported_is_imported_as_it_was_and_twice_changes_nothing() {
     filled(&app, &anna).await;
     let file = export(&app, &anna).await;
     let outcome = import(&app, &ben, &file).await;
-    assert_eq!(
-        (outcome.added, outcome.known, outcome.failed),
-        (4, 0, 0),
-        "{outcome:?}"
-    );
+    assert_eq!((outcome.added, outcome.known, outcome.failed), (4, 0, 0), "{outcome:?}");
     assert_eq!(memory(&app, &ben).await, memory(&app, &anna).await);
     let once = export(&app, &ben).await;
     for item in records(&once, "item") {
@@ -137,19 +129,13 @@ async fn a_bad_line_is_told_by_its_number_and_the_others_go_on() {
         "y".repeat(9 * 1024 * 1024),
     );
     let outcome = import(&app, &anna, &file).await;
-    let problems: Vec<_> = outcome
-        .problems
-        .iter()
-        .map(|p| (p.place.as_str(), p.sentence.as_str()))
-        .collect();
+    let problems: Vec<_> =
+        outcome.problems.iter().map(|p| (p.place.as_str(), p.sentence.as_str())).collect();
     assert_eq!(
         problems,
         [
             ("Line 3", "It is not a whole line of JSON."),
-            (
-                "Line 4",
-                "`content` has 20001 characters; at most 20000 are accepted."
-            ),
+            ("Line 4", "`content` has 20001 characters; at most 20000 are accepted."),
             ("Line 5", "It has over 8388608 bytes, which is the most."),
             (
                 "The file",
@@ -183,34 +169,18 @@ async fn mem0_and_chatgpt_are_known_by_their_shape() {
     let items = records(&export(&app, &anna).await, "item");
     let told: Vec<_> = items
         .iter()
-        .map(|i| {
-            (
-                i["content"].clone(),
-                i["source"].clone(),
-                i["created_at"].clone(),
-            )
-        })
+        .map(|i| (i["content"].clone(), i["source"].clone(), i["created_at"].clone()))
         .collect();
     assert_eq!(
         told,
         [
-            (
-                "Loves hiking".into(),
-                "mem0".into(),
-                json!("2025-02-13T09:12:04Z")
-            ),
-            (
-                "User has a dog.".into(),
-                "chatgpt".into(),
-                json!("2024-05-06T12:53:20.25Z")
-            ),
+            ("Loves hiking".into(), "mem0".into(), json!("2025-02-13T09:12:04Z")),
+            ("User has a dog.".into(), "chatgpt".into(), json!("2024-05-06T12:53:20.25Z")),
         ]
     );
-    for (file, code) in [
-        ("PK\u{3}\u{4}", "zip"),
-        ("", "empty"),
-        ("{\"a\":1}", "in no form that is known"),
-    ] {
+    for (file, code) in
+        [("PK\u{3}\u{4}", "zip"), ("", "empty"), ("{\"a\":1}", "in no form that is known")]
+    {
         let outcome = import(&app, &anna, file).await;
         assert_eq!(outcome.added, 0);
         assert!(outcome.problems[0].sentence.contains(code), "{outcome:?}");
@@ -236,37 +206,21 @@ async fn of_a_key_one_memory_stays_active_and_what_is_here_keeps_it() {
         item("Vim.", "second editor"),
     );
     let outcome = import(&app, &anna, &file).await;
-    assert_eq!(
-        (outcome.added, outcome.known, outcome.failed),
-        (4, 0, 0),
-        "{outcome:?}"
-    );
+    assert_eq!((outcome.added, outcome.known, outcome.failed), (4, 0, 0), "{outcome:?}");
     let again = import(&app, &anna, &file).await;
-    assert_eq!(
-        (again.added, again.known, again.failed),
-        (0, 4, 0),
-        "{again:?}"
-    );
+    assert_eq!((again.added, again.known, again.failed), (0, 4, 0), "{again:?}");
     let items = records(&export(&app, &anna).await, "item");
     let of = |content: &str, key: &str| {
-        let found = items
-            .iter()
-            .find(|i| i["content"] == content && i["key"] == key);
+        let found = items.iter().find(|i| i["content"] == content && i["key"] == key);
         found.unwrap_or_else(|| panic!("{content} {key}: {items:?}"))
     };
     assert_eq!(items.len(), 5);
     let rome = of("Lives in Rome.", "home_city");
-    assert_eq!(
-        (&rome["status"], &rome["superseded_by"]),
-        (&json!("archived"), &here)
-    );
+    assert_eq!((&rome["status"], &rome["superseded_by"]), (&json!("archived"), &here));
     assert_eq!(of("Lives in Porto.", "home_city")["status"], "active");
     let vim = of("Vim.", "editor");
     let emacs = of("Emacs.", "editor");
-    assert_eq!(
-        (&vim["status"], &emacs["status"]),
-        (&json!("active"), &json!("archived"))
-    );
+    assert_eq!((&vim["status"], &emacs["status"]), (&json!("active"), &json!("archived")));
     assert_eq!(emacs["superseded_by"], vim["id"]);
     assert_eq!(of("Vim.", "second_editor")["status"], "active");
 }
@@ -297,11 +251,7 @@ async fn links_wait_for_their_newer_item_also_if_its_batch_is_refused() {
         "{{\"keepsake_export\":1}}\n{lines}{{\"record\":\"end\",\"counts\":{{\"items\":450}}}}\n"
     );
     let outcome = import(&app, &anna, &file).await;
-    assert_eq!(
-        (outcome.added, outcome.known, outcome.failed),
-        (225, 224, 1),
-        "{outcome:?}"
-    );
+    assert_eq!((outcome.added, outcome.known, outcome.failed), (225, 224, 1), "{outcome:?}");
     let items = records(&export(&app, &anna).await, "item");
     let new = items.iter().find(|item| item["content"] == "new").unwrap();
     assert!(new["superseded_by"].is_null());
@@ -358,11 +308,7 @@ async fn every_event_of_a_history_is_taken_in() {
 #[tokio::test]
 async fn of_a_long_history_the_newest_events_go_out_and_come_in() {
     let app = TestApp::start().await;
-    let (anna, ben, cleo) = (
-        app.user("anna").await,
-        app.user("ben").await,
-        app.user("cleo").await,
-    );
+    let (anna, ben, cleo) = (app.user("anna").await, app.user("ben").await, app.user("cleo").await);
     let id = anna.add("Anna keeps bees.").await;
     sqlx::query(
         "INSERT INTO memory_item_events (user_id, item_id, event, at)
@@ -415,17 +361,11 @@ async fn an_agent_keeps_the_date_of_the_file_and_one_that_is_here_its_own() {
         agent("ahead", "2999-01-01T10:00:00Z"),
         r#"{"record":"agent","name":"undated"}"#.to_owned(),
     ];
-    assert_eq!(
-        import(&app, &anna, &file.join("\n")).await.failed,
-        1,
-        "no last line"
-    );
+    assert_eq!(import(&app, &anna, &file.join("\n")).await.failed, 1, "no last line");
     let agents = records(&export(&app, &anna).await, "agent");
     assert_eq!(agents[0], here[0]);
-    let dates: Vec<&str> = agents[1..]
-        .iter()
-        .map(|agent| &agent["created_at"].as_str().unwrap()[..4])
-        .collect();
+    let dates: Vec<&str> =
+        agents[1..].iter().map(|agent| &agent["created_at"].as_str().unwrap()[..4]).collect();
     let now = app.embeddings.now().year().to_string();
     assert_eq!(dates, ["2024", &now, &now]);
 }

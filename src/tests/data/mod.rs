@@ -34,8 +34,5 @@ pub fn records(file: &str, record: &str) -> Vec<Value> {
 pub async fn import(app: &TestApp, user: &TestUser, file: &str) -> ImportOutcome {
     let file = std::io::Cursor::new(file.as_bytes().to_vec());
     let importer = Importer::new(&app.db, &app.embeddings, user.id);
-    importer
-        .run(file, |_| std::future::ready(()))
-        .await
-        .unwrap()
+    importer.run(file, |_| std::future::ready(())).await.unwrap()
 }

@@ -20,12 +20,7 @@ async fn the_page_counts_what_there_is_and_its_download_is_the_export() {
     let (_, page) = browser.get("/data").await;
     assert!(page.contains("1 memory and 1 recorded call"), "{page}");
 
-    let response = browser
-        .client
-        .get(format!("{}/data/export", app.base))
-        .send()
-        .await
-        .unwrap();
+    let response = browser.client.get(format!("{}/data/export", app.base)).send().await.unwrap();
     assert_eq!(response.status(), 200);
     let headers = response.headers().clone();
     assert!(
@@ -36,19 +31,14 @@ async fn the_page_counts_what_there_is_and_its_download_is_the_export() {
     );
     assert_eq!(headers["cache-control"], "no-store");
     let file = response.text().await.unwrap();
-    assert_eq!(
-        records(&file, "item"),
-        records(&export(&app, &anna).await, "item")
-    );
+    assert_eq!(records(&file, "item"), records(&export(&app, &anna).await, "item"));
     assert_eq!(records(&file, "end").len(), 1);
     // Strangers and tokens get neither.
     let stranger = app.browser();
     assert_eq!(stranger.get("/data").await.0, 303);
     assert_eq!(stranger.get("/data/export").await.0, 303);
-    let by_token = stranger
-        .client
-        .get(format!("{}/data/export", app.base))
-        .bearer_auth(&anna.token);
+    let by_token =
+        stranger.client.get(format!("{}/data/export", app.base)).bearer_auth(&anna.token);
     assert_eq!(by_token.send().await.unwrap().status(), 303);
 }
 
@@ -67,13 +57,7 @@ async fn a_file_is_uploaded_and_what_it_came_to_is_on_the_page() {
     assert!(page.contains("2 memories added · 1 rejected"), "{page}");
     assert!(page.contains("contains a NUL character"), "{page}");
     upload(&browser, file).await;
-    assert!(
-        browser
-            .get("/data")
-            .await
-            .1
-            .contains("0 memories added · 2 already known")
-    );
+    assert!(browser.get("/data").await.1.contains("0 memories added · 2 already known"));
 }
 
 #[tokio::test]
@@ -84,40 +68,20 @@ async fn an_upload_without_a_file_or_from_elsewhere_is_refused_in_one_sentence()
     browser.sign_in(&anna).await;
     let send = async |form: Form, site: &'static str| {
         let request = browser.client.post(format!("{}/data/import", app.base));
-        let response = request
-            .header("sec-fetch-site", site)
-            .multipart(form)
-            .send()
-            .await
-            .unwrap();
+        let response = request.header("sec-fetch-site", site).multipart(form).send().await.unwrap();
         (response.status().as_u16(), response.text().await.unwrap())
     };
-    let (status, page) = send(
-        Form::new().part("file", Part::bytes(Vec::new())),
-        "same-origin",
-    )
-    .await;
+    let (status, page) =
+        send(Form::new().part("file", Part::bytes(Vec::new())), "same-origin").await;
     assert_eq!(status, 422);
     assert!(page.contains("Choose a file first."), "{page}");
-    assert_eq!(
-        send(Form::new().text("other", "x"), "same-origin").await.0,
-        422
-    );
-    assert_eq!(
-        send(Form::new().text("file", "{}"), "cross-site").await.0,
-        403
-    );
+    assert_eq!(send(Form::new().text("other", "x"), "same-origin").await.0, 422);
+    assert_eq!(send(Form::new().text("file", "{}"), "cross-site").await.0, 403);
     let plain = browser.post("/data/import", &[("file", "x")]).await;
     assert_eq!(plain.status(), 422);
     // A document of no known form is taken and told.
     upload(&browser, "{\"a\": 1}".to_owned()).await;
-    assert!(
-        browser
-            .get("/data")
-            .await
-            .1
-            .contains("in no form that is known here")
-    );
+    assert!(browser.get("/data").await.1.contains("in no form that is known here"));
 }
 
 #[tokio::test]
@@ -151,10 +115,7 @@ async fn a_file_past_the_limit_is_refused_and_what_a_dead_server_left_says_so() 
     .await
     .unwrap();
     let (_, page) = browser.get("/data").await;
-    assert!(
-        page.contains("nothing is duplicated") && page.contains("7 memories added"),
-        "{page}"
-    );
+    assert!(page.contains("nothing is duplicated") && page.contains("7 memories added"), "{page}");
     upload(&browser, "{\"keepsake_export\":1}\n".to_owned()).await;
     tokio::time::sleep(Duration::from_millis(10)).await;
 }

@@ -19,16 +19,10 @@ async fn a_user_has_one_upload_at_a_time_in_the_data_folder() {
         let file = open.and_then(|open| std::fs::read_link(open.path()));
         file.is_ok_and(|file| file.starts_with(uploads_folder()))
     });
-    assert!(
-        put_aside,
-        "in the data folder, and not where the system puts temporary files"
-    );
+    assert!(put_aside, "in the data folder, and not where the system puts temporary files");
     let (status, said) = start(&annas).await.finish().await;
     assert_eq!(status, 429, "{said}");
-    assert!(
-        said.contains("Another upload of yours is under way"),
-        "{said}"
-    );
+    assert!(said.contains("Another upload of yours is under way"), "{said}");
     let (status, said) = start(&bens).await.finish().await;
     assert_eq!(status, 303, "another user's: {said}");
     let (status, said) = first.finish().await;
@@ -53,19 +47,11 @@ async fn an_upload_that_says_it_is_too_large_is_refused_before_it_is_read() {
     ] {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
-    stream
-        .write_all(format!("{head}\r\n").as_bytes())
-        .await
-        .unwrap();
+    stream.write_all(format!("{head}\r\n").as_bytes()).await.unwrap();
     let mut said = [0; 12];
-    let answered = tokio::time::timeout(
-        std::time::Duration::from_secs(60),
-        stream.read_exact(&mut said),
-    );
-    answered
-        .await
-        .expect("not a byte of the body is waited for")
-        .unwrap();
+    let answered =
+        tokio::time::timeout(std::time::Duration::from_secs(60), stream.read_exact(&mut said));
+    answered.await.expect("not a byte of the body is waited for").unwrap();
     assert_eq!(&said, b"HTTP/1.1 413");
 }
 
@@ -102,10 +88,7 @@ async fn what_comes_before_the_file_is_bounded() {
         assert!(said.contains("over 64 KiB before its file"), "{said}");
     }
     // A file of any size follows at once, whatever small comes before it.
-    let large = part(
-        "file",
-        &format!("{{\"keepsake_export\":1}}\n{}", " ".repeat(1 << 20)),
-    );
+    let large = part("file", &format!("{{\"keepsake_export\":1}}\n{}", " ".repeat(1 << 20)));
     let body = part("other", &long[..32 * 1024]) + &large + "--x--\r\n";
     let (status, said) = send(body).await;
     assert_eq!(status, 303, "{said}");

@@ -11,10 +11,7 @@ const HEAD: &str = "Here're the files and directories up to 2 levels deep in /me
 async fn files_are_listed_two_levels_deep_with_their_sizes() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    assert_eq!(
-        view(&anna, "/memories").await,
-        format!("{HEAD}\n0B\t/memories")
-    );
+    assert_eq!(view(&anna, "/memories").await, format!("{HEAD}\n0B\t/memories"));
     for (path, bytes) in [
         ("b.md", 1536),
         ("a/x.md", 10),
@@ -35,10 +32,7 @@ async fn files_are_listed_two_levels_deep_with_their_sizes() {
     ];
     assert_eq!(listed, expected.join("\n"));
     let inside = view(&anna, "/memories/a").await;
-    assert!(
-        inside.contains("2K\t/memories/a/deep/er/\n10B\t/memories/a/x.md"),
-        "{inside}"
-    );
+    assert!(inside.contains("2K\t/memories/a/deep/er/\n10B\t/memories/a/x.md"), "{inside}");
     let nowhere = json!({ "command": "view", "path": "/memories/none" });
     let words = "The path /memories/none does not exist. Please provide a valid path.";
     assert_eq!(refused(&anna, nowhere).await, (404, words.to_owned()));
@@ -51,32 +45,17 @@ async fn a_file_is_created_once_and_read_by_its_lines() {
     create(&anna, "notes.md", "one\ntwo\nthree\n").await;
     let told = view(&anna, "/memories/notes.md").await;
     let head = "Here's the content of /memories/notes.md with line numbers:";
-    assert_eq!(
-        told,
-        format!("{head}\n     1\tone\n     2\ttwo\n     3\tthree\n     4\t")
-    );
+    assert_eq!(told, format!("{head}\n     1\tone\n     2\ttwo\n     3\tthree\n     4\t"));
     let some =
         |range| json!({ "command": "view", "path": "/memories/notes.md", "view_range": range });
     assert_eq!(
         done(&anna, some(json!([2, 3]))).await,
         format!("{head}\n     2\ttwo\n     3\tthree")
     );
-    assert_eq!(
-        done(&anna, some(json!([3, -1]))).await,
-        format!("{head}\n     3\tthree\n     4\t")
-    );
-    for range in [
-        json!([0, 2]),
-        json!([3, 2]),
-        json!([9, 10]),
-        json!([1]),
-        json!([1, -2]),
-    ] {
+    assert_eq!(done(&anna, some(json!([3, -1]))).await, format!("{head}\n     3\tthree\n     4\t"));
+    for range in [json!([0, 2]), json!([3, 2]), json!([9, 10]), json!([1]), json!([1, -2])] {
         let (status, words) = refused(&anna, some(range.clone())).await;
-        assert!(
-            status == 422 && words.contains("4 lines"),
-            "{range}: {words}"
-        );
+        assert!(status == 422 && words.contains("4 lines"), "{range}: {words}");
     }
     let again = json!({ "command": "create", "path": "/memories/notes.md", "file_text": "" });
     let words = "Error: File /memories/notes.md already exists".to_owned();
@@ -127,14 +106,8 @@ async fn text_is_replaced_where_it_stands_once() {
         (404, nowhere.to_owned())
     );
     create(&anna, "f/x.md", "a").await;
-    assert_eq!(
-        refused(&anna, replace("/memories/f", "a", "b")).await.0,
-        404
-    );
-    assert_eq!(
-        refused(&anna, replace("/memories/n.md", "", "b")).await.0,
-        422
-    );
+    assert_eq!(refused(&anna, replace("/memories/f", "a", "b")).await.0, 404);
+    assert_eq!(refused(&anna, replace("/memories/n.md", "", "b")).await.0, 422);
     // What is left out is nothing.
     let input = json!({ "command": "str_replace", "path": "/memories/n.md", "old_str": "CC\n" });
     done(&anna, input).await;
@@ -182,24 +155,10 @@ async fn files_and_folders_are_renamed_and_deleted() {
         |from: &str, to: &str| json!({ "command": "rename", "old_path": from, "new_path": to });
     let said = done(&anna, rename("/memories/a", "/memories/c/d")).await;
     assert_eq!(said, "Successfully renamed /memories/a to /memories/c/d");
-    assert!(
-        view(&anna, "/memories/c/d/b/y.md")
-            .await
-            .ends_with("1\ta/b/y.md")
-    );
+    assert!(view(&anna, "/memories/c/d/b/y.md").await.ends_with("1\ta/b/y.md"));
     for (from, to, status, words) in [
-        (
-            "/memories/a",
-            "/memories/e",
-            404,
-            "Error: The path /memories/a does not exist",
-        ),
-        (
-            "/memories/z.md",
-            "/memories/c",
-            409,
-            "Error: The destination /memories/c already exists",
-        ),
+        ("/memories/a", "/memories/e", 404, "Error: The path /memories/a does not exist"),
+        ("/memories/z.md", "/memories/c", 409, "Error: The destination /memories/c already exists"),
         (
             "/memories/z.md",
             "/memories/c/d/x.md",
@@ -218,31 +177,16 @@ async fn files_and_folders_are_renamed_and_deleted() {
             409,
             "Error: /memories/c/inside is inside /memories/c",
         ),
-        (
-            "/memories/z.md",
-            "/memories",
-            409,
-            "Error: The destination /memories already exists",
-        ),
+        ("/memories/z.md", "/memories", 409, "Error: The destination /memories already exists"),
     ] {
-        assert_eq!(
-            refused(&anna, rename(from, to)).await,
-            (status, words.to_owned())
-        );
+        assert_eq!(refused(&anna, rename(from, to)).await, (status, words.to_owned()));
     }
     let delete = |path: &str| json!({ "command": "delete", "path": path });
-    assert_eq!(
-        done(&anna, delete("/memories/c")).await,
-        "Successfully deleted /memories/c"
-    );
+    assert_eq!(done(&anna, delete("/memories/c")).await, "Successfully deleted /memories/c");
     let words = "Error: The path /memories/c does not exist".to_owned();
     assert_eq!(refused(&anna, delete("/memories/c")).await, (404, words));
     assert_eq!(refused(&anna, delete("/memories")).await.0, 409);
-    assert!(
-        view(&anna, "/memories")
-            .await
-            .ends_with("4B\t/memories\n4B\t/memories/z.md")
-    );
+    assert!(view(&anna, "/memories").await.ends_with("4B\t/memories\n4B\t/memories/z.md"));
     // What was deleted makes room for another of its name.
     create(&anna, "c/d/x.md", "anew").await;
 }
@@ -286,8 +230,6 @@ async fn no_path_leads_outside() {
         let (status, problem) = anna.refused("memory_files", input).await;
         assert_eq!((status, &problem["code"]), (422, &json!("required")));
     }
-    let (status, _) = anna
-        .refused("memory_files", json!({ "command": "format" }))
-        .await;
+    let (status, _) = anna.refused("memory_files", json!({ "command": "format" })).await;
     assert_eq!(status, 422);
 }

@@ -8,9 +8,7 @@ use super::{create, done};
 use crate::support::{Provider, TestApp, TestUser};
 
 async fn hits(user: &TestUser, query: &str, types: &[&str]) -> Vec<Value> {
-    let found = user
-        .call("memory_search", json!({ "query": query, "types": types }))
-        .await;
+    let found = user.call("memory_search", json!({ "query": query, "types": types })).await;
     found["results"].as_array().unwrap().clone()
 }
 
@@ -27,29 +25,16 @@ async fn a_part_is_found_with_its_path_and_lines() {
         ),
     )
     .await;
-    create(
-        &anna,
-        "notes.txt",
-        "Gyokuro in a file that is not searched.",
-    )
-    .await;
+    create(&anna, "notes.txt", "Gyokuro in a file that is not searched.").await;
     create(&anna, "MEMORY.json", "{\"tea\": \"gyokuro\"}").await;
     anna.add("Drinks gyokuro at four.").await;
     let found = hits(&anna, "gyokuro", &["document"]).await;
     assert_eq!(found.len(), 1, "{found:?}");
-    assert_eq!(
-        found[0]["part_of"],
-        json!({ "path": "memory/tea.md", "lines": [5, 7] })
-    );
-    assert_eq!(
-        (&found[0]["type"], &found[0]["theme"]),
-        (&json!("document"), &Value::Null)
-    );
+    assert_eq!(found[0]["part_of"], json!({ "path": "memory/tea.md", "lines": [5, 7] }));
+    assert_eq!((&found[0]["type"], &found[0]["theme"]), (&json!("document"), &Value::Null));
     assert_eq!(hits(&anna, "gyokuro", &[]).await.len(), 2);
     assert_eq!(hits(&anna, "gyokuro", &["fact"]).await.len(), 1);
-    let part = anna
-        .call("memory_get", json!({ "item_id": found[0]["id"] }))
-        .await;
+    let part = anna.call("memory_get", json!({ "item_id": found[0]["id"] })).await;
     assert_eq!(part["content"], "# Tea\n\nGyokuro is her favourite tea.");
     assert_eq!(part["part_of"]["path"], "memory/tea.md");
     // Parts are no memories: nothing lists, counts or changes them.
@@ -57,17 +42,11 @@ async fn a_part_is_found_with_its_path_and_lines() {
     assert_eq!(listed.len(), 1);
     assert_eq!(hits(&anna, "*", &["document"]).await.len(), 2);
     for tool in ["memory_archive", "memory_confirm"] {
-        let (status, _) = anna
-            .refused(tool, json!({ "item_id": found[0]["id"] }))
-            .await;
+        let (status, _) = anna.refused(tool, json!({ "item_id": found[0]["id"] })).await;
         assert_eq!(status, 404, "{tool}");
     }
     let stats = anna.call("memory_stats", json!({})).await;
-    assert_eq!(
-        (&stats["active"], &stats["documents"]),
-        (&json!(1), &json!(3)),
-        "{stats}"
-    );
+    assert_eq!((&stats["active"], &stats["documents"]), (&json!(1), &json!(3)), "{stats}");
     let themes = anna.call("memory_list_themes", json!({})).await;
     assert_eq!(themes["themes"][0]["active_count"], 1, "{themes}");
 }
@@ -79,18 +58,9 @@ async fn an_edit_computes_what_changed_alone() {
     let anna = app.user("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "first").await;
-    let section = |name: &str| {
-        format!(
-            "# {name}\n\n{}\n\n",
-            format!("Words about {name}. ").repeat(15)
-        )
-    };
-    create(
-        &anna,
-        "a.md",
-        &(section("honey") + &section("bees") + &section("hives")),
-    )
-    .await;
+    let section =
+        |name: &str| format!("# {name}\n\n{}\n\n", format!("Words about {name}. ").repeat(15));
+    create(&anna, "a.md", &(section("honey") + &section("bees") + &section("hives"))).await;
     app.drain(&anna).await;
     let computed = provider.texts().len();
     assert_eq!(computed, 3);
@@ -99,10 +69,7 @@ async fn an_edit_computes_what_changed_alone() {
     done(&anna, change).await;
     app.drain(&anna).await;
     let asked: Vec<String> = provider.texts().split_off(computed);
-    let texts: Vec<&String> = asked
-        .iter()
-        .filter(|text| text.contains("Words about"))
-        .collect();
+    let texts: Vec<&String> = asked.iter().filter(|text| text.contains("Words about")).collect();
     assert_eq!(texts.len(), 1, "{asked:#?}");
     let found = hits(&anna, "bees", &["document"]).await;
     assert_eq!(found[0]["id"], bees);
@@ -121,15 +88,8 @@ async fn an_edit_computes_what_changed_alone() {
         json!({ "command": "rename", "old_path": "/memories/a.txt", "new_path": "/memories/b.md" }),
     )
     .await;
-    assert_eq!(
-        hits(&anna, "bees", &["document"]).await[0]["part_of"]["path"],
-        "b.md"
-    );
-    done(
-        &anna,
-        json!({ "command": "delete", "path": "/memories/b.md" }),
-    )
-    .await;
+    assert_eq!(hits(&anna, "bees", &["document"]).await[0]["part_of"]["path"], "b.md");
+    done(&anna, json!({ "command": "delete", "path": "/memories/b.md" })).await;
     assert!(hits(&anna, "bees", &[]).await.is_empty());
 }
 
@@ -137,24 +97,11 @@ async fn an_edit_computes_what_changed_alone() {
 async fn what_a_document_names_is_known_and_forgotten_with_it() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    create(
-        &anna,
-        "people.md",
-        "Our friend Marta Helgesen brews in Bergen.\n",
-    )
-    .await;
-    let marta = anna
-        .call("memory_entity", json!({ "name": "Marta Helgesen" }))
-        .await;
+    create(&anna, "people.md", "Our friend Marta Helgesen brews in Bergen.\n").await;
+    let marta = anna.call("memory_entity", json!({ "name": "Marta Helgesen" })).await;
     assert_eq!(marta["mentions"], 1);
-    done(
-        &anna,
-        json!({ "command": "delete", "path": "/memories/people.md" }),
-    )
-    .await;
-    let (status, _) = anna
-        .refused("memory_entity", json!({ "name": "Marta Helgesen" }))
-        .await;
+    done(&anna, json!({ "command": "delete", "path": "/memories/people.md" })).await;
+    let (status, _) = anna.refused("memory_entity", json!({ "name": "Marta Helgesen" })).await;
     assert_eq!(status, 404);
 }
 
@@ -168,17 +115,12 @@ async fn what_an_edited_part_goes_on_naming_stays_as_its_person_named_it() {
     let id = anna.call("memory_entity", marta.clone()).await["id"].clone();
     let entity = EntityId(id.as_i64().unwrap());
     let (name, now) = ("Marta the brewer", app.embeddings.now());
-    decide::rename(&app.db, anna.id, entity, name, EntityType::Person, now)
-        .await
-        .unwrap();
+    decide::rename(&app.db, anna.id, entity, name, EntityType::Person, now).await.unwrap();
     let edit =
         json!({ "command": "str_replace", "path": path, "old_str": "brews", "new_str": "bakes" });
     done(&anna, edit).await;
     let told = anna.call("memory_entity", marta).await;
-    assert_eq!(
-        (&told["id"], &told["name"], &told["mentions"]),
-        (&id, &json!(name), &json!(1))
-    );
+    assert_eq!((&told["id"], &told["name"], &told["mentions"]), (&id, &json!(name), &json!(1)));
 }
 
 /// As long as may be, of nothing but headings or list items.
@@ -194,9 +136,5 @@ async fn a_bomb_is_bounded() {
             .await
             .unwrap();
     assert!((1_000..10_000).contains(&parts), "{parts}");
-    done(
-        &anna,
-        json!({ "command": "delete", "path": "/memories/headings.md" }),
-    )
-    .await;
+    done(&anna, json!({ "command": "delete", "path": "/memories/headings.md" })).await;
 }

@@ -18,26 +18,16 @@ async fn an_export_taken_in_elsewhere_has_the_same_documents_and_revisions() {
     done(&anna, json!({ "command": "str_replace", "path": "/memories/MEMORY.md", "old_str": "sencha", "new_str": "gyokuro" })).await;
     done(&anna, json!({ "command": "rename", "old_path": "/memories/MEMORY.md", "new_path": "/memories/memory/tea.md" })).await;
     create(&anna, "gone.md", "Deleted.").await;
-    done(
-        &anna,
-        json!({ "command": "delete", "path": "/memories/gone.md" }),
-    )
-    .await;
+    done(&anna, json!({ "command": "delete", "path": "/memories/gone.md" })).await;
     create(&anna, "data.json", "{}").await;
     let file = export(&app, &anna).await;
     let ben = app.user("ben").await;
     let outcome = import(&app, &ben, &file).await;
     assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
-    assert!(
-        view(&ben, "/memories/memory/tea.md")
-            .await
-            .ends_with("3\tLikes gyokuro.\n     4\t")
-    );
+    assert!(view(&ben, "/memories/memory/tea.md").await.ends_with("3\tLikes gyokuro.\n     4\t"));
     assert_eq!(ben.find("gyokuro").await.len(), 1);
     let told = |file: &str| -> Vec<Value> {
-        let lines = file
-            .lines()
-            .map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let lines = file.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let of = lines.filter(|line| {
             ["document", "revision"].contains(&line["record"].as_str().unwrap_or_default())
         });
@@ -59,18 +49,9 @@ async fn an_export_taken_in_elsewhere_has_the_same_documents_and_revisions() {
     let cleo = app.user("cleo").await;
     create(&cleo, "data.json", "mine").await;
     import(&app, &cleo, &file).await;
-    assert!(
-        view(&cleo, "/memories/data.json")
-            .await
-            .ends_with("1\tmine")
-    );
+    assert!(view(&cleo, "/memories/data.json").await.ends_with("1\tmine"));
     let all = app.documents().list(cleo.id, None, true).await.unwrap();
-    assert_eq!(
-        all.iter()
-            .filter(|d| d.path.as_str() == "data.json")
-            .count(),
-        2
-    );
+    assert_eq!(all.iter().filter(|d| d.path.as_str() == "data.json").count(), 2);
 }
 
 #[tokio::test]
@@ -79,42 +60,19 @@ async fn what_was_deleted_is_restored_by_its_person() {
     let anna = app.user("anna").await;
     let documents = app.documents();
     create(&anna, "a.md", "Likes sencha.").await;
-    done(
-        &anna,
-        json!({ "command": "delete", "path": "/memories/a.md" }),
-    )
-    .await;
-    let gone = documents
-        .list(anna.id, None, true)
-        .await
-        .unwrap()
-        .pop()
-        .unwrap();
+    done(&anna, json!({ "command": "delete", "path": "/memories/a.md" })).await;
+    let gone = documents.list(anna.id, None, true).await.unwrap().pop().unwrap();
     assert!(gone.archived_at.is_some() && anna.find("sencha").await.is_empty());
-    let back = documents
-        .restore(anna.id, ChangeAuthor::person(), gone.id)
-        .await
-        .unwrap();
+    let back = documents.restore(anna.id, ChangeAuthor::person(), gone.id).await.unwrap();
     assert_eq!((back.archived_at, back.revision), (None, 3));
     assert_eq!(anna.find("sencha").await.len(), 1);
-    let events: Vec<String> = documents
-        .revisions(anna.id, gone.id)
-        .await
-        .unwrap()
-        .into_iter()
-        .map(|r| r.event)
-        .collect();
+    let events: Vec<String> =
+        documents.revisions(anna.id, gone.id).await.unwrap().into_iter().map(|r| r.event).collect();
     assert_eq!(events, ["restored", "archived", "created"]);
     // Where another has its path meanwhile, it stays where it is.
-    done(
-        &anna,
-        json!({ "command": "delete", "path": "/memories/a.md" }),
-    )
-    .await;
+    done(&anna, json!({ "command": "delete", "path": "/memories/a.md" })).await;
     create(&anna, "a.md", "Another.").await;
-    let refused = documents
-        .restore(anna.id, ChangeAuthor::person(), gone.id)
-        .await;
+    let refused = documents.restore(anna.id, ChangeAuthor::person(), gone.id).await;
     assert!(matches!(refused, Err(DocumentError::Exists)), "{refused:?}");
 }
 
@@ -139,10 +97,7 @@ async fn the_oldest_revisions_go_and_the_rest_can_be_read() {
     }
     let id = documents.read(anna.id, &path).await.unwrap().document.id;
     let at = async |revision| {
-        documents
-            .read_revision(anna.id, id, Some(revision))
-            .await
-            .map(|w| w.content)
+        documents.read_revision(anna.id, id, Some(revision)).await.map(|w| w.content)
     };
     assert_eq!(at(texts).await.unwrap(), format!("Text {texts}."));
     assert_eq!(at(6).await.unwrap(), "Text 6.");
@@ -163,13 +118,7 @@ async fn revisions_without_a_text_go_too() {
     let (documents, person) = (app.documents(), ChangeAuthor::person());
     let paths = ["a.md", "b.md"].map(|path| DocumentPath::parse("path", path).unwrap());
     let created = documents
-        .put(
-            anna.id,
-            person,
-            &paths[0],
-            "Likes sencha.",
-            ExpectedRevision::Any,
-        )
+        .put(anna.id, person, &paths[0], "Likes sencha.", ExpectedRevision::Any)
         .await
         .unwrap();
     // Changed by three paths, each of which ends what is too much.
@@ -233,19 +182,13 @@ async fn revisions_without_a_text_go_too() {
 async fn an_erased_document_leaves_nothing() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    create(
-        &anna,
-        "secret.md",
-        "The zanzibar password of Marta Helgesen.",
-    )
-    .await;
+    create(&anna, "secret.md", "The zanzibar password of Marta Helgesen.").await;
     done(&anna, json!({ "command": "str_replace", "path": "/memories/secret.md", "old_str": "zanzibar", "new_str": "quetzal" })).await;
     anna.find("quetzal").await;
     app.activity.flush().await.unwrap();
     let id = app.documents().list(anna.id, None, true).await.unwrap()[0].id;
-    let receipt = erasure::document(&app.db, &app.activity, anna.id, id, app.embeddings.now())
-        .await
-        .unwrap();
+    let receipt =
+        erasure::document(&app.db, &app.activity, anna.id, id, app.embeddings.now()).await.unwrap();
     assert!(anna.find("quetzal").await.is_empty());
     let mut conn = app.superuser().await;
     let tables: Vec<String> = sqlx::query_scalar(
@@ -257,10 +200,8 @@ async fn an_erased_document_leaves_nothing() {
     for table in tables {
         for word in ["zanzibar", "quetzal", "Helgesen", "secret.md"] {
             let query = format!("SELECT count(*) FROM {table} t WHERE t::text ILIKE '%{word}%'");
-            let n: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(query))
-                .fetch_one(&mut conn)
-                .await
-                .unwrap();
+            let n: i64 =
+                sqlx::query_scalar(sqlx::AssertSqlSafe(query)).fetch_one(&mut conn).await.unwrap();
             assert_eq!(n, 0, "{table}: {word}");
         }
     }
@@ -272,17 +213,11 @@ async fn an_erased_document_leaves_nothing() {
             .unwrap();
     assert_eq!(kind, "document");
     assert_eq!(
-        (
-            &erased["documents"],
-            &erased["document_revisions"],
-            &erased["parts"]
-        ),
+        (&erased["documents"], &erased["document_revisions"], &erased["parts"]),
         (&json!(1), &json!(2), &json!(1)),
         "{erased}"
     );
     assert!(
-        erasure::document(&app.db, &app.activity, anna.id, id, app.embeddings.now())
-            .await
-            .is_err()
+        erasure::document(&app.db, &app.activity, anna.id, id, app.embeddings.now()).await.is_err()
     );
 }

@@ -28,10 +28,7 @@ pub async fn create(user: &TestUser, path: &str, text: &str) {
         user,
         json!({ "command": "create", "path": format!("/memories/{path}"), "file_text": text }),
     );
-    assert_eq!(
-        said.await,
-        format!("File created successfully at: /memories/{path}")
-    );
+    assert_eq!(said.await, format!("File created successfully at: /memories/{path}"));
 }
 
 async fn view(user: &TestUser, path: &str) -> String {

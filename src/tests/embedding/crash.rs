@@ -201,10 +201,7 @@ async fn after_twenty_kills_in_mid_rebuild_nothing_is_lost_or_in_the_wrong_space
     .fetch_all(&mut app.superuser().await)
     .await
     .unwrap();
-    let expected = [
-        (anna.id.0, "fourth".to_owned()),
-        (ben.id.0, "second".to_owned()),
-    ];
+    let expected = [(anna.id.0, "fourth".to_owned()), (ben.id.0, "second".to_owned())];
     assert_eq!(models, expected);
     let vectors = assert_every_vector_is_of_its_space_and_its_item(&app).await;
     assert!(vectors >= ANNAS_ITEMS + BENS_ITEMS + added);

@@ -23,11 +23,7 @@ async fn a_poison_text_is_isolated_and_the_others_go_on() {
     app.use_provider(&anna, &provider, "model").await;
     let mut ids = Vec::new();
     for n in 0..9 {
-        let text = if n == 4 {
-            "a poison pill".to_owned()
-        } else {
-            format!("item {n}")
-        };
+        let text = if n == 4 { "a poison pill".to_owned() } else { format!("item {n}") };
         ids.push(anna.add(&text).await);
     }
     provider.behave(|b| b.poison = Some("poison"));
@@ -36,10 +32,7 @@ async fn a_poison_text_is_isolated_and_the_others_go_on() {
         let expected = if n == 4 { "error" } else { "ready" };
         assert_eq!(embedding(&anna, *id).await["state"], expected, "{n}");
     }
-    let said = embedding(&anna, ids[4]).await["error"]
-        .as_str()
-        .unwrap()
-        .to_owned();
+    let said = embedding(&anna, ids[4]).await["error"].as_str().unwrap().to_owned();
     assert_eq!(said, "The endpoint failed with status 500.");
     assert!(problem(&app, &anna).await.is_none());
     // Found by its words all the same.
@@ -88,9 +81,7 @@ async fn a_dead_endpoint_is_left_alone_for_a_while_even_across_a_restart() {
     app.use_provider(&anna, &provider, "model").await;
     let id = anna.add("Anna keeps bees.").await;
     provider.behave(|b| b.status = Some(503));
-    let Drained::Later(at) = app.drain(&anna).await else {
-        panic!("it should wait")
-    };
+    let Drained::Later(at) = app.drain(&anna).await else { panic!("it should wait") };
     let now = app.embeddings.now();
     assert!(at > now && at <= now + Duration::seconds(3), "{}", at - now);
     assert!(problem(&app, &anna).await.unwrap().contains("503"));
@@ -101,9 +92,7 @@ async fn a_dead_endpoint_is_left_alone_for_a_while_even_across_a_restart() {
     assert!(provider.texts().is_empty(), "it was asked before its time");
     // It waits longer each time.
     restarted.clock.advance(Duration::seconds(30));
-    let Drained::Later(again) = restarted.drain(&anna).await else {
-        panic!("it should wait")
-    };
+    let Drained::Later(again) = restarted.drain(&anna).await else { panic!("it should wait") };
     assert!(
         again - restarted.embeddings.now() > Duration::seconds(2) + Duration::milliseconds(900)
     );
@@ -123,9 +112,7 @@ async fn an_endpoint_that_asks_for_patience_gets_it() {
     app.use_provider(&anna, &provider, "model").await;
     anna.add("Anna keeps bees.").await;
     provider.behave(|b| (b.status, b.retry_after) = (Some(429), Some("120")));
-    let Drained::Later(at) = app.drain(&anna).await else {
-        panic!("it should wait")
-    };
+    let Drained::Later(at) = app.drain(&anna).await else { panic!("it should wait") };
     assert_eq!(at - app.embeddings.now(), Duration::seconds(120));
 }
 
@@ -138,17 +125,10 @@ async fn a_key_that_was_rotated_is_told_and_a_new_one_works_at_once() {
     let id = anna.add("Anna keeps bees.").await;
     provider.behave(|b| b.key = Some("sk-rotated"));
     assert!(matches!(app.drain(&anna).await, Drained::Later(_)));
-    assert!(
-        problem(&app, &anna)
-            .await
-            .unwrap()
-            .contains("rejected the key")
-    );
+    assert!(problem(&app, &anna).await.unwrap().contains("rejected the key"));
     let query = app.embed_query(&anna, "bees").await;
     assert!(query.degraded.unwrap().contains("rejected the key"));
-    let saved = app
-        .save_endpoint(&anna, &provider.url(), "model", "sk-rotated", false)
-        .await;
+    let saved = app.save_endpoint(&anna, &provider.url(), "model", "sk-rotated", false).await;
     assert_eq!(saved, Saved::InForce);
     assert_eq!(app.drain(&anna).await, Drained::Done);
     assert_eq!(embedding(&anna, id).await["state"], "ready");
@@ -167,18 +147,10 @@ async fn an_endpoint_that_answers_another_width_writes_nothing_and_asks_for_a_re
     assert!(matches!(app.drain(&anna).await, Drained::Later(_)));
     assert_eq!(embedding(&anna, old).await["state"], "ready");
     assert_eq!(embedding(&anna, new).await["state"], "pending");
-    assert!(
-        problem(&app, &anna)
-            .await
-            .unwrap()
-            .contains("start a rebuild")
-    );
+    assert!(problem(&app, &anna).await.unwrap().contains("start a rebuild"));
     let query = app.embed_query(&anna, "bees").await;
     assert!(query.vector.is_none() && query.degraded.unwrap().contains("width"));
-    assert_eq!(
-        app.embeddings.rebuild(anna.id).await.unwrap(),
-        Saved::Rebuilding { texts: 2 }
-    );
+    assert_eq!(app.embeddings.rebuild(anna.id).await.unwrap(), Saved::Rebuilding { texts: 2 });
     app.clock.advance(Duration::minutes(10));
     app.drain(&anna).await;
     assert_eq!(embedding(&anna, new).await["dimensions"], 32);
@@ -195,10 +167,7 @@ async fn calls_that_are_answered_with_different_widths_write_nothing() {
         .execute(&mut app.superuser().await)
         .await
         .unwrap();
-    let items = [
-        anna.add("Anna keeps bees.").await,
-        anna.add("Anna keeps goats.").await,
-    ];
+    let items = [anna.add("Anna keeps bees.").await, anna.add("Anna keeps goats.").await];
     assert!(matches!(app.drain(&anna).await, Drained::Later(_)));
     assert_eq!(provider.texts().len(), 2);
     for item in items {
@@ -217,10 +186,7 @@ async fn vectors_wider_than_are_kept_are_refused_with_what_to_set() {
     anna.add("Anna keeps bees.").await;
     assert!(matches!(app.drain(&anna).await, Drained::Later(_)));
     let said = problem(&app, &anna).await.unwrap();
-    assert!(
-        said.contains("1536 dimensions") && said.contains("set `dimensions`"),
-        "{said}"
-    );
+    assert!(said.contains("1536 dimensions") && said.contains("set `dimensions`"), "{said}");
 }
 
 #[tokio::test]
@@ -242,10 +208,7 @@ async fn a_late_answer_of_an_old_model_writes_nothing() {
     app.use_provider(&anna, &elsewhere, "newer").await;
     drop(held);
     late.await.unwrap().unwrap();
-    assert_eq!(
-        app.vectors(&anna, "building").await,
-        [(id, "pending".to_owned())]
-    );
+    assert_eq!(app.vectors(&anna, "building").await, [(id, "pending".to_owned())]);
     // And an item whose text is another by then keeps waiting.
     elsewhere.forget_calls();
     let held = elsewhere.hold();
@@ -258,10 +221,7 @@ async fn a_late_answer_of_an_old_model_writes_nothing() {
         .unwrap();
     drop(held);
     late.await.unwrap().unwrap();
-    assert_eq!(
-        app.vectors(&anna, "building").await,
-        [(id, "pending".to_owned())]
-    );
+    assert_eq!(app.vectors(&anna, "building").await, [(id, "pending".to_owned())]);
 }
 
 #[tokio::test]
@@ -302,16 +262,9 @@ async fn a_million_that_wait_are_enough() {
         .execute(&mut app.superuser().await)
         .await
         .unwrap();
-    let (status, said) = anna
-        .refused(
-            "memory_add",
-            json!({ "type": "fact", "content": "One more." }),
-        )
-        .await;
-    assert_eq!(
-        (status, said["code"].as_str().unwrap()),
-        (429, "too_many_pending")
-    );
+    let (status, said) =
+        anna.refused("memory_add", json!({ "type": "fact", "content": "One more." })).await;
+    assert_eq!((status, said["code"].as_str().unwrap()), (429, "too_many_pending"));
     let items: i64 = sqlx::query_scalar("SELECT count(*) FROM memory_items")
         .fetch_one(&mut app.superuser().await)
         .await

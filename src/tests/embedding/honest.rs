@@ -10,11 +10,7 @@ use crate::support::{Provider, TestApp, TestUser};
 /// Everybody's from now on.
 async fn serve_all(app: &TestApp, provider: &Provider) {
     let url = provider.url();
-    let form = EndpointForm {
-        url: &url,
-        model: "model",
-        ..EndpointForm::default()
-    };
+    let form = EndpointForm { url: &url, model: "model", ..EndpointForm::default() };
     app.embeddings.save_system(&form, true).await.unwrap();
 }
 
@@ -80,10 +76,7 @@ async fn from_the_first_add_on_everything_says_pending_until_it_is_ready() {
     app.drain(&anna).await;
     assert_eq!(vectors(&anna).await, json!({ "pending": 0, "failed": 0 }));
     let answer = search(&anna, "bees").await;
-    assert_eq!(
-        (&answer["mode"], &answer["degraded"]),
-        (&json!("hybrid"), &json!(null))
-    );
+    assert_eq!((&answer["mode"], &answer["degraded"]), (&json!("hybrid"), &json!(null)));
     let (_, page) = browser.get("/memory").await;
     assert!(page.contains("Anna keeps bees.") && !page.contains("Embedding 0"));
     let (_, page) = browser.get("/settings/embeddings").await;
@@ -186,10 +179,7 @@ async fn after_a_rebuild_was_cancelled_that_was_the_first_nothing_is_said_to_be_
     drop(tx);
     assert_eq!(vectors(&anna).await["pending"], 0);
     let degraded = search(&anna, "bees").await["degraded"].clone();
-    assert!(
-        degraded.as_str().unwrap().contains("cancelled"),
-        "{degraded}"
-    );
+    assert!(degraded.as_str().unwrap().contains("cancelled"), "{degraded}");
 }
 
 #[tokio::test]
@@ -205,15 +195,9 @@ async fn a_full_queue_refuses_nothing_once_nobody_works_on_it() {
         .unwrap();
     let input = json!({ "type": "fact", "content": "One more." });
     assert_eq!(anna.refused("memory_add", input.clone()).await.0, 429);
-    app.embeddings
-        .set_enabled(anna.id, false, true)
-        .await
-        .unwrap();
+    app.embeddings.set_enabled(anna.id, false, true).await.unwrap();
     assert_eq!(add(&anna, "One more.").await["embedding"], "off");
-    app.embeddings
-        .set_enabled(anna.id, true, true)
-        .await
-        .unwrap();
+    app.embeddings.set_enabled(anna.id, true, true).await.unwrap();
     serve_nobody(&app).await;
     assert_eq!(add(&anna, "Another.").await["embedding"], "off");
 }

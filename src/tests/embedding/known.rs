@@ -41,12 +41,8 @@ async fn a_model_that_is_chosen_again_embeds_only_what_came_since() {
     provider.forget_calls();
     app.clock.advance(RETIRED_FOR - Duration::minutes(1));
 
-    let asked = app
-        .save_endpoint(&anna, &provider.url(), "old", "", false)
-        .await;
-    let Saved::AskFirst { texts, kept, .. } = asked else {
-        panic!("{asked:?}")
-    };
+    let asked = app.save_endpoint(&anna, &provider.url(), "old", "", false).await;
+    let Saved::AskFirst { texts, kept, .. } = asked else { panic!("{asked:?}") };
     assert_eq!((texts.memories, kept), (4, 3));
     app.use_provider(&anna, &provider, "old").await;
     app.drain(&anna).await;
@@ -65,8 +61,7 @@ async fn a_known_text_that_comes_again_is_not_sent_and_what_searches_see_is_told
     let provider = Provider::start().await;
     let anna = embedded_by(&app, &provider, &["old"]).await;
     let first = app.vectors(&anna, "active").await[0].0;
-    anna.call("memory_archive", json!({ "item_id": first }))
-        .await;
+    anna.call("memory_archive", json!({ "item_id": first })).await;
     let again = anna.add(TEXTS[0]).await;
     assert_ne!(first, again);
     let told = revision(&app, &anna).await;
@@ -134,11 +129,7 @@ async fn a_rebuild_that_its_user_asks_for_makes_every_vector_anew_and_those_of_b
     let first = app.vectors(&anna, "active").await[0].0;
     let forgotten = "UPDATE memory_embeddings SET state = 'pending', embedding = NULL
          WHERE source_id = $1 AND space_id = (SELECT id FROM embedding_spaces WHERE state = 'active')";
-    sqlx::query(forgotten)
-        .bind(first)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    sqlx::query(forgotten).bind(first).execute(&mut app.superuser().await).await.unwrap();
     provider.forget_calls();
     app.drain(&anna).await;
     assert_eq!(app.vectors(&anna, "retired").await.len(), 6);
@@ -158,10 +149,7 @@ async fn where_the_model_answers_another_width_by_now_everything_is_made_anew() 
     app.clock.advance(Duration::minutes(1));
     app.drain(&anna).await;
     let texts = provider.texts();
-    assert!(
-        TEXTS.iter().all(|text| texts.contains(&(*text).to_owned())),
-        "{texts:?}"
-    );
+    assert!(TEXTS.iter().all(|text| texts.contains(&(*text).to_owned())), "{texts:?}");
     assert!(are_all_ready(&app, &anna).await);
     let overview = app.embeddings.overview(anna.id).await.unwrap();
     assert_eq!(overview.serving.unwrap().settings.endpoint.model, "old");
@@ -186,11 +174,9 @@ async fn the_key_of_what_served_before_is_kept_for_a_day() {
     let provider = Provider::start().await;
     let anna = embedded_by(&app, &provider, &["old"]).await;
     provider.behave(|b| b.key = Some("sk-old"));
-    app.save_endpoint(&anna, &provider.url(), "old", "sk-old", true)
-        .await;
+    app.save_endpoint(&anna, &provider.url(), "old", "sk-old", true).await;
     provider.behave(|b| b.key = Some("sk-new"));
-    app.save_endpoint(&anna, &provider.url(), "new", "sk-new", true)
-        .await;
+    app.save_endpoint(&anna, &provider.url(), "new", "sk-new", true).await;
     app.drain(&anna).await;
     let keys = async || -> i64 {
         sqlx::query_scalar("SELECT count(*) FROM embedding_spaces WHERE state = 'retired' AND sealed_key IS NOT NULL")

@@ -15,22 +15,12 @@ async fn an_item_its_pending_vector_and_its_job_are_committed_together() {
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     app.drain(&anna).await;
-    sqlx::query("DELETE FROM job_queue")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
-    let added = anna
-        .call(
-            "memory_add",
-            json!({ "type": "fact", "content": "Anna keeps bees." }),
-        )
-        .await;
+    sqlx::query("DELETE FROM job_queue").execute(&mut app.superuser().await).await.unwrap();
+    let added =
+        anna.call("memory_add", json!({ "type": "fact", "content": "Anna keeps bees." })).await;
     assert_eq!(added["embedding"], "pending");
     let id = added["id"].as_i64().unwrap();
-    assert_eq!(
-        app.vectors(&anna, "active").await,
-        [(id, "pending".to_owned())]
-    );
+    assert_eq!(app.vectors(&anna, "active").await, [(id, "pending".to_owned())]);
     assert_eq!(app.jobs().await, [(anna.id.0, "embed".to_owned())]);
     // Adding asked nobody.
     assert!(provider.texts().is_empty());
@@ -71,9 +61,7 @@ async fn a_pending_item_becomes_ready_and_says_by_which_model() {
 async fn without_a_provider_items_are_off_and_nothing_waits() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let added = anna
-        .call("memory_add", json!({ "type": "fact", "content": "Bees." }))
-        .await;
+    let added = anna.call("memory_add", json!({ "type": "fact", "content": "Bees." })).await;
     assert_eq!(added["embedding"], "off");
     assert!(app.jobs().await.is_empty());
     assert_eq!(app.embeddings.sweep().await.unwrap(), 0);
@@ -95,10 +83,7 @@ async fn batches_are_as_large_as_set_and_a_job_makes_way_when_its_slice_is_over(
     .execute(&mut app.superuser().await)
     .await
     .unwrap();
-    assert_eq!(
-        app.embeddings.rebuild(anna.id).await.unwrap(),
-        Saved::Rebuilding { texts: 1101 }
-    );
+    assert_eq!(app.embeddings.rebuild(anna.id).await.unwrap(), Saved::Rebuilding { texts: 1101 });
     provider.forget_calls();
     let (stop, stopped) = watch::channel(false);
     let slice = Slice::begin(stopped);
@@ -138,25 +123,15 @@ async fn nobody_elses_settings_spaces_or_vectors_are_seen_or_touched() {
     assert_eq!(app.drain(&ben).await, Drained::Done);
     // Straight at the tables, as the role of Ben's requests.
     let mut tx = app.db.as_user(ben.id).await.unwrap();
-    for table in [
-        "embedding_settings",
-        "embedding_spaces",
-        "memory_embeddings",
-    ] {
+    for table in ["embedding_settings", "embedding_spaces", "memory_embeddings"] {
         let statement = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
-        let seen: i64 = sqlx::query_scalar(statement)
-            .fetch_one(&mut *tx)
-            .await
-            .unwrap();
+        let seen: i64 = sqlx::query_scalar(statement).fetch_one(&mut *tx).await.unwrap();
         assert_eq!(seen, 0, "{table}");
     }
     for table in ["system_settings", "system_providers", "allowed_endpoints"] {
         let mut tx = app.db.as_user(ben.id).await.unwrap();
         let statement = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
-        assert!(
-            sqlx::query(statement).fetch_one(&mut *tx).await.is_err(),
-            "{table}"
-        );
+        assert!(sqlx::query(statement).fetch_one(&mut *tx).await.is_err(), "{table}");
     }
 }
 

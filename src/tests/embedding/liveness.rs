@@ -38,9 +38,7 @@ fn rebuild(app: &TestApp, anna: &TestUser) -> JoinHandle<Saved> {
 
 async fn is_not_found(app: &TestApp, anna: &TestUser, id: i64) {
     app.drain(anna).await;
-    let answer = anna
-        .call("memory_search", json!({ "query": "what does Anna keep" }))
-        .await;
+    let answer = anna.call("memory_search", json!({ "query": "what does Anna keep" })).await;
     assert_eq!(answer["mode"], "hybrid");
     assert!(!ids(&answer).contains(&id), "{answer}");
 }

@@ -11,17 +11,8 @@ use crate::support::{Provider, TestApp};
 
 const OURS: i64 = 1;
 const THEIRS: i64 = 2;
-const ENDED: RunEnd<'_> = RunEnd {
-    run_at: None,
-    size: 0,
-    endpoint: None,
-    problem: None,
-};
-const ROOM: JobCapacity = JobCapacity {
-    job: EMBED,
-    places: 1,
-    per_endpoint: 1,
-};
+const ENDED: RunEnd<'_> = RunEnd { run_at: None, size: 0, endpoint: None, problem: None };
+const ROOM: JobCapacity = JobCapacity { job: EMBED, places: 1, per_endpoint: 1 };
 
 /// What is first in turn.
 async fn claim(conn: &mut PgConnection, lease: i64, now: OffsetDateTime) -> Option<Claim> {
@@ -95,11 +86,8 @@ async fn who_has_least_to_do_goes_first_and_who_has_waited_for_long_goes_next() 
     let app = TestApp::start().await;
     let mut now = app.embeddings.now();
     let mut conn = app.superuser().await;
-    let (anna, ben, zoe) = (
-        app.user("anna").await.id,
-        app.user("ben").await.id,
-        app.user("zoe").await.id,
-    );
+    let (anna, ben, zoe) =
+        (app.user("anna").await.id, app.user("ben").await.id, app.user("zoe").await.id);
     push(&mut conn, anna, 10_000, now).await;
     push(&mut conn, ben, 5_000, now).await;
     let mut order = Vec::new();
@@ -115,11 +103,7 @@ async fn who_has_least_to_do_goes_first_and_who_has_waited_for_long_goes_next() 
             user if user == ben => 4_000,
             _ => 0,
         };
-        let end = RunEnd {
-            run_at: (left > 0).then_some(now),
-            size: left,
-            ..ENDED
-        };
+        let end = RunEnd { run_at: (left > 0).then_some(now), size: left, ..ENDED };
         finish(&mut conn, &claim, &end, now).await;
     }
     // Ben has less than Anna, Zoe least of all; Anna goes once she has waited for 30 s.
@@ -131,19 +115,13 @@ async fn runs_that_call_one_provider_leave_places_to_those_that_call_another() {
     let app = TestApp::start().await;
     let now = app.embeddings.now();
     let mut conn = app.superuser().await;
-    let (anna, ben, zoe) = (
-        app.user("anna").await.id,
-        app.user("ben").await.id,
-        app.user("zoe").await.id,
-    );
+    let (anna, ben, zoe) =
+        (app.user("anna").await.id, app.user("ben").await.id, app.user("zoe").await.id);
     // Each has run before: Anna and Ben called the same.
     for (user, endpoint) in [(anna, 1), (ben, 1), (zoe, 2)] {
         push(&mut conn, user, 1, now).await;
         let claimed = claim(&mut conn, OURS, now).await.expect("it is due");
-        let end = RunEnd {
-            endpoint: Some(endpoint),
-            ..ENDED
-        };
+        let end = RunEnd { endpoint: Some(endpoint), ..ENDED };
         finish(&mut conn, &claimed, &end, now).await;
     }
     push(&mut conn, anna, 1, now).await;
@@ -157,12 +135,7 @@ async fn runs_that_call_one_provider_leave_places_to_those_that_call_another() {
     let claims = queue::store::claim(&mut conn, OURS, &rooms, None, now).await;
     assert_eq!(claims.unwrap(), [], "it is still under way");
     // A run that calls nobody, or is not known to, changes nothing.
-    let of_anna = Claim {
-        user: anna,
-        job: EMBED.to_owned(),
-        pushes: 2,
-        attempts: 1,
-    };
+    let of_anna = Claim { user: anna, job: EMBED.to_owned(), pushes: 2, attempts: 1 };
     finish(&mut conn, &of_anna, &ENDED, now).await;
     push(&mut conn, anna, 9, now).await;
     let next = claim(&mut conn, OURS, now).await.map(|claim| claim.user);
@@ -179,19 +152,11 @@ async fn a_row_whose_process_is_gone_is_claimed_again_and_the_late_one_writes_no
     let killed = claim(&mut conn, OURS, now).await.expect("it is due");
     let renewed_at = now + LEASE - Duration::seconds(1);
     let running = [(anna.id, EMBED), (UserId(99), EMBED)];
-    queue::store::renew(&mut conn, OURS, &running, renewed_at)
-        .await
-        .unwrap();
+    queue::store::renew(&mut conn, OURS, &running, renewed_at).await.unwrap();
     let later = now + LEASE + Duration::seconds(1);
-    assert_eq!(
-        claim(&mut conn, THEIRS, later).await,
-        None,
-        "it was renewed"
-    );
+    assert_eq!(claim(&mut conn, THEIRS, later).await, None, "it was renewed");
     let later = renewed_at + LEASE + Duration::seconds(1);
-    let again = claim(&mut conn, THEIRS, later)
-        .await
-        .expect("its lease is over");
+    let again = claim(&mut conn, THEIRS, later).await.expect("its lease is over");
     assert_eq!(again.attempts, 2);
     let late = queue::store::finish(&mut conn, OURS, &killed, &ENDED, later).await;
     assert!(!late.unwrap());
@@ -206,9 +171,7 @@ async fn a_worker_whose_clock_is_behind_takes_no_row_that_is_held() {
     push(&mut conn, anna.id, 1, now).await;
     claim(&mut conn, OURS, now).await.expect("it is due");
     let renewed_at = now + Duration::seconds(5);
-    queue::store::renew(&mut conn, OURS, &[(anna.id, EMBED)], renewed_at)
-        .await
-        .unwrap();
+    queue::store::renew(&mut conn, OURS, &[(anna.id, EMBED)], renewed_at).await.unwrap();
     let theirs = renewed_at - Duration::milliseconds(200);
     assert_eq!(claim(&mut conn, THEIRS, theirs).await, None);
     let seen = queue::store::count_in_progress(&mut conn, EMBED, None, theirs).await;
@@ -240,11 +203,7 @@ async fn after_a_failure_pushes_bring_nothing_forward_and_a_change_does() {
     let mut conn = app.superuser().await;
     push(&mut conn, anna.id, 1, now).await;
     let failed = claim(&mut conn, OURS, now).await.expect("it is due");
-    let end = RunEnd {
-        run_at: Some(now + Duration::minutes(5)),
-        problem: Some("no"),
-        ..ENDED
-    };
+    let end = RunEnd { run_at: Some(now + Duration::minutes(5)), problem: Some("no"), ..ENDED };
     push(&mut conn, anna.id, 1, now).await;
     finish(&mut conn, &failed, &end, now).await;
     push(&mut conn, anna.id, 1, now).await;
@@ -252,18 +211,11 @@ async fn after_a_failure_pushes_bring_nothing_forward_and_a_change_does() {
     let failures = queue::store::list_failed(&mut conn, 10).await.unwrap();
     assert_eq!((failures.len(), failures[0].problem.as_str()), (1, "no"));
     let later = now + Duration::minutes(6);
-    let again = claim(&mut conn, OURS, later)
-        .await
-        .expect("its time has come");
+    let again = claim(&mut conn, OURS, later).await.expect("its time has come");
     assert_eq!(again.attempts, 2);
     finish(&mut conn, &again, &end, now).await;
-    queue::push_now(&mut conn, anna.id, EMBED, now)
-        .await
-        .unwrap();
-    assert_eq!(
-        claim(&mut conn, OURS, now).await.map(|c| c.attempts),
-        Some(1)
-    );
+    queue::push_now(&mut conn, anna.id, EMBED, now).await.unwrap();
+    assert_eq!(claim(&mut conn, OURS, now).await.map(|c| c.attempts), Some(1));
 }
 
 #[tokio::test]
@@ -275,9 +227,7 @@ async fn what_a_clock_that_was_ahead_has_put_off_comes_when_it_is_right_again() 
     push(&mut conn, anna.id, 1, ahead).await;
     assert_eq!(claim(&mut conn, OURS, now).await, None);
     let found = [(anna.id, now)];
-    queue::push_found(&mut conn, EMBED, &found, now)
-        .await
-        .unwrap();
+    queue::push_found(&mut conn, EMBED, &found, now).await.unwrap();
     claim(&mut conn, OURS, now).await.expect("it is due");
     // A lease of that clock.
     sqlx::query("UPDATE job_queue SET run_at = $1, lease_until = $2")
@@ -297,10 +247,7 @@ async fn losing_every_hint_loses_no_work_and_two_sweeps_make_one_row() {
     app.use_provider(&anna, &provider, "model").await;
     anna.add("Anna keeps bees.").await;
     ben.add("Ben rows.").await;
-    sqlx::query("DELETE FROM job_queue")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    sqlx::query("DELETE FROM job_queue").execute(&mut app.superuser().await).await.unwrap();
     let twin = app.twin().await;
     let (one, two) = tokio::join!(app.embeddings.sweep(), twin.embeddings.sweep());
     // Anna's alone: Ben has no provider.
@@ -311,10 +258,7 @@ async fn losing_every_hint_loses_no_work_and_two_sweeps_make_one_row() {
     // Run again it changes nothing.
     app.drain(&anna).await;
     assert_eq!(provider.texts().len(), 1);
-    sqlx::query("DELETE FROM job_queue")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    sqlx::query("DELETE FROM job_queue").execute(&mut app.superuser().await).await.unwrap();
     assert_eq!(app.embeddings.sweep().await.unwrap(), 0);
 }
 
@@ -325,10 +269,7 @@ async fn twenty_adds_at_once_make_one_row() {
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     app.drain(&anna).await;
-    sqlx::query("DELETE FROM job_queue")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    sqlx::query("DELETE FROM job_queue").execute(&mut app.superuser().await).await.unwrap();
     let adds = (0..20).map(|n| {
         let input = json!({ "type": "fact", "content": format!("secret {n}") });
         let anna = &anna;
@@ -345,18 +286,11 @@ async fn requests_push_for_their_own_user_and_see_nobody_elses() {
     let now = app.embeddings.now();
     push(&mut app.superuser().await, ben.id, 1, now).await;
     let mut tx = app.db.as_user(anna.id).await.unwrap();
-    let seen: i64 = sqlx::query_scalar("SELECT count(*) FROM job_queue")
-        .fetch_one(&mut *tx)
-        .await
-        .unwrap();
+    let seen: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM job_queue").fetch_one(&mut *tx).await.unwrap();
     assert_eq!(seen, 0);
-    let refused = queue::push(&mut tx, ben.id, EMBED, 1, now)
-        .await
-        .unwrap_err();
-    assert!(
-        refused.to_string().contains("row-level security"),
-        "{refused}"
-    );
+    let refused = queue::push(&mut tx, ben.id, EMBED, 1, now).await.unwrap_err();
+    assert!(refused.to_string().contains("row-level security"), "{refused}");
     for forbidden in [
         "DELETE FROM job_queue",
         "INSERT INTO job_runs SELECT FROM job_runs",
@@ -364,9 +298,6 @@ async fn requests_push_for_their_own_user_and_see_nobody_elses() {
     ] {
         let mut tx = app.db.as_user(anna.id).await.unwrap();
         let refused = sqlx::query(forbidden).execute(&mut *tx).await.unwrap_err();
-        assert!(
-            refused.to_string().contains("permission denied"),
-            "{forbidden}"
-        );
+        assert!(refused.to_string().contains("permission denied"), "{forbidden}");
     }
 }

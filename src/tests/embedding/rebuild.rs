@@ -13,17 +13,13 @@ async fn anna_with_items(app: &TestApp, provider: &Provider) -> (TestUser, Vec<i
         ids.push(anna.add(text).await);
     }
     app.drain(&anna).await;
-    anna.call("memory_archive", json!({ "item_id": ids[0] }))
-        .await;
+    anna.call("memory_archive", json!({ "item_id": ids[0] })).await;
     provider.forget_calls();
     (anna, ids)
 }
 
 fn memories(memories: i64) -> Texts {
-    Texts {
-        memories,
-        from_messages: 0,
-    }
+    Texts { memories, from_messages: 0 }
 }
 
 fn all(ids: &[i64], state: &str) -> Vec<(i64, String)> {
@@ -36,17 +32,12 @@ async fn settings_that_keep_the_space_are_in_force_at_once() {
     let provider = Provider::start().await;
     let (anna, ids) = anna_with_items(&app, &provider).await;
     provider.behave(|b| b.key = Some("sk-new"));
-    let saved = app
-        .save_endpoint(&anna, &provider.url(), "old", "sk-new", false)
-        .await;
+    let saved = app.save_endpoint(&anna, &provider.url(), "old", "sk-new", false).await;
     assert_eq!(saved, Saved::InForce);
     assert_eq!(app.vectors(&anna, "active").await, all(&ids, "ready"));
     let fourth = anna.add("She rows on Sundays.").await;
     app.drain(&anna).await;
-    assert_eq!(
-        app.vectors(&anna, "active").await[3],
-        (fourth, "ready".to_owned())
-    );
+    assert_eq!(app.vectors(&anna, "active").await[3], (fourth, "ready".to_owned()));
 }
 
 #[tokio::test]
@@ -54,37 +45,20 @@ async fn a_change_is_asked_first_with_the_number_and_nothing_happens_until_it_is
     let app = TestApp::start().await;
     let provider = Provider::start().await;
     let (anna, ids) = anna_with_items(&app, &provider).await;
-    let asked = app
-        .save_endpoint(&anna, &provider.url(), "new", "", false)
-        .await;
+    let asked = app.save_endpoint(&anna, &provider.url(), "new", "", false).await;
     // The archived item counts too.
-    assert_eq!(
-        asked,
-        Saved::AskFirst {
-            texts: memories(3),
-            kept: 0,
-            staged: String::new()
-        }
-    );
+    assert_eq!(asked, Saved::AskFirst { texts: memories(3), kept: 0, staged: String::new() });
     app.drain(&anna).await;
     assert!(provider.texts().is_empty());
     let overview = app.embeddings.overview(anna.id).await.unwrap();
     assert_eq!(overview.settings.own.endpoint.model, "old");
     assert!(overview.rebuild.is_none());
 
-    let confirmed = app
-        .save_endpoint(&anna, &provider.url(), "new", "", true)
-        .await;
+    let confirmed = app.save_endpoint(&anna, &provider.url(), "new", "", true).await;
     assert_eq!(confirmed, Saved::Rebuilding { texts: 3 });
     assert_eq!(app.vectors(&anna, "active").await, all(&ids, "ready"));
     assert_eq!(app.vectors(&anna, "building").await, all(&ids, "pending"));
-    let rebuild = app
-        .embeddings
-        .overview(anna.id)
-        .await
-        .unwrap()
-        .rebuild
-        .unwrap();
+    let rebuild = app.embeddings.overview(anna.id).await.unwrap().rebuild.unwrap();
     assert_eq!((rebuild.counts.pending, rebuild.counts.total()), (3, 3));
     app.drain(&anna).await;
     assert_eq!(provider.texts().len(), 3);
@@ -98,12 +72,8 @@ async fn a_key_that_is_confirmed_later_travels_sealed() {
     let app = TestApp::start().await;
     let provider = Provider::start().await;
     let (anna, _) = anna_with_items(&app, &provider).await;
-    let asked = app
-        .save_endpoint(&anna, &provider.url(), "new", "sk-secret", false)
-        .await;
-    let Saved::AskFirst { staged, .. } = asked else {
-        panic!("{asked:?}")
-    };
+    let asked = app.save_endpoint(&anna, &provider.url(), "new", "sk-secret", false).await;
+    let Saved::AskFirst { staged, .. } = asked else { panic!("{asked:?}") };
     assert!(!staged.is_empty() && !staged.contains("sk-secret"));
     provider.behave(|b| b.key = Some("sk-secret"));
     let url = provider.url();
@@ -120,20 +90,8 @@ async fn a_key_that_is_confirmed_later_travels_sealed() {
     assert!(app.embeddings.save(ben.id, &form, true).await.is_err());
     app.embeddings.save(anna.id, &form, true).await.unwrap();
     app.drain(&anna).await;
-    assert!(
-        app.vectors(&anna, "active")
-            .await
-            .iter()
-            .all(|(_, state)| state == "ready")
-    );
-    assert!(
-        app.embeddings
-            .overview(anna.id)
-            .await
-            .unwrap()
-            .rebuild
-            .is_none()
-    );
+    assert!(app.vectors(&anna, "active").await.iter().all(|(_, state)| state == "ready"));
+    assert!(app.embeddings.overview(anna.id).await.unwrap().rebuild.is_none());
 }
 
 #[tokio::test]
@@ -143,16 +101,10 @@ async fn an_item_added_meanwhile_waits_in_both_spaces() {
     let (anna, ids) = anna_with_items(&app, &provider).await;
     app.use_provider(&anna, &provider, "new").await;
     let fourth = anna.add("She rows on Sundays.").await;
-    assert_eq!(
-        app.vectors(&anna, "active").await[3],
-        (fourth, "pending".to_owned())
-    );
+    assert_eq!(app.vectors(&anna, "active").await[3], (fourth, "pending".to_owned()));
     assert_eq!(app.vectors(&anna, "building").await.len(), 4);
     app.drain(&anna).await;
-    assert_eq!(
-        app.vectors(&anna, "active").await,
-        all(&[&ids[..], &[fourth]].concat(), "ready")
-    );
+    assert_eq!(app.vectors(&anna, "active").await, all(&[&ids[..], &[fourth]].concat(), "ready"));
     assert!(app.vectors(&anna, "building").await.is_empty());
 }
 
@@ -214,15 +166,9 @@ async fn cancel_removes_what_was_being_built_and_it_does_not_begin_again_by_itse
     // Items added now go where searches look.
     let fourth = anna.add("She rows on Sundays.").await;
     app.drain(&anna).await;
-    assert_eq!(
-        app.vectors(&anna, "active").await[3],
-        (fourth, "ready".to_owned())
-    );
+    assert_eq!(app.vectors(&anna, "active").await[3], (fourth, "ready".to_owned()));
     // Asked for, it begins.
-    assert_eq!(
-        app.embeddings.rebuild(anna.id).await.unwrap(),
-        Saved::Rebuilding { texts: 4 }
-    );
+    assert_eq!(app.embeddings.rebuild(anna.id).await.unwrap(), Saved::Rebuilding { texts: 4 });
 }
 
 #[tokio::test]
@@ -239,9 +185,7 @@ async fn another_change_confirmed_meanwhile_replaces_the_older_one() {
     assert_eq!(overview.serving.unwrap().settings.endpoint.model, "newer");
     // Back to what serves is no rebuild.
     app.use_provider(&anna, &provider, "other").await;
-    let back = app
-        .save_endpoint(&anna, &provider.url(), "newer", "", false)
-        .await;
+    let back = app.save_endpoint(&anna, &provider.url(), "newer", "", false).await;
     assert_eq!(back, Saved::InForce);
     assert!(app.vectors(&anna, "building").await.is_empty());
 }
@@ -252,30 +196,18 @@ async fn switched_off_the_vectors_are_kept_unused_and_what_was_missed_is_made_up
     let provider = Provider::start().await;
     let (anna, ids) = anna_with_items(&app, &provider).await;
     app.use_provider(&anna, &provider, "new").await;
-    app.embeddings
-        .set_enabled(anna.id, false, false)
-        .await
-        .unwrap();
+    app.embeddings.set_enabled(anna.id, false, false).await.unwrap();
     assert!(app.vectors(&anna, "building").await.is_empty());
     assert_eq!(app.vectors(&anna, "active").await, all(&ids, "ready"));
-    let added = anna
-        .call("memory_add", json!({ "type": "fact", "content": "Rows." }))
-        .await;
+    let added = anna.call("memory_add", json!({ "type": "fact", "content": "Rows." })).await;
     assert_eq!(added["embedding"], "off");
     app.drain(&anna).await;
     assert!(provider.texts().is_empty());
     let query = app.embed_query(&anna, "bees").await;
     assert!(query.vector.is_none() && query.degraded.unwrap().contains("switched off"));
     // On again with the old model: nothing is rebuilt but what is missing.
-    app.save_endpoint(&anna, &provider.url(), "old", "", true)
-        .await;
-    assert_eq!(
-        app.embeddings
-            .set_enabled(anna.id, true, false)
-            .await
-            .unwrap(),
-        Saved::InForce
-    );
+    app.save_endpoint(&anna, &provider.url(), "old", "", true).await;
+    assert_eq!(app.embeddings.set_enabled(anna.id, true, false).await.unwrap(), Saved::InForce);
     app.drain(&anna).await;
     assert_eq!(provider.texts(), ["Rows."]);
     assert!(app.embed_query(&anna, "bees").await.vector.is_some());
@@ -288,10 +220,7 @@ async fn before_there_is_an_active_space_what_is_being_built_serves() {
     let anna = app.user("anna").await;
     anna.add("Anna keeps bees.").await;
     anna.add("She lives in Bern.").await;
-    assert_eq!(
-        app.use_provider(&anna, &provider, "first").await,
-        Saved::Rebuilding { texts: 2 }
-    );
+    assert_eq!(app.use_provider(&anna, &provider, "first").await, Saved::Rebuilding { texts: 2 });
     // The first of the two is ready.
     sqlx::query(
         "UPDATE memory_embeddings SET state = 'ready',

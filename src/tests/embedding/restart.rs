@@ -63,11 +63,7 @@ async fn counts(app: &TestApp) -> Counts {
     .fetch_one(&mut app.superuser().await)
     .await
     .unwrap();
-    Counts {
-        items,
-        ready,
-        incomplete,
-    }
+    Counts { items, ready, incomplete }
 }
 
 /// How long after the database was back this was so.
@@ -87,11 +83,7 @@ async fn workers_resume_within_ten_seconds_after_postgresql_was_restarted_under_
     let postgres = EmbeddedPostgres::start(folder.path()).await.unwrap();
     let options = postgres.connect_options();
     db::prepare(&options).await.unwrap();
-    let app = TestApp::start_as(Wish {
-        database: Some(options),
-        ..Wish::default()
-    })
-    .await;
+    let app = TestApp::start_as(Wish { database: Some(options), ..Wish::default() }).await;
     let clock = let_it_run(app.clock.clone());
     let anna = app.user("anna").await;
     let provider = Provider::start().await;
@@ -107,10 +99,7 @@ async fn workers_resume_within_ten_seconds_after_postgresql_was_restarted_under_
     let worker = Worker::start(&app);
 
     // Adds go on all the time, whatever becomes of them.
-    let (url, token) = (
-        format!("{}/api/v1/tools/memory_add", app.base),
-        anna.token.clone(),
-    );
+    let (url, token) = (format!("{}/api/v1/tools/memory_add", app.base), anna.token.clone());
     let load = tokio::spawn(async move {
         let client = reqwest::Client::new();
         let (mut acknowledged, mut refused) = (Vec::new(), Vec::new());

@@ -7,18 +7,11 @@ use serde_json::json;
 use crate::support::{Provider, TestApp, Wish};
 
 fn form(url: &str) -> EndpointForm<'_> {
-    EndpointForm {
-        url,
-        model: "system-model",
-        ..EndpointForm::default()
-    }
+    EndpointForm { url, model: "system-model", ..EndpointForm::default() }
 }
 
 fn memories(memories: i64) -> Texts {
-    Texts {
-        memories,
-        from_messages: 0,
-    }
+    Texts { memories, from_messages: 0 }
 }
 
 #[tokio::test]
@@ -33,36 +26,14 @@ async fn a_change_by_an_admin_is_asked_once_as_users_and_items_and_then_serves_e
     app.drain(&anna).await;
     own.forget_calls();
     let url = system.url();
-    let asked = app
-        .embeddings
-        .save_system(&form(&url), false)
-        .await
-        .unwrap();
+    let asked = app.embeddings.save_system(&form(&url), false).await.unwrap();
     assert_eq!(
         asked,
-        SystemSaved::AskFirst {
-            users: 2,
-            texts: memories(3),
-            staged: String::new()
-        }
+        SystemSaved::AskFirst { users: 2, texts: memories(3), staged: String::new() }
     );
-    assert!(
-        app.embeddings
-            .system_overview()
-            .await
-            .unwrap()
-            .settings
-            .provider
-            .is_none()
-    );
+    assert!(app.embeddings.system_overview().await.unwrap().settings.provider.is_none());
     let confirmed = app.embeddings.save_system(&form(&url), true).await.unwrap();
-    assert_eq!(
-        confirmed,
-        SystemSaved::Rebuilding {
-            users: 2,
-            texts: memories(3)
-        }
-    );
+    assert_eq!(confirmed, SystemSaved::Rebuilding { users: 2, texts: memories(3) });
     // Both have a job, and their old vectors until it is done.
     assert_eq!(app.jobs().await.len(), 2);
     assert_eq!(app.vectors(&anna, "active").await.len(), 1);
@@ -72,34 +43,18 @@ async fn a_change_by_an_admin_is_asked_once_as_users_and_items_and_then_serves_e
     assert!(own.texts().is_empty());
     let overview = app.embeddings.overview(anna.id).await.unwrap();
     assert!(matches!(overview.effective, Effective::System(_)));
-    assert_eq!(
-        overview.serving.unwrap().settings.endpoint.model,
-        "system-model"
-    );
+    assert_eq!(overview.serving.unwrap().settings.endpoint.model, "system-model");
     // What Anna sets of her own is kept, and not in force.
-    let saved = app
-        .save_endpoint(&anna, &own.url(), "other", "", false)
-        .await;
+    let saved = app.save_endpoint(&anna, &own.url(), "other", "", false).await;
     assert_eq!(saved, Saved::InForce);
     assert!(app.vectors(&anna, "building").await.is_empty());
     // Taken away again, what she set comes into force.
-    let asked = app
-        .embeddings
-        .save_system(&EndpointForm::default(), false)
-        .await
-        .unwrap();
+    let asked = app.embeddings.save_system(&EndpointForm::default(), false).await.unwrap();
     assert_eq!(
         asked,
-        SystemSaved::AskFirst {
-            users: 2,
-            texts: memories(3),
-            staged: String::new()
-        }
+        SystemSaved::AskFirst { users: 2, texts: memories(3), staged: String::new() }
     );
-    app.embeddings
-        .save_system(&EndpointForm::default(), true)
-        .await
-        .unwrap();
+    app.embeddings.save_system(&EndpointForm::default(), true).await.unwrap();
     app.drain(&anna).await;
     assert_eq!(own.texts(), ["Anna keeps bees."]);
     // Ben has nothing else: his vectors stay, and are not used.
@@ -117,47 +72,27 @@ async fn a_query_asked_again_goes_by_what_serves_now_and_not_by_what_served_last
     let asked = || system.texts().iter().filter(|text| *text == "bees").count();
     let url = system.url();
     let save = async |model| {
-        let form = EndpointForm {
-            model,
-            ..form(&url)
-        };
+        let form = EndpointForm { model, ..form(&url) };
         app.embeddings.save_system(&form, true).await.unwrap();
         app.drain(&anna).await;
     };
     save("system-model").await;
     for _ in 0..2 {
         let answer = search().await;
-        assert_eq!(
-            (&answer["mode"], asked()),
-            (&json!("hybrid"), 1),
-            "{answer}"
-        );
+        assert_eq!((&answer["mode"], asked()), (&json!("hybrid"), 1), "{answer}");
     }
     let first = app.embed_query(&anna, "bees").await.vector.unwrap();
     // Another model: the vector that is remembered is of a space that serves no more.
     save("other-model").await;
     let answer = search().await;
-    assert_eq!(
-        (&answer["mode"], asked()),
-        (&json!("hybrid"), 2),
-        "{answer}"
-    );
+    assert_eq!((&answer["mode"], asked()), (&json!("hybrid"), 2), "{answer}");
     let second = app.embed_query(&anna, "bees").await.vector.unwrap();
     assert_ne!(first.space_id, second.space_id);
     // Switched off: it is remembered, and not asked by.
-    app.embeddings
-        .set_enabled(anna.id, false, false)
-        .await
-        .unwrap();
+    app.embeddings.set_enabled(anna.id, false, false).await.unwrap();
     let answer = search().await;
     assert_eq!(answer["mode"], "fts");
-    assert!(
-        answer["degraded"]
-            .as_str()
-            .unwrap()
-            .contains("switched off"),
-        "{answer}"
-    );
+    assert!(answer["degraded"].as_str().unwrap().contains("switched off"), "{answer}");
     assert_eq!(asked(), 2);
 }
 
@@ -165,11 +100,7 @@ async fn a_query_asked_again_goes_by_what_serves_now_and_not_by_what_served_last
 async fn a_variable_that_appears_at_a_start_is_taken_only_where_nothing_is_rebuilt() {
     let system = Provider::start().await;
     let offered = EndpointUrl::parse("url", &system.url()).unwrap();
-    let app = TestApp::start_as(Wish {
-        offered: Some(offered.clone()),
-        ..Wish::default()
-    })
-    .await;
+    let app = TestApp::start_as(Wish { offered: Some(offered.clone()), ..Wish::default() }).await;
     app.embeddings.take_offered().await.unwrap();
     let overview = app.embeddings.system_overview().await.unwrap();
     assert!(overview.settings.provider.is_some() && overview.offered.is_none());
@@ -179,11 +110,7 @@ async fn a_variable_that_appears_at_a_start_is_taken_only_where_nothing_is_rebui
     assert_eq!(system.texts(), ["Anna keeps bees."]);
 
     // On a server where memories exist, it is offered to the admin.
-    let app = TestApp::start_as(Wish {
-        offered: Some(offered),
-        ..Wish::default()
-    })
-    .await;
+    let app = TestApp::start_as(Wish { offered: Some(offered), ..Wish::default() }).await;
     let ben = app.user("ben").await;
     ben.add("Ben rows.").await;
     app.embeddings.take_offered().await.unwrap();
@@ -204,19 +131,13 @@ async fn a_new_key_of_the_systems_provider_is_in_force_at_once_for_everybody() {
     app.drain(&anna).await;
     system.behave(|b| b.key = Some("sk-system"));
     anna.add("She lives in Bern.").await;
-    let keyed = EndpointForm {
-        key: "sk-system",
-        ..form(&url)
-    };
+    let keyed = EndpointForm { key: "sk-system", ..form(&url) };
     let saved = app.embeddings.save_system(&keyed, false).await.unwrap();
     assert_eq!(saved, SystemSaved::InForce);
     app.drain(&anna).await;
     let rows = app.vectors(&anna, "active").await;
     assert_eq!(rows.len(), 2);
-    assert!(
-        rows.iter().all(|(_, state)| state == "ready"),
-        "{id} {rows:?}"
-    );
+    assert!(rows.iter().all(|(_, state)| state == "ready"), "{id} {rows:?}");
     // Sealed: no row, job or setting holds it in clear.
     let (settings,): (Vec<u8>,) = sqlx::query_as("SELECT sealed_key FROM system_providers")
         .fetch_one(&mut app.superuser().await)
@@ -237,34 +158,18 @@ async fn loopback_is_for_admins_and_for_what_an_admin_allowed() {
     app.drain(&anna).await;
     assert!(provider.texts().is_empty());
     let overview = app.embeddings.overview(anna.id).await.unwrap();
-    assert!(
-        overview
-            .serving
-            .unwrap()
-            .problem
-            .unwrap()
-            .contains("not allowed")
-    );
+    assert!(overview.serving.unwrap().problem.unwrap().contains("not allowed"));
     let test = |app: &TestApp| {
         let (embeddings, user, url) = (app.embeddings.clone(), anna.id, url.clone());
         async move {
-            let form = EndpointForm {
-                provider_type: "openai",
-                ..form(&url)
-            };
+            let form = EndpointForm { provider_type: "openai", ..form(&url) };
             embeddings.test_own(user, &form).await.unwrap()
         }
     };
     assert_eq!(test(&app).await, Err(ProviderError::Forbidden));
-    app.embeddings
-        .allow_endpoint(&provider.host_port())
-        .await
-        .unwrap();
+    app.embeddings.allow_endpoint(&provider.host_port()).await.unwrap();
     assert_eq!(test(&app).await.unwrap().dimensions, 64);
-    app.embeddings
-        .disallow_endpoint(&provider.host_port())
-        .await
-        .unwrap();
+    app.embeddings.disallow_endpoint(&provider.host_port()).await.unwrap();
     assert!(test(&app).await.is_err());
     sqlx::query("UPDATE users SET role = 'admin'")
         .execute(&mut app.superuser().await)
@@ -281,26 +186,15 @@ async fn out_of_the_box_the_builtin_model_finds_by_meaning_and_can_be_switched_o
         .call("memory_add", json!({ "type": "preference", "content": "At breakfast she takes a cup of black coffee." }))
         .await;
     assert_eq!(added["embedding"], "pending");
-    anna.add("The invoice for the garage roof is due on Friday.")
-        .await;
+    anna.add("The invoice for the garage roof is due on Friday.").await;
     app.drain(&anna).await;
-    let item = anna
-        .call("memory_get", json!({ "item_id": added["id"] }))
-        .await;
+    let item = anna.call("memory_get", json!({ "item_id": added["id"] })).await;
     assert_eq!(item["embedding"]["provider_type"], "builtin");
     assert_eq!(
-        (
-            &item["embedding"]["state"],
-            &item["embedding"]["dimensions"]
-        ),
+        (&item["embedding"]["state"], &item["embedding"]["dimensions"]),
         (&json!("ready"), &json!(384))
     );
-    assert!(
-        app.embed_query(&anna, "morning drink")
-            .await
-            .vector
-            .is_some()
-    );
+    assert!(app.embed_query(&anna, "morning drink").await.vector.is_some());
     // Twenty thousand characters against a model of 256 tokens: all of it is read.
     let long = anna.add(&"word ".repeat(4_000)).await;
     app.drain(&anna).await;
@@ -318,12 +212,7 @@ async fn out_of_the_box_the_builtin_model_finds_by_meaning_and_can_be_switched_o
     let query = app.embed_query(&anna, "morning drink").await;
     assert!(query.vector.is_none() && query.degraded.is_some());
     app.embeddings.set_builtin(true).await.unwrap();
-    assert!(
-        app.embed_query(&anna, "morning drink")
-            .await
-            .vector
-            .is_some()
-    );
+    assert!(app.embed_query(&anna, "morning drink").await.vector.is_some());
 }
 
 #[tokio::test]
@@ -337,10 +226,7 @@ async fn who_cancelled_a_rebuild_of_their_own_still_follows_the_admin() {
     app.use_provider(&anna, &own, "another").await;
     assert!(app.embeddings.cancel_rebuild(anna.id).await.unwrap());
     app.drain(&anna).await;
-    sqlx::query("DELETE FROM job_queue")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    sqlx::query("DELETE FROM job_queue").execute(&mut app.superuser().await).await.unwrap();
     let url = system.url();
     app.embeddings.save_system(&form(&url), true).await.unwrap();
     // It is the sweep that tells her, not something that she does.
@@ -356,11 +242,7 @@ async fn another_prefix_of_queries_of_the_systems_provider_is_in_force_at_once()
     let anna = app.user("anna").await;
     let url = system.url();
     let save = async |query_prefix| {
-        let form = EndpointForm {
-            query_prefix,
-            document_prefix: "doc: ",
-            ..form(&url)
-        };
+        let form = EndpointForm { query_prefix, document_prefix: "doc: ", ..form(&url) };
         app.embeddings.save_system(&form, true).await.unwrap()
     };
     save("one: ").await;
@@ -383,10 +265,7 @@ async fn another_prefix_of_queries_of_ones_own_provider_is_in_force_at_once_on_e
     let app = TestApp::start_with_builtin().await;
     let own = Provider::start().await;
     let (anna, twin) = (app.user("anna").await, app.twin().await);
-    app.embeddings
-        .allow_endpoint(&own.host_port())
-        .await
-        .unwrap();
+    app.embeddings.allow_endpoint(&own.host_port()).await.unwrap();
     let url = own.url();
     let save = async |query_prefix| {
         let form = EndpointForm {

@@ -18,10 +18,7 @@ pub struct Worker {
 impl Worker {
     pub fn start(app: &TestApp) -> Self {
         let (stop, stopped) = watch::channel(false);
-        Self {
-            stop,
-            running: tokio::spawn(jobs::run(app.job_context(), stopped)),
-        }
+        Self { stop, running: tokio::spawn(jobs::run(app.job_context(), stopped)) }
     }
 
     pub async fn stop(self) {
@@ -118,10 +115,7 @@ async fn a_users_run_that_fails_is_told_tried_again_later_and_stops_nobody_elses
         "ALTER TABLE memory_embeddings ADD CONSTRAINT secret_content CHECK (user_id <> {} OR embedding IS NULL)",
         anna.id.0
     );
-    sqlx::raw_sql(AssertSqlSafe(broken))
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    sqlx::raw_sql(AssertSqlSafe(broken)).execute(&mut app.superuser().await).await.unwrap();
     anna.add("Anna keeps bees.").await;
     ben.add("Ben rows.").await;
     let worker = Worker::start(&app);
@@ -191,9 +185,6 @@ async fn one_users_many_items_do_not_keep_another_waiting() {
     ben.add("Ben rows.").await;
     until_ready(&app, &ben, 1).await;
     let waiting = app.vectors(&anna, "building").await;
-    assert!(
-        waiting.iter().any(|(_, state)| state == "pending"),
-        "Anna's were done before"
-    );
+    assert!(waiting.iter().any(|(_, state)| state == "pending"), "Anna's were done before");
     worker.kill().await;
 }

@@ -14,39 +14,17 @@ async fn two_that_are_one_are_merged_and_undone() {
     let anna = app.user("anna").await;
     anna.add("We met Robert King at the fair.").await;
     anna.add("Then Bobby Kingston came by again.").await;
-    let (january, may) = (
-        datetime!(2024-01-10 12:00 UTC),
-        datetime!(2024-05-10 12:00 UTC),
-    );
+    let (january, may) = (datetime!(2024-01-10 12:00 UTC), datetime!(2024-05-10 12:00 UTC));
     let place = |name| (name, EntityType::Location);
-    state(
-        &app,
-        anna.id,
-        say("Robert King", "lives_in", place("Oslo"), january),
-        None,
-    )
-    .await;
-    state(
-        &app,
-        anna.id,
-        say("Bobby Kingston", "lives_in", place("Rome"), may),
-        None,
-    )
-    .await;
+    state(&app, anna.id, say("Robert King", "lives_in", place("Oslo"), january), None).await;
+    state(&app, anna.id, say("Bobby Kingston", "lives_in", place("Rome"), may), None).await;
     upkeep(&app).await;
-    let (robert, bobby) = (
-        id_of(&app, &anna, "Robert King").await,
-        id_of(&app, &anna, "Bobby Kingston").await,
-    );
+    let (robert, bobby) =
+        (id_of(&app, &anna, "Robert King").await, id_of(&app, &anna, "Bobby Kingston").await);
     let now = app.embeddings.now();
-    decide::merge(&app.db, anna.id, (robert, bobby), now)
-        .await
-        .unwrap();
+    decide::merge(&app.db, anna.id, (robert, bobby), now).await.unwrap();
     let one = told(&anna, "Bobby Kingston").await;
-    assert_eq!(
-        (one["id"].as_i64(), one["mentions"].as_i64()),
-        (Some(robert.0), Some(2))
-    );
+    assert_eq!((one["id"].as_i64(), one["mentions"].as_i64()), (Some(robert.0), Some(2)));
     // The later home ends the earlier one.
     assert_eq!(one["relations"][0]["object"], "Rome", "{one}");
     assert_eq!(one["relations"].as_array().unwrap().len(), 1);
@@ -55,30 +33,16 @@ async fn two_that_are_one_are_merged_and_undone() {
     assert_eq!(merged.entity.id, robert);
     for again in [(robert, bobby), (robert, robert)] {
         let refused = decide::merge(&app.db, anna.id, again, now).await;
-        assert!(
-            matches!(refused, Err(EntityError::Conflict(_))),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(EntityError::Conflict(_))), "{refused:?}");
     }
     let decision = merged.decisions[0].id;
-    decide::undo(&app.db, anna.id, robert, decision, now)
-        .await
-        .unwrap();
-    let (one, other) = (
-        told(&anna, "Robert King").await,
-        told(&anna, "Bobby Kingston").await,
-    );
+    decide::undo(&app.db, anna.id, robert, decision, now).await.unwrap();
+    let (one, other) = (told(&anna, "Robert King").await, told(&anna, "Bobby Kingston").await);
     assert_eq!(
-        (
-            one["relations"][0]["object"].as_str(),
-            other["relations"][0]["object"].as_str()
-        ),
+        (one["relations"][0]["object"].as_str(), other["relations"][0]["object"].as_str()),
         (Some("Oslo"), Some("Rome"))
     );
-    assert_eq!(
-        (one["mentions"].as_i64(), other["mentions"].as_i64()),
-        (Some(1), Some(1))
-    );
+    assert_eq!((one["mentions"].as_i64(), other["mentions"].as_i64()), (Some(1), Some(1)));
     let twice = decide::undo(&app.db, anna.id, robert, decision, now).await;
     assert!(matches!(twice, Err(EntityError::Conflict(_))), "{twice:?}");
 }
@@ -87,88 +51,43 @@ async fn two_that_are_one_are_merged_and_undone() {
 async fn one_that_is_two_is_split_renamed_and_undone() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    for text in [
-        "We hired Northwind Traders Inc. again.",
-        "We hired Northwind-Traders again and again.",
-    ] {
+    for text in
+        ["We hired Northwind Traders Inc. again.", "We hired Northwind-Traders again and again."]
+    {
         anna.add(text).await;
     }
     anna.add("They met Contoso Foods Inc. too.").await;
     let now = app.embeddings.now();
-    let (north, contoso) = (
-        id_of(&app, &anna, "Northwind Traders").await,
-        id_of(&app, &anna, "Contoso Foods").await,
-    );
-    decide::merge(&app.db, anna.id, (north, contoso), now)
-        .await
-        .unwrap();
-    let names = profile(&app.db, anna.id, north, 5, now)
-        .await
-        .unwrap()
-        .names;
-    let going: Vec<i64> = names
-        .iter()
-        .filter(|n| n.name.starts_with("Contoso"))
-        .map(|n| n.id)
-        .collect();
-    let made = decide::split(&app.db, anna.id, north, &going, now)
-        .await
-        .unwrap();
+    let (north, contoso) =
+        (id_of(&app, &anna, "Northwind Traders").await, id_of(&app, &anna, "Contoso Foods").await);
+    decide::merge(&app.db, anna.id, (north, contoso), now).await.unwrap();
+    let names = profile(&app.db, anna.id, north, 5, now).await.unwrap().names;
+    let going: Vec<i64> =
+        names.iter().filter(|n| n.name.starts_with("Contoso")).map(|n| n.id).collect();
+    let made = decide::split(&app.db, anna.id, north, &going, now).await.unwrap();
     assert_eq!(told(&anna, "Contoso Foods").await["id"], made.0);
     let all: Vec<i64> = names.iter().map(|n| n.id).collect();
     for none in [vec![], all] {
         let refused = decide::split(&app.db, anna.id, north, &none, now).await;
         assert!(matches!(refused, Err(EntityError::Conflict(_))));
     }
-    let split = profile(&app.db, anna.id, north, 5, now)
-        .await
-        .unwrap()
-        .decisions[0]
-        .id;
-    decide::undo(&app.db, anna.id, north, split, now)
-        .await
-        .unwrap();
+    let split = profile(&app.db, anna.id, north, 5, now).await.unwrap().decisions[0].id;
+    decide::undo(&app.db, anna.id, north, split, now).await.unwrap();
     assert_eq!(told(&anna, "Contoso Foods").await["id"], north.0);
-    decide::rename(
-        &app.db,
-        anna.id,
-        north,
-        "Our suppliers",
-        EntityType::Other,
-        now,
-    )
-    .await
-    .unwrap();
+    decide::rename(&app.db, anna.id, north, "Our suppliers", EntityType::Other, now).await.unwrap();
     assert_eq!(told(&anna, "our suppliers").await["name"], "Our suppliers");
     let long = "x".repeat(1_000);
     let refused = decide::rename(&app.db, anna.id, north, &long, EntityType::Other, now).await;
     assert!(matches!(refused, Err(EntityError::Invalid(_))));
-    let renamed = profile(&app.db, anna.id, north, 5, now)
-        .await
-        .unwrap()
-        .decisions[0]
-        .id;
-    decide::undo(&app.db, anna.id, north, renamed, now)
-        .await
-        .unwrap();
-    assert_ne!(
-        told(&anna, "Northwind Traders").await["name"],
-        "Our suppliers"
-    );
+    let renamed = profile(&app.db, anna.id, north, 5, now).await.unwrap().decisions[0].id;
+    decide::undo(&app.db, anna.id, north, renamed, now).await.unwrap();
+    assert_ne!(told(&anna, "Northwind Traders").await["name"], "Our suppliers");
     // Nobody decides about another's.
     let ben = app.user("ben").await;
     let other = decide::protect(&app.db, ben.id, north, true, now).await;
     assert!(matches!(other, Err(EntityError::NotFound(_))));
-    decide::protect(&app.db, anna.id, north, true, now)
-        .await
-        .unwrap();
-    assert!(
-        profile(&app.db, anna.id, north, 5, now)
-            .await
-            .unwrap()
-            .entity
-            .is_protected
-    );
+    decide::protect(&app.db, anna.id, north, true, now).await.unwrap();
+    assert!(profile(&app.db, anna.id, north, 5, now).await.unwrap().entity.is_protected);
 }
 
 #[tokio::test]
@@ -183,18 +102,11 @@ async fn a_merge_takes_the_type_that_is_known_and_its_undo_gives_it_back() {
         made.push(id.unwrap().unwrap());
     }
     tx.commit().await.unwrap();
-    decide::merge(&app.db, anna.id, (made[0], made[1]), now)
-        .await
-        .unwrap();
+    decide::merge(&app.db, anna.id, (made[0], made[1]), now).await.unwrap();
     let one = profile(&app.db, anna.id, made[1], 5, now).await.unwrap();
-    assert_eq!(
-        (one.entity.name.as_str(), one.entity.entity_type),
-        ("Ottilie", EntityType::Person)
-    );
+    assert_eq!((one.entity.name.as_str(), one.entity.entity_type), ("Ottilie", EntityType::Person));
     let decision = one.decisions[0].id;
-    decide::undo(&app.db, anna.id, made[0], decision, now)
-        .await
-        .unwrap();
+    decide::undo(&app.db, anna.id, made[0], decision, now).await.unwrap();
     let back = profile(&app.db, anna.id, made[0], 5, now).await.unwrap();
     assert_eq!(back.entity.entity_type, EntityType::Other);
 }
@@ -206,10 +118,7 @@ async fn names_of_the_user_are_taken_in() {
     let anna = app.user("anna").await;
     let line = r#"{"record":"entity","id":1,"name":"You","type":"person","is_user":true,"names":["You","Mika"]}"#;
     crate::data::import(&app, &anna, &format!("{{\"keepsake_export\":1}}\n{line}\n")).await;
-    assert_eq!(
-        id_of(&app, &anna, "Mika").await,
-        id_of(&app, &anna, "me").await
-    );
+    assert_eq!(id_of(&app, &anna, "Mika").await, id_of(&app, &anna, "me").await);
 }
 
 #[tokio::test]
@@ -239,17 +148,13 @@ async fn a_known_name_that_is_found_with_another_type_stays_one_entity_of_its_ty
     assert_ne!(ensure("Florence", Location).await, florence);
     // unless a person has said what it is.
     let georgia = ensure("Georgia", Person).await;
-    decide::rename(&app.db, anna.id, georgia, "Georgia", Organization, now)
-        .await
-        .unwrap();
+    decide::rename(&app.db, anna.id, georgia, "Georgia", Organization, now).await.unwrap();
     assert_eq!(ensure("Georgia", Location).await, georgia);
     // The same where a text names it.
     anna.add("Anna Lindqvist moved to Bergen.").await;
     let bergen = id_of(&app, &anna, "Bergen").await;
     assert_eq!(type_of(bergen).await, Location);
-    decide::rename(&app.db, anna.id, bergen, "Bergen", Product, now)
-        .await
-        .unwrap();
+    decide::rename(&app.db, anna.id, bergen, "Bergen", Product, now).await.unwrap();
     anna.add("Quentin Okonkwo lives in Bergen.").await;
     upkeep(&app).await;
     let told = told(&anna, "Bergen").await;

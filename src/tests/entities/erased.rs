@@ -19,27 +19,14 @@ async fn an_erased_item_takes_its_mentions_and_what_stood_on_it_alone() {
     let stays = anna.add("Oslo has a fjord, said Marta Helgesen.").await;
     let at = datetime!(2024-01-10 12:00 UTC);
     let oslo = ("Oslo", EntityType::Location);
-    state(
-        &app,
-        anna.id,
-        say("Zacharias Plumbottom", "lives_in", oslo, at),
-        Some(gone),
-    )
-    .await;
-    state(
-        &app,
-        anna.id,
-        say("Marta Helgesen", "lives_in", oslo, at),
-        Some(stays),
-    )
-    .await;
+    state(&app, anna.id, say("Zacharias Plumbottom", "lives_in", oslo, at), Some(gone)).await;
+    state(&app, anna.id, say("Marta Helgesen", "lives_in", oslo, at), Some(stays)).await;
     upkeep(&app).await;
     assert_eq!(told(&anna, "Oslo").await["mentions"], 2);
     app.delete_item(&browser, gone).await;
     app.activity.flush().await.unwrap();
-    let (status, _) = anna
-        .refused("memory_entity", json!({ "name": "Zacharias Plumbottom" }))
-        .await;
+    let (status, _) =
+        anna.refused("memory_entity", json!({ "name": "Zacharias Plumbottom" })).await;
     assert_eq!(status, 404);
     let oslo = told(&anna, "Oslo").await;
     assert_eq!(oslo["mentions"], 1);
@@ -55,13 +42,7 @@ async fn an_export_brings_entities_and_relations_back_once() {
     let item = anna.add("Marta Helgesen moved to Oslo.").await;
     let at = datetime!(2024-01-10 12:00 UTC);
     let oslo = ("Oslo", EntityType::Location);
-    state(
-        &app,
-        anna.id,
-        say("Marta Helgesen", "lives_in", oslo, at),
-        Some(item),
-    )
-    .await;
+    state(&app, anna.id, say("Marta Helgesen", "lives_in", oslo, at), Some(item)).await;
     let file = crate::data::export(&app, &anna).await;
     assert!(file.contains("\"record\":\"relation\""), "{file}");
     for _ in 0..2 {

@@ -8,11 +8,8 @@ use keepsake::memories::mentions::{EntityType, find};
 
 fn rows(name: &str) -> Vec<Vec<String>> {
     let text = fs::read_to_string(format!("src/tests/entities/{name}")).unwrap();
-    let rows = text
-        .lines()
-        .filter(|line| !line.starts_with('#') && !line.is_empty());
-    rows.map(|line| line.split('\t').map(str::to_owned).collect())
-        .collect()
+    let rows = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+    rows.map(|line| line.split('\t').map(str::to_owned).collect()).collect()
 }
 
 #[derive(Default)]
@@ -47,10 +44,8 @@ fn what_rules_find_in_five_languages_are_names() {
         count.typed += found
             .iter()
             .filter(|n| {
-                let kind = gold
-                    .iter()
-                    .find(|(name, _)| *name == n.name)
-                    .map(|(_, kind)| kind.as_str());
+                let kind =
+                    gold.iter().find(|(name, _)| *name == n.name).map(|(_, kind)| kind.as_str());
                 kind.is_some_and(|kind| match kind {
                     "handle" => n.entity_type == EntityType::Person,
                     "tag" | "identifier" | "other" => n.entity_type == EntityType::Other,

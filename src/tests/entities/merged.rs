@@ -19,9 +19,7 @@ const MAY: OffsetDateTime = datetime!(2024-05-10 12:00 UTC);
 
 async fn merge(app: &TestApp, user: &TestUser, into: EntityId, from: EntityId) {
     let now = app.embeddings.now();
-    decide::merge(&app.db, user.id, (into, from), now)
-        .await
-        .unwrap();
+    decide::merge(&app.db, user.id, (into, from), now).await.unwrap();
 }
 
 /// The latest decision about it.
@@ -53,10 +51,8 @@ async fn an_erased_name_goes_from_merged_entities_and_from_their_history() {
     let gone = anna.add("Then Zacharias Plumbottom came by.").await;
     anna.add("Then Zack Plumtree came by again.").await;
     upkeep(&app).await;
-    let (robert, zack) = (
-        id_of(&app, &anna, "Robert King").await,
-        id_of(&app, &anna, "Zack Plumtree").await,
-    );
+    let (robert, zack) =
+        (id_of(&app, &anna, "Robert King").await, id_of(&app, &anna, "Zack Plumtree").await);
     let zacharias = id_of(&app, &anna, "Zacharias Plumbottom").await;
     let mut conn = app.superuser().await;
     sqlx::query("UPDATE entities SET summary = 'Zacharias Plumbottom came by.', summary_vector = array_fill(1, ARRAY[3])::halfvec WHERE id = $1")
@@ -67,16 +63,7 @@ async fn an_erased_name_goes_from_merged_entities_and_from_their_history() {
     let now = app.embeddings.now();
     // Its name is in its history, too.
     merge(&app, &anna, zacharias, zack).await;
-    decide::rename(
-        &app.db,
-        anna.id,
-        zacharias,
-        "Old Zack",
-        EntityType::Person,
-        now,
-    )
-    .await
-    .unwrap();
+    decide::rename(&app.db, anna.id, zacharias, "Old Zack", EntityType::Person, now).await.unwrap();
     undo(&app, &anna, zacharias).await.unwrap();
     merge(&app, &anna, robert, zacharias).await;
     let summaries: i64 = query_scalar(
@@ -106,18 +93,13 @@ async fn a_merge_whose_names_are_erased_is_not_undone() {
     anna.add("We met Robert King at the fair.").await;
     let gone = anna.add("Then Zacharias Plumbottom came by.").await;
     upkeep(&app).await;
-    let (robert, zacharias) = (
-        id_of(&app, &anna, "Robert King").await,
-        id_of(&app, &anna, "Zacharias Plumbottom").await,
-    );
+    let (robert, zacharias) =
+        (id_of(&app, &anna, "Robert King").await, id_of(&app, &anna, "Zacharias Plumbottom").await);
     merge(&app, &anna, robert, zacharias).await;
     app.delete_item(&browser, gone).await;
     app.activity.flush().await.unwrap();
     let refused = undo(&app, &anna, robert).await;
-    assert!(
-        matches!(refused, Err(EntityError::Conflict(_))),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(EntityError::Conflict(_))), "{refused:?}");
     let found = find_everywhere(&mut app.superuser().await, &["%plumbottom%".to_owned()]).await;
     assert_eq!(found, [""; 0]);
     assert_eq!(told(&anna, "Robert King").await["mentions"], 1);
@@ -157,14 +139,9 @@ async fn names_erased_before_an_upgrade_go_with_it() {
     }
     static MIGRATIONS: Migrator = sqlx::migrate!();
     let this = MIGRATIONS.iter().find(|m| m.version == 20_261_220_000_100);
-    sqlx::raw_sql(this.unwrap().sql.clone())
-        .execute(&mut conn)
-        .await
-        .unwrap();
-    let names: Vec<String> = query_scalar("SELECT name FROM entities ORDER BY name")
-        .fetch_all(&mut conn)
-        .await
-        .unwrap();
+    sqlx::raw_sql(this.unwrap().sql.clone()).execute(&mut conn).await.unwrap();
+    let names: Vec<String> =
+        query_scalar("SELECT name FROM entities ORDER BY name").fetch_all(&mut conn).await.unwrap();
     assert_eq!(names, ["Mary Queen", "Robert King"]);
     let of_events: Vec<Option<String>> = query_scalar(
         "SELECT detail ->> 'name' FROM entity_events WHERE event = 'renamed' ORDER BY 1 NULLS FIRST",
@@ -174,10 +151,8 @@ async fn names_erased_before_an_upgrade_go_with_it() {
     .unwrap();
     let kept = |name: &str| Some(name.to_owned());
     assert_eq!(of_events, [None, kept("Mary Queen"), kept("Queen Mary")]);
-    let summary: Option<String> = query_scalar("SELECT max(summary) FROM entities")
-        .fetch_one(&mut conn)
-        .await
-        .unwrap();
+    let summary: Option<String> =
+        query_scalar("SELECT max(summary) FROM entities").fetch_one(&mut conn).await.unwrap();
     assert_eq!(summary, None);
 }
 
@@ -199,13 +174,7 @@ async fn a_merge_is_undone_after_the_later_merge_that_took_it_along() {
     }
     let (robert, bobby, mary) = (ids[0], ids[1], ids[2]);
     let rome = ("Rome", EntityType::Location);
-    state(
-        &app,
-        anna.id,
-        say("Bobby Kingston", "lives_in", rome, MAY),
-        None,
-    )
-    .await;
+    state(&app, anna.id, say("Bobby Kingston", "lives_in", rome, MAY), None).await;
     merge(&app, &anna, robert, bobby).await;
     merge(&app, &anna, mary, robert).await;
     let refused = undo(&app, &anna, robert).await;
@@ -222,13 +191,7 @@ async fn a_merge_is_undone_after_the_later_merge_that_took_it_along() {
     let bobby_now = told(&anna, "Bobby Kingston").await;
     assert_eq!(bobby_now["id"], bobby.0);
     assert_eq!(bobby_now["relations"][0]["object"], "Rome");
-    assert_eq!(
-        told(&anna, "Robert King").await["relations"]
-            .as_array()
-            .unwrap()
-            .len(),
-        0
-    );
+    assert_eq!(told(&anna, "Robert King").await["relations"].as_array().unwrap().len(), 0);
 }
 
 #[tokio::test]
@@ -236,48 +199,19 @@ async fn an_undone_merge_leaves_what_has_changed_since() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let place = |name| (name, EntityType::Location);
-    state(
-        &app,
-        anna.id,
-        say("Robert King", "visited", place("Oslo"), JANUARY),
-        None,
-    )
-    .await;
-    let moved = state(
-        &app,
-        anna.id,
-        say("Bobby Kingston", "lives_in", place("Rome"), JANUARY),
-        None,
-    )
-    .await;
-    let kept = state(
-        &app,
-        anna.id,
-        say("Bobby Kingston", "visited", place("Bergen"), JANUARY),
-        None,
-    )
-    .await;
-    let (robert, bobby) = (
-        id_of(&app, &anna, "Robert King").await,
-        id_of(&app, &anna, "Bobby Kingston").await,
-    );
+    state(&app, anna.id, say("Robert King", "visited", place("Oslo"), JANUARY), None).await;
+    let moved =
+        state(&app, anna.id, say("Bobby Kingston", "lives_in", place("Rome"), JANUARY), None).await;
+    let kept =
+        state(&app, anna.id, say("Bobby Kingston", "visited", place("Bergen"), JANUARY), None)
+            .await;
+    let (robert, bobby) =
+        (id_of(&app, &anna, "Robert King").await, id_of(&app, &anna, "Bobby Kingston").await);
     merge(&app, &anna, robert, bobby).await;
     // It ends the home that came with the other.
-    state(
-        &app,
-        anna.id,
-        say("Robert King", "lives_in", place("Paris"), MAY),
-        None,
-    )
-    .await;
+    state(&app, anna.id, say("Robert King", "lives_in", place("Paris"), MAY), None).await;
     // Said again, nothing of this one changes but the date.
-    state(
-        &app,
-        anna.id,
-        say("Robert King", "visited", place("Bergen"), MAY),
-        None,
-    )
-    .await;
+    state(&app, anna.id, say("Robert King", "visited", place("Bergen"), MAY), None).await;
     undo(&app, &anna, robert).await.unwrap();
     let rows = sqlx::query("SELECT id, subject_id, valid_until, stated_at FROM entity_relations WHERE id = ANY ($1) ORDER BY id")
         .bind([moved, kept])
@@ -285,11 +219,7 @@ async fn an_undone_merge_leaves_what_has_changed_since() {
         .await
         .unwrap();
     assert_eq!(rows[0].get::<i64, _>("subject_id"), robert.0);
-    assert!(
-        rows[0]
-            .get::<Option<OffsetDateTime>, _>("valid_until")
-            .is_some()
-    );
+    assert!(rows[0].get::<Option<OffsetDateTime>, _>("valid_until").is_some());
     assert_eq!(rows[1].get::<i64, _>("subject_id"), bobby.0);
     assert_eq!(rows[1].get::<OffsetDateTime, _>("stated_at"), MAY);
 }
@@ -304,21 +234,13 @@ async fn an_undone_merge_leaves_what_another_took_the_place_of_since() {
     };
     let rome = lives("Robert King", "Rome", JANUARY).await;
     let paris = lives("Bobby Kingston", "Paris", MAY).await;
-    let (robert, bobby) = (
-        id_of(&app, &anna, "Robert King").await,
-        id_of(&app, &anna, "Bobby Kingston").await,
-    );
+    let (robert, bobby) =
+        (id_of(&app, &anna, "Robert King").await, id_of(&app, &anna, "Bobby Kingston").await);
     merge(&app, &anna, robert, bobby).await;
     let june = MAY + Duration::days(30);
-    let since = Period {
-        from: Some(june),
-        until: None,
-    };
+    let since = Period { from: Some(june), until: None };
     let home = ("Berlin", EntityType::Location);
-    let said = Say {
-        period: since,
-        ..say("Robert King", "lives_in", home, june)
-    };
+    let said = Say { period: since, ..say("Robert King", "lives_in", home, june) };
     let berlin = state(&app, anna.id, said, None).await;
     let mut conn = app.superuser().await;
     let mut rows = async || -> Vec<(i64, i64, Option<OffsetDateTime>, bool)> {
@@ -349,10 +271,7 @@ async fn sources_of_a_relation_of_both_are_copied_at_once_up_to_the_limit() {
     let acme = ("Acme", EntityType::Organization);
     let mut conn = app.superuser().await;
     let mut relations = Vec::new();
-    for (who, sources) in [
-        ("Robert King", 1..=EVIDENCE_MAX - 3),
-        ("Bobby Kingston", 101..=104),
-    ] {
+    for (who, sources) in [("Robert King", 1..=EVIDENCE_MAX - 3), ("Bobby Kingston", 101..=104)] {
         let said = say(who, "works_at", acme, JANUARY);
         let relation = state(&app, anna.id, said, None).await;
         sqlx::query(
@@ -369,10 +288,8 @@ async fn sources_of_a_relation_of_both_are_copied_at_once_up_to_the_limit() {
         .unwrap();
         relations.push(relation);
     }
-    let (robert, bobby) = (
-        id_of(&app, &anna, "Robert King").await,
-        id_of(&app, &anna, "Bobby Kingston").await,
-    );
+    let (robert, bobby) =
+        (id_of(&app, &anna, "Robert King").await, id_of(&app, &anna, "Bobby Kingston").await);
     merge(&app, &anna, robert, bobby).await;
     let mut positions = async |of: usize| -> Vec<i32> {
         query_scalar("SELECT coalesce(position, 0) FROM entity_relation_sources WHERE relation_id = $1 ORDER BY 1 DESC")
@@ -382,10 +299,7 @@ async fn sources_of_a_relation_of_both_are_copied_at_once_up_to_the_limit() {
             .unwrap()
     };
     let both = positions(0).await;
-    assert_eq!(
-        (both.len() as i64, &both[..3]),
-        (EVIDENCE_MAX, &[102, 101, 47][..])
-    );
+    assert_eq!((both.len() as i64, &both[..3]), (EVIDENCE_MAX, &[102, 101, 47][..]));
     if citus_workers().is_empty() {
         let statements: i64 = query_scalar(
             "SELECT count(DISTINCT cmin::text) FROM entity_relation_sources WHERE relation_id = $1 AND position > 100",
@@ -410,23 +324,13 @@ async fn a_relation_of_both_stands_on_the_sources_of_both() {
     let of_robert = anna.add("Robert King works at Acme.").await;
     let of_bobby = anna.add("Bobby Kingston works at Acme.").await;
     let acme = ("Acme", EntityType::Organization);
-    let claim = Say {
-        trust: Trust::External,
-        ..say("Robert King", "works_at", acme, JANUARY)
-    };
+    let claim = Say { trust: Trust::External, ..say("Robert King", "works_at", acme, JANUARY) };
     let survives = state(&app, anna.id, claim, Some(of_robert)).await;
-    let goes = state(
-        &app,
-        anna.id,
-        say("Bobby Kingston", "works_at", acme, MAY),
-        Some(of_bobby),
-    )
-    .await;
+    let goes =
+        state(&app, anna.id, say("Bobby Kingston", "works_at", acme, MAY), Some(of_bobby)).await;
     upkeep(&app).await;
-    let (robert, bobby) = (
-        id_of(&app, &anna, "Robert King").await,
-        id_of(&app, &anna, "Bobby Kingston").await,
-    );
+    let (robert, bobby) =
+        (id_of(&app, &anna, "Robert King").await, id_of(&app, &anna, "Bobby Kingston").await);
     let mut conn = app.superuser().await;
     let mut rows = async || -> Vec<(i64, String, OffsetDateTime, bool, i64)> {
         sqlx::query_as(
@@ -450,10 +354,7 @@ async fn a_relation_of_both_stands_on_the_sources_of_both() {
     merge(&app, &anna, robert, bobby).await;
     app.delete_item(&browser, of_robert).await;
     assert_eq!(rows().await[0], (robert.0, "user".to_owned(), MAY, true, 1));
-    assert_eq!(
-        told(&anna, "Bobby Kingston").await["relations"][0]["object"],
-        "Acme"
-    );
+    assert_eq!(told(&anna, "Bobby Kingston").await["relations"][0]["object"], "Acme");
     app.delete_item(&browser, of_bobby).await;
     assert_eq!(rows().await, []);
 }

@@ -11,25 +11,14 @@ use crate::support::TestApp;
 async fn an_added_memory_names_its_entities_and_the_tool_tells_of_them() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let moved = anna
-        .add("Anna Lindqvist moved to Bergen for Project Aurora.")
-        .await;
+    let moved = anna.add("Anna Lindqvist moved to Bergen for Project Aurora.").await;
     let works = anna.add("Mail anna@aurora.example about OPS-142.").await;
     let entity = told(&anna, "anna lindqvist").await;
-    assert_eq!(
-        (&entity["name"], &entity["type"]),
-        (&json!("Anna Lindqvist"), &json!("person"))
-    );
-    assert_eq!(
-        (&entity["mentions"], &entity["items"][0]["id"]),
-        (&json!(1), &json!(moved))
-    );
+    assert_eq!((&entity["name"], &entity["type"]), (&json!("Anna Lindqvist"), &json!("person")));
+    assert_eq!((&entity["mentions"], &entity["items"][0]["id"]), (&json!(1), &json!(moved)));
     assert_eq!(told(&anna, "Bergen").await["type"], "location");
     assert_eq!(told(&anna, "project aurora").await["type"], "project");
-    assert_eq!(
-        told(&anna, "anna@aurora.example").await["items"][0]["id"],
-        works
-    );
+    assert_eq!(told(&anna, "anna@aurora.example").await["items"][0]["id"], works);
     let stats = anna.call("memory_stats", json!({})).await;
     assert_eq!(stats["entities"]["total"], 5, "{stats}");
     // The same name again is the same entity.
@@ -52,16 +41,10 @@ async fn turns_name_too_and_others_see_nothing_of_it() {
     let id = entity["id"].clone();
     for input in [json!({ "name": "Quentin Okonkwo" }), json!({ "id": id })] {
         let (status, problem) = ben.refused("memory_entity", input).await;
-        assert_eq!(
-            (status, &problem["code"]),
-            (404, &json!("not_found")),
-            "{problem}"
-        );
+        assert_eq!((status, &problem["code"]), (404, &json!("not_found")), "{problem}");
         assert!(!problem.to_string().contains("Lagos"));
     }
-    let (status, _) = ben
-        .refused("memory_graph", json!({ "entity": "Lagos" }))
-        .await;
+    let (status, _) = ben.refused("memory_graph", json!({ "entity": "Lagos" })).await;
     assert_eq!(status, 404);
 }
 
@@ -84,41 +67,20 @@ async fn odd_names_are_text_and_bad_input_is_one_sentence() {
     let anna = app.user("anna").await;
     anna.add("She greeted O'\u{200B}Neill and <script>alert('Zed')</script> at “The Long Dark”.")
         .await;
-    anna.add("We saw \u{202E}Arthur Dent\u{202C} and Аrthur Dent with a Cyrillic letter.")
-        .await;
+    anna.add("We saw \u{202E}Arthur Dent\u{202C} and Аrthur Dent with a Cyrillic letter.").await;
     assert_eq!(told(&anna, "Arthur Dent").await["name"], "Arthur Dent");
     let long = "x".repeat(1_000);
     for (tool, input, field) in [
         ("memory_entity", json!({ "name": long }), "name"),
         ("memory_entity", json!({ "name": " \u{200B} " }), "name"),
         ("memory_entity", json!({}), "name"),
-        (
-            "memory_graph",
-            json!({ "entity": "Arthur Dent", "depth": 99 }),
-            "depth",
-        ),
-        (
-            "memory_graph",
-            json!({ "entity": "Arthur Dent", "limit": 0 }),
-            "limit",
-        ),
-        (
-            "memory_graph",
-            json!({ "entity": "Arthur Dent", "relation": "eats" }),
-            "relation",
-        ),
-        (
-            "memory_graph",
-            json!({ "entity": "Arthur Dent", "at": "gestern" }),
-            "at",
-        ),
+        ("memory_graph", json!({ "entity": "Arthur Dent", "depth": 99 }), "depth"),
+        ("memory_graph", json!({ "entity": "Arthur Dent", "limit": 0 }), "limit"),
+        ("memory_graph", json!({ "entity": "Arthur Dent", "relation": "eats" }), "relation"),
+        ("memory_graph", json!({ "entity": "Arthur Dent", "at": "gestern" }), "at"),
     ] {
         let (status, problem) = anna.refused(tool, input).await;
-        assert_eq!(
-            (status, problem["field"].as_str()),
-            (422, Some(field)),
-            "{problem}"
-        );
+        assert_eq!((status, problem["field"].as_str()), (422, Some(field)), "{problem}");
     }
 }
 
@@ -126,15 +88,10 @@ async fn odd_names_are_text_and_bad_input_is_one_sentence() {
 async fn whoever_wants_none_has_none() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let none = settings::EntitySettings {
-        by_rules: false,
-        ..Default::default()
-    };
+    let none = settings::EntitySettings { by_rules: false, ..Default::default() };
     settings::save(&app.db, anna.id, none).await.unwrap();
     anna.add("Anna Lindqvist moved to Bergen.").await;
-    let (status, _) = anna
-        .refused("memory_entity", json!({ "name": "Anna Lindqvist" }))
-        .await;
+    let (status, _) = anna.refused("memory_entity", json!({ "name": "Anna Lindqvist" })).await;
     assert_eq!(status, 404);
 }
 
@@ -166,18 +123,10 @@ async fn names_of_one_are_joined_and_of_what_may_be_one_a_person_is_asked() {
     }
     upkeep(&app).await;
     assert_eq!(told(&anna, "northwind traders").await["mentions"], 2);
-    let phones = [
-        told(&anna, "iPhone 14").await,
-        told(&anna, "iPhone 15").await,
-    ];
+    let phones = [told(&anna, "iPhone 14").await, told(&anna, "iPhone 15").await];
     assert_ne!(phones[0]["id"], phones[1]["id"]);
-    let filter = keepsake::entities::EntityFilter {
-        limit: 50,
-        ..Default::default()
-    };
-    let page = keepsake::entities::page(&app.db, anna.id, &filter)
-        .await
-        .unwrap();
+    let filter = keepsake::entities::EntityFilter { limit: 50, ..Default::default() };
+    let page = keepsake::entities::page(&app.db, anna.id, &filter).await.unwrap();
     let pairs: Vec<_> = page
         .pairs
         .iter()
@@ -191,8 +140,7 @@ async fn where_searches_go_by_entities_what_is_named_comes_first() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     for n in 0..5 {
-        anna.add(&format!("The roof of house {n} leaks badly again."))
-            .await;
+        anna.add(&format!("The roof of house {n} leaks badly again.")).await;
     }
     let named = anna.add("Quentin Okonkwo came by in the morning.").await;
     let query = json!({ "query": "okonkwo roof", "explain": true });
@@ -204,10 +152,7 @@ async fn where_searches_go_by_entities_what_is_named_comes_first() {
     };
     assert_eq!(part(&before), 0.0);
     // Of its whole name, since nobody is called Okonkwo alone.
-    let wanted = settings::EntitySettings {
-        in_search: true,
-        ..Default::default()
-    };
+    let wanted = settings::EntitySettings { in_search: true, ..Default::default() };
     settings::save(&app.db, anna.id, wanted).await.unwrap();
     let query = json!({ "query": "Quentin Okonkwo roof", "explain": true });
     let after = anna.call("memory_search", query).await;

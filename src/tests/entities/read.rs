@@ -53,25 +53,15 @@ async fn one_call_reads_facts_and_connections_of_a_session() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|r| {
-            (
-                r["relation"].as_str().unwrap(),
-                r["trust"].as_str().unwrap(),
-            )
-        })
+        .map(|r| (r["relation"].as_str().unwrap(), r["trust"].as_str().unwrap()))
         .collect();
     assert_eq!(relations.len(), 2, "{marta}");
     assert!(
         relations.contains(&("works at", "user")) && relations.contains(&("sibling of", "user"))
     );
-    assert_eq!(
-        told(&anna, "me").await["relations"][0]["object"],
-        "Marta Helgesen"
-    );
+    assert_eq!(told(&anna, "me").await["relations"][0]["object"], "Marta Helgesen");
     for nobody in ["Nobody Here", "Atlantis"] {
-        let (status, _) = anna
-            .refused("memory_entity", json!({ "name": nobody }))
-            .await;
+        let (status, _) = anna.refused("memory_entity", json!({ "name": nobody })).await;
         assert_eq!(status, 404, "{nobody}");
     }
     upkeep(&app).await;
@@ -126,10 +116,7 @@ async fn without_a_model_the_night_says_so_and_bad_answers_harm_nothing() {
     .fetch_one(&mut app.superuser().await)
     .await
     .unwrap();
-    assert_eq!(
-        problem.as_deref(),
-        Some("no chat model is set, so nothing was read for entities")
-    );
+    assert_eq!(problem.as_deref(), Some("no chat model is set, so nothing was read for entities"));
     for answer in [
         "",
         "I cannot.",
@@ -139,8 +126,7 @@ async fn without_a_model_the_night_says_so_and_bad_answers_harm_nothing() {
     ] {
         let model = ChatServer::answering(move |_, _| said(answer)).await;
         use_server(&app, &anna, &model).await;
-        anna.add(&format!("likes tea number {}", answer.len()))
-            .await;
+        anna.add(&format!("likes tea number {}", answer.len())).await;
         app.clock.advance(time::Duration::days(1));
         app.run_job("enrich").await;
     }
@@ -207,10 +193,7 @@ async fn what_is_written_of_an_entity_goes_with_what_it_was_written_from() {
     use_server(&app, &anna, &model).await;
     let mut ids = Vec::new();
     for n in 0..15 {
-        ids.push(
-            anna.add(&format!("Marta Helgesen brews beer number {n} in Bergen."))
-                .await,
-        );
+        ids.push(anna.add(&format!("Marta Helgesen brews beer number {n} in Bergen.")).await);
         app.clock.advance(time::Duration::minutes(1));
     }
     let night = async || {
@@ -225,10 +208,7 @@ async fn what_is_written_of_an_entity_goes_with_what_it_was_written_from() {
     };
     night().await;
     let text = written().await;
-    assert_eq!(
-        text.as_deref(),
-        Some("Marta Helgesen brews beer in Bergen.")
-    );
+    assert_eq!(text.as_deref(), Some("Marta Helgesen brews beer in Bergen."));
     let calls = model.asked().len();
     let browser = app.browser();
     browser.sign_in(&anna).await;

@@ -31,25 +31,14 @@ pub fn say<'a>(
     object: (&'a str, EntityType),
     at: OffsetDateTime,
 ) -> Say<'a> {
-    Say {
-        subject,
-        predicate,
-        object,
-        trust: Trust::User,
-        at,
-        period: Period::default(),
-    }
+    Say { subject, predicate, object, trust: Trust::User, at, period: Period::default() }
 }
 
 pub async fn state(app: &TestApp, user: UserId, said: Say<'_>, item: Option<i64>) -> i64 {
     let now = app.embeddings.now();
     let mut tx = app.db.as_writer(user).await.unwrap();
-    let made = ensure(&mut tx, user, said.subject, EntityType::Person, now)
-        .await
-        .unwrap();
-    let object = ensure(&mut tx, user, said.object.0, said.object.1, now)
-        .await
-        .unwrap();
+    let made = ensure(&mut tx, user, said.subject, EntityType::Person, now).await.unwrap();
+    let object = ensure(&mut tx, user, said.object.0, said.object.1, now).await.unwrap();
     let stated = StatedRelation {
         subject: made.unwrap(),
         predicate: Predicate::parse(said.predicate).unwrap(),
@@ -58,10 +47,7 @@ pub async fn state(app: &TestApp, user: UserId, said: Say<'_>, item: Option<i64>
         period: said.period,
         confidence: 80,
         evidence: RelationEvidence {
-            sentence: Some(format!(
-                "{} {} {}",
-                said.subject, said.predicate, said.object.0
-            )),
+            sentence: Some(format!("{} {} {}", said.subject, said.predicate, said.object.0)),
             item: item.map(keepsake::memories::ItemId),
             session: None,
             position: None,
@@ -78,28 +64,17 @@ fn words(entity: &serde_json::Value, list: &str) -> Vec<String> {
     let all = entity[list].as_array().unwrap().iter();
     all.map(|r| {
         let text = |name: &str| r[name].as_str().unwrap_or_default().to_owned();
-        format!(
-            "{} {} {} {}",
-            text("subject"),
-            text("relation"),
-            text("object"),
-            text("when")
-        )
-        .trim()
-        .to_owned()
+        format!("{} {} {} {}", text("subject"), text("relation"), text("object"), text("when"))
+            .trim()
+            .to_owned()
     })
     .collect()
 }
 
 async fn around(user: &TestUser, name: &str, at: &str) -> Vec<String> {
-    let graph = user
-        .call("memory_graph", json!({ "entity": name, "at": at }))
-        .await;
+    let graph = user.call("memory_graph", json!({ "entity": name, "at": at })).await;
     let nodes = graph["nodes"].as_array().unwrap().iter();
-    nodes
-        .skip(1)
-        .map(|node| node["name"].as_str().unwrap().to_owned())
-        .collect()
+    nodes.skip(1).map(|node| node["name"].as_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]
@@ -108,39 +83,15 @@ async fn who_moves_lived_somewhere_before() {
     let anna = app.user("anna").await;
     let lyon = ("Lyon", EntityType::Location);
     let freiburg = ("Freiburg", EntityType::Location);
-    state(
-        &app,
-        anna.id,
-        say("Anna Berg", "lives_in", lyon, JANUARY),
-        None,
-    )
-    .await;
-    state(
-        &app,
-        anna.id,
-        say("Anna Berg", "lives_in", freiburg, MAY),
-        None,
-    )
-    .await;
+    state(&app, anna.id, say("Anna Berg", "lives_in", lyon, JANUARY), None).await;
+    state(&app, anna.id, say("Anna Berg", "lives_in", freiburg, MAY), None).await;
     let entity = told(&anna, "Anna Berg").await;
-    assert_eq!(
-        words(&entity, "relations"),
-        ["Anna Berg lives in Freiburg since 10 May 2024"]
-    );
-    assert_eq!(
-        words(&entity, "changed"),
-        ["Anna Berg lives in Lyon until 9 May 2024"]
-    );
+    assert_eq!(words(&entity, "relations"), ["Anna Berg lives in Freiburg since 10 May 2024"]);
+    assert_eq!(words(&entity, "changed"), ["Anna Berg lives in Lyon until 9 May 2024"]);
     assert_eq!(around(&anna, "Anna Berg", "2024-02-01").await, ["Lyon"]);
     assert_eq!(around(&anna, "Anna Berg", "2024-06-01").await, ["Freiburg"]);
     // Said again it is the same.
-    state(
-        &app,
-        anna.id,
-        say("Anna Berg", "lives_in", freiburg, MAY),
-        None,
-    )
-    .await;
+    state(&app, anna.id, say("Anna Berg", "lives_in", freiburg, MAY), None).await;
     let mut conn = app.superuser().await;
     let count = sqlx::query("SELECT count(*) FROM entity_relations").fetch_one(&mut conn);
     assert_eq!(count.await.unwrap().get::<i64, _>(0), 2);
@@ -151,12 +102,9 @@ async fn who_moves_again_has_lived_in_two_places_before() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let (june, hours) = (MAY + Duration::days(30), Duration::hours(3));
-    for (place, at) in [
-        ("Lyon", JANUARY),
-        ("Freiburg", MAY),
-        ("Bonn", june),
-        ("Graz", june + hours),
-    ] {
+    for (place, at) in
+        [("Lyon", JANUARY), ("Freiburg", MAY), ("Bonn", june), ("Graz", june + hours)]
+    {
         let said = say("Anna Berg", "lives_in", (place, EntityType::Location), at);
         state(&app, anna.id, said, None).await;
     }
@@ -180,21 +128,9 @@ async fn who_moves_again_has_lived_in_two_places_before() {
 async fn what_a_page_says_does_not_end_what_the_user_said() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let (oslo, rome) = (
-        ("Oslo", EntityType::Location),
-        ("Rome", EntityType::Location),
-    );
-    state(
-        &app,
-        anna.id,
-        say("Anna Berg", "lives_in", oslo, JANUARY),
-        None,
-    )
-    .await;
-    let claim = Say {
-        trust: Trust::External,
-        ..say("Anna Berg", "lives_in", rome, MAY)
-    };
+    let (oslo, rome) = (("Oslo", EntityType::Location), ("Rome", EntityType::Location));
+    state(&app, anna.id, say("Anna Berg", "lives_in", oslo, JANUARY), None).await;
+    let claim = Say { trust: Trust::External, ..say("Anna Berg", "lives_in", rome, MAY) };
     state(&app, anna.id, claim, None).await;
     let entity = told(&anna, "Anna Berg").await;
     assert_eq!(words(&entity, "relations"), ["Anna Berg lives in Oslo"]);
@@ -206,26 +142,13 @@ async fn the_database_refuses_two_homes_at_once() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let oslo = ("Oslo", EntityType::Location);
-    let first = state(
-        &app,
-        anna.id,
-        say("Anna Berg", "lives_in", oslo, JANUARY),
-        None,
-    )
-    .await;
+    let first = state(&app, anna.id, say("Anna Berg", "lives_in", oslo, JANUARY), None).await;
     let again = sqlx::query(
         "INSERT INTO entity_relations (user_id, subject_id, predicate, value, is_single, confidence, trust, stated_at, recorded_at)
          SELECT user_id, subject_id, predicate, 'Rome', true, 50, 'user', now(), now() FROM entity_relations WHERE id = $1",
     );
-    let refused = again
-        .bind(first)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap_err();
-    assert!(
-        refused.to_string().contains("entity_relations_single_excl"),
-        "{refused}"
-    );
+    let refused = again.bind(first).execute(&mut app.superuser().await).await.unwrap_err();
+    assert!(refused.to_string().contains("entity_relations_single_excl"), "{refused}");
 }
 
 #[tokio::test]
@@ -233,41 +156,23 @@ async fn cycles_and_steps_are_walked_once() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let person = |name| (name, EntityType::Person);
-    for (one, other) in [
-        ("Ada", "Ben"),
-        ("Ben", "Cleo"),
-        ("Cleo", "Ada"),
-        ("Cleo", "Dora"),
-        ("Dora", "Emil"),
-    ] {
-        state(
-            &app,
-            anna.id,
-            say(one, "knows", person(other), JANUARY),
-            None,
-        )
-        .await;
+    for (one, other) in
+        [("Ada", "Ben"), ("Ben", "Cleo"), ("Cleo", "Ada"), ("Cleo", "Dora"), ("Dora", "Emil")]
+    {
+        state(&app, anna.id, say(one, "knows", person(other), JANUARY), None).await;
     }
     let of = async |depth: i64| {
-        let graph = anna
-            .call("memory_graph", json!({ "entity": "Ada", "depth": depth }))
-            .await;
+        let graph = anna.call("memory_graph", json!({ "entity": "Ada", "depth": depth })).await;
         let names = graph["nodes"].as_array().unwrap().iter();
-        let mut names: Vec<String> = names
-            .map(|n| n["name"].as_str().unwrap().to_owned())
-            .collect();
+        let mut names: Vec<String> =
+            names.map(|n| n["name"].as_str().unwrap().to_owned()).collect();
         names.sort();
         names.join(" ")
     };
     assert_eq!(of(1).await, "Ada Ben Cleo");
     assert_eq!(of(2).await, "Ada Ben Cleo Dora");
     assert_eq!(of(3).await, "Ada Ben Cleo Dora Emil");
-    let graph = anna
-        .call(
-            "memory_graph",
-            json!({ "entity": "Ada", "relation": "lives_in" }),
-        )
-        .await;
+    let graph = anna.call("memory_graph", json!({ "entity": "Ada", "relation": "lives_in" })).await;
     assert_eq!(graph["edges"], json!([]));
     assert!(EntityId(1) < EntityId(2));
 }

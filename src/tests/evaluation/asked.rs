@@ -42,10 +42,7 @@ async fn offered(app: &TestApp, user: &TestUser) -> MeasurementOffer {
 async fn go_one_step(app: &TestApp, user: &TestUser) -> Drained {
     let (_stop, stopping) = watch::channel(true);
     let slice = Slice::begin(stopping);
-    evaluation(app)
-        .continue_measurement(user.id, &slice)
-        .await
-        .unwrap()
+    evaluation(app).continue_measurement(user.id, &slice).await.unwrap()
 }
 
 /// Goes on until it has ended, whatever it would wait for; returns the slices that took.
@@ -61,10 +58,7 @@ async fn go_on_to_the_end(app: &TestApp, user: &TestUser) -> usize {
 
 async fn count(app: &TestApp, table: &str) -> i64 {
     let all = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
-    sqlx::query_scalar(all)
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap()
+    sqlx::query_scalar(all).fetch_one(&mut app.superuser().await).await.unwrap()
 }
 
 #[tokio::test]
@@ -98,35 +92,21 @@ async fn asked_for_the_same_questions_go_to_the_old_vectors_and_to_the_new() {
     run_job(&app).await;
     let measured = evaluation(&app).latest(anna.id).await.unwrap().unwrap();
     let before = measured.before.clone().unwrap();
-    assert_eq!(
-        (before.model.as_str(), measured.now.model.as_str()),
-        ("old", "new")
-    );
+    assert_eq!((before.model.as_str(), measured.now.model.as_str()), ("old", "new"));
     assert_eq!((measured.asked.items, measured.asked.questions), (30, 30));
     for side in [&before, &measured.now] {
         let [first, five, ten] = side.found;
-        assert!(
-            0 < first && first <= five && five <= ten && ten <= 30,
-            "{side:?}"
-        );
+        assert!(0 < first && first <= five && five <= ten && ten <= 30, "{side:?}");
         assert!(side.found_by_meaning[2] > 0, "{side:?}");
     }
     // All of one model, then all of the other; no word that one memory alone has.
     let texts = provider.texts();
     assert_eq!(texts.len(), 60);
     assert_eq!(texts[..30], texts[30..]);
-    assert!(
-        texts
-            .iter()
-            .all(|text| !text.contains(|c: char| c.is_ascii_digit())),
-        "{texts:?}"
-    );
+    assert!(texts.iter().all(|text| !text.contains(|c: char| c.is_ascii_digit())), "{texts:?}");
     // What was said before is near to what it came to.
     let each = measured.tokens.embedding as u64 / 2;
-    assert!(
-        (each / 2..=each * 2).contains(&estimate.embedding_tokens),
-        "{each} {estimate:?}"
-    );
+    assert!((each / 2..=each * 2).contains(&estimate.embedding_tokens), "{each} {estimate:?}");
     assert_eq!(measured.tokens.chat, 0);
     let standing = evaluation(&app).standing(anna.id).await.unwrap();
     assert_eq!(standing, MeasurementState::Measured);
@@ -145,10 +125,7 @@ async fn the_chat_models_share_is_told_before_and_counted_under_its_own_name() {
     evaluation(&app).ask_for(anna.id).await.unwrap();
     run_job(&app).await;
     let measured = evaluation(&app).latest(anna.id).await.unwrap().unwrap();
-    assert_eq!(
-        (estimate.questions, estimate.by_model),
-        (40, measured.asked.by_model as u64)
-    );
+    assert_eq!((estimate.questions, estimate.by_model), (40, measured.asked.by_model as u64));
     assert!(measured.asked.by_model > 0);
     let overview = chat(&app).overview(anna.id).await.unwrap();
     let today = overview.days.last().unwrap();
@@ -207,15 +184,10 @@ async fn a_lost_job_and_a_kill_in_the_middle_lose_nothing_that_was_asked() {
     let worker = {
         let (evaluation, user) = (evaluation(&app), anna.id);
         tokio::spawn(async move {
-            evaluation
-                .continue_measurement(user, &Arc::new(Slice::whole()))
-                .await
+            evaluation.continue_measurement(user, &Arc::new(Slice::whole())).await
         })
     };
-    until("the next question is asked", async || {
-        provider.texts().len() == 11
-    })
-    .await;
+    until("the next question is asked", async || provider.texts().len() == 11).await;
     worker.abort();
     drop(held);
     sqlx::query("DELETE FROM job_queue WHERE job = 'evaluate'")
@@ -240,24 +212,15 @@ async fn asked_again_and_again_it_is_measured_once() {
     let anna = rebuilt(&app, &provider, 12).await;
     let evaluation = evaluation(&app);
     let asking = (0..20).map(|_| evaluation.ask_for(anna.id));
-    let answers: Vec<RequestOutcome> = futures_util::future::join_all(asking)
-        .await
-        .into_iter()
-        .map(Result::unwrap)
-        .collect();
-    let begun = answers
-        .iter()
-        .filter(|a| **a == RequestOutcome::Begun)
-        .count();
+    let answers: Vec<RequestOutcome> =
+        futures_util::future::join_all(asking).await.into_iter().map(Result::unwrap).collect();
+    let begun = answers.iter().filter(|a| **a == RequestOutcome::Begun).count();
     assert_eq!(begun, 1, "{answers:?}");
     let again = evaluation.ask_for(anna.id).await.unwrap();
     assert_eq!(again, RequestOutcome::UnderWay);
     run_job(&app).await;
     assert_eq!(provider.texts().len(), 24);
-    assert_eq!(
-        evaluation.ask_for(anna.id).await.unwrap(),
-        RequestOutcome::Over
-    );
+    assert_eq!(evaluation.ask_for(anna.id).await.unwrap(), RequestOutcome::Over);
     run_job(&app).await;
     assert_eq!(provider.texts().len(), 24);
     assert_eq!(count(&app, "evaluation_requests").await, 1);
@@ -288,19 +251,13 @@ async fn nobody_asks_for_anothers_or_sees_any_of_it() {
         assert!(count(&app, table).await > 0, "{table}");
         let mut as_ben = app.db.as_user(ben.id).await.unwrap();
         let all = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
-        let seen: i64 = sqlx::query_scalar(all)
-            .fetch_one(&mut *as_ben)
-            .await
-            .unwrap();
+        let seen: i64 = sqlx::query_scalar(all).fetch_one(&mut *as_ben).await.unwrap();
         assert_eq!(seen, 0, "{table}");
     }
     let standing = evaluation(&app).standing(ben.id).await.unwrap();
     assert_eq!(standing, MeasurementState::Nothing);
     assert_eq!(
-        evaluation(&app)
-            .continue_measurement(ben.id, &Slice::whole())
-            .await
-            .unwrap(),
+        evaluation(&app).continue_measurement(ben.id, &Slice::whole()).await.unwrap(),
         Drained::Done
     );
 }
@@ -315,20 +272,14 @@ async fn where_the_vectors_of_before_are_gone_or_too_little_is_remembered_it_say
     assert!(left <= COMPARED_FOR && left > COMPARED_FOR - Duration::minutes(1));
     app.clock.advance(left);
     let evaluation = evaluation(&app);
-    assert_eq!(
-        evaluation.ask_for(anna.id).await.unwrap(),
-        RequestOutcome::Gone
-    );
+    assert_eq!(evaluation.ask_for(anna.id).await.unwrap(), RequestOutcome::Gone);
     let standing = evaluation.standing(anna.id).await.unwrap();
     assert_eq!(standing, MeasurementState::Nothing);
 
     let other = TestApp::start().await;
     let few = rebuilt(&other, &provider, 9).await;
     let evaluation = super::evaluation(&other);
-    assert_eq!(
-        evaluation.ask_for(few.id).await.unwrap(),
-        RequestOutcome::TooFew
-    );
+    assert_eq!(evaluation.ask_for(few.id).await.unwrap(), RequestOutcome::TooFew);
     let standing = evaluation.standing(few.id).await.unwrap();
     assert_eq!(standing, MeasurementState::Nothing);
 }

@@ -18,8 +18,7 @@ pub async fn with_memories(app: &TestApp, provider: &Provider, count: usize) -> 
         let place = ["garden", "harbour", "meadow", "orchard"][n % 4];
         let act = ["waters", "paints", "sweeps"][n % 3];
         let day = ["monday", "tuesday", "friday", "saturday", "sunday"][n % 5];
-        anna.add(&format!("anna {act} item{n} thing{n} {place} {day}"))
-            .await;
+        anna.add(&format!("anna {act} item{n} thing{n} {place} {day}")).await;
     }
     app.drain(&anna).await;
     anna

@@ -23,14 +23,8 @@ async fn too_few_memories_are_said_to_be_too_few() {
     let app = TestApp::start().await;
     let provider = Provider::start().await;
     let anna = with_memories(&app, &provider, 4).await;
-    let error = evaluation(&app)
-        .measure(anna.id, |_, _| {})
-        .await
-        .unwrap_err();
-    assert!(
-        matches!(error, EvaluationError::TooFew { questions: 4 }),
-        "{error}"
-    );
+    let error = evaluation(&app).measure(anna.id, |_, _| {}).await.unwrap_err();
+    assert!(matches!(error, EvaluationError::TooFew { questions: 4 }), "{error}");
 }
 
 #[tokio::test]
@@ -41,10 +35,7 @@ async fn a_chat_model_puts_some_of_the_questions_and_its_nonsense_none() {
     let chat = questioner().await;
     use_server(&app, &anna, &chat).await;
     let measured = evaluation(&app).measure(anna.id, |_, _| {}).await.unwrap();
-    assert_eq!(
-        (measured.asked.questions, measured.asked.by_model),
-        (20, 20)
-    );
+    assert_eq!((measured.asked.questions, measured.asked.by_model), (20, 20));
     let nonsense = ChatServer::saying("I would rather not.").await;
     use_server(&app, &anna, &nonsense).await;
     let measured = evaluation(&app).measure(anna.id, |_, _| {}).await.unwrap();

@@ -22,10 +22,7 @@ const TEA: &str = r#"
 
 async fn count(conn: &mut PgConnection, table: &str) -> i64 {
     let statement = format!("SELECT count(*) FROM {table}");
-    sqlx::query_scalar(sqlx::AssertSqlSafe(statement))
-        .fetch_one(conn)
-        .await
-        .unwrap()
+    sqlx::query_scalar(sqlx::AssertSqlSafe(statement)).fetch_one(conn).await.unwrap()
 }
 
 fn evaluation(app: &TestApp) -> Evaluation {
@@ -45,23 +42,13 @@ async fn groups_are_asked_apart_and_nothing_of_them_stays() {
         true
     };
     let worker = Worker::start(&app);
-    let report = evaluation(&app)
-        .try_out(&app.accounts, &data, Ingredients::default(), tell)
-        .await
-        .unwrap();
+    let report =
+        evaluation(&app).try_out(&app.accounts, &data, Ingredients::default(), tell).await.unwrap();
     worker.stop().await;
     stages.dedup();
-    let all = [
-        TrialStage::Adding,
-        TrialStage::Embedding,
-        TrialStage::Asking,
-        TrialStage::Erasing,
-    ];
+    let all = [TrialStage::Adding, TrialStage::Embedding, TrialStage::Asking, TrialStage::Erasing];
     assert_eq!(stages, all);
-    assert_eq!(
-        (report.groups, report.items, report.without_vector),
-        (2, 4, 0)
-    );
+    assert_eq!((report.groups, report.items, report.without_vector), (2, 4, 0));
     let scores = report.arms[&Arm::Both];
     // Of two items with one text there is one, and either id names it.
     assert_eq!((scores.questions, scores.any), (3, [3, 3, 3]));
@@ -94,10 +81,8 @@ async fn what_an_ingredient_is_worth_is_seen_without_it() {
     let mut among_five = Vec::new();
     for without in [&[][..], &["time"]] {
         let ingredients = Ingredients::without(without.iter().copied()).unwrap();
-        let report = evaluation(&app)
-            .try_out(&app.accounts, &data, ingredients, |_| true)
-            .await
-            .unwrap();
+        let report =
+            evaluation(&app).try_out(&app.accounts, &data, ingredients, |_| true).await.unwrap();
         let scores = report.arms[&Arm::Both];
         assert_eq!(scores.questions, 12);
         assert_eq!((report.absent.questions, report.present.questions), (1, 12));
@@ -115,14 +100,10 @@ async fn what_is_broken_off_leaves_nothing_either() {
     let data = DataSet::read(TEA.as_bytes()).unwrap();
     let until_asking = |progress: TrialProgress| progress.stage != TrialStage::Asking;
     let worker = Worker::start(&app);
-    let ended = evaluation(&app)
-        .try_out(&app.accounts, &data, Ingredients::default(), until_asking)
-        .await;
+    let ended =
+        evaluation(&app).try_out(&app.accounts, &data, Ingredients::default(), until_asking).await;
     worker.stop().await;
-    assert!(
-        matches!(ended, Err(EvaluationError::BrokenOff)),
-        "{ended:?}"
-    );
+    assert!(matches!(ended, Err(EvaluationError::BrokenOff)), "{ended:?}");
     assert_eq!(count(&mut app.superuser().await, "users").await, 0);
 }
 
@@ -161,11 +142,7 @@ async fn an_endpoint_that_is_dead_ends_it_with_its_reason() {
     let provider = Provider::start().await;
     provider.behave(|b| b.status = Some(500));
     let url = provider.url();
-    let form = EndpointForm {
-        url: &url,
-        model: "dead",
-        ..EndpointForm::default()
-    };
+    let form = EndpointForm { url: &url, model: "dead", ..EndpointForm::default() };
     app.embeddings.save_system(&form, true).await.unwrap();
     let data = DataSet::read(TEA.as_bytes()).unwrap();
     // Each look is made when the next try is due.
@@ -176,15 +153,10 @@ async fn an_endpoint_that_is_dead_ends_it_with_its_reason() {
         true
     };
     let worker = Worker::start(&app);
-    let ended = evaluation(&app)
-        .try_out(&app.accounts, &data, Ingredients::default(), tell)
-        .await;
+    let ended = evaluation(&app).try_out(&app.accounts, &data, Ingredients::default(), tell).await;
     worker.stop().await;
     let error = ended.unwrap_err();
-    assert!(
-        matches!(error, EvaluationError::NoVectors { .. }),
-        "{error}"
-    );
+    assert!(matches!(error, EvaluationError::NoVectors { .. }), "{error}");
     assert!(error.to_string().contains("500"), "{error}");
     assert_eq!(count(&mut app.superuser().await, "users").await, 0);
 }

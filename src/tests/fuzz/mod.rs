@@ -58,11 +58,7 @@ fn made_of_nothing(target: &Target) {
     ];
     let texts = prop::collection::vec(pieces, 0..24).prop_map(|all| all.concat().into_bytes());
     let anything = prop_oneof![texts, prop::collection::vec(any::<u8>(), 0..256)];
-    let config = Config {
-        cases: MADE,
-        failure_persistence: None,
-        ..Config::default()
-    };
+    let config = Config { cases: MADE, failure_persistence: None, ..Config::default() };
     let ran = TestRunner::new(config).run(&anything, |data| {
         (target.run)(&data);
         Ok(())
@@ -97,11 +93,7 @@ fn mutated(target: &Target) {
             data.truncate(BYTES_MAX);
         }
         if catch_unwind(AssertUnwindSafe(|| (target.run)(&data))).is_err() {
-            panic!(
-                "{} (seed {seed}) fails on {:?}",
-                target.name,
-                String::from_utf8_lossy(&data)
-            );
+            panic!("{} (seed {seed}) fails on {:?}", target.name, String::from_utf8_lossy(&data));
         }
     }
 }

@@ -62,23 +62,10 @@ pub const ALL: &[Target] = &[
 fn query(data: &[u8]) {
     let text = &String::from_utf8_lossy(data);
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
-    let raw = |query, theme, cursor| RawQuery {
-        query,
-        theme,
-        cursor,
-        ..RawQuery::default()
-    };
-    for raw in [
-        raw(text, None, None),
-        raw(first, Some(rest), None),
-        raw("*", None, Some(first)),
-    ] {
+    let raw = |query, theme, cursor| RawQuery { query, theme, cursor, ..RawQuery::default() };
+    for raw in [raw(text, None, None), raw(first, Some(rest), None), raw("*", None, Some(first))] {
         if let Ok(parsed) = SearchQuery::parse(raw) {
-            assert!(
-                parsed
-                    .text
-                    .is_none_or(|t| !t.is_empty() && t.chars().count() <= 2_000)
-            );
+            assert!(parsed.text.is_none_or(|t| !t.is_empty() && t.chars().count() <= 2_000));
         }
     }
     let terms = words::query_terms(text);
@@ -91,10 +78,7 @@ fn query(data: &[u8]) {
     assert!(words::query_fragments(text).len() <= words::QUERY_TERMS_MAX);
     let mut end = 0;
     for range in words::matches(text, &terms) {
-        assert!(
-            range.start >= end && range.end > range.start,
-            "in order, apart"
-        );
+        assert!(range.start >= end && range.end > range.start, "in order, apart");
         end = range.end;
         assert!(text.get(range).is_some(), "whole characters");
     }
@@ -167,13 +151,7 @@ fn endpoint(data: &[u8]) {
         Ok(url) => {
             assert!(url.as_str().starts_with("http") && !url.host().is_empty());
             assert!(!url.as_str().contains('#') && url.host() == url.host().to_lowercase());
-            let host = url
-                .as_str()
-                .split("//")
-                .nth(1)
-                .unwrap()
-                .split(['/', '?'])
-                .next();
+            let host = url.as_str().split("//").nth(1).unwrap().split(['/', '?']).next();
             assert!(!host.unwrap().contains('@'), "{url}");
             assert_eq!(EndpointUrl::parse("url", url.as_str()).as_ref(), Ok(&url));
         }

@@ -48,16 +48,11 @@ async fn backup_notes_one_users_erasure_and_reads_all() {
     browser.sign_in(ben).await;
     let note = ben.add("Ben bakes.").await;
     app.delete_item(&browser, note).await;
-    keepsake::backup::ask(&app.db, app.embeddings.now())
-        .await
-        .unwrap();
+    keepsake::backup::ask(&app.db, app.embeddings.now()).await.unwrap();
     assert_eq!(app.run_job("backup").await, 2);
     let lines = std::fs::read_to_string(folder.path().join("erasures.jsonl")).unwrap();
     let noted: serde_json::Value = serde_json::from_str(&lines).unwrap();
-    assert_eq!(
-        (&noted["user"], &noted["id"]),
-        (&json!(ben.id.0), &json!(note))
-    );
+    assert_eq!((&noted["user"], &noted["id"]), (&json!(ben.id.0), &json!(note)));
     scene.assert_untouched("backup").await;
 }
 
@@ -65,8 +60,7 @@ async fn backup_notes_one_users_erasure_and_reads_all() {
 async fn embed_works_on_one_users_rows_with_that_users_endpoint() {
     let scene = Scene::start().await;
     let (app, bens_provider) = (&scene.app, Provider::start().await);
-    app.use_provider(&scene.ben, &bens_provider, "bens-model")
-        .await;
+    app.use_provider(&scene.ben, &bens_provider, "bens-model").await;
     scene.annas_provider.forget_calls();
     scene.ben.add("Ben bakes.").await;
     app.drain(&scene.ben).await;
@@ -85,8 +79,7 @@ async fn embed_works_on_one_users_rows_with_that_users_endpoint() {
 async fn each_users_texts_go_to_their_own_endpoint_when_both_wait() {
     let scene = Scene::start().await;
     let (app, bens_provider) = (&scene.app, Provider::start().await);
-    app.use_provider(&scene.ben, &bens_provider, "bens-model")
-        .await;
+    app.use_provider(&scene.ben, &bens_provider, "bens-model").await;
     scene.annas_provider.forget_calls();
     for n in 0..20 {
         scene.anna.add(&format!("quokka {n}")).await;
@@ -117,10 +110,7 @@ async fn consolidate_reads_one_users_session_with_that_users_model() {
     consolidation.extract(due[0]).await.unwrap();
     assert_eq!(bens_model.asked().len(), 1);
     let asked = bens_model.asked()[0].body.to_string();
-    assert!(
-        asked.contains("Ben rows at dawn") && !asked.contains("quokka"),
-        "{asked}"
-    );
+    assert!(asked.contains("Ben rows at dawn") && !asked.contains("quokka"), "{asked}");
     // What is true of him, and what it was about.
     assert_eq!(ben.find("dawn").await.len(), 2);
     scene.assert_untouched("consolidate").await;
@@ -138,29 +128,14 @@ async fn turns_are_made_of_their_own_users_sessions() {
     }
     let due = turns_due(app).await;
     for one in due.into_iter().filter(|one| one.user == ben.id) {
-        assert!(
-            turns::make_some(&app.db, &app.embeddings, one)
-                .await
-                .unwrap()
-        );
+        assert!(turns::make_some(&app.db, &app.embeddings, one).await.unwrap());
         // Under another's name there is nothing to be done.
-        let crossed = SessionWithTurnsDue {
-            user: scene.anna.id,
-            ..one
-        };
-        assert!(
-            !turns::make_some(&app.db, &app.embeddings, crossed)
-                .await
-                .unwrap()
-        );
+        let crossed = SessionWithTurnsDue { user: scene.anna.id, ..one };
+        assert!(!turns::make_some(&app.db, &app.embeddings, crossed).await.unwrap());
     }
     assert_eq!(ben.find("noon").await.len(), 1);
-    turns::switch(&app.db, ben.id, false, app.embeddings.now())
-        .await
-        .unwrap();
-    turns::remove_some(&app.db, ben.id, app.embeddings.now())
-        .await
-        .unwrap();
+    turns::switch(&app.db, ben.id, false, app.embeddings.now()).await.unwrap();
+    turns::remove_some(&app.db, ben.id, app.embeddings.now()).await.unwrap();
     scene.assert_untouched("turns").await;
 }
 
@@ -175,15 +150,9 @@ async fn summarize_tells_one_users_facts_to_that_users_model() {
     assert_eq!(consolidation.due_summaries().await.unwrap(), [ben.id]);
     consolidation.summarize(ben.id).await.unwrap();
     let asked = bens_model.asked()[0].body.to_string();
-    assert!(
-        asked.contains("Ben rows.") && !asked.contains("quokka"),
-        "{asked}"
-    );
+    assert!(asked.contains("Ben rows.") && !asked.contains("quokka"), "{asked}");
     let told = ben.call("memory_summary", json!({})).await;
-    assert!(
-        told["summary"].as_str().unwrap().contains("Ben rows."),
-        "{told}"
-    );
+    assert!(told["summary"].as_str().unwrap().contains("Ben rows."), "{told}");
     scene.assert_untouched("summarize").await;
     // Somebody who never was: nothing is done, and nothing goes wrong.
     let nobody = keepsake::db::UserId(999_999_999);
@@ -197,8 +166,7 @@ async fn evaluate_asks_one_users_questions_of_that_users_models() {
     let (app, ben, bens_provider) = (&scene.app, &scene.ben, Provider::start().await);
     app.use_provider(ben, &bens_provider, "old").await;
     for n in 0..12 {
-        ben.add(&format!("ben rows item{n} thing{n} garden monday"))
-            .await;
+        ben.add(&format!("ben rows item{n} thing{n} garden monday")).await;
     }
     app.drain(ben).await;
     change_model(app, ben, &bens_provider, "new").await;
@@ -208,15 +176,9 @@ async fn evaluate_asks_one_users_questions_of_that_users_models() {
     let evaluation = app.evaluation();
     evaluation.ask_for(ben.id).await.unwrap();
     assert_eq!(evaluation.users_asked().await.unwrap(), [ben.id]);
-    evaluation
-        .continue_measurement(ben.id, &Slice::whole())
-        .await
-        .unwrap();
+    evaluation.continue_measurement(ben.id, &Slice::whole()).await.unwrap();
     let asked = bens_provider.texts();
-    assert!(
-        asked.len() > 20 && asked.iter().all(|text| !text.contains("quokka")),
-        "{asked:?}"
-    );
+    assert!(asked.len() > 20 && asked.iter().all(|text| !text.contains("quokka")), "{asked:?}");
     assert!(scene.annas_provider.texts().is_empty());
     scene.assert_untouched("evaluate").await;
 }
@@ -243,9 +205,7 @@ async fn delete_takes_what_one_user_asked_for() {
     let (app, ben) = (&scene.app, &scene.ben);
     let clock: SharedClock = app.clock.clone();
     let bread = ItemId(ben.add("Ben bakes.").await);
-    memories::manage::delete_soon(&app.db, &clock, ben.id, bread)
-        .await
-        .unwrap();
+    memories::manage::delete_soon(&app.db, &clock, ben.id, bread).await.unwrap();
     let due = memories::manage::users_with_deletions(&app.db).await;
     assert_eq!(due.unwrap()[0].0, ben.id);
     let later = app.embeddings.now() + Duration::seconds(10);
@@ -332,10 +292,7 @@ async fn passages_makes_one_users() {
         let done = memories::passages::make_some(&app.db, &app.embeddings, user).await;
         assert_eq!(done.unwrap(), made, "{user:?}");
     }
-    sqlx::query("DELETE FROM memory_passages_due")
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    sqlx::query("DELETE FROM memory_passages_due").execute(&mut conn).await.unwrap();
     scene.assert_untouched("passages").await;
     assert_eq!(ben.find("bakes").await.len(), 1);
 }
@@ -354,11 +311,7 @@ async fn sweep_changes_nobodys_rows_and_queues_ids_alone() {
     .fetch_one(&mut scene.app.superuser().await)
     .await
     .unwrap();
-    let others = Answer {
-        status: 0,
-        headers: Vec::new(),
-        body: all,
-    };
+    let others = Answer { status: 0, headers: Vec::new(), body: all };
     scene.assert_tells_nothing(&others, "the queue");
 }
 
@@ -379,10 +332,7 @@ async fn entities_are_kept_and_read_for_one_user_alone() {
     night.enrich(scene.ben.id, &Slice::whole()).await.unwrap();
     assert!(!chat.asked().is_empty());
     let asked = format!("{:?}", chat.asked());
-    assert!(
-        !asked.contains("quokka") && asked.contains("Ben"),
-        "{asked}"
-    );
+    assert!(!asked.contains("quokka") && asked.contains("Ben"), "{asked}");
     scene.assert_untouched("enrich").await;
 }
 
@@ -399,10 +349,7 @@ async fn reflect_reads_one_users_week_with_that_users_model() {
     let reflected = consolidation.reflect(scene.ben.id).await.unwrap();
     assert_eq!(reflected, Round::Written);
     let asked = format!("{:?}", chat.asked());
-    assert!(
-        !asked.contains("quokka") && asked.contains("Ben"),
-        "{asked}"
-    );
+    assert!(!asked.contains("quokka") && asked.contains("Ben"), "{asked}");
     scene.assert_untouched("reflect").await;
     let nobody = keepsake::db::UserId(999_999_999);
     let reflected = consolidation.reflect(nobody).await.unwrap();
@@ -419,10 +366,7 @@ async fn dream_reads_one_users_sessions_with_that_users_model() {
         let words = format!("Ben rows with {n} friends on the lake before the sun is up.");
         let said = json!({ "messages": [{ "id": "1", "role": "user", "content": words }] });
         scene.ben.post(&format!("{path}/messages"), &said).await;
-        scene
-            .ben
-            .post(&format!("{path}/complete"), &json!({}))
-            .await;
+        scene.ben.post(&format!("{path}/complete"), &json!({})).await;
         let due = consolidation.due().await.unwrap();
         for due in due.into_iter().filter(|due| due.user == scene.ben.id) {
             consolidation.extract(due).await.unwrap();
@@ -433,10 +377,7 @@ async fn dream_reads_one_users_sessions_with_that_users_model() {
     app.clock.advance(Duration::minutes(11));
     assert_eq!(app.run_job("dream").await, 1);
     let asked = format!("{:?}", chat.asked());
-    assert!(
-        !asked.contains("quokka") && asked.contains("Ben rows with 4"),
-        "{asked}"
-    );
+    assert!(!asked.contains("quokka") && asked.contains("Ben rows with 4"), "{asked}");
     scene.assert_untouched("dream").await;
     let nobody = keepsake::db::UserId(999_999_999);
     let dreamt = consolidation.dream(nobody).await.unwrap();
@@ -452,10 +393,7 @@ async fn webhooks_tell_one_users_events_to_that_users_addresses() {
     let bread = ben.add("Ben bakes.").await;
     let nobody = keepsake::db::UserId(999_999_999);
     // `feed` finds whose are behind, as ids alone.
-    assert_eq!(
-        app.webhooks.users_due().await.unwrap(),
-        [(ben.id, app.embeddings.now())]
-    );
+    assert_eq!(app.webhooks.users_due().await.unwrap(), [(ben.id, app.embeddings.now())]);
     for user in [scene.anna.id, nobody, ben.id, ben.id] {
         app.webhooks.deliver(user, &Slice::whole()).await.unwrap();
         scene.assert_untouched("webhooks").await;

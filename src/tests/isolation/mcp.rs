@@ -71,9 +71,7 @@ async fn whatever_method_of_mcp_is_called_nothing_of_anothers_is_told() {
                     .header("mcp-method", *method)
                     .json(&message(method, params))
             };
-            let answer = scene
-                .assert_alike(who, &format!("{method} {params}"), &ask)
-                .await;
+            let answer = scene.assert_alike(who, &format!("{method} {params}"), &ask).await;
             let is_served = [
                 "initialize",
                 "server/discover",
@@ -84,10 +82,7 @@ async fn whatever_method_of_mcp_is_called_nothing_of_anothers_is_told() {
             ];
             let body: Value = serde_json::from_str(&answer.body).unwrap_or_default();
             let is_empty = body["error"].is_object() || lists_nothing(&body["result"]);
-            assert!(
-                is_served.contains(method) || is_empty,
-                "{method}: {answer:?}"
-            );
+            assert!(is_served.contains(method) || is_empty, "{method}: {answer:?}");
         }
         let request = scene
             .client

@@ -30,19 +30,11 @@ enum Asks {
 use Asks::{Admin, Own, Row, Server};
 
 const fn get(route: &'static str, asks: Asks) -> Case {
-    Case {
-        method: "GET",
-        route,
-        asks,
-    }
+    Case { method: "GET", route, asks }
 }
 
 const fn post(route: &'static str, asks: Asks) -> Case {
-    Case {
-        method: "POST",
-        route,
-        asks,
-    }
+    Case { method: "POST", route, asks }
 }
 
 const NEW_TOKEN: Form = &[("scope", "memory:read"), ("name", "x"), ("users_max", "9")];
@@ -248,9 +240,7 @@ fn every_route_has_a_case() {
         );
     }
     for case in CASES {
-        let is_served = served
-            .iter()
-            .any(|(m, r)| m == case.method && r == case.route);
+        let is_served = served.iter().any(|(m, r)| m == case.method && r == case.route);
         assert!(
             is_served,
             "{} {} is not in src/web/routes.rs any more: remove its case from src/tests/isolation/routes.rs",
@@ -274,11 +264,7 @@ fn by_browser(
 ) -> RequestBuilder {
     let url = format!("{}{path}", browser.base);
     match method {
-        "POST" => browser
-            .client
-            .post(url)
-            .header("sec-fetch-site", "same-origin")
-            .form(form),
+        "POST" => browser.client.post(url).header("sec-fetch-site", "same-origin").form(form),
         _ => browser.client.get(url),
     }
 }
@@ -312,23 +298,15 @@ impl Program<'_> {
 }
 
 fn program<'a>(scene: &'a Scene, token: Option<&'a str>, user: Option<&'a str>) -> Program<'a> {
-    Program {
-        client: &scene.client,
-        base: &scene.app.base,
-        token,
-        user,
-    }
+    Program { client: &scene.client, base: &scene.app.base, token, user }
 }
 
 fn filled(form: Form, fill: &dyn Fn(&str) -> String) -> Vec<(String, String)> {
-    form.iter()
-        .map(|(n, v)| ((*n).to_owned(), fill(v)))
-        .collect()
+    form.iter().map(|(n, v)| ((*n).to_owned(), fill(v))).collect()
 }
 
 fn template_of(path: &str, form: Form) -> String {
-    form.iter()
-        .fold(path.to_owned(), |all, (n, v)| format!("{all} {n}={v}"))
+    form.iter().fold(path.to_owned(), |all, (n, v)| format!("{all} {n}={v}"))
 }
 
 /// Whom a stranger is shown: the sign-in, or that a token is missing.
@@ -337,15 +315,8 @@ fn assert_is_sent_away(case: &Case, answer: &Answer) {
         assert!(matches!(answer.status, 400 | 401 | 404), "{answer:?}");
         return;
     }
-    assert_eq!(
-        answer.status, 303,
-        "{} {}: {answer:?}",
-        case.method, case.route
-    );
-    assert!(
-        answer.header("location").starts_with("/login"),
-        "{answer:?}"
-    );
+    assert_eq!(answer.status, 303, "{} {}: {answer:?}", case.method, case.route);
+    assert!(answer.header("location").starts_with("/login"), "{answer:?}");
 }
 
 /// Says where two pages part, rather than showing both.
@@ -472,13 +443,7 @@ async fn of_admins(scene: &Scene, case: &Case, path: &'static str, form: Form) {
     if case.method == "GET" {
         // Admins see accounts and operators, and nothing that is remembered.
         let (_, page) = scene.admins.get(&fill(path)).await;
-        for word in [
-            "quokka",
-            "bergamot",
-            "anna-private-theme",
-            "anna-private-tag",
-            "sk-annas",
-        ] {
+        for word in ["quokka", "bergamot", "anna-private-theme", "anna-private-tag", "sk-annas"] {
             assert!(!page.contains(word), "an admin is shown {word} at {path}");
         }
     }

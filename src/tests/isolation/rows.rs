@@ -71,23 +71,13 @@ async fn row_security_alone_keeps_others_from_writing() {
     let id = anna.add("mine").await;
     let mut as_ben = app.db.as_user(ben.id).await.unwrap();
     let update = sqlx::query("UPDATE memory_items SET content = 'taken' WHERE id = $1").bind(id);
-    assert_eq!(
-        update.execute(&mut *as_ben).await.unwrap().rows_affected(),
-        0
-    );
+    assert_eq!(update.execute(&mut *as_ben).await.unwrap().rows_affected(), 0);
     let plant = sqlx::query(
         "INSERT INTO memory_themes (user_id, slug, display_name, created_at, updated_at)
          VALUES ($1, 'planted', 'planted', now(), now())",
     );
-    let refused = plant
-        .bind(anna.id.0)
-        .execute(&mut *as_ben)
-        .await
-        .unwrap_err();
-    assert!(
-        refused.to_string().contains("row-level security"),
-        "{refused}"
-    );
+    let refused = plant.bind(anna.id.0).execute(&mut *as_ben).await.unwrap_err();
+    assert!(refused.to_string().contains("row-level security"), "{refused}");
 }
 
 #[tokio::test]
@@ -130,16 +120,10 @@ async fn requests_run_as_app_and_cannot_become_more_even_with_a_superusers_url()
     let anna = app.user("anna").await;
     let mut tx = app.db.as_user(anna.id).await.unwrap();
     let role = |row: sqlx::postgres::PgRow| -> String { row.get(0) };
-    let now = sqlx::query("SELECT current_user::text")
-        .fetch_one(&mut *tx)
-        .await
-        .unwrap();
+    let now = sqlx::query("SELECT current_user::text").fetch_one(&mut *tx).await.unwrap();
     assert_eq!(role(now), "keepsake_app");
     sqlx::query("RESET ROLE").execute(&mut *tx).await.unwrap();
-    let after = sqlx::query("SELECT current_user::text")
-        .fetch_one(&mut *tx)
-        .await
-        .unwrap();
+    let after = sqlx::query("SELECT current_user::text").fetch_one(&mut *tx).await.unwrap();
     assert_eq!(role(after), "keepsake_app");
     for forbidden in [
         "DELETE FROM memory_items",
@@ -171,9 +155,7 @@ async fn requests_run_as_app_and_cannot_become_more_even_with_a_superusers_url()
         }
         let mut tx = app.db.as_user(anna.id).await.unwrap();
         let refused = sqlx::query(forbidden).execute(&mut *tx).await.unwrap_err();
-        let code = refused
-            .as_database_error()
-            .and_then(|e| e.code().map(|c| c.into_owned()));
+        let code = refused.as_database_error().and_then(|e| e.code().map(|c| c.into_owned()));
         assert_eq!(code.as_deref(), Some("42501"), "{forbidden}");
     }
 }
@@ -209,10 +191,7 @@ async fn the_system_role_sees_no_memory() {
         let mut tx = app.db.as_system().await.unwrap();
         let all = AssertSqlSafe(format!("SELECT {what}"));
         let refused = sqlx::query(all).fetch_one(&mut *tx).await.unwrap_err();
-        assert!(
-            refused.to_string().contains("permission denied"),
-            "{what}: {refused}"
-        );
+        assert!(refused.to_string().contains("permission denied"), "{what}: {refused}");
     }
 }
 
@@ -222,19 +201,11 @@ async fn an_owner_who_is_no_superuser_can_migrate_rows_under_force() {
     let anna = app.user("anna").await;
     anna.add("mine").await;
     let mut conn = app.superuser().await;
-    sqlx::query("ALTER ROLE keepsake_owner NOBYPASSRLS")
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    sqlx::query("ALTER ROLE keepsake_owner NOBYPASSRLS").execute(&mut conn).await.unwrap();
     let as_owner = app.options.clone().options([("role", "keepsake_owner")]);
     let mut owner = PgConnection::connect_with(&as_owner).await.unwrap();
-    let touched = sqlx::query("UPDATE memory_items SET confidence = 90")
-        .execute(&mut owner)
-        .await
-        .unwrap();
-    sqlx::query("ALTER ROLE keepsake_owner BYPASSRLS")
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    let touched =
+        sqlx::query("UPDATE memory_items SET confidence = 90").execute(&mut owner).await.unwrap();
+    sqlx::query("ALTER ROLE keepsake_owner BYPASSRLS").execute(&mut conn).await.unwrap();
     assert_eq!(touched.rows_affected(), 1);
 }

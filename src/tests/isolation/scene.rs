@@ -85,22 +85,14 @@ impl Answer {
                 *value = value.replace(&nonce, "NONCE");
             }
         }
-        Self {
-            status,
-            headers,
-            body,
-        }
+        Self { status, headers, body }
     }
 
     pub fn forgetting(self, names: &Names, template: &str) -> Self {
         let forget = |text: &str| names.forget(template, text);
         Self {
             status: self.status,
-            headers: self
-                .headers
-                .iter()
-                .map(|(n, v)| (n.clone(), forget(v)))
-                .collect(),
+            headers: self.headers.iter().map(|(n, v)| (n.clone(), forget(v))).collect(),
             body: forget(&self.body),
         }
     }
@@ -159,19 +151,14 @@ impl Scene {
         let private = "anna-private-agent";
         let anna = anna.with_token(&app.token(anna.id, private, &Scope::ALL, None).await);
         let annas_provider = Provider::start().await;
-        app.embeddings
-            .allow_endpoint(&annas_provider.host_port())
-            .await
-            .unwrap();
+        app.embeddings.allow_endpoint(&annas_provider.host_port()).await.unwrap();
         let url = annas_provider.url();
-        app.save_endpoint(&anna, &url, "anna-private-model", KEY, true)
-            .await;
+        app.save_endpoint(&anna, &url, "anna-private-model", KEY, true).await;
         let chat = ChatServer::saying("The anna-private quokka.").await;
         crate::chat::use_server(&app, &anna, &chat).await;
         crate::chat::ask(&app, &anna).await.unwrap();
         app.activity.keep_queries(anna.id, true).await.unwrap();
-        anna.add("We met Zacharias Quokkason of anna-private.")
-            .await;
+        anna.add("We met Zacharias Quokkason of anna-private.").await;
         let file = json!({ "command": "create", "path": "/memories/anna-private.md", "file_text": "A quokka, filed." });
         anna.call("memory_files", file.clone()).await;
         let item = remember(&anna).await;
@@ -217,8 +204,7 @@ impl Scene {
             .fetch_one(&mut app.superuser().await)
             .await
             .unwrap();
-        app.token(anna.id, "anna-private-lead", &Scope::ALL, None)
-            .await;
+        app.token(anna.id, "anna-private-lead", &Scope::ALL, None).await;
         let member = app.user("dora").await;
         let former = app.user("emil").await;
         let leader = (&anna, "anna-private-lead");
@@ -227,10 +213,7 @@ impl Scene {
             crate::teams::join(&app, leader, (&member, "agent")).await;
             let tie = crate::teams::join(&app, leader, (&former, "agent")).await;
             let agent = crate::teams::agent_id(&app, &former, "agent").await;
-            app.accounts
-                .leave_team(former.id, agent, tie)
-                .await
-                .unwrap();
+            app.accounts.leave_team(former.id, agent, tie).await.unwrap();
         }
         let mut secrets: Vec<String> = [
             "anna-private",
@@ -260,10 +243,7 @@ impl Scene {
         ];
         for names in [&annas, &customers] {
             let ids = names.0.iter().filter(|(name, _)| ids.contains(name));
-            secrets.extend(
-                ids.map(|(_, value)| value.clone())
-                    .filter(|v| !v.is_empty()),
-            );
+            secrets.extend(ids.map(|(_, value)| value.clone()).filter(|v| !v.is_empty()));
         }
         let mut scene = Self {
             owners: vec![anna.id.0, customer],
@@ -304,15 +284,8 @@ impl Scene {
             .into_iter()
             .map(|table| {
                 // That a member has looked is told to Anna.
-                let told = if table == "activity" {
-                    " AND t.member_user IS NULL"
-                } else {
-                    ""
-                };
-                (
-                    table,
-                    format!("t.user_id = ANY (ARRAY{:?}){told}", self.owners),
-                )
+                let told = if table == "activity" { " AND t.member_user IS NULL" } else { "" };
+                (table, format!("t.user_id = ANY (ARRAY{:?}){told}", self.owners))
             })
             .collect();
         let users = format!("t.id = ANY (ARRAY{:?})", self.owners);
@@ -391,11 +364,7 @@ async fn time_both(
         for is_hers in [turn % 2 == 0, turn % 2 != 0] {
             let began = Instant::now();
             send(if is_hers { annas } else { nobodys }).await;
-            let times = if is_hers {
-                &mut taken
-            } else {
-                &mut taken_for_none
-            };
+            let times = if is_hers { &mut taken } else { &mut taken_for_none };
             times.push(began.elapsed());
         }
     }
@@ -422,14 +391,11 @@ async fn remember(anna: &TestUser) -> i64 {
     let mut keyed = fact("Feeds the quokka at ten.");
     keyed["key"] = json!("anna_private_key");
     anna.call("memory_add", keyed).await;
-    anna.call("memory_archive", json!({ "item_id": item }))
-        .await;
+    anna.call("memory_archive", json!({ "item_id": item })).await;
     anna.find("bergamot").await;
     anna.call("memory_get", json!({ "item_id": item })).await;
-    for (path, body) in [
-        ("messages", said("The quokka likes bergamot.")),
-        ("complete", json!({})),
-    ] {
+    for (path, body) in [("messages", said("The quokka likes bergamot.")), ("complete", json!({}))]
+    {
         let path = format!("/api/v1/sessions/{SESSION}/{path}");
         assert_eq!(anna.post(&path, &body).await.status(), 200);
     }
@@ -501,27 +467,15 @@ async fn names_of(
         ("document_id", "documents"),
     ] {
         let newest = AssertSqlSafe(format!("SELECT max(id) FROM {table} WHERE user_id = $1"));
-        let id: Option<i64> = sqlx::query_scalar(newest)
-            .bind(user)
-            .fetch_one(&mut conn)
-            .await
-            .unwrap();
+        let id: Option<i64> =
+            sqlx::query_scalar(newest).bind(user).fetch_one(&mut conn).await.unwrap();
         // An operator's user has no tokens; a name of their own stands for them.
-        let id = id
-            .filter(|_| name != "item")
-            .or(item.filter(|_| name == "item"))
-            .or(id);
+        let id = id.filter(|_| name != "item").or(item.filter(|_| name == "item")).or(id);
         names.push((name, id.unwrap_or(481_999_998).to_string()));
     }
-    for (name, table) in [
-        ("operator", "operators"),
-        ("operator_token", "service_tokens"),
-    ] {
+    for (name, table) in [("operator", "operators"), ("operator_token", "service_tokens")] {
         let first = AssertSqlSafe(format!("SELECT min(id) FROM {table}"));
-        let id: i64 = sqlx::query_scalar(first)
-            .fetch_one(&mut conn)
-            .await
-            .unwrap();
+        let id: i64 = sqlx::query_scalar(first).fetch_one(&mut conn).await.unwrap();
         names.push((name, id.to_string()));
     }
     let words = [
@@ -563,11 +517,7 @@ fn nobodys(annas: &Names) -> Names {
         "staged" => {
             let (last, other) = (
                 value.len() - 2,
-                if value.as_bytes()[value.len() - 2] == b'A' {
-                    "B"
-                } else {
-                    "A"
-                },
+                if value.as_bytes()[value.len() - 2] == b'A' { "B" } else { "A" },
             );
             format!("{}{other}{}", &value[..last], &value[last + 1..])
         }
@@ -611,10 +561,7 @@ impl Scene {
 fn tells(text: &str, secret: &str) -> bool {
     let is_number = secret.bytes().all(|b| b.is_ascii_digit());
     text.match_indices(secret).any(|(at, _)| {
-        let around = [
-            text[..at].bytes().last(),
-            text[at + secret.len()..].bytes().next(),
-        ];
+        let around = [text[..at].bytes().last(), text[at + secret.len()..].bytes().next()];
         !is_number || !around.into_iter().flatten().any(|b| b.is_ascii_digit())
     })
 }

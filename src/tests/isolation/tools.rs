@@ -47,10 +47,7 @@ const CASES: &[(&str, &str, u16)] = &[
 /// Also of those that no model is told of.
 fn names_of_tools(document: &Value) -> Vec<String> {
     let paths = document["paths"].as_object().unwrap().keys();
-    paths
-        .filter_map(|path| path.strip_prefix("/api/v1/tools/"))
-        .map(str::to_owned)
-        .collect()
+    paths.filter_map(|path| path.strip_prefix("/api/v1/tools/")).map(str::to_owned).collect()
 }
 
 #[tokio::test]
@@ -72,10 +69,7 @@ async fn whatever_tool_is_called_with_anothers_names_it_answers_as_if_they_never
         );
     }
     for (tool, input, status) in CASES {
-        assert!(
-            tools.iter().any(|t| t == tool),
-            "{tool} is no tool any more"
-        );
+        assert!(tools.iter().any(|t| t == tool), "{tool} is no tool any more");
         for (who, token, user) in scene.by_token() {
             let rest = |fill: &dyn Fn(&str) -> String| {
                 let url = format!("{}/api/v1/tools/{tool}", scene.app.base);
@@ -111,9 +105,7 @@ async fn whatever_tool_is_called_with_anothers_names_it_answers_as_if_they_never
 }
 
 fn with_user(request: RequestBuilder, token: &str, user: Option<&str>) -> RequestBuilder {
-    let request = request
-        .bearer_auth(token)
-        .header("content-type", "application/json");
+    let request = request.bearer_auth(token).header("content-type", "application/json");
     match user {
         Some(user) => request.header("keepsake-user", user),
         None => request,

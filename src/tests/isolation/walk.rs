@@ -12,9 +12,7 @@ fn read(path: &str) -> String {
 fn code(path: &str) -> String {
     let text = read(path);
     let text = text.split("#[cfg(test)]").next().unwrap().to_owned();
-    let lines = text
-        .lines()
-        .filter(|line| !line.trim_start().starts_with("//"));
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -85,11 +83,7 @@ fn path_of(argument: &str) -> String {
         module => {
             let folder = format!("src/web/{module}/mod.rs");
             let is_folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(&folder).exists();
-            if is_folder {
-                folder
-            } else {
-                format!("src/web/{module}.rs")
-            }
+            if is_folder { folder } else { format!("src/web/{module}.rs") }
         }
     };
     let text = code(&home);
@@ -126,12 +120,7 @@ pub fn routes() -> Vec<(String, String)> {
         );
     }
     for file in files("src") {
-        let adds = [
-            ".route(",
-            ".route_service(",
-            ".nest_service(",
-            "Router::new()",
-        ];
+        let adds = [".route(", ".route_service(", ".nest_service(", "Router::new()"];
         let is_elsewhere = !file.starts_with("src/tests/") && file != "src/web/routes.rs";
         if is_elsewhere && let Some(adds) = adds.iter().find(|a| code(&file).contains(**a)) {
             panic!("{file} says `{adds}`: routes stand in src/web/routes.rs alone");
@@ -143,9 +132,7 @@ pub fn routes() -> Vec<(String, String)> {
 /// What the server of MCP answers: the functions of `impl ServerHandler`.
 pub fn mcp_handlers() -> Vec<String> {
     let handler = code("src/web/mcp/handler.rs");
-    let body = handler
-        .split_once("impl ServerHandler for Handler {")
-        .expect("the server of MCP");
+    let body = handler.split_once("impl ServerHandler for Handler {").expect("the server of MCP");
     let body = body.1.split("\n}").next().unwrap();
     let names = body.lines().filter_map(|line| {
         let line = line.strip_prefix("    ")?;
@@ -169,13 +156,7 @@ fn there_are_no_server_functions() {
             continue;
         }
         let code = code(&file);
-        for sign in [
-            "#[server",
-            "server_fn",
-            "ServerFn",
-            "handle_server_fns",
-            "leptos_routes",
-        ] {
+        for sign in ["#[server", "server_fn", "ServerFn", "handle_server_fns", "leptos_routes"] {
             assert!(
                 !code.contains(sign),
                 "{file} says `{sign}`: pages have forms and links; a server function needs a walk of its own in src/tests/isolation"
@@ -199,9 +180,7 @@ fn the_walk_sees_routes_as_they_are_written() {
         ("GET", "/pkg"),
     ] {
         assert!(
-            routes
-                .iter()
-                .any(|(m, p)| (m.as_str(), p.as_str()) == known),
+            routes.iter().any(|(m, p)| (m.as_str(), p.as_str()) == known),
             "{known:?} in {routes:?}"
         );
     }

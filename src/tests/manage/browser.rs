@@ -47,16 +47,7 @@ async fn a_read_only_browser_has_no_section_and_takes_no_form_but_deletion() {
             && !page.contains("<button type=\"submit\" name=\"action\"")
     );
     let before = place.row(id).await;
-    for action in [
-        "archive",
-        "restore",
-        "confirm",
-        "unconfirm",
-        "share",
-        "own",
-        "undo",
-        "x",
-    ] {
+    for action in ["archive", "restore", "confirm", "unconfirm", "share", "own", "undo", "x"] {
         let fields = [("action", action), ("event", event.as_str())];
         let answer = place.post(id, &fields).await;
         if action == "x" {
@@ -71,10 +62,7 @@ async fn a_read_only_browser_has_no_section_and_takes_no_form_but_deletion() {
     }
     assert_eq!(place.row(id).await, before);
     // Agents go on, and deletion is a right.
-    place
-        .anna
-        .call("memory_archive", json!({ "item_id": id }))
-        .await;
+    place.anna.call("memory_archive", json!({ "item_id": id })).await;
     let (_, data) = place.browser.get("/data").await;
     assert!(data.contains("Delete one memory"), "{data}");
     let item = id.to_string();
@@ -84,10 +72,7 @@ async fn a_read_only_browser_has_no_section_and_takes_no_form_but_deletion() {
         assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{action}");
     }
     let page = place.page(id).await;
-    assert!(
-        page.contains("deleted permanently in ten seconds"),
-        "{page}"
-    );
+    assert!(page.contains("deleted permanently in ten seconds"), "{page}");
     place.app.clock.advance(Duration::seconds(10));
     assert_eq!(place.app.run_job("delete").await, 1);
 
@@ -104,10 +89,7 @@ async fn a_read_only_browser_has_no_section_and_takes_no_form_but_deletion() {
     let event = |action: &str| (action.to_owned(), false, None);
     assert_eq!(events, [event("close_browser"), event("open_browser")]);
     let (_, users) = admin.get("/admin/users").await;
-    assert!(
-        users.contains("made the memory browser read-only"),
-        "{users}"
-    );
+    assert!(users.contains("made the memory browser read-only"), "{users}");
 }
 
 #[tokio::test]

@@ -17,10 +17,7 @@ impl Place {
         let page = answer.text().await.unwrap();
         for name in names {
             assert!(page.contains(&format!("href=\"/memory/{name}\"")), "{page}");
-            assert!(
-                page.contains(&format!("name=\"newer\" value=\"{name}\"")),
-                "{page}"
-            );
+            assert!(page.contains(&format!("name=\"newer\" value=\"{name}\"")), "{page}");
         }
         let named = page.matches("name=\"newer\"").count();
         assert_eq!(named, names.len(), "{page}");
@@ -41,20 +38,16 @@ async fn what_a_newer_fact_of_its_key_replaced_is_restored_in_its_place_or_not_a
     let place = Place::start().await;
     let older = place.add(keyed("Anna lives in Lyon.", "home_city")).await;
     let before_all = place.row(older).await;
-    let newer = place
-        .add(keyed("Anna lives in Freiburg.", "home_city"))
-        .await;
+    let newer = place.add(keyed("Anna lives in Freiburg.", "home_city")).await;
     place.decide(newer, "confirm").await;
     let (old_row, new_row) = (place.row(older).await, place.row(newer).await);
     assert_eq!(old_row["superseded_by"], newer);
     assert_eq!(old_row["confidence"], 30);
 
     let page = place.asks(older, &[newer]).await;
-    for told in [
-        "Anna lives in Freiburg.",
-        "Restore this and archive the newer one",
-        "Keep the newer one",
-    ] {
+    for told in
+        ["Anna lives in Freiburg.", "Restore this and archive the newer one", "Keep the newer one"]
+    {
         assert!(page.contains(told), "{told}: {page}");
     }
     assert_eq!(place.row(newer).await, new_row, "nothing was changed");
@@ -63,10 +56,7 @@ async fn what_a_newer_fact_of_its_key_replaced_is_restored_in_its_place_or_not_a
     assert_eq!(place.restore_instead_of(older, &[older]).await, 200);
     assert_eq!(place.restore_instead_of(older, &[newer]).await, 303);
     let (restored, replaced) = (place.row(older).await, place.row(newer).await);
-    assert_eq!(
-        (&restored["status"], &restored["superseded_by"]),
-        (&json!("active"), &Value::Null)
-    );
+    assert_eq!((&restored["status"], &restored["superseded_by"]), (&json!("active"), &Value::Null));
     assert_eq!(restored["confidence"], before_all["confidence"]);
     // What takes the place of a confirmed item is not confirmed by that.
     assert_eq!(restored["protected"], before_all["protected"]);
@@ -104,9 +94,7 @@ async fn its_text_elsewhere_and_what_took_its_place_without_a_key_are_in_the_way
     // A correction.
     let wrong = place.fact("Anna has a cat.").await;
     let right = json!({ "item_id": wrong, "content": "Anna has a dog." });
-    let right = place.anna.call("memory_correct", right).await["id"]
-        .as_i64()
-        .unwrap();
+    let right = place.anna.call("memory_correct", right).await["id"].as_i64().unwrap();
     place.asks(wrong, &[right]).await;
     // Once that is archived, nothing is in the way.
     place.decide(right, "archive").await;
@@ -143,10 +131,7 @@ async fn several_in_its_place_are_named_and_archived_together() {
     let nameless = place.add(text).await;
     place.asks(first, &[second, nameless]).await;
     assert_eq!(place.restore_instead_of(first, &[second]).await, 200);
-    assert_eq!(
-        place.restore_instead_of(first, &[second, nameless]).await,
-        303
-    );
+    assert_eq!(place.restore_instead_of(first, &[second, nameless]).await, 303);
     for gone in [second, nameless] {
         assert_eq!(place.row(gone).await["superseded_by"], first);
     }
@@ -177,9 +162,7 @@ async fn an_agent_that_adds_the_key_meanwhile_and_a_restore_leave_one_of_them_ac
     let older = place.add(keyed("Anna lives in Lyon.", "home_city")).await;
     place.decide(older, "archive").await;
     for n in 0..6 {
-        let add = place
-            .anna
-            .call("memory_add", keyed(&format!("City {n}"), "home_city"));
+        let add = place.anna.call("memory_add", keyed(&format!("City {n}"), "home_city"));
         let restore = place.post(older, &[("action", "restore")]);
         let (_, restored) = tokio::join!(add, restore);
         assert!(matches!(restored.status().as_u16(), 200 | 303), "{n}");

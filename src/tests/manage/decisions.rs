@@ -71,16 +71,10 @@ async fn a_confirmation_is_taken_back_with_all_that_it_changed() {
     let place = Place::start().await;
     let id = place.fact("Anna keeps bees.").await;
     let before = place.row(id).await;
-    assert_eq!(
-        (&before["protected"], &before["confidence"]),
-        (&json!(false), &json!(70))
-    );
+    assert_eq!((&before["protected"], &before["confidence"]), (&json!(false), &json!(70)));
     place.decide(id, "confirm").await;
     let confirmed = place.row(id).await;
-    assert_eq!(
-        (&confirmed["protected"], &confirmed["confidence"]),
-        (&json!(true), &json!(100))
-    );
+    assert_eq!((&confirmed["protected"], &confirmed["confidence"]), (&json!(true), &json!(100)));
     assert!(confirmed["verified"].is_string());
     place.undo(id).await;
     assert_eq!(place.row(id).await, before);
@@ -107,10 +101,7 @@ async fn a_confirmation_is_taken_back_with_all_that_it_changed() {
     }
     place.decide(id, "unconfirm").await;
     let row = place.row(id).await;
-    assert_eq!(
-        (&row["protected"], &row["confidence"]),
-        (&json!(false), &json!(70))
-    );
+    assert_eq!((&row["protected"], &row["confidence"]), (&json!(false), &json!(70)));
     assert!(row["verified"].is_string(), "it was said to hold again");
 }
 
@@ -150,10 +141,9 @@ async fn what_is_restored_after_its_expiry_has_none() {
 async fn undo_is_judged_by_the_servers_clock() {
     let place = Place::start().await;
     let id = place.fact("Anna keeps bees.").await;
-    for (waits, is_in_time) in [
-        (Duration::seconds(12), true),
-        (Duration::seconds(12) + Duration::microseconds(1), false),
-    ] {
+    for (waits, is_in_time) in
+        [(Duration::seconds(12), true), (Duration::seconds(12) + Duration::microseconds(1), false)]
+    {
         place.decide(id, "archive").await;
         let event = place.offered(id).await;
         place.app.clock.advance(waits);
@@ -184,9 +174,7 @@ async fn undo_takes_back_the_last_thing_alone_and_only_what_the_person_did() {
     let id = place.fact("Anna keeps bees.").await;
     let other = place.fact("Anna rows.").await;
     let refused = async |id: i64, event: &str| {
-        let answer = place
-            .post(id, &[("action", "undo"), ("event", event)])
-            .await;
+        let answer = place.post(id, &[("action", "undo"), ("event", event)]).await;
         assert_eq!(answer.status(), StatusCode::CONFLICT, "{event}");
         let page = answer.text().await.unwrap();
         let told = "This memory has changed since; nothing was undone.";
@@ -196,9 +184,7 @@ async fn undo_takes_back_the_last_thing_alone_and_only_what_the_person_did() {
     let confirmed = place.offered(id).await;
     // Pressed twice, it is undone once.
     for _ in 0..2 {
-        place
-            .sent(id, &[("action", "undo"), ("event", &confirmed)])
-            .await;
+        place.sent(id, &[("action", "undo"), ("event", &confirmed)]).await;
     }
     assert_eq!(place.events(id).await.len(), 3);
     // That can be undone as well: then the first event is not the last any more.
@@ -211,10 +197,7 @@ async fn undo_takes_back_the_last_thing_alone_and_only_what_the_person_did() {
     let of_other = place.offered(other).await;
     refused(id, &of_other).await;
     // An agent's is none of hers.
-    place
-        .anna
-        .call("memory_archive", json!({ "item_id": id }))
-        .await;
+    place.anna.call("memory_archive", json!({ "item_id": id })).await;
     let page = place.page(id).await;
     assert!(!page.contains("name=\"event\""), "{page}");
     let last: i64 = sqlx::query_scalar("SELECT max(id) FROM memory_item_events WHERE item_id = $1")
@@ -245,12 +228,8 @@ async fn what_an_agent_changes_after_a_decision_is_kept_by_its_undo_and_told_of_
     let then = place.app.embeddings.now().format(&Rfc3339).unwrap();
     place.app.clock.advance(Duration::seconds(1));
     change("third").await;
-    let expected = [
-        ("added", BY_AGENT),
-        ("changed", BY_AGENT),
-        ("confirmed", BY_ANNA),
-        ("changed", BY_AGENT),
-    ];
+    let expected =
+        [("added", BY_AGENT), ("changed", BY_AGENT), ("confirmed", BY_ANNA), ("changed", BY_AGENT)];
     assert_eq!(place.events(id).await, history(&expected));
     let undo = [("action", "undo"), ("event", &*confirmed)];
     assert_eq!(place.post(id, &undo).await.status(), StatusCode::CONFLICT);
@@ -264,10 +243,7 @@ async fn what_an_agent_changes_after_a_decision_is_kept_by_its_undo_and_told_of_
 async fn two_clicks_at_once_do_one_thing() {
     let place = Place::start().await;
     let id = place.fact("Anna keeps bees.").await;
-    for (n, action) in ["confirm", "unconfirm", "archive", "restore"]
-        .into_iter()
-        .enumerate()
-    {
+    for (n, action) in ["confirm", "unconfirm", "archive", "restore"].into_iter().enumerate() {
         let clicks = (0..4).map(|_| place.decide(id, action));
         futures_util::future::join_all(clicks).await;
         assert_eq!(place.events(id).await.len(), n + 2, "{action}");
@@ -290,11 +266,7 @@ async fn what_does_not_go_is_said_in_a_sentence() {
         let page = answer.text().await.unwrap();
         assert!(page.contains("`action` is not known"), "{page}");
     }
-    for path in [
-        "/memory/x",
-        "/memory/999999",
-        "/memory/99999999999999999999",
-    ] {
+    for path in ["/memory/x", "/memory/999999", "/memory/99999999999999999999"] {
         let answer = place.browser.post(path, &[("action", "archive")]).await;
         assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{path}");
     }
@@ -323,12 +295,7 @@ async fn who_is_shut_out_decides_nothing_and_agents_have_no_such_tools() {
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let id = anna.add("Anna keeps bees.").await;
-    for tool in [
-        "memory_restore",
-        "memory_unconfirm",
-        "memory_undo",
-        "memory_delete",
-    ] {
+    for tool in ["memory_restore", "memory_unconfirm", "memory_undo", "memory_delete"] {
         let (status, refused) = anna.refused(tool, json!({ "item_id": id })).await;
         assert_eq!((status, &refused["code"]), (404, &json!("unknown_tool")));
     }
@@ -339,13 +306,9 @@ async fn who_is_shut_out_decides_nothing_and_agents_have_no_such_tools() {
         .form(&[("action", "archive")]);
     let answer = by_token.send().await.unwrap();
     assert!(answer.url().path() == "/login" || answer.status() == StatusCode::SEE_OTHER);
-    let disabled = app
-        .accounts
-        .change_person(AdminActor::Command, anna.id, AdminAction::Disable);
+    let disabled = app.accounts.change_person(AdminActor::Command, anna.id, AdminAction::Disable);
     disabled.await.unwrap();
-    let answer = browser
-        .post(&format!("/memory/{id}"), &[("action", "archive")])
-        .await;
+    let answer = browser.post(&format!("/memory/{id}"), &[("action", "archive")]).await;
     assert_eq!(answer.status(), StatusCode::SEE_OTHER);
     assert_eq!(answer.headers()["location"], "/login");
     let active: bool = sqlx::query_scalar("SELECT status = 'active' FROM memory_items")

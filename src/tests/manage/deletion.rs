@@ -39,10 +39,7 @@ async fn a_memory_is_deleted_ten_seconds_after_it_was_asked_for_unless_that_is_u
     let before = place.row(id).await;
     place.asked(id, "delete").await;
     let page = place.page(id).await;
-    for told in [
-        "This memory will be deleted permanently in ten seconds.",
-        "Undo",
-    ] {
+    for told in ["This memory will be deleted permanently in ten seconds.", "Undo"] {
         assert!(page.contains(told), "{told}: {page}");
     }
     assert!(!page.contains("id=\"manage\""), "{page}");
@@ -84,17 +81,11 @@ async fn an_undo_that_comes_after_twelve_seconds_is_refused_though_nothing_has_r
     place.app.clock.advance(Duration::seconds(12));
     place.asked(id, "undo").await;
     place.asked(id, "delete").await;
-    place
-        .app
-        .clock
-        .advance(Duration::seconds(12) + Duration::microseconds(1));
+    place.app.clock.advance(Duration::seconds(12) + Duration::microseconds(1));
     let (status, page) = place.deletes(&id.to_string(), "undo").await;
     assert_eq!(status, StatusCode::CONFLICT);
     let told = "The ten seconds for Undo are over; nothing was changed.";
-    assert!(
-        page.contains(told) && page.contains("Anna keeps bees."),
-        "{page}"
-    );
+    assert!(page.contains(told) && page.contains("Anna keeps bees."), "{page}");
     assert_eq!(place.app.run_job("delete").await, 1);
 }
 
@@ -131,10 +122,7 @@ async fn clicks_at_once_leave_one_receipt_and_undo_and_the_job_at_once_one_of_bo
     let jobs = (0..3).map(|_| async {
         let now = place.app.embeddings.now();
         let (db, activity) = (&place.app.db, &place.app.activity);
-        keepsake::erasure::items_due(db, activity, place.anna.id, now)
-            .await
-            .unwrap()
-            .0
+        keepsake::erasure::items_due(db, activity, place.anna.id, now).await.unwrap().0
     });
     let deleted: usize = futures_util::future::join_all(jobs).await.into_iter().sum();
     assert_eq!((deleted, place.receipts().await), (1, 1));
@@ -175,10 +163,7 @@ async fn what_a_killed_server_has_not_deleted_the_next_one_deletes() {
     worker.stop().await;
     assert_eq!(place.row(kept).await["delete_at"], Value::Null);
     for id in ids {
-        let (status, _) = place
-            .anna
-            .refused("memory_get", json!({ "item_id": id }))
-            .await;
+        let (status, _) = place.anna.refused("memory_get", json!({ "item_id": id })).await;
         assert_eq!(status, 404);
     }
 }

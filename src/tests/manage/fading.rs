@@ -51,9 +51,7 @@ async fn uses_are_counted_beside_the_calls_and_raise_no_revision() {
     }
     assert_eq!(uses(app, bees[0]).await, None);
     let before = revision(app, anna).await;
-    let found = anna
-        .call("memory_search", json!({ "query": "bees", "limit": 7 }))
-        .await;
+    let found = anna.call("memory_search", json!({ "query": "bees", "limit": 7 })).await;
     let found = ids(&found);
     assert_eq!(found.len(), 7);
     for (place, id) in found.iter().enumerate() {
@@ -70,24 +68,18 @@ async fn uses_are_counted_beside_the_calls_and_raise_no_revision() {
     let row = get(anna, found[1]).await;
     let again = json!({ "type": "fact", "content": row["content"] });
     assert_eq!(anna.call("memory_add", again).await["duplicate"], true);
-    anna.call("memory_confirm", json!({ "item_id": found[1] }))
-        .await;
+    anna.call("memory_confirm", json!({ "item_id": found[1] })).await;
     let counted = uses(app, found[1]).await.unwrap();
     assert_eq!(counted, (4, 0.0), "found, read, said again, confirmed");
     let read = get(anna, found[1]).await;
-    assert_eq!(
-        read["access_count"], 4,
-        "what is read now counts a moment later"
-    );
+    assert_eq!(read["access_count"], 4, "what is read now counts a moment later");
     assert_eq!(read["strength"], 1.0, "confirmed");
     // A neighbour who asks for it by its number uses nothing.
     let ben = app.user("ben").await;
-    ben.refused("memory_get", json!({ "item_id": found[2] }))
-        .await;
+    ben.refused("memory_get", json!({ "item_id": found[2] })).await;
     assert_eq!(uses(app, found[2]).await.map(|(n, _)| n), Some(1));
     // What is deleted takes its count along, also one that waits to be written.
-    anna.call("memory_get", json!({ "item_id": found[3] }))
-        .await;
+    anna.call("memory_get", json!({ "item_id": found[3] })).await;
     app.delete_item(&place.browser, found[3]).await;
     assert_eq!(uses(app, found[3]).await, None);
 }
@@ -147,31 +139,17 @@ async fn a_writer_who_holds_an_item_is_never_ended_by_a_count_of_uses() {
 async fn at_night_what_nobody_uses_is_archived_and_nothing_that_is_confirmed_kept_or_used() {
     let place = Place::start().await;
     let (app, anna) = (&place.app, &place.anna);
-    let other = async |content: &str| {
-        place
-            .add(json!({ "type": "other", "content": content }))
-            .await
-    };
+    let other =
+        async |content: &str| place.add(json!({ "type": "other", "content": content })).await;
     let idle = other("The kettle is blue.").await;
     let used = other("The tram stops at Freiburg.").await;
     let kept = other("The cellar has a second door.").await;
     let confirmed = other("The cat is called Momo.").await;
-    let told = place
-        .add(json!({ "type": "instruction", "content": "Answer in German." }))
-        .await;
+    let told = place.add(json!({ "type": "instruction", "content": "Answer in German." })).await;
     let fact = place.fact("The bicycle has 21 gears.").await;
-    anna.call("memory_confirm", json!({ "item_id": confirmed }))
-        .await;
-    let page = place
-        .browser
-        .post(PAGE, &[("action", "keep"), ("item", &kept.to_string())])
-        .await;
-    assert!(
-        page.text()
-            .await
-            .unwrap()
-            .contains(&format!("Memory {kept} never fades."))
-    );
+    anna.call("memory_confirm", json!({ "item_id": confirmed })).await;
+    let page = place.browser.post(PAGE, &[("action", "keep"), ("item", &kept.to_string())]).await;
+    assert!(page.text().await.unwrap().contains(&format!("Memory {kept} never fades.")));
 
     // 60 days: half as strong. Nothing is written for it.
     let revision_before = revision(app, anna).await;
@@ -200,24 +178,15 @@ async fn at_night_what_nobody_uses_is_archived_and_nothing_that_is_confirmed_kep
     }
     assert_eq!(place.is_found(idle, "kettle").await, (false, false));
     assert_eq!(anna.call("memory_stats", json!({})).await["faded"], 1);
-    assert_eq!(
-        place.events(idle).await.last().unwrap(),
-        &("faded".to_owned(), false)
-    );
+    assert_eq!(place.events(idle).await.last().unwrap(), &("faded".to_owned(), false));
     let page = place.page(idle).await;
-    assert!(
-        page.contains("It was not used for a long time, and faded"),
-        "{page}"
-    );
+    assert!(page.contains("It was not used for a long time, and faded"), "{page}");
 
     // One click brings it back, as strong as at first, so that it does not go again the next night.
     let (_, page) = place.browser.get(PAGE).await;
     assert!(page.contains("1 memory has faded"), "{page}");
     let id = idle.to_string();
-    let page = place
-        .browser
-        .post(PAGE, &[("action", "restore"), ("item", &id)])
-        .await;
+    let page = place.browser.post(PAGE, &[("action", "restore"), ("item", &id)]).await;
     let page = page.text().await.unwrap();
     assert!(
         page.contains(&format!("Memory {idle} is active again."))
@@ -236,9 +205,7 @@ async fn at_night_what_nobody_uses_is_archived_and_nothing_that_is_confirmed_kep
 async fn whoever_was_here_before_or_belongs_to_an_operator_decides_first() {
     let place = Place::start().await;
     let app = &place.app;
-    let id = place
-        .add(json!({ "type": "other", "content": "The kettle is blue." }))
-        .await;
+    let id = place.add(json!({ "type": "other", "content": "The kettle is blue." })).await;
     let switch = async |action: &str| {
         let posted = place.browser.post(PAGE, &[("action", action)]).await;
         assert_eq!(posted.status(), 303);
@@ -247,10 +214,7 @@ async fn whoever_was_here_before_or_belongs_to_an_operator_decides_first() {
     night_after(&place, 400).await;
     assert_eq!(app.run_job("fade").await, 0);
     let (_, page) = place.browser.get(PAGE).await;
-    assert!(
-        page.contains("1 would be archived on the next night (every day at 04:00)"),
-        "{page}"
-    );
+    assert!(page.contains("1 would be archived on the next night (every day at 04:00)"), "{page}");
     assert_eq!(place.row(id).await["status"], "active");
     switch("on").await;
     assert_eq!(app.run_job("fade").await, 0, "on the next night");
@@ -266,10 +230,7 @@ async fn whoever_was_here_before_or_belongs_to_an_operator_decides_first() {
     .await
     .unwrap();
     assert_eq!(of_operator, [(true, true)]);
-    let scopes = [
-        keepsake::accounts::Scope::MemoryRead,
-        keepsake::accounts::Scope::MemoryWrite,
-    ];
+    let scopes = [keepsake::accounts::Scope::MemoryRead, keepsake::accounts::Scope::MemoryWrite];
     let token = app.service_token("Acme", &scopes).await;
     let add = reqwest::Client::new()
         .post(format!("{}/api/v1/tools/memory_add", app.base))
@@ -320,10 +281,7 @@ async fn half_lives_and_the_threshold_are_settings_of_each_user_and_of_each_memo
         let (status, page) = save(days, threshold).await;
         assert_eq!(status, 422, "{days} {threshold}");
         assert!(page.contains(said), "{page}");
-        assert!(
-            page.contains(&format!("value=\"{days}\"")),
-            "what was typed stays: {page}"
-        );
+        assert!(page.contains(&format!("value=\"{days}\"")), "what was typed stays: {page}");
     }
     let (status, page) = save("10", "20").await;
     assert!(status == 200 && page.contains("Saved."), "{page}");
@@ -339,10 +297,7 @@ async fn half_lives_and_the_threshold_are_settings_of_each_user_and_of_each_memo
     }
     assert!((strength().await - 0.7).abs() < 1e-9, "it never fades");
     let page = place.page(id).await;
-    assert!(
-        page.contains("never fades") && page.contains("Default of its type"),
-        "{page}"
-    );
+    assert!(page.contains("never fades") && page.contains("Default of its type"), "{page}");
     place.decide(id, "half_life_by_type").await;
     app.clock.advance(Duration::days(10));
     assert!((strength().await - 0.35).abs() < 0.01, "since it was read");
@@ -352,19 +307,14 @@ async fn half_lives_and_the_threshold_are_settings_of_each_user_and_of_each_memo
     assert_eq!(app.run_job("fade").await, 2, "Berta's too");
     let restored = place.browser.post(PAGE, &[("action", "restore_all")]).await;
     let restored = restored.text().await.unwrap();
-    assert!(
-        restored.contains("2 memories are active again."),
-        "{restored}"
-    );
+    assert!(restored.contains("2 memories are active again."), "{restored}");
 }
 
 #[tokio::test]
 async fn a_stranger_and_a_closed_browser_change_nothing() {
     let place = Place::start().await;
     let (app, anna) = (&place.app, &place.anna);
-    let id = place
-        .add(json!({ "type": "other", "content": "The kettle is blue." }))
-        .await;
+    let id = place.add(json!({ "type": "other", "content": "The kettle is blue." })).await;
     night_after(&place, 400).await;
     app.run_job("fade").await;
     let ben = app.user("ben").await;
@@ -382,19 +332,10 @@ async fn a_stranger_and_a_closed_browser_change_nothing() {
     assert_eq!(unknown.status(), 422);
     // An admin closes the browser: what is shown is shown, without buttons.
     app.make_admin(anna).await;
-    place
-        .browser
-        .post("/admin/browser", &[("action", "close")])
-        .await;
+    place.browser.post("/admin/browser", &[("action", "close")]).await;
     let (_, page) = place.browser.get(PAGE).await;
-    assert!(
-        page.contains("kettle") && !page.contains("value=\"restore\""),
-        "{page}"
-    );
-    let answer = place
-        .browser
-        .post(PAGE, &[("action", "restore"), ("item", &item)])
-        .await;
+    assert!(page.contains("kettle") && !page.contains("value=\"restore\""), "{page}");
+    let answer = place.browser.post(PAGE, &[("action", "restore"), ("item", &item)]).await;
     assert!(answer.status().is_client_error(), "{}", answer.status());
     assert_eq!(place.row(id).await["status"], "archived");
 }
@@ -428,21 +369,11 @@ async fn strength_ranks_what_is_recalled_and_a_search_that_asks_for_it() {
         .iter()
         .map(|hit| hit["explain"]["strength"].as_f64().unwrap())
         .collect();
-    assert!(
-        weights.iter().all(|weight| (0.5..=1.0).contains(weight)),
-        "{ranked}"
-    );
+    assert!(weights.iter().all(|weight| (0.5..=1.0).contains(weight)), "{ranked}");
     let place_of = |id| ids(&ranked).iter().position(|found| *found == id).unwrap();
-    assert!(
-        weights[place_of(old)] < 0.6 && weights[place_of(new)] > 0.8,
-        "{ranked}"
-    );
+    assert!(weights[place_of(old)] < 0.6 && weights[place_of(new)] > 0.8, "{ranked}");
     let (status, refused) = problem(
-        anna.send(
-            "memory_search",
-            &json!({ "query": "boat", "by_strength": "yes" }),
-        )
-        .await,
+        anna.send("memory_search", &json!({ "query": "boat", "by_strength": "yes" })).await,
     )
     .await;
     assert!(
@@ -459,9 +390,7 @@ async fn an_export_takes_uses_along_and_an_import_counts_as_one() {
     let never = place.fact("The bicycle has 21 gears.").await;
     get(anna, read).await;
     app.activity.flush().await.unwrap();
-    place
-        .sent(read, &[("action", "half_life"), ("days", "30")])
-        .await;
+    place.sent(read, &[("action", "half_life"), ("days", "30")]).await;
     let lines = export(app, anna).await;
     let items = records(&lines, "item");
     let of = |id: i64| items.iter().find(|item| item["id"] == id).unwrap().clone();
@@ -478,12 +407,7 @@ async fn an_export_takes_uses_along_and_an_import_counts_as_one() {
     app.clock.advance(Duration::days(1_000));
     let ben = app.user("ben").await;
     let outcome = import(app, &ben, &lines).await;
-    assert_eq!(
-        (outcome.added, outcome.failed),
-        (3, 0),
-        "{:?}",
-        outcome.problems
-    );
+    assert_eq!((outcome.added, outcome.failed), (3, 0), "{:?}", outcome.problems);
     let rows: Vec<(String, i64, Option<f64>)> = sqlx::query_as(
         "SELECT i.content, u.access_count, i.decay_rate FROM memory_items i
          JOIN memory_uses u ON u.user_id = i.user_id AND u.item_id = i.id WHERE i.user_id = $1 ORDER BY i.id",
@@ -494,13 +418,7 @@ async fn an_export_takes_uses_along_and_an_import_counts_as_one() {
     .unwrap();
     assert_eq!(rows.iter().map(|row| row.1).collect::<Vec<_>>(), [0, 1, 0]);
     assert_eq!(rows[1].2, Some(rate));
-    let bad = lines
-        .replace("\"access_count\":1", "\"access_count\":-1")
-        .replace("bees", "wasps");
+    let bad = lines.replace("\"access_count\":1", "\"access_count\":-1").replace("bees", "wasps");
     let outcome = import(app, &ben, &bad).await;
-    assert!(
-        outcome.problems[0].sentence.contains("`access_count`"),
-        "{:?}",
-        outcome.problems
-    );
+    assert!(outcome.problems[0].sentence.contains("`access_count`"), "{:?}", outcome.problems);
 }

@@ -40,37 +40,18 @@ async fn what_agents_store_waits_to_be_looked_at_and_what_is_forgotten_teaches()
     let place = Place::start().await;
     let (app, anna) = (&place.app, &place.anna);
     let facts = json!([
-        fact(
-            "preferences",
-            "tea",
-            "Drinks tea at four",
-            "user_explicit",
-            "I drink my tea at four"
-        ),
-        fact(
-            "other",
-            "weather",
-            "It rains today",
-            "user_explicit",
-            "it rains"
-        ),
+        fact("preferences", "tea", "Drinks tea at four", "user_explicit", "I drink my tea at four"),
+        fact("other", "weather", "It rains today", "user_explicit", "it rains"),
     ]);
     // Of the first session alone.
     let model = ChatServer::answering(move |_, before| {
-        let facts = if before == 0 {
-            facts.clone()
-        } else {
-            json!([])
-        };
+        let facts = if before == 0 { facts.clone() } else { json!([]) };
         said(&json!({ "facts": facts }).to_string())
     })
     .await;
     use_server(app, anna, &model).await;
     let (_, memory) = place.browser.get("/memory").await;
-    assert!(
-        memory.contains("New to review") && memory.contains(">1</span>"),
-        "{memory}"
-    );
+    assert!(memory.contains("New to review") && memory.contains(">1</span>"), "{memory}");
     let asked = read(app, anna, &model, "s1").await;
     assert!(!asked.to_string().contains("unwanted"), "{asked}");
     let page = look(&place).await;
@@ -93,10 +74,7 @@ async fn what_agents_store_waits_to_be_looked_at_and_what_is_forgotten_teaches()
         .unwrap();
         id.to_string()
     };
-    let (rain, tea) = (
-        id_of("It rains today").await,
-        id_of("Drinks tea at four").await,
-    );
+    let (rain, tea) = (id_of("It rains today").await, id_of("Drinks tea at four").await);
     let (status, page) = press(&place, &[("action", "forget"), ("item", &rain)]).await;
     assert_eq!(status, 200);
     assert!(
@@ -107,23 +85,14 @@ async fn what_agents_store_waits_to_be_looked_at_and_what_is_forgotten_teaches()
     press(&place, &[("action", "keep"), ("item", &tea)]).await;
     let berta = id_of("Berta lives in Bern.").await;
     let (_, page) = press(&place, &[("action", "confirm"), ("item", &berta)]).await;
-    assert!(
-        page.contains("is confirmed") && page.contains("Nothing new."),
-        "{page}"
-    );
+    assert!(page.contains("is confirmed") && page.contains("Nothing new."), "{page}");
     assert_eq!(place.row(berta.parse().unwrap()).await["protected"], true);
 
     // The next reading is told, as data.
-    press(
-        &place,
-        &[("action", "unwanted"), ("text", "  what a\tbuild printed ")],
-    )
-    .await;
+    press(&place, &[("action", "unwanted"), ("text", "  what a\tbuild printed ")]).await;
     let asked = read(app, anna, &model, "s2").await;
-    let (system, user) = (
-        asked[0]["content"].as_str().unwrap(),
-        asked[1]["content"].as_str().unwrap(),
-    );
+    let (system, user) =
+        (asked[0]["content"].as_str().unwrap(), asked[1]["content"].as_str().unwrap());
     assert!(system.contains("the person did not want such things to be kept"));
     assert!(
         user.contains("<unwanted>\n- what a build printed\n- It rains today\n</unwanted>"),
@@ -133,15 +102,8 @@ async fn what_agents_store_waits_to_be_looked_at_and_what_is_forgotten_teaches()
     let page = look(&place).await;
     let line = page.split("name=\"line\" value=\"").nth(2).unwrap();
     let line = line.split('"').next().unwrap().to_owned();
-    let (_, page) = press(
-        &place,
-        &[("action", "restore"), ("item", &rain), ("line", &line)],
-    )
-    .await;
-    assert!(
-        page.contains(&format!("Memory {rain} is active again.")),
-        "{page}"
-    );
+    let (_, page) = press(&place, &[("action", "restore"), ("item", &rain), ("line", &line)]).await;
+    assert!(page.contains(&format!("Memory {rain} is active again.")), "{page}");
     assert_eq!(place.row(rain.parse().unwrap()).await["status"], "active");
     let asked = read(app, anna, &model, "s3").await;
     assert!(!asked.to_string().contains("- It rains today"), "{asked}");
@@ -163,10 +125,7 @@ async fn what_is_imported_or_erased_stands_there_no_more() {
 {"record":"end","counts":{"items":1}}"#;
     assert_eq!(import(app, &place.anna, file).await.added, 1);
     let page = look(&place).await;
-    assert!(
-        !page.contains("The roof is red.") && page.contains("Berta"),
-        "{page}"
-    );
+    assert!(!page.contains("The roof is red.") && page.contains("Berta"), "{page}");
     let canary = place.fact("The canary is called Zebedee.").await;
     let id = canary.to_string();
     press(&place, &[("action", "forget"), ("item", &id)]).await;
@@ -185,15 +144,9 @@ async fn what_is_imported_or_erased_stands_there_no_more() {
             .fetch_all(&mut app.superuser().await)
             .await
             .unwrap();
-    assert!(
-        matches!(of_ben.as_slice(), [Some(item)] if *item != canary),
-        "{of_ben:?}"
-    );
+    assert!(matches!(of_ben.as_slice(), [Some(item)] if *item != canary), "{of_ben:?}");
     app.delete_item(&place.browser, canary).await;
-    assert!(
-        !look(&place).await.contains("Zebedee"),
-        "what is erased goes from the list, too"
-    );
+    assert!(!look(&place).await.contains("Zebedee"), "what is erased goes from the list, too");
     let left: i64 = sqlx::query_scalar("SELECT count(*) FROM unwanted")
         .fetch_one(&mut app.superuser().await)
         .await
@@ -205,11 +158,7 @@ async fn what_is_imported_or_erased_stands_there_no_more() {
 async fn the_list_is_bounded_and_bad_input_gets_one_sentence() {
     let place = Place::start().await;
     for n in 0..25 {
-        press(
-            &place,
-            &[("action", "unwanted"), ("text", &format!("kind {n}"))],
-        )
-        .await;
+        press(&place, &[("action", "unwanted"), ("text", &format!("kind {n}"))]).await;
     }
     let page = look(&place).await;
     assert!(page.contains("kind 24") && page.contains("kind 5<") && !page.contains("kind 4<"));
@@ -242,8 +191,7 @@ async fn a_stranger_and_a_closed_browser_change_nothing() {
         let answer = his.post(PATH, &[("action", action), ("item", &bees)]).await;
         assert_eq!(answer.status(), 404, "{action}");
     }
-    his.post(PATH, &[("action", "keep_all"), ("item", &bees)])
-        .await;
+    his.post(PATH, &[("action", "keep_all"), ("item", &bees)]).await;
     keepsake::memories::manage::set_browser_read_only(&app.db, &app.shared_clock(), true)
         .await
         .unwrap();

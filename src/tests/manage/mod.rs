@@ -30,12 +30,7 @@ impl Place {
         anna.add("Berta lives in Bern.").await;
         let browser = app.browser();
         browser.sign_in(&anna).await;
-        Self {
-            app,
-            anna,
-            browser,
-            _provider: provider,
-        }
+        Self { app, anna, browser, _provider: provider }
     }
 
     /// With a vector.
@@ -46,8 +41,7 @@ impl Place {
     }
 
     pub async fn fact(&self, content: &str) -> i64 {
-        self.add(json!({ "type": "fact", "content": content }))
-            .await
+        self.add(json!({ "type": "fact", "content": content })).await
     }
 
     pub async fn post(&self, id: i64, fields: &[(&str, &str)]) -> Response {
@@ -74,9 +68,7 @@ impl Place {
     /// The event that the page offers to undo.
     pub async fn offered(&self, id: i64) -> String {
         let page = self.page(id).await;
-        let field = page
-            .split("<input ")
-            .find(|field| field.contains("name=\"event\""));
+        let field = page.split("<input ").find(|field| field.contains("name=\"event\""));
         let value = field.and_then(|field| field.split("value=\"").nth(1));
         let value = value.unwrap_or_else(|| panic!("Undo is not offered: {page}"));
         value.split('"').next().unwrap().to_owned()
@@ -84,8 +76,7 @@ impl Place {
 
     pub async fn undo(&self, id: i64) {
         let event = self.offered(id).await;
-        self.sent(id, &[("action", "undo"), ("event", &event)])
-            .await;
+        self.sent(id, &[("action", "undo"), ("event", &event)]).await;
     }
 
     /// All of the item that a decision may change, as it is kept.

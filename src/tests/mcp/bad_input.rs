@@ -26,31 +26,11 @@ async fn each_wrong_message_has_a_sentence_of_its_own() {
     let mcp = Mcp::of(&app, &app.user("anna").await);
     let ok = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     for (body, id, code, words) in [
-        (
-            "{",
-            Value::Null,
-            "invalid_json",
-            "is not valid JSON (line 1, column 1)",
-        ),
+        ("{", Value::Null, "invalid_json", "is not valid JSON (line 1, column 1)"),
         ("", Value::Null, "invalid_json", "is not valid JSON"),
-        (
-            "tools/list",
-            Value::Null,
-            "invalid_json",
-            "is not valid JSON",
-        ),
-        (
-            &format!("{ok} {ok}"),
-            Value::Null,
-            "invalid_json",
-            "is not valid JSON",
-        ),
-        (
-            &format!("[{ok},{ok}]"),
-            Value::Null,
-            "batch",
-            "each message in a request of its own",
-        ),
+        ("tools/list", Value::Null, "invalid_json", "is not valid JSON"),
+        (&format!("{ok} {ok}"), Value::Null, "invalid_json", "is not valid JSON"),
+        (&format!("[{ok},{ok}]"), Value::Null, "batch", "each message in a request of its own"),
         ("[]", Value::Null, "batch", "Batches are not taken"),
         ("5", Value::Null, "invalid_message", "a JSON object"),
         ("null", Value::Null, "invalid_message", "a JSON object"),
@@ -61,18 +41,8 @@ async fn each_wrong_message_has_a_sentence_of_its_own() {
             "invalid_message",
             "`jsonrpc` must be",
         ),
-        (
-            r#"{"jsonrpc":"2.0","id":1}"#,
-            json!(1),
-            "invalid_message",
-            "`method` must be",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":5}"#,
-            json!(1),
-            "invalid_message",
-            "`method` must be",
-        ),
+        (r#"{"jsonrpc":"2.0","id":1}"#, json!(1), "invalid_message", "`method` must be"),
+        (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, json!(1), "invalid_message", "`method` must be"),
         (
             r#"{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}"#,
             Value::Null,
@@ -135,11 +105,7 @@ async fn each_wrong_message_has_a_sentence_of_its_own() {
         ),
     ] {
         let (status, got_id, got_code, said) = refusal(mcp.post().body(body.to_owned())).await;
-        assert_eq!(
-            (status, got_id, got_code.as_str()),
-            (400, id, code),
-            "{body}: {said}"
-        );
+        assert_eq!((status, got_id, got_code.as_str()), (400, id, code), "{body}: {said}");
         assert!(said.contains(words), "{body}: {said}");
     }
     let (status, _, code, _) = refusal(mcp.post().body(b"{\"a\":\"\xff\"}".to_vec())).await;
@@ -157,9 +123,7 @@ async fn each_wrong_message_has_a_sentence_of_its_own() {
 async fn unknown_methods_and_tools_are_errors_of_the_protocol() {
     let app = TestApp::start().await;
     let mcp = Mcp::of(&app, &app.user("anna").await);
-    let (status, answer) = mcp
-        .ask("tools/call", json!({ "name": "memory_delete" }))
-        .await;
+    let (status, answer) = mcp.ask("tools/call", json!({ "name": "memory_delete" })).await;
     assert_eq!((status, &answer["error"]["code"]), (200, &json!(-32_602)));
     let said = "There is no tool of this name; there are memory_search, memory_add, memory_get, memory_archive, memory_list_themes, memory_correct, memory_confirm, memory_forget, memory_describe_theme, memory_stats, memory_summary, memory_entity, memory_graph, memory_files, memory_recall, memory, search, fetch.";
     assert_eq!(answer["error"]["message"], said);
@@ -175,15 +139,9 @@ async fn a_version_that_is_not_spoken_is_refused_with_those_that_are() {
     let app = TestApp::start().await;
     let mcp = Mcp::of(&app, &app.user("anna").await);
     let list = json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" });
-    let request = mcp
-        .post()
-        .header("mcp-protocol-version", "1999-01-01")
-        .json(&list);
+    let request = mcp.post().header("mcp-protocol-version", "1999-01-01").json(&list);
     let (status, id, code, said) = refusal(request).await;
-    assert_eq!(
-        (status, id, code.as_str()),
-        (400, json!(3), "unsupported_protocol_version")
-    );
+    assert_eq!((status, id, code.as_str()), (400, json!(3), "unsupported_protocol_version"));
     assert!(
         said.contains("2025-06-18") && said.contains(CURRENT) && !said.contains("1999"),
         "{said}"
@@ -192,18 +150,13 @@ async fn a_version_that_is_not_spoken_is_refused_with_those_that_are() {
     // The current protocol names its version in each message.
     let mut newer = message("tools/list", json!({}));
     newer["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2031-01-01".into();
-    let request = mcp
-        .post()
-        .header("mcp-protocol-version", "2031-01-01")
-        .header("mcp-method", "tools/list");
+    let request =
+        mcp.post().header("mcp-protocol-version", "2031-01-01").header("mcp-method", "tools/list");
     let response = request.json(&newer).send().await.unwrap();
     assert_eq!(response.status(), 400);
     let answer: Value = response.json().await.unwrap();
     assert!(
-        answer["error"]["data"]["supported"]
-            .as_array()
-            .unwrap()
-            .contains(&json!(CURRENT)),
+        answer["error"]["data"]["supported"].as_array().unwrap().contains(&json!(CURRENT)),
         "{answer}"
     );
 
@@ -211,11 +164,7 @@ async fn a_version_that_is_not_spoken_is_refused_with_those_that_are() {
         .post()
         .header("mcp-protocol-version", "2025-06-18")
         .json(&message("tools/list", json!({})));
-    assert_eq!(
-        other.send().await.unwrap().status(),
-        400,
-        "header and message name two versions"
-    );
+    assert_eq!(other.send().await.unwrap().status(), 400, "header and message name two versions");
 }
 
 #[tokio::test]
@@ -223,9 +172,7 @@ async fn only_post_is_taken() {
     let app = TestApp::start().await;
     let mcp = Mcp::of(&app, &app.user("anna").await);
     for request in [
-        mcp.client
-            .get(&mcp.url)
-            .header("accept", "text/event-stream"),
+        mcp.client.get(&mcp.url).header("accept", "text/event-stream"),
         mcp.client.delete(&mcp.url).header("mcp-session-id", "1"),
         mcp.client.put(&mcp.url),
     ] {
@@ -233,12 +180,7 @@ async fn only_post_is_taken() {
         assert_eq!(response.status(), 405);
         assert_eq!(response.headers()["allow"], "POST");
         let said: Value = response.json().await.unwrap();
-        assert!(
-            said["detail"]
-                .as_str()
-                .unwrap()
-                .ends_with("called with POST.")
-        );
+        assert!(said["detail"].as_str().unwrap().ends_with("called with POST."));
     }
 }
 
@@ -250,36 +192,21 @@ async fn pages_and_names_of_elsewhere_are_refused() {
     let with = |name: &str, value: &str| mcp.post().header(name, value).json(&list);
     for (name, value, code) in [
         ("origin", "https://evil.example", "wrong_origin"),
-        (
-            "origin",
-            "http://127.0.0.1.evil.example:3000",
-            "wrong_origin",
-        ),
+        ("origin", "http://127.0.0.1.evil.example:3000", "wrong_origin"),
         ("origin", "null", "wrong_origin"),
         ("host", "evil.example", "wrong_host"),
         ("host", "evil.example:3000", "wrong_host"),
     ] {
         let (status, id, got, said) = refusal(with(name, value)).await;
-        assert_eq!(
-            (status, id, got.as_str()),
-            (403, json!(3), code),
-            "{value}: {said}"
-        );
-        assert!(
-            said.contains("http://127.0.0.1:3000") && !said.contains("evil"),
-            "{said}"
-        );
+        assert_eq!((status, id, got.as_str()), (403, json!(3), code), "{value}: {said}");
+        assert!(said.contains("http://127.0.0.1:3000") && !said.contains("evil"), "{said}");
     }
     for (name, value) in [
         ("origin", "http://127.0.0.1:3000"),
         ("origin", "http://localhost:5173"),
         ("host", "localhost:3000"),
     ] {
-        assert_eq!(
-            with(name, value).send().await.unwrap().status(),
-            200,
-            "{value}"
-        );
+        assert_eq!(with(name, value).send().await.unwrap().status(), 200, "{value}");
     }
 }
 
@@ -294,11 +221,7 @@ async fn the_public_url_names_the_host_and_the_origin_that_are_allowed() {
     let list = json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" });
     for (host, origin, status) in [
         ("memory.example.com", "https://memory.example.com", 200),
-        (
-            "memory.example.com:443",
-            "https://memory.example.com:443",
-            200,
-        ),
+        ("memory.example.com:443", "https://memory.example.com:443", 200),
         ("localhost:3000", "http://localhost:3000", 200),
         ("memory.example.com", "http://memory.example.com", 403),
         ("memory.example.com", "https://memory.example.com:8443", 403),
@@ -323,18 +246,12 @@ async fn a_body_over_one_mebibyte_is_413_and_other_types_are_415() {
     let list = r#"{"jsonrpc":"2.0","id":3,"method":"tools/list"}"#;
     let plain = |accept: &str, content_type: &str| {
         let request = mcp.client.post(&mcp.url).bearer_auth(&mcp.token);
-        request
-            .header("accept", accept)
-            .header("content-type", content_type)
-            .body(list)
+        request.header("accept", accept).header("content-type", content_type).body(list)
     };
     let (status, _, code, _) =
         refusal(plain("application/json, text/event-stream", "text/plain")).await;
     assert_eq!((status, code.as_str()), (415, "unsupported_media_type"));
     let (status, id, code, said) = refusal(plain("text/html", "application/json")).await;
-    assert_eq!(
-        (status, id, code.as_str()),
-        (406, json!(3), "not_acceptable")
-    );
+    assert_eq!((status, id, code.as_str()), (406, json!(3), "not_acceptable"));
     assert!(said.contains("Accept: application/json, text/event-stream"));
 }

@@ -36,11 +36,7 @@ impl Bridge {
             .unwrap();
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().unwrap());
-        Self {
-            child,
-            input,
-            output,
-        }
+        Self { child, input, output }
     }
 
     fn send(&mut self, line: &str) {
@@ -57,9 +53,7 @@ impl Bridge {
     fn finish(mut self) -> (Vec<Value>, bool, String) {
         self.input.take();
         let lines = (&mut self.output).lines().map(Result::unwrap);
-        let rest = lines
-            .map(|line| serde_json::from_str(&line).unwrap())
-            .collect();
+        let rest = lines.map(|line| serde_json::from_str(&line).unwrap()).collect();
         let mut told = String::new();
         std::io::Read::read_to_string(&mut self.child.stderr.take().unwrap(), &mut told).unwrap();
         (rest, self.child.wait().unwrap().success(), told)
@@ -89,18 +83,10 @@ async fn requests_are_answered_and_notifications_are_not() {
     }
     // Its input ends while requests are open: they are answered first.
     let (answers, ended_well, told) = bridge.finish();
-    let mut ids: Vec<_> = answers
-        .iter()
-        .map(|answer| answer["id"].as_i64().unwrap())
-        .collect();
+    let mut ids: Vec<_> = answers.iter().map(|answer| answer["id"].as_i64().unwrap()).collect();
     ids.sort_unstable();
     assert_eq!(ids, (0..20).collect::<Vec<_>>());
-    assert!(
-        answers
-            .iter()
-            .all(|answer| answer["result"]["isError"] == false),
-        "{answers:?}"
-    );
+    assert!(answers.iter().all(|answer| answer["result"]["isError"] == false), "{answers:?}");
     assert!(ended_well && !told.contains(&anna.token[3..]), "{told}");
     assert_eq!(
         anna.call("memory_search", json!({ "limit": 50 })).await["results"]
@@ -130,10 +116,7 @@ async fn the_headers_say_what_the_message_says_and_events_are_read() {
     let mut bridge = Bridge::start(&server.uri(), "ks_given");
     bridge.send(&message("tools/call", json!({ "name": "memory_é" })).to_string());
     assert_eq!(bridge.receive()["method"], "notifications/progress");
-    assert_eq!(
-        bridge.receive(),
-        json!({ "jsonrpc": "2.0", "id": 7, "result": {} })
-    );
+    assert_eq!(bridge.receive(), json!({ "jsonrpc": "2.0", "id": 7, "result": {} }));
     assert!(bridge.finish().1);
 }
 
@@ -161,47 +144,25 @@ async fn what_goes_wrong_is_told_in_the_answer_to_each_request() {
         "{none}"
     );
     let down = said("http://127.0.0.1:9", "ks_any");
-    assert!(
-        down.contains("http://127.0.0.1:9/mcp cannot be reached"),
-        "{down}"
-    );
+    assert!(down.contains("http://127.0.0.1:9/mcp cannot be reached"), "{down}");
 
     let other = MockServer::start().await;
     let page = ResponseTemplate::new(200).set_body_string("<html>");
-    Mock::given(method("POST"))
-        .respond_with(page)
-        .up_to_n_times(1)
-        .mount(&other)
-        .await;
+    Mock::given(method("POST")).respond_with(page).up_to_n_times(1).mount(&other).await;
     assert!(said(&other.uri(), "ks_any").contains("is not JSON"));
     let gateway = ResponseTemplate::new(502).set_body_string("<html>");
-    Mock::given(method("POST"))
-        .respond_with(gateway)
-        .mount(&other)
-        .await;
-    assert_eq!(
-        said(&other.uri(), "ks_any"),
-        "The server answered HTTP 502."
-    );
+    Mock::given(method("POST")).respond_with(gateway).mount(&other).await;
+    assert_eq!(said(&other.uri(), "ks_any"), "The server answered HTTP 502.");
 }
 
 #[test]
 fn a_wrong_address_is_refused_and_help_says_where_the_token_goes() {
     let run = |args: &[&str], url: &str| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_keepsake"));
-        command
-            .args(args)
-            .env_clear()
-            .env("KEEPSAKE_URL", url)
-            .stdin(Stdio::null());
+        command.args(args).env_clear().env("KEEPSAKE_URL", url).stdin(Stdio::null());
         command.output().unwrap()
     };
-    for url in [
-        "ftp://host",
-        "host:3000",
-        "https://host/other",
-        "https://host/?token=x",
-    ] {
+    for url in ["ftp://host", "host:3000", "https://host/other", "https://host/?token=x"] {
         let refused = run(&["mcp"], url);
         let told = String::from_utf8(refused.stderr).unwrap();
         assert!(
@@ -211,8 +172,5 @@ fn a_wrong_address_is_refused_and_help_says_where_the_token_goes() {
         );
     }
     let help = String::from_utf8(run(&["mcp", "--help"], "").stdout).unwrap();
-    assert!(
-        help.contains("KEEPSAKE_TOKEN") && help.contains("KEEPSAKE_URL"),
-        "{help}"
-    );
+    assert!(help.contains("KEEPSAKE_TOKEN") && help.contains("KEEPSAKE_URL"), "{help}");
 }

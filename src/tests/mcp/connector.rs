@@ -19,10 +19,7 @@ async fn connector(app: &TestApp, user: &TestUser, scopes: &[Scope]) -> Mcp {
 }
 
 fn keys(value: &Value) -> Vec<&str> {
-    let keys = value
-        .as_object()
-        .unwrap_or_else(|| panic!("{value}"))
-        .keys();
+    let keys = value.as_object().unwrap_or_else(|| panic!("{value}")).keys();
     keys.map(String::as_str).collect()
 }
 
@@ -46,34 +43,20 @@ async fn search_gives_ids_titles_and_addresses_and_fetch_the_whole_with_its_meta
     .await;
     let anna = app.user("anna").await;
     let mcp = connector(&app, &anna, &[Scope::MemoryRead]).await;
-    let text = format!(
-        "The boat to Bergen\nleaves at nine. {}",
-        "It is slow. ".repeat(50)
-    );
+    let text = format!("The boat to Bergen\nleaves at nine. {}", "It is slow. ".repeat(50));
     let item = json!({ "type": "fact", "content": text, "theme": "travel", "tags": ["boat", "north"],
         "key": "bergen", "source": "user_explicit", "valid_from": "2026-05-17" });
     let id = anna.call("memory_add", item).await["id"].clone();
-    let result = mcp
-        .result("search", json!({ "query": "when does the boat leave?" }))
-        .await;
+    let result = mcp.result("search", json!({ "query": "when does the boat leave?" })).await;
     let found = same_twice(&result);
     let address = format!("https://memory.example.com/memory/{id}");
     assert_eq!(keys(found), ["results"]);
     let hit = &found["results"][0];
     assert_eq!(keys(hit), ["id", "title", "url"]);
-    assert_eq!(
-        (&hit["id"], &hit["url"]),
-        (&json!(id.to_string()), &json!(address))
-    );
+    assert_eq!((&hit["id"], &hit["url"]), (&json!(id.to_string()), &json!(address)));
     let title = hit["title"].as_str().unwrap();
-    assert!(
-        title.starts_with("The boat to Bergen leaves at nine. It is slow."),
-        "{title}"
-    );
-    assert!(
-        title.ends_with('…') && title.chars().count() <= 81,
-        "{title}"
-    );
+    assert!(title.starts_with("The boat to Bergen leaves at nine. It is slow."), "{title}");
+    assert!(title.ends_with('…') && title.chars().count() <= 81, "{title}");
 
     let result = mcp.result("fetch", json!({ "id": hit["id"] })).await;
     let read = same_twice(&result);
@@ -83,10 +66,7 @@ async fn search_gives_ids_titles_and_addresses_and_fetch_the_whole_with_its_meta
         assert_eq!(read[same], hit[same], "{same}");
     }
     let metadata = &read["metadata"];
-    assert!(
-        metadata.as_object().unwrap().values().all(Value::is_string),
-        "{metadata}"
-    );
+    assert!(metadata.as_object().unwrap().values().all(Value::is_string), "{metadata}");
     for (name, value) in [
         ("type", "fact"),
         ("theme", "travel"),
@@ -100,10 +80,7 @@ async fn search_gives_ids_titles_and_addresses_and_fetch_the_whole_with_its_meta
     }
     assert!(metadata.get("valid_until").is_none() && metadata["created_at"].is_string());
     // Both doors answer the same.
-    assert_eq!(
-        &anna.call("fetch", json!({ "id": hit["id"] })).await["text"],
-        &read["text"]
-    );
+    assert_eq!(&anna.call("fetch", json!({ "id": hit["id"] })).await["text"], &read["text"]);
 }
 
 #[tokio::test]
@@ -122,24 +99,13 @@ async fn the_two_tools_are_listed_to_connectors_alone_and_fit_what_chatgpt_reads
         let tool = of(name);
         assert_eq!(tool["inputSchema"]["required"], json!([argument]));
         assert_eq!(keys(&tool["inputSchema"]["properties"]), [argument]);
-        assert_eq!(
-            tool["inputSchema"]["properties"][argument]["type"],
-            "string"
-        );
+        assert_eq!(tool["inputSchema"]["properties"][argument]["type"], "string");
         assert_eq!(tool["annotations"]["readOnlyHint"], true);
         assert_eq!(tool["outputSchema"]["type"], "object");
     }
     let hello = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } });
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello });
-    let greeted: Value = mcp
-        .post()
-        .json(&hello)
-        .send()
-        .await
-        .unwrap()
-        .json()
-        .await
-        .unwrap();
+    let greeted: Value = mcp.post().json(&hello).send().await.unwrap().json().await.unwrap();
     let instructions = greeted["result"]["instructions"].as_str().unwrap();
     assert!(
         instructions.contains("- fetch:") && !instructions.contains("memory_"),
@@ -147,11 +113,7 @@ async fn the_two_tools_are_listed_to_connectors_alone_and_fit_what_chatgpt_reads
     );
     // Nobody else is listed them.
     for profile in [ToolProfile::Single, ToolProfile::Core, ToolProfile::Full] {
-        let wish = TokenWish {
-            scopes: Scope::ALL.into(),
-            lifetime: None,
-            profile: Some(profile),
-        };
+        let wish = TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile: Some(profile) };
         let name = AgentName::parse(profile.as_str()).unwrap();
         let token = app.accounts.create_token_by_name(anna.id, &name, &wish);
         let other = Mcp::with_token(&app, &token.await.unwrap().reveal());
@@ -205,18 +167,12 @@ async fn what_goes_wrong_is_one_sentence() {
         ("search", json!({ "query": "x", "limit": 3 }), "limit"),
     ] {
         let result = mcp.result(tool, input).await;
-        assert_eq!(
-            result["_meta"]["keepsake/problem"]["field"], field,
-            "{result}"
-        );
+        assert_eq!(result["_meta"]["keepsake/problem"]["field"], field, "{result}");
     }
     let found = mcp.call("search", json!({ "query": "quokka" })).await;
     assert_eq!(found, json!({ "results": [] }));
     let writer = connector(&app, &anna, &[Scope::MemoryWrite]).await;
-    for (tool, input) in [
-        ("search", json!({ "query": "x" })),
-        ("fetch", json!({ "id": "1" })),
-    ] {
+    for (tool, input) in [("search", json!({ "query": "x" })), ("fetch", json!({ "id": "1" }))] {
         let result = writer.result(tool, input).await;
         let said = "This token lacks the scope memory:read.";
         assert_eq!(result["content"][0]["text"], said);
@@ -227,11 +183,7 @@ async fn what_goes_wrong_is_one_sentence() {
 async fn a_connector_finds_and_reads_what_was_said_and_notes_too() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let said = [turns::message(
-        "1",
-        "user",
-        "My sister Lena plays the theremin.",
-    )];
+    let said = [turns::message("1", "user", "My sister Lena plays the theremin.")];
     turns::ended(&app, &anna, "chat-7", &said).await;
     let note = json!({ "command": "create", "path": "/memories/boats.md", "file_text": "# Boats\n\nThe zeppelin is no boat." });
     anna.call("memory_files", note).await;

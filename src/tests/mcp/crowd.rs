@@ -17,17 +17,12 @@ async fn work(mcp: Mcp, user: TestUser, own: String) {
         let shared =
             json!({ "type": "fact", "content": format!("Shared fact {n}"), "theme": "shared" });
         let private = json!({ "type": "fact", "content": format!("{own} fact {n}"), "theme": own });
-        let (one, other) = tokio::join!(
-            mcp.call("memory_add", shared.clone()),
-            user.call("memory_add", shared)
-        );
+        let (one, other) =
+            tokio::join!(mcp.call("memory_add", shared.clone()), user.call("memory_add", shared));
         assert_eq!(one["id"], other["id"], "one text, one item");
         let id = mcp.call("memory_add", private.clone()).await["id"].clone();
         let item = user.call("memory_get", json!({ "item_id": id })).await;
-        assert_eq!(
-            (&item["content"], &item["theme"]),
-            (&private["content"], &private["theme"])
-        );
+        assert_eq!((&item["content"], &item["theme"]), (&private["content"], &private["theme"]));
         let found = mcp
             .call(
                 "memory_search",
@@ -55,11 +50,7 @@ async fn ten_agents_of_one_user_and_ten_users_do_not_get_in_each_others_way() {
     for n in 0..AGENTS {
         let name = format!("agent{n}");
         let token = app.token(anna.id, &name, &Scope::ALL, None).await;
-        workers.spawn(work(
-            Mcp::with_token(&app, &token),
-            anna.with_token(&token),
-            name,
-        ));
+        workers.spawn(work(Mcp::with_token(&app, &token), anna.with_token(&token), name));
     }
     // A refusal, a 5xx or a wrong answer is a panic of its worker.
     while let Some(done) = workers.join_next().await {
@@ -78,10 +69,7 @@ async fn all(user: &TestUser) -> BTreeSet<String> {
     let mut cursor = json!(null);
     loop {
         let page = user
-            .call(
-                "memory_search",
-                json!({ "query": "*", "limit": 50, "cursor": cursor }),
-            )
+            .call("memory_search", json!({ "query": "*", "limit": 50, "cursor": cursor }))
             .await;
         for hit in page["results"].as_array().unwrap() {
             let text = hit["content_snippet"].as_str().unwrap().to_owned();
@@ -96,8 +84,6 @@ async fn all(user: &TestUser) -> BTreeSet<String> {
 
 fn facts(names: &[String]) -> BTreeSet<String> {
     let shared = (0..FACTS).map(|n| format!("Shared fact {n}"));
-    let own = names
-        .iter()
-        .flat_map(|name| (0..FACTS).map(move |n| format!("{name} fact {n}")));
+    let own = names.iter().flat_map(|name| (0..FACTS).map(move |n| format!("{name} fact {n}")));
     shared.chain(own).collect()
 }

@@ -30,11 +30,7 @@ impl Mcp {
     }
 
     pub fn with_token(app: &TestApp, token: &str) -> Self {
-        Self {
-            url: format!("{}/mcp", app.base),
-            token: token.to_owned(),
-            client: Client::new(),
-        }
+        Self { url: format!("{}/mcp", app.base), token: token.to_owned(), client: Client::new() }
     }
 
     /// With the headers of every message.
@@ -48,10 +44,8 @@ impl Mcp {
 
     /// The HTTP status and the JSON-RPC message that came back.
     pub async fn ask(&self, method: &str, params: Value) -> (u16, Value) {
-        let mut request = self
-            .post()
-            .header("mcp-protocol-version", CURRENT)
-            .header("mcp-method", method);
+        let mut request =
+            self.post().header("mcp-protocol-version", CURRENT).header("mcp-method", method);
         if let Some(name) = params["name"].as_str() {
             request = request.header("mcp-name", name);
         }

@@ -17,11 +17,7 @@ async fn a_refused_token_is_told_where_a_new_one_is_made_at_both_doors() {
     let unknown = Token::generate(None).unwrap().reveal();
     for (token, code, words) in [
         ("", "missing_token", "No token was sent."),
-        (
-            &anna.token[..20],
-            "malformed_token",
-            "This is not a whole token.",
-        ),
+        (&anna.token[..20], "malformed_token", "This is not a whole token."),
         (&unknown, "unknown_token", "This token is not known here."),
     ] {
         let mut headers = HeaderMap::new();
@@ -29,10 +25,7 @@ async fn a_refused_token_is_told_where_a_new_one_is_made_at_both_doors() {
             let value = HeaderValue::from_str(&format!("Bearer {token}")).unwrap();
             headers.insert("authorization", value);
         }
-        let client = reqwest::Client::builder()
-            .default_headers(headers)
-            .build()
-            .unwrap();
+        let client = reqwest::Client::builder().default_headers(headers).build().unwrap();
         let rest = client.get(format!("{}/api/v1/tools", app.base));
         let (_, rest) = problem(rest.send().await.unwrap()).await;
         let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
@@ -40,19 +33,13 @@ async fn a_refused_token_is_told_where_a_new_one_is_made_at_both_doors() {
         let response = mcp.send().await.unwrap();
         assert_eq!(response.status(), 401);
         let challenge = response.headers()["www-authenticate"].to_str().unwrap();
-        assert!(
-            challenge.starts_with("Bearer realm=\"keepsake\", "),
-            "{challenge}"
-        );
+        assert!(challenge.starts_with("Bearer realm=\"keepsake\", "), "{challenge}");
         let is_wrong = challenge.contains("error=\"invalid_token\"");
         assert_eq!(is_wrong, !token.is_empty(), "{challenge}");
         let answer: Value = response.json().await.unwrap();
         let error = &answer["error"];
         assert_eq!((&answer["id"], &error["data"]), (&Value::Null, &rest));
-        assert_eq!(
-            (&error["message"], &rest["code"]),
-            (&rest["detail"], &json!(code))
-        );
+        assert_eq!((&error["message"], &rest["code"]), (&rest["detail"], &json!(code)));
         let said = error["message"].as_str().unwrap();
         assert!(said.starts_with(words) && said.contains(AGENTS), "{said}");
     }
@@ -65,18 +52,10 @@ async fn a_token_that_is_revoked_in_a_running_connection_opens_nothing_more() {
     let mcp = Mcp::of(&app, &anna);
     mcp.call("memory_search", json!({})).await;
     revoke_all(&app, &anna).await;
-    let (status, answer) = mcp
-        .ask("tools/call", json!({ "name": "memory_search" }))
-        .await;
-    assert_eq!(
-        (status, &answer["error"]["data"]["code"]),
-        (401, &json!("revoked_token"))
-    );
+    let (status, answer) = mcp.ask("tools/call", json!({ "name": "memory_search" })).await;
+    assert_eq!((status, &answer["error"]["data"]["code"]), (401, &json!("revoked_token")));
     let said = answer["error"]["message"].as_str().unwrap();
-    assert_eq!(
-        said,
-        format!("This token was revoked. Make a new one at {AGENTS}.")
-    );
+    assert_eq!(said, format!("This token was revoked. Make a new one at {AGENTS}."));
 }
 
 async fn revoke_all(app: &TestApp, user: &TestUser) {
@@ -87,10 +66,7 @@ async fn revoke_all(app: &TestApp, user: &TestUser) {
         .unwrap();
     for row in rows {
         let (agent, token) = (AgentId(row.get(0)), TokenId(row.get(1)));
-        app.accounts
-            .revoke_token(TokenHolder::Agent(user.id, agent), token)
-            .await
-            .unwrap();
+        app.accounts.revoke_token(TokenHolder::Agent(user.id, agent), token).await.unwrap();
     }
 }
 
@@ -125,18 +101,12 @@ async fn a_token_in_an_address_is_refused_with_the_reason() {
         assert_eq!(response.status(), 400, "{query}");
         let answer: Value = response.json().await.unwrap();
         let said = answer["error"]["message"].as_str().unwrap();
-        assert!(
-            said.contains("Authorization: Bearer") && said.contains(AGENTS),
-            "{said}"
-        );
+        assert!(said.contains("Authorization: Bearer") && said.contains(AGENTS), "{said}");
         assert!(!answer.to_string().contains(&anna.token[3..12]));
         let url = format!("{}/api/v1/tools?{query}", app.base);
         let at_rest = mcp.client.get(url).bearer_auth(&anna.token);
         let (status, refused) = problem(at_rest.send().await.unwrap()).await;
-        assert_eq!(
-            (status, &refused["code"]),
-            (400, &json!("token_in_address"))
-        );
+        assert_eq!((status, &refused["code"]), (400, &json!("token_in_address")));
     }
 }
 
@@ -144,14 +114,9 @@ async fn a_token_in_an_address_is_refused_with_the_reason() {
 async fn only_a_tool_that_runs_makes_an_operators_user() {
     let app = TestApp::start().await;
     let mut mcp = Mcp::with_token(&app, &app.service_token("bot", &Scope::ALL).await);
-    let named = HeaderMap::from_iter([(
-        "keepsake-user".parse().unwrap(),
-        HeaderValue::from_static("x"),
-    )]);
-    mcp.client = reqwest::Client::builder()
-        .default_headers(named)
-        .build()
-        .unwrap();
+    let named =
+        HeaderMap::from_iter([("keepsake-user".parse().unwrap(), HeaderValue::from_static("x"))]);
+    mcp.client = reqwest::Client::builder().default_headers(named).build().unwrap();
     let users = async || {
         let all = "SELECT count(*) FROM users";
         let row = sqlx::query(all).fetch_one(&mut app.superuser().await).await;
@@ -161,8 +126,7 @@ async fn only_a_tool_that_runs_makes_an_operators_user() {
     let said = &hello["result"]["instructions"];
     assert_eq!((status, said), (200, &json!(guidance::INSTRUCTIONS)));
     assert_eq!(mcp.ask("tools/list", json!({})).await.0, 200);
-    mcp.ask("tools/call", json!({ "name": "memory_forget" }))
-        .await;
+    mcp.ask("tools/call", json!({ "name": "memory_forget" })).await;
     let wrong = mcp.result("memory_add", json!({ "typ": "fact" })).await;
     assert_eq!(wrong["isError"], true);
     let call = super::message("tools/call", json!({ "name": "memory_search" }));
@@ -172,13 +136,7 @@ async fn only_a_tool_that_runs_makes_an_operators_user() {
     }
     assert_eq!(mcp.post().body("{").send().await.unwrap().status(), 400);
     assert_eq!(
-        mcp.client
-            .get(&mcp.url)
-            .bearer_auth(&mcp.token)
-            .send()
-            .await
-            .unwrap()
-            .status(),
+        mcp.client.get(&mcp.url).bearer_auth(&mcp.token).send().await.unwrap().status(),
         405
     );
     assert_eq!(users().await, 0);
@@ -195,10 +153,7 @@ async fn the_instructions_name_the_fullest_themes_and_nothing_of_what_is_in_them
     let (_, hello) = mcp.ask("server/discover", json!({})).await;
     let said = hello["result"]["instructions"].as_str().unwrap();
     assert!(said.starts_with(guidance::INSTRUCTIONS));
-    assert!(
-        said.contains("sailing") && !said.contains("sloop"),
-        "{said}"
-    );
+    assert!(said.contains("sailing") && !said.contains("sloop"), "{said}");
     let url = format!("{}/api/v1/prompt", app.base);
     let rest = mcp.client.get(url).bearer_auth(&mcp.token).send().await;
     assert_eq!(rest.unwrap().text().await.unwrap(), said);
@@ -211,19 +166,13 @@ async fn a_token_that_may_not_read_is_told_the_same_as_at_rest() {
     anna.add_to("annas", "one").await;
     let write = [Scope::MemoryWrite];
     let mcp = Mcp::with_token(&app, &app.token(anna.id, "writer", &write, None).await);
-    for (on, said) in [
-        (true, guidance::INSTRUCTIONS),
-        (false, guidance::UNAVAILABLE),
-    ] {
+    for (on, said) in [(true, guidance::INSTRUCTIONS), (false, guidance::UNAVAILABLE)] {
         app.accounts.switch_user_memory(anna.id, on).await.unwrap();
         let (_, hello) = mcp.ask("server/discover", json!({})).await;
         assert_eq!(hello["result"]["instructions"], said);
         let url = format!("{}/api/v1/prompt", app.base);
         let rest = mcp.client.get(url).bearer_auth(&mcp.token).send();
         let rest = rest.await.unwrap();
-        assert_eq!(
-            (rest.status().as_u16(), rest.text().await.unwrap().as_str()),
-            (200, said)
-        );
+        assert_eq!((rest.status().as_u16(), rest.text().await.unwrap().as_str()), (200, said));
     }
 }

@@ -46,11 +46,8 @@ async fn an_older_client_says_initialize_and_goes_on_without_a_session() {
         assert_eq!(answer["result"]["serverInfo"]["name"], "keepsake");
 
         let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-        let later = |message: Value| {
-            mcp.post()
-                .header("mcp-protocol-version", agreed)
-                .json(&message)
-        };
+        let later =
+            |message: Value| mcp.post().header("mcp-protocol-version", agreed).json(&message);
         assert_eq!(later(ready).send().await.unwrap().status(), 202);
         let call = json!({ "jsonrpc": "2.0", "id": "b", "method": "tools/call",
             "params": { "name": "memory_search", "arguments": { "query": "*" } } });
@@ -81,20 +78,9 @@ async fn tools_are_those_of_rest_with_what_a_client_may_count_on() {
         assert_eq!(tool["name"], rest["name"]);
         assert_eq!(tool["description"], rest["description"]);
         assert_eq!(tool["inputSchema"], function["function"]["parameters"]);
-        assert_eq!(
-            tool["outputSchema"]["required"],
-            rest["output_schema"]["required"]
-        );
-        assert!(
-            tool["title"]
-                .as_str()
-                .is_some_and(|title| !title.contains('_')),
-            "{tool}"
-        );
-        assert!(
-            !tool.to_string().contains("\"format\""),
-            "some clients complain: {tool}"
-        );
+        assert_eq!(tool["outputSchema"]["required"], rest["output_schema"]["required"]);
+        assert!(tool["title"].as_str().is_some_and(|title| !title.contains('_')), "{tool}");
+        assert!(!tool.to_string().contains("\"format\""), "some clients complain: {tool}");
         let annotations = json!({
             "title": tool["title"],
             "readOnlyHint": rest["read_only"],
@@ -117,28 +103,16 @@ async fn every_tool_answers_as_at_the_rest_door() {
     assert_eq!(added["duplicate"], false);
     assert_eq!(mcp.call("memory_add", fact).await["duplicate"], true);
     for (tool, input) in [
-        (
-            "memory_search",
-            json!({ "query": "staging", "explain": true }),
-        ),
+        ("memory_search", json!({ "query": "staging", "explain": true })),
         ("memory_get", json!({ "item_id": id })),
         ("memory_list_themes", json!({})),
         ("memory_archive", json!({ "item_id": id })),
     ] {
-        assert_eq!(
-            mcp.call(tool, input.clone()).await,
-            anna.call(tool, input).await,
-            "{tool}"
-        );
+        assert_eq!(mcp.call(tool, input.clone()).await, anna.call(tool, input).await, "{tool}");
     }
     // Without arguments, a tool is called with none.
-    let (_, themes) = mcp
-        .ask("tools/call", json!({ "name": "memory_list_themes" }))
-        .await;
-    assert_eq!(
-        themes["result"]["structuredContent"]["themes"][0]["slug"],
-        "work"
-    );
+    let (_, themes) = mcp.ask("tools/call", json!({ "name": "memory_list_themes" })).await;
+    assert_eq!(themes["result"]["structuredContent"]["themes"][0]["slug"], "work");
 }
 
 #[tokio::test]
@@ -155,14 +129,8 @@ async fn what_goes_wrong_in_a_tool_is_an_answer_in_the_words_of_rest() {
         ("memory_archive", json!({ "item_id": "1" })),
         ("memory_search", json!({ "limit": 51 })),
         ("memory_search", json!({ "types": ["fact", "opinion"] })),
-        (
-            "memory_add",
-            json!({ "type": "fact", "content": "x".repeat(20_001) }),
-        ),
-        (
-            "memory_add",
-            json!({ "type": "fact", "content": "a\u{0}b" }),
-        ),
+        ("memory_add", json!({ "type": "fact", "content": "x".repeat(20_001) })),
+        ("memory_add", json!({ "type": "fact", "content": "a\u{0}b" })),
         ("memory_list_themes", json!({ "limit": 0 })),
     ] {
         let (_, rest) = anna.refused(tool, input.clone()).await;
@@ -172,10 +140,7 @@ async fn what_goes_wrong_in_a_tool_is_an_answer_in_the_words_of_rest() {
             about["field"] = rest["field"].clone();
         }
         assert_eq!(result["isError"], true);
-        assert_eq!(
-            result["content"],
-            json!([{ "type": "text", "text": rest["detail"] }])
-        );
+        assert_eq!(result["content"], json!([{ "type": "text", "text": rest["detail"] }]));
         assert_eq!(result["_meta"]["keepsake/problem"], about);
         // Some clients hold even a mistake's against the output schema.
         assert!(result.get("structuredContent").is_none(), "{result}");
@@ -216,15 +181,9 @@ async fn without_the_database_agents_connect_and_each_call_says_what_is_wrong() 
     let mcp = Mcp::of(&app, &anna);
     app.db.close().await;
     let (status, rest) = anna.refused("memory_search", json!({})).await;
-    assert_eq!(
-        (status, rest["code"].as_str()),
-        (503, Some("database_unavailable"))
-    );
+    assert_eq!((status, rest["code"].as_str()), (503, Some("database_unavailable")));
     let (status, listed) = mcp.ask("tools/list", json!({})).await;
-    assert_eq!(
-        (status, listed["result"]["tools"].as_array().unwrap().len()),
-        (200, 5)
-    );
+    assert_eq!((status, listed["result"]["tools"].as_array().unwrap().len()), (200, 5));
     assert_eq!(mcp.ask("server/discover", json!({})).await.0, 200);
     let result = mcp.result("memory_search", json!({})).await;
     assert_eq!(
@@ -243,32 +202,22 @@ async fn any_server_answers_any_request() {
     let twin = app.twin().await;
     let (here, there) = (Mcp::of(&app, &anna), Mcp::of(&twin, &anna));
     here.ask("server/discover", json!({})).await;
-    let id = there
-        .call("memory_add", json!({ "type": "fact", "content": FACT }))
-        .await["id"]
-        .clone();
-    assert_eq!(
-        here.call("memory_get", json!({ "item_id": id })).await["content"],
-        FACT
-    );
+    let id =
+        there.call("memory_add", json!({ "type": "fact", "content": FACT })).await["id"].clone();
+    assert_eq!(here.call("memory_get", json!({ "item_id": id })).await["content"], FACT);
 }
 
 #[tokio::test]
 async fn every_token_sees_all_tools_and_calls_those_of_its_scopes() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let reader = app
-        .token(anna.id, "reader", &[Scope::MemoryRead], None)
-        .await;
+    let reader = app.token(anna.id, "reader", &[Scope::MemoryRead], None).await;
     let reader = Mcp::with_token(&app, &reader);
     let (_, listed) = reader.ask("tools/list", json!({})).await;
     assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 5);
     let fact = json!({ "type": "fact", "content": FACT });
     let result = reader.result("memory_add", fact).await;
-    assert_eq!(
-        result["content"][0]["text"],
-        "This token lacks the scope memory:write."
-    );
+    assert_eq!(result["content"][0]["text"], "This token lacks the scope memory:write.");
     assert_eq!(result["_meta"]["keepsake/problem"]["code"], "missing_scope");
     reader.call("memory_search", json!({})).await;
 }
@@ -277,26 +226,15 @@ async fn every_token_sees_all_tools_and_calls_those_of_its_scopes() {
 async fn an_agent_of_the_full_profile_is_listed_all_tools_and_corrects_by_one() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    let wish = TokenWish {
-        scopes: Scope::ALL.into(),
-        lifetime: None,
-        profile: Some(ToolProfile::Full),
-    };
+    let wish =
+        TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile: Some(ToolProfile::Full) };
     let agent = AgentName::parse("full").unwrap();
-    let token = app
-        .accounts
-        .create_token_by_name(anna.id, &agent, &wish)
-        .await
-        .unwrap()
-        .reveal();
+    let token = app.accounts.create_token_by_name(anna.id, &agent, &wish).await.unwrap().reveal();
     let mcp = Mcp::with_token(&app, &token);
     let names = async |mcp: &Mcp| -> Vec<String> {
         let (_, listed) = mcp.ask("tools/list", json!({})).await;
         let tools = listed["result"]["tools"].as_array().unwrap();
-        tools
-            .iter()
-            .map(|tool| tool["name"].as_str().unwrap().to_owned())
-            .collect()
+        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(names(&mcp).await.len(), 13);
     assert_eq!(names(&Mcp::of(&app, &anna)).await.len(), 5);
@@ -306,14 +244,10 @@ async fn an_agent_of_the_full_profile_is_listed_all_tools_and_corrects_by_one() 
         json!({ "key": "staging_port", "content": "The staging database listens on 5434." });
     let right = mcp.call("memory_correct", input).await;
     assert_eq!(right["superseded"], item["id"]);
-    let gone = mcp
-        .result("memory_confirm", json!({ "item_id": item["id"] }))
-        .await;
+    let gone = mcp.result("memory_confirm", json!({ "item_id": item["id"] })).await;
     assert_eq!(gone["isError"], true);
     assert_eq!(gone["_meta"]["keepsake/problem"]["code"], "not_active");
-    let forgotten = mcp
-        .call("memory_forget", json!({ "key": "staging_port" }))
-        .await;
+    let forgotten = mcp.call("memory_forget", json!({ "key": "staging_port" })).await;
     assert_eq!(forgotten["archived"], json!([right["id"]]));
     assert_eq!(mcp.call("memory_stats", json!({})).await["archived"], 2);
 }
@@ -322,33 +256,21 @@ async fn an_agent_of_the_full_profile_is_listed_all_tools_and_corrects_by_one() 
 async fn a_prompt_brings_what_a_message_is_about_before_it() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
-    anna.add("The boat to Bergen leaves on Friday at nine.")
-        .await;
+    anna.add("The boat to Bergen leaves on Friday at nine.").await;
     let mcp = Mcp::of(&app, &anna);
     let (_, listed) = mcp.ask("prompts/list", json!({})).await;
     assert_eq!(listed["result"]["prompts"][0]["name"], "recall", "{listed}");
-    assert_eq!(
-        listed["result"]["prompts"][0]["arguments"][0]["required"],
-        true
-    );
+    assert_eq!(listed["result"]["prompts"][0]["arguments"][0]["required"], true);
     let message = "When does the boat to Bergen leave?";
     let input = json!({ "name": "recall", "arguments": { "message": message } });
     let (_, got) = mcp.ask("prompts/get", input).await;
-    let text = got["result"]["messages"][0]["content"]["text"]
-        .as_str()
-        .unwrap();
-    assert!(
-        text.starts_with("<keepsake-memory kind=\"recall\""),
-        "{got}"
-    );
+    let text = got["result"]["messages"][0]["content"]["text"].as_str().unwrap();
+    assert!(text.starts_with("<keepsake-memory kind=\"recall\""), "{got}");
     assert!(text.ends_with(&format!("\n\n{message}")), "{got}");
     for (params, said) in [
         (json!({ "name": "other" }), "There is no such prompt here"),
         (json!({ "name": "recall" }), "`message` is missing"),
-        (
-            json!({ "name": "recall", "arguments": { "message": "x".repeat(100_001) } }),
-            "`message`",
-        ),
+        (json!({ "name": "recall", "arguments": { "message": "x".repeat(100_001) } }), "`message`"),
     ] {
         let (_, refused) = mcp.ask("prompts/get", params).await;
         let words = refused["error"]["message"].as_str().unwrap_or_default();

@@ -20,11 +20,8 @@ async fn a_client_that_vanishes_in_mid_call_leaves_nothing_half_written() {
     let address = app.base.strip_prefix("http://").unwrap();
     for n in 0..TIMES {
         let arguments = json!({ "type": "fact", "content": format!("Fact number {n}"), "theme": format!("theme-{n}") });
-        let body = message(
-            "tools/call",
-            json!({ "name": "memory_add", "arguments": arguments }),
-        )
-        .to_string();
+        let body = message("tools/call", json!({ "name": "memory_add", "arguments": arguments }))
+            .to_string();
         let head = format!(
             "POST /mcp HTTP/1.1\r\nhost: {address}\r\nauthorization: Bearer {}\r\naccept: application/json, text/event-stream\r\n\
              content-type: application/json\r\nmcp-protocol-version: 2026-07-28\r\nmcp-method: tools/call\r\nmcp-name: memory_add\r\n\
@@ -35,11 +32,7 @@ async fn a_client_that_vanishes_in_mid_call_leaves_nothing_half_written() {
         let mut socket = TcpStream::connect(address).await.unwrap();
         let whole = [head.as_bytes(), body.as_bytes()].concat();
         // Some go before they have said everything, some a moment after, some once they are answered.
-        let said = if n % 5 == 0 {
-            whole.len() - 10
-        } else {
-            whole.len()
-        };
+        let said = if n % 5 == 0 { whole.len() - 10 } else { whole.len() };
         socket.write_all(&whole[..said]).await.unwrap();
         tokio::time::sleep(Duration::from_micros(400 * (n as u64 % 10))).await;
         if n % 5 == 1 {
@@ -50,21 +43,13 @@ async fn a_client_that_vanishes_in_mid_call_leaves_nothing_half_written() {
     let mut conn = app.superuser().await;
     let sleeping = tokio::time::timeout(PATIENCE, async {
         let busy = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()";
-        while sqlx::query_scalar::<_, i64>(busy)
-            .fetch_one(&mut conn)
-            .await
-            .unwrap()
-            > 0
-        {
+        while sqlx::query_scalar::<_, i64>(busy).fetch_one(&mut conn).await.unwrap() > 0 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
     sleeping.await.unwrap();
     let count = async |statement: &'static str| -> i64 {
-        sqlx::query_scalar(statement)
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap()
+        sqlx::query_scalar(statement).fetch_one(&mut app.superuser().await).await.unwrap()
     };
     let items = count("SELECT count(*) FROM memory_items").await;
     assert!(items > 0 && items <= TIMES as i64, "{items} of {TIMES}");
@@ -72,15 +57,9 @@ async fn a_client_that_vanishes_in_mid_call_leaves_nothing_half_written() {
         count("SELECT count(*) FROM memory_embeddings WHERE state = 'pending'").await,
         items
     );
-    assert_eq!(
-        count("SELECT count(*) FROM memory_themes WHERE slug LIKE 'theme-%'").await,
-        items
-    );
+    assert_eq!(count("SELECT count(*) FROM memory_themes WHERE slug LIKE 'theme-%'").await, items);
     assert!(!app.jobs().await.is_empty());
     assert_eq!(anna.find("number").await.len(), 10.min(items as usize));
     app.drain(&anna).await;
-    assert_eq!(
-        count("SELECT count(*) FROM memory_embeddings WHERE state = 'ready'").await,
-        items
-    );
+    assert_eq!(count("SELECT count(*) FROM memory_embeddings WHERE state = 'ready'").await, items);
 }

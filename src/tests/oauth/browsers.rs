@@ -54,32 +54,15 @@ async fn pages_of_any_origin_may_ask_and_none_with_cookies() {
     ] {
         let answer = preflight(&app, path, "POST", &headers.join(",")).await;
         assert!(answer.status().is_success(), "{path}");
-        assert_eq!(
-            words(&answer, "access-control-allow-origin"),
-            ["*"],
-            "{path}"
-        );
-        assert_eq!(
-            words(&answer, "access-control-allow-headers"),
-            headers,
-            "{path}"
-        );
-        assert_eq!(
-            words(&answer, "access-control-allow-methods"),
-            ["get", "post"]
-        );
+        assert_eq!(words(&answer, "access-control-allow-origin"), ["*"], "{path}");
+        assert_eq!(words(&answer, "access-control-allow-headers"), headers, "{path}");
+        assert_eq!(words(&answer, "access-control-allow-methods"), ["get", "post"]);
         assert_eq!(words(&answer, "access-control-max-age"), ["600"]);
         let lets_cookies = answer.headers().get("access-control-allow-credentials");
         assert!(lets_cookies.is_none(), "{path}");
     }
     // Whatever reads a cookie, or takes the tokens that people make, is of our own pages and of programs.
-    for path in [
-        "/oauth/authorize",
-        "/login",
-        "/agents",
-        "/memory",
-        "/api/v1/tools",
-    ] {
+    for path in ["/oauth/authorize", "/login", "/agents", "/memory", "/api/v1/tools"] {
         let answer = preflight(&app, path, "POST", "content-type").await;
         let is_open = answer.headers().get("access-control-allow-origin");
         assert!(is_open.is_none(), "{path}");
@@ -103,10 +86,7 @@ async fn a_page_reads_why_it_is_refused_and_where_it_gets_a_token() {
     let readable = |response: &Response| {
         assert_eq!(words(response, "access-control-allow-origin"), ["*"]);
         let exposed = words(response, "access-control-expose-headers");
-        assert_eq!(
-            exposed,
-            ["mcp-session-id", "retry-after", "www-authenticate"]
-        );
+        assert_eq!(exposed, ["mcp-session-id", "retry-after", "www-authenticate"]);
     };
     for origin in [INSPECTOR, ELSEWHERE] {
         let refused = ping(&app, origin).send().await.unwrap();
@@ -121,9 +101,7 @@ async fn a_page_reads_why_it_is_refused_and_where_it_gets_a_token() {
     // What else a client tries: a stream, and the end of a session.
     for method in [Method::GET, Method::DELETE] {
         let url = format!("{}/mcp", app.base);
-        let request = Client::new()
-            .request(method, url)
-            .header("origin", INSPECTOR);
+        let request = Client::new().request(method, url).header("origin", INSPECTOR);
         let refused = request.bearer_auth(&anna.token).send().await.unwrap();
         assert_eq!(refused.status(), 405);
         readable(&refused);
@@ -136,15 +114,10 @@ async fn a_page_reads_why_it_is_refused_and_where_it_gets_a_token() {
 
 #[tokio::test]
 async fn mcp_answers_its_own_origin_and_loopback_ones_alone() {
-    for (public, own) in [
-        (None, "http://127.0.0.1:3000"),
-        (Some("https://k.example"), "https://k.example"),
-    ] {
-        let app = TestApp::start_as(Wish {
-            public_url: public,
-            ..Wish::default()
-        })
-        .await;
+    for (public, own) in
+        [(None, "http://127.0.0.1:3000"), (Some("https://k.example"), "https://k.example")]
+    {
+        let app = TestApp::start_as(Wish { public_url: public, ..Wish::default() }).await;
         let anna = app.user("anna").await;
         for origin in [own, INSPECTOR, "http://127.0.0.1:5173", "http://[::1]:8080"] {
             let answer = ping(&app, origin).bearer_auth(&anna.token);

@@ -42,16 +42,11 @@ async fn a_described_client_is_asked_for_by_its_host_and_fetched_once_in_ten_min
         page.contains("Described") && page.contains("described at") && page.contains("claude.ai")
     );
     assert!(!page.contains("unverified"));
-    let allowed = connecting
-        .allow(&path, &[("agent", "new"), ("name", "Described")])
-        .await;
+    let allowed = connecting.allow(&path, &[("agent", "new"), ("name", "Described")]).await;
     let code = answer_of(&allowed, CALLBACK)["code"].clone();
     let (status, tokens) = connecting.redeem(&code, &[]).await;
     assert_eq!(status, 200, "{tokens}");
-    assert_eq!(
-        connecting.refresh(&text(&tokens, "refresh_token")).await.0,
-        200
-    );
+    assert_eq!(connecting.refresh(&text(&tokens, "refresh_token")).await.0, 200);
     assert_eq!(server.received_requests().await.unwrap().len(), 1);
     app.clock.advance(Duration::minutes(10));
     connecting.browser.get(&path).await;
@@ -98,19 +93,13 @@ async fn a_description_that_programs_on_ones_own_machine_can_use_is_warned_of() 
     assert!(page.contains(only), "{page}");
     let path = connecting.path(&[("redirect_uri", own)]);
     let (_, page) = connecting.browser.get(&path).await;
-    assert!(
-        page.contains("Any program on your machine") && !page.contains(only),
-        "{page}"
-    );
+    assert!(page.contains("Any program on your machine") && !page.contains(only), "{page}");
 }
 
 #[tokio::test]
 async fn a_description_by_http_is_for_a_server_reached_by_http_and_fetched_for_no_stranger() {
-    let app = TestApp::start_as(Wish {
-        public_url: Some("https://k.example"),
-        ..Wish::default()
-    })
-    .await;
+    let app =
+        TestApp::start_as(Wish { public_url: Some("https://k.example"), ..Wish::default() }).await;
     app.user("anna").await;
     let (server, id) = serving(described).await;
     allow_host(&app, &server).await;
@@ -118,11 +107,7 @@ async fn a_description_by_http_is_for_a_server_reached_by_http_and_fetched_for_n
     assert!(client.document_url(true).is_some() && client.document_url(false).is_none());
     // The cookie of https is not sent to this test's address: strangers make nobody fetch anything.
     let browser = app.browser();
-    let connecting = Connecting {
-        app: &app,
-        browser,
-        client: id,
-    };
+    let connecting = Connecting { app: &app, browser, client: id };
     let (status, _) = connecting.browser.get(&connecting.path(&[])).await;
     assert_eq!(status, 303);
     assert!(server.received_requests().await.unwrap().is_empty());
@@ -145,15 +130,9 @@ async fn a_description_that_is_wrong_is_refused_in_words() {
         ("large", ResponseTemplate::new(200).set_body_json(large)),
         ("html", ResponseTemplate::new(200).set_body_string("<html>")),
         ("gone", ResponseTemplate::new(404)),
-        (
-            "moved",
-            ResponseTemplate::new(302).insert_header("location", "/client.json"),
-        ),
+        ("moved", ResponseTemplate::new(302).insert_header("location", "/client.json")),
     ] {
-        Mock::given(path(format!("/{at}")))
-            .respond_with(response)
-            .mount(&server)
-            .await;
+        Mock::given(path(format!("/{at}"))).respond_with(response).mount(&server).await;
         connecting.client = id_of(at);
         let (status, page) = connecting.browser.get(&connecting.path(&[])).await;
         assert_eq!(status, 400, "{at}");
@@ -165,9 +144,5 @@ async fn a_description_that_is_wrong_is_refused_in_words() {
     }
     // It follows no redirect.
     let asked = server.received_requests().await.unwrap();
-    assert!(
-        asked
-            .iter()
-            .all(|request| request.url.path() != "/client.json")
-    );
+    assert!(asked.iter().all(|request| request.url.path() != "/client.json"));
 }

@@ -30,23 +30,16 @@ async fn a_client_finds_its_way_from_a_401() {
         )
     );
     let resource = json_at(&app, "/.well-known/oauth-protected-resource/mcp").await;
-    assert_eq!(
-        resource,
-        json_at(&app, "/.well-known/oauth-protected-resource").await
-    );
+    assert_eq!(resource, json_at(&app, "/.well-known/oauth-protected-resource").await);
     assert_eq!(resource["resource"], RESOURCE);
     assert_eq!(resource["authorization_servers"], json!([ISSUER]));
     let server = json_at(&app, "/.well-known/oauth-authorization-server").await;
     assert_eq!(server["issuer"], ISSUER);
     assert_eq!(server["code_challenge_methods_supported"], json!(["S256"]));
-    assert_eq!(
-        server["token_endpoint_auth_methods_supported"],
-        json!(["none"])
-    );
-    for supported in [
-        "client_id_metadata_document_supported",
-        "authorization_response_iss_parameter_supported",
-    ] {
+    assert_eq!(server["token_endpoint_auth_methods_supported"], json!(["none"]));
+    for supported in
+        ["client_id_metadata_document_supported", "authorization_response_iss_parameter_supported"]
+    {
         assert_eq!(server[supported], true, "{supported}");
     }
     for (endpoint, path) in [
@@ -58,21 +51,14 @@ async fn a_client_finds_its_way_from_a_401() {
         assert_eq!(server[endpoint], format!("{ISSUER}{path}"));
     }
     let preflight = client
-        .request(
-            reqwest::Method::OPTIONS,
-            format!("{}/oauth/token", app.base),
-        )
+        .request(reqwest::Method::OPTIONS, format!("{}/oauth/token", app.base))
         .header("origin", "http://localhost:6274")
         .header("access-control-request-method", "POST")
         .send()
         .await
         .unwrap();
     assert_eq!(preflight.headers()["access-control-allow-origin"], "*");
-    assert!(
-        !preflight
-            .headers()
-            .contains_key("access-control-allow-credentials")
-    );
+    assert!(!preflight.headers().contains_key("access-control-allow-credentials"));
 }
 
 #[tokio::test]
@@ -83,60 +69,36 @@ async fn a_person_allows_a_client_which_remembers_refreshes_and_is_revoked() {
     let path = connecting.path(&[]);
     let (status, page) = connecting.browser.get(&path).await;
     assert_eq!(status, 200);
-    for said in [
-        "Claude",
-        "claude.ai",
-        "unverified",
-        "memory:read",
-        "memory:write",
-        "a new agent",
-        "Deny",
-    ] {
+    for said in
+        ["Claude", "claude.ai", "unverified", "memory:read", "memory:write", "a new agent", "Deny"]
+    {
         assert!(page.contains(said), "{said}");
     }
-    let allowed = connecting
-        .allow(&path, &[("agent", "new"), ("name", "Claude web")])
-        .await;
+    let allowed = connecting.allow(&path, &[("agent", "new"), ("name", "Claude web")]).await;
     let answer = answer_of(&allowed, CALLBACK);
     assert_eq!(answer["state"], "st4te");
     let (status, tokens) = connecting.redeem(&answer["code"], &[]).await;
     assert_eq!(status, 200, "{tokens}");
-    assert_eq!(
-        (&tokens["token_type"], &tokens["expires_in"]),
-        (&json!("Bearer"), &json!(3600))
-    );
+    assert_eq!((&tokens["token_type"], &tokens["expires_in"]), (&json!("Bearer"), &json!(3600)));
     assert_eq!(tokens["scope"], "memory:read memory:write");
 
     let mcp = Mcp::with_token(&app, &text(&tokens, "access_token"));
     let fact = json!({ "type": "fact", "content": "Anna plays the oboe." });
     let added = mcp.call("memory_add", fact).await;
-    let (_, shown) = connecting
-        .browser
-        .get(&format!("/memory/{}", added["id"]))
-        .await;
-    assert!(
-        shown.contains("Claude web"),
-        "written as the agent that was chosen"
-    );
+    let (_, shown) = connecting.browser.get(&format!("/memory/{}", added["id"])).await;
+    assert!(shown.contains("Claude web"), "written as the agent that was chosen");
 
     app.clock.advance(Duration::minutes(61));
     let (status, refused) = mcp.ask("tools/list", json!({})).await;
-    assert_eq!(
-        (status, &refused["error"]["data"]["code"]),
-        (401, &json!("expired_token"))
-    );
+    assert_eq!((status, &refused["error"]["data"]["code"]), (401, &json!("expired_token")));
     let (status, renewed) = connecting.refresh(&text(&tokens, "refresh_token")).await;
     assert_eq!(status, 200, "{renewed}");
     assert_ne!(renewed["access_token"], tokens["access_token"]);
     let mcp = Mcp::with_token(&app, &text(&renewed, "access_token"));
-    mcp.call("memory_get", json!({ "item_id": added["id"] }))
-        .await;
+    mcp.call("memory_get", json!({ "item_id": added["id"] })).await;
 
     let (_, agents) = connecting.browser.get("/agents").await;
-    assert!(
-        agents.contains("claude.ai") && agents.contains("Claude web"),
-        "{agents}"
-    );
+    assert!(agents.contains("claude.ai") && agents.contains("Claude web"), "{agents}");
     let revoke = agents
         .split("action=\"")
         .skip(1)
@@ -145,10 +107,7 @@ async fn a_person_allows_a_client_which_remembers_refreshes_and_is_revoked() {
         .unwrap();
     assert_eq!(connecting.browser.post(revoke, &[]).await.status(), 303);
     let (status, refused) = mcp.ask("tools/list", json!({})).await;
-    assert_eq!(
-        (status, &refused["error"]["data"]["code"]),
-        (401, &json!("revoked_token"))
-    );
+    assert_eq!((status, &refused["error"]["data"]["code"]), (401, &json!("revoked_token")));
     let (status, refused) = connecting.refresh(&text(&renewed, "refresh_token")).await;
     assert_eq!((status, &refused["error"]), (400, &json!("invalid_grant")));
 }
@@ -159,15 +118,9 @@ async fn a_person_chooses_the_agent_and_fewer_permissions() {
     let anna = app.user("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let (agent, _) = app.accounts.list_agents(anna.id).await.unwrap().remove(0);
-    let fields = [
-        ("action", "allow"),
-        ("agent", &agent.id.0.to_string()),
-        ("scope", "memory:read"),
-    ];
-    let allowed = connecting
-        .browser
-        .post(&connecting.path(&[]), &fields)
-        .await;
+    let fields =
+        [("action", "allow"), ("agent", &agent.id.0.to_string()), ("scope", "memory:read")];
+    let allowed = connecting.browser.post(&connecting.path(&[]), &fields).await;
     let code = answer_of(&allowed, CALLBACK)["code"].clone();
     let (_, tokens) = connecting.redeem(&code, &[]).await;
     assert_eq!(tokens["scope"], "memory:read");
@@ -177,14 +130,9 @@ async fn a_person_chooses_the_agent_and_fewer_permissions() {
     assert_eq!(refused["isError"], true);
     // What was not asked for is not given, even if the form says it.
     let read_only = connecting.path(&[("scope", "memory:read")]);
-    let allowed = connecting
-        .allow(&read_only, &[("agent", "new"), ("name", "reader")])
-        .await;
+    let allowed = connecting.allow(&read_only, &[("agent", "new"), ("name", "reader")]).await;
     let code = answer_of(&allowed, CALLBACK)["code"].clone();
-    assert_eq!(
-        connecting.redeem(&code, &[]).await.1["scope"],
-        "memory:read"
-    );
+    assert_eq!(connecting.redeem(&code, &[]).await.1["scope"], "memory:read");
     let agents = app.accounts.list_agents(anna.id).await.unwrap();
     assert_eq!(agents.len(), 2);
 }
@@ -227,26 +175,18 @@ async fn a_person_chooses_the_list_of_tools_and_chatgpt_is_suggested_its_own() {
     connecting.client = text(&register(&app, &body).await.1, "client_id");
     let path = connecting.path(&[("redirect_uri", callback)]);
     let (_, page) = connecting.browser.get(&path).await;
-    assert!(
-        page.contains("connector; existing agents keep theirs"),
-        "{page}"
-    );
+    assert!(page.contains("connector; existing agents keep theirs"), "{page}");
     let new = [("agent", "new"), ("name", "ChatGPT"), ("tools", "")];
     let allowed = connecting.allow(&path, &new).await;
     assert_eq!(profile_of("ChatGPT").await, "connector");
-    answer_of(
-        &connecting.allow(&path, &[("agent", &wide)]).await,
-        callback,
-    );
+    answer_of(&connecting.allow(&path, &[("agent", &wide)]).await, callback);
     assert_eq!(profile_of("wide").await, "full");
     let chosen = [("agent", wide.as_str()), ("tools", "core")];
     answer_of(&connecting.allow(&path, &chosen).await, callback);
     assert_eq!(profile_of("wide").await, "core");
 
     let code = answer_of(&allowed, callback)["code"].clone();
-    let (status, tokens) = connecting
-        .redeem(&code, &[("redirect_uri", callback)])
-        .await;
+    let (status, tokens) = connecting.redeem(&code, &[("redirect_uri", callback)]).await;
     assert_eq!(status, 200, "{tokens}");
     let mcp = Mcp::with_token(&app, &text(&tokens, "access_token"));
     let (_, listed) = mcp.ask("tools/list", json!({})).await;
@@ -262,15 +202,9 @@ async fn saying_no_tells_the_client_and_changes_nothing() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
-    let denied = connecting
-        .browser
-        .post(&connecting.path(&[]), &[("action", "deny")])
-        .await;
+    let denied = connecting.browser.post(&connecting.path(&[]), &[("action", "deny")]).await;
     let answer = answer_of(&denied, CALLBACK);
-    assert_eq!(
-        (answer["error"].as_str(), answer["state"].as_str()),
-        ("access_denied", "st4te")
-    );
+    assert_eq!((answer["error"].as_str(), answer["state"].as_str()), ("access_denied", "st4te"));
     assert_eq!(app.accounts.list_agents(anna.id).await.unwrap().len(), 1);
 }
 
@@ -281,12 +215,7 @@ async fn a_stranger_signs_in_first_and_comes_back_to_the_same_request() {
     let connecting = Connecting::start(&app, &anna).await;
     let path = connecting.path(&[]);
     let stranger = app.browser();
-    let sent = stranger
-        .client
-        .get(format!("{}{path}", app.base))
-        .send()
-        .await
-        .unwrap();
+    let sent = stranger.client.get(format!("{}{path}", app.base)).send().await.unwrap();
     let login = sent.headers()["location"].to_str().unwrap().to_owned();
     let next = login.strip_prefix("/login?next=").expect("the sign-in");
     let (_, next) = url::form_urlencoded::parse(format!("next={next}").as_bytes())
@@ -294,11 +223,8 @@ async fn a_stranger_signs_in_first_and_comes_back_to_the_same_request() {
         .map(|(n, v)| (n.into_owned(), v.into_owned()))
         .unwrap();
     assert_eq!(next, path);
-    let fields = [
-        ("email", anna.email.as_str()),
-        ("password", crate::support::PASSWORD),
-        ("next", &next),
-    ];
+    let fields =
+        [("email", anna.email.as_str()), ("password", crate::support::PASSWORD), ("next", &next)];
     let signed_in = stranger.post("/login", &fields).await;
     assert_eq!(signed_in.headers()["location"].to_str().unwrap(), path);
     let (status, page) = stranger.get(&path).await;
@@ -312,23 +238,16 @@ async fn a_program_on_ones_own_machine_may_use_another_port() {
     let mut connecting = Connecting::start(&app, &anna).await;
     let body = json!({ "redirect_uris": ["http://127.0.0.1/callback"], "token_endpoint_auth_method": "client_secret_post" });
     let (status, registered) = register(&app, &body).await;
-    assert_eq!(
-        (status, &registered["token_endpoint_auth_method"]),
-        (201, &json!("none"))
-    );
+    assert_eq!((status, &registered["token_endpoint_auth_method"]), (201, &json!("none")));
     assert!(registered.get("client_secret").is_none());
     connecting.client = text(&registered, "client_id");
     let callback = "http://127.0.0.1:43211/callback";
     let path = connecting.path(&[("redirect_uri", callback)]);
     let (_, page) = connecting.browser.get(&path).await;
     assert!(page.contains("127.0.0.1:43211") && page.contains("your own machine"));
-    let allowed = connecting
-        .allow(&path, &[("agent", "new"), ("name", "cli")])
-        .await;
+    let allowed = connecting.allow(&path, &[("agent", "new"), ("name", "cli")]).await;
     let code = answer_of(&allowed, callback)["code"].clone();
-    let (status, _) = connecting
-        .redeem(&code, &[("redirect_uri", callback)])
-        .await;
+    let (status, _) = connecting.redeem(&code, &[("redirect_uri", callback)]).await;
     assert_eq!(status, 200);
 }
 
@@ -339,33 +258,20 @@ async fn a_client_revokes_its_own_tokens_and_nobody_elses() {
     let connecting = Connecting::start(&app, &anna).await;
     for (n, kind) in ["access_token", "refresh_token"].into_iter().enumerate() {
         let tokens = connecting.connect(&format!("agent {n}")).await;
-        let (token, mcp) = (
-            text(&tokens, kind),
-            Mcp::with_token(&app, &text(&tokens, "access_token")),
-        );
-        let others = [
-            ("token", token.as_str()),
-            ("client_id", "ksc_00000000000000000000000000000000"),
-        ];
+        let (token, mcp) =
+            (text(&tokens, kind), Mcp::with_token(&app, &text(&tokens, "access_token")));
+        let others =
+            [("token", token.as_str()), ("client_id", "ksc_00000000000000000000000000000000")];
         assert_eq!(post(&app, "/oauth/revoke", &others).await.0, 200);
         assert_eq!(mcp.ask("tools/list", json!({})).await.0, 200);
-        let own = [
-            ("token", token.as_str()),
-            ("client_id", connecting.client.as_str()),
-        ];
+        let own = [("token", token.as_str()), ("client_id", connecting.client.as_str())];
         assert_eq!(post(&app, "/oauth/revoke", &own).await.0, 200);
         assert_eq!(mcp.ask("tools/list", json!({})).await.0, 401);
     }
     // A token that a person made is none of a client's.
-    let own = [
-        ("token", anna.token.as_str()),
-        ("client_id", connecting.client.as_str()),
-    ];
+    let own = [("token", anna.token.as_str()), ("client_id", connecting.client.as_str())];
     assert_eq!(post(&app, "/oauth/revoke", &own).await.0, 200);
-    assert_eq!(
-        Mcp::of(&app, &anna).ask("tools/list", json!({})).await.0,
-        200
-    );
+    assert_eq!(Mcp::of(&app, &anna).ask("tools/list", json!({})).await.0, 200);
 }
 
 #[tokio::test]
@@ -375,17 +281,9 @@ async fn the_database_holds_none_of_the_secrets() {
     let connecting = Connecting::start(&app, &anna).await;
     let code = connecting.code("Claude").await;
     let (_, tokens) = connecting.redeem(&code, &[]).await;
-    let (access, refresh) = (
-        text(&tokens, "access_token"),
-        text(&tokens, "refresh_token"),
-    );
+    let (access, refresh) = (text(&tokens, "access_token"), text(&tokens, "refresh_token"));
     let mut conn = app.superuser().await;
-    for table in [
-        "agent_tokens",
-        "oauth_grants",
-        "oauth_clients",
-        "web_sessions",
-    ] {
+    for table in ["agent_tokens", "oauth_grants", "oauth_clients", "web_sessions"] {
         let rows = sqlx::AssertSqlSafe(format!(
             "SELECT coalesce(string_agg(t::text, ' '), '') FROM {table} t"
         ));
@@ -398,30 +296,18 @@ async fn the_database_holds_none_of_the_secrets() {
 
 #[tokio::test]
 async fn a_public_address_is_what_a_client_is_told() {
-    let app = TestApp::start_as(Wish {
-        public_url: Some("https://k.example"),
-        ..Wish::default()
-    })
-    .await;
+    let app =
+        TestApp::start_as(Wish { public_url: Some("https://k.example"), ..Wish::default() }).await;
     let resource = json_at(&app, "/.well-known/oauth-protected-resource/mcp").await;
     assert_eq!(resource["resource"], "https://k.example/mcp");
-    assert_eq!(
-        resource["authorization_servers"],
-        json!(["https://k.example"])
-    );
+    assert_eq!(resource["authorization_servers"], json!(["https://k.example"]));
     let server = json_at(&app, "/.well-known/oauth-authorization-server").await;
     assert_eq!(server["issuer"], "https://k.example");
-    for endpoint in [
-        "authorization_endpoint",
-        "token_endpoint",
-        "registration_endpoint",
-        "revocation_endpoint",
-    ] {
+    for endpoint in
+        ["authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint"]
+    {
         let address = server[endpoint].as_str().unwrap();
-        assert!(
-            address.starts_with("https://k.example/oauth/"),
-            "{endpoint}: {address}"
-        );
+        assert!(address.starts_with("https://k.example/oauth/"), "{endpoint}: {address}");
     }
     let refused = reqwest::Client::new()
         .post(format!("{}/mcp", app.base))
@@ -431,10 +317,7 @@ async fn a_public_address_is_what_a_client_is_told() {
     assert_eq!(refused.status(), 401);
     let challenge = refused.headers()["www-authenticate"].to_str().unwrap();
     let metadata = "https://k.example/.well-known/oauth-protected-resource/mcp";
-    assert!(
-        challenge.contains(&format!("resource_metadata=\"{metadata}\"")),
-        "{challenge}"
-    );
+    assert!(challenge.contains(&format!("resource_metadata=\"{metadata}\"")), "{challenge}");
 }
 
 #[tokio::test]
@@ -452,11 +335,8 @@ async fn after_a_restore_a_client_that_renewed_since_the_backup_goes_on() {
     let there = fresh_database().await;
     restored(&app, &file, &there).await.unwrap();
     let next = server_of(&there).await;
-    let at_next = Connecting {
-        app: &next,
-        browser: next.browser(),
-        client: connecting.client.clone(),
-    };
+    let at_next =
+        Connecting { app: &next, browser: next.browser(), client: connecting.client.clone() };
     let (status, renewed) = at_next.refresh(&text(&renewed, "refresh_token")).await;
     assert_eq!(status, 200, "{renewed}");
     let mcp = Mcp::with_token(&next, &text(&renewed, "access_token"));
@@ -473,16 +353,9 @@ async fn an_erased_account_takes_its_connections_along() {
     let connecting = Connecting::start(&app, &anna).await;
     let tokens = connecting.connect("Claude").await;
     let (_, of) = app.accounts.list_agents(anna.id).await.unwrap().remove(0);
-    assert!(
-        of[0]
-            .client
-            .as_ref()
-            .is_some_and(|client| client.name == "Claude")
-    );
+    assert!(of[0].client.as_ref().is_some_and(|client| client.name == "Claude"));
     let now = app.embeddings.now();
-    keepsake::erasure::begin(&app.db, anna.id, now)
-        .await
-        .unwrap();
+    keepsake::erasure::begin(&app.db, anna.id, now).await.unwrap();
     app.run_job("erase").await;
     let left: i64 = sqlx::query_scalar("SELECT count(*) FROM oauth_grants")
         .fetch_one(&mut app.superuser().await)

@@ -8,11 +8,7 @@ use crate::mcp::Mcp;
 use crate::support::{TestApp, Wish};
 
 fn is_invalid_grant((status, said): (u16, Value)) {
-    assert_eq!(
-        (status, &said["error"]),
-        (400, &json!("invalid_grant")),
-        "{said}"
-    );
+    assert_eq!((status, &said["error"]), (400, &json!("invalid_grant")), "{said}");
 }
 
 async fn opens(app: &TestApp, tokens: &Value) -> bool {
@@ -30,34 +26,16 @@ async fn a_stolen_code_is_worth_nothing_elsewhere() {
     let other = Connecting::start(&app, &anna).await;
     let own = "another-verifier-of-43-characters-or-more-0123456";
     is_invalid_grant(connecting.redeem(&code, &[("code_verifier", own)]).await);
-    is_invalid_grant(
-        connecting
-            .redeem(&code, &[("code_verifier", "short")])
-            .await,
-    );
-    is_invalid_grant(
-        connecting
-            .redeem(&code, &[("client_id", &other.client)])
-            .await,
-    );
-    is_invalid_grant(
-        connecting
-            .redeem(&code, &[("redirect_uri", "https://claude.ai/")])
-            .await,
-    );
+    is_invalid_grant(connecting.redeem(&code, &[("code_verifier", "short")]).await);
+    is_invalid_grant(connecting.redeem(&code, &[("client_id", &other.client)]).await);
+    is_invalid_grant(connecting.redeem(&code, &[("redirect_uri", "https://claude.ai/")]).await);
     is_invalid_grant(connecting.redeem(&"0".repeat(64), &[]).await);
     is_invalid_grant(connecting.redeem("x", &[]).await);
-    let (_, said) = connecting
-        .redeem(&code, &[("resource", "https://evil.example/mcp")])
-        .await;
+    let (_, said) = connecting.redeem(&code, &[("resource", "https://evil.example/mcp")]).await;
     assert_eq!(said["error"], "invalid_target");
     for missing in ["code_verifier", "client_id", "code"] {
         let (status, said) = connecting.redeem(&code, &[(missing, "")]).await;
-        assert_eq!(
-            (status, &said["error"]),
-            (400, &json!("invalid_request")),
-            "{missing}"
-        );
+        assert_eq!((status, &said["error"]), (400, &json!("invalid_request")), "{missing}");
     }
     // As clients of OAuth 2.1 proper redeem it.
     let (status, _) = connecting.redeem(&code, &[("redirect_uri", "")]).await;
@@ -99,10 +77,7 @@ async fn a_code_ends_after_a_minute_and_leaves_nothing() {
     app.clock.advance(Duration::seconds(60));
     is_invalid_grant(connecting.redeem(&code, &[]).await);
     let (_, agents) = connecting.browser.get("/agents").await;
-    assert!(
-        !agents.contains("claude.ai"),
-        "no connection that never was"
-    );
+    assert!(!agents.contains("claude.ai"), "no connection that never was");
     assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 1);
 }
 
@@ -148,10 +123,7 @@ async fn at_most_one_of_two_simultaneous_refreshes_succeeds() {
     let tokens = connecting.connect("Claude").await;
     let refresh = text(&tokens, "refresh_token");
     let both = tokio::join!(connecting.refresh(&refresh), connecting.refresh(&refresh));
-    let succeeded = [both.0.0, both.1.0]
-        .iter()
-        .filter(|status| **status == 200)
-        .count();
+    let succeeded = [both.0.0, both.1.0].iter().filter(|status| **status == 200).count();
     assert_eq!(succeeded, 1);
 }
 
@@ -163,9 +135,8 @@ async fn a_token_of_another_audience_opens_nothing() {
     let connecting = Connecting::start(&app, &anna).await;
     let tokens = connecting.connect("Claude").await;
     let access = text(&tokens, "access_token");
-    let rest = reqwest::Client::new()
-        .get(format!("{}/api/v1/tools", app.base))
-        .bearer_auth(&access);
+    let rest =
+        reqwest::Client::new().get(format!("{}/api/v1/tools", app.base)).bearer_auth(&access);
     let refused = rest.send().await.unwrap();
     assert_eq!(refused.status(), 401);
     let said: Value = refused.json().await.unwrap();
@@ -177,20 +148,9 @@ async fn a_token_of_another_audience_opens_nothing() {
         ..Wish::default()
     })
     .await;
-    let (status, said) = Mcp::with_token(&moved, &access)
-        .ask("tools/list", json!({}))
-        .await;
-    assert_eq!(
-        (status, &said["error"]["data"]["code"]),
-        (401, &json!("wrong_audience"))
-    );
-    assert_eq!(
-        Mcp::with_token(&moved, &anna.token)
-            .ask("tools/list", json!({}))
-            .await
-            .0,
-        200
-    );
+    let (status, said) = Mcp::with_token(&moved, &access).ask("tools/list", json!({})).await;
+    assert_eq!((status, &said["error"]["data"]["code"]), (401, &json!("wrong_audience")));
+    assert_eq!(Mcp::with_token(&moved, &anna.token).ask("tools/list", json!({})).await.0, 200);
 }
 
 /// A mistake before the client and its address are known is shown here: a redirect would be to an attacker.
@@ -199,27 +159,15 @@ async fn nobody_is_redirected_to_an_address_that_was_not_registered() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
-    let twice = format!(
-        "{}&redirect_uri=https%3A%2F%2Fevil.example",
-        connecting.path(&[])
-    );
+    let twice = format!("{}&redirect_uri=https%3A%2F%2Fevil.example", connecting.path(&[]));
     let changed = |name, value| connecting.path(&[(name, value)]);
     for path in [
         changed("redirect_uri", ""),
         changed("redirect_uri", "https://evil.example/api/mcp/auth_callback"),
         changed("redirect_uri", "https://claude.ai/api/mcp/auth_callback/x"),
-        changed(
-            "redirect_uri",
-            "https://claude.ai/api/mcp/auth_callback?x=1",
-        ),
-        changed(
-            "redirect_uri",
-            "https://claude.ai@evil.example/api/mcp/auth_callback",
-        ),
-        changed(
-            "redirect_uri",
-            "https://claude.ai.evil.example/api/mcp/auth_callback",
-        ),
+        changed("redirect_uri", "https://claude.ai/api/mcp/auth_callback?x=1"),
+        changed("redirect_uri", "https://claude.ai@evil.example/api/mcp/auth_callback"),
+        changed("redirect_uri", "https://claude.ai.evil.example/api/mcp/auth_callback"),
         changed("redirect_uri", "http://127.0.0.1/api/mcp/auth_callback"),
         changed("redirect_uri", "javascript:alert(1)"),
         changed("client_id", ""),
@@ -231,9 +179,7 @@ async fn nobody_is_redirected_to_an_address_that_was_not_registered() {
         let (status, page) = connecting.browser.get(&path).await;
         assert_eq!(status, 400, "{path}");
         assert!(page.contains("cannot be connected") && !page.contains("value=\"allow\""));
-        let pressed = connecting
-            .allow(&path, &[("agent", "new"), ("name", "x")])
-            .await;
+        let pressed = connecting.allow(&path, &[("agent", "new"), ("name", "x")]).await;
         assert_eq!(pressed.status(), 400, "{path}");
     }
     assert_eq!(app.accounts.list_agents(anna.id).await.unwrap().len(), 1);
@@ -265,10 +211,7 @@ async fn other_mistakes_are_for_the_client_and_redirect_only_to_ones_own_machine
         let (status, page) = connecting.browser.get(&path).await;
         assert_eq!(status, 400, "{name}={value}");
         let link = format!("href=\"{CALLBACK}?error={error}&amp;");
-        assert!(
-            page.contains(&link) && page.contains("not valid: "),
-            "{page}"
-        );
+        assert!(page.contains(&link) && page.contains("not valid: "), "{page}");
         let path = connecting.path(&[(name, value), ("redirect_uri", own)]);
         let url = format!("{}{path}", app.base);
         let sent = connecting.browser.client.get(url).send().await.unwrap();
@@ -286,11 +229,8 @@ async fn the_page_cannot_be_framed_forged_or_written_on() {
     let anna = app.user("anna").await;
     let mut connecting = Connecting::start(&app, &anna).await;
     let name = "<script>alert(1)</script>";
-    let (_, registered) = register(
-        &app,
-        &json!({ "redirect_uris": [CALLBACK], "client_name": name }),
-    )
-    .await;
+    let (_, registered) =
+        register(&app, &json!({ "redirect_uris": [CALLBACK], "client_name": name })).await;
     connecting.client = text(&registered, "client_id");
     let path = connecting.path(&[]);
     let url = format!("{}{path}", app.base);
@@ -309,11 +249,7 @@ async fn the_page_cannot_be_framed_forged_or_written_on() {
     let page = shown.text().await.unwrap();
     assert!(!page.contains(name) && page.contains("&lt;script&gt;"));
     for site in ["cross-site", "same-site"] {
-        let forged = connecting
-            .browser
-            .client
-            .post(&url)
-            .header("sec-fetch-site", site);
+        let forged = connecting.browser.client.post(&url).header("sec-fetch-site", site);
         let forged = forged.form(&[
             ("action", "allow"),
             ("agent", "new"),
@@ -332,22 +268,12 @@ async fn nobody_connects_a_client_as_another_persons_agent() {
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let connecting = Connecting::start(&app, &anna).await;
     let (bens, _) = app.accounts.list_agents(ben.id).await.unwrap().remove(0);
-    for agent in [
-        bens.id.0.to_string(),
-        "0".to_owned(),
-        "x".to_owned(),
-        String::new(),
-    ] {
-        let pressed = connecting
-            .allow(&connecting.path(&[]), &[("agent", &agent)])
-            .await;
+    for agent in [bens.id.0.to_string(), "0".to_owned(), "x".to_owned(), String::new()] {
+        let pressed = connecting.allow(&connecting.path(&[]), &[("agent", &agent)]).await;
         assert_eq!(pressed.status(), 404, "{agent}");
     }
     for (fields, said) in [
-        (
-            vec![("agent", "new"), ("name", "agent")],
-            "of this name already",
-        ),
+        (vec![("agent", "new"), ("name", "agent")], "of this name already"),
         (vec![("agent", "new"), ("name", "")], "is empty"),
     ] {
         let pressed = connecting.allow(&connecting.path(&[]), &fields).await;
@@ -358,13 +284,7 @@ async fn nobody_connects_a_client_as_another_persons_agent() {
     let none = [("action", "allow"), ("agent", "new"), ("name", "x")];
     let pressed = connecting.browser.post(&connecting.path(&[]), &none).await;
     assert_eq!(pressed.status(), 422);
-    assert!(
-        pressed
-            .text()
-            .await
-            .unwrap()
-            .contains("at least one permission")
-    );
+    assert!(pressed.text().await.unwrap().contains("at least one permission"));
 }
 
 #[tokio::test]
@@ -373,49 +293,25 @@ async fn bad_requests_for_tokens_are_refused_in_words() {
     for (fields, error) in [
         (vec![], "unsupported_grant_type"),
         (vec![("grant_type", "password")], "unsupported_grant_type"),
+        (vec![("grant_type", "client_credentials")], "unsupported_grant_type"),
+        (vec![("grant_type", "authorization_code")], "invalid_request"),
+        (vec![("grant_type", "refresh_token"), ("refresh_token", "x")], "invalid_request"),
+        (vec![("grant_type", "refresh_token"), ("grant_type", "x")], "invalid_request"),
         (
-            vec![("grant_type", "client_credentials")],
-            "unsupported_grant_type",
-        ),
-        (
-            vec![("grant_type", "authorization_code")],
-            "invalid_request",
-        ),
-        (
-            vec![("grant_type", "refresh_token"), ("refresh_token", "x")],
-            "invalid_request",
-        ),
-        (
-            vec![("grant_type", "refresh_token"), ("grant_type", "x")],
-            "invalid_request",
-        ),
-        (
-            vec![
-                ("grant_type", "refresh_token"),
-                ("refresh_token", "ksr_x"),
-                ("client_id", "x"),
-            ],
+            vec![("grant_type", "refresh_token"), ("refresh_token", "ksr_x"), ("client_id", "x")],
             "invalid_grant",
         ),
     ] {
         let (status, said) = post(&app, "/oauth/token", &fields).await;
         assert_eq!((status, &said["error"]), (400, &json!(error)), "{fields:?}");
-        assert!(
-            said["error_description"].as_str().unwrap().ends_with('.'),
-            "{said}"
-        );
+        assert!(said["error_description"].as_str().unwrap().ends_with('.'), "{said}");
     }
-    let json_body = reqwest::Client::new()
-        .post(format!("{}/oauth/token", app.base))
-        .json(&json!({}));
+    let json_body =
+        reqwest::Client::new().post(format!("{}/oauth/token", app.base)).json(&json!({}));
     assert_eq!(json_body.send().await.unwrap().status(), 400);
     let large = "x".repeat(20_000);
-    let (status, _) = post(
-        &app,
-        "/oauth/token",
-        &[("code", &large), ("code_verifier", VERIFIER)],
-    )
-    .await;
+    let (status, _) =
+        post(&app, "/oauth/token", &[("code", &large), ("code_verifier", VERIFIER)]).await;
     assert_eq!(status, 413);
 }
 
@@ -432,9 +328,6 @@ async fn a_disabled_person_gets_no_further() {
         .unwrap();
     let mcp = Mcp::with_token(&app, &text(&tokens, "access_token"));
     let (status, said) = mcp.ask("tools/list", json!({})).await;
-    assert_eq!(
-        (status, &said["error"]["data"]["code"]),
-        (401, &json!("disabled_user"))
-    );
+    assert_eq!((status, &said["error"]["data"]["code"]), (401, &json!("disabled_user")));
     is_invalid_grant(connecting.refresh(&text(&tokens, "refresh_token")).await);
 }

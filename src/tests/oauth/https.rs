@@ -152,12 +152,8 @@ async fn a_client_that_is_described_at_an_https_address_is_connected() {
     assert_eq!(status, 200, "{page}");
     assert!(page.contains("described at") && !page.contains("unverified"));
     assert!(page.contains("localhost"), "its host is named");
-    let fields = [
-        ("action", "allow"),
-        ("agent", "new"),
-        ("name", "Described"),
-        ("scope", "memory:read"),
-    ];
+    let fields =
+        [("action", "allow"), ("agent", "new"), ("name", "Described"), ("scope", "memory:read")];
     let allowed = browser.post(&path, &fields).await;
     let location = allowed.headers()["location"].to_str().unwrap().to_owned();
     let location = url::Url::parse(&location).unwrap();

@@ -11,10 +11,7 @@ use crate::support::TestApp;
 
 async fn count(app: &TestApp, table: &str) -> i64 {
     let rows = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
-    sqlx::query_scalar(rows)
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap()
+    sqlx::query_scalar(rows).fetch_one(&mut app.superuser().await).await.unwrap()
 }
 
 #[tokio::test]
@@ -61,30 +58,16 @@ async fn the_oldest_registration_that_nobody_allowed_gives_way() {
     .await
     .unwrap();
     let metadata = ClientMetadata::of_registration(br#"{"redirect_uris":["https://a.example/"]}"#);
-    let newest = app
-        .accounts
-        .register_client(metadata.unwrap())
-        .await
-        .unwrap();
+    let newest = app.accounts.register_client(metadata.unwrap()).await.unwrap();
     assert_eq!(count(&app, "oauth_clients").await, 10_000);
-    assert!(
-        app.accounts
-            .find_client(&newest.id)
-            .await
-            .unwrap()
-            .is_some()
-    );
+    assert!(app.accounts.find_client(&newest.id).await.unwrap().is_some());
     let left: Vec<String> =
         sqlx::query_scalar("SELECT client_id FROM oauth_clients WHERE client_id IN ('ksc_1', $1)")
             .bind(&connecting.client)
             .fetch_all(&mut app.superuser().await)
             .await
             .unwrap();
-    assert_eq!(
-        left,
-        std::slice::from_ref(&connecting.client),
-        "one that is in use stays"
-    );
+    assert_eq!(left, std::slice::from_ref(&connecting.client), "one that is in use stays");
 }
 
 #[tokio::test]
@@ -128,10 +111,7 @@ async fn only_what_is_allowed_or_renewed_keeps_a_registration_and_no_more_than_a
         .unwrap();
     register(&app, &json!({ "redirect_uris": [CALLBACK] })).await;
     assert_eq!(count(&app, "oauth_clients").await, 10_000);
-    assert_eq!(
-        count(&app, "oauth_clients WHERE client_id = 'ksc_1'").await,
-        0
-    );
+    assert_eq!(count(&app, "oauth_clients WHERE client_id = 'ksc_1'").await, 0);
 }
 
 #[tokio::test]
@@ -174,31 +154,16 @@ async fn expired_tokens_take_the_place_of_none_and_are_deleted_after_a_month() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     for _ in 0..49 {
-        app.token(anna.id, "agent", &Scope::ALL, Some(Duration::days(1)))
-            .await;
+        app.token(anna.id, "agent", &Scope::ALL, Some(Duration::days(1))).await;
     }
     let operator = AgentName::parse("operator").unwrap();
-    let wish = TokenWish {
-        scopes: Scope::ALL.into(),
-        lifetime: Some(Duration::days(1)),
-        profile: None,
-    };
-    app.accounts
-        .create_service_token_by_name(&operator, &wish)
-        .await
-        .unwrap();
+    let wish =
+        TokenWish { scopes: Scope::ALL.into(), lifetime: Some(Duration::days(1)), profile: None };
+    app.accounts.create_service_token_by_name(&operator, &wish).await.unwrap();
     app.service_token("operator", &Scope::ALL).await;
-    let wish = || TokenWish {
-        scopes: Scope::ALL.into(),
-        lifetime: None,
-        profile: None,
-    };
+    let wish = || TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile: None };
     let name = AgentName::parse("agent").unwrap();
-    let make = async || {
-        app.accounts
-            .create_token_by_name(anna.id, &name, &wish())
-            .await
-    };
+    let make = async || app.accounts.create_token_by_name(anna.id, &name, &wish()).await;
     assert!(make().await.is_err(), "50 are live");
     app.clock.advance(Duration::days(2));
     assert!(make().await.is_ok());
@@ -217,27 +182,12 @@ async fn what_nobody_uses_is_deleted() {
     register(&app, &json!({ "redirect_uris": [CALLBACK] })).await;
     assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 0);
     app.clock.advance(Duration::days(7) + Duration::minutes(1));
-    assert_eq!(
-        app.accounts.sweep_oauth().await.unwrap(),
-        1,
-        "the client that nobody allowed"
-    );
-    assert_eq!(
-        connecting.refresh(&text(&tokens, "refresh_token")).await.0,
-        200
-    );
+    assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 1, "the client that nobody allowed");
+    assert_eq!(connecting.refresh(&text(&tokens, "refresh_token")).await.0, 200);
     app.clock.advance(Duration::days(61));
-    assert_eq!(
-        app.accounts.sweep_oauth().await.unwrap(),
-        1,
-        "the grant that ended a month ago"
-    );
+    assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 1, "the grant that ended a month ago");
     assert_eq!(count(&app, "oauth_grants").await, 0);
-    assert_eq!(
-        count(&app, "agent_tokens").await,
-        1,
-        "the one that Anna made"
-    );
+    assert_eq!(count(&app, "agent_tokens").await, 1, "the one that Anna made");
     app.clock.advance(Duration::days(180));
     assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 1, "the client");
     assert_eq!(count(&app, "oauth_clients").await, 0);
@@ -252,9 +202,7 @@ async fn a_person_may_connect_fifty_clients_as_one_agent() {
     let agent = agent.id.0.to_string();
     let mut last = 0;
     for _ in 0..50 {
-        let pressed = connecting
-            .allow(&connecting.path(&[]), &[("agent", &agent)])
-            .await;
+        let pressed = connecting.allow(&connecting.path(&[]), &[("agent", &agent)]).await;
         last = pressed.status().as_u16();
         if last != 303 {
             break;
@@ -264,8 +212,6 @@ async fn a_person_may_connect_fifty_clients_as_one_agent() {
     // Codes that were not redeemed make room again.
     app.clock.advance(Duration::minutes(2));
     app.accounts.sweep_oauth().await.unwrap();
-    let pressed = connecting
-        .allow(&connecting.path(&[]), &[("agent", &agent)])
-        .await;
+    let pressed = connecting.allow(&connecting.path(&[]), &[("agent", &agent)]).await;
     assert_eq!(pressed.status(), 303);
 }

@@ -38,17 +38,10 @@ impl<'a> Connecting<'a> {
     async fn start(app: &'a TestApp, user: &TestUser) -> Self {
         let browser = app.browser();
         browser.sign_in(user).await;
-        let (status, registered) = register(
-            app,
-            &json!({ "redirect_uris": [CALLBACK], "client_name": "Claude" }),
-        )
-        .await;
+        let (status, registered) =
+            register(app, &json!({ "redirect_uris": [CALLBACK], "client_name": "Claude" })).await;
         assert_eq!(status, 201, "{registered}");
-        Self {
-            app,
-            browser,
-            client: registered["client_id"].as_str().unwrap().to_owned(),
-        }
+        Self { app, browser, client: registered["client_id"].as_str().unwrap().to_owned() }
     }
 
     /// The parameters of a request, with some changed, or left out where empty.
@@ -66,28 +59,22 @@ impl<'a> Connecting<'a> {
         ];
         params.retain(|(name, _)| !changed.iter().any(|(other, _)| name == other));
         params.extend(changed.iter().filter(|(_, value)| !value.is_empty()));
-        let query = url::form_urlencoded::Serializer::new(String::new())
-            .extend_pairs(params)
-            .finish();
+        let query =
+            url::form_urlencoded::Serializer::new(String::new()).extend_pairs(params).finish();
         format!("/oauth/authorize?{query}")
     }
 
     /// Presses *Allow*, and gives what comes back to the client.
     async fn allow(&self, path: &str, agent: &[(&str, &str)]) -> Response {
-        let mut fields = vec![
-            ("action", "allow"),
-            ("scope", "memory:read"),
-            ("scope", "memory:write"),
-        ];
+        let mut fields =
+            vec![("action", "allow"), ("scope", "memory:read"), ("scope", "memory:write")];
         fields.extend(agent);
         self.browser.post(path, &fields).await
     }
 
     /// The code of a new agent of this name.
     async fn code(&self, name: &str) -> String {
-        let response = self
-            .allow(&self.path(&[]), &[("agent", "new"), ("name", name)])
-            .await;
+        let response = self.allow(&self.path(&[]), &[("agent", "new"), ("name", name)]).await;
         answer_of(&response, CALLBACK)["code"].clone()
     }
 
@@ -128,33 +115,23 @@ pub async fn asking(app: &TestApp, client_name: &str) -> String {
     let body = json!({ "redirect_uris": [CALLBACK], "client_name": client_name });
     let (status, registered) = register(app, &body).await;
     assert_eq!(status, 201, "{registered}");
-    let connecting = Connecting {
-        app,
-        browser: app.browser(),
-        client: text(&registered, "client_id"),
-    };
+    let connecting =
+        Connecting { app, browser: app.browser(), client: text(&registered, "client_id") };
     connecting.path(&[])
 }
 
 fn text(value: &Value, name: &str) -> String {
-    value[name]
-        .as_str()
-        .unwrap_or_else(|| panic!("{name}: {value}"))
-        .to_owned()
+    value[name].as_str().unwrap_or_else(|| panic!("{name}: {value}")).to_owned()
 }
 
 async fn register(app: &TestApp, body: &Value) -> (u16, Value) {
-    let response = Client::new()
-        .post(format!("{}/oauth/register", app.base))
-        .json(body);
+    let response = Client::new().post(format!("{}/oauth/register", app.base)).json(body);
     let response = response.send().await.unwrap();
     (response.status().as_u16(), response.json().await.unwrap())
 }
 
 async fn post(app: &TestApp, path: &str, fields: &[(&str, &str)]) -> (u16, Value) {
-    let response = Client::new()
-        .post(format!("{}{path}", app.base))
-        .form(fields);
+    let response = Client::new().post(format!("{}{path}", app.base)).form(fields);
     let response = response.send().await.unwrap();
     assert_eq!(response.headers()["cache-control"], "no-store");
     assert_eq!(response.headers()["access-control-allow-origin"], "*");
@@ -168,11 +145,8 @@ fn answer_of(response: &Response, callback: &str) -> std::collections::BTreeMap<
     assert_eq!(response.status(), StatusCode::SEE_OTHER);
     let location = response.headers()["location"].to_str().unwrap();
     assert!(location.starts_with(callback), "{location}");
-    let answer: Vec<(String, String)> = Url::parse(location)
-        .unwrap()
-        .query_pairs()
-        .into_owned()
-        .collect();
+    let answer: Vec<(String, String)> =
+        Url::parse(location).unwrap().query_pairs().into_owned().collect();
     let answer: std::collections::BTreeMap<_, _> = answer.into_iter().collect();
     assert_eq!(answer["iss"], ISSUER);
     answer

@@ -39,11 +39,7 @@ async fn every_part_is_named() {
 async fn a_failing_system_provider_degrades_and_does_not_take_the_server_away() {
     let provider = Provider::start().await;
     let url = keepsake::providers::EndpointUrl::parse("url", &provider.url()).unwrap();
-    let app = TestApp::start_as(Wish {
-        offered: Some(url),
-        ..Wish::default()
-    })
-    .await;
+    let app = TestApp::start_as(Wish { offered: Some(url), ..Wish::default() }).await;
     app.embeddings.take_offered().await.unwrap();
     let anna = app.user("anna").await;
     anna.add("Anna keeps bees.").await;
@@ -92,11 +88,7 @@ async fn a_database_that_hangs_is_named() {
         .host("127.0.0.1")
         .port(port)
         .ssl_mode(sqlx::postgres::PgSslMode::Disable);
-    let app = TestApp::start_as(Wish {
-        database: Some(options),
-        ..Wish::default()
-    })
-    .await;
+    let app = TestApp::start_as(Wish { database: Some(options), ..Wish::default() }).await;
     // More than there are connections, and none waits for another.
     let client = reqwest::Client::new();
     let asked = (0..12).map(|_| ask(&client, &app.base));

@@ -116,10 +116,7 @@ async fn vectors_that_failed_are_seen_without_a_word_of_them_and_tried_again() {
     place.pressed("retry_vectors", "", told).await;
     app.drain(anna).await;
     let states = app.vectors(anna, "active").await;
-    assert!(
-        states.iter().all(|(_, state)| state == "ready"),
-        "{states:?}"
-    );
+    assert!(states.iter().all(|(_, state)| state == "ready"), "{states:?}");
     assert_eq!(place.events().await, [("retry_vectors".to_owned(), None)]);
 }
 
@@ -127,43 +124,27 @@ async fn vectors_that_failed_are_seen_without_a_word_of_them_and_tried_again() {
 async fn a_run_that_failed_says_why_without_content_and_is_retried() {
     let place = Place::start().await;
     let provider = Provider::start().await;
-    place
-        .app
-        .use_provider(&place.anna, &provider, "model")
-        .await;
+    place.app.use_provider(&place.anna, &provider, "model").await;
     place.anna.add("bees").await;
     place.sql(FAIL).await;
     let page = place.page().await;
-    let told = format!(
-        "User {}: 6 attempts: the database was away.",
-        place.anna.id.0
-    );
+    let told = format!("User {}: 6 attempts: the database was away.", place.anna.id.0);
     assert!(page.contains(&told), "{page}");
     assert!(!page.contains("bees") && !page.contains("anna@example.com"));
     let (_, admin) = place.browser.get("/admin").await;
     assert!(admin.contains("1 job failed · "), "{admin}");
     assert!(admin.contains("href=\"/admin/jobs\""), "{admin}");
 
-    place
-        .pressed("retry", "embed", "1 failed run is retried now.")
-        .await;
+    place.pressed("retry", "embed", "1 failed run is retried now.").await;
     assert_eq!(place.counts("embed").await, (1, 0, 0));
-    place
-        .pressed("retry", "embed", "There is nothing to retry.")
-        .await;
+    place.pressed("retry", "embed", "There is nothing to retry.").await;
     place.sql(FAIL).await;
-    place
-        .pressed("retry", "", "1 failed run is retried now.")
-        .await;
+    place.pressed("retry", "", "1 failed run is retried now.").await;
     let (all, one) = (("retry_job", None), ("retry_job", Some("embed")));
     let told = [all, one].map(|(act, job)| (act.to_owned(), job.map(str::to_owned)));
     assert_eq!(place.events().await, told);
     let (_, users) = place.browser.get("/admin/users").await;
-    for told in [
-        "retried all failed runs",
-        "retried the failed runs of the job",
-        "Vectors",
-    ] {
+    for told in ["retried all failed runs", "retried the failed runs of the job", "Vectors"] {
         assert!(users.contains(told), "{told}: {users}");
     }
 }
@@ -172,10 +153,7 @@ async fn a_run_that_failed_says_why_without_content_and_is_retried() {
 async fn a_paused_job_is_not_claimed_until_it_is_resumed() {
     let place = Place::start().await;
     let provider = Provider::start().await;
-    place
-        .app
-        .use_provider(&place.anna, &provider, "model")
-        .await;
+    place.app.use_provider(&place.anna, &provider, "model").await;
     place.app.run_due().await;
     provider.forget_calls();
     place.anna.add("bees").await;
@@ -184,23 +162,15 @@ async fn a_paused_job_is_not_claimed_until_it_is_resumed() {
     place.app.run_due().await;
     assert!(provider.texts().is_empty());
     let page = place.page().await;
-    assert!(
-        page.contains("paused") && page.contains("just now"),
-        "{page}"
-    );
+    assert!(page.contains("paused") && page.contains("just now"), "{page}");
     assert!(page.contains("id=\"resume-embed\"") && !page.contains("id=\"run-embed\""));
     let (_, admin) = place.browser.get("/admin").await;
     assert!(admin.contains("No job failed, 1 is paused"), "{admin}");
     let (status, page) = place.press("run", "embed").await;
     assert_eq!(status, 422);
-    assert!(
-        page.contains("Vectors is paused; resume it first."),
-        "{page}"
-    );
+    assert!(page.contains("Vectors is paused; resume it first."), "{page}");
 
-    place
-        .pressed("resume", "embed", "Vectors is resumed.")
-        .await;
+    place.pressed("resume", "embed", "Vectors is resumed.").await;
     place.app.run_due().await;
     assert_eq!(provider.texts(), ["bees"]);
     let acts: Vec<_> = place.events().await.into_iter().map(|e| e.0).collect();
@@ -234,17 +204,12 @@ async fn a_job_is_run_now() {
     assert!(place.page().await.contains("data-look-again"));
     // Of users: who waits for later or has failed is due, and the sweep looks for others.
     let provider = Provider::start().await;
-    place
-        .app
-        .use_provider(&place.anna, &provider, "model")
-        .await;
+    place.app.use_provider(&place.anna, &provider, "model").await;
     place.anna.add("bees").await;
     place.sql(FAIL).await;
     assert_eq!(place.counts("embed").await, (0, 1, 1));
     assert_eq!(place.counts("sweep").await, (0, 1, 0));
-    place
-        .pressed("run", "embed", "Vectors runs now; 1 user waited.")
-        .await;
+    place.pressed("run", "embed", "Vectors runs now; 1 user waited.").await;
     assert_eq!(place.counts("embed").await, (1, 0, 0));
     assert_eq!(place.counts("sweep").await, (1, 0, 0));
     let (_, users) = place.browser.get("/admin/users").await;
@@ -262,11 +227,7 @@ async fn runs_are_shown_by_job_and_by_day() {
         let at = now - time::Duration::days(days);
         let run = queue::runs::store::RunRecord {
             user: keepsake::db::UserId(user),
-            job: if user == SERVER.0 {
-                "expire"
-            } else {
-                "extract"
-            },
+            job: if user == SERVER.0 { "expire" } else { "extract" },
             started_at: at,
             ended_at: at,
             took_ms: 2_140,
@@ -335,16 +296,8 @@ async fn a_command_waits_for_a_run_in_another_process_and_says_so() {
         ("problem = 'the key was rejected', run_at = NULL", ""),
     ] {
         let home = Home::new();
-        let mut command = beside(
-            &app,
-            &home,
-            &["jobs", "run", "embed", "--email", &anna.email],
-        );
-        let mut child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut command = beside(&app, &home, &["jobs", "run", "embed", "--email", &anna.email]);
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let errors = BufReader::new(child.stderr.take().unwrap());
         let (send, told) = std::sync::mpsc::channel();
         std::thread::spawn(move || errors.lines().try_for_each(|line| send.send(line.unwrap())));
@@ -370,17 +323,12 @@ async fn a_command_waits_for_a_run_in_another_process_and_says_so() {
         assert_eq!(child.try_wait().unwrap(), None, "it waits");
         let end =
             format!("UPDATE job_queue SET lease = NULL, lease_until = NULL, attempts = 1, {ended}");
-        sqlx::query(sqlx::AssertSqlSafe(end))
-            .execute(&mut conn)
-            .await
-            .unwrap();
+        sqlx::query(sqlx::AssertSqlSafe(end)).execute(&mut conn).await.unwrap();
         let done = child.wait_with_output().unwrap();
         lines.extend(told.iter());
         let waiting = lines.iter().filter(|line| line.contains("waiting for it"));
         assert_eq!(waiting.count(), 1, "{lines:?}");
-        let failed = lines
-            .iter()
-            .any(|line| line.contains("embed failed: the key was rejected"));
+        let failed = lines.iter().any(|line| line.contains("embed failed: the key was rejected"));
         assert_eq!(
             (done.status.success(), failed),
             (!said.is_empty(), said.is_empty()),

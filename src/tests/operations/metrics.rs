@@ -88,15 +88,8 @@ async fn requests_tools_vectors_and_jobs_are_counted_and_nobody_is_named() {
     // A route's template says `{user_id}` and names nobody.
     let lower = text.to_lowercase().replace("{user_id}", "");
     let host = provider.host_port();
-    for secret in [
-        "xylophonist",
-        "zanzibar",
-        "anna",
-        "no_such_tool_qqq",
-        "user=",
-        "user_id",
-        &host,
-    ] {
+    for secret in ["xylophonist", "zanzibar", "anna", "no_such_tool_qqq", "user=", "user_id", &host]
+    {
         assert!(!lower.contains(secret), "{secret} stands in\n{text}");
     }
 }
@@ -143,19 +136,10 @@ async fn whoever_waits_for_a_connection_in_vain_is_counted() {
 
 #[tokio::test]
 async fn a_scraper_elsewhere_needs_the_token_and_without_one_there_is_no_such_page() {
-    let app = TestApp::start_as(Wish {
-        metrics_token: Some(TOKEN),
-        ..Wish::default()
-    })
-    .await;
+    let app = TestApp::start_as(Wish { metrics_token: Some(TOKEN), ..Wish::default() }).await;
     assert_eq!(scrape(&app, &[]).await.0, 200);
     // What a proxy on this machine passes on is somebody else's.
-    for forwarded in [
-        "forwarded",
-        "x-forwarded-for",
-        "x-forwarded-proto",
-        "x-real-ip",
-    ] {
+    for forwarded in ["forwarded", "x-forwarded-for", "x-forwarded-proto", "x-real-ip"] {
         let by_proxy = (forwarded, "203.0.113.9");
         let (status, text) = scrape(&app, &[by_proxy]).await;
         assert_eq!(status, 404, "{forwarded}");
@@ -172,10 +156,7 @@ async fn a_scraper_elsewhere_needs_the_token_and_without_one_there_is_no_such_pa
         }
     }
     let without = TestApp::start().await;
-    let sent = [
-        ("x-forwarded-for", "203.0.113.9"),
-        ("authorization", "Bearer "),
-    ];
+    let sent = [("x-forwarded-for", "203.0.113.9"), ("authorization", "Bearer ")];
     assert_eq!(scrape(&without, &sent).await.0, 404);
 }
 

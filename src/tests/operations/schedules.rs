@@ -19,10 +19,7 @@ async fn set_zone(app: &TestApp, user: &TestUser, zone: &str) {
     let set = browser.post(ACCOUNT, &[("time_zone", zone)]).await;
     assert_eq!(set.status(), StatusCode::OK);
     let page = set.text().await.unwrap();
-    assert!(
-        page.contains(&format!("Your time zone is {zone}.")),
-        "{page}"
-    );
+    assert!(page.contains(&format!("Your time zone is {zone}.")), "{page}");
 }
 
 async fn zones(app: &TestApp) -> Vec<String> {
@@ -36,11 +33,7 @@ async fn zones(app: &TestApp) -> Vec<String> {
 fn go_to(app: &TestApp, hour: u8, and: Duration) -> OffsetDateTime {
     let now = app.embeddings.now();
     let today = now.replace_time(Time::from_hms(hour, 0, 0).unwrap()) + and;
-    let then = if today > now {
-        today
-    } else {
-        today + Duration::DAY
-    };
+    let then = if today > now { today } else { today + Duration::DAY };
     app.clock.advance(then - now);
     then
 }
@@ -68,11 +61,7 @@ async fn admin(app: &TestApp, user: &TestUser) -> Browser {
 #[tokio::test]
 async fn each_users_night_comes_at_three_in_their_time_zone() {
     let app = TestApp::start().await;
-    let users = [
-        app.user("anna").await,
-        app.user("ben").await,
-        app.user("cleo").await,
-    ];
+    let users = [app.user("anna").await, app.user("ben").await, app.user("cleo").await];
     // 9 hours before UTC, none, 7 hours after; clocks are never set there.
     set_zone(&app, &users[0], "Asia/Tokyo").await;
     set_zone(&app, &users[2], "America/Phoenix").await;
@@ -129,11 +118,7 @@ async fn a_night_that_was_missed_is_made_up_for_once_and_comes_back_with_no_cloc
     // The clock jumps back, and it strikes three again: what was said since is completed, once.
     say(&anna, "s", "2").await;
     app.clock.advance(-Duration::minutes(40));
-    assert_eq!(
-        sweep().await,
-        0,
-        "half past two, of what is said at ten past three"
-    );
+    assert_eq!(sweep().await, 0, "half past two, of what is said at ten past three");
     go_to(&app, 3, Duration::minutes(9));
     assert_eq!(sweep().await, 0);
     assert_eq!(why(&anna, "s").await, None);
@@ -199,16 +184,9 @@ async fn an_admins_other_time_holds_until_the_default_is_back() {
         .map(|event| (event.action, event.subject))
         .collect();
     let of_job = |act: &str| (act.to_owned(), Some("complete".to_owned()));
-    assert_eq!(
-        acts,
-        [of_job("unschedule_job"), of_job("schedule_job")],
-        "once each"
-    );
+    assert_eq!(acts, [of_job("unschedule_job"), of_job("schedule_job")], "once each");
     let users = browser.get("/admin/users").await.1;
-    for told in [
-        "changed the schedule of the job",
-        "set the default schedule of the job",
-    ] {
+    for told in ["changed the schedule of the job", "set the default schedule of the job"] {
         assert!(users.contains(told), "{told}: {users}");
     }
 }
@@ -222,20 +200,12 @@ async fn a_time_that_is_none_is_refused_beside_its_field() {
         ("complete", "", "`at` is not a time of day"),
         ("complete", "25:00", "`at` is not a time of day"),
         ("complete", "3 o'clock", "such as 03:00"),
-        (
-            "embed",
-            "03:00",
-            "Vectors runs when there is work; it has no time of day.",
-        ),
+        ("embed", "03:00", "Vectors runs when there is work; it has no time of day."),
         ("explode", "03:00", "`job` names no job"),
     ] {
         let fields = [("action", "schedule"), ("job", job), ("at", at)];
         let answer = browser.post(JOBS, &fields).await;
-        assert_eq!(
-            answer.status(),
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "{job} {at}"
-        );
+        assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY, "{job} {at}");
         let page = answer.text().await.unwrap();
         assert_eq!(page.matches(told).count(), 1, "{told}: {page}");
     }
@@ -258,18 +228,10 @@ async fn a_person_sets_their_own_time_zone_and_nobody_elses() {
         ("user_id", bens.as_str()),
         ("email", "ben@example.com"),
     ];
-    assert_eq!(
-        browser.post(ACCOUNT, &fields).await.status(),
-        303,
-        "a stranger"
-    );
+    assert_eq!(browser.post(ACCOUNT, &fields).await.status(), 303, "a stranger");
     browser.sign_in(&anna).await;
     let (_, before) = browser.get("/account").await;
-    for told in [
-        "value=\"UTC\"",
-        "<option value=\"America/New_York\">",
-        "list=\"time-zones\"",
-    ] {
+    for told in ["value=\"UTC\"", "<option value=\"America/New_York\">", "list=\"time-zones\""] {
         assert!(before.contains(told), "{told}: {before}");
     }
     assert_eq!(browser.post(ACCOUNT, &fields).await.status(), 200);
@@ -284,13 +246,7 @@ async fn a_person_sets_their_own_time_zone_and_nobody_elses() {
         assert!(!page.contains("<b>Europe"), "{page}");
     }
     assert_eq!(zones(&app).await, ["Europe/Vienna", "UTC"]);
-    assert!(
-        browser
-            .get("/account")
-            .await
-            .1
-            .contains("value=\"Europe/Vienna\"")
-    );
+    assert!(browser.get("/account").await.1.contains("value=\"Europe/Vienna\""));
 }
 
 #[tokio::test]

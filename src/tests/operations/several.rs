@@ -33,10 +33,7 @@ async fn search(home: &Home, token: &str, query: &str) -> Value {
 
 /// What a browser does at one server is true at the other.
 fn at(home: &Home, browser: &Browser) -> Browser {
-    Browser {
-        base: home.url(""),
-        client: browser.client.clone(),
-    }
+    Browser { base: home.url(""), client: browser.client.clone() }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -73,12 +70,7 @@ async fn two_servers_and_two_workers_share_one_database() {
     for home in [&one, &other] {
         let found = search(home, &anna.token, "number7").await;
         assert_eq!(found["mode"], "hybrid", "{found}");
-        assert!(
-            found["results"][0]["content_snippet"]
-                .as_str()
-                .unwrap()
-                .contains("number7")
-        );
+        assert!(found["results"][0]["content_snippet"].as_str().unwrap().contains("number7"));
     }
 
     // A settings change at one is in force at the other, for workers and for searches.
@@ -89,32 +81,16 @@ async fn two_servers_and_two_workers_share_one_database() {
     for home in [&one, &other] {
         search(home, &anna.token, "number9").await;
     }
-    assert_eq!(
-        provider.texts(),
-        Vec::<String>::new(),
-        "the old endpoint was asked"
-    );
-    let rebuilt = second
-        .texts()
-        .iter()
-        .filter(|text| text.starts_with("item"))
-        .count();
+    assert_eq!(provider.texts(), Vec::<String>::new(), "the old endpoint was asked");
+    let rebuilt = second.texts().iter().filter(|text| text.starts_with("item")).count();
     assert_eq!(rebuilt, ITEMS);
 
     // What an admin switches is seen elsewhere.
     app.embeddings.set_builtin(false).await.unwrap();
     let began = Instant::now();
     loop {
-        let told: Value = reqwest::get(other.url("/readyz"))
-            .await
-            .unwrap()
-            .json()
-            .await
-            .unwrap();
-        assert_eq!(
-            (&told["ready"], &told["worker"]),
-            (&json!(true), &json!("elsewhere"))
-        );
+        let told: Value = reqwest::get(other.url("/readyz")).await.unwrap().json().await.unwrap();
+        assert_eq!((&told["ready"], &told["worker"]), (&json!(true), &json!("elsewhere")));
         if told["builtin_model"] == "off" {
             break;
         }
@@ -129,9 +105,7 @@ async fn two_servers_and_two_workers_share_one_database() {
     assert_eq!(browser.get("/memory").await.0, 303);
 
     // A token that is revoked at one opens nothing at the other, at once.
-    let token = app
-        .token(anna.id, "second", &keepsake::accounts::Scope::ALL, None)
-        .await;
+    let token = app.token(anna.id, "second", &keepsake::accounts::Scope::ALL, None).await;
     for home in [&one, &other] {
         search(home, &token, "number3").await;
     }

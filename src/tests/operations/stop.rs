@@ -124,10 +124,7 @@ async fn a_request_under_way_is_finished_after_the_door_has_closed() {
     let mut answer = String::new();
     call.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    assert!(
-        answer.to_lowercase().contains("connection: close"),
-        "{answer}"
-    );
+    assert!(answer.to_lowercase().contains("connection: close"), "{answer}");
     assert_eq!(server.ended().0, Some(0));
 }
 
@@ -140,10 +137,7 @@ async fn who_asks_twice_does_not_wait() {
     let server = Server::start_command(&home, &mut command).await;
     let _call = begin_call(&home, &anna.token).await;
     server.signal(Signal::INT);
-    until("the first is heard", async || {
-        is_ready(&home).await != Some(true)
-    })
-    .await;
+    until("the first is heard", async || is_ready(&home).await != Some(true)).await;
     server.signal(Signal::INT);
     let (code, log) = server.ended();
     // One signal would end it with 0, once the call had ended or was cut off.
@@ -170,18 +164,10 @@ async fn jobs_under_way_are_put_back_and_no_text_is_sent_twice() {
     drop(held);
     let (code, log) = worker.ended();
     assert_eq!(code, Some(0), "{log}");
-    assert!(
-        provider.texts().len() < 120,
-        "the stop came too late to show anything"
-    );
+    assert!(provider.texts().len() < 120, "the stop came too late to show anything");
     let next = Server::spawn(&mut beside(&app, &home, &["work"]));
     let began = Instant::now();
-    while app
-        .vectors(&anna, "active")
-        .await
-        .iter()
-        .any(|(_, state)| state != "ready")
-    {
+    while app.vectors(&anna, "active").await.iter().any(|(_, state)| state != "ready") {
         assert!(began.elapsed() < PATIENCE, "{:?}", app.jobs().await);
         tokio::time::sleep(Duration::from_millis(50)).await;
     }

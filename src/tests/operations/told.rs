@@ -49,15 +49,9 @@ async fn use_it(home: &Home, anna: &TestUser, query: &str) {
 }
 
 fn holds_nothing_private(told: &str, anna: &TestUser) {
-    for secret in [
-        "ylophonist",
-        "Quebec",
-        "quokka",
-        "zanzibar",
-        &anna.token,
-        &anna.email,
-        "correct horse",
-    ] {
+    for secret in
+        ["ylophonist", "Quebec", "quokka", "zanzibar", &anna.token, &anna.email, "correct horse"]
+    {
         assert!(!told.contains(secret), "{secret:?} is told");
     }
 }
@@ -80,9 +74,7 @@ async fn lines_are_json_objects_with_the_requests_id() {
     let anna = app.user("anna").await;
     let home = Home::new();
     let mut command = beside(&app, &home, &["serve"]);
-    command
-        .env("KEEPSAKE_LOG_FORMAT", "json")
-        .env("KEEPSAKE_LOG", "info,keepsake=debug");
+    command.env("KEEPSAKE_LOG_FORMAT", "json").env("KEEPSAKE_LOG", "info,keepsake=debug");
     let server = Server::start_command(&home, &mut command).await;
     use_it(&home, &anna, "quokka pictures").await;
     let (code, log) = server.stop();
@@ -95,10 +87,7 @@ async fn lines_are_json_objects_with_the_requests_id() {
         }
         let request = &told["spans"][0];
         if told["message"] == "answered" && request["request_id"] == REQUEST_ID {
-            assert!(
-                request["route"].is_string() && told["ms"].is_number(),
-                "{line}"
-            );
+            assert!(request["route"].is_string() && told["ms"].is_number(), "{line}");
             answered += 1;
         }
     }
@@ -114,12 +103,7 @@ async fn spans(collector: &MockServer) -> (Vec<Span>, String) {
         let sent = ExportTraceServiceRequest::decode(request.body.as_slice()).unwrap();
         raw.push_str(&String::from_utf8_lossy(&request.body));
         for resource in sent.resource_spans {
-            all.extend(
-                resource
-                    .scope_spans
-                    .into_iter()
-                    .flat_map(|scope| scope.spans),
-            );
+            all.extend(resource.scope_spans.into_iter().flat_map(|scope| scope.spans));
         }
     }
     (all, raw)
@@ -148,10 +132,7 @@ async fn spans_reach_a_collector_from_the_request_down_to_the_provider() {
     let (code, log) = server.stop();
     assert_eq!(code, Some(0), "{log}");
     let (spans, raw) = spans(&collector).await;
-    let by_id: BTreeMap<_, _> = spans
-        .iter()
-        .map(|span| (span.span_id.clone(), span))
-        .collect();
+    let by_id: BTreeMap<_, _> = spans.iter().map(|span| (span.span_id.clone(), span)).collect();
     let path_of = |span: &Span| {
         let mut names = vec![span.name.clone()];
         let mut at = span;
@@ -168,25 +149,17 @@ async fn spans_reach_a_collector_from_the_request_down_to_the_provider() {
         "POST /mcp > tool > search",
         "job > provider_call",
     ] {
-        assert!(
-            paths.iter().any(|path| path == wanted),
-            "{wanted} in {paths:#?}"
-        );
+        assert!(paths.iter().any(|path| path == wanted), "{wanted} in {paths:#?}");
     }
     let of_agents_trace = |span: &&Span| span.trace_id == hex(TRACE_ID);
-    assert!(
-        spans.iter().filter(of_agents_trace).count() >= 8,
-        "{paths:#?}"
-    );
+    assert!(spans.iter().filter(of_agents_trace).count() >= 8, "{paths:#?}");
     holds_nothing_private(&raw, &anna);
     assert!(!raw.contains(&provider.host_port()));
 }
 
 fn hex(text: &str) -> Vec<u8> {
     let digits = text.as_bytes().chunks(2);
-    digits
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap())
-        .collect()
+    digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }
 
 #[tokio::test]

@@ -40,38 +40,23 @@ async fn count(app: &TestApp, sql: &'static str) -> i64 {
 #[tokio::test]
 async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing_twice() {
     let app = TestApp::start().await;
-    let (ben, carl, zoe) = (
-        app.user("ben").await,
-        app.user("carl").await,
-        app.user("zoe").await,
-    );
+    let (ben, carl, zoe) = (app.user("ben").await, app.user("carl").await, app.user("zoe").await);
     let provider = Provider::start().await;
     let anna = with_memories(&app, &provider, 12).await;
     app.use_provider(&ben, &provider, "model").await;
-    let (reader, writer) = (
-        ChatServer::saying(FACT).await,
-        ChatServer::saying("Zoe rows.").await,
-    );
+    let (reader, writer) = (ChatServer::saying(FACT).await, ChatServer::saying("Zoe rows.").await);
     // Two sessions to dream of, read without a model.
     let dora = app.user("dora").await;
     let consolidation = app.consolidation();
     for session in ["one", "two"] {
-        say(
-            &dora,
-            session,
-            "I row on the lake with Zoe every Friday at dawn.",
-        )
-        .await;
+        say(&dora, session, "I row on the lake with Zoe every Friday at dawn.").await;
         let path = format!("/api/v1/sessions/{session}/complete");
         assert_eq!(dora.post(&path, &json!({})).await.status(), 200);
         for due in consolidation.due().await.unwrap() {
             consolidation.extract(due).await.unwrap();
         }
     }
-    let settings = DreamSettings {
-        applies: false,
-        episodes_min: 2,
-    };
+    let settings = DreamSettings { applies: false, episodes_min: 2 };
     dreaming::save(&app.db, dora.id, settings).await.unwrap();
     use_server(&app, &dora, &reader).await;
     use_server(&app, &anna, &reader).await;
@@ -98,9 +83,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     assert_eq!(asked, RequestOutcome::Begun);
     // Sessions, turns, vectors.
     say(&anna, "talk", "I row at dawn.").await;
-    let completed = anna
-        .post("/api/v1/sessions/talk/complete", &json!({}))
-        .await;
+    let completed = anna.post("/api/v1/sessions/talk/complete", &json!({})).await;
     assert_eq!(completed.status(), 200);
     anna.add("Anna sings.").await;
     zoe.add("Zoe rows.").await;
@@ -111,9 +94,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     let receiver = Receiver::start().await;
     hook(&app, &ben, &receiver, "memory.stored").await;
     let note = ItemId(ben.add("A note to delete.").await);
-    manage::delete_soon(&app.db, &clock, ben.id, note)
-        .await
-        .unwrap();
+    manage::delete_soon(&app.db, &clock, ben.id, note).await.unwrap();
     app.clock.advance(Duration::seconds(10));
     for job in jobs::JOBS {
         jobs::ask_for(job, &app.job_context(), None).await.unwrap();
@@ -127,9 +108,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     .await
     .unwrap();
     let passages = jobs::find("passages").unwrap();
-    jobs::ask_for(passages, &app.job_context(), None)
-        .await
-        .unwrap();
+    jobs::ask_for(passages, &app.job_context(), None).await.unwrap();
     // Only the sweep knows of Ben's.
     let bread = ben.add("Ben bakes.").await;
     sqlx::query("DELETE FROM job_queue WHERE user_id = $1 AND job = 'embed'")
@@ -149,9 +128,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
         .fetch_all(&mut watch)
         .await
         .unwrap();
-        jobs::JOBS
-            .iter()
-            .all(|job| running.iter().any(|name| name == job.name))
+        jobs::JOBS.iter().all(|job| running.iter().any(|name| name == job.name))
     })
     .await;
     victim.kill().await;
@@ -192,19 +169,13 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     assert_eq!(count(&app, receipts).await, 1);
     // Nothing had been sent when the server was killed; of the note, its events are gone with it, unless they were first.
     let told = receiver.items();
-    assert_eq!(
-        told.iter().filter(|id| **id == bread).count(),
-        1,
-        "{told:?}"
-    );
+    assert_eq!(told.iter().filter(|id| **id == bread).count(), 1, "{told:?}");
     let texts = provider.texts();
     let sent = texts.iter().filter(|text| *text == "Ben bakes.").count();
     assert_eq!(sent, 1);
     assert_eq!(session(&anna, "talk").await["extraction"]["attempts"], 1);
     let asked = writer.asked();
     // What is read for entities at night is another question.
-    let others = asked
-        .iter()
-        .filter(|asked| !asked.body.to_string().contains("<text n="));
+    let others = asked.iter().filter(|asked| !asked.body.to_string().contains("<text n="));
     assert_eq!(others.count(), 1);
 }

@@ -28,8 +28,7 @@ async fn calls_are_listed_with_agent_outcome_and_links_to_their_memories() {
     let browser = signed_in(&app, &anna).await;
     let id = anna.add("<b>green</b> tea").await;
     anna.call("memory_get", json!({ "item_id": id })).await;
-    anna.refused("memory_get", json!({ "item_id": id + 99 }))
-        .await;
+    anna.refused("memory_get", json!({ "item_id": id + 99 })).await;
     anna.call("memory_list_themes", json!({})).await;
     let page = look(&app, &browser, "/activity").await;
     assert_eq!(calls(&page), 4);
@@ -81,20 +80,10 @@ async fn every_filter_is_in_the_address_and_they_add_up() {
         (format!("item={tea}&tool=memory_search"), 1),
         (format!("item={tea}&agent={other}"), 0),
         ("tool=&outcome=&agent=&days=".to_owned(), 4),
-        (
-            "tool=nonsense&outcome=maybe&agent=x&days=-1&item=%ff&shown=x".to_owned(),
-            4,
-        ),
-        (
-            "agent=99999999999999999999&item=-9223372036854775808".to_owned(),
-            0,
-        ),
+        ("tool=nonsense&outcome=maybe&agent=x&days=-1&item=%ff&shown=x".to_owned(), 4),
+        ("agent=99999999999999999999&item=-9223372036854775808".to_owned(), 0),
     ] {
-        assert_eq!(
-            list(format!("/activity?{query}")).await,
-            expected,
-            "{query}"
-        );
+        assert_eq!(list(format!("/activity?{query}")).await, expected, "{query}");
     }
 }
 
@@ -136,10 +125,7 @@ async fn nobody_sees_anothers_calls_on_a_page() {
     let page = look(&app, &browser, "/activity").await;
     assert_eq!(calls(&page), 1);
     assert!(!page.contains("mine alone"));
-    assert_eq!(
-        calls(&look(&app, &browser, &format!("/activity?item={id}")).await),
-        0
-    );
+    assert_eq!(calls(&look(&app, &browser, &format!("/activity?item={id}")).await), 0);
     let stranger = app.browser();
     let (status, _) = stranger.get("/activity").await;
     assert_eq!(status, 303);
@@ -153,9 +139,7 @@ async fn the_words_of_searches_are_kept_shown_and_forgotten_by_plain_forms() {
     let submit = |action: &'static str| {
         let browser = &browser;
         async move {
-            let answer = browser
-                .post("/activity/queries", &[("action", action)])
-                .await;
+            let answer = browser.post("/activity/queries", &[("action", action)]).await;
             (answer.status().as_u16(), answer.text().await.unwrap())
         }
     };
@@ -193,11 +177,7 @@ async fn an_item_says_who_has_read_it() {
     ben.refused("memory_get", json!({ "item_id": id })).await;
     let page = look(&app, &browser, &address).await;
     let read = page.split("Read by").nth(1).unwrap();
-    assert_eq!(
-        read.matches("the reader").count(),
-        2,
-        "adding it is no reading"
-    );
+    assert_eq!(read.matches("the reader").count(), 2, "adding it is no reading");
     assert!(read.contains("found") && read.contains("2 hours ago"));
     assert!(read.contains(&format!("href=\"/activity?item={id}\"")));
 }
@@ -238,10 +218,7 @@ async fn calls_stand_by_day_and_those_that_are_alike_are_folded() {
     let browser = signed_in(&app, &anna).await;
     let page = look(&app, &browser, "/activity").await;
     assert_eq!(calls(&page), 10);
-    let (today, yesterday) = (
-        page.find(">Today<").unwrap(),
-        page.find(">Yesterday<").unwrap(),
-    );
+    let (today, yesterday) = (page.find(">Today<").unwrap(), page.find(">Yesterday<").unwrap());
     assert!(today < yesterday && page[yesterday..].contains("added"));
     // Five are a run, three are not.
     assert_eq!(page.matches("class=\"run\"").count(), 1);

@@ -6,10 +6,7 @@ use crate::support::TestApp;
 /// The token that a page shows once.
 fn token_in(page: &str) -> String {
     let at = page.find("ks_").expect("a token on the page");
-    page[at..]
-        .chars()
-        .take_while(|c| c.is_ascii_alphanumeric() || *c == '_')
-        .collect()
+    page[at..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
 }
 
 #[tokio::test]
@@ -49,10 +46,7 @@ async fn an_agent_is_made_its_token_shown_once_and_revoked() {
         .map(|rest| rest.split('"').next().unwrap())
         .find(|action| action.ends_with("/revoke"))
         .unwrap();
-    assert_eq!(
-        browser.post(action, &[]).await.status(),
-        StatusCode::SEE_OTHER
-    );
+    assert_eq!(browser.post(action, &[]).await.status(), StatusCode::SEE_OTHER);
     assert_eq!(call().await.unwrap().status(), 401);
 }
 
@@ -70,9 +64,7 @@ async fn a_further_token_is_made_for_an_agent() {
         .find(|action| action.ends_with("/tokens"))
         .unwrap()
         .to_owned();
-    let made = browser
-        .post(&action, &[("scope", "memory:read"), ("expires_days", "")])
-        .await;
+    let made = browser.post(&action, &[("scope", "memory:read"), ("expires_days", "")]).await;
     assert_eq!(made.status(), StatusCode::OK);
     assert_eq!(token_in(&made.text().await.unwrap()).len(), 91);
     let refused = browser.post(&action, &[("expires_days", "")]).await;
@@ -94,33 +86,13 @@ async fn bad_input_makes_nothing_and_says_why() {
         (vec![("name", "a\nb"), read], "control character"),
         (vec![("name", "agent"), read], "of this name already"),
         (vec![("name", "ok")], "at least one scope"),
-        (
-            vec![("name", "ok"), ("scope", "everything")],
-            "is not known",
-        ),
-        (
-            vec![("name", "ok"), read, ("expires_days", "0")],
-            "out of range",
-        ),
-        (
-            vec![("name", "ok"), read, ("expires_days", "soon")],
-            "out of range",
-        ),
-        (
-            vec![
-                ("name", "ok"),
-                read,
-                ("expires_days", "99999999999999999999"),
-            ],
-            "out of range",
-        ),
+        (vec![("name", "ok"), ("scope", "everything")], "is not known"),
+        (vec![("name", "ok"), read, ("expires_days", "0")], "out of range"),
+        (vec![("name", "ok"), read, ("expires_days", "soon")], "out of range"),
+        (vec![("name", "ok"), read, ("expires_days", "99999999999999999999")], "out of range"),
     ] {
         let response = browser.post("/agents", &fields).await;
-        assert_eq!(
-            response.status(),
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "{fields:?}"
-        );
+        assert_eq!(response.status(), StatusCode::UNPROCESSABLE_ENTITY, "{fields:?}");
         let page = response.text().await.unwrap();
         assert!(page.contains(said), "{said}");
     }
@@ -132,49 +104,28 @@ async fn bad_input_makes_nothing_and_says_why() {
 async fn nobody_sees_or_touches_anothers_agents() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    app.token(
-        anna.id,
-        "annas-agent",
-        &keepsake::accounts::Scope::ALL,
-        None,
-    )
-    .await;
+    app.token(anna.id, "annas-agent", &keepsake::accounts::Scope::ALL, None).await;
     let agents = app.accounts.list_agents(anna.id).await.unwrap();
     let (agent, tokens) = &agents[0];
     let browser = app.browser();
     browser.sign_in(&ben).await;
     assert!(!browser.get("/agents").await.1.contains("annas-agent"));
     let revoke = format!("/agents/{}/tokens/{}/revoke", agent.id.0, tokens[0].id.0);
-    assert_eq!(
-        browser.post(&revoke, &[]).await.status(),
-        StatusCode::NOT_FOUND
-    );
+    assert_eq!(browser.post(&revoke, &[]).await.status(), StatusCode::NOT_FOUND);
     let more = format!("/agents/{}/tokens", agent.id.0);
     assert_eq!(
-        browser
-            .post(&more, &[("scope", "memory:read")])
-            .await
-            .status(),
+        browser.post(&more, &[("scope", "memory:read")]).await.status(),
         StatusCode::NOT_FOUND
     );
-    for nonsense in [
-        "/agents/x/tokens",
-        "/agents/99999999999999999999/tokens",
-        "/agents/1/tokens/x/revoke",
-    ] {
+    for nonsense in
+        ["/agents/x/tokens", "/agents/99999999999999999999/tokens", "/agents/1/tokens/x/revoke"]
+    {
         assert_eq!(
-            browser
-                .post(nonsense, &[("scope", "memory:read")])
-                .await
-                .status(),
+            browser.post(nonsense, &[("scope", "memory:read")]).await.status(),
             StatusCode::NOT_FOUND
         );
     }
-    assert!(
-        app.accounts.list_agents(anna.id).await.unwrap()[0].1[0]
-            .revoked_at
-            .is_none()
-    );
+    assert!(app.accounts.list_agents(anna.id).await.unwrap()[0].1[0].revoked_at.is_none());
 }
 
 #[tokio::test]
@@ -203,18 +154,10 @@ async fn an_agent_is_told_of_all_tools_when_its_person_says_so() {
 #[tokio::test]
 async fn the_script_that_connects_programs_is_there_for_everybody() {
     let app = TestApp::start().await;
-    let response = app
-        .browser()
-        .client
-        .get(format!("{}/connect.py", app.base))
-        .send()
-        .await
-        .unwrap();
+    let response =
+        app.browser().client.get(format!("{}/connect.py", app.base)).send().await.unwrap();
     assert_eq!(response.status(), 200);
-    let kind = response.headers()["content-type"]
-        .to_str()
-        .unwrap()
-        .to_owned();
+    let kind = response.headers()["content-type"].to_str().unwrap().to_owned();
     assert_eq!(kind, "text/x-python; charset=utf-8");
     let script = response.text().await.unwrap();
     for client in ["claude-code", "codex", "gemini-cli", "cursor", "opencode"] {
@@ -233,11 +176,7 @@ async fn settings_as_json_are_shown_again_after_a_mistake() {
     for typed in ["{\"typed\": 1,}", "{\"typed\": 1}"] {
         let fields = [("action", "document"), ("document", typed)];
         let refused = browser.post(&path, &fields).await;
-        assert_eq!(
-            refused.status(),
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "{typed}"
-        );
+        assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY, "{typed}");
         let page = refused.text().await.unwrap();
         let shown = page.split("name=\"document\"").nth(1).unwrap();
         let shown = shown.split("</textarea>").next().unwrap();

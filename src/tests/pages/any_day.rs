@@ -41,18 +41,9 @@ async fn the_whole_memory_as_of_a_day_has_a_banner_and_the_way_back() {
     let (lyon, freiburg, day) = moved(&app, &anna).await;
     for path in ["/memory?", "/memory?q=lives&"] {
         let then = look(&browser, &format!("{path}as_of={day}")).await;
-        assert!(
-            then.contains("The memory as of ") && then.contains("back to today"),
-            "{then}"
-        );
-        assert!(
-            then.contains("Lyon") && !then.contains("Freiburg"),
-            "{then}"
-        );
-        assert!(
-            then.contains(&format!("/memory/{lyon}?as_of={day}")),
-            "{then}"
-        );
+        assert!(then.contains("The memory as of ") && then.contains("back to today"), "{then}");
+        assert!(then.contains("Lyon") && !then.contains("Freiburg"), "{then}");
+        assert!(then.contains(&format!("/memory/{lyon}?as_of={day}")), "{then}");
         let now = look(&browser, path).await;
         // This week's changes stand above the list.
         let now = now.split("id=\"results\"").nth(1).unwrap();
@@ -60,43 +51,25 @@ async fn the_whole_memory_as_of_a_day_has_a_banner_and_the_way_back() {
         assert!(now.contains("Freiburg") && !now.contains("Lyon"), "{now}");
     }
     let was_true = look(&browser, &format!("/memory?at={day}")).await;
-    assert!(
-        was_true.contains("What was true on ") && was_true.contains("Lyon"),
-        "{was_true}"
-    );
+    assert!(was_true.contains("What was true on ") && was_true.contains("Lyon"), "{was_true}");
     assert!(!was_true.contains("Freiburg"), "{was_true}");
     let empty = look(&browser, "/memory?as_of=2020-01-01").await;
     assert!(empty.contains("go back to today"), "{empty}");
 
     let item = look(&browser, &format!("/memory/{lyon}?as_of={day}")).await;
-    assert!(
-        item.contains("The memory as of ") && !item.contains("Replaced by"),
-        "{item}"
-    );
-    assert!(
-        !item.contains("name=\"action\""),
-        "the past is not decided about: {item}"
-    );
+    assert!(item.contains("The memory as of ") && !item.contains("Replaced by"), "{item}");
+    assert!(!item.contains("name=\"action\""), "the past is not decided about: {item}");
     let item = look(&browser, &format!("/memory/{lyon}")).await;
-    assert!(
-        item.contains("Replaced by") && !item.contains("back to today"),
-        "{item}"
-    );
+    assert!(item.contains("Replaced by") && !item.contains("back to today"), "{item}");
     for (path, told) in [
-        (
-            format!("/memory/{freiburg}?as_of={day}"),
-            "was not known then",
-        ),
+        (format!("/memory/{freiburg}?as_of={day}"), "was not known then"),
         ("/memory?as_of=2999-01-01".to_owned(), "in the future"),
         ("/memory?at=soon".to_owned(), "is no date"),
         ("/timeline?day=soon".to_owned(), "not a date"),
         ("/timeline?before=1".to_owned(), "is not valid"),
     ] {
         let (status, page) = browser.get(&path).await;
-        assert!(
-            status == 422 && page.contains(told),
-            "{path}: {status} {page}"
-        );
+        assert!(status == 422 && page.contains(told), "{path}: {status} {page}");
     }
 }
 
@@ -118,21 +91,11 @@ async fn a_day_ends_where_the_person_is() {
     add(&anna, "Lives in Freiburg.", json!(null)).await;
     app.clock.advance(Duration::days(1));
     let then = look(&browser, &format!("/memory?as_of={day}")).await;
-    assert!(
-        then.contains("Lyon") && !then.contains("Freiburg"),
-        "{then}"
-    );
+    assert!(then.contains("Lyon") && !then.contains("Freiburg"), "{then}");
     let of_day = look(&browser, &format!("/timeline?day={day}")).await;
-    assert!(
-        of_day.contains("Lyon") && !of_day.contains("Freiburg"),
-        "{of_day}"
-    );
+    assert!(of_day.contains("Lyon") && !of_day.contains("Freiburg"), "{of_day}");
     let all = look(&browser, "/timeline").await;
-    assert_eq!(
-        all.matches(": 1 memory learned\"").count(),
-        2,
-        "two days: {all}"
-    );
+    assert_eq!(all.matches(": 1 memory learned\"").count(), 2, "two days: {all}");
 }
 
 #[tokio::test]
@@ -162,10 +125,7 @@ async fn the_timeline_tells_by_day_what_changed_and_why() {
     assert!(!page.contains("Ben sails"), "{page}");
     // Newest first.
     let at = |text: &str| page.find(text).unwrap();
-    assert!(
-        at("it expired") < at("replaced by another memory"),
-        "{page}"
-    );
+    assert!(at("it expired") < at("replaced by another memory"), "{page}");
     let other = look(&browser, &format!("/timeline?day={day}")).await;
     assert!(other.contains("No changes."), "{other}");
     assert!(other.contains(&format!("/memory?as_of={day}")), "{other}");
@@ -173,15 +133,9 @@ async fn the_timeline_tells_by_day_what_changed_and_why() {
     let today = iso(&app, &Zone::from_column("UTC"));
     let compared = look(&browser, &format!("/timeline?from={today}&until={day}")).await;
     let compared = compared.split("id=\"difference\"").nth(1).unwrap();
-    assert!(
-        compared.contains("Changed") && !compared.contains("Gone"),
-        "{compared}"
-    );
+    assert!(compared.contains("Changed") && !compared.contains("Gone"), "{compared}");
     assert!(!compared.contains("Added"), "{compared}");
-    let (old, new) = (
-        compared.find("Lyon").unwrap(),
-        compared.find("Freiburg").unwrap(),
-    );
+    let (old, new) = (compared.find("Lyon").unwrap(), compared.find("Freiburg").unwrap());
     assert!(old < new, "{compared}");
     let same = look(&browser, &format!("/timeline?from={day}&until={day}")).await;
     assert!(same.contains("No differences between"), "{same}");

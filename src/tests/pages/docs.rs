@@ -22,14 +22,9 @@ async fn a_stranger_reads_every_operation_and_every_error() {
             );
         }
     }
-    for response in document["components"]["responses"]
-        .as_object()
-        .unwrap()
-        .values()
-    {
-        let examples = response["content"]["application/problem+json"]["examples"]
-            .as_object()
-            .unwrap();
+    for response in document["components"]["responses"].as_object().unwrap().values() {
+        let examples =
+            response["content"]["application/problem+json"]["examples"].as_object().unwrap();
         for code in examples.keys() {
             assert!(page.contains(&format!("<code>{code}</code>")), "{code}");
         }
@@ -37,10 +32,7 @@ async fn a_stranger_reads_every_operation_and_every_error() {
     let server = document["servers"][0]["url"].as_str().unwrap();
     assert!(page.contains(&format!("{server}/api/v1/tools/memory_add")));
     assert!(page.contains("$KEEPSAKE_TOKEN") && page.contains("href=\"/api/v1/openapi.json\""));
-    assert!(
-        !page.contains("https://cdn") && !page.contains("style="),
-        "self-contained"
-    );
+    assert!(!page.contains("https://cdn") && !page.contains("style="), "self-contained");
 }
 
 #[tokio::test]

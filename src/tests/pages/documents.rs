@@ -22,9 +22,7 @@ async fn look(browser: &Browser, path: &str) -> String {
 async fn write(user: &TestUser, path: &str, text: &str) -> i64 {
     let address = format!("/api/v1/documents/{path}");
     let body = json!({ "content": text });
-    let (status, made) = user
-        .request(reqwest::Method::PUT, &address, Some(body))
-        .await;
+    let (status, made) = user.request(reqwest::Method::PUT, &address, Some(body)).await;
     assert!(status < 300, "{path}: {made}");
     made["id"].as_i64().unwrap()
 }
@@ -80,15 +78,7 @@ async fn documents_stand_in_a_tree_and_deleted_ones_apart() {
     delete(&anna, "memory/gone.md").await;
     let path = DocumentPath::parse("path", "mine.md").unwrap();
     let own = app.documents();
-    own.put(
-        anna.id,
-        ChangeAuthor::person(),
-        &path,
-        "me",
-        ExpectedRevision::Any,
-    )
-    .await
-    .unwrap();
+    own.put(anna.id, ChangeAuthor::person(), &path, "me", ExpectedRevision::Any).await.unwrap();
     let page = look(&browser, "/documents").await;
     let tree = section(&page, "count");
     assert!(tree.contains("4 documents"), "{tree}");
@@ -147,14 +137,10 @@ async fn a_bomb_is_cut_and_its_text_can_be_had() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let browser = signed_in(&app, &anna).await;
-    for (n, bomb) in [
-        "- x\n".repeat(100_000),
-        "> ".repeat(200_000),
-        "*_".repeat(200_000),
-        "a ".repeat(300_000),
-    ]
-    .iter()
-    .enumerate()
+    for (n, bomb) in
+        ["- x\n".repeat(100_000), "> ".repeat(200_000), "*_".repeat(200_000), "a ".repeat(300_000)]
+            .iter()
+            .enumerate()
     {
         let id = write(&anna, &format!("bomb{n}.md"), bomb).await;
         let page = look(&browser, &format!("/documents/{id}")).await;
@@ -164,9 +150,7 @@ async fn a_bomb_is_cut_and_its_text_can_be_had() {
         assert!(text.contains(&format!("href=\"/documents/{id}/raw\"")));
         let is_long = bomb.lines().count() > 5_000;
         assert_eq!(text.contains("The first 5,000 of 100,000 lines"), is_long);
-        let raw = browser
-            .client
-            .get(format!("{}/documents/{id}/raw", app.base));
+        let raw = browser.client.get(format!("{}/documents/{id}/raw", app.base));
         let raw = raw.send().await.unwrap();
         let header = |name| raw.headers()[name].to_str().unwrap().to_owned();
         assert_eq!(header("content-type"), "text/plain; charset=utf-8");
@@ -217,10 +201,7 @@ async fn each_revision_shows_what_it_changed_and_can_be_restored() {
     let page = look(&browser, &path).await;
     assert!(section(&page, "text-title").contains("two"));
     let list = section(&page, "revisions-title");
-    assert!(
-        list.contains("Revision 4") && list.contains("<bdi>you</bdi>"),
-        "{list}"
-    );
+    assert!(list.contains("Revision 4") && list.contains("<bdi>you</bdi>"), "{list}");
     // Whose word it is stays: the agent's.
     assert!(!list.contains("stated by you"));
     // Once more changes nothing.
@@ -231,11 +212,7 @@ async fn each_revision_shows_what_it_changed_and_can_be_restored() {
     let page = look(&browser, &format!("{path}?revision=5")).await;
     assert!(page.contains("too long to compare"));
     for (fields, status, sentence) in [
-        (
-            vec![("action", "restore_revision"), ("revision", "x")],
-            404,
-            "no such",
-        ),
+        (vec![("action", "restore_revision"), ("revision", "x")], 404, "no such"),
         (vec![("action", "explode")], 422, "use the page"),
     ] {
         let (told, _, page) = post(&browser, &path, &fields).await;
@@ -271,16 +248,8 @@ async fn a_deleted_one_is_restored_unless_another_has_its_path() {
     delete(&anna, "a.md").await;
     assert_eq!(post(&browser, &path, &restore).await.0, 303);
     assert!(!look(&browser, &path).await.contains("It was deleted"));
-    assert!(
-        look(&browser, "/memory?q=tea&type=document")
-            .await
-            .contains("Anna likes ")
-    );
-    assert!(
-        look(&browser, &format!("/documents/{other}"))
-            .await
-            .contains("It was deleted")
-    );
+    assert!(look(&browser, "/memory?q=tea&type=document").await.contains("Anna likes "));
+    assert!(look(&browser, &format!("/documents/{other}")).await.contains("It was deleted"));
 }
 
 #[tokio::test]
@@ -323,17 +292,11 @@ async fn calls_that_found_it_are_told_and_lead_back_to_it() {
     app.activity.flush().await.unwrap();
     let page = look(&browser, &format!("/documents/{id}")).await;
     let found = section(&page, "found-title");
-    assert!(
-        found.contains("used as a file") && found.contains("memory_files"),
-        "{found}"
-    );
+    assert!(found.contains("used as a file") && found.contains("memory_files"), "{found}");
     assert!(found.contains("found by search"), "{found}");
     assert!(found.contains(&format!("href=\"/activity?item={id}\"")));
     let page = look(&browser, &format!("/activity?item={id}")).await;
-    assert!(
-        page.contains(&format!("href=\"/documents/{id}\"")),
-        "{page}"
-    );
+    assert!(page.contains(&format!("href=\"/documents/{id}\"")), "{page}");
     assert!(page.contains("notes/a.md") && page.contains(&format!("with document {id}")));
     assert!(!page.contains(&format!("\"/memory/{id}\"")) && !page.contains("unknown tool"));
 }
@@ -348,10 +311,7 @@ async fn a_part_in_the_memory_list_leads_to_its_document() {
     let page = look(&browser, "/memory?q=bergamot&type=document").await;
     assert!(page.contains("id=\"type-document\""));
     assert_eq!(page.matches("data-row").count(), 1);
-    assert!(
-        page.contains("notes/a.md") && page.contains("lines 2 to 3"),
-        "{page}"
-    );
+    assert!(page.contains("notes/a.md") && page.contains("lines 2 to 3"), "{page}");
     assert!(page.contains(&format!("href=\"/documents/{id}\"")));
     let part: i64 = sqlx::query_scalar("SELECT id FROM memory_items WHERE type = 'document'")
         .fetch_one(&mut app.superuser().await)
@@ -403,10 +363,9 @@ async fn where_an_admin_has_closed_the_browser_nothing_is_restored_and_deletion_
     let page = look(&browser, &format!("{path}?revision=1")).await;
     assert!(!page.contains("Restore revision") && !page.contains("<summary>Manage"));
     assert!(page.contains("Delete permanently"));
-    for fields in [
-        vec![("action", "restore_revision"), ("revision", "1")],
-        vec![("action", "restore")],
-    ] {
+    for fields in
+        [vec![("action", "restore_revision"), ("revision", "1")], vec![("action", "restore")]]
+    {
         let (status, _, page) = post(&browser, &path, &fields).await;
         assert_eq!(status, 403);
         assert!(page.contains("read-only; nothing was changed"), "{page}");

@@ -17,9 +17,7 @@ async fn the_memory_page_shows_each_items_state_and_filters_by_it() {
     for state in ["ready", "error", "pending"] {
         let shown = if state == "error" { "poison" } else { state };
         for words in ["", "&q=one"] {
-            let (status, page) = browser
-                .get(&format!("/memory?embedding={state}{words}"))
-                .await;
+            let (status, page) = browser.get(&format!("/memory?embedding={state}{words}")).await;
             assert_eq!(status, 200);
             assert!(
                 page.contains(&format!("the {shown} ")) || page.contains(&format!("the {shown}")),
@@ -58,14 +56,8 @@ async fn the_admin_page_and_its_forms_are_not_there_for_members() {
     browser.sign_in(&ben).await;
     assert_eq!(browser.get("/admin").await.0, 404);
     for (path, fields) in [
-        (
-            "/admin/embeddings",
-            [("action", "builtin_off"), ("url", "")],
-        ),
-        (
-            "/admin/endpoints",
-            [("action", "add"), ("endpoint", "127.0.0.1:80")],
-        ),
+        ("/admin/embeddings", [("action", "builtin_off"), ("url", "")]),
+        ("/admin/endpoints", [("action", "add"), ("endpoint", "127.0.0.1:80")]),
     ] {
         assert_eq!(browser.post(path, &fields).await.status(), 404, "{path}");
     }
@@ -74,19 +66,11 @@ async fn the_admin_page_and_its_forms_are_not_there_for_members() {
     let browser = app.browser();
     browser.sign_in(&anna).await;
     assert_eq!(browser.get("/admin").await.0, 200);
-    let added = browser
-        .post(
-            "/admin/endpoints",
-            &[("action", "add"), ("endpoint", "127.0.0.1:80")],
-        )
-        .await;
+    let added =
+        browser.post("/admin/endpoints", &[("action", "add"), ("endpoint", "127.0.0.1:80")]).await;
     assert_eq!(added.status(), 303);
-    let wrong = browser
-        .post(
-            "/admin/endpoints",
-            &[("action", "add"), ("endpoint", "nonsense")],
-        )
-        .await;
+    let wrong =
+        browser.post("/admin/endpoints", &[("action", "add"), ("endpoint", "nonsense")]).await;
     assert_eq!(wrong.status(), 422);
     assert!(wrong.text().await.unwrap().contains("is not host:port"));
 }
@@ -111,17 +95,8 @@ async fn a_wrong_setting_stands_beside_its_field_and_changes_nothing_and_no_key_
     let page = answer.text().await.unwrap();
     assert!(page.contains("`dimensions` is out of range; give 1 to 1024"));
     assert!(page.contains("text-embedding-3-large") && !page.contains("sk-secret-key"));
-    assert!(
-        !app.embeddings
-            .overview(anna.id)
-            .await
-            .unwrap()
-            .settings
-            .own_enabled
-    );
-    let odd = browser
-        .post("/settings/embeddings", &[("action", "explode")])
-        .await;
+    assert!(!app.embeddings.overview(anna.id).await.unwrap().settings.own_enabled);
+    let odd = browser.post("/settings/embeddings", &[("action", "explode")]).await;
     assert_eq!(odd.status(), 422);
     let stolen = [
         ("action", "confirm"),
@@ -131,10 +106,7 @@ async fn a_wrong_setting_stands_beside_its_field_and_changes_nothing_and_no_key_
         ("model", "m"),
         ("staged", "bm9uc2Vuc2U"),
     ];
-    assert_eq!(
-        browser.post("/settings/embeddings", &stolen).await.status(),
-        422
-    );
+    assert_eq!(browser.post("/settings/embeddings", &stolen).await.status(), 422);
 }
 
 #[tokio::test]
@@ -146,11 +118,7 @@ async fn a_stranger_is_sent_to_sign_in_and_another_site_is_refused() {
         assert_eq!(browser.get(path).await.0, 303, "{path}");
     }
     browser.sign_in(&anna).await;
-    for path in [
-        "/settings/embeddings",
-        "/admin/embeddings",
-        "/admin/endpoints",
-    ] {
+    for path in ["/settings/embeddings", "/admin/embeddings", "/admin/endpoints"] {
         let forged = browser
             .client
             .post(format!("{}{path}", browser.base))
@@ -161,14 +129,7 @@ async fn a_stranger_is_sent_to_sign_in_and_another_site_is_refused() {
             .unwrap();
         assert_eq!(forged.status(), 403, "{path}");
     }
-    assert!(
-        app.embeddings
-            .overview(anna.id)
-            .await
-            .unwrap()
-            .settings
-            .enabled
-    );
+    assert!(app.embeddings.overview(anna.id).await.unwrap().settings.enabled);
 }
 
 #[tokio::test]
@@ -179,10 +140,7 @@ async fn a_rebuild_counts_memories_and_messages_apart() {
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     anna.add("Anna keeps bees.").await;
-    let said = [
-        message("m1", "user", "I live in Porto."),
-        message("m2", "assistant", "Noted."),
-    ];
+    let said = [message("m1", "user", "I live in Porto."), message("m2", "assistant", "Noted.")];
     ended(&app, &anna, "s1", &said).await;
     let browser = app.browser();
     browser.sign_in(&anna).await;

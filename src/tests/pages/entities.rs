@@ -117,11 +117,8 @@ async fn names_are_listed_with_their_types_and_narrowed_by_the_address() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let browser = signed_in(&app, &anna).await;
-    let first = anna
-        .add("Dr. Maria Keller works at Acme GmbH in Lyon, maria@acme.org.")
-        .await;
-    anna.add("Dr. Maria Keller met Dr. Benedikt Huber on 2026-05-17.")
-        .await;
+    let first = anna.add("Dr. Maria Keller works at Acme GmbH in Lyon, maria@acme.org.").await;
+    anna.add("Dr. Maria Keller met Dr. Benedikt Huber on 2026-05-17.").await;
     let maria = entity_named(&app, &anna, "Maria Keller").await;
     let page = look(&browser, "/entities").await;
     for name in ["Maria Keller", "Acme GmbH", "Benedikt Huber"] {
@@ -174,12 +171,7 @@ async fn two_are_merged_and_it_is_undone() {
         assert!(page.contains(sentence), "{with}: {page}");
         assert!(page.contains("id=\"entity_merge-with-error\""), "{with}");
     }
-    assert_done(
-        &browser,
-        &path,
-        &[("action", "merge"), ("with", "kathi vogel")],
-    )
-    .await;
+    assert_done(&browser, &path, &[("action", "merge"), ("with", "kathi vogel")]).await;
     let merged = look(&browser, &format!("/entities/{other}")).await;
     assert!(merged.contains("Katharina Vogel") && merged.contains("Also called"));
     let history = merged.split("id=\"decisions\"").nth(1).unwrap();
@@ -221,11 +213,7 @@ async fn what_may_be_one_is_asked_about_once() {
     assert!(page.contains("Possible duplicates") && page.matches("similar spelling").count() == 2);
     let text: Vec<String> = ids.iter().map(i64::to_string).collect();
     let of = |action, one: usize| {
-        [
-            ("action", action),
-            ("one", text[one].as_str()),
-            ("other", text[one + 1].as_str()),
-        ]
+        [("action", action), ("one", text[one].as_str()), ("other", text[one + 1].as_str())]
     };
     assert_done(&browser, "/entities/pairs", &of("merge", 0)).await;
     assert_done(&browser, "/entities/pairs", &of("apart", 2)).await;
@@ -244,12 +232,7 @@ async fn one_is_split_renamed_and_protected() {
     let one = make(&app, &anna, "Robert Stein", EntityType::Person).await;
     make(&app, &anna, "Roberta Stein", EntityType::Person).await;
     let path = format!("/entities/{one}");
-    assert_done(
-        &browser,
-        &path,
-        &[("action", "merge"), ("with", "Roberta Stein")],
-    )
-    .await;
+    assert_done(&browser, &path, &[("action", "merge"), ("with", "Roberta Stein")]).await;
     let (status, page) = refused(&browser, &path, &[("action", "split")]).await;
     assert_eq!(status, 409);
     assert!(page.contains("Choose some of its names, and not all of them"));
@@ -263,12 +246,9 @@ async fn one_is_split_renamed_and_protected() {
     assert!(list.contains("Robert Stein") && list.contains("Roberta Stein"));
 
     let long = "x".repeat(1_000);
-    let (status, page) = refused(
-        &browser,
-        &path,
-        &[("action", "rename"), ("name", &long), ("type", "person")],
-    )
-    .await;
+    let (status, page) =
+        refused(&browser, &path, &[("action", "rename"), ("name", &long), ("type", "person")])
+            .await;
     assert_eq!(status, 422);
     assert!(page.contains("has 1000 characters; at most"), "{page}");
     assert!(page.contains("id=\"entity_rename-name-error\""));
@@ -282,11 +262,7 @@ async fn one_is_split_renamed_and_protected() {
         assert!(!page.contains("<script>alert"), "{path}");
         assert!(page.contains("&lt;script&gt;alert(1)"), "{path}");
     }
-    assert!(
-        look(&browser, &path)
-            .await
-            .contains("Renamed from Robert Stein")
-    );
+    assert!(look(&browser, &path).await.contains("Renamed from Robert Stein"));
 
     assert_done(&browser, &path, &[("action", "protect")]).await;
     assert!(look(&browser, &path).await.contains("Remove protection"));
@@ -358,27 +334,15 @@ async fn the_switches_are_kept() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let browser = signed_in(&app, &anna).await;
-    let saved = browser
-        .post("/entities/settings", &[("in_search", "1")])
-        .await;
+    let saved = browser.post("/entities/settings", &[("in_search", "1")]).await;
     assert_eq!(saved.status(), 200);
     let page = saved.text().await.unwrap();
     assert!(page.contains("Saved."));
     let of = |name: &str| {
-        let input = page
-            .split("<input")
-            .find(|tag| tag.contains(&format!("name=\"{name}\"")));
-        input
-            .unwrap()
-            .split('>')
-            .next()
-            .unwrap()
-            .contains("checked")
+        let input = page.split("<input").find(|tag| tag.contains(&format!("name=\"{name}\"")));
+        input.unwrap().split('>').next().unwrap().contains("checked")
     };
-    assert_eq!(
-        (of("by_rules"), of("by_model"), of("in_search")),
-        (false, false, true)
-    );
+    assert_eq!((of("by_rules"), of("by_model"), of("in_search")), (false, false, true));
     anna.add("Dr. Maria Keller works at Acme GmbH.").await;
     assert!(!look(&browser, "/entities").await.contains("Maria Keller"));
 }
@@ -468,11 +432,7 @@ async fn the_graph_of_a_day_is_the_same_as_picture_and_as_table() {
         ("/graph?at=2016-06-01", true, false),
         ("/graph?at=2016-06-01&relation=lives_in", true, false),
         (&format!("/graph?around={berger}"), false, true),
-        (
-            &format!("/graph?around={berger}&depth=2&together=0"),
-            false,
-            true,
-        ),
+        (&format!("/graph?around={berger}&depth=2&together=0"), false, true),
     ] {
         let page = look(&browser, path).await;
         let (picture, table) = parts(&page);

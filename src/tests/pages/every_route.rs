@@ -33,10 +33,7 @@ pub fn routes() -> Vec<Route> {
                 "mcp::PATH" => "/mcp",
                 quoted => quoted.trim_matches('"'),
             };
-            assert!(
-                path.starts_with('/'),
-                "{route}: a path that this test cannot read"
-            );
+            assert!(path.starts_with('/'), "{route}: a path that this test cannot read");
             let methods: Vec<_> = ["get", "post", "any", "put", "patch", "delete"]
                 .into_iter()
                 .filter(|m| handlers.contains(&format!("{m}(")))
@@ -76,9 +73,7 @@ fn paths_in(file: &str, quotes: &[char]) -> Vec<String> {
     let text = std::fs::read_to_string(file).unwrap();
     let quoted = text.split(quotes).filter(|part| part.starts_with('/'));
     let paths = quoted.map(|path| path.split(['?', '#']).next().unwrap().to_owned());
-    paths
-        .filter(|path| !path.contains([' ', '\n', '\\']))
-        .collect()
+    paths.filter(|path| !path.contains([' ', '\n', '\\'])).collect()
 }
 
 fn up_to_its_bracket(text: &str) -> &str {
@@ -114,11 +109,7 @@ impl Filled {
         assert_eq!(handed_over.status(), 200);
         app.service_token("support", &Scope::ALL).await;
         app.activity.flush().await.unwrap();
-        let invitation = app
-            .accounts
-            .invite(anna.id, None, Role::Member)
-            .await
-            .unwrap();
+        let invitation = app.accounts.invite(anna.id, None, Role::Member).await.unwrap();
         let agents = app.accounts.list_agents(anna.id).await.unwrap();
         let operators = app.accounts.list_operators().await.unwrap();
         let browser = app.browser();
@@ -135,29 +126,18 @@ impl Filled {
             ("name", "memory_list_themes".to_owned()),
             ("*rest", "anything/at/all".to_owned()),
         ];
-        Self {
-            app,
-            anna,
-            browser,
-            names: names.into(),
-        }
+        Self { app, anna, browser, names: names.into() }
     }
 
     pub fn url(&self, route: &Route) -> String {
-        let path = route
-            .path
-            .split('/')
-            .map(|part| match part.strip_prefix('{') {
-                None => part.to_owned(),
-                Some(name) => {
-                    let name = name.trim_end_matches('}');
-                    // A parameter that is not known here is some id.
-                    self.names
-                        .get(name)
-                        .cloned()
-                        .unwrap_or_else(|| "1".to_owned())
-                }
-            });
+        let path = route.path.split('/').map(|part| match part.strip_prefix('{') {
+            None => part.to_owned(),
+            Some(name) => {
+                let name = name.trim_end_matches('}');
+                // A parameter that is not known here is some id.
+                self.names.get(name).cloned().unwrap_or_else(|| "1".to_owned())
+            }
+        });
         let path: Vec<String> = path.collect();
         format!("{}{}", self.app.base, path.join("/"))
     }
@@ -194,10 +174,7 @@ fn from_elsewhere(request: RequestBuilder) -> [(&'static str, RequestBuilder); 5
         ("no word of where it comes from", again()),
         ("cross-site", again().header("sec-fetch-site", "cross-site")),
         ("same-site", again().header("sec-fetch-site", "same-site")),
-        (
-            "a foreign Origin",
-            again().header("origin", "https://evil.example"),
-        ),
+        ("a foreign Origin", again().header("origin", "https://evil.example")),
         ("no Origin", again().header("origin", "null")),
     ]
 }
@@ -217,12 +194,7 @@ async fn no_form_of_any_page_is_taken_from_another_site() {
             for (from, request) in from_elsewhere(request) {
                 let (status, refused) = problem(request.send().await.unwrap()).await;
                 let code = refused["code"].as_str();
-                assert_eq!(
-                    (status, code),
-                    (403, Some("cross_origin")),
-                    "{} {from}",
-                    route.path
-                );
+                assert_eq!((status, code), (403, Some("cross_origin")), "{} {from}", route.path);
             }
         }
     }
@@ -238,9 +210,7 @@ async fn a_cookie_opens_nothing_at_the_doors_of_programs() {
         for method in [Method::GET, Method::POST] {
             let url = filled.url(route);
             let request = filled.browser.client.request(method.clone(), url);
-            let request = request
-                .header("sec-fetch-site", "same-origin")
-                .json(&json!({}));
+            let request = request.header("sec-fetch-site", "same-origin").json(&json!({}));
             let response = request.send().await.unwrap();
             let is_open_to_all =
                 route.path.ends_with("openapi.json") || route.path == "/api/v1/tools";
@@ -248,11 +218,7 @@ async fn a_cookie_opens_nothing_at_the_doors_of_programs() {
                 response.status().is_client_error() || (is_open_to_all && method == Method::GET);
             assert!(is_fine, "{method} {}: {}", route.path, response.status());
             let text = response.text().await.unwrap();
-            assert!(
-                !text.contains("without sugar") && !text.contains("anna@"),
-                "{}",
-                route.path
-            );
+            assert!(!text.contains("without sugar") && !text.contains("anna@"), "{}", route.path);
         }
     }
     assert_eq!(filled.fingerprint().await, before);
@@ -268,10 +234,7 @@ async fn no_get_changes_anything() {
         if !route.methods.iter().any(|m| ["get", "any"].contains(m)) {
             continue;
         }
-        for query in [
-            "",
-            "?action=disable&confirm=1&name=x&q=tea&operator=1&external_id=a",
-        ] {
+        for query in ["", "?action=disable&confirm=1&name=x&q=tea&operator=1&external_id=a"] {
             let url = format!("{}{query}", filled.url(&route));
             for request in [
                 stranger.client.get(&url),
@@ -280,10 +243,7 @@ async fn no_get_changes_anything() {
                 stranger.client.get(&url).bearer_auth(&filled.anna.token),
             ] {
                 let response = request.send().await.unwrap();
-                assert!(
-                    !response.status().is_server_error() || route.path == "/readyz",
-                    "{url}"
-                );
+                assert!(!response.status().is_server_error() || route.path == "/readyz", "{url}");
                 seen += usize::from(response.status() == StatusCode::OK);
             }
         }
@@ -351,22 +311,14 @@ fn check_headers(what: &str, response: &Response) {
     assert_eq!(header("x-frame-options"), "DENY", "{what}");
     assert_eq!(header("referrer-policy"), "same-origin", "{what}");
     // Pages that a client may have opened go on with it.
-    let is_opened = ["/oauth/authorize", "/login", "/signup"]
-        .iter()
-        .any(|path| what.contains(path));
-    let openers = if is_opened {
-        "unsafe-none"
-    } else {
-        "same-origin"
-    };
+    let is_opened =
+        ["/oauth/authorize", "/login", "/signup"].iter().any(|path| what.contains(path));
+    let openers = if is_opened { "unsafe-none" } else { "same-origin" };
     assert_eq!(header("cross-origin-opener-policy"), openers, "{what}");
     assert!(!header("permissions-policy").is_empty(), "{what}");
     let policy = header("content-security-policy");
     assert!(policy.starts_with("default-src 'none'"), "{what}: {policy}");
-    assert!(
-        policy.contains("frame-ancestors 'none'"),
-        "{what}: {policy}"
-    );
+    assert!(policy.contains("frame-ancestors 'none'"), "{what}: {policy}");
     assert!(
         !policy.contains("unsafe-inline") && !policy.contains("'unsafe-eval'"),
         "{what}: {policy}"
@@ -380,28 +332,13 @@ fn check_headers(what: &str, response: &Response) {
 
 /// Of a page: each script has the nonce of the policy, and nothing is inline but that.
 fn check_page(what: &str, policy: &str, page: &str) {
-    let nonce = policy
-        .split("'nonce-")
-        .nth(1)
-        .unwrap()
-        .split('\'')
-        .next()
-        .unwrap();
+    let nonce = policy.split("'nonce-").nth(1).unwrap().split('\'').next().unwrap();
     assert!(nonce.len() >= 16, "{what}");
-    assert!(
-        !page.contains(" style=") && !page.contains("<style"),
-        "{what}"
-    );
-    assert!(
-        !page.contains(" onclick=") && !page.contains("javascript:"),
-        "{what}"
-    );
+    assert!(!page.contains(" style=") && !page.contains("<style"), "{what}");
+    assert!(!page.contains(" onclick=") && !page.contains("javascript:"), "{what}");
     for script in page.split("<script").skip(1) {
         let tag = script.split('>').next().unwrap();
-        assert!(
-            tag.contains(&format!("nonce=\"{nonce}\"")),
-            "{what}: <script{tag}>"
-        );
+        assert!(tag.contains(&format!("nonce=\"{nonce}\"")), "{what}: <script{tag}>");
     }
 }
 
@@ -423,18 +360,13 @@ async fn every_answer_of_every_route_carries_the_security_headers() {
     }
     let (mut pages, mut nonces) = (0, Vec::new());
     for url in urls {
-        for (client, who) in [
-            (&stranger.client, "a stranger"),
-            (&filled.browser.client, "Anna"),
-        ] {
+        for (client, who) in [(&stranger.client, "a stranger"), (&filled.browser.client, "Anna")] {
             for method in [Method::GET, Method::DELETE, Method::OPTIONS] {
                 let what = format!("{method} {url} by {who}");
                 let response = client.request(method, &url).send().await.unwrap();
                 check_headers(&what, &response);
-                let policy = response.headers()["content-security-policy"]
-                    .to_str()
-                    .unwrap()
-                    .to_owned();
+                let policy =
+                    response.headers()["content-security-policy"].to_str().unwrap().to_owned();
                 let text = response.text().await.unwrap();
                 if policy.contains("'nonce-") && !text.is_empty() {
                     check_page(&what, &policy, &text);
@@ -469,19 +401,13 @@ fn the_browser_sees_every_page_and_each_of_its_paths_is_one() {
         assert!(is_seen, "{} is not in end2end/pages.spec.mjs", page.path);
     }
     for path in seen.iter().filter(|path| *path != NOWHERE) {
-        assert!(
-            pages.iter().any(|page| page.fits(path)),
-            "{path} is no page"
-        );
+        assert!(pages.iter().any(|page| page.fits(path)), "{path} is no page");
     }
 }
 
 #[test]
 fn each_form_of_the_hostile_texts_is_posted_to_a_route() {
-    let forms: Vec<Route> = routes()
-        .into_iter()
-        .filter(|r| r.methods.contains(&"post"))
-        .collect();
+    let forms: Vec<Route> = routes().into_iter().filter(|r| r.methods.contains(&"post")).collect();
     for (path, _) in super::payloads::FORMS {
         assert!(forms.iter().any(|form| form.fits(path)), "{path}");
     }

@@ -69,11 +69,8 @@ pub async fn held_form(app: &TestApp, cookie: &str, path: &str, body: &str) -> H
         UPLOAD => "multipart/form-data; boundary=x",
         _ => "application/x-www-form-urlencoded",
     };
-    let headers = [
-        ("cookie", cookie),
-        ("sec-fetch-site", "same-origin"),
-        ("content-type", content_type),
-    ];
+    let headers =
+        [("cookie", cookie), ("sec-fetch-site", "same-origin"), ("content-type", content_type)];
     Held::start(app, path, &headers, body).await
 }
 
@@ -119,13 +116,8 @@ const WITHOUT_A_BODY: [&str; 4] = [
 ];
 
 /// Forms that nobody has to be signed in for, or that only end something.
-const FOR_STRANGERS: [&str; 5] = [
-    "/login",
-    "/signup",
-    "/logout",
-    "/invitation/{token}",
-    "/reset/{token}",
-];
+const FOR_STRANGERS: [&str; 5] =
+    ["/login", "/signup", "/logout", "/invitation/{token}", "/reset/{token}"];
 
 fn is_held(route: &Route) -> bool {
     route.caller == "people"
@@ -141,17 +133,13 @@ async fn a_held_form_of_an_admin_who_was_demoted_changes_nothing() {
     app.make_admin(&zoe).await;
     let cookie = sign_in(app, &filled.anna).await;
     let mut held_count = 0;
-    let admin_forms = routes()
-        .into_iter()
-        .filter(|route| is_held(route) && route.path.starts_with("/admin"));
+    let admin_forms =
+        routes().into_iter().filter(|route| is_held(route) && route.path.starts_with("/admin"));
     for route in admin_forms {
         let path = filled.url(&route).replace(&app.base, "");
         let held = held_form(app, &cookie, &path, fields_of(&route.path)).await;
         held_count += 1;
-        let change = |act| {
-            app.accounts
-                .change_person(AdminActor::Command, filled.anna.id, act)
-        };
+        let change = |act| app.accounts.change_person(AdminActor::Command, filled.anna.id, act);
         change(AdminAction::Demote).await.unwrap();
         let before = filled.fingerprint().await;
         let (status, said) = held.finish().await;
@@ -189,10 +177,7 @@ async fn a_held_form_of_somebody_who_was_disabled_changes_nothing() {
         let path = filled.url(&route).replace(&app.base, "");
         let held = held_form(app, &cookie, &path, fields_of(&route.path)).await;
         held_count += 1;
-        let change = |act| {
-            app.accounts
-                .change_person(AdminActor::Command, filled.anna.id, act)
-        };
+        let change = |act| app.accounts.change_person(AdminActor::Command, filled.anna.id, act);
         change(AdminAction::Disable).await.unwrap();
         let before = filled.fingerprint().await;
         let (status, said) = held.finish().await;
@@ -211,11 +196,7 @@ fn calls() -> [(&'static str, Value); 3] {
     let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
                        "params": { "name": "memory_add", "arguments": add } });
     let said = json!({ "messages": [{ "id": "1", "role": "user", "content": "too late" }] });
-    [
-        ("/api/v1/tools/memory_add", add),
-        ("/mcp", call),
-        ("/api/v1/sessions/late/messages", said),
-    ]
+    [("/api/v1/tools/memory_add", add), ("/mcp", call), ("/api/v1/sessions/late/messages", said)]
 }
 
 async fn held_call(
@@ -258,9 +239,7 @@ async fn a_held_call_of_a_token_that_ended_meanwhile_writes_nothing() {
             ("disable", "disabled_user"),
         ] {
             let lifetime = Some(time::Duration::hours(1));
-            let token = app
-                .token(anna.id, end, &keepsake::accounts::Scope::ALL, lifetime)
-                .await;
+            let token = app.token(anna.id, end, &keepsake::accounts::Scope::ALL, lifetime).await;
             let held = held_call(&app, &token, None, path, &body).await;
             let command = AdminActor::Command;
             match end {
@@ -278,15 +257,10 @@ async fn a_held_call_of_a_token_that_ended_meanwhile_writes_nothing() {
                         .unwrap();
                 }
                 "expire" => app.clock.advance(time::Duration::hours(2)),
-                "switch off" => app
-                    .accounts
-                    .switch_user_memory(anna.id, false)
-                    .await
-                    .unwrap(),
+                "switch off" => app.accounts.switch_user_memory(anna.id, false).await.unwrap(),
                 _ => {
                     let disabled =
-                        app.accounts
-                            .change_person(command, anna.id, AdminAction::Disable);
+                        app.accounts.change_person(command, anna.id, AdminAction::Disable);
                     disabled.await.unwrap();
                 }
             }
@@ -296,13 +270,8 @@ async fn a_held_call_of_a_token_that_ended_meanwhile_writes_nothing() {
             let is_refused = matches!(status, 401 | 403) || path == "/mcp";
             assert!(is_refused, "{path} {end}: {said}");
             assert_eq!(written(&app).await, 0, "{path} {end}");
-            app.accounts
-                .switch_user_memory(anna.id, true)
-                .await
-                .unwrap();
-            let enabled = app
-                .accounts
-                .change_person(command, anna.id, AdminAction::Enable);
+            app.accounts.switch_user_memory(anna.id, true).await.unwrap();
+            let enabled = app.accounts.change_person(command, anna.id, AdminAction::Enable);
             enabled.await.unwrap();
         }
     }
@@ -312,16 +281,11 @@ async fn a_held_call_of_a_token_that_ended_meanwhile_writes_nothing() {
 async fn a_held_call_of_a_revoked_service_token_writes_nothing_and_makes_no_user() {
     let app = TestApp::start().await;
     for (path, body) in calls() {
-        let token = app
-            .service_token("support", &keepsake::accounts::Scope::ALL)
-            .await;
+        let token = app.service_token("support", &keepsake::accounts::Scope::ALL).await;
         let held = held_call(&app, &token, Some("customer"), path, &body).await;
         let operators = app.accounts.list_operators().await.unwrap();
         let (operator, newest) = (operators[0].id, operators[0].tokens[0].id);
-        app.accounts
-            .revoke_token(TokenHolder::Operator(operator), newest)
-            .await
-            .unwrap();
+        app.accounts.revoke_token(TokenHolder::Operator(operator), newest).await.unwrap();
         let (status, said) = held.finish().await;
         assert!(said.contains("revoked_token"), "{path}: {said}");
         assert!(matches!(status, 401) || path == "/mcp", "{path}: {said}");

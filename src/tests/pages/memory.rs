@@ -82,10 +82,7 @@ async fn an_item_is_shown_whole_with_provenance_and_history() {
     anna.call("memory_archive", json!({ "item_id": id })).await;
     let (status, page) = browser.get(&format!("/memory/{id}")).await;
     assert_eq!(status, 200);
-    assert!(
-        page.contains("first line\n&lt;script&gt;alert(1)&lt;/script&gt; &amp; "),
-        "{page}"
-    );
+    assert!(page.contains("first line\n&lt;script&gt;alert(1)&lt;/script&gt; &amp; "), "{page}");
     assert!(!page.contains("<script>alert") && !page.contains("<b>tag</b>"));
     for said in ["agent", "rchived", "nstruction", "<time"] {
         assert!(page.contains(said), "{said}");
@@ -101,13 +98,9 @@ async fn anothers_item_is_not_found_like_one_that_does_not_exist() {
     let (status, theirs) = browser.get(&format!("/memory/{id}")).await;
     assert_eq!(status, 404);
     assert!(!theirs.contains("mine alone"));
-    for none in [
-        "/memory/999999",
-        "/memory/x",
-        "/memory/-1",
-        "/memory/99999999999999999999",
-        "/nowhere",
-    ] {
+    for none in
+        ["/memory/999999", "/memory/x", "/memory/-1", "/memory/99999999999999999999", "/nowhere"]
+    {
         assert_eq!(browser.get(none).await.0, 404, "{none}");
     }
     assert!(!browser.get("/memory?q=mine").await.1.contains("mine alone"));
@@ -149,8 +142,7 @@ async fn a_page_says_how_a_memory_is_known_what_it_replaced_and_until_when_it_ho
     };
     let porto = add("Lives in Porto.").await;
     let lisbon = add("Lives in Lisbon.").await;
-    anna.call("memory_confirm", json!({ "item_id": lisbon }))
-        .await;
+    anna.call("memory_confirm", json!({ "item_id": lisbon })).await;
     let page = async |id: i64| browser.get(&format!("/memory/{id}")).await.1;
     let newer = page(lisbon).await;
     for said in [
@@ -166,12 +158,9 @@ async fn a_page_says_how_a_memory_is_known_what_it_replaced_and_until_when_it_ho
         assert!(newer.contains(said), "{said}");
     }
     let older = page(porto).await;
-    for said in [
-        "superseded",
-        "30 %",
-        "replaced by another memory",
-        &format!("href=\"/memory/{lisbon}\""),
-    ] {
+    for said in
+        ["superseded", "30 %", "replaced by another memory", &format!("href=\"/memory/{lisbon}\"")]
+    {
         assert!(older.contains(said), "{said}");
     }
     let (_, list) = browser.get("/memory?status=all").await;
@@ -220,9 +209,8 @@ async fn a_tag_and_a_date_narrow_the_list_and_each_filter_has_a_link_that_remove
         assert_eq!(found, shown, "{query}");
         assert!(!list.contains("rooibos"), "{query}");
     }
-    let (_, page) = browser
-        .get("/memory?q=drinks&theme=drinks&type=fact&tag=tea&status=all&days=7")
-        .await;
+    let (_, page) =
+        browser.get("/memory?q=drinks&theme=drinks&type=fact&tag=tea&status=all&days=7").await;
     for without in [
         "/memory?q=drinks&amp;type=fact&amp;tag=tea&amp;status=all&amp;days=7",
         "/memory?q=drinks&amp;theme=drinks&amp;tag=tea&amp;status=all&amp;days=7",
@@ -235,21 +223,12 @@ async fn a_tag_and_a_date_narrow_the_list_and_each_filter_has_a_link_that_remove
     assert!(page.contains("(5)"), "as many filters are in use");
     for (query, told) in [
         ("tag=%00", "`tag` contains a NUL character"),
-        (
-            &format!("tag={}", "x".repeat(65)),
-            "`tag` has 65 characters; at most 64 are accepted.",
-        ),
+        (&format!("tag={}", "x".repeat(65)), "`tag` has 65 characters; at most 64 are accepted."),
     ] {
         let (status, page) = browser.get(&format!("/memory?{query}")).await;
         assert!(status == 422 && page.contains(told), "{status} {told}");
     }
-    for passed_over in [
-        "days=0",
-        "days=36501",
-        "days=9999999999999999999",
-        "days=x",
-        "status=x",
-    ] {
+    for passed_over in ["days=0", "days=36501", "days=9999999999999999999", "days=x", "status=x"] {
         assert!(list(passed_over).await.contains("sencha"), "{passed_over}");
     }
     // In the rows, themes and tags are links.
@@ -281,21 +260,12 @@ async fn this_week_counts_what_was_learned_changed_and_expires_of_its_person_alo
     app.activity.flush().await.unwrap();
     ben.add("Ben sails.").await;
     let told = week(&hers, "/memory").await;
-    assert!(
-        told.contains("3 learned, 1 changed, 0 expired or faded"),
-        "{told}"
-    );
+    assert!(told.contains("3 learned, 1 changed, 0 expired or faded"), "{told}");
     let (old, new) = (told.find("Lyon").unwrap(), told.find("Freiburg").unwrap());
     assert!(old < new && told.contains("Expiring soon") && told.contains("in 3 days"));
-    assert!(
-        told.contains("used once") && !told.contains("An old one."),
-        "{told}"
-    );
+    assert!(told.contains("used once") && !told.contains("An old one."), "{told}");
     let told = week(&his, "/memory").await;
-    assert!(
-        told.contains("1 learned, 0 changed") && !told.contains("Lyon"),
-        "{told}"
-    );
+    assert!(told.contains("1 learned, 0 changed") && !told.contains("Lyon"), "{told}");
     assert!(!week(&hers, "/memory?q=Lyon").await.contains("This week"));
     app.clock.advance(time::Duration::days(5));
     assert_eq!(app.run_job("expire").await, 1);
@@ -313,8 +283,7 @@ async fn the_count_of_all_themes_is_only_there_while_all_are_listed() {
         entry.split("</a>").next().unwrap().to_owned()
     };
     for n in 0..200 {
-        anna.add_to(&format!("theme-{n}"), &format!("note {n}"))
-            .await;
+        anna.add_to(&format!("theme-{n}"), &format!("note {n}")).await;
     }
     let (_, page) = browser.get("/memory").await;
     assert!(all_themes(&page).contains("200"), "{}", all_themes(&page));

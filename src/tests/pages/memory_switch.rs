@@ -11,10 +11,7 @@ async fn a_person_switches_memory_off_and_on_and_still_sees_everything() {
     browser.sign_in(&anna).await;
     let agent = app.accounts.list_agents(anna.id).await.unwrap()[0].0.id.0;
     let of_agent = format!("/agents/{agent}/memory");
-    for (page, action) in [
-        ("/account", "/account/memory"),
-        ("/agents", of_agent.as_str()),
-    ] {
+    for (page, action) in [("/account", "/account/memory"), ("/agents", of_agent.as_str())] {
         let (_, before) = browser.get(page).await;
         assert!(
             before.contains("Switch memory off") && !before.contains("Switch memory on"),
@@ -24,21 +21,13 @@ async fn a_person_switches_memory_off_and_on_and_still_sees_everything() {
         let off = browser.post(action, &[("action", "off")]).await;
         assert_eq!(off.status(), StatusCode::SEE_OTHER);
         assert_eq!(off.headers()["location"], page);
-        assert!(
-            browser.get(page).await.1.contains("Switch memory on"),
-            "{page}"
-        );
+        assert!(browser.get(page).await.1.contains("Switch memory on"), "{page}");
         assert_eq!(
-            anna.send("memory_search", &serde_json::json!({}))
-                .await
-                .status(),
+            anna.send("memory_search", &serde_json::json!({})).await.status(),
             403,
             "{page}"
         );
-        assert!(
-            browser.get("/memory?q=bees").await.1.contains("Anna keeps"),
-            "{page}"
-        );
+        assert!(browser.get("/memory?q=bees").await.1.contains("Anna keeps"), "{page}");
         browser.post(action, &[("action", "on")]).await;
         assert_eq!(anna.find("bees").await.len(), 1, "{page}");
     }
@@ -67,19 +56,13 @@ async fn nonsense_strangers_and_other_sites_switch_nothing() {
     for path in ["/account/memory", of_agent.as_str()] {
         let page = browser.post(path, &[("action", "perhaps")]).await;
         assert_eq!(page.status(), StatusCode::UNPROCESSABLE_ENTITY);
-        assert!(
-            page.text().await.unwrap().contains("is not known"),
-            "{path}"
-        );
+        assert!(page.text().await.unwrap().contains("is not known"), "{path}");
         let elsewhere = browser
             .client
             .post(format!("{}{path}", app.base))
             .header("sec-fetch-site", "cross-site")
             .form(&[("action", "off")]);
-        assert_eq!(
-            elsewhere.send().await.unwrap().status(),
-            StatusCode::FORBIDDEN
-        );
+        assert_eq!(elsewhere.send().await.unwrap().status(), StatusCode::FORBIDDEN);
         let stranger = app.browser().post(path, &[("action", "off")]).await;
         assert_eq!(stranger.headers()["location"], "/login");
     }

@@ -44,31 +44,19 @@ fn check(what: &str, page: &str) -> usize {
                     let is_code = attribute.starts_with("on")
                         || attribute == "style"
                         || attribute == "srcdoc";
-                    assert!(
-                        !is_code && !attribute.contains("pwn"),
-                        "{what}: <{name} {attribute}>"
-                    );
+                    assert!(!is_code && !attribute.contains("pwn"), "{what}: <{name} {attribute}>");
                     let is_address =
                         ["href", "src", "action", "formaction"].contains(&attribute.as_str());
                     let is_ours = value.starts_with('/') && !value.starts_with("//")
                         || value.starts_with('#');
-                    assert!(
-                        !is_address || is_ours,
-                        "{what}: <{name} {attribute}={value}>"
-                    );
-                    assert!(
-                        !is_address || !value.contains(['<', '\u{202e}']),
-                        "{what}: {value}"
-                    );
+                    assert!(!is_address || is_ours, "{what}: <{name} {attribute}={value}>");
+                    assert!(!is_address || !value.contains(['<', '\u{202e}']), "{what}: {value}");
                     shown += usize::from(!is_address && value.contains("pwn"));
                 }
             }
             Token::String(text) => {
                 let text = String::from_utf8_lossy(&text).into_owned();
-                assert!(
-                    !in_script || !text.contains("pwn"),
-                    "{what}: in a script: {text}"
-                );
+                assert!(!in_script || !text.contains("pwn"), "{what}: in a script: {text}");
                 shown += usize::from(text.contains("pwn"));
             }
             Token::EndTag(_) => in_script = false,
@@ -102,9 +90,7 @@ async fn filled(app: &TestApp) -> (TestUser, Browser) {
     app.make_admin(&anna).await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
-    browser
-        .post("/activity/queries", &[("action", "keep")])
-        .await;
+    browser.post("/activity/queries", &[("action", "keep")]).await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, PAYLOADS[0]).await;
     let url = provider.url();
@@ -123,16 +109,11 @@ async fn filled(app: &TestApp) -> (TestUser, Browser) {
         let item = json!({ "type": "fact", "content": payload, "theme": payload, "tags": [payload],
                 "key": payload, "source_context": payload });
         let id = anna.call("memory_add", item).await["id"].as_i64().unwrap();
-        anna.call("memory_search", json!({ "query": payload }))
-            .await;
+        anna.call("memory_search", json!({ "query": payload })).await;
         anna.call("memory_get", json!({ "item_id": id })).await;
         let asks = crate::oauth::asking(app, payload).await;
         assert!(look(&browser, &asks).await >= 1, "{payload}");
-        let allow = [
-            ("action", "allow"),
-            ("agent", "new"),
-            ("scope", "memory:read"),
-        ];
+        let allow = [("action", "allow"), ("agent", "new"), ("scope", "memory:read")];
         let allowed = browser.post(&asks, &allow).await;
         assert_eq!(allowed.status(), 422, "a new agent has a name");
         let name = format!("client of {payload}");
@@ -151,26 +132,16 @@ async fn filled(app: &TestApp) -> (TestUser, Browser) {
             .header("keepsake-user", visible.as_bytes())
             .json(&json!({}));
         let is_visible = visible.is_ascii();
-        assert_eq!(
-            external.send().await.unwrap().status() == 200,
-            is_visible,
-            "{payload}"
-        );
+        assert_eq!(external.send().await.unwrap().status() == 200, is_visible, "{payload}");
         let address = format!("{}@example.com", payload.replace([' ', '@'], ""));
         match Email::parse(&address) {
             Ok(email) => {
                 let password = Password::parse_new("password", PASSWORD).unwrap();
-                let made = app
-                    .accounts
-                    .create_user(&email, password, Role::Member)
-                    .await;
+                let made = app.accounts.create_user(&email, password, Role::Member).await;
                 assert!(is_visible, "{address:?}");
                 made.unwrap();
                 let bound = Email::parse(&format!("i{}", email.as_str())).unwrap();
-                app.accounts
-                    .invite(anna.id, Some(&bound), Role::Member)
-                    .await
-                    .unwrap();
+                app.accounts.invite(anna.id, Some(&bound), Role::Member).await.unwrap();
             }
             Err(_) => assert!(!is_visible, "{address}"),
         }
@@ -277,25 +248,15 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
     assert!(look(&browser, "/summary").await >= PAYLOADS.len() * 2 + 2);
     // As who has such an address.
     let users = app.accounts.list_users().await.unwrap();
-    let hostile = users
-        .into_iter()
-        .find(|u| u.email.contains("<script>"))
-        .unwrap();
+    let hostile = users.into_iter().find(|u| u.email.contains("<script>")).unwrap();
     let theirs = app.browser();
     let fields = [("email", hostile.email.as_str()), ("password", PASSWORD)];
     assert_eq!(theirs.post("/login", &fields).await.status(), 303);
     for path in plain_pages().filter(|path| path != "/login" && !path.starts_with("/admin")) {
-        assert!(
-            look(&theirs, &path).await >= 1,
-            "{path} says who is signed in"
-        );
+        assert!(look(&theirs, &path).await >= 1, "{path} says who is signed in");
     }
     let bound = Email::parse("\"><svg/onload=pwn()>@example.com").unwrap();
-    let link = app
-        .accounts
-        .invite(anna.id, Some(&bound), Role::Admin)
-        .await
-        .unwrap();
+    let link = app.accounts.invite(anna.id, Some(&bound), Role::Admin).await.unwrap();
     assert!(look(&browser, &format!("/invitation/{}", link.reveal())).await >= 1);
 }
 
@@ -381,26 +342,13 @@ pub(super) const FORMS: [(&str, &[&str]); 17] = [
     ),
     (
         "/admin/embeddings",
-        &[
-            "url",
-            "model",
-            "dimensions",
-            "key",
-            "query_prefix",
-            "document_prefix",
-        ],
+        &["url", "model", "dimensions", "key", "query_prefix", "document_prefix"],
     ),
     ("/settings/chat", &["provider_type", "url", "model", "key"]),
-    (
-        "/admin/chat",
-        &["provider_type", "url", "model", "key", "daily_token_cap"],
-    ),
+    ("/admin/chat", &["provider_type", "url", "model", "key", "daily_token_cap"]),
     ("/settings/webhooks", &["url", "event"]),
     ("/admin/endpoints", &["endpoint"]),
-    (
-        "/admin/operators",
-        &["name", "users_max", "scope", "expires_days"],
-    ),
+    ("/admin/operators", &["name", "users_max", "scope", "expires_days"]),
     ("/admin/operators/1", &["users_max"]),
     ("/admin/invitations", &["email", "role"]),
     ("/admin/users/1", &["action"]),
@@ -415,11 +363,7 @@ async fn what_a_form_echoes_is_text_and_what_it_refuses_is_refused_in_a_sentence
     app.service_token("bot", &Scope::ALL).await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
-    let invitation = app
-        .accounts
-        .invite(anna.id, None, Role::Member)
-        .await
-        .unwrap();
+    let invitation = app.accounts.invite(anna.id, None, Role::Member).await.unwrap();
     let invitation = format!("/invitation/{}", invitation.reveal());
     let accepting: (&str, &[&str]) = (&invitation, &["email", "password"]);
     let asks = crate::oauth::asking(&app, "Claude").await;
@@ -458,20 +402,14 @@ async fn what_a_form_echoes_is_text_and_what_it_refuses_is_refused_in_a_sentence
                 let response = browser.post(path, &sent).await;
                 let status = response.status().as_u16();
                 let what = format!("{path} {field}={label:?}");
-                assert!(
-                    [200, 303, 404, 422, 429].contains(&status),
-                    "{what}: {status}"
-                );
+                assert!([200, 303, 404, 422, 429].contains(&status), "{what}: {status}");
                 let page = response.text().await.unwrap();
                 let shown = check(&what, &page);
                 assert!(!page.contains("s3cr3t"), "{what} is sent back");
                 assert!(status != 422 || has_error(&page), "{what}: no sentence");
                 let is_refused = payload.starts_with('\0') || payload.len() > 1000;
                 let is_text = !["next", "staged", "current_password", "key"].contains(field);
-                assert!(
-                    !is_refused || !is_text || status >= 400,
-                    "{what}: {status} is taken"
-                );
+                assert!(!is_refused || !is_text || status >= 400, "{what}: {status} is taken");
                 echoed += shown;
             }
         }
@@ -496,10 +434,7 @@ async fn nul_lone_surrogates_and_a_megabyte_are_refused_in_every_field_of_every_
     let anna = app.user("anna").await;
     let id = anna.add("tea").await;
     let whole = [
-        (
-            "memory_add",
-            json!({ "type": "fact", "content": "c", "theme": "t", "tags": ["g"] }),
-        ),
+        ("memory_add", json!({ "type": "fact", "content": "c", "theme": "t", "tags": ["g"] })),
         (
             "memory_search",
             json!({ "query": "q", "theme": "t", "types": ["fact"], "status": "any", "cursor": "c" }),
@@ -510,12 +445,7 @@ async fn nul_lone_surrogates_and_a_megabyte_are_refused_in_every_field_of_every_
     let long = format!("\"{}\"", "x".repeat(1 << 20));
     for (tool, input) in whole {
         for (field, value) in input.as_object().unwrap() {
-            for hostile in [
-                r#""a\u0000b""#,
-                r#""\ud800""#,
-                r#""a\udc00b""#,
-                long.as_str(),
-            ] {
+            for hostile in [r#""a\u0000b""#, r#""\ud800""#, r#""a\udc00b""#, long.as_str()] {
                 let hostile_value = match value {
                     Value::Array(_) => format!("[{hostile}]"),
                     _ => hostile.to_owned(),
@@ -535,10 +465,7 @@ async fn nul_lone_surrogates_and_a_megabyte_are_refused_in_every_field_of_every_
                 assert!([400, 413, 422].contains(&status), "{what}: {status}");
                 let said: Value = response.json().await.unwrap();
                 let detail = said["detail"].as_str().unwrap();
-                assert!(
-                    detail.ends_with(['.', '}']) && detail.len() < 400,
-                    "{what}: {detail}"
-                );
+                assert!(detail.ends_with(['.', '}']) && detail.len() < 400, "{what}: {detail}");
                 if status == 422 {
                     let named = said["field"].as_str().unwrap_or_default();
                     assert!(

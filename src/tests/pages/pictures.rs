@@ -39,8 +39,7 @@ async fn the_nearest_memories_are_told_by_their_embeddings_and_without_them_by_w
     let coffee = anna.add("Likes a coffee after lunch.").await;
     anna.add("The car is due for its service in May.").await;
     let gone = anna.add("Drinks black tea in the morning.").await;
-    anna.call("memory_archive", json!({ "item_id": gone }))
-        .await;
+    anna.call("memory_archive", json!({ "item_id": gone })).await;
     ben.add("Drinks green tea in the morning, too.").await;
     let browser = signed_in(&app, &anna).await;
     let path = format!("/memory/{tea}");
@@ -63,10 +62,7 @@ async fn the_nearest_memories_are_told_by_their_embeddings_and_without_them_by_w
     assert_eq!(theirs.get(&path).await.0, 404);
     let alone = ben.find("tea").await[0];
     let page = look(&app, &theirs, &format!("/memory/{alone}")).await;
-    assert!(
-        related(&page).contains("No other memory is like it."),
-        "{page}"
-    );
+    assert!(related(&page).contains("No other memory is like it."), "{page}");
 }
 
 #[tokio::test]
@@ -95,25 +91,15 @@ async fn what_is_used_by_whom_is_counted_and_what_never_was_is_listed() {
     let page = look(&app, &browser, "/used").await;
     assert!(page.contains("Of 4 memories, 1 was never used"), "{page}");
     // One call that found two of a theme counts once.
-    for told in [
-        "2 calls: agent, food",
-        "1 call: agent, work",
-        "1 call: other, food",
-        "<td>0</td>",
-    ] {
+    for told in ["2 calls: agent, food", "1 call: agent, work", "1 call: other, food", "<td>0</td>"]
+    {
         assert!(page.contains(told), "{told}: {page}");
     }
-    assert!(
-        page.contains("used 3 times") && page.contains("plums…"),
-        "{page}"
-    );
+    assert!(page.contains("used 3 times") && page.contains("plums…"), "{page}");
     let unused = between(&page, "Never used", "</section>");
     assert!(unused.contains(&format!("/memory/{never}\"")), "{unused}");
     assert!(!unused.contains("Cheese"), "{unused}");
-    assert!(
-        !page.contains("secret") && !page.contains("Mine alone"),
-        "{page}"
-    );
+    assert!(!page.contains("secret") && !page.contains("Mine alone"), "{page}");
     // A cell leads to these calls; the one that added is among them.
     let cell = between(&page, "<td data-level=\"3\"><a href=\"", "\"");
     let calls = look(&app, &browser, &cell.replace("&amp;", "&")).await;
@@ -122,10 +108,7 @@ async fn what_is_used_by_whom_is_counted_and_what_never_was_is_listed() {
     let theirs = signed_in(&app, &ben).await;
     let theirs = look(&app, &theirs, "/used").await;
     assert!(theirs.contains("1 call: agent, secret"), "{theirs}");
-    assert!(
-        !theirs.contains("food") && !theirs.contains("Porridge"),
-        "{theirs}"
-    );
+    assert!(!theirs.contains("food") && !theirs.contains("Porridge"), "{theirs}");
 }
 
 #[tokio::test]
@@ -141,16 +124,10 @@ async fn a_bar_leads_to_the_calls_of_its_day() {
     let page = look(&app, &browser, "/activity?tool=&days=7").await;
     let address = format!("/activity?day={first}");
     assert!(page.contains(&format!("href=\"{address}\"")), "{page}");
-    assert!(
-        page.contains("aria-label=\"") && page.contains(": 2 calls\""),
-        "{page}"
-    );
+    assert!(page.contains("aria-label=\"") && page.contains(": 2 calls\""), "{page}");
     let of_day = look(&app, &browser, &address).await;
     assert_eq!(of_day.matches("data-row").count(), 1, "{of_day}");
-    assert!(
-        of_day.contains("name=\"day\"") && of_day.contains(": 2 calls"),
-        "{of_day}"
-    );
+    assert!(of_day.contains("name=\"day\"") && of_day.contains(": 2 calls"), "{of_day}");
     let before = first.previous_day().unwrap();
     let none = look(&app, &browser, &format!("/activity?day={before}")).await;
     assert!(none.contains("No matching calls"), "{none}");
@@ -167,10 +144,7 @@ async fn themes_have_the_counts_of_the_day_and_are_drawn_as_areas_today() {
     let browser = signed_in(&app, &anna).await;
     anna.add_to("food", "Porridge.").await;
     let one = look(&app, &browser, "/memory").await;
-    assert!(
-        !one.contains("id=\"areas\""),
-        "one area says nothing: {one}"
-    );
+    assert!(!one.contains("id=\"areas\""), "one area says nothing: {one}");
     app.clock.advance(Duration::days(40));
     let day = app.clock.now().date();
     app.clock.advance(Duration::days(2));
@@ -188,25 +162,15 @@ async fn themes_have_the_counts_of_the_day_and_are_drawn_as_areas_today() {
     }
     let then = look(&app, &browser, &format!("/memory?as_of={day}")).await;
     let themes = between(&then, "aria-label=\"Themes\"", "</nav>");
-    assert!(
-        themes.contains("food") && !themes.contains("work"),
-        "{themes}"
-    );
-    assert_eq!(
-        themes.matches("number\">1<").count(),
-        2,
-        "of all, and of food: {themes}"
-    );
+    assert!(themes.contains("food") && !themes.contains("work"), "{themes}");
+    assert_eq!(themes.matches("number\">1<").count(), 2, "of all, and of food: {themes}");
     assert!(!then.contains("id=\"areas\""), "{then}");
     // Another sees none of it.
     let ben = app.user("ben").await;
     ben.add_to("garden", "Roses.").await;
     let theirs = signed_in(&app, &ben).await;
     let theirs = look(&app, &theirs, "/memory").await;
-    assert!(
-        !theirs.contains("theme=food") && !theirs.contains("id=\"areas\""),
-        "{theirs}"
-    );
+    assert!(!theirs.contains("theme=food") && !theirs.contains("id=\"areas\""), "{theirs}");
 }
 
 #[tokio::test]
@@ -214,19 +178,12 @@ async fn a_session_has_the_time_at_which_its_last_message_was_sent() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let browser = signed_in(&app, &anna).await;
-    for (name, sent) in [
-        ("imported", json!("2020-05-17T10:00:00Z")),
-        ("live", json!(null)),
-    ] {
+    for (name, sent) in [("imported", json!("2020-05-17T10:00:00Z")), ("live", json!(null))] {
         let said = json!({ "messages": [{ "id": "1", "role": "user", "content": "Hi.", "created_at": sent }] });
         let path = format!("/api/v1/sessions/{name}/messages");
         assert_eq!(anna.post(&path, &said).await.status(), 200);
     }
     let page = look(&app, &browser, "/sessions").await;
-    assert_eq!(
-        page.matches("datetime=\"2020-05-17T10:00:00").count(),
-        1,
-        "{page}"
-    );
+    assert_eq!(page.matches("datetime=\"2020-05-17T10:00:00").count(), 1, "{page}");
     assert_eq!(page.matches("<time").count(), 2, "{page}");
 }

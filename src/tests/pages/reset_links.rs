@@ -21,12 +21,7 @@ impl Place {
         let admin = app.browser();
         admin.sign_in(&anna).await;
         let ben = app.user("ben").await;
-        Self {
-            app,
-            anna,
-            admin,
-            ben,
-        }
+        Self { app, anna, admin, ben }
     }
 
     async fn make_link(&self) -> String {
@@ -63,15 +58,8 @@ async fn a_reset_link_sets_the_password_once_and_signs_every_browser_out() {
     let bens = app.browser();
     bens.sign_in(&place.ben).await;
     let link = place.make_link().await;
-    assert!(
-        !place.admin.get("/admin/users").await.1.contains(&link),
-        "shown once"
-    );
-    assert_eq!(
-        bens.get("/memory").await.0,
-        200,
-        "nothing ends before it is used"
-    );
+    assert!(!place.admin.get("/admin/users").await.1.contains(&link), "shown once");
+    assert_eq!(bens.get("/memory").await.0, 200, "nothing ends before it is used");
 
     let (status, page) = app.browser().get(&link).await;
     assert!(status == 200 && page.contains("ben@example.com"), "{page}");
@@ -83,10 +71,7 @@ async fn a_reset_link_sets_the_password_once_and_signs_every_browser_out() {
     assert!(page.contains("Your new password is set"), "{page}");
 
     assert_eq!(bens.get("/memory").await.0, 303, "signed out");
-    assert_eq!(
-        place.sign_in(PASSWORD).await,
-        StatusCode::UNPROCESSABLE_ENTITY
-    );
+    assert_eq!(place.sign_in(PASSWORD).await, StatusCode::UNPROCESSABLE_ENTITY);
     assert_eq!(place.sign_in(NEW).await, StatusCode::SEE_OTHER);
     assert_eq!(place.events().await, ["use_reset_link", "make_reset_link"]);
     let (status, page) = use_link(app, &link, PASSWORD).await;
@@ -115,29 +100,16 @@ async fn a_reset_link_that_is_over_reads_the_same_whatever_the_reason() {
     let place = Place::start().await;
     let app = &place.app;
     let replaced = place.make_link().await;
-    let of_another_kind = app
-        .accounts
-        .invite(place.anna.id, None, keepsake::accounts::Role::Member)
-        .await
-        .unwrap();
+    let of_another_kind =
+        app.accounts.invite(place.anna.id, None, keepsake::accounts::Role::Member).await.unwrap();
     let of_another_kind = format!("/reset/{}", of_another_kind.reveal());
     let current = place.make_link().await;
     assert_eq!(app.browser().get(&current).await.0, 200);
     let as_invitation = current.replace("/reset/", "/invitation/");
-    assert_eq!(
-        app.browser().get(&as_invitation).await.0,
-        404,
-        "makes no account"
-    );
+    assert_eq!(app.browser().get(&as_invitation).await.0, 404, "makes no account");
     app.clock.advance(time::Duration::hours(25));
     let never = format!("/reset/{}", "0".repeat(64));
-    for link in [
-        replaced,
-        current,
-        never,
-        of_another_kind,
-        "/reset/cut".to_owned(),
-    ] {
+    for link in [replaced, current, never, of_another_kind, "/reset/cut".to_owned()] {
         let (status, page) = app.browser().get(&link).await;
         assert_eq!(status, 404, "{link}");
         assert!(page.contains("This link cannot be used"), "{page}");
@@ -156,11 +128,7 @@ async fn a_new_password_enables_nobody_and_a_demoted_admins_links_end() {
     change(place.ben.id, AdminAction::Disable).await.unwrap();
     let link = place.make_link().await;
     assert_eq!(use_link(app, &link, NEW).await.0, StatusCode::OK);
-    assert_eq!(
-        place.sign_in(NEW).await,
-        StatusCode::UNPROCESSABLE_ENTITY,
-        "still disabled"
-    );
+    assert_eq!(place.sign_in(NEW).await, StatusCode::UNPROCESSABLE_ENTITY, "still disabled");
     let link = place.make_link().await;
     let zoe = app.user("zoe").await;
     app.make_admin(&zoe).await;
@@ -178,11 +146,7 @@ async fn a_password_set_at_the_command_line_signs_every_browser_out_and_is_recor
     let accounts = &place.app.accounts;
     accounts.set_password(place.ben.id, password).await.unwrap();
     assert_eq!(bens.get("/memory").await.0, 303, "signed out");
-    assert_eq!(
-        place.app.browser().get(&link).await.0,
-        404,
-        "no second way in is left open"
-    );
+    assert_eq!(place.app.browser().get(&link).await.0, 404, "no second way in is left open");
     assert_eq!(place.sign_in(NEW).await, StatusCode::SEE_OTHER);
     assert_eq!(place.events().await[0], "set_password");
 }
@@ -196,10 +160,7 @@ async fn a_sign_in_with_the_old_password_does_not_outlive_the_change() {
     let hash = "UPDATE users SET password_hash = 'another' WHERE email = 'ben@example.com'";
     let ended = "DELETE FROM web_sessions s USING users u WHERE u.id = s.user_id AND u.email = 'ben@example.com'";
     let change = format!("BEGIN; {hash}; {ended}");
-    sqlx::raw_sql(sqlx::AssertSqlSafe(change))
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    sqlx::raw_sql(sqlx::AssertSqlSafe(change)).execute(&mut conn).await.unwrap();
     let signing_in = async { place.sign_in(PASSWORD).await };
     let finishing = async {
         app.until_blocked(1).await;
@@ -220,21 +181,11 @@ async fn a_sign_in_with_the_old_password_does_not_outlive_the_change() {
 async fn what_admins_do_to_operators_and_providers_is_recorded() {
     let place = Place::start().await;
     for (path, fields) in [
-        (
-            "/admin/operators",
-            &[
-                ("name", "shop"),
-                ("users_max", "5"),
-                ("scope", "memory:read"),
-            ][..],
-        ),
+        ("/admin/operators", &[("name", "shop"), ("users_max", "5"), ("scope", "memory:read")][..]),
         ("/admin/operators/1", &[("users_max", "7")]),
         ("/admin/operators/1/tokens", &[("scope", "memory:read")]),
         ("/admin/operators/1/tokens/1/revoke", &[]),
-        (
-            "/admin/embeddings",
-            &[("action", "save"), ("url", "http://127.0.0.1:9")],
-        ),
+        ("/admin/embeddings", &[("action", "save"), ("url", "http://127.0.0.1:9")]),
         ("/admin/embeddings", &[("action", "save"), ("url", "")]),
         ("/admin/embeddings", &[("action", "builtin_off")]),
         ("/admin/embeddings", &[("action", "builtin_on")]),
@@ -248,21 +199,11 @@ async fn what_admins_do_to_operators_and_providers_is_recorded() {
             ],
         ),
         ("/admin/chat", &[("action", "save"), ("url", "")]),
-        (
-            "/admin/endpoints",
-            &[("action", "add"), ("endpoint", "127.0.0.1:9")],
-        ),
-        (
-            "/admin/endpoints",
-            &[("action", "remove"), ("endpoint", "127.0.0.1:9")],
-        ),
+        ("/admin/endpoints", &[("action", "add"), ("endpoint", "127.0.0.1:9")]),
+        ("/admin/endpoints", &[("action", "remove"), ("endpoint", "127.0.0.1:9")]),
     ] {
         let response = place.admin.post(path, fields).await;
-        assert!(
-            response.status().as_u16() < 400,
-            "{path} {}",
-            response.text().await.unwrap()
-        );
+        assert!(response.status().as_u16() < 400, "{path} {}", response.text().await.unwrap());
     }
     let mut events = place.events().await;
     events.reverse();
@@ -285,8 +226,5 @@ async fn what_admins_do_to_operators_and_providers_is_recorded() {
         ]
     );
     let (_, page) = place.admin.get("/admin/users").await;
-    assert!(
-        page.contains("revoked a service token of") && page.contains("shop"),
-        "{page}"
-    );
+    assert!(page.contains("revoked a service token of") && page.contains("shop"), "{page}");
 }

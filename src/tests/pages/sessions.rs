@@ -68,12 +68,7 @@ async fn before_the_first_session_the_page_shows_how_to_hand_one_over() {
         assert!(page.contains(word), "{word}");
     }
     // The line does what it says.
-    hand_over(
-        &anna,
-        "chat-1",
-        json!([said(1, "user", "I moved to Lisbon last week.")]),
-    )
-    .await;
+    hand_over(&anna, "chat-1", json!([said(1, "user", "I moved to Lisbon last week.")])).await;
     let page = look(&browser, "/sessions").await;
     assert!(
         page.contains("chat-1") && page.contains("1 message<") && page.contains("Not read yet.")
@@ -91,12 +86,7 @@ async fn the_list_says_what_came_of_each_and_is_narrowed_by_its_address() {
         complete(&anna, name).await;
     }
     hand_over(&other, "goes-on", json!([said(1, "user", "one")])).await;
-    end_as(
-        &app,
-        "kept",
-        "outcome = 'stored', stored_count = 2, merged_count = 1",
-    )
-    .await;
+    end_as(&app, "kept", "outcome = 'stored', stored_count = 2, merged_count = 1").await;
     end_as(&app, "bare", "outcome = 'nothing'").await;
     end_as(
         &app,
@@ -104,12 +94,7 @@ async fn the_list_says_what_came_of_each_and_is_narrowed_by_its_address() {
         "outcome = 'failed', reason = 'the model did not answer in time', next_try_at = '2100-01-01Z'",
     )
     .await;
-    end_as(
-        &app,
-        "left-out",
-        "outcome = 'skipped', reason = 'memory is off'",
-    )
-    .await;
+    end_as(&app, "left-out", "outcome = 'skipped', reason = 'memory is off'").await;
     let page = look(&browser, "/sessions").await;
     assert_eq!(sessions(&page), 6);
     for sentence in [
@@ -137,11 +122,7 @@ async fn the_list_says_what_came_of_each_and_is_narrowed_by_its_address() {
         let page = look(&browser, &format!("/sessions?{query}")).await;
         assert_eq!(sessions(&page), names.len(), "{query}");
         assert!(names.iter().all(|name| page.contains(name)), "{query}");
-        assert_eq!(
-            names.is_empty(),
-            page.contains("No matching sessions."),
-            "{query}"
-        );
+        assert_eq!(names.is_empty(), page.contains("No matching sessions."), "{query}");
     }
     for n in 0..30 {
         hand_over(&anna, &format!("more-{n}"), json!([said(1, "user", "one")])).await;
@@ -149,10 +130,7 @@ async fn the_list_says_what_came_of_each_and_is_narrowed_by_its_address() {
     let page = look(&browser, "/sessions?state=open").await;
     assert_eq!(sessions(&page), 25);
     assert!(page.contains("href=\"/sessions?state=open&amp;shown=50\""));
-    assert_eq!(
-        sessions(&look(&browser, "/sessions?state=open&shown=50").await),
-        31
-    );
+    assert_eq!(sessions(&look(&browser, "/sessions?state=open&shown=50").await), 31);
 }
 
 #[tokio::test]
@@ -200,10 +178,7 @@ async fn a_session_shows_its_ledger_and_every_word_that_was_said() {
         "id=\"m3\"",
         "href=\"#m5\"",
     ] {
-        assert!(
-            page.contains(said) || page.contains(&said.replace("&#x27;", "'")),
-            "{said}"
-        );
+        assert!(page.contains(said) || page.contains(&said.replace("&#x27;", "'")), "{said}");
     }
     // The call and its long result are folded; the result says whose it is.
     assert_eq!(page.matches("<details>").count(), 2);
@@ -217,9 +192,7 @@ async fn a_long_session_is_read_in_pages_and_from_any_message() {
     let anna = app.user("anna").await;
     let ben = app.user("ben").await;
     let browser = signed_in(&app, &anna).await;
-    let messages: Vec<Value> = (1..=250)
-        .map(|n| said(n, "user", &format!("words {n}.")))
-        .collect();
+    let messages: Vec<Value> = (1..=250).map(|n| said(n, "user", &format!("words {n}."))).collect();
     hand_over(&anna, "long", json!(messages)).await;
     let id = id_of(&app, "long").await;
     let shown = |page: &str| page.matches("class=\"said\"").count();
@@ -247,9 +220,7 @@ async fn a_session_lists_the_memories_that_came_of_it_and_each_message_leads_to_
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let browser = signed_in(&app, &anna).await;
-    let messages: Vec<Value> = (1..=150)
-        .map(|n| said(n, "user", &format!("word {n}")))
-        .collect();
+    let messages: Vec<Value> = (1..=150).map(|n| said(n, "user", &format!("word {n}"))).collect();
     hand_over(&anna, "talk", json!(messages)).await;
     complete(&anna, "talk").await;
     let session = id_of(&app, "talk").await;
@@ -271,39 +242,23 @@ async fn a_session_lists_the_memories_that_came_of_it_and_each_message_leads_to_
         let update = format!(
             "UPDATE memory_items SET session_id = {session}, message_id = {position} WHERE id = {id}"
         );
-        for update in [
-            update,
-            format!("UPDATE memory_items SET {set} WHERE id = {id}"),
-        ] {
+        for update in [update, format!("UPDATE memory_items SET {set} WHERE id = {id}")] {
             let done = sqlx::query(sqlx::AssertSqlSafe(update));
             done.execute(&mut app.superuser().await).await.unwrap();
         }
     }
-    let newest = format!(
-        "UPDATE memory_items SET superseded_by = {} WHERE id = {}",
-        ids[3], ids[0]
-    );
-    sqlx::query(sqlx::AssertSqlSafe(newest))
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let newest =
+        format!("UPDATE memory_items SET superseded_by = {} WHERE id = {}", ids[3], ids[0]);
+    sqlx::query(sqlx::AssertSqlSafe(newest)).execute(&mut app.superuser().await).await.unwrap();
 
     let page = look(&browser, &format!("/sessions/{session}")).await;
     assert!(page.contains("4 memories extracted"));
-    let list = page
-        .split("id=\"memories-title\"")
-        .nth(1)
-        .unwrap()
-        .split("</section>")
-        .next()
-        .unwrap();
+    let list =
+        page.split("id=\"memories-title\"").nth(1).unwrap().split("</section>").next().unwrap();
     let mut at = 0;
-    for (id, state) in [
-        (ids[0], "superseded"),
-        (ids[1], "archived"),
-        (ids[3], "active"),
-        (ids[2], "expired"),
-    ] {
+    for (id, state) in
+        [(ids[0], "superseded"), (ids[1], "archived"), (ids[3], "active"), (ids[2], "expired")]
+    {
         let row = list.find(&format!("href=\"/memory/{id}\"")).unwrap();
         assert!(row > at, "in the order of what was said");
         at = row;
@@ -316,13 +271,7 @@ async fn a_session_lists_the_memories_that_came_of_it_and_each_message_leads_to_
         "{list}"
     );
     // Back from the words to what was kept of them.
-    let message = page
-        .split("id=\"m2\"")
-        .nth(1)
-        .unwrap()
-        .split("</li>")
-        .next()
-        .unwrap();
+    let message = page.split("id=\"m2\"").nth(1).unwrap().split("</li>").next().unwrap();
     assert!(
         message.contains(&format!("href=\"/memory/{}\"", ids[0]))
             && message.contains(&format!("href=\"/memory/{}\"", ids[1]))
@@ -350,23 +299,11 @@ async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
             "outcome = 'failed', reason = 'the model was away', next_try_at = '2100-01-01Z'",
             true,
         ),
-        (
-            "given-up",
-            "outcome = 'failed', reason = 'the model was away', next_try_at = NULL",
-            true,
-        ),
-        (
-            "left-out",
-            "outcome = 'skipped', reason = 'memory is switched off'",
-            true,
-        ),
+        ("given-up", "outcome = 'failed', reason = 'the model was away', next_try_at = NULL", true),
+        ("left-out", "outcome = 'skipped', reason = 'memory is switched off'", true),
         ("kept", "outcome = 'stored', stored_count = 1", false),
         ("bare", "outcome = 'nothing'", false),
-        (
-            "held",
-            "outcome = 'failed', reading_since = created_at, next_try_at = created_at",
-            false,
-        ),
+        ("held", "outcome = 'failed', reading_since = created_at, next_try_at = created_at", false),
     ] {
         hand_over(&anna, name, json!([said(1, "user", "one")])).await;
         complete(&anna, name).await;
@@ -374,14 +311,9 @@ async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
         let path = format!("/sessions/{}", id_of(&app, name).await);
         let page = look(&browser, &path).await;
         assert_eq!(page.contains("Read again"), may, "{name}");
-        let answer = browser
-            .post(&format!("{path}/again"), &[("first", "1")])
-            .await;
+        let answer = browser.post(&format!("{path}/again"), &[("first", "1")]).await;
         assert_eq!(
-            (
-                answer.status().as_u16(),
-                answer.headers()["location"].to_str().unwrap()
-            ),
+            (answer.status().as_u16(), answer.headers()["location"].to_str().unwrap()),
             (303, path.as_str())
         );
         let is_due: bool = sqlx::query_scalar(
@@ -395,17 +327,10 @@ async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
         .unwrap();
         assert_eq!(is_due, may, "{name}");
         let page = look(&browser, &path).await;
-        assert_eq!(
-            page.contains("It is being read again."),
-            may || name == "held",
-            "{name}"
-        );
+        assert_eq!(page.contains("It is being read again."), may || name == "held", "{name}");
         assert!(!page.contains("Read again"), "{name}");
         // Without saying which, nothing happens.
-        assert_eq!(
-            browser.post(&format!("{path}/again"), &[]).await.status(),
-            303
-        );
+        assert_eq!(browser.post(&format!("{path}/again"), &[]).await.status(), 303);
     }
 }
 
@@ -415,17 +340,10 @@ async fn a_saved_retention_says_so() {
     let anna = app.user("anna").await;
     hand_over(&anna, "one", json!([said(1, "user", "Hello.")])).await;
     let browser = signed_in(&app, &anna).await;
-    let fields = [
-        ("action", "lifetimes"),
-        ("episode_days", "30"),
-        ("turn_days", ""),
-    ];
+    let fields = [("action", "lifetimes"), ("episode_days", "30"), ("turn_days", "")];
     let saved = browser.post("/sessions", &fields).await;
     assert_eq!(saved.status(), 200);
     let page = saved.text().await.unwrap();
     let part = page.split("id=\"lifetimes\"").nth(1).unwrap();
-    assert!(
-        part.contains("Saved.") && part.contains("value=\"30\""),
-        "{part}"
-    );
+    assert!(part.contains("Saved.") && part.contains("value=\"30\""), "{part}");
 }

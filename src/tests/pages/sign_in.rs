@@ -12,11 +12,7 @@ use reqwest::{Response, StatusCode};
 use crate::support::{PASSWORD, Provider, TestApp, Wish};
 
 async fn behind_a_proxy() -> TestApp {
-    TestApp::start_as(Wish {
-        trusted_proxies: Some("127.0.0.1"),
-        ..Wish::default()
-    })
-    .await
+    TestApp::start_as(Wish { trusted_proxies: Some("127.0.0.1"), ..Wish::default() }).await
 }
 
 async fn guess(app: &TestApp, email: &str, forwarded_for: &str) -> Response {
@@ -39,16 +35,11 @@ async fn who_is_slowed_down_is_told_for_how_long() {
     app.make_admin(&anna).await;
     let guesses = (0..12).map(|_| guess(&app, "anna@example.com", ""));
     let answers = join_all(guesses).await;
-    let (refused, _): (Vec<_>, Vec<_>) = answers
-        .into_iter()
-        .partition(|a| a.status() == StatusCode::TOO_MANY_REQUESTS);
+    let (refused, _): (Vec<_>, Vec<_>) =
+        answers.into_iter().partition(|a| a.status() == StatusCode::TOO_MANY_REQUESTS);
     assert_eq!(refused.len(), 2);
     for answer in refused {
-        let wait: u64 = answer.headers()["retry-after"]
-            .to_str()
-            .unwrap()
-            .parse()
-            .unwrap();
+        let wait: u64 = answer.headers()["retry-after"].to_str().unwrap().parse().unwrap();
         assert!((1..=13).contains(&wait), "{wait}");
         let page = answer.text().await.unwrap();
         assert!(page.contains("wait a minute") && page.contains("value=\"anna@example.com\""));
@@ -62,9 +53,7 @@ async fn refused_of_70(app: &TestApp) -> usize {
         async move { guess(app, &email, &from).await.status() }
     });
     let answers = join_all(guesses).await;
-    let refused = answers
-        .iter()
-        .filter(|s| **s == StatusCode::TOO_MANY_REQUESTS);
+    let refused = answers.iter().filter(|s| **s == StatusCode::TOO_MANY_REQUESTS);
     refused.count()
 }
 
@@ -106,10 +95,7 @@ async fn tests_of_endpoints_are_counted_for_each_user() {
         let refused = annas.post(path, &fields).await;
         assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS, "{path}");
         assert!(refused.headers().contains_key("retry-after"), "{path}");
-        assert!(
-            refused.text().await.unwrap().contains("Too many tests"),
-            "{path}"
-        );
+        assert!(refused.text().await.unwrap().contains("Too many tests"), "{path}");
         assert_eq!(provider.call_sizes().len(), calls, "nobody is called");
     }
     let bens = bens.post("/settings/embeddings", &fields).await;
@@ -159,10 +145,7 @@ async fn a_flood_of_sign_ins_is_turned_away_past_a_bound_and_others_are_served_m
                 let page = answer.text().await.unwrap();
                 // On a machine that is busy besides, a page may find no connection in time.
                 let says_why = page.contains("Too many people are signing in");
-                assert!(
-                    says_why || page.contains("cannot be reached right now"),
-                    "{page}"
-                );
+                assert!(says_why || page.contains("cannot be reached right now"), "{page}");
                 busy += 1;
             }
             other => panic!("{other}"),
@@ -171,14 +154,8 @@ async fn a_flood_of_sign_ins_is_turned_away_past_a_bound_and_others_are_served_m
     println!(
         "flood: {busy} of 200 turned away in {lasted:?}; {served} rounds beside it, the slowest {slowest:?}"
     );
-    assert!(
-        busy > 0 && served >= 3,
-        "{busy} turned away, {served} served"
-    );
-    assert!(
-        slowest * 2 < lasted.max(Duration::from_secs(2)),
-        "{slowest:?} of {lasted:?}"
-    );
+    assert!(busy > 0 && served >= 3, "{busy} turned away, {served} served");
+    assert!(slowest * 2 < lasted.max(Duration::from_secs(2)), "{slowest:?} of {lasted:?}");
 }
 
 fn median(mut times: Vec<Duration>) -> f64 {
@@ -211,11 +188,7 @@ async fn take_as_long<A: Future<Output = ()>, B: Future<Output = ()>>(
         }
         let (first, second) = (median(firsts.clone()), median(seconds.clone()));
         apart = (second - first).abs() / first;
-        println!(
-            "medians of {round}: {:.2} ms and {:.2} ms",
-            first * 1e3,
-            second * 1e3
-        );
+        println!("medians of {round}: {:.2} ms and {:.2} ms", first * 1e3, second * 1e3);
         if apart <= apart_max {
             return;
         }
@@ -231,9 +204,7 @@ async fn a_wrong_password_takes_as_long_whether_the_address_is_known_or_not() {
     let accounts = &app.accounts;
     let sign_in = |email: &'static str| async move {
         let email = Email::parse(email).unwrap();
-        let refused = accounts
-            .sign_in(&email, Password::to_compare("a guess"))
-            .await;
+        let refused = accounts.sign_in(&email, Password::to_compare("a guess")).await;
         assert!(matches!(refused, Err(AccountError::WrongPassword)));
     };
     sign_in("nobody@example.com").await;
@@ -270,14 +241,10 @@ async fn an_id_that_somebody_else_chose_never_becomes_a_session() {
     let anna = app.user("anna").await;
     let planted = "keepsake=AAAAAAAAAAAAAAAAAAAAAA";
     let with_planted = |request: reqwest::RequestBuilder| {
-        request
-            .header("cookie", planted)
-            .header("sec-fetch-site", "same-origin")
+        request.header("cookie", planted).header("sec-fetch-site", "same-origin")
     };
-    let client = reqwest::Client::builder()
-        .redirect(reqwest::redirect::Policy::none())
-        .build()
-        .unwrap();
+    let client =
+        reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let fields = [("email", anna.email.as_str()), ("password", PASSWORD)];
     let login = client.post(format!("{}/login", app.base)).form(&fields);
     let signed_in = with_planted(login).send().await.unwrap();
@@ -336,11 +303,7 @@ async fn behind_https_the_cookie_is_bound_to_the_host() {
     }
     assert!(!cookie.contains("Domain"), "{cookie}");
     // A plain cookie of that name is not read.
-    let plain = cookie
-        .split(';')
-        .next()
-        .unwrap()
-        .trim_start_matches("__Host-");
+    let plain = cookie.split(';').next().unwrap().trim_start_matches("__Host-");
     let memory = app.browser().client.get(format!("{}/memory", app.base));
     let memory = memory.header("cookie", plain).send().await.unwrap();
     assert_eq!(memory.status(), StatusCode::SEE_OTHER);
@@ -365,10 +328,7 @@ async fn a_stranger_who_guesses_does_not_lock_the_owner_out() {
         .header("sec-fetch-site", "same-origin")
         .header("x-forwarded-for", "203.0.113.9")
         .form(&fields);
-    assert_eq!(
-        signed_in.send().await.unwrap().status(),
-        StatusCode::SEE_OTHER
-    );
+    assert_eq!(signed_in.send().await.unwrap().status(), StatusCode::SEE_OTHER);
 }
 
 /// DNS rebinding: to the browser the attacker's page and ours are of one origin.
@@ -377,15 +337,9 @@ async fn pages_and_forms_answer_to_no_name_but_their_own() {
     let app = TestApp::start().await;
     let client = app.browser().client;
     for path in ["/login", "/docs", "/memory", "/nowhere"] {
-        let request = client
-            .get(format!("{}{path}", app.base))
-            .header("host", "evil.example:3000");
+        let request = client.get(format!("{}{path}", app.base)).header("host", "evil.example:3000");
         let (status, refused) = crate::support::problem(request.send().await.unwrap()).await;
-        assert_eq!(
-            (status, refused["code"].as_str()),
-            (421, Some("wrong_host")),
-            "{path}"
-        );
+        assert_eq!((status, refused["code"].as_str()), (421, Some("wrong_host")), "{path}");
     }
     let form = client
         .post(format!("{}/signup", app.base))
@@ -396,20 +350,12 @@ async fn pages_and_forms_answer_to_no_name_but_their_own() {
     assert_eq!(form.send().await.unwrap().status().as_u16(), 421);
     assert!(app.accounts.list_users().await.unwrap().is_empty());
     for probe in ["/livez", "/readyz", "/api/v1/openapi.json"] {
-        let request = client
-            .get(format!("{}{probe}", app.base))
-            .header("host", "evil.example");
+        let request = client.get(format!("{}{probe}", app.base)).header("host", "evil.example");
         let status = request.send().await.unwrap().status().as_u16();
         assert_ne!(status, 421, "{probe} is asked by balancers and programs");
     }
     for host in ["localhost:3000", "192.168.1.5:3000", "[::1]:3000"] {
-        let request = client
-            .get(format!("{}/login", app.base))
-            .header("host", host);
-        assert_eq!(
-            request.send().await.unwrap().status().as_u16(),
-            200,
-            "{host}"
-        );
+        let request = client.get(format!("{}/login", app.base)).header("host", host);
+        assert_eq!(request.send().await.unwrap().status().as_u16(), 200, "{host}");
     }
 }

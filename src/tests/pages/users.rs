@@ -24,9 +24,7 @@ async fn change(browser: &Browser, user: i64, action: &str) -> (StatusCode, Stri
 
 /// Without the marks around pieces of text.
 fn text_of(page: &str) -> String {
-    ["<!>", "<bdi>", "</bdi>"]
-        .iter()
-        .fold(page.to_owned(), |page, mark| page.replace(mark, ""))
+    ["<!>", "<bdi>", "</bdi>"].iter().fold(page.to_owned(), |page, mark| page.replace(mark, ""))
 }
 
 async fn scalar(app: &TestApp, sql: &'static str) -> i64 {
@@ -54,10 +52,7 @@ async fn disabling_ends_browsers_agents_mcp_jobs_and_invitations_at_once() {
     let bens = app.browser();
     bens.sign_in(&ben).await;
     let invited = [("email", ""), ("role", "admin")];
-    assert_eq!(
-        bens.post("/admin/invitations", &invited).await.status(),
-        200
-    );
+    assert_eq!(bens.post("/admin/invitations", &invited).await.status(), 200);
     let provider = Provider::start().await;
     app.use_provider(&ben, &provider, "model").await;
     ben.add("to be embedded").await;
@@ -67,50 +62,27 @@ async fn disabling_ends_browsers_agents_mcp_jobs_and_invitations_at_once() {
     assert_eq!(status, StatusCode::OK);
     assert!(page.contains("ben@example.com was disabled"), "{page}");
     assert_eq!(bens.get("/memory").await.0, 303);
-    let again = bens
-        .post("/login", &[("email", &ben.email), ("password", PASSWORD)])
-        .await;
+    let again = bens.post("/login", &[("email", &ben.email), ("password", PASSWORD)]).await;
     assert_eq!(again.status(), StatusCode::UNPROCESSABLE_ENTITY);
     let (status, refused) = ben.refused("memory_search", json!({ "query": "*" })).await;
-    assert_eq!(
-        (status, refused["code"].as_str()),
-        (401, Some("disabled_user"))
-    );
+    assert_eq!((status, refused["code"].as_str()), (401, Some("disabled_user")));
     assert_eq!(mcp_status(&app, &ben.token).await, 401);
     let asked = provider.call_sizes().len();
     assert_eq!(app.drain(&ben).await, Drained::Done);
     assert_eq!(app.embeddings.sweep().await.unwrap(), 0);
-    assert_eq!(
-        provider.call_sizes().len(),
-        asked,
-        "nothing of them is sent to anybody"
-    );
+    assert_eq!(provider.call_sizes().len(), asked, "nothing of them is sent to anybody");
     let user = ben.id.0;
     assert_eq!(
         scalar(&app, "SELECT count(*) FROM web_sessions s JOIN users u ON u.id = s.user_id WHERE u.email = 'ben@example.com'").await,
         0
     );
-    assert_eq!(
-        scalar(
-            &app,
-            "SELECT count(*) FROM invitations WHERE revoked_at IS NULL"
-        )
-        .await,
-        0
-    );
+    assert_eq!(scalar(&app, "SELECT count(*) FROM invitations WHERE revoked_at IS NULL").await, 0);
 
     let (status, page) = change(&browser, user, "enable").await;
     assert_eq!(status, StatusCode::OK);
-    assert!(
-        page.contains("anna@example.com disabled ben@example.com"),
-        "{page}"
-    );
+    assert!(page.contains("anna@example.com disabled ben@example.com"), "{page}");
     ben.call("memory_search", json!({ "query": "*" })).await;
-    assert_eq!(
-        bens.get("/memory").await.0,
-        303,
-        "an ended session stays ended"
-    );
+    assert_eq!(bens.get("/memory").await.0, 303, "an ended session stays ended");
     assert_eq!(app.embeddings.sweep().await.unwrap(), 1);
     app.drain(&ben).await;
     assert!(provider.call_sizes().len() > asked);
@@ -130,9 +102,7 @@ async fn a_drain_under_way_stops_when_its_user_is_disabled() {
     let draining = app.drain_once(ben.id);
     let disabling = async {
         provider.until_called().await;
-        let change = app
-            .accounts
-            .change_person(AdminActor::Command, ben.id, AdminAction::Disable);
+        let change = app.accounts.change_person(AdminActor::Command, ben.id, AdminAction::Disable);
         change.await.unwrap();
         drop(held);
     };
@@ -140,10 +110,7 @@ async fn a_drain_under_way_stops_when_its_user_is_disabled() {
     drained.unwrap();
     assert_eq!(app.drain_once(ben.id).await.unwrap(), Drained::Done);
     let pending = "SELECT count(*) FROM memory_embeddings WHERE state = 'pending'";
-    assert!(
-        scalar(&app, pending).await > 0,
-        "the page after the one under way is not read"
-    );
+    assert!(scalar(&app, pending).await > 0, "the page after the one under way is not read");
 }
 
 #[tokio::test]
@@ -190,30 +157,15 @@ async fn an_account_whose_erasure_has_begun_is_gone_for_admins_and_is_no_admin()
     let (anna, browser) = admin(&app).await;
     let ben = app.user("ben").await;
     app.make_admin(&ben).await;
-    assert!(
-        browser
-            .get("/admin/users")
-            .await
-            .1
-            .contains("ben@example.com")
-    );
+    assert!(browser.get("/admin/users").await.1.contains("ben@example.com"));
     sqlx::query("UPDATE users SET erasing_at = now(), disabled_at = now() WHERE id = $1")
         .bind(ben.id.0)
         .execute(&mut app.superuser().await)
         .await
         .unwrap();
-    assert!(
-        !browser
-            .get("/admin/users")
-            .await
-            .1
-            .contains("ben@example.com")
-    );
+    assert!(!browser.get("/admin/users").await.1.contains("ben@example.com"));
     for action in ["enable", "promote"] {
-        assert_eq!(
-            change(&browser, ben.id.0, action).await.0,
-            StatusCode::NOT_FOUND
-        );
+        assert_eq!(change(&browser, ben.id.0, action).await.0, StatusCode::NOT_FOUND);
     }
     // Should it be enabled all the same, it is no other admin.
     sqlx::query("UPDATE users SET disabled_at = NULL WHERE id = $1")
@@ -222,9 +174,7 @@ async fn an_account_whose_erasure_has_begun_is_gone_for_admins_and_is_no_admin()
         .await
         .unwrap();
     let act = AdminAction::parse("demote").unwrap();
-    let last = app
-        .accounts
-        .change_person(AdminActor::Command, anna.id, act);
+    let last = app.accounts.change_person(AdminActor::Command, anna.id, act);
     assert!(last.await.unwrap_err().to_string().contains("only admin"));
 }
 
@@ -238,23 +188,15 @@ async fn nobody_shuts_out_themself_or_the_last_admin() {
         assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
         assert!(page.contains("another admin can do it"), "{action}");
         let act = AdminAction::parse(action).unwrap();
-        let last = app
-            .accounts
-            .change_person(AdminActor::Command, anna.id, act)
-            .await;
-        assert!(
-            last.unwrap_err().to_string().contains("only admin"),
-            "{action}"
-        );
+        let last = app.accounts.change_person(AdminActor::Command, anna.id, act).await;
+        assert!(last.unwrap_err().to_string().contains("only admin"), "{action}");
     }
     assert_eq!(change(&browser, ben.id.0, "promote").await.0, 200);
     // Two admins who shut out each other at the same time: one stays.
     let bens = app.browser();
     bens.sign_in(&ben).await;
-    let (anns, bens) = tokio::join!(
-        change(&browser, ben.id.0, "disable"),
-        change(&bens, anna.id.0, "disable")
-    );
+    let (anns, bens) =
+        tokio::join!(change(&browser, ben.id.0, "disable"), change(&bens, anna.id.0, "disable"));
     assert!((anns.0 == 200) != (bens.0 == 200), "{} {}", anns.0, bens.0);
     let left = "SELECT count(*) FROM users WHERE role = 'admin' AND disabled_at IS NULL";
     assert_eq!(scalar(&app, left).await, 1);
@@ -275,36 +217,16 @@ async fn roles_change_at_the_next_request_and_each_change_is_recorded_once() {
     change(&browser, ben.id.0, "demote").await;
     assert_eq!(bens.get("/admin/users").await.0, 404);
     let (status, _) = change(&bens, ben.id.0, "promote").await;
-    assert_eq!(
-        status,
-        StatusCode::NOT_FOUND,
-        "for a member there is no such form"
-    );
+    assert_eq!(status, StatusCode::NOT_FOUND, "for a member there is no such form");
     let email = Email::parse("ben@example.com").unwrap();
     let found = app.accounts.find_person(&email).await.unwrap().unwrap();
-    app.accounts
-        .change_person(AdminActor::Command, found, AdminAction::Disable)
-        .await
-        .unwrap();
+    app.accounts.change_person(AdminActor::Command, found, AdminAction::Disable).await.unwrap();
     let events = app.accounts.list_admin_events().await.unwrap();
-    let told: Vec<_> = events
-        .iter()
-        .map(|e| (e.action.as_str(), e.actor.as_deref(), e.by_command))
-        .collect();
+    let told: Vec<_> =
+        events.iter().map(|e| (e.action.as_str(), e.actor.as_deref(), e.by_command)).collect();
     let anna = Some("anna@example.com");
-    assert_eq!(
-        told,
-        [
-            ("disable", None, true),
-            ("demote", anna, false),
-            ("promote", anna, false)
-        ]
-    );
-    assert!(
-        events
-            .iter()
-            .all(|e| e.subject.as_deref() == Some("ben@example.com"))
-    );
+    assert_eq!(told, [("disable", None, true), ("demote", anna, false), ("promote", anna, false)]);
+    assert!(events.iter().all(|e| e.subject.as_deref() == Some("ben@example.com")));
     let (status, page) = change(&browser, ben.id.0, "destroy").await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
     assert!(page.contains("`action` is not known"));
@@ -338,10 +260,7 @@ async fn thousands_are_listed_page_by_page_and_found_by_a_part_of_their_address(
     assert!(text_of(&page).contains("1 user") && page.contains("person2999@example.com"));
     for nobody in ["%25", "_", "%5C", "%00", &"x".repeat(300)] {
         let (status, page) = browser.get(&format!("/admin/users?q={nobody}")).await;
-        assert!(
-            status == 200 && text_of(&page).contains("No users"),
-            "{nobody}"
-        );
+        assert!(status == 200 && text_of(&page).contains("No users"), "{nobody}");
     }
 }
 
@@ -385,10 +304,7 @@ async fn an_invitation_makes_one_account_although_sign_up_is_closed() {
     assert_eq!(used.status(), StatusCode::NOT_FOUND);
     assert_eq!(app.accounts.list_users().await.unwrap().len(), 2);
     let page = text_of(&browser.get("/admin/users").await.1);
-    assert!(
-        page.contains("ben@example.com accepted an invitation"),
-        "{page}"
-    );
+    assert!(page.contains("ben@example.com accepted an invitation"), "{page}");
 }
 
 #[tokio::test]
@@ -400,10 +316,7 @@ async fn a_bound_invitation_makes_an_account_of_that_address_alone() {
     let (_, page) = carl.get(&link).await;
     assert!(page.contains("carl@example.com") && !page.contains("name=\"email\""));
     let fields = [("email", "eve@example.com"), ("password", PASSWORD)];
-    assert_eq!(
-        carl.post(&link, &fields).await.status(),
-        StatusCode::SEE_OTHER
-    );
+    assert_eq!(carl.post(&link, &fields).await.status(), StatusCode::SEE_OTHER);
     assert_eq!(carl.get("/admin/users").await.0, 200, "an admin");
     let users = app.accounts.list_users().await.unwrap();
     assert_eq!(users[1].email, "carl@example.com");
@@ -423,10 +336,7 @@ async fn what_cannot_be_used_reads_the_same_whatever_the_reason() {
     let (_, page) = browser.get("/admin/users").await;
     let revoke = page.split("action=\"/admin/invitations/").nth(1).unwrap();
     let revoke = format!("/admin/invitations/{}", revoke.split('"').next().unwrap());
-    assert_eq!(
-        browser.post(&revoke, &[]).await.status(),
-        StatusCode::SEE_OTHER
-    );
+    assert_eq!(browser.post(&revoke, &[]).await.status(), StatusCode::SEE_OTHER);
     let expired = invite(&browser, "", "member").await;
     app.clock.advance(time::Duration::days(8));
     let never = format!("/invitation/{}", "0".repeat(64));

@@ -24,10 +24,7 @@ async fn look(browser: &Browser) -> String {
 async fn each_person_sees_how_far_their_own_work_is_and_nobody_elses() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let (provider, model) = (
-        Provider::start().await,
-        ChatServer::saying(r#"{"facts":[]}"#).await,
-    );
+    let (provider, model) = (Provider::start().await, ChatServer::saying(r#"{"facts":[]}"#).await);
     app.use_provider(&anna, &provider, "model").await;
     use_server(&app, &anna, &model).await;
     let (hers, his) = (signed_in(&app, &anna).await, signed_in(&app, &ben).await);
@@ -37,8 +34,7 @@ async fn each_person_sees_how_far_their_own_work_is_and_nobody_elses() {
     }
     let said = json!({ "messages": [{ "id": "1", "role": "user", "content": "I row." }] });
     anna.post("/api/v1/sessions/talk/messages", &said).await;
-    anna.post("/api/v1/sessions/talk/complete", &json!({}))
-        .await;
+    anna.post("/api/v1/sessions/talk/complete", &json!({})).await;
     let page = look(&hers).await;
     for told in [
         "0 of 3 memories embedded",
@@ -70,16 +66,11 @@ async fn what_stands_in_the_way_is_said_and_so_is_a_pause_of_the_job() {
     app.run_due().await;
     let hers = signed_in(&app, &anna).await;
     let page = look(&hers).await;
-    assert!(
-        page.contains("The endpoint failed with status 503."),
-        "{page}"
-    );
+    assert!(page.contains("The endpoint failed with status 503."), "{page}");
     assert!(page.contains("Continues"), "{page}");
     let job = keepsake::jobs::find("embed").unwrap();
     let now = app.embeddings.now();
-    keepsake::jobs::control::pause(&app.db, job, now)
-        .await
-        .unwrap();
+    keepsake::jobs::control::pause(&app.db, job, now).await.unwrap();
     let page = look(&hers).await;
     assert!(page.contains("An admin paused this work."), "{page}");
 }
@@ -101,11 +92,7 @@ async fn what_comes_round_by_the_clock_stands_there_with_where_it_is_switched() 
         assert!(page.contains(told), "{told}: {page}");
     }
     let of_fading = |page: &str| {
-        let row = page
-            .split("<tr>")
-            .skip(1)
-            .find(|row| row.contains(">Fading"))
-            .unwrap();
+        let row = page.split("<tr>").skip(1).find(|row| row.contains(">Fading")).unwrap();
         row.to_owned()
     };
     assert!(of_fading(&page).contains("–"), "no night has come: {page}");

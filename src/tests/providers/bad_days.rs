@@ -40,9 +40,7 @@ async fn an_endpoint_that_hangs_is_given_up_at_the_deadline() {
     .await;
     let endpoint = endpoint(ProviderType::Openai, &server.url());
     let deadline = Duration::from_millis(300);
-    let answer = embedder()
-        .embed(&endpoint, &texts(&["one"]), deadline)
-        .await;
+    let answer = embedder().embed(&endpoint, &texts(&["one"]), deadline).await;
     assert_eq!(answer.unwrap_err(), ProviderError::TimedOut);
 }
 
@@ -56,9 +54,7 @@ async fn an_endpoint_that_hangs_in_the_middle_is_given_up_at_the_deadline() {
     .await;
     let endpoint = endpoint(ProviderType::Ollama, &server.url());
     let deadline = Duration::from_millis(300);
-    let answer = embedder()
-        .embed(&endpoint, &texts(&["one"]), deadline)
-        .await;
+    let answer = embedder().embed(&endpoint, &texts(&["one"]), deadline).await;
     assert_eq!(answer.unwrap_err(), ProviderError::TimedOut);
 }
 
@@ -70,10 +66,7 @@ async fn a_web_page_is_no_embeddings_endpoint() {
         assert_eq!(error, ProviderError::NotEmbeddings(NotEmbeddings::Html));
     }
     let error = error_of(http("404 Not Found", "content-type: text/html\r\n", page)).await;
-    assert_eq!(
-        error,
-        ProviderError::NotEmbeddings(NotEmbeddings::NothingThere)
-    );
+    assert_eq!(error, ProviderError::NotEmbeddings(NotEmbeddings::NothingThere));
 }
 
 #[tokio::test]
@@ -140,11 +133,7 @@ async fn thirty_one_mebibytes_of_zeros_are_refused_before_they_have_come() {
         let error = refused.unwrap_err();
         let too_large = ProviderError::NotEmbeddings(NotEmbeddings::TooLarge);
         assert_eq!(error, too_large, "{begin}");
-        assert!(
-            error
-                .to_string()
-                .contains("larger than the vectors of these texts")
-        );
+        assert!(error.to_string().contains("larger than the vectors of these texts"));
         assert!(!has_sent_all.load(Ordering::SeqCst), "{begin}");
     }
 }
@@ -154,10 +143,7 @@ async fn too_few_and_too_many_vectors_are_refused() {
     for (got, body) in [
         (0, r#"{"data":[]}"#),
         (1, r#"{"data":[{"index":0,"embedding":[1,0]}]}"#),
-        (
-            3,
-            r#"{"data":[{"embedding":[1,0]},{"embedding":[1,0]},{"embedding":[1,0]}]}"#,
-        ),
+        (3, r#"{"data":[{"embedding":[1,0]},{"embedding":[1,0]},{"embedding":[1,0]}]}"#),
     ] {
         let flaw = NotEmbeddings::WrongCount { sent: 2, got };
         let error = error_of(json(body)).await;
@@ -252,16 +238,8 @@ async fn refusals_are_told_apart() {
     for (status, body, expected) in [
         ("401 Unauthorized", openai("no"), ProviderError::KeyRejected),
         ("403 Forbidden", openai("no"), ProviderError::KeyRejected),
-        (
-            "404 Not Found",
-            openai("The model `small` does not exist"),
-            ProviderError::UnknownModel,
-        ),
-        (
-            "400 Bad Request",
-            openai("Model small not found"),
-            ProviderError::UnknownModel,
-        ),
+        ("404 Not Found", openai("The model `small` does not exist"), ProviderError::UnknownModel),
+        ("400 Bad Request", openai("Model small not found"), ProviderError::UnknownModel),
         (
             "404 Not Found",
             openai("File Not Found"),
@@ -278,23 +256,12 @@ async fn refusals_are_told_apart() {
             ProviderError::TooLong,
         ),
         ("413 Payload Too Large", "{}".into(), ProviderError::TooLong),
-        (
-            "400 Bad Request",
-            openai("Input content cannot be empty"),
-            ProviderError::BadInput,
-        ),
-        (
-            "422 Unprocessable Entity",
-            "{}".into(),
-            ProviderError::BadInput,
-        ),
+        ("400 Bad Request", openai("Input content cannot be empty"), ProviderError::BadInput),
+        ("422 Unprocessable Entity", "{}".into(), ProviderError::BadInput),
         (
             "500 Internal Server Error",
             openai("boom"),
-            ProviderError::Server {
-                status: 500,
-                retry_after: None,
-            },
+            ProviderError::Server { status: 500, retry_after: None },
         ),
     ] {
         let about_the_input = matches!(expected, ProviderError::TooLong | ProviderError::BadInput);
@@ -310,9 +277,7 @@ async fn dimensions_that_a_model_does_not_offer_are_told_apart_from_a_bad_text()
     let server = answering(http("400 Bad Request", "", body)).await;
     let mut endpoint = endpoint(ProviderType::Openai, &server.url());
     endpoint.dimensions = Some(256);
-    let answer = embedder()
-        .embed(&endpoint, &texts(&["one"]), DEADLINE)
-        .await;
+    let answer = embedder().embed(&endpoint, &texts(&["one"]), DEADLINE).await;
     assert_eq!(answer.unwrap_err(), ProviderError::DimensionsRefused);
 }
 
@@ -336,10 +301,7 @@ async fn one_poison_text_fails_alone() {
         let (embedder, endpoint) = (&embedder, &endpoint);
         async move { embedder.embed(endpoint, &texts(&[text]), DEADLINE).await }
     };
-    let status_500 = ProviderError::Server {
-        status: 500,
-        retry_after: None,
-    };
+    let status_500 = ProviderError::Server { status: 500, retry_after: None };
     assert_eq!(alone("poison").await.unwrap_err(), status_500);
     assert_eq!(alone("harmless").await.unwrap().vectors.len(), 1);
     let both = texts(&["harmless", "poison"]);
@@ -350,17 +312,10 @@ async fn one_poison_text_fails_alone() {
 #[tokio::test]
 async fn nothing_of_key_text_or_answer_is_in_an_error_or_a_debug_line() {
     let body = r#"{"error":{"message":"key sesame and text swordfish are wrong"}}"#;
-    for status in [
-        "401 Unauthorized",
-        "400 Bad Request",
-        "500 Oops",
-        "418 Teapot",
-    ] {
+    for status in ["401 Unauthorized", "400 Bad Request", "500 Oops", "418 Teapot"] {
         let server = answering(http(status, "", body)).await;
         let endpoint = endpoint(ProviderType::Openai, &server.url());
-        let answer = embedder()
-            .embed(&endpoint, &texts(&["swordfish"]), DEADLINE)
-            .await;
+        let answer = embedder().embed(&endpoint, &texts(&["swordfish"]), DEADLINE).await;
         let error = answer.unwrap_err();
         let shown = format!("{error} {error:?} {endpoint:?}");
         assert!(!shown.contains("sesame") && !shown.contains("swordfish"));

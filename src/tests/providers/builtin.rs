@@ -24,10 +24,7 @@ fn embedder_in(data_dir: &Path) -> Embedder {
 fn real() -> Embedder {
     let data_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
     let embedder = embedder_in(&data_dir);
-    assert!(
-        embedder.has_builtin(),
-        "no weights: run python3 tools/fetch_model.py"
-    );
+    assert!(embedder.has_builtin(), "no weights: run python3 tools/fetch_model.py");
     embedder
 }
 
@@ -119,11 +116,7 @@ async fn a_query_does_not_wait_for_a_batch() {
         async move { embedder.embed(&Endpoint::builtin(), &batch, PATIENCE).await }
     });
     tokio::time::sleep(Duration::from_millis(50)).await;
-    for by in [
-        QueryPriority::Search,
-        QueryPriority::Job,
-        QueryPriority::Evaluation,
-    ] {
+    for by in [QueryPriority::Search, QueryPriority::Job, QueryPriority::Evaluation] {
         let query = "Where do herons go?".to_owned();
         let answer = embedder.embed_query(by, &endpoint, query, PATIENCE).await;
         assert_eq!(answer.unwrap().vectors.len(), 1);
@@ -140,9 +133,7 @@ async fn a_caller_that_gives_up_leaves_the_model_to_others() {
     let batch = vec![sentence; 2_000];
     let endpoint = Endpoint::builtin();
     let given_up = embedder.embed(&endpoint, &batch, PATIENCE);
-    tokio::time::timeout(Duration::from_millis(300), given_up)
-        .await
-        .unwrap_err();
+    tokio::time::timeout(Duration::from_millis(300), given_up).await.unwrap_err();
     let two = texts(&["one", "two"]);
     let answer = tokio::time::timeout(PATIENCE, embedder.embed(&endpoint, &two, PATIENCE)).await;
     let embedded = answer.expect("the model goes on with what nobody waits for");
@@ -187,9 +178,7 @@ async fn damaged_files_are_said_to_be_and_bring_nothing_down() {
     let mut scrambled = weights.clone();
     scrambled[..64].fill(b'x');
     let (config, tokenizer) = (read("config.json"), read("tokenizer.json"));
-    let other_shape = String::from_utf8(config.clone())
-        .unwrap()
-        .replace("384", "768");
+    let other_shape = String::from_utf8(config.clone()).unwrap().replace("384", "768");
     for (weights, tokenizer, config) in [
         (&weights[..weights.len() / 2], &tokenizer[..], &config[..]),
         (&scrambled, &tokenizer, &config),

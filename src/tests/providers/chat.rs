@@ -31,10 +31,7 @@ pub fn endpoint(provider_type: ProviderType, url: &str) -> Endpoint {
 }
 
 fn messages() -> [ChatMessage; 2] {
-    [
-        ChatMessage::system("Be short."),
-        ChatMessage::user("Hello?"),
-    ]
+    [ChatMessage::system("Be short."), ChatMessage::user("Hello?")]
 }
 
 fn schema() -> Value {
@@ -201,18 +198,11 @@ async fn tokens_are_estimated_where_the_server_does_not_count_and_marked_as_such
 #[tokio::test]
 async fn failures_are_told_apart_by_every_form() {
     let not_chat = ProviderError::NotChat;
-    let server_error = |status| ProviderError::Server {
-        status,
-        retry_after: None,
-    };
+    let server_error = |status| ProviderError::Server { status, retry_after: None };
     let cases = [
         (401, "{}", ProviderError::KeyRejected),
         (403, "no", ProviderError::KeyRejected),
-        (
-            404,
-            r#"{"error":"model 'small' not found"}"#,
-            ProviderError::UnknownModel,
-        ),
+        (404, r#"{"error":"model 'small' not found"}"#, ProviderError::UnknownModel),
         (404, "page", not_chat(NotChat::NothingThere)),
         (
             404,
@@ -238,26 +228,10 @@ async fn failures_are_told_apart_by_every_form() {
         (500, "{}", server_error(500)),
         (307, "", not_chat(NotChat::Redirect)),
         (200, "<html>hello</html>", not_chat(NotChat::Html)),
-        (
-            200,
-            r#"{"data":[{"embedding":[1,0]}]}"#,
-            not_chat(NotChat::Shape),
-        ),
-        (
-            200,
-            r#"{"choices":[{"message":{"content":"half"#,
-            not_chat(NotChat::HalfABody),
-        ),
-        (
-            200,
-            r#"{"choices":[],"message":{}}"#,
-            not_chat(NotChat::NoText),
-        ),
-        (
-            200,
-            r#"{"error":{"code":502,"message":"upstream"}}"#,
-            server_error(502),
-        ),
+        (200, r#"{"data":[{"embedding":[1,0]}]}"#, not_chat(NotChat::Shape)),
+        (200, r#"{"choices":[{"message":{"content":"half"#, not_chat(NotChat::HalfABody)),
+        (200, r#"{"choices":[],"message":{}}"#, not_chat(NotChat::NoText)),
+        (200, r#"{"error":{"code":502,"message":"upstream"}}"#, server_error(502)),
         (200, "null", not_chat(NotChat::Shape)),
         (200, "", not_chat(NotChat::HalfABody)),
     ];
@@ -268,11 +242,7 @@ async fn failures_are_told_apart_by_every_form() {
                 .insert_header("location", "http://127.0.0.1:1/")
         })
         .await;
-        for provider_type in [
-            ProviderType::Openai,
-            ProviderType::Ollama,
-            ProviderType::Llamacpp,
-        ] {
+        for provider_type in [ProviderType::Openai, ProviderType::Ollama, ProviderType::Llamacpp] {
             let at = endpoint(provider_type, &server.url());
             let error = ask(&model(), &at, None).await.unwrap_err();
             assert_eq!(error, expected, "{provider_type} {status} {body}");
@@ -326,15 +296,9 @@ async fn what_is_asked_and_answered_does_not_show_in_what_is_written_of_them() {
     let server = ChatServer::saying("a private answer").await;
     let at = endpoint(ProviderType::Openai, &server.url());
     let completion = ask(&model(), &at, None).await.unwrap();
-    let message = ChatMessage {
-        role: ChatRole::Assistant,
-        content: "a private word".into(),
-    };
+    let message = ChatMessage { role: ChatRole::Assistant, content: "a private word".into() };
     let shown = format!("{completion:?} {message:?} {at:?}");
-    assert!(
-        !shown.contains("private") && !shown.contains("sesame"),
-        "{shown}"
-    );
+    assert!(!shown.contains("private") && !shown.contains("sesame"), "{shown}");
 }
 
 #[tokio::test]

@@ -138,12 +138,7 @@ async fn a_single_text_that_is_too_long_is_cut_and_reported_as_such() {
     });
     let tei = ResponseTemplate::new(413).set_body_json(tei);
     for (provider_type, at, refusal, answer) in [
-        (
-            ProviderType::Ollama,
-            "/api/embed",
-            ollama,
-            json!({"embeddings": [[1.0, 0.0]]}),
-        ),
+        (ProviderType::Ollama, "/api/embed", ollama, json!({"embeddings": [[1.0, 0.0]]})),
         (ProviderType::CustomHttp, "/embed", tei, json!([[1.0, 0.0]])),
     ] {
         let server = cutting_server(at, refusal, answer).await;
@@ -226,10 +221,7 @@ async fn a_custom_endpoint_that_changes_its_form_is_found_again() {
     let ask = || two(&embedder, ProviderType::CustomHttp, &url);
     assert!(ask().await.is_ok());
     server.reset().await;
-    Mock::given(path("/v1/embeddings"))
-        .respond_with(ok(openai_answer()))
-        .mount(&server)
-        .await;
+    Mock::given(path("/v1/embeddings")).respond_with(ok(openai_answer())).mount(&server).await;
     assert!(ask().await.is_ok());
 }
 
@@ -240,9 +232,7 @@ async fn a_custom_endpoint_of_no_known_form_is_no_embeddings_endpoint() {
         .respond_with(ResponseTemplate::new(422).set_body_json(json!({"detail": "what?"})))
         .mount(&server)
         .await;
-    let error = two(&embedder(), ProviderType::CustomHttp, &server.uri())
-        .await
-        .unwrap_err();
+    let error = two(&embedder(), ProviderType::CustomHttp, &server.uri()).await.unwrap_err();
     assert_eq!(error, ProviderError::NotEmbeddings(NotEmbeddings::Shape));
     assert!(!error.is_about_the_input());
 }

@@ -60,10 +60,7 @@ fn real(provider_type: ProviderType, suffix: &str) -> Endpoint {
 
 #[tokio::test]
 async fn it_embeds_by_every_form_that_it_speaks_and_all_agree() {
-    let two = texts(&[
-        "The heron crosses the river.",
-        "Invoices are due on Friday.",
-    ]);
+    let two = texts(&["The heron crosses the river.", "Invoices are due on Friday."]);
     let mut answers = Vec::new();
     for (provider_type, suffix) in [
         (ProviderType::Llamacpp, ""),
@@ -157,10 +154,7 @@ async fn it_answers_in_json_by_the_schema_that_it_is_given() {
         deadline: CHAT_DEADLINE,
     };
     let completion = chat::model().complete(&at, &request).await.unwrap();
-    assert!(
-        completion.has_schema && !completion.is_cut_off,
-        "{completion:?}"
-    );
+    assert!(completion.has_schema && !completion.is_cut_off, "{completion:?}");
     let said: Value = serde_json::from_str(&completion.text).unwrap();
     assert!(said["likes_tea"].is_boolean(), "{said}");
     assert!(completion.tokens_in > 10 && completion.tokens_out >= 5);

@@ -111,11 +111,7 @@ where
             tokio::spawn(answer(stream));
         }
     });
-    Raw {
-        address,
-        connections,
-        server,
-    }
+    Raw { address, connections, server }
 }
 
 pub struct Raw {

@@ -46,12 +46,7 @@ async fn private_addresses_are_forbidden_in_every_spelling_unless_allowed() {
 async fn names_for_this_machine_are_forbidden_without_asking_anybody() {
     let names = Table::of(&[]);
     let embedder = embedder_knowing(names.clone());
-    for host in [
-        "localhost",
-        "LOCALHOST.",
-        "app.localhost",
-        "localhost.localdomain",
-    ] {
+    for host in ["localhost", "LOCALHOST.", "app.localhost", "localhost.localdomain"] {
         let mut endpoint = endpoint(ProviderType::Ollama, &format!("http://{host}:1"));
         endpoint.reach = Reach::Public;
         let answer = embedder.embed(&endpoint, &texts(&["one"]), DEADLINE).await;
@@ -149,9 +144,7 @@ async fn redirects_are_not_followed() {
         for status in ["301 Moved", "302 Found", "307 Temporary", "308 Permanent"] {
             let server = answering(http(status, &header, "")).await;
             let endpoint = endpoint(ProviderType::Openai, &server.url());
-            let answer = embedder()
-                .embed(&endpoint, &texts(&["one"]), DEADLINE)
-                .await;
+            let answer = embedder().embed(&endpoint, &texts(&["one"]), DEADLINE).await;
             let redirect = ProviderError::NotEmbeddings(NotEmbeddings::Redirect);
             assert_eq!(answer.unwrap_err(), redirect);
             assert_eq!(server.connections(), 1);

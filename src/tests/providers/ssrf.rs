@@ -127,10 +127,7 @@ impl Resolver {
         let names = names
             .iter()
             .map(|(name, turns)| ((*name).to_owned(), turns.iter().map(parse).collect()));
-        Arc::new(Self {
-            names: Mutex::new(names.collect()),
-            asked: AtomicUsize::new(0),
-        })
+        Arc::new(Self { names: Mutex::new(names.collect()), asked: AtomicUsize::new(0) })
     }
 
     fn of_the_table() -> Arc<Self> {
@@ -146,11 +143,7 @@ impl NameLookup for Resolver {
         self.asked.fetch_add(1, Ordering::SeqCst);
         let mut names = self.names.lock().unwrap();
         let turns = names.get_mut(name).ok_or(io::ErrorKind::NotFound)?;
-        Ok(if turns.len() > 1 {
-            turns.remove(0)
-        } else {
-            turns[0].clone()
-        })
+        Ok(if turns.len() > 1 { turns.remove(0) } else { turns[0].clone() })
     }
 }
 
@@ -175,10 +168,8 @@ impl Everywhere {
             }
             _ => TcpListener::bind("0.0.0.0:0").await.unwrap(),
         };
-        let (connections, port) = (
-            Arc::new(AtomicUsize::new(0)),
-            listener.local_addr().unwrap().port(),
-        );
+        let (connections, port) =
+            (Arc::new(AtomicUsize::new(0)), listener.local_addr().unwrap().port());
         let count = connections.clone();
         let server = tokio::spawn(async move {
             loop {
@@ -193,11 +184,7 @@ impl Everywhere {
                 });
             }
         });
-        Self {
-            port,
-            connections,
-            server,
-        }
+        Self { port, connections, server }
     }
 
     fn seen(&self) -> usize {
@@ -224,10 +211,7 @@ async fn call(embedder: &Embedder, url: &str, reach: Reach) -> Result<(), Provid
         key: Some(ApiKey::new("sesame")),
         reach,
     };
-    embedder
-        .embed(&endpoint, &texts(&["one"]), DEADLINE)
-        .await
-        .map(drop)
+    embedder.embed(&endpoint, &texts(&["one"]), DEADLINE).await.map(drop)
 }
 
 /// The same through the door of chat.
@@ -295,13 +279,8 @@ async fn nothing_gets_through() -> usize {
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(everywhere.seen(), 0, "somebody was connected to");
     // The listener does see who comes.
-    TcpStream::connect(("127.0.0.1", everywhere.port))
-        .await
-        .unwrap();
-    until("the listener sees who comes", async || {
-        everywhere.seen() == 1
-    })
-    .await;
+    TcpStream::connect(("127.0.0.1", everywhere.port)).await.unwrap();
+    until("the listener sees who comes", async || everywhere.seen() == 1).await;
     cases
 }
 
@@ -325,45 +304,25 @@ async fn public_ones_lead_nowhere_else() {
     ]);
     let embedder = embedder(resolver.clone());
     let at = |name: &str| format!("http://{name}:{}", good.port);
-    for name in [
-        "public.test",
-        "public6.test",
-        PUBLIC,
-        "[64:ff9b::5db8:d822]",
-    ] {
+    for name in ["public.test", "public6.test", PUBLIC, "[64:ff9b::5db8:d822]"] {
         let answer = call(&embedder, &at(name), Reach::Public).await;
         assert_eq!(answer, Ok(()), "{name}");
     }
     assert_eq!(good.seen(), 4);
     // Each call looks up once, and each look-up is judged.
-    assert_eq!(
-        call(&embedder, &at("rebound.test"), Reach::Public).await,
-        Ok(())
-    );
-    assert_blocked(
-        &call(&embedder, &at("rebound.test"), Reach::Public).await,
-        "rebound",
-    );
+    assert_eq!(call(&embedder, &at("rebound.test"), Reach::Public).await, Ok(()));
+    assert_blocked(&call(&embedder, &at("rebound.test"), Reach::Public).await, "rebound");
     for (turn, is_open) in [(1, true), (2, false), (3, true)] {
         let answer = call(&embedder, &at("flips.test"), Reach::Public).await;
         assert_eq!(answer.is_ok(), is_open, "turn {turn}: {answer:?}");
     }
-    assert_eq!(
-        call(&embedder, &at("mixed.test"), Reach::Public).await,
-        Ok(())
-    );
+    assert_eq!(call(&embedder, &at("mixed.test"), Reach::Public).await, Ok(()));
     assert_eq!(resolver.asked.load(Ordering::SeqCst), 2 + 2 + 3 + 1);
     assert_eq!(good.seen(), 4 + 1 + 2 + 1);
 
     // A public endpoint that sends on, to each kind of place.
     let target = Everywhere::answering(json(ONE)).await;
-    for status in [
-        "301 Moved",
-        "302 Found",
-        "303 See Other",
-        "307 Temporary",
-        "308 Permanent",
-    ] {
+    for status in ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"] {
         for place in [
             "127.0.0.1",
             "169.254.169.254",
@@ -409,15 +368,7 @@ async fn where_every_address_answers_none_that_is_forbidden_is_called() {
     const SET_UP: &str = "ip link set lo up && ip route add local 0.0.0.0/0 dev lo && ip -6 route add local ::/0 dev lo";
     let alone = |script: &str| {
         let mut command = Command::new("unshare");
-        command.args([
-            "--user",
-            "--map-root-user",
-            "--net",
-            "sh",
-            "-c",
-            script,
-            "sh",
-        ]);
+        command.args(["--user", "--map-root-user", "--net", "sh", "-c", script, "sh"]);
         command
     };
     let can = alone(SET_UP).output();
@@ -437,8 +388,5 @@ async fn where_every_address_answers_none_that_is_forbidden_is_called() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(
-        output.status.success() && said.contains("done"),
-        "{said}\n{errors}"
-    );
+    assert!(output.status.success() && said.contains("done"), "{said}\n{errors}");
 }

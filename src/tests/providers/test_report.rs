@@ -70,10 +70,7 @@ async fn answers_in_another_order_and_width_are_noticed() {
 #[tokio::test]
 async fn a_failing_endpoint_fails_the_test_with_the_same_words() {
     let server = MockServer::start().await;
-    Mock::given(method("POST"))
-        .respond_with(ResponseTemplate::new(401))
-        .mount(&server)
-        .await;
+    Mock::given(method("POST")).respond_with(ResponseTemplate::new(401)).mount(&server).await;
     let endpoint = endpoint(ProviderType::Ollama, &server.uri());
     let error = embedder().test(&endpoint, "", "").await.unwrap_err();
     assert_eq!(error, ProviderError::KeyRejected);

@@ -26,16 +26,12 @@ async fn a_hundred_identical_adds_at_once_on_two_servers_make_one_item() {
     let app = TestApp::start().await;
     let twin = app.twin().await;
     let anna = app.user("anna").await;
-    let agents = [
-        agent_at(&app, &app, &anna, "here").await,
-        agent_at(&app, &twin, &anna, "there").await,
-    ];
+    let agents =
+        [agent_at(&app, &app, &anna, "here").await, agent_at(&app, &twin, &anna, "there").await];
     let input = json!({ "type": "fact", "content": "Anna keeps bees.", "theme": "a new theme" });
     let adds = agents.iter().map(|agent| {
         let adds = (0..ADDS / 2).map(|_| agent.call("memory_add", input.clone()));
-        stream::iter(adds)
-            .buffer_unordered(CALLS_AT_ONCE_MAX)
-            .collect::<Vec<Value>>()
+        stream::iter(adds).buffer_unordered(CALLS_AT_ONCE_MAX).collect::<Vec<Value>>()
     });
     let answers = join_all(adds).await.concat();
 
@@ -72,19 +68,15 @@ async fn items_that_two_agents_archive_at_once_on_two_servers_are_each_archived_
     let here = agent_at(&app, &app, &anna, "here").await;
     let there = agent_at(&app, &twin, &anna, "there").await;
     // Both are sent the same item at once, each first at every other one.
-    let pairs = ids
-        .chunks_exact(2)
-        .flat_map(|pair| [(pair[0], &here, &there), (pair[1], &there, &here)]);
+    let pairs =
+        ids.chunks_exact(2).flat_map(|pair| [(pair[0], &here, &there), (pair[1], &there, &here)]);
     stream::iter(pairs)
         .for_each_concurrent(ITEMS_AT_ONCE, |(id, first, second)| async move {
             let input = json!({ "item_id": id });
             let answers =
                 join_all([first, second].map(|agent| agent.call("memory_archive", input.clone())))
                     .await;
-            assert!(
-                answers.iter().all(|a| a["status"] == "archived"),
-                "{answers:?}"
-            );
+            assert!(answers.iter().all(|a| a["status"] == "archived"), "{answers:?}");
         })
         .await;
 
@@ -102,9 +94,5 @@ async fn items_that_two_agents_archive_at_once_on_two_servers_are_each_archived_
     for (_, agent) in &events {
         *by_agent.entry(agent).or_default() += 1;
     }
-    assert_eq!(
-        by_agent.len(),
-        2,
-        "both came first now and then: {by_agent:?}"
-    );
+    assert_eq!(by_agent.len(), 2, "both came first now and then: {by_agent:?}");
 }

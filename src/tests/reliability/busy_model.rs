@@ -17,11 +17,7 @@ const FLOOD: usize = 240;
 #[ignore = "a series under load: `make check` runs it alone"]
 async fn a_busy_model_is_late_for_some_and_is_left_alone_by_nobody() {
     let model = builtin::find(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data"));
-    let app = TestApp::start_as(Wish {
-        builtin: Some(model.clone()),
-        ..Wish::default()
-    })
-    .await;
+    let app = TestApp::start_as(Wish { builtin: Some(model.clone()), ..Wish::default() }).await;
     let anna = app.user("anna").await;
     anna.add("Anna keeps bees.").await;
     app.drain(&anna).await;
@@ -63,9 +59,7 @@ async fn a_busy_model_is_late_for_some_and_is_left_alone_by_nobody() {
     .unwrap()
     .unwrap();
 
-    let answer = anna
-        .call("memory_search", json!({ "query": "honey" }))
-        .await;
+    let answer = anna.call("memory_search", json!({ "query": "honey" })).await;
     assert_eq!(answer["degraded"], json!(null), "{answer}");
     assert_eq!(answer["mode"], "hybrid");
 }

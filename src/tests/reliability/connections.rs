@@ -39,8 +39,7 @@ async fn calls_after_all_connections_were_cut_are_answered_as_if_nothing_had_bee
             assert_eq!(answer["results"].as_array().unwrap().len(), 1, "{answer}");
         }
         cut_all(&app).await;
-        anna.add(&format!("The hive of round {round} is full."))
-            .await;
+        anna.add(&format!("The hive of round {round} is full.")).await;
     }
 }
 
@@ -126,10 +125,7 @@ async fn a_transaction_of_no_user_that_is_broken_off_while_it_begins_is_not_left
 
 /// One that was left open stays open; PostgreSQL takes its time to see that a client has gone.
 async fn none_is_left_open(app: &TestApp) {
-    until("no transaction is open", async || {
-        open_transactions(app).await == 0
-    })
-    .await;
+    until("no transaction is open", async || open_transactions(app).await == 0).await;
 }
 
 async fn open_transactions(app: &TestApp) -> i64 {
@@ -160,9 +156,6 @@ async fn a_command_waits_for_a_connection_when_a_request_would_fail() {
     let (refused, waited) = tokio::join!(refused, waited);
     let refused = EvaluationError::Database(refused.map(drop).unwrap_err());
     let told = keepsake::db::in_words(refused.to_string());
-    assert!(
-        told.starts_with("no database connection became free in time"),
-        "{told}"
-    );
+    assert!(told.starts_with("no database connection became free in time"), "{told}");
     assert!(waited.is_ok());
 }

@@ -54,10 +54,7 @@ async fn a_statement_that_runs_into_its_timeout_is_a_503_in_one_sentence_at_ever
     let anna = app.user("anna").await;
     anna.add("Anna keeps bees.").await;
     let hurried = TestApp::start_as(Wish {
-        timeouts: StatementTimeouts {
-            request: Duration::from_millis(500),
-            job: HANG_GUARD,
-        },
+        timeouts: StatementTimeouts { request: Duration::from_millis(500), job: HANG_GUARD },
         database: Some(app.options.clone()),
         ..Wish::default()
     })
@@ -68,25 +65,15 @@ async fn a_statement_that_runs_into_its_timeout_is_a_503_in_one_sentence_at_ever
     browser.base = hurried.base.clone();
     let lock = lock_items(&app).await;
 
-    let response = at_hurried
-        .send("memory_search", &json!({ "query": "bees" }))
-        .await;
+    let response = at_hurried.send("memory_search", &json!({ "query": "bees" })).await;
     assert!(response.headers().contains_key("retry-after"));
     let (status, refused) = problem(response).await;
-    assert_eq!(
-        (status, &refused["code"]),
-        (503, &json!("database_timeout"))
-    );
+    assert_eq!((status, &refused["code"]), (503, &json!("database_timeout")));
     let sentence = refused["detail"].as_str().unwrap();
-    assert!(
-        sentence.starts_with("The database took too long"),
-        "{sentence}"
-    );
+    assert!(sentence.starts_with("The database took too long"), "{sentence}");
 
     let said = Mcp::of(&hurried, &anna);
-    let said = said
-        .result("memory_search", json!({ "query": "bees" }))
-        .await;
+    let said = said.result("memory_search", json!({ "query": "bees" })).await;
     assert_eq!(said["isError"], true, "{said}");
     assert_eq!(said["content"][0]["text"], sentence);
 
@@ -104,10 +91,7 @@ async fn a_look_for_parts_of_words_that_runs_into_the_timeout_finds_nothing() {
     let anna = app.user("anna").await;
     let bees = anna.add("Anna keeps bees.").await;
     let hurried = TestApp::start_as(Wish {
-        timeouts: StatementTimeouts {
-            request: Duration::from_secs(4),
-            job: HANG_GUARD,
-        },
+        timeouts: StatementTimeouts { request: Duration::from_secs(4), job: HANG_GUARD },
         database: Some(app.options.clone()),
         ..Wish::default()
     })
@@ -134,10 +118,7 @@ async fn jobs_have_another_statement_timeout_and_give_connections_back_without_i
     .await;
     let anna = app.user("anna").await;
     let timeout_of = async |conn: &mut PgConnection| -> String {
-        sqlx::query_scalar("SHOW statement_timeout")
-            .fetch_one(conn)
-            .await
-            .unwrap()
+        sqlx::query_scalar("SHOW statement_timeout").fetch_one(conn).await.unwrap()
     };
     let jobs = app.db.with_job_timeout();
     for (db, expected) in [(&app.db, "61s"), (&jobs, "122s"), (&app.db, "61s")] {
@@ -158,10 +139,7 @@ async fn jobs_have_another_statement_timeout_and_give_connections_back_without_i
 async fn when_a_client_hangs_up_its_statement_ends_in_the_database() {
     let ten_minutes = Duration::from_secs(600);
     let app = TestApp::start_as(Wish {
-        timeouts: StatementTimeouts {
-            request: ten_minutes,
-            job: ten_minutes,
-        },
+        timeouts: StatementTimeouts { request: ten_minutes, job: ten_minutes },
         ..Wish::default()
     })
     .await;
@@ -204,10 +182,8 @@ async fn past_the_calls_of_one_user_more_are_refused_and_others_notice_nothing()
     let inputs: Vec<Value> = (0..CALLS_MAX + TOO_MANY)
         .map(|n| json!({ "type": "fact", "content": format!("Hive {n} is full.") }))
         .collect();
-    let mut calls: FuturesUnordered<_> = inputs
-        .iter()
-        .map(|input| anna.send("memory_add", input))
-        .collect();
+    let mut calls: FuturesUnordered<_> =
+        inputs.iter().map(|input| anna.send("memory_add", input)).collect();
     for _ in 0..TOO_MANY {
         let refused = timeout(HANG_GUARD, calls.next()).await;
         let refused = refused.expect("more than may wait are refused").unwrap();
@@ -216,9 +192,7 @@ async fn past_the_calls_of_one_user_more_are_refused_and_others_notice_nothing()
         assert_eq!((status, &said["code"]), (429, &json!("too_many_calls")));
     }
     // Whichever call it is.
-    let (status, said) = anna
-        .refused("memory_search", json!({ "query": "bees" }))
-        .await;
+    let (status, said) = anna.refused("memory_search", json!({ "query": "bees" })).await;
     assert_eq!((status, &said["code"]), (429, &json!("too_many_calls")));
     let listed = Mcp::of(&app, &anna).ask("tools/list", json!({})).await;
     assert_eq!(listed.0, 429);

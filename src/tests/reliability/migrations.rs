@@ -39,21 +39,13 @@ const BY_TYPE: [(&str, &str); 14] = [
 
 /// Columns that may be empty, and are not: so that users sign in as they do, and a vector is one.
 const FILLED_TOO: [(&str, &str, &str); 13] = [
-    (
-        "secret_findings",
-        "fingerprint",
-        "decode(repeat('01', 16), 'hex')",
-    ),
+    ("secret_findings", "fingerprint", "decode(repeat('01', 16), 'hex')"),
     ("backup_state", "only_row", "true"),
     ("dream_settings", "episodes_min", "5"),
     ("users", "email", "'anna@example.com'"),
     ("users", "password_hash", "'hash'"),
     ("memory_embeddings", "bits", "repeat('1', 1024)::bit(1024)"),
-    (
-        "memory_embeddings",
-        "embedding",
-        "array_fill(1, ARRAY[384])::halfvec",
-    ),
+    ("memory_embeddings", "embedding", "array_fill(1, ARRAY[384])::halfvec"),
     ("embedding_spaces", "dimensions", "384"),
     ("invitations", "role", "'member'"),
     ("memory_items", "theme_id", "1"),
@@ -138,17 +130,14 @@ async fn fill(owner: &mut PgConnection, prefix: i64) {
     for column in &all {
         by_table.entry(&column.table).or_default().push(column);
     }
-    let mut waiting: Vec<(&str, String)> = by_table
-        .iter()
-        .map(|(table, columns)| (*table, insert(table, columns)))
-        .collect();
+    let mut waiting: Vec<(&str, String)> =
+        by_table.iter().map(|(table, columns)| (*table, insert(table, columns))).collect();
     while !waiting.is_empty() {
         let (mut left, mut refusals) = (Vec::new(), Vec::new());
         for (table, statement) in waiting.clone() {
             let mut savepoint = owner.begin().await.unwrap();
-            let done = sqlx::raw_sql(AssertSqlSafe(statement.clone()))
-                .execute(&mut *savepoint)
-                .await;
+            let done =
+                sqlx::raw_sql(AssertSqlSafe(statement.clone())).execute(&mut *savepoint).await;
             match done {
                 Ok(_) => savepoint.commit().await.unwrap(),
                 // The migration itself has put the row there.
@@ -170,9 +159,7 @@ async fn fill(owner: &mut PgConnection, prefix: i64) {
 }
 
 fn is_there_already(error: &sqlx::Error) -> bool {
-    error
-        .as_database_error()
-        .is_some_and(|e| e.is_unique_violation())
+    error.as_database_error().is_some_and(|e| e.is_unique_violation())
 }
 
 /// Every row of every table, as JSON.
@@ -182,10 +169,7 @@ pub async fn rows(owner: &mut PgConnection) -> BTreeMap<String, Vec<Value>> {
     tables.dedup();
     for table in tables {
         let select = AssertSqlSafe(format!("SELECT to_jsonb(t) FROM {table} t"));
-        let found = sqlx::query_scalar(select)
-            .fetch_all(&mut *owner)
-            .await
-            .unwrap();
+        let found = sqlx::query_scalar(select).fetch_all(&mut *owner).await.unwrap();
         rows.insert(table, found);
     }
     rows
@@ -215,21 +199,12 @@ async fn every_released_schema_goes_forward_with_its_rows() {
     for released in &versions {
         let options = empty_database().await;
         let mut owner = owner_of(&options).await;
-        MIGRATIONS
-            .run_direct(Some(*released), &mut owner, false)
-            .await
-            .unwrap();
+        MIGRATIONS.run_direct(Some(*released), &mut owner, false).await.unwrap();
         fill(&mut owner, *released).await;
         let before = rows(&mut owner).await;
-        let empty: Vec<&String> = before
-            .iter()
-            .filter(|(_, rows)| rows.is_empty())
-            .map(|(table, _)| table)
-            .collect();
-        assert!(
-            empty.is_empty(),
-            "at migration {released} nothing is in {empty:?}"
-        );
+        let empty: Vec<&String> =
+            before.iter().filter(|(_, rows)| rows.is_empty()).map(|(table, _)| table).collect();
+        assert!(empty.is_empty(), "at migration {released} nothing is in {empty:?}");
         owner.close().await.unwrap();
 
         // As a newer program does it at its start.
@@ -270,10 +245,8 @@ const REMOVED: [&str; 14] = [
 ];
 
 /// Tables and columns that have another name now.
-const RENAMED: [(&str, &str); 2] = [
-    ("memory_item_embeddings", "memory_embeddings"),
-    ("item_id", "source_id"),
-];
+const RENAMED: [(&str, &str); 2] =
+    [("memory_item_embeddings", "memory_embeddings"), ("item_id", "source_id")];
 
 pub fn now_named(name: &str) -> &str {
     let renamed = RENAMED.iter().find(|(before, _)| *before == name);

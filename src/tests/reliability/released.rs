@@ -49,9 +49,7 @@ async fn restored(path: &Path) -> TestApp {
     let file = BackupFile::open(path).unwrap();
     backup::check(&file, |_| true).await.unwrap();
     let (data, now) = (Path::new("data"), WallClock.now());
-    backup::restore(&file, &options, data, now, |_| true, async || Ok(()))
-        .await
-        .unwrap();
+    backup::restore(&file, &options, data, now, |_| true, async || Ok(())).await.unwrap();
     TestApp::start_as(Wish {
         builtin: Some(builtin::find(data)),
         database: Some(options),
@@ -76,30 +74,14 @@ async fn finds_what_is_meant(app: &TestApp, anna: &str, ben: &str) {
             "Anna drinks green tea in the morning.",
         ),
         (anna, "Where is Anna's home?", "Anna lives in Linz."),
-        (
-            anna,
-            "Schafberg",
-            "We hiked up the Schafberg last Sunday and saw two marmots.",
-        ),
-        (
-            ben,
-            "Which insects does he keep?",
-            "Ben keeps three beehives behind the barn.",
-        ),
+        (anna, "Schafberg", "We hiked up the Schafberg last Sunday and saw two marmots."),
+        (ben, "Which insects does he keep?", "Ben keeps three beehives behind the barn."),
     ] {
         let found = found(app, token, query).await;
-        assert_eq!(
-            found.first().map(String::as_str),
-            Some(first),
-            "{query}: {found:?}"
-        );
+        assert_eq!(found.first().map(String::as_str), Some(first), "{query}: {found:?}");
         // Its successor and an archived one are not beside it.
         let gone = ["Graz", "Traunstein"];
-        assert!(
-            !found
-                .iter()
-                .any(|text| gone.iter().any(|word| text.contains(word)))
-        );
+        assert!(!found.iter().any(|text| gone.iter().any(|word| text.contains(word))));
     }
 }
 
@@ -129,25 +111,17 @@ async fn what_a_released_version_had_is_restored_and_goes_on() {
         app.run_due().await;
         assert_eq!(count(&app, PENDING).await, 0, "{path:?}");
         let found = found(&app, ben, "What does he offer at the weekend?").await;
-        assert_eq!(
-            found.first().map(String::as_str),
-            Some("Ben sells honey on Saturdays.")
-        );
+        assert_eq!(found.first().map(String::as_str), Some("Ben sells honey on Saturdays."));
 
         let browser = signed_in(&app, "anna").await;
         for page in PAGES {
             let (status, text) = browser.get(page).await;
-            assert!(
-                status == 200 && !text.contains("beehives"),
-                "{path:?}: {page}: {status}"
-            );
+            assert!(status == 200 && !text.contains("beehives"), "{path:?}: {page}: {status}");
         }
         let (_, memory) = browser.get("/memory").await;
         assert!(memory.contains("green tea"), "{path:?}");
         let document = "/api/v1/documents/notes/bridge.md";
-        let read = reqwest::Client::new()
-            .get(format!("{}{document}", app.base))
-            .bearer_auth(anna);
+        let read = reqwest::Client::new().get(format!("{}{document}", app.base)).bearer_auth(anna);
         let read = read.send().await.unwrap().text().await.unwrap();
         assert!(read.contains("one to fifty"), "{path:?}: {read}");
     }

@@ -36,12 +36,7 @@ async fn live(user: &TestUser) {
     user.call("memory_add", item).await;
     let said = json!({ "messages": [{ "id": "1", "role": "user", "content": "hello" }] });
     let answer = user.post("/api/v1/sessions/s/messages", &said).await;
-    assert_eq!(
-        answer.status(),
-        200,
-        "{}",
-        answer.json::<Value>().await.unwrap()
-    );
+    assert_eq!(answer.status(), 200, "{}", answer.json::<Value>().await.unwrap());
 }
 
 #[tokio::test]
@@ -55,14 +50,8 @@ async fn a_user_whose_rows_cannot_be_changed_holds_up_no_other() {
     app.run_due().await;
     let annas = ["complete", "expire"].map(|job| (anna.id.0, job.to_owned()));
     assert_eq!(failed_jobs(&app).await, annas, "and are tried again");
-    assert_eq!(
-        status_and_session(&app, &anna).await,
-        ("active".to_owned(), false)
-    );
-    assert_eq!(
-        status_and_session(&app, &ben).await,
-        ("archived".to_owned(), true)
-    );
+    assert_eq!(status_and_session(&app, &anna).await, ("active".to_owned(), false));
+    assert_eq!(status_and_session(&app, &ben).await, ("archived".to_owned(), true));
 }
 
 #[tokio::test]
@@ -72,15 +61,9 @@ async fn a_step_that_fails_does_not_stop_those_after_it() {
     live(&ben).await;
     app.clock.advance(time::Duration::days(2));
     let revoke = "REVOKE SELECT ON sessions FROM keepsake_system";
-    sqlx::raw_sql(revoke)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    sqlx::raw_sql(revoke).execute(&mut app.superuser().await).await.unwrap();
     app.run_due().await;
     let swept = [(SERVER.0, "sweep".to_owned())];
     assert_eq!(failed_jobs(&app).await, swept, "and is tried again");
-    assert_eq!(
-        status_and_session(&app, &ben).await,
-        ("archived".to_owned(), false)
-    );
+    assert_eq!(status_and_session(&app, &ben).await, ("archived".to_owned(), false));
 }

@@ -42,10 +42,7 @@ async fn first_then_others<T, F: Future<Output = T>>(
 
 /// Until as many wait for the next transaction.
 async fn until_queued(app: &TestApp, user: &TestUser, adds: usize) {
-    until("adds wait in line", async || {
-        app.adding.queued(user.id) >= adds
-    })
-    .await;
+    until("adds wait in line", async || app.adding.queued(user.id) >= adds).await;
 }
 
 /// Of every item: its text, its events, its pending vectors, the calls that touched it.
@@ -94,9 +91,7 @@ async fn adds_that_come_at_once_share_transactions_and_each_is_kept_as_it_was_se
     let (answers, ()) = tokio::join!(adds, release);
 
     for (n, answer) in answers.iter().enumerate() {
-        let found = anna
-            .call("memory_get", json!({ "item_id": answer["id"] }))
-            .await;
+        let found = anna.call("memory_get", json!({ "item_id": answer["id"] })).await;
         let sent = item(n);
         for field in ["type", "content", "theme", "tags", "source_context"] {
             assert_eq!(found[field], sent[field], "{field} of {n}");
@@ -108,10 +103,7 @@ async fn adds_that_come_at_once_share_transactions_and_each_is_kept_as_it_was_se
             (&answer["duplicate"], &answer["embedding"]),
             (&json!(false), &json!("pending"))
         );
-        assert_eq!(
-            anna.find(&format!("{n:02}")).await.first(),
-            answer["id"].as_i64().as_ref()
-        );
+        assert_eq!(anna.find(&format!("{n:02}")).await.first(), answer["id"].as_i64().as_ref());
     }
     let written = written(&app).await;
     assert_eq!(written.len(), ADDS + 2);
@@ -128,8 +120,7 @@ async fn what_the_database_refuses_of_one_does_not_touch_those_beside_it() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     anna.add("first").await;
-    app.refuse_unless("memory_items", "content <> 'poison'")
-        .await;
+    app.refuse_unless("memory_items", "content <> 'poison'").await;
     let mut conn = app.superuser().await;
     let lock = hold_up(&mut conn, &anna).await;
     let texts: Vec<String> = (0..ADDS)
@@ -144,10 +135,7 @@ async fn what_the_database_refuses_of_one_does_not_touch_those_beside_it() {
     let send = |text| async move {
         let input = json!({ "type": "fact", "content": text });
         let response = agent.send("memory_add", &input).await;
-        (
-            response.status().as_u16(),
-            response.json::<Value>().await.unwrap(),
-        )
+        (response.status().as_u16(), response.json::<Value>().await.unwrap())
     };
     let adds = first_then_others(&app, texts.iter().map(send));
     let release = async {
@@ -168,10 +156,7 @@ async fn what_the_database_refuses_of_one_does_not_touch_those_beside_it() {
             }
         }
     }
-    let same = texts
-        .iter()
-        .zip(&answers)
-        .filter(|(text, _)| *text == "the same");
+    let same = texts.iter().zip(&answers).filter(|(text, _)| *text == "the same");
     let is_new = |(_, (_, answer)): &(_, &(u16, Value))| answer["duplicate"] == false;
     assert_eq!(same.filter(is_new).count(), 1, "one of them made it");
     let written = written(&app).await;
@@ -189,10 +174,7 @@ async fn where_a_statement_runs_into_its_timeout_all_are_refused_and_nothing_is_
     let anna = app.user("anna").await;
     anna.add("first").await;
     let hurried = TestApp::start_as(Wish {
-        timeouts: StatementTimeouts {
-            request: Duration::from_millis(500),
-            job: HANG_GUARD,
-        },
+        timeouts: StatementTimeouts { request: Duration::from_millis(500), job: HANG_GUARD },
         database: Some(app.options.clone()),
         ..Wish::default()
     })
@@ -240,10 +222,7 @@ async fn who_gives_up_while_waiting_takes_nobody_with_them() {
     for n in [0, 3] {
         adds[n].abort();
     }
-    until("both are given up", async || {
-        adds[0].is_finished() && adds[3].is_finished()
-    })
-    .await;
+    until("both are given up", async || adds[0].is_finished() && adds[3].is_finished()).await;
     lock.rollback().await.unwrap();
     for (n, added) in adds.into_iter().enumerate() {
         match added.await {
@@ -253,10 +232,7 @@ async fn who_gives_up_while_waiting_takes_nobody_with_them() {
     }
     app.activity.flush().await.unwrap();
     let texts: Vec<String> = written(&app).await.into_iter().map(|row| row.0).collect();
-    assert_eq!(
-        texts,
-        ["first", "number 1", "number 2", "number 4", "number 5"]
-    );
+    assert_eq!(texts, ["first", "number 1", "number 2", "number 4", "number 5"]);
     let calls: Vec<(String, i64)> =
         sqlx::query_as("SELECT outcome, count(*) FROM activity GROUP BY 1 ORDER BY 1")
             .fetch_all(&mut app.superuser().await)

@@ -56,13 +56,8 @@ pub async fn count(app: &TestApp, of: &str) -> i64 {
 
 pub async fn tool(app: &TestApp, token: &str, name: &str, arguments: Value) -> Value {
     let url = format!("{}/api/v1/tools/{name}", app.base);
-    let asked = reqwest::Client::new()
-        .post(url)
-        .bearer_auth(token)
-        .json(&arguments)
-        .send()
-        .await
-        .unwrap();
+    let asked =
+        reqwest::Client::new().post(url).bearer_auth(token).json(&arguments).send().await.unwrap();
     assert_eq!(asked.status(), 200, "{name}");
     asked.json().await.unwrap()
 }
@@ -72,9 +67,7 @@ pub async fn found(app: &TestApp, token: &str, query: &str) -> Vec<String> {
     let answer = tool(app, token, "memory_search", json!({ "query": query })).await;
     assert_eq!(answer["mode"], "hybrid", "{answer}");
     let items = answer["results"].as_array().unwrap();
-    let contents = items
-        .iter()
-        .map(|item| item["content_snippet"].as_str().unwrap());
+    let contents = items.iter().map(|item| item["content_snippet"].as_str().unwrap());
     contents.map(str::to_owned).collect()
 }
 
@@ -86,23 +79,11 @@ async fn finds_what_is_meant(app: &TestApp) {
             "Anna drinks green tea in the morning.",
         ),
         ("Anna's", "Where is Anna's home?", "Anna lives in Linz."),
-        (
-            "Anna's",
-            "Schafberg",
-            "We hiked up the Schafberg last Sunday and saw two marmots.",
-        ),
-        (
-            "Ben's",
-            "Which insects does he keep?",
-            "Ben keeps three beehives behind the barn.",
-        ),
+        ("Anna's", "Schafberg", "We hiked up the Schafberg last Sunday and saw two marmots."),
+        ("Ben's", "Which insects does he keep?", "Ben keeps three beehives behind the barn."),
     ] {
         let found = found(app, token(whose), query).await;
-        assert_eq!(
-            found.first().map(String::as_str),
-            Some(first),
-            "{query}: {found:?}"
-        );
+        assert_eq!(found.first().map(String::as_str), Some(first), "{query}: {found:?}");
     }
 }
 
@@ -128,9 +109,7 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
     }
 
     let app = TestApp::start_as(Wish {
-        builtin: Some(keepsake::providers::builtin::find(std::path::Path::new(
-            "data",
-        ))),
+        builtin: Some(keepsake::providers::builtin::find(std::path::Path::new("data"))),
         database: Some(options),
         ..Wish::default()
     })
@@ -150,10 +129,8 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
     .fetch_all(&mut app.superuser().await)
     .await
     .unwrap();
-    let trusted: Vec<(&str, &str)> = trusted
-        .iter()
-        .map(|(s, t)| (s.as_str(), t.as_str()))
-        .collect();
+    let trusted: Vec<(&str, &str)> =
+        trusted.iter().map(|(s, t)| (s.as_str(), t.as_str())).collect();
     assert_eq!(
         trusted,
         [
@@ -166,11 +143,7 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
     );
     assert_eq!(count(&app, "memory_items WHERE status = 'active' AND expires_at IS NULL AND live_until <> 'infinity'").await, 0);
     assert_eq!(
-        count(
-            &app,
-            "memory_items WHERE status <> 'active' AND live_until = 'infinity'"
-        )
-        .await,
+        count(&app, "memory_items WHERE status <> 'active' AND live_until = 'infinity'").await,
         0
     );
 
@@ -195,8 +168,5 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
 
     // What is added now lies beside it.
     let again = json!({ "type": "fact", "content": "Anna lives in Linz.", "key": "home" });
-    assert_eq!(
-        tool(&app, token("Anna's"), "memory_add", again).await["duplicate"],
-        true
-    );
+    assert_eq!(tool(&app, token("Anna's"), "memory_add", again).await["duplicate"], true);
 }

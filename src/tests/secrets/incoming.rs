@@ -26,10 +26,7 @@ pub async fn set(app: &TestApp, user: &TestUser, policy: SecretPolicy) {
 
 pub async fn count(app: &TestApp, of: &str) -> i64 {
     let count = AssertSqlSafe(format!("SELECT count(*) FROM {of}"));
-    sqlx::query_scalar(count)
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap()
+    sqlx::query_scalar(count).fetch_one(&mut app.superuser().await).await.unwrap()
 }
 
 /// Where the secret stands, in any column of any table.
@@ -116,18 +113,14 @@ async fn what_is_masked_is_stored_nowhere_at_any_door() {
     assert_eq!(told(&corrected, "rule"), "github-pat");
 
     let mcp = Mcp::of(&app, &anna);
-    let answer = mcp
-        .call("memory_add", fact(&format!("By MCP: {text}")))
-        .await;
+    let answer = mcp.call("memory_add", fact(&format!("By MCP: {text}"))).await;
     assert_eq!(told(&answer, "removed"), &json!(true), "{answer}");
 
     let file = json!({ "command": "create", "path": "/memories/a.md", "file_text": text });
     let answer = anna.call("memory_files", file).await;
     assert_eq!(told(&answer, "field"), "file_text");
     let path = format!("/api/v1/documents/memory/{secret}.md");
-    let (status, answer) = anna
-        .request(Method::PUT, &path, Some(json!({ "content": text })))
-        .await;
+    let (status, answer) = anna.request(Method::PUT, &path, Some(json!({ "content": text }))).await;
     assert_eq!((status, told(&answer, "field")), (201, &json!("content")));
     assert_eq!(answer["warnings"][1]["field"], "path");
     assert_eq!(answer["path"], "memory/[removed: github-pat].md");
@@ -135,9 +128,7 @@ async fn what_is_masked_is_stored_nowhere_at_any_door() {
     let (_, read) = anna.request(Method::GET, &path, None).await;
     assert_eq!(read["content"], masked);
 
-    let sent = anna
-        .post("/api/v1/sessions/s/messages", &messages(&text))
-        .await;
+    let sent = anna.post("/api/v1/sessions/s/messages", &messages(&text)).await;
     let answer: Value = sent.json().await.unwrap();
     assert_eq!(answer["accepted"], 3);
     assert_eq!(answer["warnings"].as_array().unwrap().len(), 4, "{answer}");
@@ -162,14 +153,7 @@ async fn what_is_masked_is_stored_nowhere_at_any_door() {
 
     assert_eq!(places_of(&app, &secret).await, Vec::<String>::new());
     assert!(count(&app, "activity WHERE query LIKE '%removed: github-pat%'").await == 1);
-    assert!(
-        count(
-            &app,
-            "memory_items WHERE content LIKE '%removed: github-pat%'"
-        )
-        .await
-            >= 6
-    );
+    assert!(count(&app, "memory_items WHERE content LIKE '%removed: github-pat%'").await >= 6);
     assert_eq!(count(&app, "secret_findings").await, 1);
 }
 
@@ -197,21 +181,13 @@ async fn what_is_refused_is_named_by_field_and_rule_and_stored_nowhere() {
     assert_eq!((status, &refusal["code"]), (422, &json!("secret_found")));
     assert_eq!(anna.request(Method::GET, path, None).await.0, 404);
     // Nobody can say it again: it is replaced.
-    let sent = anna
-        .post("/api/v1/sessions/s/messages", &messages(&text))
-        .await;
+    let sent = anna.post("/api/v1/sessions/s/messages", &messages(&text)).await;
     let answer: Value = sent.json().await.unwrap();
-    assert_eq!(
-        (&answer["accepted"], told(&answer, "removed")),
-        (&json!(3), &json!(true))
-    );
+    assert_eq!((&answer["accepted"], told(&answer, "removed")), (&json!(3), &json!(true)));
     let line = json!({ "record": "item", "type": "fact", "content": text });
     let outcome = import(&app, &anna, &file_of(&line)).await;
     assert_eq!((outcome.added, outcome.failed), (1, 0), "{outcome:?}");
-    assert_eq!(
-        count(&app, "memory_items WHERE theme_id IS NOT NULL").await,
-        1
-    );
+    assert_eq!(count(&app, "memory_items WHERE theme_id IS NOT NULL").await, 1);
     assert_eq!(places_of(&app, &secret).await, Vec::<String>::new());
 }
 
@@ -233,9 +209,7 @@ async fn what_is_private_is_removed_whatever_is_set() {
     );
     // A session keeps its order, and each message is still known by its id.
     for (accepted, duplicates) in [(3, 0), (0, 3)] {
-        let sent = anna
-            .post("/api/v1/sessions/s/messages", &messages(all))
-            .await;
+        let sent = anna.post("/api/v1/sessions/s/messages", &messages(all)).await;
         let answer: Value = sent.json().await.unwrap();
         assert_eq!(
             (&answer["accepted"], &answer["duplicates"]),
@@ -247,9 +221,7 @@ async fn what_is_private_is_removed_whatever_is_set() {
     assert_eq!(page["messages"][0]["content"], "[removed: private]");
     // As Go writes JSON.
     let escaped = r#"{"note": "Bees. \u003cprivate\u003ekanarienvogel4711\u003c/private\u003e"}"#;
-    let sent = anna
-        .post("/api/v1/sessions/t/messages", &messages(escaped))
-        .await;
+    let sent = anna.post("/api/v1/sessions/t/messages", &messages(escaped)).await;
     assert_eq!(sent.status(), 200);
     let page = anna.get("/api/v1/sessions/t/messages").await;
     let page: Value = page.json().await.unwrap();
@@ -260,10 +232,7 @@ async fn what_is_private_is_removed_whatever_is_set() {
     let line = json!({ "record": "item", "type": "fact", "content": all });
     let outcome = import(&app, &anna, &file_of(&line)).await;
     assert_eq!((outcome.added, outcome.failed), (0, 1), "{outcome:?}");
-    assert_eq!(
-        places_of(&app, "kanarienvogel4711").await,
-        Vec::<String>::new()
-    );
+    assert_eq!(places_of(&app, "kanarienvogel4711").await, Vec::<String>::new());
     // The marker itself is a text like any other.
     let line = json!({ "record": "item", "type": "fact", "content": "[removed: private]" });
     let outcome = import(&app, &anna, &file_of(&line)).await;
@@ -287,10 +256,7 @@ async fn what_a_person_allows_on_the_page_is_allowed_for_nobody_else() {
         user.refused("memory_add", fact(&text)).await;
     }
     let (_, page) = browser.get(PAGE).await;
-    assert!(
-        page.contains("github-pat") && page.contains("1 secret found"),
-        "{page}"
-    );
+    assert!(page.contains("github-pat") && page.contains("1 secret found"), "{page}");
     assert!(!page.contains(&secret));
     let id_of = async |user: UserId| -> String {
         sqlx::query_scalar(
@@ -326,13 +292,7 @@ async fn what_a_person_allows_on_the_page_is_allowed_for_nobody_else() {
     let fields = [("action", "save"), ("policy", "sometimes")];
     let refused = browser.post(PAGE, &fields).await;
     assert_eq!(refused.status(), 422);
-    assert!(
-        refused
-            .text()
-            .await
-            .unwrap()
-            .contains("give warn, mask or refuse")
-    );
+    assert!(refused.text().await.unwrap().contains("give warn, mask or refuse"));
 }
 
 #[tokio::test]
@@ -350,10 +310,7 @@ async fn findings_are_bounded_and_what_is_allowed_stays() {
         let answer = anna.call("memory_add", fact(&text)).await;
         assert_eq!(answer["warnings"].as_array().unwrap().len(), 20);
     }
-    assert_eq!(
-        count(&app, "secret_findings WHERE NOT is_allowed").await,
-        200
-    );
+    assert_eq!(count(&app, "secret_findings WHERE NOT is_allowed").await, 200);
     assert_eq!(count(&app, "secret_findings WHERE is_allowed").await, 1);
 }
 
@@ -379,10 +336,7 @@ async fn a_secret_as_long_as_a_document_is_masked_and_a_longer_text_is_not_looke
     let anna = app.user("anna").await;
     set(&app, &anna, SecretPolicy::Mask).await;
     let key_of = |bytes: usize| {
-        let ends = [
-            "-----BEGIN PRIVATE KEY-----\n",
-            "\n-----END PRIVATE KEY-----",
-        ];
+        let ends = ["-----BEGIN PRIVATE KEY-----\n", "\n-----END PRIVATE KEY-----"];
         ends.join(&"MIIEv ".repeat(bytes / 6))
     };
     let (path, put) = ("/api/v1/documents/a.md", Method::PUT);
@@ -390,11 +344,9 @@ async fn a_secret_as_long_as_a_document_is_masked_and_a_longer_text_is_not_looke
     let (status, refusal) = anna.request(put.clone(), path, Some(content)).await;
     assert_eq!((status, &refusal["code"]), (422, &json!("too_long")));
     let files = "/api/v1/tools/memory_files";
-    for (command, field) in [
-        ("create", "file_text"),
-        ("str_replace", "new_str"),
-        ("insert", "insert_text"),
-    ] {
+    for (command, field) in
+        [("create", "file_text"), ("str_replace", "new_str"), ("insert", "insert_text")]
+    {
         let file = json!({ "command": command, "path": "/memories/b.md", field: key_of(2 << 20) });
         let (status, refusal) = anna.request(Method::POST, files, Some(file)).await;
         assert_eq!((status, &refusal["code"]), (422, &json!("too_long")));
@@ -411,10 +363,7 @@ async fn a_secret_as_long_as_a_document_is_masked_and_a_longer_text_is_not_looke
     assert_eq!(count(&app, "secret_counts").await, 0);
     let content = json!({ "content": key_of(1_000_000) });
     let (status, answer) = anna.request(put, path, Some(content)).await;
-    assert_eq!(
-        (status, told(&answer, "rule")),
-        (201, &json!("private-key"))
-    );
+    assert_eq!((status, told(&answer, "rule")), (201, &json!("private-key")));
     // By the tool it stands twice.
     let file = json!({ "command": "create", "path": "/memories/b.md", "file_text": key_of(1_000_000), "new_str": key_of(1_000_000) });
     let answer = anna.call("memory_files", file).await;
@@ -459,35 +408,24 @@ async fn what_finds_something_is_not_changed() {
         anna.call("memory_files", edit).await;
     }
     for (field, edit) in [
-        (
-            "path",
-            json!({ "command": "create", "path": named("d"), "file_text": "x" }),
-        ),
-        (
-            "new_path",
-            json!({ "command": "rename", "old_path": new, "new_path": named("d") }),
-        ),
+        ("path", json!({ "command": "create", "path": named("d"), "file_text": "x" })),
+        ("new_path", json!({ "command": "rename", "old_path": new, "new_path": named("d") })),
     ] {
         let (status, refusal) = problem(anna.send("memory_files", &edit).await).await;
         assert_eq!((status, &refusal["field"]), (422, &json!(field)));
     }
     let path = format!("/api/v1/documents/{secret}/c.md");
-    for (body, status) in [
-        (json!({ "content": "x", "revision": 1 }), 200),
-        (json!({ "content": "x" }), 422),
-    ] {
+    for (body, status) in
+        [(json!({ "content": "x", "revision": 1 }), 200), (json!({ "content": "x" }), 422)]
+    {
         let (answered, answer) = anna.request(Method::PUT, &path, Some(body)).await;
         assert_eq!(answered, status, "{answer}");
     }
     let right = json!({ "key": secret, "theme": "a", "content": "Right." });
     anna.call("memory_correct", right).await;
-    let gone = anna
-        .call("memory_forget", json!({ "key": secret, "theme": "a" }))
-        .await;
+    let gone = anna.call("memory_forget", json!({ "key": secret, "theme": "a" })).await;
     assert_eq!(gone["count"], 1);
-    let gone = anna
-        .call("memory", json!({ "action": "forget", "key": secret }))
-        .await;
+    let gone = anna.call("memory", json!({ "action": "forget", "key": secret })).await;
     assert_eq!(gone["output"], "Forgotten: 2 memories are archived.");
     let item = json!({ "item_id": 1, "key": secret, "content": "Right." });
     let (status, refusal) = anna.refused("memory_correct", item).await;

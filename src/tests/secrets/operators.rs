@@ -44,8 +44,7 @@ impl Caller<'_> {
 
     async fn add(&self) -> (u16, Value) {
         let body = json!({ "type": "fact", "content": format!("The token is {}.", secret()) });
-        self.ask(Method::POST, "/api/v1/tools/memory_add", Some(body))
-            .await
+        self.ask(Method::POST, "/api/v1/tools/memory_add", Some(body)).await
     }
 }
 
@@ -60,11 +59,7 @@ async fn users(app: &TestApp) -> i64 {
 async fn an_operator_chooses_for_each_of_its_users() {
     let app = TestApp::start().await;
     let token = app.service_token("bot", &Scope::ALL).await;
-    let of = |user| Caller {
-        app: &app,
-        token: &token,
-        user: Some(user),
-    };
+    let of = |user| Caller { app: &app, token: &token, user: Some(user) };
     let (one, two) = (of("customer-1"), of("customer-2"));
     // Looking makes nobody; choosing does, before the first text.
     assert_eq!(one.policy().await, "warn");
@@ -73,26 +68,16 @@ async fn an_operator_chooses_for_each_of_its_users() {
     assert_eq!((status, answer), (200, json!({ "policy": "mask" })));
     assert_eq!((one.policy().await, users(&app).await), (json!("mask"), 1));
     let (status, added) = one.add().await;
-    assert_eq!(
-        (status, &added["warnings"][0]["removed"]),
-        (200, &json!(true))
-    );
+    assert_eq!((status, &added["warnings"][0]["removed"]), (200, &json!(true)));
     let (status, added) = two.add().await;
-    assert_eq!(
-        (status, &added["warnings"][0]["removed"]),
-        (200, &json!(false)),
-        "the default"
-    );
+    assert_eq!((status, &added["warnings"][0]["removed"]), (200, &json!(false)), "the default");
     one.choose("refuse").await;
     let (status, refused) = one.add().await;
     assert_eq!((status, &refused["code"]), (422, &json!("secret_found")));
     assert_eq!(two.policy().await, "warn");
     // The same name at another operator is another user.
     let rival = app.service_token("rival", &Scope::ALL).await;
-    let rival = Caller {
-        token: &rival,
-        ..of("customer-1")
-    };
+    let rival = Caller { token: &rival, ..of("customer-1") };
     assert_eq!(rival.policy().await, "warn");
 
     let (status, refused) = one.choose("shred").await;
@@ -109,21 +94,13 @@ async fn no_agent_loosens_what_its_person_chose() {
     let redactor = app.embeddings.redactor();
     redactor.save(anna.id, SecretPolicy::Mask).await.unwrap();
     let token = app.token(anna.id, "agent", &Scope::ALL, None).await;
-    let agent = Caller {
-        app: &app,
-        token: &token,
-        user: None,
-    };
+    let agent = Caller { app: &app, token: &token, user: None };
     let (status, refused) = agent.choose("warn").await;
     assert_eq!((status, &refused["code"]), (403, &json!("operators_only")));
     assert_eq!(agent.policy().await, "mask");
     // A service token that may only read.
     let reads = app.service_token("reader", &[Scope::MemoryRead]).await;
-    let reads = Caller {
-        token: &reads,
-        user: Some("customer-1"),
-        ..agent
-    };
+    let reads = Caller { token: &reads, user: Some("customer-1"), ..agent };
     assert_eq!(reads.policy().await, "warn");
     let (status, refused) = reads.choose("mask").await;
     assert_eq!((status, &refused["code"]), (403, &json!("missing_scope")));

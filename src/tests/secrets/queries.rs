@@ -42,39 +42,23 @@ async fn an_embedding_endpoint_gets_no_query_with_a_secret_or_what_is_private() 
         for (tool, input) in calls {
             anna.call(tool, input).await;
         }
-        let (status, _) = anna
-            .request(
-                Method::POST,
-                "/api/v1/recall",
-                Some(json!({ "message": text(7) })),
-            )
-            .await;
+        let (status, _) =
+            anna.request(Method::POST, "/api/v1/recall", Some(json!({ "message": text(7) }))).await;
         assert_eq!(status, 200);
         let sent = provider.texts();
         assert_eq!(sent.len(), 7, "{sent:?}");
         for text in &sent {
             assert!(!text.contains("kanarienvogel"), "{text}");
-            assert!(
-                policy == SecretPolicy::Warn || !text.contains(&secret[30..]),
-                "{text}"
-            );
+            assert!(policy == SecretPolicy::Warn || !text.contains(&secret[30..]), "{text}");
         }
-        assert!(
-            sent[3].contains(&format!("hives of {kept} stand")),
-            "{sent:?}"
-        );
+        assert!(sent[3].contains(&format!("hives of {kept} stand")), "{sent:?}");
     }
     // Words are looked for here, and what is found stays what it was.
     provider.forget_calls();
     let found = json!({ "query": "<private>hives on the roof</private>" });
     let found = anna.call("memory_search", found).await;
     assert_eq!((&found["mode"], provider.texts().len()), (&json!("fts"), 0));
-    assert!(
-        found["degraded"]
-            .as_str()
-            .unwrap()
-            .contains("private as a whole")
-    );
+    assert!(found["degraded"].as_str().unwrap().contains("private as a whole"));
     assert_eq!(found["results"].as_array().unwrap().len(), 1);
     assert_eq!(count(&app, "secret_findings").await, 0);
 }

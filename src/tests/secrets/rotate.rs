@@ -58,10 +58,7 @@ fn rotated() -> Sealer {
 }
 
 async fn with_key(app: &TestApp, user: &TestUser, provider: &Provider) {
-    app.embeddings
-        .allow_endpoint(&provider.host_port())
-        .await
-        .unwrap();
+    app.embeddings.allow_endpoint(&provider.host_port()).await.unwrap();
     let url = provider.url();
     app.save_endpoint(user, &url, "model", KEY, true).await;
 }
@@ -103,33 +100,19 @@ async fn all_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
         app.drain(user).await;
     }
     let url = provider.url();
-    let form = EndpointForm {
-        url: &url,
-        model: "system",
-        key: KEY,
-        ..EndpointForm::default()
-    };
+    let form = EndpointForm { url: &url, model: "system", key: KEY, ..EndpointForm::default() };
     app.embeddings.save_system(&form, true).await.unwrap();
     let server = ChatServer::saying("Hi.").await;
     crate::chat::use_server(&app, &ben, &server).await;
     let chat = crate::chat::form(&url, KEY);
     app.chat.clone().save_system(&chat, "").await.unwrap();
     let before = sealed(&app).await;
-    assert_eq!(
-        before.len(),
-        7,
-        "two settings, two spaces, one provider, two for chat"
-    );
+    assert_eq!(before.len(), 7, "two settings, two spaces, one provider, two for chat");
     let new = rotated();
     let (rotating, rotated_chat) = sealing_with(&app, new.clone());
     let mut steps = Vec::new();
-    let done = rotating
-        .reseal(|done, total| steps.push((done, total)))
-        .await;
-    let expected = Resealed {
-        resealed: 7,
-        unreadable: 0,
-    };
+    let done = rotating.reseal(|done, total| steps.push((done, total))).await;
+    let expected = Resealed { resealed: 7, unreadable: 0 };
     assert_eq!(done.unwrap(), expected);
     assert_eq!(steps, [(0, 2), (2, 2)]);
     let after = sealed(&app).await;
@@ -142,17 +125,10 @@ async fn all_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
     .await
     .unwrap();
     assert_eq!(copies, 2);
-    let chat = rotated_chat
-        .effective(ben.id, ChatPurpose::Facts)
-        .await
-        .unwrap()
-        .unwrap();
+    let chat = rotated_chat.effective(ben.id, ChatPurpose::Facts).await.unwrap().unwrap();
     assert_eq!(chat.endpoint.key.unwrap().expose(), crate::chat::KEY);
     // Once more: nothing is left to do.
-    assert_eq!(
-        rotating.reseal(|_, _| {}).await.unwrap(),
-        Resealed::default()
-    );
+    assert_eq!(rotating.reseal(|_, _| {}).await.unwrap(), Resealed::default());
     assert_eq!(sealed(&app).await, after);
     // Each still opens for whom it was sealed, and for nobody else.
     let of_anna: Vec<u8> =
@@ -161,16 +137,9 @@ async fn all_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
             .fetch_one(&mut app.superuser().await)
             .await
             .unwrap();
-    assert_eq!(
-        new.open(own_embedding_key(anna.id), &of_anna).as_deref(),
-        Ok(KEY)
-    );
+    assert_eq!(new.open(own_embedding_key(anna.id), &of_anna).as_deref(), Ok(KEY));
     assert!(new.open(own_embedding_key(ben.id), &of_anna).is_err());
-    assert!(
-        Sealer::new(&OLD)
-            .open(own_embedding_key(anna.id), &of_anna)
-            .is_err()
-    );
+    assert!(Sealer::new(&OLD).open(own_embedding_key(anna.id), &of_anna).is_err());
 }
 
 #[tokio::test]
@@ -180,9 +149,7 @@ async fn what_no_key_opens_is_counted_and_left_and_the_rest_goes_on() {
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     with_key(&app, &anna, &provider).await;
     with_key(&app, &ben, &provider).await;
-    let lost = Sealer::new(&[3; 32])
-        .seal(own_embedding_key(anna.id), KEY)
-        .unwrap();
+    let lost = Sealer::new(&[3; 32]).seal(own_embedding_key(anna.id), KEY).unwrap();
     sqlx::query("UPDATE embedding_settings SET sealed_key = $2 WHERE user_id = $1")
         .bind(anna.id.0)
         .bind(&lost)
@@ -206,10 +173,7 @@ async fn two_rotations_at_once_are_one() {
     assert!(held.is_some());
     assert!(two.begin_rotation().await.unwrap().is_none());
     drop(held);
-    until("the other may rotate", async || {
-        two.begin_rotation().await.unwrap().is_some()
-    })
-    .await;
+    until("the other may rotate", async || two.begin_rotation().await.unwrap().is_some()).await;
 }
 
 fn key_lines(home: &Home) -> Vec<String> {
@@ -230,9 +194,7 @@ async fn crowd(app: &TestApp, users: i64) {
         .fetch_one(&mut conn)
         .await
         .unwrap();
-        let key = sealer
-            .seal(own_embedding_key(keepsake::db::UserId(id)), KEY)
-            .unwrap();
+        let key = sealer.seal(own_embedding_key(keepsake::db::UserId(id)), KEY).unwrap();
         sqlx::query("INSERT INTO embedding_settings (user_id, sealed_key, updated_at) VALUES ($1, $2, now())")
             .bind(id)
             .bind(key)
@@ -303,10 +265,7 @@ async fn keys_are_rotated_under_a_running_server_killed_midway_and_run_again() {
             child.kill().unwrap();
             child.wait().unwrap();
             let lines = key_lines(&home);
-            assert!(
-                lines.len() <= 2 && lines.contains(&old),
-                "the old key still opens"
-            );
+            assert!(lines.len() <= 2 && lines.contains(&old), "the old key still opens");
         }
         // A key that is given to the running server meanwhile is sealed with the new one.
         save_key(&home, &ben, &provider).await;
@@ -322,10 +281,7 @@ async fn keys_are_rotated_under_a_running_server_killed_midway_and_run_again() {
     };
     let (asked, said) = tokio::join!(searching, rotation);
     assert!(asked > 50, "only {asked} searches");
-    assert!(
-        said.contains("encrypted with the new key") && said.contains("is removed"),
-        "{said}"
-    );
+    assert!(said.contains("encrypted with the new key") && said.contains("is removed"), "{said}");
     let lines = key_lines(&home);
     assert!(lines.len() == 1 && lines[0] != old);
     let old_sealer = Sealer::new(&OLD);
@@ -334,13 +290,9 @@ async fn keys_are_rotated_under_a_running_server_killed_midway_and_run_again() {
     drop(server);
     // A restart knows the new key alone, and it opens everything.
     let server = Server::start_command(&home, &mut serving(&home, &app.options)).await;
-    let (status, _) = call(
-        &home,
-        &ben.token,
-        "memory_add",
-        json!({ "type": "fact", "content": "Ben rows." }),
-    )
-    .await;
+    let (status, _) =
+        call(&home, &ben.token, "memory_add", json!({ "type": "fact", "content": "Ben rows." }))
+            .await;
     assert_eq!(status, 200);
     for (user, words) in [(&anna, "dance"), (&ben, "rows")] {
         let answer = searched_by_meaning(&home, user, words).await;

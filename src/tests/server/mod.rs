@@ -26,18 +26,12 @@ pub struct Home {
 impl Home {
     pub fn new() -> Self {
         // For the clients that ask it; another test may have been first.
-        rustls::crypto::ring::default_provider()
-            .install_default()
-            .ok();
+        rustls::crypto::ring::default_provider().install_default().ok();
         let folder = tempfile::tempdir().unwrap();
         std::fs::set_permissions(folder.path(), PermissionsExt::from_mode(0o755)).unwrap();
         let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/runtime");
         symlink(runtime, folder.path().join("runtime")).unwrap();
-        let port = std::net::TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap()
-            .port();
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         Self { folder, port }
     }
 
@@ -66,15 +60,8 @@ impl Home {
     /// Runs a command that must succeed: what it said on standard output.
     fn say(&self, args: &[&str]) -> String {
         let output = self.run(args);
-        assert!(
-            output.status.success(),
-            "{args:?}: {}",
-            String::from_utf8_lossy(&output.stderr)
-        );
-        String::from_utf8(output.stdout)
-            .unwrap()
-            .trim_end()
-            .to_owned()
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
     }
 
     fn create_user(&self, email: &str) {
@@ -84,12 +71,8 @@ impl Home {
     /// `keepsake user <command>` with a password on standard input: what it prints.
     fn give_password(&self, command: &str, email: &str, password: &str) -> String {
         let args = ["user", command, "--email", email, "--password-stdin"];
-        let mut child = self
-            .command(&args)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            self.command(&args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         writeln!(child.stdin.take().unwrap(), "{password}").unwrap();
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success(), "{args:?}");
@@ -146,20 +129,13 @@ impl Server {
     }
 
     pub fn spawn(command: &mut Command) -> Self {
-        let mut child = command
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let log = std::thread::spawn(move || {
             let lines = stderr.lines().map_while(Result::ok);
             lines.fold(String::new(), |log, line| log + &line + "\n")
         });
-        Self {
-            child,
-            log: Some(log),
-        }
+        Self { child, log: Some(log) }
     }
 
     pub fn pid(&self) -> Pid {
@@ -203,27 +179,14 @@ async fn wait_until_ready(home: &Home, patience: Duration) {
 
 pub async fn call(home: &Home, token: &str, tool: &str, input: Value) -> (u16, Value) {
     let url = home.url(&format!("/api/v1/tools/{tool}"));
-    let request = reqwest::Client::new()
-        .post(url)
-        .bearer_auth(token)
-        .json(&input);
+    let request = reqwest::Client::new().post(url).bearer_auth(token).json(&input);
     match request.send().await {
-        Ok(response) => (
-            response.status().as_u16(),
-            response.json().await.unwrap_or_default(),
-        ),
+        Ok(response) => (response.status().as_u16(), response.json().await.unwrap_or_default()),
         Err(_) => (0, Value::Null),
     }
 }
 
-const TOKEN: [&str; 6] = [
-    "token",
-    "create",
-    "--email",
-    "anna@example.com",
-    "--agent",
-    "cli",
-];
+const TOKEN: [&str; 6] = ["token", "create", "--email", "anna@example.com", "--agent", "cli"];
 
 #[tokio::test]
 async fn commands_work_with_and_beside_a_running_server() {
@@ -231,25 +194,16 @@ async fn commands_work_with_and_beside_a_running_server() {
     // Without a server a command starts the database for as long as it runs.
     home.create_user("anna@example.com");
     let token = home.say(&TOKEN);
-    assert!(
-        token.starts_with("ks_") && token.lines().count() == 1,
-        "the token alone"
-    );
+    assert!(token.starts_with("ks_") && token.lines().count() == 1, "the token alone");
     let server = Server::start(&home).await;
     let postmaster = home.postmaster();
     let second = home.say(&TOKEN);
     assert_ne!(token, second);
     assert_eq!(home.postmaster(), postmaster, "no second PostgreSQL");
     for token in [&token, &second] {
-        assert_eq!(
-            call(&home, token, "memory_list_themes", json!({})).await.0,
-            200
-        );
+        assert_eq!(call(&home, token, "memory_list_themes", json!({})).await.0, 200);
     }
-    assert!(
-        home.say(&["user", "list"])
-            .contains("anna@example.com\tmember\tactive")
-    );
+    assert!(home.say(&["user", "list"]).contains("anna@example.com\tmember\tactive"));
     let service = home.say(&["token", "create", "--service", "support-bot"]);
     let served = reqwest::Client::new()
         .post(home.url("/api/v1/tools/memory_list_themes"))
@@ -257,10 +211,7 @@ async fn commands_work_with_and_beside_a_running_server() {
         .header("keepsake-user", "customer-42")
         .send();
     assert_eq!(served.await.unwrap().status(), 200);
-    assert!(
-        home.say(&["user", "list"])
-            .contains("support-bot: customer-42\tmember\tactive")
-    );
+    assert!(home.say(&["user", "list"]).contains("support-bot: customer-42\tmember\tactive"));
     for (act, state) in [("disable", "disabled"), ("enable", "active")] {
         let said = home.say(&["user", act, "--email", "Anna@example.com"]);
         assert_eq!(said, format!("anna@example.com\t{act}d"));
@@ -319,67 +270,31 @@ async fn the_command_that_started_postgresql_stops_it_after_the_last_that_uses_i
 async fn commands_say_what_is_wrong_in_one_sentence() {
     let home = Home::new();
     for (args, said) in [
+        (vec!["user", "create", "--email", "nonsense", "--password-stdin"], "is not an address"),
+        (vec!["user", "create", "--email", "a@b.c"], "--password-stdin"),
+        (vec!["jobs", "run", "sleepwalk"], "there are: embed, passages, entities"),
+        (vec!["jobs", "run", "cleanup", "--email", "a@b.c"], "leave --email out"),
         (
-            vec!["user", "create", "--email", "nonsense", "--password-stdin"],
-            "is not an address",
-        ),
-        (
-            vec!["user", "create", "--email", "a@b.c"],
-            "--password-stdin",
-        ),
-        (
-            vec!["jobs", "run", "sleepwalk"],
-            "there are: embed, passages, entities",
-        ),
-        (
-            vec!["jobs", "run", "cleanup", "--email", "a@b.c"],
-            "leave --email out",
-        ),
-        (
-            vec![
-                "token", "create", "--email", "a@b.c", "--agent", "x", "--scope", "all",
-            ],
+            vec!["token", "create", "--email", "a@b.c", "--agent", "x", "--scope", "all"],
             "memory:read",
         ),
         (
-            vec![
-                "token",
-                "create",
-                "--email",
-                "a@b.c",
-                "--agent",
-                "x",
-                "--expires-days",
-                "0",
-            ],
+            vec!["token", "create", "--email", "a@b.c", "--agent", "x", "--expires-days", "0"],
             "out of range",
         ),
         (
-            vec![
-                "token",
-                "create",
-                "--email",
-                "nobody@example.com",
-                "--agent",
-                "x",
-            ],
+            vec!["token", "create", "--email", "nobody@example.com", "--agent", "x"],
             "there is no account",
         ),
     ] {
         let output = home.run(&args);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         let last = error.lines().last().unwrap_or_default();
-        assert!(
-            !output.status.success() && last.contains(said),
-            "{args:?}: {error}"
-        );
+        assert!(!output.status.success() && last.contains(said), "{args:?}: {error}");
         assert!(output.stdout.is_empty());
     }
     let mut wrong = home.command(&["serve"]);
-    let output = wrong
-        .env("KEEPSAKE_PUBLIC_URL", "http://example.com")
-        .output()
-        .unwrap();
+    let output = wrong.env("KEEPSAKE_PUBLIC_URL", "http://example.com").output().unwrap();
     assert!(String::from_utf8_lossy(&output.stderr).contains("KEEPSAKE_PUBLIC_URL"));
 }
 
@@ -396,18 +311,10 @@ async fn after_kill_9_of_postgres_it_comes_back() {
     let killed = Instant::now();
     let mut was_unready = false;
     while killed.elapsed() < PATIENCE {
-        let (status, answer) = call(
-            &home,
-            &token,
-            "memory_get",
-            json!({ "item_id": added["id"] }),
-        )
-        .await;
+        let (status, answer) =
+            call(&home, &token, "memory_get", json!({ "item_id": added["id"] })).await;
         assert!(status == 200 || status == 503, "{status} {answer}");
-        assert_eq!(
-            reqwest::get(home.url("/livez")).await.unwrap().status(),
-            200
-        );
+        assert_eq!(reqwest::get(home.url("/livez")).await.unwrap().status(), 200);
         match is_ready(&home).await {
             Some(false) => was_unready = true,
             _ if was_unready || killed.elapsed() > Duration::from_secs(2) => break,
@@ -450,12 +357,7 @@ async fn after_kill_9_of_the_server_and_of_both_nothing_acknowledged_is_lost() {
     }
     let server = Server::start(&home).await;
     for id in acknowledged {
-        assert_eq!(
-            call(&home, &token, "memory_get", json!({ "item_id": id }))
-                .await
-                .0,
-            200
-        );
+        assert_eq!(call(&home, &token, "memory_get", json!({ "item_id": id })).await.0, 200);
     }
     assert_eq!(server.stop().0, Some(0));
 }
@@ -464,22 +366,11 @@ async fn after_kill_9_of_the_server_and_of_both_nothing_acknowledged_is_lost() {
 async fn sigterm_drains_and_exits_0_and_stops_postgres() {
     let home = Home::new();
     let server = Server::start(&home).await;
-    assert_eq!(
-        reqwest::get(home.url("/livez"))
-            .await
-            .unwrap()
-            .text()
-            .await
-            .unwrap(),
-        "ok\n"
-    );
+    assert_eq!(reqwest::get(home.url("/livez")).await.unwrap().text().await.unwrap(), "ok\n");
     let postmaster = home.postmaster();
     let (code, _) = server.stop();
     assert_eq!(code, Some(0));
-    assert!(
-        rustix::process::test_kill_process(postmaster).is_err(),
-        "PostgreSQL is gone"
-    );
+    assert!(rustix::process::test_kill_process(postmaster).is_err(), "PostgreSQL is gone");
 }
 
 #[tokio::test]
@@ -488,27 +379,13 @@ async fn no_content_query_token_or_password_is_logged() {
     home.create_user("anna@example.com");
     let token = home.say(&TOKEN);
     let mut command = home.command(&["serve"]);
-    command.env(
-        "KEEPSAKE_LOG",
-        "debug,rmcp=trace,rmcp::transport=trace,keepsake=trace,sqlx=debug",
-    );
+    command.env("KEEPSAKE_LOG", "debug,rmcp=trace,rmcp::transport=trace,keepsake=trace,sqlx=debug");
     let server = Server::start_command(&home, &mut command).await;
     let canary = "canary-4711";
     let add = json!({ "type": "fact", "content": canary, "theme": canary, "tags": [canary] });
     assert_eq!(call(&home, &token, "memory_add", add).await.0, 200);
-    assert_eq!(
-        call(&home, &token, "memory_search", json!({ "query": canary }))
-            .await
-            .0,
-        200
-    );
-    call(
-        &home,
-        &token,
-        "memory_search",
-        json!({ "query": canary, "status": canary }),
-    )
-    .await;
+    assert_eq!(call(&home, &token, "memory_search", json!({ "query": canary })).await.0, 200);
+    call(&home, &token, "memory_search", json!({ "query": canary, "status": canary })).await;
     let arguments = json!({ "query": canary });
     for address in ["/mcp".to_owned(), format!("/mcp?token={token}")] {
         let call = json!({ "jsonrpc": "2.0", "id": canary, "method": "tools/call",
@@ -521,31 +398,19 @@ async fn no_content_query_token_or_password_is_logged() {
         let answer = request.send().await.unwrap();
         assert_eq!(answer.status().is_success(), address == "/mcp");
     }
-    let browser = reqwest::Client::builder()
-        .cookie_store(true)
-        .build()
-        .unwrap();
+    let browser = reqwest::Client::builder().cookie_store(true).build().unwrap();
     let fields = [("email", "anna@example.com"), ("password", PASSWORD)];
-    let sign_in = browser
-        .post(home.url("/login"))
-        .header("sec-fetch-site", "same-origin")
-        .form(&fields);
+    let sign_in =
+        browser.post(home.url("/login")).header("sec-fetch-site", "same-origin").form(&fields);
     assert_eq!(sign_in.send().await.unwrap().status(), 200);
-    browser
-        .get(home.url(&format!("/memory?q={canary}")))
-        .send()
-        .await
-        .unwrap();
+    browser.get(home.url(&format!("/memory?q={canary}"))).send().await.unwrap();
     let (_, log) = server.stop();
     assert!(log.contains("answered"), "the log is on: {log}");
     let postgres_log = find(home.folder.path(), "postgres.log").unwrap();
     let postgres_log = std::fs::read_to_string(postgres_log).unwrap();
     for secret in [canary, &token[3..], PASSWORD, "anna@example.com"] {
         assert!(!log.contains(secret), "{secret} in the log: {log}");
-        assert!(
-            !postgres_log.contains(secret),
-            "{secret} in PostgreSQL's log"
-        );
+        assert!(!postgres_log.contains(secret), "{secret} in PostgreSQL's log");
     }
 }
 
@@ -556,22 +421,15 @@ async fn a_database_of_ones_own_is_used_and_a_wrong_one_refused_with_what_to_do(
     let own = database_url(&options);
     let mut command = home.command(&["serve"]);
     let server = Server::start_command(&home, command.env("KEEPSAKE_DATABASE_URL", &own)).await;
-    assert!(
-        find(home.folder.path(), "postmaster.pid").is_none(),
-        "none of our own runs"
-    );
+    assert!(find(home.folder.path(), "postmaster.pid").is_none(), "none of our own runs");
     assert_eq!(server.stop().0, Some(0));
-    let mut conn = <sqlx::PgConnection as sqlx::Connection>::connect_with(&server_options())
-        .await
-        .unwrap();
+    let mut conn =
+        <sqlx::PgConnection as sqlx::Connection>::connect_with(&server_options()).await.unwrap();
     let ascii = "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0";
     sqlx::query(ascii).execute(&mut conn).await.unwrap();
     let output = home
         .command(&["migrate"])
-        .env(
-            "KEEPSAKE_DATABASE_URL",
-            database_url(&options.database("ascii")),
-        )
+        .env("KEEPSAKE_DATABASE_URL", database_url(&options.database("ascii")))
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -582,9 +440,8 @@ async fn a_database_of_ones_own_is_used_and_a_wrong_one_refused_with_what_to_do(
 async fn an_old_pgvector_and_a_newer_schema_are_refused_with_what_to_do() {
     let options = crate::support::fresh_database().await;
     let refusal = async |change: &'static str| {
-        let mut conn = <sqlx::PgConnection as sqlx::Connection>::connect_with(&options)
-            .await
-            .unwrap();
+        let mut conn =
+            <sqlx::PgConnection as sqlx::Connection>::connect_with(&options).await.unwrap();
         sqlx::raw_sql(change).execute(&mut conn).await.unwrap();
         let refused = keepsake::db::prepare(&options).await.unwrap_err();
         refused.to_string()

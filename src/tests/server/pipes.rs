@@ -8,13 +8,7 @@ use crate::support::{PASSWORD, database_url, fresh_database};
 
 /// `keepsake user create` with this on standard input.
 fn create_with(home: &Home, url: &str, given: &str) -> Output {
-    let args = [
-        "user",
-        "create",
-        "--email",
-        "anna@example.com",
-        "--password-stdin",
-    ];
+    let args = ["user", "create", "--email", "anna@example.com", "--password-stdin"];
     let mut child = home
         .command(&args)
         .env("KEEPSAKE_DATABASE_URL", url)
@@ -31,17 +25,12 @@ fn create_with(home: &Home, url: &str, given: &str) -> Output {
 #[tokio::test]
 async fn a_password_on_standard_input_is_one_line() {
     let (home, url) = (Home::new(), database_url(&fresh_database().await));
-    for given in [
-        format!("{PASSWORD}\nand another line\n"),
-        format!("{PASSWORD}\n\n"),
-        "x".repeat(5_000),
-    ] {
+    for given in
+        [format!("{PASSWORD}\nand another line\n"), format!("{PASSWORD}\n\n"), "x".repeat(5_000)]
+    {
         let refused = create_with(&home, &url, &given);
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-        assert!(
-            !refused.status.success() && said.contains("more than one line"),
-            "{said}"
-        );
+        assert!(!refused.status.success() && said.contains("more than one line"), "{said}");
     }
     let created = create_with(&home, &url, PASSWORD);
     assert!(created.status.success(), "{created:?}");

@@ -26,12 +26,7 @@ impl Remembered {
         anna.add("Anna lives in Bern.").await;
         app.drain(&anna).await;
         let home = Home::new();
-        Self {
-            app,
-            provider,
-            anna,
-            home,
-        }
+        Self { app, provider, anna, home }
     }
 
     /// What the process said at its end, which comes in time.
@@ -47,10 +42,7 @@ impl Remembered {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        tokio::time::timeout(PATIENCE, command.output())
-            .await
-            .expect("it ends")
-            .unwrap()
+        tokio::time::timeout(PATIENCE, command.output()).await.expect("it ends").unwrap()
     }
 
     async fn wait_for(&self, what: &str, is_so: impl Fn(&EmbeddingOverview) -> bool) {
@@ -76,14 +68,9 @@ async fn measures_what_it_changed_where_that_is_asked_for() {
     let here = Remembered::new().await;
     let said = |output: Output| String::from_utf8(output.stdout).unwrap();
     let few = said(here.rebuild_with(&["--measure"]).await);
-    assert!(
-        few.contains("There are too few memories to measure"),
-        "{few}"
-    );
+    assert!(few.contains("There are too few memories to measure"), "{few}");
     for n in 0..12 {
-        here.anna
-            .add(&format!("anna waters item{n} thing{n} garden monday"))
-            .await;
+        here.anna.add(&format!("anna waters item{n} thing{n} garden monday")).await;
     }
     here.app.drain(&here.anna).await;
     here.provider.forget_calls();
@@ -106,17 +93,9 @@ async fn ends_when_it_is_cancelled_though_items_wait_for_a_provider_that_is_down
         here.wait_for("begun", |seen| seen.rebuild.is_some()).await;
         // Pending beside the rebuild, and after it.
         here.anna.add("Anna rows on Sundays.").await;
-        here.wait_for("put off", |seen| {
-            seen.serving.as_ref().is_some_and(|s| s.problem.is_some())
-        })
-        .await;
-        assert!(
-            here.app
-                .embeddings
-                .cancel_rebuild(here.anna.id)
-                .await
-                .unwrap()
-        );
+        here.wait_for("put off", |seen| seen.serving.as_ref().is_some_and(|s| s.problem.is_some()))
+            .await;
+        assert!(here.app.embeddings.cancel_rebuild(here.anna.id).await.unwrap());
     };
     let (output, ()) = tokio::join!(here.rebuild(), elsewhere);
     let said = String::from_utf8(output.stderr).unwrap();

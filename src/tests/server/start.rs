@@ -79,10 +79,7 @@ async fn a_signal_during_the_start_stops_postgresql_before_the_end() {
         server.signal(signal);
         let (code, log) = server.ended();
         assert_eq!(code, Some(0), "{command}: {log}");
-        assert!(
-            test_kill_process(postmaster).is_err(),
-            "{command}: PostgreSQL still runs: {log}"
-        );
+        assert!(test_kill_process(postmaster).is_err(), "{command}: PostgreSQL still runs: {log}");
     }
 }
 

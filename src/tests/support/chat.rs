@@ -47,15 +47,8 @@ impl ChatServer {
             passed.pass();
             answer(&body, before)
         };
-        Mock::given(any())
-            .respond_with(respond)
-            .mount(&server)
-            .await;
-        Self {
-            server,
-            asked,
-            gate,
-        }
+        Mock::given(any()).respond_with(respond).mount(&server).await;
+        Self { server, asked, gate }
     }
 
     /// Says this to everything, in OpenAI's form.

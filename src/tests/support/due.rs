@@ -24,10 +24,7 @@ impl DueNow for Consolidation {
 /// Sessions whose turns are to be made.
 pub async fn turns_due(app: &TestApp) -> Vec<turns::SessionWithTurnsDue> {
     let mut due = Vec::new();
-    for user in turns::users_due(&app.db, app.embeddings.now())
-        .await
-        .unwrap()
-    {
+    for user in turns::users_due(&app.db, app.embeddings.now()).await.unwrap() {
         due.extend(turns::due_of(&app.db, user).await.unwrap());
     }
     due

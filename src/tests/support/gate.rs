@@ -30,11 +30,7 @@ impl Gate {
     pub fn pass(&self) {
         let (is_held, released) = &*self.0;
         let held = is_held.lock().unwrap();
-        drop(
-            released
-                .wait_timeout_while(held, PATIENCE, |is_held| *is_held)
-                .unwrap(),
-        );
+        drop(released.wait_timeout_while(held, PATIENCE, |is_held| *is_held).unwrap());
     }
 }
 

@@ -89,10 +89,7 @@ impl Default for Wish {
             metrics_token: None,
             trusted_proxies: None,
             // A busy machine is no reason to fail.
-            timeouts: StatementTimeouts {
-                request: HANG_GUARD,
-                job: HANG_GUARD,
-            },
+            timeouts: StatementTimeouts { request: HANG_GUARD, job: HANG_GUARD },
             body_time: BodyTime::default(),
             items_max: ITEMS_MAX,
             reader_bytes: READER_BYTES,
@@ -126,21 +123,13 @@ impl TestApp {
     }
 
     pub async fn start_with(sign_up: SignUp) -> Self {
-        Self::start_as(Wish {
-            sign_up,
-            ..Wish::default()
-        })
-        .await
+        Self::start_as(Wish { sign_up, ..Wish::default() }).await
     }
 
     /// With the real builtin model.
     pub async fn start_with_builtin() -> Self {
         let builtin = Some(builtin::find(&PathBuf::from("data")));
-        Self::start_as(Wish {
-            builtin,
-            ..Wish::default()
-        })
-        .await
+        Self::start_as(Wish { builtin, ..Wish::default() }).await
     }
 
     pub async fn start_as(wish: Wish) -> Self {
@@ -157,11 +146,9 @@ impl TestApp {
         let document_fetcher = embedder.document_fetcher();
         let (chat_model, sealer) = (embedder.chat_model(), Sealer::new(&[7; 32]));
         let chat = Chat::new(db.clone(), shared.clone(), chat_model, sealer.clone());
-        let public_url = PublicUrl::parse(
-            wish.public_url.map(str::to_owned),
-            "127.0.0.1:3000".parse().unwrap(),
-        )
-        .unwrap();
+        let public_url =
+            PublicUrl::parse(wish.public_url.map(str::to_owned), "127.0.0.1:3000".parse().unwrap())
+                .unwrap();
         let webhooks = Webhooks::new(
             db.clone(),
             shared.clone(),
@@ -171,11 +158,7 @@ impl TestApp {
         );
         let embeddings =
             Embeddings::new(db.clone(), shared.clone(), embedder, sealer, wish.offered);
-        let search = Search::new(
-            db.clone(),
-            embeddings.clone(),
-            Reader::new(wish.reader_bytes),
-        );
+        let search = Search::new(db.clone(), embeddings.clone(), Reader::new(wish.reader_bytes));
         let activity = Activity::new(db.clone(), shared.clone());
         let quota = ItemQuota::of(wish.items_max);
         let adding = Adding::with_quota(db.clone(), shared.clone(), embeddings.clone(), quota);
@@ -243,11 +226,7 @@ impl TestApp {
     pub async fn user(&self, name: &str) -> TestUser {
         let email = Email::parse(&format!("{name}@example.com")).unwrap();
         let password = Password::parse_new("password", PASSWORD).unwrap();
-        let id = self
-            .accounts
-            .create_user(&email, password, Role::Member)
-            .await
-            .unwrap();
+        let id = self.accounts.create_user(&email, password, Role::Member).await.unwrap();
         let token = self.token(id, "agent", &Scope::ALL, None).await;
         TestUser {
             base: self.base.clone(),
@@ -265,26 +244,15 @@ impl TestApp {
         scopes: &[Scope],
         lifetime: Option<time::Duration>,
     ) -> String {
-        let wish = TokenWish {
-            scopes: scopes.iter().copied().collect(),
-            lifetime,
-            profile: None,
-        };
+        let wish = TokenWish { scopes: scopes.iter().copied().collect(), lifetime, profile: None };
         let name = AgentName::parse(agent).unwrap();
-        self.accounts
-            .create_token_by_name(user, &name, &wish)
-            .await
-            .unwrap()
-            .reveal()
+        self.accounts.create_token_by_name(user, &name, &wish).await.unwrap().reveal()
     }
 
     /// A service token of an operator of this name, which is made when missing.
     pub async fn service_token(&self, operator: &str, scopes: &[Scope]) -> String {
-        let wish = TokenWish {
-            scopes: scopes.iter().copied().collect(),
-            lifetime: None,
-            profile: None,
-        };
+        let wish =
+            TokenWish { scopes: scopes.iter().copied().collect(), lifetime: None, profile: None };
         let name = AgentName::parse(operator).unwrap();
         let token = self.accounts.create_service_token_by_name(&name, &wish);
         token.await.unwrap().reveal()
@@ -308,10 +276,7 @@ impl TestApp {
 
     /// The user's own endpoint is this provider from now on, whatever has to be rebuilt.
     pub async fn use_provider(&self, user: &TestUser, provider: &Provider, model: &str) -> Saved {
-        self.embeddings
-            .allow_endpoint(&provider.host_port())
-            .await
-            .unwrap();
+        self.embeddings.allow_endpoint(&provider.host_port()).await.unwrap();
         let url = provider.url();
         self.save_endpoint(user, &url, model, "", true).await
     }
@@ -338,10 +303,7 @@ impl TestApp {
 
     /// Saves the form of the user's own endpoint, and confirms what it changes.
     pub async fn confirm_endpoint(&self, user: &TestUser, form: EndpointForm<'_>) -> Saved {
-        let form = EndpointForm {
-            own_enabled: true,
-            ..form
-        };
+        let form = EndpointForm { own_enabled: true, ..form };
         self.embeddings.save(user.id, &form, true).await.unwrap()
     }
 
@@ -459,11 +421,8 @@ impl TestApp {
 
     /// Another server on the same database: a second one, or this one restarted.
     pub async fn twin(&self) -> Self {
-        let twin = Self::start_as(Wish {
-            database: Some(self.options.clone()),
-            ..Wish::default()
-        })
-        .await;
+        let twin =
+            Self::start_as(Wish { database: Some(self.options.clone()), ..Wish::default() }).await;
         // The same time, however long this took: leases are judged by it.
         twin.clock.advance(self.clock.now() - twin.clock.now());
         twin
@@ -484,14 +443,8 @@ impl TestApp {
     /// Until as many connections to this database wait for a lock that another holds; 0: until none does.
     pub async fn until_blocked(&self, connections: i64) {
         until("connections wait for a lock", async || {
-            let now = self
-                .count_on_nodes("cardinality(pg_blocking_pids(pid)) > 0")
-                .await;
-            if connections == 0 {
-                now == 0
-            } else {
-                now >= connections
-            }
+            let now = self.count_on_nodes("cardinality(pg_blocking_pids(pid)) > 0").await;
+            if connections == 0 { now == 0 } else { now >= connections }
         })
         .await;
     }
@@ -504,15 +457,11 @@ impl TestApp {
     }
 
     pub async fn refuse_no_more(&self, table: &str) {
-        self.as_superuser(format!("ALTER TABLE {table} DROP CONSTRAINT refuse"))
-            .await;
+        self.as_superuser(format!("ALTER TABLE {table} DROP CONSTRAINT refuse")).await;
     }
 
     async fn as_superuser(&self, statement: String) {
-        sqlx::raw_sql(AssertSqlSafe(statement))
-            .execute(&mut self.superuser().await)
-            .await
-            .unwrap();
+        sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut self.superuser().await).await.unwrap();
     }
 
     /// How many statements wait for a lock that another transaction has.
@@ -531,10 +480,7 @@ impl TestApp {
             let node = node.database(name);
             let mut conn = PgConnection::connect_with(&node).await.unwrap();
             let count = AssertSqlSafe(count.clone());
-            let on_node: i64 = sqlx::query_scalar(count)
-                .fetch_one(&mut conn)
-                .await
-                .unwrap();
+            let on_node: i64 = sqlx::query_scalar(count).fetch_one(&mut conn).await.unwrap();
             total += on_node;
         }
         total
@@ -587,22 +533,13 @@ impl TestUser {
 
     /// The same user, as a client of another server.
     pub fn at(&self, server: &TestApp) -> Self {
-        Self {
-            base: server.base.clone(),
-            ..self.with_token(&self.token)
-        }
+        Self { base: server.base.clone(), ..self.with_token(&self.token) }
     }
 
     /// Calls a tool and gives the whole response.
     pub async fn send(&self, tool: &str, input: &Value) -> Response {
         let url = format!("{}/api/v1/tools/{tool}", self.base);
-        self.client
-            .post(url)
-            .bearer_auth(&self.token)
-            .json(input)
-            .send()
-            .await
-            .unwrap()
+        self.client.post(url).bearer_auth(&self.token).json(input).send().await.unwrap()
     }
 
     pub async fn post(&self, path: &str, body: &Value) -> Response {
@@ -672,21 +609,13 @@ pub async fn change_model(app: &TestApp, user: &TestUser, provider: &Provider, m
 }
 
 pub fn ids(answer: &Value) -> Vec<i64> {
-    answer["results"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|hit| hit["id"].as_i64().unwrap())
-        .collect()
+    answer["results"].as_array().unwrap().iter().map(|hit| hit["id"].as_i64().unwrap()).collect()
 }
 
 /// A refusal must be a problem document with a code and one sentence.
 pub async fn problem(response: Response) -> (u16, Value) {
     let status = response.status();
-    let content_type = response.headers()["content-type"]
-        .to_str()
-        .unwrap()
-        .to_owned();
+    let content_type = response.headers()["content-type"].to_str().unwrap().to_owned();
     let body: Value = response.json().await.unwrap();
     assert!(status.is_client_error() || status == 503, "{status} {body}");
     assert_eq!(content_type, "application/problem+json");
@@ -712,21 +641,12 @@ pub struct Browser {
 impl Browser {
     pub fn at(base: String) -> Self {
         let redirect = reqwest::redirect::Policy::none();
-        let client = Client::builder()
-            .cookie_store(true)
-            .redirect(redirect)
-            .build()
-            .unwrap();
+        let client = Client::builder().cookie_store(true).redirect(redirect).build().unwrap();
         Self { base, client }
     }
 
     pub async fn get(&self, path: &str) -> (u16, String) {
-        let response = self
-            .client
-            .get(format!("{}{path}", self.base))
-            .send()
-            .await
-            .unwrap();
+        let response = self.client.get(format!("{}{path}", self.base)).send().await.unwrap();
         let status = response.status().as_u16();
         (status, without_marks(&response.text().await.unwrap()))
     }
@@ -826,10 +746,7 @@ async fn distribute(options: &PgConnectOptions, workers: &[PgConnectOptions]) {
     }
     let nodes: Vec<ClusterNode> = workers
         .iter()
-        .map(|worker| ClusterNode {
-            host: worker.get_host().to_owned(),
-            port: worker.get_port(),
-        })
+        .map(|worker| ClusterNode { host: worker.get_host().to_owned(), port: worker.get_port() })
         .collect();
     let options = options.clone().options([("citus.shard_count", "4")]);
     let tables = citus::distribute(&options, None, &nodes).await.unwrap();
@@ -859,10 +776,7 @@ pub fn citus_workers() -> Vec<PgConnectOptions> {
 
 /// All servers on which a database of a test is.
 fn nodes() -> Vec<PgConnectOptions> {
-    citus_workers()
-        .into_iter()
-        .chain([server_options()])
-        .collect()
+    citus_workers().into_iter().chain([server_options()]).collect()
 }
 
 async fn create_database(template: &str) -> PgConnectOptions {

@@ -48,18 +48,12 @@ struct State {
 impl Provider {
     pub async fn start() -> Self {
         let state = Arc::new(State {
-            behaviour: Mutex::new(Behaviour {
-                width: WIDTH,
-                ..Behaviour::default()
-            }),
+            behaviour: Mutex::new(Behaviour { width: WIDTH, ..Behaviour::default() }),
             calls: Mutex::new(Vec::new()),
             gate: Gate::default(),
         });
         let server = MockServer::start().await;
-        Mock::given(any())
-            .respond_with(Answering(state.clone()))
-            .mount(&server)
-            .await;
+        Mock::given(any()).respond_with(Answering(state.clone())).mount(&server).await;
         Self { server, state }
     }
 
@@ -91,10 +85,7 @@ impl Provider {
     }
 
     pub async fn until_called(&self) {
-        until("the provider is called", async || {
-            !self.call_sizes().is_empty()
-        })
-        .await;
+        until("the provider is called", async || !self.call_sizes().is_empty()).await;
     }
 
     pub fn forget_calls(&self) {
@@ -115,21 +106,15 @@ impl Respond for Answering {
         self.0.calls.lock().unwrap().push(texts.clone());
         self.0.gate.pass();
         if let Some(key) = behaviour.key {
-            let sent = request
-                .headers
-                .get("authorization")
-                .map(|v| v.to_str().unwrap());
+            let sent = request.headers.get("authorization").map(|v| v.to_str().unwrap());
             if sent != Some(format!("Bearer {key}").as_str()) {
                 return ResponseTemplate::new(401)
                     .set_body_json(json!({ "error": { "message": "bad key" } }));
             }
         }
-        let is_poisoned = behaviour
-            .poison
-            .is_some_and(|p| texts.iter().any(|t| t.contains(p)));
-        let is_long = behaviour
-            .chars_max
-            .is_some_and(|max| texts.iter().any(|t| t.chars().count() > max));
+        let is_poisoned = behaviour.poison.is_some_and(|p| texts.iter().any(|t| t.contains(p)));
+        let is_long =
+            behaviour.chars_max.is_some_and(|max| texts.iter().any(|t| t.chars().count() > max));
         let status = behaviour.status.or((is_poisoned || is_long).then_some(500));
         if let Some(status) = status {
             let mut answer = ResponseTemplate::new(status).set_body_json(json!({ "error": "no" }));

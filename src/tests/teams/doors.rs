@@ -10,13 +10,7 @@ use crate::support::{Provider, TestUser, ids, turns_due};
 #[tokio::test]
 async fn a_member_finds_and_reads_what_its_leader_keeps_for_itself_and_nothing_else() {
     let scene = Scene::start().await;
-    let Scene {
-        ben,
-        of_lead,
-        not_lent,
-        of_ben,
-        ..
-    } = &scene;
+    let Scene { ben, of_lead, not_lent, of_ben, .. } = &scene;
     sqlx::query("UPDATE memory_items SET trust = 'user' WHERE id = $1")
         .bind(of_lead)
         .execute(&mut scene.app.superuser().await)
@@ -27,11 +21,7 @@ async fn a_member_finds_and_reads_what_its_leader_keeps_for_itself_and_nothing_e
     let both = [lent(*of_lead, "lead"), (*of_ben, None)];
     assert_eq!(hits(ben, "boat").await, both);
     assert_eq!(hits(ben, "*").await, both, "by date");
-    assert_eq!(
-        hits(ben, "erge").await,
-        [lent(*of_lead, "lead")],
-        "inside of words"
-    );
+    assert_eq!(hits(ben, "erge").await, [lent(*of_lead, "lead")], "inside of words");
     let read = ben.call("memory_get", json!({ "item_id": of_lead })).await;
     assert_eq!(read["content"], "The boat to Bergen leaves at nine.");
     assert_eq!(read["memory_of"], "lead");
@@ -39,10 +29,7 @@ async fn a_member_finds_and_reads_what_its_leader_keeps_for_itself_and_nothing_e
     let own = ben.call("memory_get", json!({ "item_id": of_ben })).await;
     assert!(own["memory_of"].is_null(), "{own}");
     for id in not_lent {
-        assert_eq!(
-            status(ben, "memory_get", json!({ "item_id": id })).await,
-            404
-        );
+        assert_eq!(status(ben, "memory_get", json!({ "item_id": id })).await, 404);
     }
     // What the leader's person said is nobody's own word here.
     let input = json!({ "query": "boat", "explain": true });
@@ -66,37 +53,14 @@ async fn a_member_finds_and_reads_what_its_leader_keeps_for_itself_and_nothing_e
     all.sort_unstable();
     assert_eq!(paged, all);
     // By theme, though the theme is another's.
-    let of_theme = ben
-        .call(
-            "memory_search",
-            json!({ "query": "boat", "theme": "boats" }),
-        )
-        .await;
-    assert_eq!(
-        of_theme["results"].as_array().unwrap().len(),
-        2,
-        "{of_theme}"
-    );
-    let listed = ben
-        .call(
-            "memory",
-            json!({ "action": "search", "text": "boat to Bergen" }),
-        )
-        .await;
-    assert!(
-        listed["output"]
-            .as_str()
-            .unwrap()
-            .contains("leaves at nine"),
-        "{listed}"
-    );
+    let of_theme = ben.call("memory_search", json!({ "query": "boat", "theme": "boats" })).await;
+    assert_eq!(of_theme["results"].as_array().unwrap().len(), 2, "{of_theme}");
+    let listed = ben.call("memory", json!({ "action": "search", "text": "boat to Bergen" })).await;
+    assert!(listed["output"].as_str().unwrap().contains("leaves at nine"), "{listed}");
     // What is not lent: themes, figures, names, the summary.
     let stats = ben.call("memory_stats", json!({})).await;
     assert_eq!(stats["active"], 1, "{stats}");
-    for (tool, input) in [
-        ("memory_list_themes", json!({})),
-        ("memory_summary", json!({})),
-    ] {
+    for (tool, input) in [("memory_list_themes", json!({})), ("memory_summary", json!({}))] {
         let text = ben.call(tool, input).await.to_string();
         assert!(!text.contains("Bergen"), "{tool}: {text}");
     }
@@ -107,21 +71,13 @@ async fn a_member_finds_and_reads_what_its_leader_keeps_for_itself_and_nothing_e
 #[tokio::test]
 async fn conversations_quotes_and_providers_are_not_lent() {
     let scene = Scene::start().await;
-    let Scene {
-        app,
-        anna,
-        lead,
-        ben,
-        ..
-    } = &scene;
+    let Scene { app, anna, lead, ben, .. } = &scene;
     scene.join().await;
     let switch = keepsake::sessions::turns::switch(&app.db, anna.id, true, app.embeddings.now());
     switch.await.unwrap();
     let body = json!({ "messages": [{ "id": "m1", "role": "user", "content": "I keep the walrus in harbour four." }] });
     for (path, body) in [("messages", body), ("complete", json!({}))] {
-        let answer = lead
-            .post(&format!("/api/v1/sessions/dock/{path}"), &body)
-            .await;
+        let answer = lead.post(&format!("/api/v1/sessions/dock/{path}"), &body).await;
         assert_eq!(answer.status(), 200);
     }
     while !turns_due(app).await.is_empty() {
@@ -131,17 +87,9 @@ async fn conversations_quotes_and_providers_are_not_lent() {
     assert_eq!(turn.len(), 1);
     assert_eq!(hits(ben, "walrus").await, []);
     assert!(!hits(ben, "*").await.iter().any(|(id, _)| *id == turn[0]));
-    let of_turns = ben
-        .call(
-            "memory_search",
-            json!({ "query": "walrus", "types": ["turn"] }),
-        )
-        .await;
+    let of_turns = ben.call("memory_search", json!({ "query": "walrus", "types": ["turn"] })).await;
     assert_eq!(of_turns["results"], json!([]));
-    assert_eq!(
-        status(ben, "memory_get", json!({ "item_id": turn[0] })).await,
-        404
-    );
+    assert_eq!(status(ben, "memory_get", json!({ "item_id": turn[0] })).await, 404);
     let told = ben
         .call(
             "memory_recall",
@@ -151,9 +99,7 @@ async fn conversations_quotes_and_providers_are_not_lent() {
     assert!(!told.to_string().contains("I keep the walrus"), "{told}");
 
     let quoted = json!({ "type": "fact", "content": "Anna feeds the walrus at noon.", "source_context": "I feed it at noon, said Anna." });
-    let id = lead.call("memory_add", quoted).await["id"]
-        .as_i64()
-        .unwrap();
+    let id = lead.call("memory_add", quoted).await["id"].as_i64().unwrap();
     let own = lead.call("memory_get", json!({ "item_id": id })).await;
     assert_eq!(own["source_context"], "I feed it at noon, said Anna.");
     let read = ben.call("memory_get", json!({ "item_id": id })).await;
@@ -176,14 +122,8 @@ async fn what_is_lent_is_recalled_with_whose_it_is_and_once_a_session() {
     let of_lead = items.iter().find(|item| item["id"] == scene.of_lead);
     assert_eq!(of_lead.unwrap()["memory_of"], "lead", "{told}");
     let section = told["section"].as_str().unwrap();
-    assert!(
-        section.contains(", lent by lead) The boat to Bergen leaves at nine."),
-        "{section}"
-    );
-    assert!(
-        !section.contains("red") && !section.contains("Rolf"),
-        "{section}"
-    );
+    assert!(section.contains(", lent by lead) The boat to Bergen leaves at nine."), "{section}");
+    assert!(!section.contains("red") && !section.contains("Rolf"), "{section}");
     let again = scene.ben.call("memory_recall", ask).await;
     assert_eq!(again["reason"], "told", "{again}");
 }
@@ -191,23 +131,13 @@ async fn what_is_lent_is_recalled_with_whose_it_is_and_once_a_session() {
 #[tokio::test]
 async fn what_a_member_would_change_of_its_leaders_is_refused_in_one_sentence() {
     let scene = Scene::start().await;
-    let Scene {
-        app,
-        anna,
-        lead,
-        ben,
-        of_lead,
-        ..
-    } = &scene;
+    let Scene { app, anna, lead, ben, of_lead, .. } = &scene;
     scene.join().await;
     let before = lead.call("memory_get", json!({ "item_id": of_lead })).await;
     for (tool, input) in [
         ("memory_archive", json!({ "item_id": of_lead })),
         ("memory_confirm", json!({ "item_id": of_lead })),
-        (
-            "memory_correct",
-            json!({ "item_id": of_lead, "content": "It leaves at ten." }),
-        ),
+        ("memory_correct", json!({ "item_id": of_lead, "content": "It leaves at ten." })),
     ] {
         let (status, problem) = ben.refused(tool, input).await;
         assert_eq!(
@@ -217,47 +147,27 @@ async fn what_a_member_would_change_of_its_leaders_is_refused_in_one_sentence() 
         );
         assert_eq!(problem["detail"], REFUSAL, "{tool}");
     }
-    assert_eq!(
-        lead.call("memory_get", json!({ "item_id": of_lead })).await,
-        before
-    );
+    assert_eq!(lead.call("memory_get", json!({ "item_id": of_lead })).await, before);
     // What they write is their own, of the same key too.
     let keyed = |text: &str| json!({ "type": "fact", "content": text, "theme": "boats", "key": "departure" });
-    let of_leads = lead
-        .call("memory_add", keyed("Departure is at nine."))
-        .await["id"]
-        .as_i64()
-        .unwrap();
+    let of_leads =
+        lead.call("memory_add", keyed("Departure is at nine.")).await["id"].as_i64().unwrap();
     let own = ben.call("memory_add", keyed("Departure is at ten.")).await;
     assert!(own["superseded"].is_null(), "{own}");
-    let forgotten = ben
-        .call("memory_forget", json!({ "key": "departure" }))
-        .await;
+    let forgotten = ben.call("memory_forget", json!({ "key": "departure" })).await;
     assert_eq!(forgotten["archived"], json!([own["id"]]), "{forgotten}");
-    assert_eq!(
-        lead.call("memory_get", json!({ "item_id": of_leads }))
-            .await["status"],
-        "active"
-    );
+    assert_eq!(lead.call("memory_get", json!({ "item_id": of_leads })).await["status"], "active");
     // Of one text the own copy is found.
-    let copy = ben
-        .add_to("boats", "The boat to Bergen leaves at nine.")
-        .await;
+    let copy = ben.add_to("boats", "The boat to Bergen leaves at nine.").await;
     assert!(hits(ben, "boat Bergen").await.contains(&(copy, None)));
-    assert!(
-        !hits(ben, "boat Bergen")
-            .await
-            .contains(&lent(*of_lead, "lead"))
-    );
+    assert!(!hits(ben, "boat Bergen").await.contains(&lent(*of_lead, "lead")));
     assert_eq!(app.accounts.teams(anna.id).await.unwrap().own[0].1, 2);
 }
 
 #[tokio::test]
 async fn documents_are_lent_after_the_members_own_and_written_by_nobody_else() {
     let scene = Scene::start().await;
-    let Scene {
-        lead, ben, anna, ..
-    } = &scene;
+    let Scene { lead, ben, anna, .. } = &scene;
     for (who, path, text) in [
         (lead, "plan.md", "Nine o'clock, pier two."),
         (lead, "boats/list.md", "Two boats."),
@@ -265,36 +175,18 @@ async fn documents_are_lent_after_the_members_own_and_written_by_nobody_else() {
         (anna, "shared.md", "Not lent."),
     ] {
         let path = format!("/memories/{path}");
-        who.call(
-            "memory_files",
-            json!({ "command": "create", "path": path, "file_text": text }),
-        )
-        .await;
+        who.call("memory_files", json!({ "command": "create", "path": path, "file_text": text }))
+            .await;
     }
     let view = |path: &str| json!({ "command": "view", "path": path });
-    assert_eq!(
-        status(ben, "memory_files", view("/memories/plan.md")).await,
-        404
-    );
+    assert_eq!(status(ben, "memory_files", view("/memories/plan.md")).await, 404);
     scene.join().await;
     let plan = ben.call("memory_files", view("/memories/plan.md")).await;
-    assert!(
-        plan["output"].as_str().unwrap().contains("pier two"),
-        "{plan}"
-    );
-    let folder = ben
-        .call("memory_files", view("/memories"))
-        .await
-        .to_string();
-    assert!(
-        folder.contains("plan.md") && folder.contains("boats/list.md"),
-        "{folder}"
-    );
+    assert!(plan["output"].as_str().unwrap().contains("pier two"), "{plan}");
+    let folder = ben.call("memory_files", view("/memories")).await.to_string();
+    assert!(folder.contains("plan.md") && folder.contains("boats/list.md"), "{folder}");
     assert!(!folder.contains("shared.md"), "{folder}");
-    assert_eq!(
-        status(ben, "memory_files", view("/memories/shared.md")).await,
-        404
-    );
+    assert_eq!(status(ben, "memory_files", view("/memories/shared.md")).await, 404);
     for command in [
         json!({ "command": "str_replace", "path": "/memories/plan.md", "old_str": "Nine", "new_str": "Ten" }),
         json!({ "command": "insert", "path": "/memories/plan.md", "insert_line": 0, "insert_text": "Ten" }),
@@ -303,115 +195,57 @@ async fn documents_are_lent_after_the_members_own_and_written_by_nobody_else() {
         json!({ "command": "rename", "old_path": "/memories/plan.md", "new_path": "/memories/x.md" }),
     ] {
         let (status, problem) = ben.refused("memory_files", command.clone()).await;
-        assert_eq!(
-            (status, &problem["detail"]),
-            (403, &json!(REFUSAL)),
-            "{command}: {problem}"
-        );
+        assert_eq!((status, &problem["detail"]), (403, &json!(REFUSAL)), "{command}: {problem}");
     }
     // The REST door says the same.
     let (code, listed) = ben.request(Method::GET, "/api/v1/documents", None).await;
     assert_eq!(code, 200);
     let documents = listed["documents"].as_array().unwrap();
     assert_eq!(documents.len(), 3, "{listed}");
-    assert!(
-        documents
-            .iter()
-            .all(|document| document["memory_of"] == "lead"),
-        "{listed}"
-    );
-    let read = ben
-        .request(Method::GET, "/api/v1/documents/plan.md?revision=1", None)
-        .await;
-    assert_eq!(
-        (read.0, &read.1["memory_of"]),
-        (200, &json!("lead")),
-        "{read:?}"
-    );
+    assert!(documents.iter().all(|document| document["memory_of"] == "lead"), "{listed}");
+    let read = ben.request(Method::GET, "/api/v1/documents/plan.md?revision=1", None).await;
+    assert_eq!((read.0, &read.1["memory_of"]), (200, &json!("lead")), "{read:?}");
     let change = json!({ "content": "Ten.", "revision": 1 });
     for (method, body) in [(Method::PUT, Some(change)), (Method::DELETE, None)] {
         let (code, problem) = ben.request(method, "/api/v1/documents/plan.md", body).await;
-        assert_eq!(
-            (code, &problem["detail"]),
-            (403, &json!(REFUSAL)),
-            "{problem}"
-        );
+        assert_eq!((code, &problem["detail"]), (403, &json!(REFUSAL)), "{problem}");
     }
-    let prompt = ben
-        .get("/api/v1/prompt?with=memory_file")
-        .await
-        .text()
-        .await
-        .unwrap();
+    let prompt = ben.get("/api/v1/prompt?with=memory_file").await.text().await.unwrap();
     assert!(prompt.contains("The pier is the second one."), "{prompt}");
     // Parts of it are found, and a search names the document.
-    assert!(
-        hits(ben, "pier two")
-            .await
-            .iter()
-            .any(|(_, of)| of.as_deref() == Some("lead"))
-    );
+    assert!(hits(ben, "pier two").await.iter().any(|(_, of)| of.as_deref() == Some("lead")));
     // One of their own of the same path is theirs, and comes first.
     let own =
         json!({ "command": "create", "path": "/memories/plan.md", "file_text": "Ten, by foot." });
     ben.call("memory_files", own).await;
-    let plan = ben
-        .call("memory_files", view("/memories/plan.md"))
-        .await
-        .to_string();
+    let plan = ben.call("memory_files", view("/memories/plan.md")).await.to_string();
     assert!(plan.contains("by foot") && !plan.contains("pier"), "{plan}");
-    let of_lead = lead
-        .call("memory_files", view("/memories/plan.md"))
-        .await
-        .to_string();
+    let of_lead = lead.call("memory_files", view("/memories/plan.md")).await.to_string();
     assert!(of_lead.contains("pier two"), "{of_lead}");
 }
 
 async fn activity(user: &TestUser, scene: &Scene) -> Vec<(String, Option<String>, Vec<i64>)> {
     scene.app.activity.flush().await.unwrap();
-    let filter = keepsake::activity::ActivityFilter {
-        limit: 50,
-        ..Default::default()
-    };
+    let filter = keepsake::activity::ActivityFilter { limit: 50, ..Default::default() };
     let rows = scene.app.activity.list(user.id, &filter).await.unwrap();
-    rows.into_iter()
-        .map(|row| (row.tool, row.member, row.items))
-        .collect()
+    rows.into_iter().map(|row| (row.tool, row.member, row.items)).collect()
 }
 
 #[tokio::test]
 async fn every_reading_of_what_is_lent_is_in_both_activities_without_the_words() {
     let scene = Scene::start().await;
-    let Scene {
-        app,
-        anna,
-        ben,
-        of_lead,
-        ..
-    } = &scene;
+    let Scene { app, anna, ben, of_lead, .. } = &scene;
     let tie = scene.join().await;
     app.activity.keep_queries(anna.id, true).await.unwrap();
     let before = activity(anna, &scene).await.len();
     ben.find("boat Bergen secretly").await;
     ben.find("nothing of that kind").await;
     ben.call("memory_get", json!({ "item_id": of_lead })).await;
-    ben.call(
-        "memory_recall",
-        json!({ "message": "When does the boat to Bergen leave?" }),
-    )
-    .await;
+    ben.call("memory_recall", json!({ "message": "When does the boat to Bergen leave?" })).await;
     let rows = activity(anna, &scene).await;
     let read: Vec<_> = rows[..rows.len() - before].iter().rev().collect();
     let tools: Vec<&str> = read.iter().map(|(tool, ..)| tool.as_str()).collect();
-    assert_eq!(
-        tools,
-        [
-            "memory_search",
-            "memory_search",
-            "memory_get",
-            "memory_recall"
-        ]
-    );
+    assert_eq!(tools, ["memory_search", "memory_search", "memory_get", "memory_recall"]);
     for (tool, member, items) in &read {
         assert_eq!(member.as_deref(), Some("crew (ben@example.com)"), "{tool}");
         assert!(items.iter().all(|id| id == of_lead), "{tool} {items:?}");
@@ -426,17 +260,11 @@ async fn every_reading_of_what_is_lent_is_in_both_activities_without_the_words()
     .unwrap();
     assert_eq!(words, 0, "what a member searches for is its own");
     let own = activity(ben, &scene).await;
-    assert!(
-        own.iter()
-            .any(|(tool, _, items)| tool == "memory_get" && items == &[*of_lead])
-    );
+    assert!(own.iter().any(|(tool, _, items)| tool == "memory_get" && items == &[*of_lead]));
     let browser = app.browser();
     browser.sign_in(anna).await;
     let (_, page) = browser.get("/activity").await;
-    assert!(
-        page.contains("crew (ben@example.com), of the team of lead"),
-        "{page}"
-    );
+    assert!(page.contains("crew (ben@example.com), of the team of lead"), "{page}");
     // No more once it has ended; what was stays told.
     scene.leave(tie).await;
     let before = activity(anna, &scene).await.len();
@@ -467,40 +295,23 @@ async fn a_busy_member_pushes_nothing_else_out_of_its_leaders_activity() {
     };
     let before = count().await;
     assert_eq!(app.activity.prune().await.unwrap(), 3);
-    assert_eq!(
-        (app.activity.prune().await.unwrap(), count().await),
-        (0, before)
-    );
+    assert_eq!((app.activity.prune().await.unwrap(), count().await), (0, before));
 }
 
 #[tokio::test]
 async fn agents_of_one_user_are_a_team_too() {
     let scene = Scene::start().await;
-    let Scene {
-        app,
-        anna,
-        of_lead,
-        not_lent,
-        ..
-    } = &scene;
+    let Scene { app, anna, of_lead, not_lent, .. } = &scene;
     let helper = agent(app, anna, "helper", "own_only").await;
     let own = helper.add_to("boats", "The helper has a boat.").await;
     assert_eq!(hits(&helper, "boat").await, [(own, None)]);
-    let (lead, id) = (
-        agent_id(app, anna, "lead").await,
-        agent_id(app, anna, "helper").await,
-    );
+    let (lead, id) = (agent_id(app, anna, "lead").await, agent_id(app, anna, "helper").await);
     app.accounts.add_to_team(anna.id, lead, id).await.unwrap();
     let mut both = [lent(*of_lead, "lead"), (own, None)];
     both.sort();
     assert_eq!(hits(&helper, "boat").await, both);
-    assert_eq!(
-        status(&helper, "memory_get", json!({ "item_id": not_lent[0] })).await,
-        404
-    );
-    let (code, problem) = helper
-        .refused("memory_archive", json!({ "item_id": of_lead }))
-        .await;
+    assert_eq!(status(&helper, "memory_get", json!({ "item_id": not_lent[0] })).await, 404);
+    let (code, problem) = helper.refused("memory_archive", json!({ "item_id": of_lead })).await;
     assert_eq!((code, &problem["detail"]), (403, &json!(REFUSAL)));
     // A chain is none: who joins the helper reads what is the helper's.
     let third = agent(app, anna, "third", "own_only").await;
@@ -511,19 +322,10 @@ async fn agents_of_one_user_are_a_team_too() {
 #[tokio::test]
 async fn with_another_model_what_is_lent_is_found_by_words_and_the_answer_says_so() {
     let scene = Scene::start().await;
-    let Scene {
-        app,
-        anna,
-        ben,
-        of_lead,
-        ..
-    } = &scene;
+    let Scene { app, anna, ben, of_lead, .. } = &scene;
     scene.join().await;
     let provider = Provider::start().await;
-    app.embeddings
-        .allow_endpoint(&provider.host_port())
-        .await
-        .unwrap();
+    app.embeddings.allow_endpoint(&provider.host_port()).await.unwrap();
     app.use_provider(ben, &provider, "model-of-ben").await;
     app.drain(ben).await;
     let search = json!({ "query": "boat Bergen" });
@@ -565,17 +367,12 @@ async fn a_transaction_that_reads_what_is_lent_writes_nothing_and_begins_for_mem
             .await
             .unwrap()
             .get(0);
-    let actor = keepsake::db::actor::Actor::Agent {
-        user: ben.id,
-        token_id,
-    };
+    let actor = keepsake::db::actor::Actor::Agent { user: ben.id, token_id };
     let clock: keepsake::clock::SharedClock = app.clock.clone();
     let within = keepsake::db::actor::scope(Some(actor), &clock, async {
         let mut tx = lent.as_user(anna.id).await.unwrap();
-        let seen: Vec<i64> = sqlx::query_scalar("SELECT id FROM memory_items")
-            .fetch_all(&mut *tx)
-            .await
-            .unwrap();
+        let seen: Vec<i64> =
+            sqlx::query_scalar("SELECT id FROM memory_items").fetch_all(&mut *tx).await.unwrap();
         assert_eq!(seen, [scene.of_lead]);
         for statement in [
             "UPDATE memory_items SET content = 'taken over'",
@@ -583,23 +380,13 @@ async fn a_transaction_that_reads_what_is_lent_writes_nothing_and_begins_for_mem
             "INSERT INTO memory_themes (user_id, slug, created_at) VALUES (current_user_id(), 'x', now())",
         ] {
             let mut tx = lent.as_user(anna.id).await.unwrap();
-            let refused = sqlx::query(statement)
-                .execute(&mut *tx)
-                .await
-                .err()
-                .unwrap();
-            assert!(
-                refused.to_string().contains("read-only transaction"),
-                "{refused}"
-            );
+            let refused = sqlx::query(statement).execute(&mut *tx).await.err().unwrap();
+            assert!(refused.to_string().contains("read-only transaction"), "{refused}");
         }
         assert!(lent.as_writer(anna.id).await.is_err());
         // Only at a transaction's begin, and only in one that reads.
         let mut own = app.db.as_user(ben.id).await.unwrap();
-        let entered = sqlx::query("SELECT enter_lent($1)")
-            .bind(anna.id.0)
-            .execute(&mut *own)
-            .await;
+        let entered = sqlx::query("SELECT enter_lent($1)").bind(anna.id.0).execute(&mut *own).await;
         assert!(keepsake::db::is_not_lent(&entered.err().unwrap()));
         // What was found while they were a member is read no more afterwards.
         let viewer = keepsake::accounts::Viewer {
@@ -625,9 +412,5 @@ async fn a_transaction_that_reads_what_is_lent_writes_nothing_and_begins_for_mem
         let found: Vec<i64> = page.hits.iter().map(|hit| hit.item.id.0).collect();
         assert_eq!((found, page.has_lent), (vec![scene.of_ben], false));
     });
-    assert_eq!(
-        within.await.1,
-        None,
-        "a member that was removed is refused nothing of its own"
-    );
+    assert_eq!(within.await.1, None, "a member that was removed is refused nothing of its own");
 }

@@ -34,10 +34,7 @@ async fn a_leader_that_is_off_disabled_or_erased_lends_nothing() {
     let lead = agent_id(app, anna, "lead").await;
     let accounts = &app.accounts;
     for on in [false, true] {
-        accounts
-            .switch_agent_memory(anna.id, lead, on)
-            .await
-            .unwrap();
+        accounts.switch_agent_memory(anna.id, lead, on).await.unwrap();
         assert_eq!(hits(&scene.ben, "boat").await.len(), if on { 2 } else { 1 });
     }
     for on in [false, true] {
@@ -45,25 +42,15 @@ async fn a_leader_that_is_off_disabled_or_erased_lends_nothing() {
         assert_eq!(hits(&scene.ben, "boat").await.len(), if on { 2 } else { 1 });
     }
     for act in [AdminAction::Disable, AdminAction::Enable] {
-        accounts
-            .change_person(AdminActor::Command, anna.id, act)
-            .await
-            .unwrap();
+        accounts.change_person(AdminActor::Command, anna.id, act).await.unwrap();
         let expected = if act == AdminAction::Enable { 2 } else { 1 };
         assert_eq!(hits(&scene.ben, "boat").await.len(), expected);
     }
     let browser = app.browser();
     browser.sign_in(anna).await;
-    let fields = [
-        ("email", "anna@example.com"),
-        ("password", crate::support::PASSWORD),
-    ];
+    let fields = [("email", "anna@example.com"), ("password", crate::support::PASSWORD)];
     let erased = browser.post("/data/erase", &fields).await;
-    assert!(
-        erased.status().is_redirection(),
-        "{}",
-        erased.text().await.unwrap()
-    );
+    assert!(erased.status().is_redirection(), "{}", erased.text().await.unwrap());
     scene.assert_alone().await;
     app.run_due().await;
     scene.assert_alone().await;
@@ -85,24 +72,13 @@ async fn with_the_first_member_a_leader_that_shares_all_begins_to_keep_what_it_l
         let (found, _) = agents.into_iter().find(|(a, _)| a.id == agent).unwrap();
         found.settings.memory_scope
     };
-    app.accounts
-        .add_to_team(anna.id, shared, lead)
-        .await
-        .unwrap();
+    app.accounts.add_to_team(anna.id, shared, lead).await.unwrap();
     assert_eq!(scope(shared).await, Some(MemoryScope::OwnFirst));
     let alone = agent_id(app, anna, "alone").await;
     app.accounts.invite_to_team(anna.id, alone).await.unwrap();
-    assert_eq!(
-        scope(alone).await,
-        Some(MemoryScope::OwnOnly),
-        "it keeps already"
-    );
+    assert_eq!(scope(alone).await, Some(MemoryScope::OwnOnly), "it keeps already");
     let new = anna.add_to("boats", "A third boat is green.").await;
-    assert!(
-        hits(&scene.lead, "green")
-            .await
-            .contains(&super::lent(new, "agent"))
-    );
+    assert!(hits(&scene.lead, "green").await.contains(&super::lent(new, "agent")));
     let read = anna.call("memory_get", json!({ "item_id": new })).await;
     assert_eq!(read["owner"], "agent", "{read}");
 }

@@ -21,10 +21,7 @@ pub async fn agent(app: &TestApp, user: &TestUser, name: &str, scope: &str) -> T
     let settings = AgentSettings::parse(&json!({ "memory_scope": scope })).unwrap();
     let id = agent_id(app, user, name).await;
     let accounts = &app.accounts;
-    accounts
-        .set_agent_settings(user.id, id, &settings)
-        .await
-        .unwrap();
+    accounts.set_agent_settings(user.id, id, &settings).await.unwrap();
     user.with_token(&token)
 }
 
@@ -40,28 +37,18 @@ pub async fn join(
     (leader, of_leader): (&TestUser, &str),
     (member, of_member): (&TestUser, &str),
 ) -> MembershipId {
-    let (lead, mine) = (
-        agent_id(app, leader, of_leader).await,
-        agent_id(app, member, of_member).await,
-    );
+    let (lead, mine) =
+        (agent_id(app, leader, of_leader).await, agent_id(app, member, of_member).await);
     let link = app.accounts.invite_to_team(leader.id, lead).await.unwrap();
-    app.accounts
-        .join_team(member.id, &link, mine)
-        .await
-        .unwrap();
+    app.accounts.join_team(member.id, &link, mine).await.unwrap();
     let teams = app.accounts.teams(member.id).await.unwrap();
-    let tie = teams
-        .memberships
-        .iter()
-        .find(|tie| !tie.leads && tie.agent == mine);
+    let tie = teams.memberships.iter().find(|tie| !tie.leads && tie.agent == mine);
     tie.unwrap().id
 }
 
 /// Whose memory each hit is of: its id, and who lends it.
 pub async fn hits(user: &TestUser, query: &str) -> Vec<(i64, Option<String>)> {
-    let found = user
-        .call("memory_search", json!({ "query": query, "limit": 50 }))
-        .await;
+    let found = user.call("memory_search", json!({ "query": query, "limit": 50 })).await;
     let results = found["results"].as_array().unwrap();
     let mut hits: Vec<(i64, Option<String>)> = results
         .iter()
@@ -102,9 +89,7 @@ impl Scene {
         let crew = app.token(ben.id, "crew", &Scope::ALL, None).await;
         let ben = ben.with_token(&crew);
         Self {
-            of_lead: lead
-                .add_to("boats", "The boat to Bergen leaves at nine.")
-                .await,
+            of_lead: lead.add_to("boats", "The boat to Bergen leaves at nine.").await,
             not_lent: [
                 anna.add_to("boats", "The boat to Oslo is red.").await,
                 alone.add_to("boats", "The boat belongs to Rolf.").await,

@@ -11,9 +11,7 @@ async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
 
 /// The path of the invitation on the page.
 async fn invite(browser: &Browser, agent: i64) -> String {
-    let answer = browser
-        .post(&format!("/agents/{agent}/team"), &[("action", "invite")])
-        .await;
+    let answer = browser.post(&format!("/agents/{agent}/team"), &[("action", "invite")]).await;
     assert_eq!(answer.status(), 200);
     let page = answer.text().await.unwrap();
     let at = page.find("/team/").expect("a link");
@@ -42,13 +40,7 @@ async fn an_invitation_is_handed_on_accepted_once_and_taken_back() {
     );
     let refused = bens.post(&link, &[("member", "999999")]).await;
     assert_eq!(refused.status(), 422);
-    assert!(
-        refused
-            .text()
-            .await
-            .unwrap()
-            .contains("is no agent of yours")
-    );
+    assert!(refused.text().await.unwrap().contains("is no agent of yours"));
     let joined = bens.post(&link, &[("member", &crew)]).await;
     assert_eq!(joined.status(), 303);
     assert_eq!(hits(ben, "boat").await.len(), 2);
@@ -57,15 +49,9 @@ async fn an_invitation_is_handed_on_accepted_once_and_taken_back() {
     assert_eq!(bens.post(&link, &[("member", &crew)]).await.status(), 404);
 
     let (_, page) = bens.get("/agents").await;
-    assert!(
-        page.contains("member of lead's team") && page.contains("anna@example.com"),
-        "{page}"
-    );
+    assert!(page.contains("member of lead's team") && page.contains("anna@example.com"), "{page}");
     let (_, page) = annas.get("/agents").await;
-    assert!(
-        page.contains("leads 1") && page.contains("ben@example.com"),
-        "{page}"
-    );
+    assert!(page.contains("leads 1") && page.contains("ben@example.com"), "{page}");
     assert!(page.contains("It has 1 memory of its own."), "{page}");
 
     // In one team at a time; the link is still good for another agent.
@@ -75,9 +61,7 @@ async fn an_invitation_is_handed_on_accepted_once_and_taken_back() {
     assert!(refused.text().await.unwrap().contains("in a team already"));
     let lead_itself = annas.post(&second, &[("member", &lead.to_string())]).await;
     assert_eq!(lead_itself.status(), 422);
-    let taken = annas
-        .post(&format!("/agents/{lead}/team"), &[("action", "take_back")])
-        .await;
+    let taken = annas.post(&format!("/agents/{lead}/team"), &[("action", "take_back")]).await;
     assert_eq!(taken.status(), 200);
     assert_eq!(bens.get(&second).await.0, 404);
 
@@ -88,16 +72,9 @@ async fn an_invitation_is_handed_on_accepted_once_and_taken_back() {
     assert_eq!(bens.get(&third).await.0, 404);
     assert_eq!(bens.post(&third, &[("member", &crew)]).await.status(), 404);
 
-    let tie = app.accounts.teams(ben.id).await.unwrap().memberships[0]
-        .id
-        .0
-        .to_string();
-    let left = bens
-        .post(
-            &format!("/agents/{crew}/team"),
-            &[("action", "leave"), ("tie", &tie)],
-        )
-        .await;
+    let tie = app.accounts.teams(ben.id).await.unwrap().memberships[0].id.0.to_string();
+    let left =
+        bens.post(&format!("/agents/{crew}/team"), &[("action", "leave"), ("tie", &tie)]).await;
     assert_eq!(left.status(), 200);
     scene.assert_alone().await;
 }
@@ -107,27 +84,18 @@ async fn what_is_not_ones_own_is_not_there_and_bad_input_gets_a_sentence() {
     let scene = Scene::start().await;
     let (app, anna, ben) = (&scene.app, &scene.anna, &scene.ben);
     let bens = signed_in(app, ben).await;
-    let (lead, alone) = (
-        agent_id(app, anna, "lead").await.0,
-        agent_id(app, anna, "alone").await.0,
-    );
+    let (lead, alone) = (agent_id(app, anna, "lead").await.0, agent_id(app, anna, "alone").await.0);
     let crew = agent_id(app, ben, "crew").await.0;
     let tie = scene.join().await.0.to_string();
     let cleos = signed_in(app, &app.user("cleo").await).await;
     for (browser, agent, fields) in [
         (&bens, lead, vec![("action", "invite")]),
         (&bens, lead, vec![("action", "add"), ("member", "1")]),
-        (
-            &bens,
-            crew,
-            vec![("action", "add"), ("member", &*lead.to_string())],
-        ),
+        (&bens, crew, vec![("action", "add"), ("member", &*lead.to_string())]),
         (&cleos, lead, vec![("action", "leave"), ("tie", &tie)]),
         (&cleos, crew, vec![("action", "leave"), ("tie", &tie)]),
     ] {
-        let answer = browser
-            .post(&format!("/agents/{agent}/team"), &fields)
-            .await;
+        let answer = browser.post(&format!("/agents/{agent}/team"), &fields).await;
         assert_eq!(answer.status(), 404, "{agent} {fields:?}");
     }
     let annas = signed_in(app, anna).await;
@@ -149,20 +117,8 @@ async fn what_is_not_ones_own_is_not_there_and_bad_input_gets_a_sentence() {
     for _ in 0..20 {
         invite(&annas, lead).await;
     }
-    let answer = annas
-        .post(&format!("/agents/{lead}/team"), &[("action", "invite")])
-        .await;
+    let answer = annas.post(&format!("/agents/{lead}/team"), &[("action", "invite")]).await;
     assert_eq!(answer.status(), 422);
-    assert!(
-        answer
-            .text()
-            .await
-            .unwrap()
-            .contains("20 invitations to this team are open")
-    );
-    assert_eq!(
-        hits(ben, "boat").await.len(),
-        2,
-        "nothing of it has changed anything"
-    );
+    assert!(answer.text().await.unwrap().contains("20 invitations to this team are open"));
+    assert_eq!(hits(ben, "boat").await.len(), 2, "nothing of it has changed anything");
 }

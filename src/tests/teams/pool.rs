@@ -22,14 +22,8 @@ async fn call(app: &TestApp, token: &str, user: &str, tool: &str, input: Value) 
 }
 
 async fn find(app: &TestApp, token: &str, user: &str) -> Vec<(String, Option<String>)> {
-    let (_, found) = call(
-        app,
-        token,
-        user,
-        "memory_search",
-        json!({ "query": "support hours" }),
-    )
-    .await;
+    let (_, found) =
+        call(app, token, user, "memory_search", json!({ "query": "support hours" })).await;
     let results = found["results"].as_array().unwrap().iter();
     let of = |hit: &Value| {
         let text = hit["content_snippet"].as_str().unwrap().to_owned();
@@ -57,32 +51,18 @@ async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
     let own = "This customer has support hours until ten.";
     for token in [&bot, &rival] {
         call(&app, token, "customer", "memory_add", fact(own)).await;
-        call(
-            &app,
-            token,
-            "everybody-else",
-            "memory_add",
-            fact("Unheard."),
-        )
-        .await;
-        assert_eq!(
-            find(&app, token, "customer").await,
-            [(own.to_owned(), None)]
-        );
+        call(&app, token, "everybody-else", "memory_add", fact("Unheard.")).await;
+        assert_eq!(find(&app, token, "customer").await, [(own.to_owned(), None)]);
     }
 
     let operators = app.accounts.list_operators().await.unwrap();
     let operator = operators.iter().find(|o| o.name == "bot").unwrap().id.0;
     let path = format!("/admin/operators/{operator}");
     let long = "x".repeat(201);
-    let refused = browser
-        .post(&path, &[("users_max", "10"), ("pool", &long)])
-        .await;
+    let refused = browser.post(&path, &[("users_max", "10"), ("pool", &long)]).await;
     assert_eq!(refused.status(), 422);
     assert!(refused.text().await.unwrap().contains("`pool` is too long"));
-    let saved = browser
-        .post(&path, &[("users_max", "10"), ("pool", "everybody")])
-        .await;
+    let saved = browser.post(&path, &[("users_max", "10"), ("pool", "everybody")]).await;
     assert_eq!(saved.status(), 303);
     let (_, page) = browser.get("/admin").await;
     assert!(page.contains("all also read the memory of"), "{page}");
@@ -101,95 +81,33 @@ async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
         "the first question of all"
     );
     call(&app, &bot, "somebody-new", "memory_add", fact("Likes tea.")).await;
-    assert_eq!(
-        find(&app, &bot, "somebody-new").await,
-        [(hours.to_owned(), pool)]
-    );
-    assert_eq!(
-        find(&app, &bot, "everybody").await,
-        [(hours.to_owned(), None)]
-    );
-    assert_eq!(
-        find(&app, &rival, "customer").await,
-        [(own.to_owned(), None)]
-    );
-    let (status, read) = call(
-        &app,
-        &bot,
-        "customer",
-        "memory_get",
-        json!({ "item_id": id }),
-    )
-    .await;
-    assert_eq!(
-        (status, &read["memory_of"]),
-        (200, &json!("the global pool"))
-    );
-    assert_eq!(
-        call(
-            &app,
-            &rival,
-            "customer",
-            "memory_get",
-            json!({ "item_id": id })
-        )
-        .await
-        .0,
-        404
-    );
-    let (status, problem) = call(
-        &app,
-        &bot,
-        "customer",
-        "memory_archive",
-        json!({ "item_id": id }),
-    )
-    .await;
-    assert_eq!(
-        (status, &problem["code"]),
-        (403, &json!("read_only_memory"))
-    );
+    assert_eq!(find(&app, &bot, "somebody-new").await, [(hours.to_owned(), pool)]);
+    assert_eq!(find(&app, &bot, "everybody").await, [(hours.to_owned(), None)]);
+    assert_eq!(find(&app, &rival, "customer").await, [(own.to_owned(), None)]);
+    let (status, read) = call(&app, &bot, "customer", "memory_get", json!({ "item_id": id })).await;
+    assert_eq!((status, &read["memory_of"]), (200, &json!("the global pool")));
+    assert_eq!(call(&app, &rival, "customer", "memory_get", json!({ "item_id": id })).await.0, 404);
+    let (status, problem) =
+        call(&app, &bot, "customer", "memory_archive", json!({ "item_id": id })).await;
+    assert_eq!((status, &problem["code"]), (403, &json!("read_only_memory")));
     assert_eq!(problem["detail"], "Memory of the global pool is read-only.");
-    let (status, _) = call(
-        &app,
-        &rival,
-        "customer",
-        "memory_archive",
-        json!({ "item_id": id }),
-    )
-    .await;
+    let (status, _) =
+        call(&app, &rival, "customer", "memory_archive", json!({ "item_id": id })).await;
     assert_eq!(status, 404);
     // Whoever acts for its user changes it.
-    let (status, _) = call(
-        &app,
-        &bot,
-        "everybody",
-        "memory_archive",
-        json!({ "item_id": id }),
-    )
-    .await;
+    let (status, _) =
+        call(&app, &bot, "everybody", "memory_archive", json!({ "item_id": id })).await;
     assert_eq!(status, 200);
     assert_eq!(find(&app, &bot, "customer").await, [(own.to_owned(), None)]);
 
-    call(
-        &app,
-        &bot,
-        "everybody",
-        "memory_add",
-        fact("Support hours are eight to four."),
-    )
-    .await;
+    call(&app, &bot, "everybody", "memory_add", fact("Support hours are eight to four.")).await;
     assert_eq!(find(&app, &bot, "customer").await.len(), 2);
     // Calls say what they found in it, until that is erased.
     app.activity.flush().await.unwrap();
     let mut conn = app.superuser().await;
     let lent =
         "SELECT count(*) FROM activity a, unnest(a.lent_ids) AS lent (id) WHERE lent.id = $1";
-    let reads: i64 = sqlx::query_scalar(lent)
-        .bind(id)
-        .fetch_one(&mut conn)
-        .await
-        .unwrap();
+    let reads: i64 = sqlx::query_scalar(lent).bind(id).fetch_one(&mut conn).await.unwrap();
     assert_eq!(reads, 5, "four searches and a memory_get");
     let of_pool = sqlx::query_scalar("SELECT user_id FROM memory_items WHERE id = $1");
     let of_pool: i64 = of_pool.bind(id).fetch_one(&mut conn).await.unwrap();
@@ -197,15 +115,9 @@ async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
     let erased = sqlx::query("SELECT erase_item($1, 'receipt', now())").bind(id);
     erased.execute(&mut *tx).await.unwrap();
     tx.commit().await.unwrap();
-    let reads: i64 = sqlx::query_scalar(lent)
-        .bind(id)
-        .fetch_one(&mut conn)
-        .await
-        .unwrap();
+    let reads: i64 = sqlx::query_scalar(lent).bind(id).fetch_one(&mut conn).await.unwrap();
     assert_eq!(reads, 0);
-    browser
-        .post(&path, &[("users_max", "10"), ("pool", " ")])
-        .await;
+    browser.post(&path, &[("users_max", "10"), ("pool", " ")]).await;
     assert_eq!(find(&app, &bot, "customer").await, [(own.to_owned(), None)]);
 }
 

@@ -23,13 +23,7 @@ async fn told(user: &TestUser) -> (Value, Vec<Value>) {
 #[tokio::test]
 async fn no_answer_tells_which_words_stand_in_what_is_not_seen() {
     let scene = Scene::start().await;
-    let Scene {
-        app,
-        anna,
-        lead,
-        ben,
-        ..
-    } = &scene;
+    let Scene { app, anna, lead, ben, .. } = &scene;
     scene.join().await;
     let quiet = agent(app, anna, "quiet", "own_only").await;
     quiet.add("Rolf: The boat to Bergen is white.").await;
@@ -63,20 +57,11 @@ async fn no_answer_tells_which_words_stand_in_what_is_not_seen() {
 #[tokio::test]
 async fn directions_of_two_models_make_nothing_alike() {
     let scene = Scene::start().await;
-    let Scene {
-        app,
-        anna,
-        lead,
-        ben,
-        ..
-    } = &scene;
+    let Scene { app, anna, lead, ben, .. } = &scene;
     scene.join().await;
     let mut conn = app.superuser().await;
     let own = ben.add("harbour").await;
-    let spaces = [
-        space(&mut conn, ben, "active").await,
-        space(&mut conn, anna, "active").await,
-    ];
+    let spaces = [space(&mut conn, ben, "active").await, space(&mut conn, anna, "active").await];
     sqlx::query("UPDATE embedding_spaces SET model = 'other' WHERE user_id = $1")
         .bind(anna.id.0)
         .execute(&mut conn)
@@ -85,11 +70,9 @@ async fn directions_of_two_models_make_nothing_alike() {
     let far = lead.add("harbour of stone").await;
     app.clock.advance(Duration::minutes(1));
     let near = lead.add("harbour of wood").await;
-    for (space, item, degrees) in [
-        (spaces[0], own, 0.0),
-        (spaces[1], far, 90.0),
-        (spaces[1], near, 0.0),
-    ] {
+    for (space, item, degrees) in
+        [(spaces[0], own, 0.0), (spaces[1], far, 90.0), (spaces[1], near, 0.0)]
+    {
         embed(&mut conn, space, item, &at(degrees)).await;
     }
     let query = json!({ "query": "harbour", "spread": true });
@@ -107,10 +90,9 @@ async fn of_two_copies_the_members_own_is_returned_at_its_own_place() {
     let other = ben.add("An anchor of paper lies beside it.").await;
     app.clock.advance(Duration::days(100));
     let lent = lead.add(text).await;
-    for (query, limit, expected) in [
-        ("anchor today", 1, vec![other]),
-        ("anchor today", 9, vec![other, own]),
-    ] {
+    for (query, limit, expected) in
+        [("anchor today", 1, vec![other]), ("anchor today", 9, vec![other, own])]
+    {
         let input = json!({ "query": query, "limit": limit });
         let answer = ben.call("memory_search", input).await;
         assert_eq!(crate::support::ids(&answer), expected, "{answer}");

@@ -88,9 +88,8 @@ async fn a_poller_sees_what_many_writers_do_once_and_in_order() {
     assert!(ids.is_sorted_by(|a, b| a < b), "{ids:?}");
     let of_type = |kind: &str| {
         let found = seen.iter().filter(|event| event["type"] == kind);
-        let mut items: Vec<i64> = found
-            .map(|event| event["item"]["id"].as_i64().unwrap())
-            .collect();
+        let mut items: Vec<i64> =
+            found.map(|event| event["item"]["id"].as_i64().unwrap()).collect();
         items.sort_unstable();
         items
     };
@@ -112,18 +111,13 @@ async fn each_kind_of_change_is_told_without_content() {
     assert_eq!((events(&start), &start["more"]), (vec![], &json!(false)));
     let tea = anna.add_to("drinks", "Anna drinks tea.").await;
     let coffee = anna
-        .call(
-            "memory_correct",
-            json!({ "item_id": tea, "content": "Anna drinks coffee." }),
-        )
+        .call("memory_correct", json!({ "item_id": tea, "content": "Anna drinks coffee." }))
         .await["id"]
         .as_i64()
         .unwrap();
-    anna.call("memory_confirm", json!({ "item_id": coffee }))
-        .await;
+    anna.call("memory_confirm", json!({ "item_id": coffee })).await;
     let bees = anna.add("Anna keeps bees.").await;
-    anna.call("memory_archive", json!({ "item_id": bees }))
-        .await;
+    anna.call("memory_archive", json!({ "item_id": bees })).await;
     let path = format!("/memory/{bees}");
     browser.post(&path, &[("action", "restore")]).await;
     let since = start["next"].as_str().unwrap();
@@ -137,10 +131,8 @@ async fn each_kind_of_change_is_told_without_content() {
         ("memory.archived", bees),
         ("memory.restored", bees),
     ];
-    let mut expected: Vec<(String, i64)> = expected
-        .into_iter()
-        .map(|(kind, id)| (kind.to_owned(), id))
-        .collect();
+    let mut expected: Vec<(String, i64)> =
+        expected.into_iter().map(|(kind, id)| (kind.to_owned(), id)).collect();
     let mut found = events(&told);
     // Of one correction, what comes first does not matter.
     expected.sort();
@@ -148,23 +140,14 @@ async fn each_kind_of_change_is_told_without_content() {
     assert_eq!(found, expected, "{told}");
     assert!(!told.to_string().contains("Anna"), "{told}");
     let superseded = told["events"].as_array().unwrap().iter();
-    let superseded = superseded
-        .clone()
-        .find(|event| event["type"] == "memory.superseded");
+    let superseded = superseded.clone().find(|event| event["type"] == "memory.superseded");
     let item = &superseded.unwrap()["item"];
     let expected = json!({ "id": tea, "status": "archived", "type": "fact", "theme": "drinks", "superseded_by": coffee });
     assert_eq!(item, &expected);
     // What is erased takes its events along, and leaves that it is gone.
     app.delete_item(&browser, bees).await;
-    let told = changes(
-        &anna,
-        &format!("since={since}&types=memory.stored,memory.erased"),
-    )
-    .await;
-    let of_bees: Vec<_> = events(&told)
-        .into_iter()
-        .filter(|(_, id)| *id == bees)
-        .collect();
+    let told = changes(&anna, &format!("since={since}&types=memory.stored,memory.erased")).await;
+    let of_bees: Vec<_> = events(&told).into_iter().filter(|(_, id)| *id == bees).collect();
     assert_eq!(of_bees, [("memory.erased".to_owned(), bees)]);
     let erased = told["events"].as_array().unwrap().last().unwrap();
     assert_eq!(erased["item"], json!({ "id": bees, "status": "erased" }));
@@ -197,8 +180,7 @@ async fn each_change_of_an_agent_is_told_also_within_the_hour() {
     }
     // Said again, nothing is another.
     for expected in [&changed[..], &[]] {
-        anna.call("memory_confirm", json!({ "item_id": bees }))
-            .await;
+        anna.call("memory_confirm", json!({ "item_id": bees })).await;
         assert_eq!(told().await, expected);
     }
     // The state before them is kept once an hour.
@@ -247,11 +229,7 @@ async fn an_imported_memory_is_stored_once_whatever_it_went_through_elsewhere() 
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let tea = anna.add("Anna drinks tea.").await;
-    anna.call(
-        "memory_correct",
-        json!({ "item_id": tea, "content": "Anna drinks coffee." }),
-    )
-    .await;
+    anna.call("memory_correct", json!({ "item_id": tea, "content": "Anna drinks coffee." })).await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let (_, export) = browser.get("/data/export").await;
@@ -275,10 +253,7 @@ async fn an_agent_is_told_of_what_it_sees_and_of_nothing_else() {
     let of_only = only.add("The key is under the mat.").await;
     let told = async |user: &TestUser| {
         let told = changes(user, "types=memory.stored").await;
-        events(&told)
-            .into_iter()
-            .map(|(_, id)| id)
-            .collect::<Vec<_>>()
+        events(&told).into_iter().map(|(_, id)| id).collect::<Vec<_>>()
     };
     assert_eq!(told(&shared).await, [of_shared]);
     assert_eq!(told(&first).await, [of_shared, of_first]);
@@ -350,9 +325,7 @@ async fn what_cannot_be_answered_is_refused_in_one_sentence() {
         let field = query.split('=').next().unwrap();
         assert_eq!(body["field"], field, "{body}");
     }
-    let writer = app
-        .token(anna.id, "writer", &[Scope::MemoryWrite], None)
-        .await;
+    let writer = app.token(anna.id, "writer", &[Scope::MemoryWrite], None).await;
     let answer = anna.with_token(&writer).get("/api/v1/changes").await;
     assert_eq!(problem(answer).await.0, 403);
     app.clock.advance(Duration::days(30));

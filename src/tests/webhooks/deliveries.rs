@@ -38,10 +38,7 @@ async fn a_message_is_signed_and_tells_its_own_users_events_without_content() {
     assert_eq!(told.event_type(), "memory.stored");
     let item = json!({ "id": tea, "status": "active", "type": "fact", "theme": "drinks" });
     assert_eq!(told.json["item"], item);
-    assert_eq!(
-        told.json["url"],
-        format!("http://127.0.0.1:3000/memory/{tea}")
-    );
+    assert_eq!(told.json["url"], format!("http://127.0.0.1:3000/memory/{tea}"));
     assert!(!told.text.contains("Anna drinks"), "{}", told.text);
     // Nothing is told twice.
     assert_eq!(deliver(&app).await, 0);
@@ -62,10 +59,7 @@ async fn the_text_is_sent_where_it_is_wanted_and_only_events_that_were_chosen() 
     anna.call("memory_archive", json!({ "item_id": tea })).await;
     deliver(&app).await;
     assert_eq!(whole.types(), ["memory.stored"]);
-    assert_eq!(
-        whole.received()[0].json["item"]["content"],
-        "Anna drinks tea."
-    );
+    assert_eq!(whole.received()[0].json["item"]["content"], "Anna drinks tea.");
     assert_eq!(chosen.types(), ["memory.archived"]);
     let browser = app.browser();
     browser.sign_in(&anna).await;
@@ -104,11 +98,7 @@ async fn what_was_refused_is_sent_again_before_anything_later() {
     assert!(!last(&app, &anna).await.2);
     let listed = app.webhooks.list(anna.id).await.unwrap();
     let statuses: Vec<Option<i16>> = listed[0].1.iter().map(|one| one.status).collect();
-    assert_eq!(
-        statuses,
-        [204, 204, 204, 500, 500, 500].map(Some),
-        "newest first"
-    );
+    assert_eq!(statuses, [204, 204, 204, 500, 500, 500].map(Some), "newest first");
 }
 
 #[tokio::test]
@@ -157,10 +147,7 @@ async fn a_private_address_is_called_only_while_an_admin_allows_it() {
     anna.add("Anna rows.").await;
     assert_eq!(deliver(&app).await, 1);
     let mut conn = app.superuser().await;
-    sqlx::query("DELETE FROM allowed_endpoints")
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    sqlx::query("DELETE FROM allowed_endpoints").execute(&mut conn).await.unwrap();
     anna.add("Anna bakes.").await;
     assert_eq!(deliver(&app).await, 0);
     assert_eq!(receiver.items().len(), 1);
@@ -174,11 +161,8 @@ async fn a_private_address_is_called_only_while_an_admin_allows_it() {
 async fn an_address_that_does_not_answer_keeps_nobody_else_waiting() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let (slow, annas, bens) = (
-        Receiver::start().await,
-        Receiver::start().await,
-        Receiver::start().await,
-    );
+    let (slow, annas, bens) =
+        (Receiver::start().await, Receiver::start().await, Receiver::start().await);
     hook(&app, &anna, &slow, ALL).await;
     hook(&app, &anna, &annas, ALL).await;
     hook(&app, &ben, &bens, ALL).await;
@@ -294,10 +278,7 @@ async fn a_new_secret_helps_where_the_one_before_cannot_be_read() {
     let receiver = Receiver::start().await;
     hook(&app, &anna, &receiver, ALL).await;
     let damage = "UPDATE webhooks SET sealed_secret = sealed_secret || '\\x00'";
-    sqlx::query(damage)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    sqlx::query(damage).execute(&mut app.superuser().await).await.unwrap();
     anna.add("Anna rows.").await;
     assert_eq!(deliver(&app).await, 0);
     let listed = app.webhooks.list(anna.id).await.unwrap();
@@ -343,10 +324,7 @@ async fn a_webhook_hears_nothing_while_it_is_paused_or_its_person_is_disabled() 
         app.webhooks.rotate(ben.id, id).await.map(|_| ()),
         app.webhooks.test(ben.id, id).await.map(|_| ()),
     ] {
-        assert!(
-            matches!(refused, Err(WebhookError::NotFound)),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(WebhookError::NotFound)), "{refused:?}");
     }
     app.webhooks.pause(anna.id, id).await.unwrap();
     let first = anna.add("thing 1").await;
@@ -355,11 +333,7 @@ async fn a_webhook_hears_nothing_while_it_is_paused_or_its_person_is_disabled() 
     let mut conn = app.superuser().await;
     let disable = "UPDATE users SET disabled_at = CASE WHEN disabled_at IS NULL THEN created_at END WHERE id = $1";
     for delivered in [0, 1] {
-        sqlx::query(disable)
-            .bind(anna.id.0)
-            .execute(&mut conn)
-            .await
-            .unwrap();
+        sqlx::query(disable).bind(anna.id.0).execute(&mut conn).await.unwrap();
         assert_eq!(deliver(&app).await, delivered);
     }
     assert_eq!(receiver.items(), [first]);
@@ -393,10 +367,7 @@ async fn a_job_that_begins_to_fail_is_told_once() {
             .unwrap();
     assert!(attempts >= 2, "{attempts}");
     let told = receiver.received();
-    let of_job: Vec<_> = told
-        .iter()
-        .filter(|one| one.json["job"]["name"] == "expire")
-        .collect();
+    let of_job: Vec<_> = told.iter().filter(|one| one.json["job"]["name"] == "expire").collect();
     assert_eq!(of_job.len(), 1, "{told:?}");
     assert_eq!(of_job[0].event_type(), "job.failed");
     assert_eq!(of_job[0].json["job"], json!({ "name": "expire" }));

@@ -48,16 +48,11 @@ impl Received {
 fn hmac_sha256(key: &[u8], message: &[u8]) -> Vec<u8> {
     let pad = |with: u8| {
         let mut block = [with; 64];
-        block
-            .iter_mut()
-            .zip(key)
-            .for_each(|(byte, key)| *byte ^= key);
+        block.iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key);
         block
     };
     let inner = Sha256::new().chain_update(pad(0x36)).chain_update(message);
-    let outer = Sha256::new()
-        .chain_update(pad(0x5c))
-        .chain_update(inner.finalize());
+    let outer = Sha256::new().chain_update(pad(0x5c)).chain_update(inner.finalize());
     outer.finalize().to_vec()
 }
 
@@ -81,10 +76,7 @@ impl Receiver {
             gate: Gate::default(),
         });
         let server = MockServer::start().await;
-        Mock::given(any())
-            .respond_with(Receiving(state.clone()))
-            .mount(&server)
-            .await;
+        Mock::given(any()).respond_with(Receiving(state.clone())).mount(&server).await;
         Self { server, state }
     }
 
@@ -102,10 +94,7 @@ impl Receiver {
 
     pub fn types(&self) -> Vec<String> {
         let received = self.received();
-        received
-            .iter()
-            .map(|one| one.event_type().to_owned())
-            .collect()
+        received.iter().map(|one| one.event_type().to_owned()).collect()
     }
 
     /// Of the memories that it was told of, in order.
@@ -121,10 +110,7 @@ impl Receiver {
     }
 
     pub async fn until_called(&self, times: usize) {
-        until("the webhook is called", async || {
-            self.received().len() >= times
-        })
-        .await;
+        until("the webhook is called", async || self.received().len() >= times).await;
     }
 }
 

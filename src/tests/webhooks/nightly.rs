@@ -33,10 +33,7 @@ async fn a_dream_that_proposes_is_told_without_what_it_proposes() {
     assert_eq!(told.event_type(), "dream.proposed");
     assert_eq!(told.json["dream"], json!({ "id": dream }));
     assert_eq!(told.json["url"], "http://127.0.0.1:3000/dreams");
-    assert!(
-        told.json.get("item").is_none() && told.json.get("job").is_none(),
-        "{told:?}"
-    );
+    assert!(told.json.get("item").is_none() && told.json.get("job").is_none(), "{told:?}");
     for word in ["hives", "honey", "cellar"] {
         assert!(!told.text.contains(word), "{told:?}");
     }
@@ -65,9 +62,7 @@ async fn what_fades_at_night_is_told_as_faded() {
     let app = TestApp::start().await;
     let anna = app.user("anna").await;
     let kettle = json!({ "type": "other", "theme": "kitchen", "content": "The kettle is blue." });
-    let kettle = anna.call("memory_add", kettle).await["id"]
-        .as_i64()
-        .unwrap();
+    let kettle = anna.call("memory_add", kettle).await["id"].as_i64().unwrap();
     anna.add("Anna rows.").await;
     let receiver = Receiver::start().await;
     hook(&app, &anna, &receiver, "memory.faded memory.archived").await;
@@ -80,9 +75,6 @@ async fn what_fades_at_night_is_told_as_faded() {
     assert_eq!(told[0].event_type(), "memory.faded");
     let item = json!({ "id": kettle, "status": "archived", "type": "other", "theme": "kitchen" });
     assert_eq!(told[0].json["item"], item);
-    assert_eq!(
-        told[0].json["url"],
-        format!("http://127.0.0.1:3000/memory/{kettle}")
-    );
+    assert_eq!(told[0].json["url"], format!("http://127.0.0.1:3000/memory/{kettle}"));
     assert!(!told[0].text.contains("kettle"), "{told:?}");
 }

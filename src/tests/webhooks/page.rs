@@ -33,10 +33,7 @@ async fn a_webhook_is_added_tested_paused_rotated_and_deleted() {
     browser.sign_in(&anna).await;
     let (status, empty) = browser.get(PATH).await;
     assert_eq!(status, 200);
-    assert!(
-        empty.contains("No webhooks yet") && empty.contains("hmac.digest"),
-        "{empty}"
-    );
+    assert!(empty.contains("No webhooks yet") && empty.contains("hmac.digest"), "{empty}");
     let url = receiver.url();
     let (status, refused) = post(&browser, &adding(&url, "memory.stored")).await;
     assert_eq!(status, 422);
@@ -61,10 +58,7 @@ async fn a_webhook_is_added_tested_paused_rotated_and_deleted() {
     assert!(told.is_signed_with(&format!("whsec_{shown}")), "{told:?}");
     receiver.answer(wiremock::ResponseTemplate::new(404).set_delay(Duration::from_millis(1)));
     let (_, tested) = post(&browser, &act("test")).await;
-    assert!(
-        tested.contains("The test failed: It answered with status 404."),
-        "{tested}"
-    );
+    assert!(tested.contains("The test failed: It answered with status 404."), "{tested}");
     for (action, state) in [("pause", "paused"), ("resume", "on")] {
         assert_eq!(post(&browser, &act(action)).await.0, 303, "{action}");
         assert_eq!(last(&app, &anna).await.1, state);

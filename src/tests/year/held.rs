@@ -14,15 +14,8 @@ use crate::data::records;
 use crate::support::{TestApp, TestUser};
 
 /// Of a memory that a copy has.
-const COPIED: [&str; 7] = [
-    "content",
-    "key",
-    "theme",
-    "type",
-    "status",
-    "valid_from",
-    "valid_until",
-];
+const COPIED: [&str; 7] =
+    ["content", "key", "theme", "type", "status", "valid_from", "valid_until"];
 const CALLS_KEPT: Duration = Duration::days(91);
 
 /// Memories by their ids.
@@ -79,10 +72,7 @@ impl Held {
         .unwrap();
         for (episode, at) in promoted {
             let first = self.promoted.entry(episode).or_insert_with(|| at.clone());
-            assert_eq!(
-                *first, at,
-                "day {day}: episode {episode} was promoted again"
-            );
+            assert_eq!(*first, at, "day {day}: episode {episode} was promoted again");
         }
         self.copies.push((now, today));
         self.erased.clear();
@@ -91,9 +81,8 @@ impl Held {
     fn nothing_is_lost(&self, yesterday: &Copy, today: &Copy, now: OffsetDateTime, day: i64) {
         for (id, row) in yesterday.iter().filter(|(id, _)| !today.contains_key(id)) {
             let of_user = self.erased.iter().filter(|(user, _)| row["user"] == *user);
-            let expires = row["expires_at"]
-                .as_str()
-                .map(|at| OffsetDateTime::parse(at, &Rfc3339).unwrap());
+            let expires =
+                row["expires_at"].as_str().map(|at| OffsetDateTime::parse(at, &Rfc3339).unwrap());
             let is_pardoned = match row["type"].as_str().unwrap() {
                 // They go with what they stand on.
                 "episode" => of_user.clone().count() > 0 || expires.is_some_and(|at| at <= now),
@@ -117,10 +106,8 @@ impl Held {
                     file.extend(lines);
                 }
                 let told = records(&String::from_utf8(file).unwrap(), "item");
-                let told: BTreeMap<i64, Value> = told
-                    .iter()
-                    .map(|row| (row["id"].as_i64().unwrap(), projected(row)))
-                    .collect();
+                let told: BTreeMap<i64, Value> =
+                    told.iter().map(|row| (row["id"].as_i64().unwrap(), projected(row))).collect();
                 let of_user = was
                     .iter()
                     .filter(|(id, row)| row["user"] == user.id.0 && there.contains_key(id));
@@ -163,11 +150,7 @@ async fn found_as_of(user: &TestUser, at: OffsetDateTime) -> BTreeSet<i64> {
 
 fn projected(row: &Value) -> Value {
     let moment = |value: &Value| {
-        value.as_str().map(|at| {
-            OffsetDateTime::parse(at, &Rfc3339)
-                .unwrap()
-                .unix_timestamp()
-        })
+        value.as_str().map(|at| OffsetDateTime::parse(at, &Rfc3339).unwrap().unix_timestamp())
     };
     COPIED
         .iter()
@@ -208,19 +191,15 @@ pub async fn whole(conn: &mut PgConnection, user: i64) -> BTreeMap<i64, Value> {
 fn a_persons_word_gives_way_to_their_word_alone(yesterday: &Copy, today: &Copy, day: i64) {
     for (id, row) in today {
         let before = yesterday.get(id).map(|row| &row["superseded_by"]);
-        let Some(newer) = row["superseded_by"]
-            .as_i64()
-            .filter(|newer| before != Some(&json!(newer)))
+        let Some(newer) =
+            row["superseded_by"].as_i64().filter(|newer| before != Some(&json!(newer)))
         else {
             continue;
         };
         if row["trust"] == "user"
             && let Some(newer) = today.get(&newer)
         {
-            assert_eq!(
-                newer["trust"], "user",
-                "day {day}: {row} gave way to {newer}"
-            );
+            assert_eq!(newer["trust"], "user", "day {day}: {row} gave way to {newer}");
         }
     }
 }

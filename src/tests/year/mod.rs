@@ -63,9 +63,7 @@ impl Year {
             use_server(&app, &user, &model).await;
             let browser = app.browser();
             browser.sign_in(&user).await;
-            browser
-                .post("/account/time-zone", &[("time_zone", person.time_zone)])
-                .await;
+            browser.post("/account/time-zone", &[("time_zone", person.time_zone)]).await;
             lives.push(Life {
                 person,
                 user,
@@ -85,22 +83,11 @@ impl Year {
             is_on: false,
             ..fading::settings(&app.db, lives[1].user.id).await.unwrap()
         };
-        fading::save(&app.db, lives[1].user.id, &none)
-            .await
-            .unwrap();
-        fading::save(&app.db, lives[2].user.id, &fast)
-            .await
-            .unwrap();
+        fading::save(&app.db, lives[1].user.id, &none).await.unwrap();
+        fading::save(&app.db, lives[2].user.id, &fast).await.unwrap();
         let applies = DreamSettings::parse("apply", "5").unwrap();
-        dreaming::save(&app.db, lives[1].user.id, applies)
-            .await
-            .unwrap();
-        let mut year = Self {
-            app,
-            lives,
-            held: Held::default(),
-            sessions: 0,
-        };
+        dreaming::save(&app.db, lives[1].user.id, applies).await.unwrap();
+        let mut year = Self { app, lives, held: Held::default(), sessions: 0 };
         year.held.users = year.users().iter().map(|user| user.id.0).collect();
         year.to(24, 0);
         for day in 0..days {
@@ -162,10 +149,7 @@ impl Year {
         let mut conn = self.app.superuser().await;
         let mut count = async |what: &str| -> i64 {
             let query = format!("SELECT count(*) FROM {what}");
-            sqlx::query_scalar(sqlx::AssertSqlSafe(query))
-                .fetch_one(&mut conn)
-                .await
-                .unwrap()
+            sqlx::query_scalar(sqlx::AssertSqlSafe(query)).fetch_one(&mut conn).await.unwrap()
         };
         let counted = [
             count("sessions").await,
@@ -174,10 +158,7 @@ impl Year {
             count("memory_item_events WHERE event = 'faded'").await,
         ];
         println!("sessions, dreams, reflections, faded: {counted:?}");
-        assert!(
-            counted.iter().zip(least).all(|(is, least)| *is >= least),
-            "{counted:?} {least:?}"
-        );
+        assert!(counted.iter().zip(least).all(|(is, least)| *is >= least), "{counted:?} {least:?}");
         let spent: Vec<(String, i64)> = sqlx::query_as(
             "SELECT purpose, sum(tokens)::bigint FROM chat_spend_purposes GROUP BY purpose ORDER BY 2 DESC",
         )
@@ -188,9 +169,7 @@ impl Year {
             println!("{purpose}: {} tokens a session", tokens / self.sessions);
         }
         let of = |purpose: ChatPurpose| {
-            spent
-                .iter()
-                .any(|(name, tokens)| name == purpose.as_str() && *tokens > 0)
+            spent.iter().any(|(name, tokens)| name == purpose.as_str() && *tokens > 0)
         };
         assert!(
             of(ChatPurpose::Facts) && of(ChatPurpose::Dreaming) && of(ChatPurpose::Reflection),
@@ -222,10 +201,7 @@ impl Life {
             self.user.call("memory_add", note).await;
         }
         let thing = self.person.thing(&mut self.dice);
-        let found = self
-            .user
-            .call("memory_search", json!({ "query": thing }))
-            .await;
+        let found = self.user.call("memory_search", json!({ "query": thing })).await;
         let results = found["results"].as_array().unwrap();
         let items: Vec<&Value> = results.iter().filter(|hit| hit["type"] == "fact").collect();
         let Some(item) = items.first() else { return };
@@ -330,10 +306,7 @@ impl Life {
 
     async fn press(&self, dream: i64, action: &str) {
         let dream = dream.to_string();
-        let answer = self
-            .browser
-            .post("/dreams", &[("dream", &dream), ("action", action)])
-            .await;
+        let answer = self.browser.post("/dreams", &[("dream", &dream), ("action", action)]).await;
         let status = answer.status().as_u16();
         assert!(status == 200 || status == 303, "{action}: {status}");
     }

@@ -112,12 +112,10 @@ fn named(user: &str) -> String {
 /// Of two projects the later one is the one.
 fn compared(user: &str) -> String {
     let relations =
-        user.split("<pair ")
-            .skip(1)
-            .map(|pair| match pair.matches("Works on the").count() {
-                2 => "contradicts",
-                _ => "unrelated",
-            });
+        user.split("<pair ").skip(1).map(|pair| match pair.matches("Works on the").count() {
+            2 => "contradicts",
+            _ => "unrelated",
+        });
     json!({ "relations": relations.collect::<Vec<_>>() }).to_string()
 }
 
@@ -130,9 +128,7 @@ fn paired(user: &str) -> String {
             continue;
         };
         let content = rest.split_once(") ").map_or(rest, |(_, content)| content);
-        let content = content
-            .split_once(": ")
-            .map_or(content, |(_, content)| content);
+        let content = content.split_once(": ").map_or(content, |(_, content)| content);
         let (Ok(number), Some(first)) = (number.parse::<u64>(), content.split(' ').next()) else {
             continue;
         };

@@ -12,10 +12,8 @@ impl Dice {
 
     pub fn below(&mut self, n: usize) -> usize {
         // Knuth's MMIX.
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % n
     }
 
@@ -42,11 +40,7 @@ pub const PEOPLE: [Person; 3] = [
         friend: "Marta Helgesen",
         things: "hives",
         cities: &["Graz", "Linz", "Villach", "Salzburg"],
-        drinks: &[
-            "linden tea over black tea",
-            "clover honey over sugar",
-            "apple juice over beer",
-        ],
+        drinks: &["linden tea over black tea", "clover honey over sugar", "apple juice over beer"],
         projects: &["garden shed", "honey label", "village fair", "bee survey"],
         tools: &["Fedora", "Inkscape", "LibreOffice"],
     },
@@ -56,11 +50,7 @@ pub const PEOPLE: [Person; 3] = [
         friend: "Otis Grant",
         things: "boats",
         cities: &["Boston", "Portland", "Newport", "Salem"],
-        drinks: &[
-            "cold brew over espresso",
-            "root beer over cola",
-            "cider over wine",
-        ],
+        drinks: &["cold brew over espresso", "root beer over cola", "cider over wine"],
         projects: &["harbor map", "sail loft", "tide clock", "museum boat"],
         tools: &["Debian", "Blender", "KiCad"],
     },
@@ -70,17 +60,8 @@ pub const PEOPLE: [Person; 3] = [
         friend: "Kenji Mori",
         things: "trains",
         cities: &["Osaka", "Kyoto", "Sendai", "Nara"],
-        drinks: &[
-            "green tea over water",
-            "plum wine over sake",
-            "barley tea over milk",
-        ],
-        projects: &[
-            "station model",
-            "timetable archive",
-            "signal box",
-            "railway blog",
-        ],
+        drinks: &["green tea over water", "plum wine over sake", "barley tea over milk"],
+        projects: &["station model", "timetable archive", "signal box", "railway blog"],
         tools: &["Windows", "Krita", "FreeCAD"],
     },
 ];
@@ -112,37 +93,17 @@ impl Person {
 
     fn sentence(&self, dice: &mut Dice) -> (&'static str, String) {
         match dice.below(8) {
-            0 => (
-                "user",
-                format!("I live in {} now.", dice.one_of(self.cities)),
-            ),
-            1 => (
-                "user",
-                format!(
-                    "I have {} {} at the moment.",
-                    2 + dice.below(8),
-                    self.things
-                ),
-            ),
+            0 => ("user", format!("I live in {} now.", dice.one_of(self.cities))),
+            1 => ("user", format!("I have {} {} at the moment.", 2 + dice.below(8), self.things)),
             2 => ("user", format!("I prefer {}.", dice.one_of(self.drinks))),
             3 | 4 => (
                 "user",
-                format!(
-                    "We are working on the {} these weeks.",
-                    dice.one_of(self.projects)
-                ),
+                format!("We are working on the {} these weeks.", dice.one_of(self.projects)),
             ),
-            5 => (
-                "assistant",
-                format!("I see that you use {} for this.", dice.one_of(self.tools)),
-            ),
-            6 => (
-                "user",
-                format!(
-                    "{} helps me with the {} on some days.",
-                    self.friend, self.things
-                ),
-            ),
+            5 => ("assistant", format!("I see that you use {} for this.", dice.one_of(self.tools))),
+            6 => {
+                ("user", format!("{} helps me with the {} on some days.", self.friend, self.things))
+            }
             _ => (
                 "assistant",
                 "Shall we go on with that tomorrow, or is it enough for today?".to_owned(),

@@ -75,9 +75,7 @@ pub async fn list(
     let origin = state.public_url.origin();
     let events = page.events.into_iter();
     Ok(Json(ChangesAnswer {
-        events: events
-            .map(|event| EventMessage::new(event, origin, None))
-            .collect(),
+        events: events.map(|event| EventMessage::new(event, origin, None)).collect(),
         next: FeedCursor::new(page.position, now).encode(),
         more: page.has_more,
     }))
@@ -92,10 +90,8 @@ fn parse_types(types: Option<&str>) -> Result<Vec<FeedEventType>, Invalid> {
     let Some(types) = types else {
         return Ok(FeedEventType::ALL.to_vec());
     };
-    let named: Option<Vec<_>> = types
-        .split(',')
-        .map(|name| FeedEventType::parse(name.trim()))
-        .collect();
+    let named: Option<Vec<_>> =
+        types.split(',').map(|name| FeedEventType::parse(name.trim())).collect();
     named.ok_or_else(|| {
         let known = FeedEventType::ALL.map(FeedEventType::as_str).join(", ");
         let sentence =

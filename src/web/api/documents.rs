@@ -98,10 +98,7 @@ pub struct ArchivedDocuments {
 
 impl DocumentAnswer {
     fn lent((document, memory_of): (Document, LentMemoryName)) -> Self {
-        Self {
-            memory_of: memory_of.map(|name| name.to_string()),
-            ..Self::of(document)
-        }
+        Self { memory_of: memory_of.map(|name| name.to_string()), ..Self::of(document) }
     }
 
     fn of(document: Document) -> Self {
@@ -121,10 +118,7 @@ impl DocumentAnswer {
 
 impl WholeDocument {
     fn of((whole, memory_of): (FullDocument, LentMemoryName)) -> Self {
-        Self {
-            document: DocumentAnswer::lent((whole.document, memory_of)),
-            content: whole.content,
-        }
+        Self { document: DocumentAnswer::lent((whole.document, memory_of)), content: whole.content }
     }
 }
 
@@ -135,15 +129,11 @@ pub async fn list(
 ) -> Result<Json<DocumentList>, Problem> {
     check_access(&access, Scope::MemoryRead)?;
     let Query(params) = params.map_err(|_| once("folder"))?;
-    let folder = params
-        .folder
-        .map(|text| DocumentPath::parse("folder", &text));
+    let folder = params.folder.map(|text| DocumentPath::parse("folder", &text));
     let folder = folder.transpose()?;
     let viewer = caller(access, &state).await?;
     let listed = documents(&state).list_for(&viewer, folder.as_ref()).await?;
-    Ok(Json(DocumentList {
-        documents: listed.into_iter().map(DocumentAnswer::lent).collect(),
-    }))
+    Ok(Json(DocumentList { documents: listed.into_iter().map(DocumentAnswer::lent).collect() }))
 }
 
 pub async fn show(
@@ -164,11 +154,7 @@ pub async fn show(
         let of = documents.read_revision_for(&viewer, &path, revision);
         let (whole, memory_of) = of.await?;
         // The size of this revision, not of the latest.
-        let document = Document {
-            revision,
-            bytes: whole.content.len() as i32,
-            ..whole.document
-        };
+        let document = Document { revision, bytes: whole.content.len() as i32, ..whole.document };
         let content = whole.content;
         Ok((FullDocument { document, content }, memory_of))
     };
@@ -215,10 +201,7 @@ pub async fn put(
         1 => StatusCode::CREATED,
         _ => StatusCode::OK,
     };
-    let answer = DocumentAnswer {
-        warnings,
-        ..DocumentAnswer::of(document)
-    };
+    let answer = DocumentAnswer { warnings, ..DocumentAnswer::of(document) };
     Ok((status, Json(answer)))
 }
 
@@ -292,9 +275,7 @@ fn told<T>(
         }
         Err(error) => {
             let both = match &error {
-                DocumentError::Changed {
-                    current, content, ..
-                } => {
+                DocumentError::Changed { current, content, .. } => {
                     let both = json!({ "revision": current.revision, "content": content });
                     Some(Box::new(both))
                 }
@@ -302,10 +283,7 @@ fn told<T>(
             };
             let error = ToolError::from(error);
             call.failed(error.code());
-            Err(Problem {
-                current: both,
-                ..error.into()
-            })
+            Err(Problem { current: both, ..error.into() })
         }
     }
 }

@@ -44,19 +44,12 @@ impl Published {
         let operations = operations::all(&tools);
         let errors = errors::all(public_url.origin());
         let document = document_of(&operations, &errors, public_url.origin());
-        Self {
-            document: Bytes::from(format!("{document:#}\n")),
-            operations,
-            errors,
-        }
+        Self { document: Bytes::from(format!("{document:#}\n")), operations, errors }
     }
 }
 
 pub async fn document(State(published): State<Arc<Published>>) -> impl IntoResponse {
-    (
-        [(header::CONTENT_TYPE, "application/json")],
-        published.document.clone(),
-    )
+    ([(header::CONTENT_TYPE, "application/json")], published.document.clone())
 }
 
 fn document_of(operations: &[Operation], errors: &[ErrorAnswer], server: &str) -> Value {
@@ -69,9 +62,7 @@ fn document_of(operations: &[Operation], errors: &[ErrorAnswer], server: &str) -
         let path = paths.entry(&operation.path).or_insert_with(|| json!({}));
         path[operation.method.to_lowercase()] = operation_object(operation, errors);
     }
-    let responses = errors
-        .iter()
-        .map(|error| (error.name.to_owned(), error.response()));
+    let responses = errors.iter().map(|error| (error.name.to_owned(), error.response()));
     json!({
         "openapi": "3.1.0",
         "info": {

@@ -26,9 +26,7 @@ pub struct SecretChoice {
 
 impl From<SecretPolicy> for Json<SecretChoice> {
     fn from(policy: SecretPolicy) -> Self {
-        Self(SecretChoice {
-            policy: policy.as_str().to_owned(),
-        })
+        Self(SecretChoice { policy: policy.as_str().to_owned() })
     }
 }
 
@@ -59,11 +57,7 @@ pub async fn save(
     let policy = SecretPolicy::parse(&sent.policy)?;
     if !matches!(access.token_owner, TokenOwner::Operator(_)) {
         let sentence = "Only an operator's service token sets this, for a user of its own; a person chooses on the page Settings › Secrets.";
-        return Err(Problem::new(
-            StatusCode::FORBIDDEN,
-            "operators_only",
-            sentence,
-        ));
+        return Err(Problem::new(StatusCode::FORBIDDEN, "operators_only", sentence));
     }
     let user = caller(access, &state).await?.user_id;
     state.embeddings.redactor().save(user, policy).await?;

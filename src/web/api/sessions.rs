@@ -95,10 +95,8 @@ struct SentArguments(Value);
 
 impl SentToolCall {
     fn into_call(self) -> ToolCall {
-        let function = self.function.unwrap_or(SentFunction {
-            name: self.name,
-            arguments: self.arguments,
-        });
+        let function =
+            self.function.unwrap_or(SentFunction { name: self.name, arguments: self.arguments });
         ToolCall {
             id: self.id,
             name: function.name.unwrap_or_default(),
@@ -190,10 +188,8 @@ pub async fn complete(
 ) -> Result<Json<SessionAnswer>, Problem> {
     let address = known(access, name)?;
     let sent: SessionCompletedRequest = read_json(request, BODY_BYTES_MAX, b"{}").await?;
-    let summary = sent
-        .summary
-        .as_deref()
-        .map(|summary| required_text("summary", summary, SUMMARY_CHARS_MAX));
+    let summary =
+        sent.summary.as_deref().map(|summary| required_text("summary", summary, SUMMARY_CHARS_MAX));
     // What is private as a whole is no summary.
     let summary = summary.transpose()?.map(without_private);
     let summary = summary.filter(|summary| !summary.trim().is_empty());
@@ -204,10 +200,7 @@ pub async fn complete(
     let summary = summary.as_deref();
     let session = sessions::complete(&state.db, &address, summary, state.clock.now()).await?;
     // If the session was read already, its episode is replaced.
-    let is_read = session
-        .extraction
-        .as_ref()
-        .is_some_and(|row| row.ended_at.is_some());
+    let is_read = session.extraction.as_ref().is_some_and(|row| row.ended_at.is_some());
     if let Some(summary) = summary.filter(|_| is_read) {
         let (db, user) = (&state.db, address.user);
         let told = episodes::retell(db, &state.embeddings, user, session.id, summary).await;
@@ -287,9 +280,7 @@ fn number(
         return Ok(None);
     };
     let number = text.parse().ok().filter(|n| (least..=most).contains(n));
-    number
-        .map(Some)
-        .ok_or_else(|| out_of_range(field, least, most))
+    number.map(Some).ok_or_else(|| out_of_range(field, least, most))
 }
 
 fn out_of_range(field: &'static str, least: i64, most: i64) -> Invalid {
@@ -315,11 +306,7 @@ fn address(viewer: Viewer, name: SessionName) -> Result<Address, Problem> {
             "Only an agent has sessions; send an agent's token.",
         )
     })?;
-    Ok(Address {
-        user: viewer.user_id,
-        agent,
-        name,
-    })
+    Ok(Address { user: viewer.user_id, agent, name })
 }
 
 #[derive(Serialize, JsonSchema)]

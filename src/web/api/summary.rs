@@ -45,9 +45,7 @@ pub async fn show(
         let sentence = "`format` is not known; give message once, or leave it out.";
         Invalid::new("format", "invalid_format", sentence)
     })?;
-    let mut told = registry
-        .call(CallInterface::Rest, &access, TOOL, b"{}")
-        .await?;
+    let mut told = registry.call(CallInterface::Rest, &access, TOOL, b"{}").await?;
     if params.format.is_some() {
         let message = told["summary"]
             .as_str()

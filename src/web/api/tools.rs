@@ -101,9 +101,7 @@ pub async fn list(
     })?;
     let tools = registry.listed(access.profile);
     Ok(Json(match params.format {
-        ToolFormat::Json => ToolList::Json(Tools {
-            tools: tools.cloned().collect(),
-        }),
+        ToolFormat::Json => ToolList::Json(Tools { tools: tools.cloned().collect() }),
         ToolFormat::OpenAi => ToolList::OpenAi(OpenAiTools(tools.map(Into::into).collect())),
         ToolFormat::Anthropic => {
             ToolList::Anthropic(AnthropicTools(tools.map(Into::into).collect()))
@@ -126,11 +124,7 @@ impl From<&Definition> for OpenAiTool {
 
 impl From<&Definition> for AnthropicTool {
     fn from(tool: &Definition) -> Self {
-        Self {
-            name: tool.name,
-            description: tool.description,
-            input_schema: tool.parameters(),
-        }
+        Self { name: tool.name, description: tool.description, input_schema: tool.parameters() }
     }
 }
 
@@ -149,19 +143,13 @@ pub async fn call(
     let input = read_body(body, most).await?;
     check_content_type(&parts.headers, &input)?;
     let input: &[u8] = if input.is_empty() { b"{}" } else { &input };
-    Ok(Json(
-        registry
-            .call(CallInterface::Rest, &access, &name, input)
-            .await?,
-    ))
+    Ok(Json(registry.call(CallInterface::Rest, &access, &name, input).await?))
 }
 
 /// A call without a body needs no content type: it is the empty object.
 pub fn check_content_type(headers: &HeaderMap, input: &[u8]) -> Result<(), Problem> {
-    let content_type = headers
-        .get(header::CONTENT_TYPE)
-        .and_then(|v| v.to_str().ok())
-        .unwrap_or_default();
+    let content_type =
+        headers.get(header::CONTENT_TYPE).and_then(|v| v.to_str().ok()).unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     let is_json = essence.eq_ignore_ascii_case("application/json") || essence.ends_with("+json");
     if is_json || input.is_empty() {

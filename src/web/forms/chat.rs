@@ -96,10 +96,7 @@ pub async fn system(_: Admin, Posted(posted, form): Posted<SystemChatForm>) -> R
                 let form = fields.form();
                 test(&posted, name, form.url, chat.test_system(&form)).await
             }
-            SystemChatForm::Save {
-                endpoint,
-                daily_token_cap,
-            } => {
+            SystemChatForm::Save { endpoint, daily_token_cap } => {
                 chat.save_system(&endpoint.form(), &daily_token_cap).await?;
                 Ok(done(name, "Saved."))
             }

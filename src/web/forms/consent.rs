@@ -62,12 +62,7 @@ fn status_of(refusal: &AuthorizationRefusal) -> StatusCode {
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum ConsentForm {
-    Allow {
-        agent: Field,
-        name: Field,
-        scope: Field,
-        tools: Field,
-    },
+    Allow { agent: Field, name: Field, scope: Field, tools: Field },
     Deny,
 }
 
@@ -92,12 +87,7 @@ pub async fn decide(
     let attempt = async {
         let consent = match form? {
             ConsentForm::Deny => return Ok(request.denied(issuer)),
-            ConsentForm::Allow {
-                agent,
-                name,
-                scope,
-                tools,
-            } => Consent {
+            ConsentForm::Allow { agent, name, scope, tools } => Consent {
                 agent: match agent.as_str() {
                     NEW_AGENT => ChosenAgent::New(AgentName::parse(&name)?),
                     id => ChosenAgent::Existing(AgentId(parse_id(id)?)),
@@ -111,9 +101,7 @@ pub async fn decide(
             return Err(Invalid::new("scope", "required", sentence).into());
         }
         let accounts = &state.accounts;
-        let code = accounts
-            .allow_client(posted.user(), &request, &consent)
-            .await?;
+        let code = accounts.allow_client(posted.user(), &request, &consent).await?;
         Ok::<_, Problem>(request.accepted(&code.reveal(), issuer))
     };
     match attempt.await {

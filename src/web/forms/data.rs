@@ -219,11 +219,7 @@ async fn begin(state: &AppState, user: UserId) -> Result<ReceiptId, Problem> {
     }
     begun.map_err(|error| match error {
         ErasureError::Database(error) => error.into(),
-        other => Problem::new(
-            StatusCode::CONFLICT,
-            "not_erased",
-            sentence(&other.to_string()),
-        ),
+        other => Problem::new(StatusCode::CONFLICT, "not_erased", sentence(&other.to_string())),
     })
 }
 
@@ -246,20 +242,8 @@ mod tests {
         ] {
             assert_eq!(parse_item(named), Ok(ItemId(42)), "{named:?}");
         }
-        for none in [
-            "",
-            "tea",
-            "/memory/",
-            "/sessions/42",
-            "4 2",
-            "42e",
-            "99999999999999999999",
-        ] {
-            assert_eq!(
-                parse_item(none).expect_err("none").field,
-                "item",
-                "{none:?}"
-            );
+        for none in ["", "tea", "/memory/", "/sessions/42", "4 2", "42e", "99999999999999999999"] {
+            assert_eq!(parse_item(none).expect_err("none").field, "item", "{none:?}");
         }
     }
 }

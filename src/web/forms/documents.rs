@@ -45,9 +45,7 @@ pub async fn decide(Posted(posted, form): Posted<DocumentForm>) -> Response {
         restored.map_err(problem)?;
         Ok(Outcome::Redirect)
     };
-    posted
-        .respond_if_found(&path_of(&posted), FORM, attempt.await)
-        .await
+    posted.respond_if_found(&path_of(&posted), FORM, attempt.await).await
 }
 
 fn path_of(posted: &Submission) -> String {
@@ -108,9 +106,7 @@ pub async fn erase(Posted(posted, form): Posted<EraseDocumentForm>) -> Response 
         }
         Err(problem) => {
             let path = path_of(&posted);
-            posted
-                .respond_if_found(&path, ERASE_FORM, Err(problem))
-                .await
+            posted.respond_if_found(&path, ERASE_FORM, Err(problem)).await
         }
     }
 }

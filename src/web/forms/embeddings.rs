@@ -81,10 +81,7 @@ async fn change_settings(posted: &Submission, form: Result<EmbeddingsForm, Probl
         },
         EmbeddingsForm::Retry => match embeddings.retry(user).await? {
             1 => "1 text will be embedded again.".to_owned(),
-            many => format!(
-                "{} texts will be embedded again.",
-                words::count(many as i64)
-            ),
+            many => format!("{} texts will be embedded again.", words::count(many as i64)),
         },
         EmbeddingsForm::Measure => {
             let evaluation = posted.state.evaluation.for_jobs();
@@ -125,23 +122,14 @@ fn show_saved(posted: &Submission, form: &EndpointForm<'_>, saved: Saved) -> Out
     match saved {
         Saved::InForce => done("embeddings", "Saved."),
         Saved::Rebuilding { .. } => Outcome::Redirect,
-        Saved::AskFirst {
-            texts,
-            kept,
-            staged,
-        } => {
+        Saved::AskFirst { texts, kept, staged } => {
             let sentence = format!(
                 "{} will be rebuilt with {}. {}Search uses the old embeddings until the new ones are complete.",
                 in_words(texts),
                 target(form),
                 known(kept),
             );
-            let confirm = Confirmation {
-                sentence,
-                items: texts.total(),
-                users: None,
-                staged,
-            };
+            let confirm = Confirmation { sentence, items: texts.total(), users: None, staged };
             ask(posted, "embeddings", confirm)
         }
     }
@@ -175,10 +163,9 @@ fn known(kept: i64) -> String {
     match kept {
         0 => String::new(),
         1 => "The embedding of 1 still exists and is used again. ".to_owned(),
-        many => format!(
-            "The embeddings of {} still exist and are used again. ",
-            words::count(many)
-        ),
+        many => {
+            format!("The embeddings of {} still exist and are used again. ", words::count(many))
+        }
     }
 }
 
@@ -251,11 +238,7 @@ fn show_system_saved(posted: &Submission, url: &str, saved: SystemSaved) -> Outc
             let (texts, users) = (in_words(texts), people(users));
             done("system", format!("{texts} of {users} are being rebuilt."))
         }
-        SystemSaved::AskFirst {
-            users,
-            texts,
-            staged,
-        } => {
+        SystemSaved::AskFirst { users, texts, staged } => {
             let with = match host_port(url).as_str() {
                 "" => "with the provider that comes next for each".to_owned(),
                 host => format!("with {host}"),
@@ -265,12 +248,8 @@ fn show_system_saved(posted: &Submission, url: &str, saved: SystemSaved) -> Outc
                 in_words(texts),
                 people(users),
             );
-            let confirm = Confirmation {
-                sentence,
-                items: texts.total(),
-                users: Some(users),
-                staged,
-            };
+            let confirm =
+                Confirmation { sentence, items: texts.total(), users: Some(users), staged };
             ask(posted, "system", confirm)
         }
     }

@@ -74,11 +74,7 @@ where
             ],
         },
     };
-    Ok(Outcome::from(FormState {
-        values: posted.fields.values(),
-        test: Some(test),
-        ..page(name)
-    }))
+    Ok(Outcome::from(FormState { values: posted.fields.values(), test: Some(test), ..page(name) }))
 }
 
 /// A headline for each kind of failure (DESIGN §5).
@@ -145,11 +141,7 @@ impl From<EmbeddingReport> for TestResult {
             true => format!("Works: {dimensions} dimensions in {ms} ms"),
             false => "It answers, but not with the requested dimensions".to_owned(),
         };
-        Self {
-            is_ok,
-            headline,
-            details,
-        }
+        Self { is_ok, headline, details }
     }
 }
 
@@ -176,10 +168,6 @@ impl From<ChatReport> for TestResult {
             ),
         };
         details.push(("Tokens", tokens));
-        Self {
-            is_ok: true,
-            headline: format!("Works: an answer in {ms} ms"),
-            details,
-        }
+        Self { is_ok: true, headline: format!("Works: an answer in {ms} ms"), details }
     }
 }

@@ -62,9 +62,7 @@ pub async fn pairs(Posted(posted, form): Posted<EntityPairForm>) -> Response {
         decided.map_err(|error| problem(error, None))?;
         Ok(Outcome::Redirect)
     };
-    posted
-        .respond_if_found(LIST, PAIRS_FORM, attempt.await)
-        .await
+    posted.respond_if_found(LIST, PAIRS_FORM, attempt.await).await
 }
 
 #[derive(Deserialize)]
@@ -178,8 +176,5 @@ fn problem(error: EntityError, field: Option<&str>) -> Problem {
         EntityError::NoSuchName(_) => (StatusCode::UNPROCESSABLE_ENTITY, "unknown_entity"),
         EntityError::NotFound(_) => (StatusCode::NOT_FOUND, "not_found"),
     };
-    Problem {
-        field: field.map(str::to_owned),
-        ..Problem::new(status, code, said)
-    }
+    Problem { field: field.map(str::to_owned), ..Problem::new(status, code, said) }
 }

@@ -57,10 +57,7 @@ async fn obey(posted: &Submission, form: Result<JobForm, Problem>) -> Attempt {
                 return Err(not_pausable(job));
             }
             control::pause(db, job, now).await?;
-            format!(
-                "{} is paused. A run under way finishes its current step.",
-                job.title
-            )
+            format!("{} is paused. A run under way finishes its current step.", job.title)
         }
         JobForm::Resume { job } => {
             let job = find(&job)?;
@@ -114,11 +111,7 @@ fn not_pausable(job: &BackgroundJob) -> Problem {
 }
 
 fn without_schedule(job: &BackgroundJob) -> Problem {
-    let sentence = format!(
-        "{} runs {}; it has no time of day.",
-        job.title,
-        job.when(None)
-    );
+    let sentence = format!("{} runs {}; it has no time of day.", job.title, job.when(None));
     Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_job", sentence)
 }
 

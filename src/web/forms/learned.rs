@@ -41,9 +41,7 @@ async fn obey(posted: &Submission, form: Result<LearnedForm, Problem>) -> Attemp
     let (db, clock, user) = (&posted.state.db, &posted.state.clock, posted.user());
     let sentence = match form? {
         LearnedForm::Keep { item } => {
-            learned::keep(db, user, ItemId(*item))
-                .await
-                .map_err(memory_problem)?;
+            learned::keep(db, user, ItemId(*item)).await.map_err(memory_problem)?;
             return Ok(Outcome::Redirect);
         }
         LearnedForm::KeepAll { item } => {

@@ -76,17 +76,11 @@ async fn obey(posted: &Submission, form: Result<ManageForm, Problem>) -> Attempt
             confirmed.await.map(done)
         }
         ManageForm::Unconfirm => memories::unconfirm(db, clock, &call, item).await.map(done),
-        ManageForm::Share => manage::set_owner(db, clock, &call, item, false)
-            .await
-            .map(done),
-        ManageForm::Own => manage::set_owner(db, clock, &call, item, true)
-            .await
-            .map(done),
+        ManageForm::Share => manage::set_owner(db, clock, &call, item, false).await.map(done),
+        ManageForm::Own => manage::set_owner(db, clock, &call, item, true).await.map(done),
         ManageForm::HalfLife { days } => {
             let days = fading::parse_days("days", &days)?;
-            fading::set_half_life(db, &call, item, Some(days))
-                .await
-                .map(done)
+            fading::set_half_life(db, &call, item, Some(days)).await.map(done)
         }
         ManageForm::HalfLifeByType => fading::set_half_life(db, &call, item, None).await.map(done),
         ManageForm::Undo { event } => manage::undo(db, clock, &call, item, *event).await,
@@ -103,10 +97,7 @@ async fn obey(posted: &Submission, form: Result<ManageForm, Problem>) -> Attempt
 }
 
 fn rival_view(rival: manage::Replacement) -> Rival {
-    Rival {
-        id: rival.id.0,
-        beginning: rival.beginning,
-    }
+    Rival { id: rival.id.0, beginning: rival.beginning }
 }
 
 /// With the same messages as everywhere else.

@@ -253,10 +253,7 @@ impl From<FormState> for Outcome {
 
 /// The page after the form of this name.
 fn page(form: &str) -> FormState {
-    FormState {
-        form: form.to_owned(),
-        ..FormState::default()
-    }
+    FormState { form: form.to_owned(), ..FormState::default() }
 }
 
 fn done(form: &str, sentence: impl Into<String>) -> Outcome {
@@ -267,10 +264,7 @@ fn done(form: &str, sentence: impl Into<String>) -> Outcome {
 /// The only response that ever contains the token, so it cannot be a redirect.
 fn new_token(form: &str, agent_name: String, token: Token) -> Outcome {
     let token = token.reveal();
-    Outcome::from(FormState {
-        new_token: Some(NewToken { agent_name, token }),
-        ..page(form)
-    })
+    Outcome::from(FormState { new_token: Some(NewToken { agent_name, token }), ..page(form) })
 }
 
 /// The response to a form of a signed-in person; `path` is the form's page.
@@ -308,9 +302,7 @@ async fn again(
     };
     let mut response = after_form(state, visitor, path, page, problem.status).await;
     if let Some(seconds) = retry_after_s {
-        response
-            .headers_mut()
-            .insert(header::RETRY_AFTER, seconds.into());
+        response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
     }
     response
 }
@@ -344,11 +336,7 @@ mod tests {
     #[test]
     fn fields_are_empty_rather_than_wrong_and_actions_are_known() {
         for (body, numbers, number) in [
-            (
-                "action=keep_all&names=7&n=1&other=%00&names=x&names=8",
-                &[7, 8][..],
-                1,
-            ),
+            ("action=keep_all&names=7&n=1&other=%00&names=x&names=8", &[7, 8][..], 1),
             ("n=x&action=keep_all", &[], 0),
         ] {
             let Ok(TestForm::KeepAll { names, n }) = posted(body).read() else {
@@ -356,13 +344,7 @@ mod tests {
             };
             assert_eq!((&*names.numbers(), *n), (numbers, number), "{body}");
         }
-        for body in [
-            "",
-            "names=7",
-            "action=",
-            "action=KeepAll",
-            "action=keep_all&action=x",
-        ] {
+        for body in ["", "names=7", "action=", "action=KeepAll", "action=keep_all&action=x"] {
             let problem = posted(body).read::<TestForm>().err();
             assert_eq!(problem.map(|p| p.code), Some("invalid_action"), "{body}");
         }

@@ -34,10 +34,7 @@ async fn obey(posted: &Submission, form: Result<SecretForm, Problem>) -> Attempt
     let (id, is_allowed) = match form? {
         SecretForm::Save { policy } => {
             redactor.save(user, SecretPolicy::parse(&policy)?).await?;
-            return Ok(done(
-                SETTINGS_FORM,
-                "Saved. It applies to what comes in from now on.",
-            ));
+            return Ok(done(SETTINGS_FORM, "Saved. It applies to what comes in from now on."));
         }
         SecretForm::Allow { id } => (id, true),
         SecretForm::Disallow { id } => (id, false),

@@ -20,10 +20,7 @@ const LIFETIMES_FORM: &str = "lifetimes";
 pub enum SessionsForm {
     On,
     Off,
-    Lifetimes {
-        episode_days: Field,
-        turn_days: Field,
-    },
+    Lifetimes { episode_days: Field, turn_days: Field },
 }
 
 pub async fn change(Posted(posted, form): Posted<SessionsForm>) -> Response {
@@ -36,10 +33,7 @@ pub async fn change(Posted(posted, form): Posted<SessionsForm>) -> Response {
         match form? {
             SessionsForm::On => turns::switch(db, user, true, now).await?,
             SessionsForm::Off => turns::switch(db, user, false, now).await?,
-            SessionsForm::Lifetimes {
-                episode_days,
-                turn_days,
-            } => {
+            SessionsForm::Lifetimes { episode_days, turn_days } => {
                 let chosen = Lifetimes::parse(&episode_days, &turn_days)?;
                 lifetimes::set(db, user, chosen, now).await?;
                 return Ok(done(name, "Saved."));

@@ -36,10 +36,7 @@ pub async fn sign_in(
     let attempt = async {
         let form: SignInForm = fields.read()?;
         let email = Email::parse(&form.email)?;
-        state
-            .throttles
-            .admit_sign_in(email.as_str(), address)
-            .await?;
+        state.throttles.admit_sign_in(email.as_str(), address).await?;
         let password = Password::to_compare(&form.password);
         let verified = state.accounts.sign_in(&email, password).await?;
         remember(&state, &session, verified.user).await?;
@@ -65,10 +62,7 @@ pub async fn sign_up(
     let attempt = async {
         let form: SignInForm = fields.read()?;
         let email = Email::parse(&form.email)?;
-        state
-            .throttles
-            .admit_sign_in(email.as_str(), address)
-            .await?;
+        state.throttles.admit_sign_in(email.as_str(), address).await?;
         let password = Password::parse_new("password", &form.password)?;
         let user = state.accounts.sign_up(&email, password).await?;
         Ok::<_, Problem>((user, form.next))
@@ -119,11 +113,7 @@ pub(super) async fn remember(
 }
 
 pub(super) fn unreachable(_: tower_sessions::session::Error) -> Problem {
-    Problem::new(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "database_unavailable",
-        DATABASE_SENTENCE,
-    )
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", DATABASE_SENTENCE)
 }
 
 /// Prevents open redirects: only a path of this server, not `//evil.example` or `/\evil.example`.
@@ -142,14 +132,9 @@ mod tests {
     #[test]
     fn only_paths_of_this_server_are_gone_on_to() {
         assert_eq!(local_path("/memory?q=a"), "/memory?q=a");
-        for evil in [
-            "",
-            "//evil.example",
-            "/\\evil.example",
-            "https://evil.example",
-            "/\r\nx",
-            "/é",
-        ] {
+        for evil in
+            ["", "//evil.example", "/\\evil.example", "https://evil.example", "/\r\nx", "/é"]
+        {
             assert_eq!(local_path(evil), "/memory", "{evil:?}");
         }
     }

@@ -15,11 +15,7 @@ pub enum SummaryForm {
 pub async fn write_now(Posted(posted, form): Posted<SummaryForm>) -> Response {
     let attempt = async {
         let SummaryForm::Write = form?;
-        let asked = posted
-            .state
-            .consolidation
-            .ask_for_summary(posted.user())
-            .await;
+        let asked = posted.state.consolidation.ask_for_summary(posted.user()).await;
         asked.map_err(ToolError::from)?;
         Ok(Outcome::Redirect)
     };

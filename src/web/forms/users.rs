@@ -70,11 +70,9 @@ fn parse_role(text: &str) -> Result<Role, Invalid> {
     match text {
         "member" => Ok(Role::Member),
         "admin" => Ok(Role::Admin),
-        _ => Err(Invalid::new(
-            "role",
-            "invalid_role",
-            "`role` is not known; give member or admin.",
-        )),
+        _ => {
+            Err(Invalid::new("role", "invalid_role", "`role` is not known; give member or admin."))
+        }
     }
 }
 

@@ -16,26 +16,12 @@ const NEW_FORM: &str = "webhook";
 #[derive(Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 pub enum WebhookForm {
-    Add {
-        url: Field,
-        event: Field,
-        include_text: Field,
-    },
-    Test {
-        webhook: Field<i64>,
-    },
-    Pause {
-        webhook: Field<i64>,
-    },
-    Resume {
-        webhook: Field<i64>,
-    },
-    Rotate {
-        webhook: Field<i64>,
-    },
-    Delete {
-        webhook: Field<i64>,
-    },
+    Add { url: Field, event: Field, include_text: Field },
+    Test { webhook: Field<i64> },
+    Pause { webhook: Field<i64> },
+    Resume { webhook: Field<i64> },
+    Rotate { webhook: Field<i64> },
+    Delete { webhook: Field<i64> },
 }
 
 pub async fn change(Posted(posted, form): Posted<WebhookForm>) -> Response {
@@ -50,11 +36,7 @@ pub async fn change(Posted(posted, form): Posted<WebhookForm>) -> Response {
 async fn obey(posted: &Submission, form: Result<WebhookForm, Problem>) -> Attempt {
     let (webhooks, user) = (&posted.state.webhooks, posted.user());
     match form? {
-        WebhookForm::Add {
-            url,
-            event,
-            include_text,
-        } => {
+        WebhookForm::Add { url, event, include_text } => {
             let new = NewWebhook::parse(&url, &event, include_text.is_checked())?;
             let secret = webhooks.create(user, &new).await?;
             Ok(new_secret(new.url.to_string(), &secret))
@@ -91,10 +73,7 @@ async fn obey(posted: &Submission, form: Result<WebhookForm, Problem>) -> Attemp
 /// The only response that ever contains the secret, so it cannot be a redirect.
 fn new_secret(url: String, secret: &WebhookSecret) -> Outcome {
     Outcome::from(FormState {
-        new_token: Some(NewToken {
-            agent_name: url,
-            token: secret.reveal().to_owned(),
-        }),
+        new_token: Some(NewToken { agent_name: url, token: secret.reveal().to_owned() }),
         ..page(NEW_FORM)
     })
 }

@@ -58,18 +58,12 @@ pub struct Handler {
 impl Handler {
     pub fn new(registry: Arc<Registry>, website: &str) -> Self {
         let tools = registry.definitions();
-        let tools = tools
-            .filter_map(|of| Some((of.profile?, tool(of))))
-            .collect();
+        let tools = tools.filter_map(|of| Some((of.profile?, tool(of)))).collect();
         let server = Implementation::new("keepsake", env!("CARGO_PKG_VERSION"))
             .with_title("Keepsake")
             .with_description("Long-term memory of a user")
             .with_website_url(website);
-        Self {
-            registry,
-            tools: Arc::new(tools),
-            server: Arc::new(server),
-        }
+        Self { registry, tools: Arc::new(tools), server: Arc::new(server) }
     }
 
     /// The same guidance as `/api/v1/prompt`; the minimal text if the caller cannot be authenticated.
@@ -84,13 +78,8 @@ impl Handler {
 
 impl ServerHandler for Handler {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(
-            ServerCapabilities::builder()
-                .enable_tools()
-                .enable_prompts()
-                .build(),
-        )
-        .with_server_info((*self.server).clone())
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().enable_prompts().build())
+            .with_server_info((*self.server).clone())
     }
 
     async fn initialize(
@@ -109,9 +98,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<DiscoverResult, ErrorData> {
         let versions = self.supported_protocol_versions().into_owned();
-        let info = self
-            .get_info()
-            .with_instructions(self.instructions(&context).await);
+        let info = self.get_info().with_instructions(self.instructions(&context).await);
         Ok(DiscoverResult::from_server_info(versions, info))
     }
 
@@ -155,25 +142,17 @@ impl ServerHandler for Handler {
         }
         let arguments = request.arguments.unwrap_or_default();
         let Some(Value::String(message)) = arguments.get("message") else {
-            return Err(refused(
-                "`message` is missing; give what you are about to say.",
-            ));
+            return Err(refused("`message` is missing; give what you are about to say."));
         };
         let parts = context.extensions.get::<Parts>();
         let caller = parts.and_then(|parts| parts.extensions.get::<Caller>());
         let Some(Caller(caller)) = caller else {
             return Err(ErrorData::internal_error("Try again in a moment.", None));
         };
-        let access = caller
-            .as_ref()
-            .map_err(|problem| refused(&problem.detail))?;
+        let access = caller.as_ref().map_err(|problem| refused(&problem.detail))?;
         let input = json!({ "message": message }).to_string();
-        let called = self
-            .registry
-            .call(CallInterface::Mcp, access, RECALL_TOOL, input.as_bytes());
-        let output = called
-            .await
-            .map_err(|error| refused(&Problem::from(error).detail))?;
+        let called = self.registry.call(CallInterface::Mcp, access, RECALL_TOOL, input.as_bytes());
+        let output = called.await.map_err(|error| refused(&Problem::from(error).detail))?;
         let text = match output["section"].as_str().unwrap_or_default() {
             "" => message.clone(),
             section => format!("{section}\n\n{message}"),
@@ -210,8 +189,7 @@ impl ServerHandler for Handler {
         };
         let input = arguments.as_ref().map_or("{}", |given| given.get());
         let called =
-            self.registry
-                .call(CallInterface::Mcp, access, &request.name, input.as_bytes());
+            self.registry.call(CallInterface::Mcp, access, &request.name, input.as_bytes());
         // rmcp answers in its own task, which has no span and outlives the request.
         let request = extensions.and_then(|e| e.get::<RequestSpan>());
         let request = request.map_or_else(Span::none, |RequestSpan(span)| span.clone());
@@ -267,14 +245,10 @@ fn tool(definition: &Definition) -> Tool {
         .destructive(false)
         .idempotent(true)
         .open_world(false);
-    Tool::new(
-        definition.name,
-        definition.description,
-        object(definition.parameters()),
-    )
-    .with_title(definition.title)
-    .with_raw_output_schema(object(without_formats(definition.output_schema.clone())))
-    .with_annotations(annotations)
+    Tool::new(definition.name, definition.description, object(definition.parameters()))
+        .with_title(definition.title)
+        .with_raw_output_schema(object(without_formats(definition.output_schema.clone())))
+        .with_annotations(annotations)
 }
 
 /// A tool's schema is always an object.

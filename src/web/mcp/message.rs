@@ -36,11 +36,7 @@ impl Message {
             problem: Problem::new(StatusCode::BAD_REQUEST, problem_code, sentence),
         };
         if text(&message, "jsonrpc").as_deref() != Some("2.0") {
-            return Err(refuse(
-                INVALID_REQUEST,
-                "invalid_message",
-                "`jsonrpc` must be \"2.0\".",
-            ));
+            return Err(refuse(INVALID_REQUEST, "invalid_message", "`jsonrpc` must be \"2.0\"."));
         }
         let is_answer = message.contains_key("result") || message.contains_key("error");
         let method = match text(&message, "method") {
@@ -72,16 +68,10 @@ impl Message {
         let mut arguments = None;
         if let Some(params) = message.get_mut("params") {
             let mut object: Object = serde_json::from_str(params.get()).map_err(|_| {
-                refuse(
-                    INVALID_PARAMS,
-                    "invalid_params",
-                    "`params` must be a JSON object.",
-                )
+                refuse(INVALID_PARAMS, "invalid_params", "`params` must be a JSON object.")
             })?;
             if method == "tools/call" {
-                arguments = object
-                    .remove("arguments")
-                    .filter(|given| given.get() != "null");
+                arguments = object.remove("arguments").filter(|given| given.get() != "null");
                 if text(&object, "name").is_none() {
                     return Err(refuse(
                         INVALID_PARAMS,
@@ -99,11 +89,7 @@ impl Message {
             ));
         }
         let envelope = raw(&message)?.get().as_bytes().to_vec();
-        Ok(Self {
-            id,
-            envelope,
-            arguments,
-        })
+        Ok(Self { id, envelope, arguments })
     }
 }
 

@@ -106,9 +106,7 @@ impl Door {
     async fn hand_over(&self, mut parts: Parts, message: Message) -> Response {
         parts.headers.remove(header::AUTHORIZATION);
         parts.extensions.insert(Arguments(message.arguments));
-        parts
-            .extensions
-            .insert(RequestSpan(tracing::Span::current()));
+        parts.extensions.insert(RequestSpan(tracing::Span::current()));
         let (_until_answered, other_end) = watch::channel(());
         parts.extensions.insert(HungUp(other_end));
         let request = Request::from_parts(parts, Body::from(message.envelope));
@@ -132,21 +130,14 @@ impl Door {
             let said = String::from_utf8_lossy(&said);
             refusal_of(status, &said, &self.state.public_url)
         };
-        Refusal {
-            id: message.id,
-            ..refusal
-        }
-        .into_response()
+        Refusal { id: message.id, ..refusal }.into_response()
     }
 }
 
 /// With explicit ports: rmcp treats an origin without one as any port.
 fn allowed_origins(public_url: &PublicUrl) -> impl Iterator<Item = String> {
     let public = public_url.origin_with_port();
-    LOOPBACK_ORIGINS
-        .into_iter()
-        .map(str::to_owned)
-        .chain([public])
+    LOOPBACK_ORIGINS.into_iter().map(str::to_owned).chain([public])
 }
 
 /// Replaces rmcp's JSON-RPC errors whose message repeats the input, which may contain memory.
@@ -158,16 +149,12 @@ fn refusal_by_code(status: StatusCode, said: &[u8]) -> Option<Refusal> {
             "unknown_method",
             "There is no such method here; tools/list and tools/call are served.",
         ),
-        HEADER_MISMATCH => (
-            "header_mismatch",
-            "`Mcp-Method` and `Mcp-Name` must say what the body says.",
-        ),
+        HEADER_MISMATCH => {
+            ("header_mismatch", "`Mcp-Method` and `Mcp-Name` must say what the body says.")
+        }
         _ => return None,
     };
-    Some(Refusal {
-        code,
-        ..Problem::new(status, problem_code, sentence).into()
-    })
+    Some(Refusal { code, ..Problem::new(status, problem_code, sentence).into() })
 }
 
 /// Replaces rmcp's plain-text errors with our own.
@@ -194,10 +181,8 @@ fn refusal_of(status: StatusCode, said: &str, public_url: &PublicUrl) -> Refusal
             "Send `Accept: application/json, text/event-stream`, as MCP asks.",
         ),
         StatusCode::BAD_REQUEST if said.contains("Version") => {
-            let known: Vec<_> = ProtocolVersion::KNOWN_VERSIONS
-                .iter()
-                .map(ProtocolVersion::as_str)
-                .collect();
+            let known: Vec<_> =
+                ProtocolVersion::KNOWN_VERSIONS.iter().map(ProtocolVersion::as_str).collect();
             let detail = format!(
                 "`MCP-Protocol-Version` names a version that is not spoken here; give {}.",
                 known.join(", ")
@@ -209,16 +194,9 @@ fn refusal_of(status: StatusCode, said: &str, public_url: &PublicUrl) -> Refusal
             "invalid_message",
             "This is not a message that MCP knows; send one JSON-RPC request or notification, with `method` and `params` as the specification has them.",
         ),
-        _ => Problem::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "unavailable",
-            "Try again in a moment.",
-        ),
+        _ => Problem::new(StatusCode::SERVICE_UNAVAILABLE, "unavailable", "Try again in a moment."),
     };
-    Refusal {
-        code: INVALID_REQUEST,
-        ..problem.into()
-    }
+    Refusal { code: INVALID_REQUEST, ..problem.into() }
 }
 
 /// An error before rmcp: the same problem as in REST, inside a JSON-RPC error, where MCP clients look for it.
@@ -230,11 +208,7 @@ pub struct Refusal {
 
 impl From<Problem> for Refusal {
     fn from(problem: Problem) -> Self {
-        Self {
-            id: Id::default(),
-            code: REFUSED,
-            problem,
-        }
+        Self { id: Id::default(), code: REFUSED, problem }
     }
 }
 
@@ -250,10 +224,7 @@ impl IntoResponse for Refusal {
         let mut response = Response::from_parts(parts, body);
         let headers = response.headers_mut();
         headers.remove(header::CONTENT_LENGTH);
-        headers.insert(
-            header::CONTENT_TYPE,
-            HeaderValue::from_static("application/json"),
-        );
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
         response
     }
 }

@@ -39,10 +39,7 @@ pub struct ClientDocuments {
 
 impl ClientDocuments {
     pub fn new(fetcher: DocumentFetcher) -> Self {
-        Self {
-            fetcher,
-            kept: Mutex::new(LruCache::new(KEPT_MAX)),
-        }
+        Self { fetcher, kept: Mutex::new(LruCache::new(KEPT_MAX)) }
     }
 
     fn find(&self, id: &ClientId, now: OffsetDateTime) -> Option<FoundDocument> {

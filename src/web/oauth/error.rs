@@ -76,9 +76,7 @@ impl IntoResponse for OauthError {
         let body = json!({ "error": self.code, "error_description": self.description });
         let mut response = (self.status, Json(body)).into_response();
         if let Some(seconds) = self.wait_s {
-            response
-                .headers_mut()
-                .insert(header::RETRY_AFTER, seconds.into());
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
         }
         response
     }

@@ -51,8 +51,6 @@ impl AppState {
         };
         let client = clients::find(self, user, &id).await?;
         let (resource, issuer) = (self.public_url.mcp_resource(), self.public_url.origin());
-        Ok(AuthorizationRequest::parse(
-            &params, client, &resource, issuer,
-        )?)
+        Ok(AuthorizationRequest::parse(&params, client, &resource, issuer)?)
     }
 }

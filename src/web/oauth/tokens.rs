@@ -24,10 +24,8 @@ struct Fields(BTreeMap<String, String>);
 impl Fields {
     async fn read(headers: &HeaderMap, body: Body) -> Result<Self, OauthError> {
         let content_type = headers.get(header::CONTENT_TYPE);
-        let is_form = content_type.is_some_and(|kind| {
-            kind.as_bytes()
-                .starts_with(b"application/x-www-form-urlencoded")
-        });
+        let is_form = content_type
+            .is_some_and(|kind| kind.as_bytes().starts_with(b"application/x-www-form-urlencoded"));
         if !is_form {
             let sentence = "Send the fields as application/x-www-form-urlencoded.";
             return Err(OauthError::new("invalid_request", sentence));
@@ -35,10 +33,7 @@ impl Fields {
         let body = read_body(body, BODY_BYTES_MAX).await?;
         let mut fields = BTreeMap::new();
         for (name, value) in url::form_urlencoded::parse(&body) {
-            if fields
-                .insert(name.into_owned(), value.into_owned())
-                .is_some()
-            {
+            if fields.insert(name.into_owned(), value.into_owned()).is_some() {
                 let sentence = "A field is sent twice; send each once.";
                 return Err(OauthError::new("invalid_request", sentence));
             }
@@ -112,11 +107,7 @@ async fn refresh(state: &AppState, fields: &Fields) -> Result<Issued, OauthError
 }
 
 fn answer(issued: IssuedTokens) -> Response {
-    let scopes: Vec<&str> = issued
-        .scopes
-        .iter()
-        .map(|scope| Scope::as_str(*scope))
-        .collect();
+    let scopes: Vec<&str> = issued.scopes.iter().map(|scope| Scope::as_str(*scope)).collect();
     Json(json!({
         "access_token": issued.access.reveal(),
         "token_type": "Bearer",

@@ -54,11 +54,7 @@ impl Ui {
             has_more: page.rows.len() > shown,
             chosen_day: day.map(|day| date_of(begins(day))),
             days: every_day(now.date(), &page.days),
-            agents: page
-                .agents
-                .into_iter()
-                .map(|(id, name)| (id.0, name))
-                .collect(),
+            agents: page.agents.into_iter().map(|(id, name)| (id.0, name)).collect(),
             keeps_queries: page.keeps_queries,
             kept_queries: page.kept_queries,
             is_empty: page.is_empty,
@@ -90,10 +86,7 @@ impl Ui {
     ) -> Result<Vec<Reading>, PageError> {
         let tools = self.state.registry.definitions();
         let filter = ActivityFilter {
-            tools: tools
-                .filter(|tool| tool.read_only)
-                .map(|tool| tool.name)
-                .collect(),
+            tools: tools.filter(|tool| tool.read_only).map(|tool| tool.name).collect(),
             item: Some(item.0),
             limit: READINGS_SHOWN,
             ..ActivityFilter::default()
@@ -141,10 +134,7 @@ impl Ui {
             agent: name(row),
             at: self.moment(row.at),
             day: self.day_of(row.at),
-            time: row
-                .at
-                .format(format_description!("[hour]:[minute]"))
-                .unwrap_or_default(),
+            time: row.at.format(format_description!("[hour]:[minute]")).unwrap_or_default(),
             problem: Some(row.outcome.clone()).filter(|outcome| outcome != OK),
             duration: duration(row.duration_us),
             items: items.collect(),
@@ -174,9 +164,7 @@ fn duration(us: i32) -> String {
 /// The days up to today, including those without calls.
 fn every_day(today: Date, counted: &[DayCount]) -> Vec<DayCalls> {
     let format = format_description!("[day padding:none] [month repr:long]");
-    let days = (0..DAYS_COUNTED)
-        .rev()
-        .map(|ago| today - Duration::days(ago));
+    let days = (0..DAYS_COUNTED).rev().map(|ago| today - Duration::days(ago));
     days.map(|day| {
         let calls = counted.iter().find(|count| count.day == day);
         DayCalls {

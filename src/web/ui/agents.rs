@@ -16,12 +16,8 @@ impl Ui {
         teams: Teams,
         agents: &[(Agent, Vec<TokenRecord>)],
     ) -> HashMap<i64, TeamView> {
-        let members: HashSet<i64> = teams
-            .memberships
-            .iter()
-            .filter(|tie| !tie.leads)
-            .map(|tie| tie.agent.0)
-            .collect();
+        let members: HashSet<i64> =
+            teams.memberships.iter().filter(|tie| !tie.leads).map(|tie| tie.agent.0).collect();
         let mate = |tie: &Membership| TeamMate {
             id: tie.id.0,
             agent: tie.other.clone(),
@@ -104,14 +100,9 @@ pub(super) fn settings(settings: &AgentSettings) -> Vec<AgentSetting> {
         name: "memory_scope",
         label: "Memory scope",
         hint: "With the last two, its new memories are its own: your other agents do not see them. You see all",
-        value: settings
-            .memory_scope
-            .map(|scope| scope.as_str().to_owned())
-            .unwrap_or_default(),
+        value: settings.memory_scope.map(|scope| scope.as_str().to_owned()).unwrap_or_default(),
         default: "shared".to_owned(),
-        choices: MemoryScope::ALL
-            .map(|scope| (scope.as_str(), words_of(scope)))
-            .to_vec(),
+        choices: MemoryScope::ALL.map(|scope| (scope.as_str(), words_of(scope))).to_vec(),
     };
     vec![
         scope,

@@ -43,10 +43,9 @@ impl Ui {
             verification: match (backup.verified_at, backup.verify_problem) {
                 (None, _) => Verification::Never,
                 (Some(at), None) => Verification::Passed(self.moment(at)),
-                (Some(at), Some(problem)) => Verification::Failed {
-                    at: self.moment(at),
-                    problem: sentence(&problem),
-                },
+                (Some(at), Some(problem)) => {
+                    Verification::Failed { at: self.moment(at), problem: sentence(&problem) }
+                }
             },
         }
     }

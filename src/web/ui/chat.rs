@@ -11,14 +11,12 @@ use crate::providers::settings::{Effective, SystemChatSettings};
 impl Ui {
     pub(super) fn chat_view(&self, overview: ChatOverview, is_admin: bool) -> ChatPage {
         let name_and_reason = match &overview.effective {
-            Effective::Off => (
-                "None",
-                "You switched the chat model off: no model reads your conversations.",
-            ),
-            Effective::Own(_) => (
-                "Your endpoint",
-                "Your own endpoint takes precedence over the system chat model.",
-            ),
+            Effective::Off => {
+                ("None", "You switched the chat model off: no model reads your conversations.")
+            }
+            Effective::Own(_) => {
+                ("Your endpoint", "Your own endpoint takes precedence over the system chat model.")
+            }
             Effective::System(_) => (
                 "System chat model",
                 "An admin set a system chat model, and you use no endpoint of your own.",
@@ -57,9 +55,7 @@ pub(super) fn system_view(system: &SystemChatSettings) -> SystemChatView {
     let host = host_port(&system.endpoint.url);
     let cap = system.daily_token_cap;
     let mut endpoint = endpoint_view(&system.endpoint);
-    endpoint
-        .values
-        .push(("daily_token_cap", app::words::count(cap)));
+    endpoint.values.push(("daily_token_cap", app::words::count(cap)));
     SystemChatView {
         endpoint,
         in_force: (!host.is_empty()).then(|| (host, model_name(&system.endpoint))),

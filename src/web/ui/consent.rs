@@ -30,11 +30,7 @@ impl Ui {
         };
         let agents = self.state.accounts.agent_names(user).await?;
         let agents = agents.into_iter().map(|(id, name)| (id.0, name));
-        Ok(ConsentPage::Asks(Box::new(view_of(
-            request,
-            agents.collect(),
-            query,
-        ))))
+        Ok(ConsentPage::Asks(Box::new(view_of(request, agents.collect(), query))))
     }
 }
 
@@ -44,10 +40,7 @@ fn refused(refusal: AuthorizationRefusal) -> RefusedConsent {
         AuthorizationRefusal::Problem(problem) => (problem.detail, None),
         AuthorizationRefusal::Linked(error) => (
             // Programs get it with marks around the names of parameters.
-            format!(
-                "The program's request is not valid: {}.",
-                error.description.replace('`', "")
-            ),
+            format!("The program's request is not valid: {}.", error.description.replace('`', "")),
             Some((error.host, error.address)),
         ),
         // The handler has sent the browser back already.
@@ -93,10 +86,7 @@ mod tests {
     fn a_free_name_is_suggested_however_long_the_clients_is() {
         assert_eq!(suggested_name("Claude", |_| false), "Claude");
         let taken = ["Claude", "Claude 2"];
-        assert_eq!(
-            suggested_name("Claude", |name| taken.contains(&name)),
-            "Claude 3"
-        );
+        assert_eq!(suggested_name("Claude", |name| taken.contains(&name)), "Claude 3");
         let long = "n".repeat(80);
         assert_eq!(suggested_name(&long, |_| false), "n".repeat(64));
         let second = suggested_name(&long, |name| name == "n".repeat(64));

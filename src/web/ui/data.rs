@@ -26,18 +26,12 @@ const LABELS: [(&str, &str); 47] = [
     ("secret_counts", "daily counts of secrets found"),
     ("memory_themes", "themes"),
     ("memory_summaries", "summary"),
-    (
-        "memory_summary_items",
-        "places of memories in the summary, whose text is deleted too",
-    ),
+    ("memory_summary_items", "places of memories in the summary, whose text is deleted too"),
     ("sessions", "sessions"),
     ("session_messages", "messages of sessions"),
     ("turns", "search entries of messages"),
     ("episodes", "episodes (summaries of sessions)"),
-    (
-        "recall_sessions",
-        "sessions in which something was recalled",
-    ),
+    ("recall_sessions", "sessions in which something was recalled"),
     ("session_extractions", "extraction records"),
     ("documents", "documents"),
     ("document_revisions", "revisions of documents"),
@@ -56,10 +50,7 @@ const LABELS: [(&str, &str); 47] = [
     ("activity", "calls of agents"),
     ("mentions", "calls that concerned it; they stay, without it"),
     ("links", "links of other memories to it"),
-    (
-        "quotes",
-        "memories that stay, without their source messages",
-    ),
+    ("quotes", "memories that stay, without their source messages"),
     ("agents", "agents"),
     ("agent_tokens", "tokens"),
     ("embedding_spaces", "embedding spaces"),
@@ -177,9 +168,7 @@ mod tests {
     #[test]
     fn rows_without_a_name_for_people_are_counted_too() {
         let rows = |rows: &[(&str, i64)]| -> ErasedRows {
-            rows.iter()
-                .map(|(name, n)| ((*name).to_owned(), *n))
-                .collect()
+            rows.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect()
         };
         let found = rows(&[("memory_items", 3), ("memory_passages", 4), ("job_runs", 2)]);
         let erased = rows(&[("memory_items", 3), ("job_runs", 1)]);

@@ -92,10 +92,7 @@ fn curl(operation: &Operation, public_url: &str) -> String {
         .join("&");
     let in_path = operation.parameters.iter().filter(|p| p.place == "path");
     let path = in_path.fold(operation.path.clone(), |path, parameter| {
-        path.replace(
-            &format!("{{{}}}", parameter.name),
-            &shown(&parameter.example),
-        )
+        path.replace(&format!("{{{}}}", parameter.name), &shown(&parameter.example))
     });
     let url = match query.as_str() {
         "" => format!("{public_url}{path}"),
@@ -118,11 +115,7 @@ fn curl(operation: &Operation, public_url: &str) -> String {
 /// One row per property, followed by those of its content.
 fn fields_of(schema: &Value, way: &str, is_input: bool, rows: &mut Vec<DocsField>) {
     let required: Vec<&str> = texts(&schema["required"]).collect();
-    let mut properties: Vec<_> = schema["properties"]
-        .as_object()
-        .into_iter()
-        .flatten()
-        .collect();
+    let mut properties: Vec<_> = schema["properties"].as_object().into_iter().flatten().collect();
     let is_required = |name: &str| is_input && required.contains(&name);
     properties.sort_by_key(|(name, _)| !is_required(name));
     for (name, property) in properties {
@@ -130,29 +123,17 @@ fn fields_of(schema: &Value, way: &str, is_input: bool, rows: &mut Vec<DocsField
             name: format!("{way}{name}"),
             kind: kind_of(property),
             limits: limits_of(property, is_required(name)),
-            meaning: property["description"]
-                .as_str()
-                .unwrap_or_default()
-                .to_owned(),
+            meaning: property["description"].as_str().unwrap_or_default().to_owned(),
         });
         fields_of(property, &format!("{way}{name}."), is_input, rows);
         if property["items"].get("properties").is_some() {
-            fields_of(
-                &property["items"],
-                &format!("{way}{name}[]."),
-                is_input,
-                rows,
-            );
+            fields_of(&property["items"], &format!("{way}{name}[]."), is_input, rows);
         }
     }
 }
 
 fn texts(value: &Value) -> impl Iterator<Item = &str> {
-    value
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
+    value.as_array().into_iter().flatten().filter_map(Value::as_str)
 }
 
 /// "string", "integer or null", "array of string"
@@ -184,13 +165,7 @@ fn limits_of(schema: &Value, is_required: bool) -> String {
     limits.extend(range(schema, "minItems", "maxItems", " entries"));
     let items = &schema["items"];
     limits.extend(choices(items));
-    limits.extend(
-        schema["anyOf"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(choices),
-    );
+    limits.extend(schema["anyOf"].as_array().into_iter().flatten().filter_map(choices));
     limits.extend(range(items, "minLength", "maxLength", " characters each"));
     if let Some(default) = schema.get("default") {
         limits.push(format!("by default {}", shown(default)));

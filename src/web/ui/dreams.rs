@@ -25,9 +25,7 @@ impl Ui {
         let (db, user, now) = (&self.state.db, viewer.user_id, self.state.clock.now());
         let (found, has_more) = decide::list(db, user, before).await.map_err(database)?;
         let settings = dreaming::settings(db, user).await.map_err(database)?;
-        let waiting = decide::count_waiting(db, user, now)
-            .await
-            .map_err(database)?;
+        let waiting = decide::count_waiting(db, user, now).await.map_err(database)?;
         let read_only = manage::is_browser_read_only(db).await.map_err(database)?;
         let why_none = match self.state.chat.effective(user, ChatPurpose::Dreaming).await {
             Ok(Some(_)) => None,
@@ -56,10 +54,7 @@ impl Ui {
         let document = dream.document.as_ref().map(|(id, _)| *id);
         let body = match document.filter(|_| !dream.is_archived) {
             Some(id) => {
-                let read = self
-                    .documents()
-                    .read_revision(viewer.user_id, id, None)
-                    .await;
+                let read = self.documents().read_revision(viewer.user_id, id, None).await;
                 match read {
                     Ok(whole) => Some(whole.content),
                     Err(DocumentError::Database(error)) => return Err(database(error)),
@@ -84,11 +79,7 @@ impl Ui {
             document: dream.document,
             body: body.as_deref().map(parts_of).unwrap_or_default(),
             word: dream.trust.map(whose),
-            proposals: dream
-                .proposals
-                .into_iter()
-                .map(|one| self.proposal_view(one))
-                .collect(),
+            proposals: dream.proposals.into_iter().map(|one| self.proposal_view(one)).collect(),
         })
     }
 

@@ -147,14 +147,10 @@ impl Ui {
             is_enabled: overview.settings.enabled,
             builtin_present: overview.has_builtin,
             effective: effective_view(&overview),
-            serving: overview
-                .serving
-                .as_ref()
-                .filter(|_| in_use)
-                .map(|space| SpaceView {
-                    late: late_view(&overview),
-                    ..self.space_view(space, provider_name(space.settings.endpoint.provider_type))
-                }),
+            serving: overview.serving.as_ref().filter(|_| in_use).map(|space| SpaceView {
+                late: late_view(&overview),
+                ..self.space_view(space, provider_name(space.settings.endpoint.provider_type))
+            }),
             problem: problem.filter(|_| in_use),
             counts: counts_view(overview.counts, overview.texts),
             rebuild: overview.rebuild.map(|rebuild| self.rebuild_view(rebuild)),
@@ -205,10 +201,7 @@ impl Ui {
                 since: self.moment(system.provider_since.unwrap_or(self.state.clock.now())),
             }),
             offered: system.offered,
-            system: EndpointView {
-                is_from_chat,
-                ..embedding_endpoint_view(&shown, settings.pace)
-            },
+            system: EndpointView { is_from_chat, ..embedding_endpoint_view(&shown, settings.pace) },
             chat: system_view(chat),
             builtin_present: system.has_builtin,
             builtin_enabled: settings.builtin_enabled,
@@ -265,10 +258,9 @@ fn late_view(overview: &EmbeddingOverview) -> Option<LateView> {
     match space.token_signs {
         _ if !space.settings.is_builtin() => None,
         TokenSigns::All if is_wanted => Some(LateView::On),
-        _ if is_wanted => Some(LateView::Making {
-            done: overview.signed,
-            of: overview.counts.ready,
-        }),
+        _ if is_wanted => {
+            Some(LateView::Making { done: overview.signed, of: overview.counts.ready })
+        }
         _ => Some(LateView::Off),
     }
 }
@@ -297,10 +289,7 @@ fn counts_view(counts: StateCounts, texts: Texts) -> EmbeddingCounts {
 
 fn effective_view(overview: &EmbeddingOverview) -> EffectiveProvider {
     let name_and_reason = match &overview.effective {
-        Effective::Off => (
-            "None",
-            "You switched embeddings off: search uses keywords only.",
-        ),
+        Effective::Off => ("None", "You switched embeddings off: search uses keywords only."),
         Effective::System(settings) if settings.is_builtin() => (
             "Builtin MiniLM",
             "No system llama.cpp is set and you have no endpoint of your own: the model inside this server serves you.",
@@ -309,10 +298,9 @@ fn effective_view(overview: &EmbeddingOverview) -> EffectiveProvider {
             "System llama.cpp",
             "An admin set a system llama.cpp; it takes precedence over users' own endpoints.",
         ),
-        Effective::Own(_) => (
-            "Your endpoint",
-            "You have an endpoint of your own, and no system llama.cpp is set.",
-        ),
+        Effective::Own(_) => {
+            ("Your endpoint", "You have an endpoint of your own, and no system llama.cpp is set.")
+        }
         Effective::Nothing if overview.has_builtin => (
             "None",
             "No endpoint is set, neither by an admin nor by you, and an admin switched the builtin model off.",
@@ -326,10 +314,7 @@ fn effective_view(overview: &EmbeddingOverview) -> EffectiveProvider {
     let of_these =
         |space: &&Space| settings.is_some_and(|wanted| space.settings.makes_the_vectors_of(wanted));
     let building = overview.rebuild.as_ref().map(|r| &r.space);
-    let space = [building, overview.serving.as_ref()]
-        .into_iter()
-        .flatten()
-        .find(of_these);
+    let space = [building, overview.serving.as_ref()].into_iter().flatten().find(of_these);
     EffectiveProvider {
         dimensions: space.and_then(|s| s.dimensions),
         ..endpoint::effective_view(name_and_reason, settings.map(|s| &s.endpoint))
@@ -344,17 +329,11 @@ fn own_view(overview: &EmbeddingOverview, chat: &EndpointSettings) -> EndpointVi
     let of_chat = embeddings_beside(chat).filter(|_| is_unserved && !overview.has_builtin);
     let is_from_chat = of_chat.is_some();
     let shown = match of_chat {
-        Some(endpoint) => SpaceSettings {
-            endpoint,
-            ..SpaceSettings::default()
-        },
+        Some(endpoint) => SpaceSettings { endpoint, ..SpaceSettings::default() },
         None => settings.own.clone(),
     };
     let view = embedding_endpoint_view(&shown, settings.pace);
-    EndpointView {
-        is_from_chat,
-        ..endpoint::own(view, settings.own_enabled)
-    }
+    EndpointView { is_from_chat, ..endpoint::own(view, settings.own_enabled) }
 }
 
 /// The API of a chat endpoint's host for embeddings, and its base address.

@@ -32,10 +32,7 @@ pub(super) fn embedding_endpoint_view(settings: &SpaceSettings, pace: Pace) -> E
     let number = |n: i32| n.to_string();
     let mut view = endpoint_view(&settings.endpoint);
     view.values.extend([
-        (
-            "dimensions",
-            settings.dimensions.map_or(String::new(), number),
-        ),
+        ("dimensions", settings.dimensions.map_or(String::new(), number)),
         ("preset", preset.unwrap_or_default().to_owned()),
         ("query_prefix", typed(query)),
         ("document_prefix", typed(document)),
@@ -49,10 +46,7 @@ pub(super) fn embedding_endpoint_view(settings: &SpaceSettings, pace: Pace) -> E
         query_prefix: preset.prefixes().query,
         document_prefix: preset.prefixes().document,
     });
-    EndpointView {
-        presets: presets.collect(),
-        ..view
-    }
+    EndpointView { presets: presets.collect(), ..view }
 }
 
 /// `settings`: of the endpoint that serves, if any.
@@ -64,9 +58,7 @@ pub(super) fn effective_view(
         name: name.to_owned(),
         reason: reason.to_owned(),
         model: settings.map(model_name),
-        endpoint: settings
-            .map(|settings| host_port(&settings.url))
-            .filter(|host| !host.is_empty()),
+        endpoint: settings.map(|settings| host_port(&settings.url)).filter(|host| !host.is_empty()),
         dimensions: None,
     }
 }
@@ -80,7 +72,6 @@ pub(super) fn model_name(settings: &EndpointSettings) -> String {
 
 /// Empty without a URL.
 pub(in crate::web) fn host_port(url: &str) -> String {
-    EndpointUrl::parse("url", url).map_or(String::new(), |url| {
-        format!("{}:{}", url.host(), url.port())
-    })
+    EndpointUrl::parse("url", url)
+        .map_or(String::new(), |url| format!("{}:{}", url.host(), url.port()))
 }

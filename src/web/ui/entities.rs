@@ -63,16 +63,8 @@ impl Ui {
             total: page.total,
             types: EntityType::ALL.iter().filter_map(type_count).collect(),
             is_empty: page.by_type.is_empty(),
-            rows: page
-                .entities
-                .into_iter()
-                .map(|e| self.entity_row(e))
-                .collect(),
-            pairs: page
-                .pairs
-                .into_iter()
-                .filter_map(|pair| self.entity_pair(pair))
-                .collect(),
+            rows: page.entities.into_iter().map(|e| self.entity_row(e)).collect(),
+            pairs: page.pairs.into_iter().filter_map(|pair| self.entity_pair(pair)).collect(),
             pairs_total: page.pairs_total,
             settings: EntitySettingsView {
                 by_rules: settings.by_rules,
@@ -110,11 +102,7 @@ impl Ui {
             true => (pair.other, pair.one),
             false => (pair.one, pair.other),
         };
-        Some(EntityPair {
-            one: self.entity_row(one),
-            other: self.entity_row(other),
-            why,
-        })
+        Some(EntityPair { one: self.entity_row(one), other: self.entity_row(other), why })
     }
 
     pub(super) async fn entity_view(
@@ -135,13 +123,7 @@ impl Ui {
     }
 
     fn entity_page_of(&self, profile: Profile, is_manageable: bool) -> EntityPage {
-        let Profile {
-            entity,
-            names,
-            relations,
-            sources,
-            decisions,
-        } = profile;
+        let Profile { entity, names, relations, sources, decisions } = profile;
         let axis = Axis::of(&relations, self.state.clock.now());
         let latest = decisions.iter().find(|one| one.undone_at.is_none());
         let latest = latest.map(|one| one.id);
@@ -165,14 +147,8 @@ impl Ui {
                 .map(|one| self.relation_view(one, &relations, entity.id, &axis))
                 .collect(),
             axis_from: day_in_words(axis.from),
-            memories: sources
-                .into_iter()
-                .map(|item| self.mentioned_in(item))
-                .collect(),
-            decisions: decisions
-                .into_iter()
-                .map(|one| self.decision_view(one, latest))
-                .collect(),
+            memories: sources.into_iter().map(|item| self.mentioned_in(item)).collect(),
+            decisions: decisions.into_iter().map(|one| self.decision_view(one, latest)).collect(),
             summary: entity.summary,
             is_manageable,
         }
@@ -210,15 +186,13 @@ impl Ui {
         RelationView {
             before,
             end: match end {
-                RelationObject::Entity {
-                    id,
-                    name,
-                    entity_type,
-                } => RelationEnd::Entity(EntityLink {
-                    id: id.0,
-                    name: name.clone(),
-                    entity_type: entity_type.as_str(),
-                }),
+                RelationObject::Entity { id, name, entity_type } => {
+                    RelationEnd::Entity(EntityLink {
+                        id: id.0,
+                        name: name.clone(),
+                        entity_type: entity_type.as_str(),
+                    })
+                }
                 RelationObject::Value(value) => RelationEnd::Value(value.clone()),
             },
             after,
@@ -229,11 +203,7 @@ impl Ui {
                 format!("{before}{}{after}", end.as_str())
             }),
             bar: axis.bar(relation),
-            sources: relation
-                .evidence
-                .iter()
-                .map(|one| self.relation_source(one))
-                .collect(),
+            sources: relation.evidence.iter().map(|one| self.relation_source(one)).collect(),
         }
     }
 
@@ -291,10 +261,9 @@ pub(super) fn link_of(entity: &Entity) -> EntityLink {
 pub(super) fn entity_error(error: EntityError) -> PageError {
     match error {
         EntityError::Database(error) => database(error),
-        error => PageError {
-            is_invalid: true,
-            sentence: crate::input::sentence(&error.to_string()),
-        },
+        error => {
+            PageError { is_invalid: true, sentence: crate::input::sentence(&error.to_string()) }
+        }
     }
 }
 
@@ -303,21 +272,13 @@ pub(super) fn entity_error(error: EntityError) -> PageError {
 fn seen_from(relation: &Relation, of: EntityId) -> (String, &RelationObject, String) {
     let is_subject = matches!(&relation.subject, RelationObject::Entity { id, .. } if *id == of);
     match (is_subject, relation.words.is_some()) {
-        (true, _) => (
-            format!("{} ", relation.in_words(false)),
-            &relation.object,
-            String::new(),
-        ),
-        (false, true) => (
-            String::new(),
-            &relation.subject,
-            format!(" {} this", relation.in_words(true)),
-        ),
-        (false, false) => (
-            format!("{} ", relation.in_words(true)),
-            &relation.subject,
-            String::new(),
-        ),
+        (true, _) => (format!("{} ", relation.in_words(false)), &relation.object, String::new()),
+        (false, true) => {
+            (String::new(), &relation.subject, format!(" {} this", relation.in_words(true)))
+        }
+        (false, false) => {
+            (format!("{} ", relation.in_words(true)), &relation.subject, String::new())
+        }
     }
 }
 
@@ -335,10 +296,7 @@ pub(super) struct Axis {
 impl Axis {
     fn of(relations: &[Relation], now: OffsetDateTime) -> Self {
         let begins = relations.iter().map(first_known);
-        Self {
-            from: begins.min().unwrap_or(now).min(now),
-            to: now,
-        }
+        Self { from: begins.min().unwrap_or(now).min(now), to: now }
     }
 
     fn place(&self, at: OffsetDateTime) -> f64 {
@@ -355,11 +313,7 @@ impl Axis {
         let from = self.place(begins).min(AXIS - BAR_MIN);
         let until = self.place(period.until.unwrap_or(self.to));
         let width = (until - from).max(BAR_MIN);
-        RelationBar {
-            x: from as u32,
-            width: width as u32,
-            is_open_start: period.from.is_none(),
-        }
+        RelationBar { x: from as u32, width: width as u32, is_open_start: period.from.is_none() }
     }
 }
 

@@ -69,9 +69,7 @@ impl Ui {
         settings: &FadingSettings,
     ) -> ItemStrength {
         let fades_at = strength.fades_at(item, settings.threshold);
-        let of_its_type = HALF_LIVES
-            .iter()
-            .any(|(fading, _)| *fading == item.item_type);
+        let of_its_type = HALF_LIVES.iter().any(|(fading, _)| *fading == item.item_type);
         ItemStrength {
             percent: percent(strength.value),
             uses: strength.access_count,

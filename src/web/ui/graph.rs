@@ -47,11 +47,7 @@ impl Ui {
         let query = GraphQuery {
             around: filters.around.map(EntityId),
             depth: filters.depth,
-            types: filters
-                .entity_type
-                .and_then(EntityType::parse)
-                .into_iter()
-                .collect(),
+            types: filters.entity_type.and_then(EntityType::parse).into_iter().collect(),
             predicate,
             at,
             as_of: None,
@@ -64,10 +60,7 @@ impl Ui {
             Err(error) => return Err(entity_error(error)),
         };
         let ties = ties_of(&found);
-        let (count, pairs) = (
-            found.nodes.len(),
-            ties.iter().map(|t| (t.from, t.to)).collect(),
-        );
+        let (count, pairs) = (found.nodes.len(), ties.iter().map(|t| (t.from, t.to)).collect());
         let points = on_a_thread(move || fitted(&drawn(count, pairs))).await;
         let points = points.map_err(super::database)?;
         let center = center_of(&found, filters);
@@ -78,9 +71,7 @@ impl Ui {
             nodes_total: found.nodes_total,
             parts_total: found.parts_total,
             is_cut: found.is_cut,
-            relations: Predicate::all()
-                .map(|one| (one.as_str(), one.in_words(false)))
-                .collect(),
+            relations: Predicate::all().map(|one| (one.as_str(), one.in_words(false))).collect(),
             days: GraphDays {
                 first: days_since_1970(first),
                 today: days_since_1970(now),
@@ -175,15 +166,10 @@ fn fitted(points: &[Point]) -> Vec<Point> {
         ((low + high) / 2.0, (high - low).max(1.0))
     };
     let ((x_middle, x_span), (y_middle, y_span)) = (span(|p| p.x), span(|p| p.y));
-    let (x_fit, y_fit) = (
-        (GraphNode::WIDTH - 2.0 * MARGIN) / x_span,
-        (GraphNode::HEIGHT - 2.0 * MARGIN) / y_span,
-    );
+    let (x_fit, y_fit) =
+        ((GraphNode::WIDTH - 2.0 * MARGIN) / x_span, (GraphNode::HEIGHT - 2.0 * MARGIN) / y_span);
     let scale = x_fit.min(y_fit).min(SCALE_MAX);
-    let (x_scale, y_scale) = (
-        x_fit.min(scale * STRETCH_MAX),
-        y_fit.min(scale * STRETCH_MAX),
-    );
+    let (x_scale, y_scale) = (x_fit.min(scale * STRETCH_MAX), y_fit.min(scale * STRETCH_MAX));
     points
         .iter()
         .map(|point| Point {
@@ -224,10 +210,7 @@ mod tests {
             assert!(points.iter().all(is_inside), "{points:?}");
         }
         let two = fitted(&drawn(2, vec![(1, 0)]));
-        assert!(
-            (two[0].x + two[1].x - GraphNode::WIDTH).abs() < 1.0,
-            "{two:?}"
-        );
+        assert!((two[0].x + two[1].x - GraphNode::WIDTH).abs() < 1.0, "{two:?}");
     }
 
     #[test]

@@ -149,10 +149,7 @@ impl Ui {
             entries.push(self.history_entry(event, changes, is_derived, dreams));
             // Superseding records only the confidence, since nothing else changes.
             let confidence = was_confidence.unwrap_or(after.confidence);
-            after = was.unwrap_or(ItemState {
-                confidence,
-                ..after
-            });
+            after = was.unwrap_or(ItemState { confidence, ..after });
         }
         entries.reverse();
         entries
@@ -231,12 +228,7 @@ impl Ui {
             Err(MemoryError::NotFound(_)) => return Ok(None),
             Err(error) => return Err(memory_error(error)),
         };
-        let ItemDetails {
-            item,
-            embedding,
-            gave_way,
-            strength,
-        } = whole;
+        let ItemDetails { item, embedding, gave_way, strength } = whole;
         let surface = match query.map(str::trim).filter(|q| !q.is_empty()) {
             Some(query) => Some(self.surface(&viewer, id, query).await?),
             None => None,
@@ -277,9 +269,7 @@ impl Ui {
             },
             is_manageable,
             undo: undo.map(|event| undo_view(event, now)),
-            deletion: item.delete_at.map(|at| Deletion {
-                left_ms: whole_ms(at - now),
-            }),
+            deletion: item.delete_at.map(|at| Deletion { left_ms: whole_ms(at - now) }),
             retired,
             verified: item.last_verified_at.map(|at| self.moment(at)),
             origins: origins.items.into_iter().map(source_item).collect(),
@@ -370,11 +360,7 @@ fn undo_view(event: &ItemEvent, now: OffsetDateTime) -> Undo {
         "confirmed" => "You confirmed this memory.",
         _ => "You removed the confirmation of this memory.",
     };
-    Undo {
-        event: event.id,
-        done,
-        left_ms: whole_ms(event.at + UNDO_FOR - now),
-    }
+    Undo { event: event.id, done, left_ms: whole_ms(event.at + UNDO_FOR - now) }
 }
 
 fn whole_ms(left: Duration) -> u32 {
@@ -382,19 +368,11 @@ fn whole_ms(left: Duration) -> u32 {
 }
 
 fn turn_place(turn: TurnPosition) -> TurnPlace {
-    TurnPlace {
-        session_id: turn.session_id,
-        position: turn.position,
-        role: turn.role,
-    }
+    TurnPlace { session_id: turn.session_id, position: turn.position, role: turn.role }
 }
 
 fn part_place(part: DocumentPart) -> PartPlace {
-    PartPlace {
-        document: part.document,
-        path: part.path,
-        lines: part.lines,
-    }
+    PartPlace { document: part.document, path: part.path, lines: part.lines }
 }
 
 pub(super) fn in_plain_words(event: String) -> String {
@@ -448,10 +426,7 @@ fn spans(snippet: &Snippet) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut push = |text: &str, marked| {
         if !text.is_empty() {
-            spans.push(Span {
-                text: text.to_owned(),
-                marked,
-            });
+            spans.push(Span { text: text.to_owned(), marked });
         }
     };
     let mut at = 0;

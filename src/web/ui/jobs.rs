@@ -44,9 +44,7 @@ impl Ui {
         drop(conn);
         let failures = overview.jobs.iter().filter(|state| state.failed() > 0);
         Ok(JobsPage {
-            failures: failures
-                .map(|state| self.failures_of(state, &overview.failed))
-                .collect(),
+            failures: failures.map(|state| self.failures_of(state, &overview.failed)).collect(),
             jobs: overview.jobs.iter().map(|job| self.job_row(job)).collect(),
             vectors,
             days: every_day(now.date(), &overview.days),
@@ -67,10 +65,7 @@ impl Ui {
             title: state.job.title,
             about: state.job.about,
             when: state.when(),
-            schedule: state
-                .job
-                .schedule
-                .map(|default| schedule_view(state, default)),
+            schedule: state.job.schedule.map(|default| schedule_view(state, default)),
             last: state.last.as_ref().map(|run| LastRun {
                 ended: self.moment(run.ended_at),
                 took: lasted(run.took_ms),
@@ -146,9 +141,7 @@ fn schedule_view(state: &JobState, default: Schedule) -> ScheduleView {
 
 fn every_day(today: Date, counted: &[CountedDay]) -> Vec<DayRuns> {
     let format = format_description!("[day padding:none] [month repr:long]");
-    let days = (0..DAYS_COUNTED)
-        .rev()
-        .map(|ago| today - Duration::days(ago));
+    let days = (0..DAYS_COUNTED).rev().map(|ago| today - Duration::days(ago));
     days.map(|day| {
         let runs = counted.iter().find(|count| count.day == day);
         DayRuns {

@@ -24,11 +24,7 @@ impl Ui {
         Ok(LearnedPage {
             count: found.count,
             has_more: found.has_more,
-            rows: found
-                .items
-                .into_iter()
-                .map(|item| self.learned_row(item))
-                .collect(),
+            rows: found.items.into_iter().map(|item| self.learned_row(item)).collect(),
             unwanted: unwanted.collect(),
             is_manageable: !read_only.map_err(database)?,
         })

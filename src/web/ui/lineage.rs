@@ -71,20 +71,13 @@ fn column_of(kind: LineageKind) -> usize {
 
 fn laid_out(lineage: Lineage) -> LineageView {
     let mut taken = [0; 5];
-    let is_there = |column: usize| {
-        lineage
-            .nodes
-            .iter()
-            .any(|node| column_of(node.kind) == column)
-    };
+    let is_there = |column: usize| lineage.nodes.iter().any(|node| column_of(node.kind) == column);
     let columns: Vec<usize> = (0..5).filter(|column| is_there(*column)).collect();
     let (is_said, has_newer) = (is_there(0), is_there(3));
     // How the memory at an end of an older or newer one's line gave way.
     let way_of = |at: usize| {
         let mut edges = lineage.edges.iter();
-        edges
-            .find(|edge| edge.from == at || edge.to == at)
-            .map(|edge| edge.how)
+        edges.find(|edge| edge.from == at || edge.to == at).map(|edge| edge.how)
     };
     let ways: Vec<Option<LineageLink>> = (0..lineage.nodes.len()).map(way_of).collect();
     let mut nodes = Vec::with_capacity(lineage.nodes.len());
@@ -152,12 +145,7 @@ mod tests {
 
     #[test]
     fn columns_that_are_empty_are_left_out_and_nothing_stands_upon_another() {
-        let node = |kind, id| OriginNode {
-            kind,
-            id,
-            text: format!("node {id}"),
-            trust: None,
-        };
+        let node = |kind, id| OriginNode { kind, id, text: format!("node {id}"), trust: None };
         let nodes = vec![
             node(LineageKind::This, 1),
             node(LineageKind::Session, 2),
@@ -169,10 +157,8 @@ mod tests {
             node(LineageKind::Entity, 7),
         ];
         let edge = |from, to, how| OriginEdge { from, to, how };
-        let edges = vec![
-            edge(2, 5, LineageLink::WrittenFrom),
-            edge(4, 0, LineageLink::PutAsideFor),
-        ];
+        let edges =
+            vec![edge(2, 5, LineageLink::WrittenFrom), edge(4, 0, LineageLink::PutAsideFor)];
         let view = laid_out(Lineage { nodes, edges });
         assert_eq!((view.columns, view.rows), (4, 5));
         let mut places: Vec<_> = view.nodes.iter().map(|n| (n.column, n.row)).collect();

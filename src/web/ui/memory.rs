@@ -34,12 +34,8 @@ impl Ui {
     ) -> Result<MemoryPage, PageError> {
         let day = self.day(&filters.day)?;
         let query = search_query(filters, day).map_err(invalid)?;
-        let Listed {
-            page,
-            total_items,
-            waiting,
-            embeddings,
-        } = list(&self.state, viewer, query, filters.shown).await?;
+        let Listed { page, total_items, waiting, embeddings } =
+            list(&self.state, viewer, query, filters.shown).await?;
         let now = self.state.clock.now();
         let (themes, has_more_themes) = self.themes(viewer, filters, &day).await?;
         let learned = memories::learned::count(&self.state.db, viewer.user_id, now).await;
@@ -47,10 +43,8 @@ impl Ui {
         let proposals = decide::count_open(&self.state.db, viewer.user_id).await;
         let agents = self.state.accounts.agent_names(viewer.user_id).await;
         let agents = agents.map_err(account_error)?;
-        let is_filtered = MemoryFilters {
-            shown: PAGE_SIZE,
-            ..filters.clone()
-        } != MemoryFilters::from_query("");
+        let is_filtered =
+            MemoryFilters { shown: PAGE_SIZE, ..filters.clone() } != MemoryFilters::from_query("");
         let week = match is_filtered {
             true => None,
             false => Some(self.week(viewer).await?),
@@ -182,28 +176,19 @@ impl Ui {
     /// `None` for today.
     pub(super) fn day_told(&self, day: &Day) -> Option<DayTold> {
         let told = |at: OffsetDateTime| date_of(self.zone().local(at));
-        (!day.is_now()).then(|| DayTold {
-            as_of: day.as_of.map(told),
-            at: day.at.map(told),
-        })
+        (!day.is_now()).then(|| DayTold { as_of: day.as_of.map(told), at: day.at.map(told) })
     }
 }
 
 /// "3 March 2026"
 pub(super) fn date_of(at: OffsetDateTime) -> String {
-    at.format(format_description!(
-        "[day padding:none] [month repr:long] [year]"
-    ))
-    .unwrap_or_default()
+    at.format(format_description!("[day padding:none] [month repr:long] [year]"))
+        .unwrap_or_default()
 }
 
 fn search_query(filters: &MemoryFilters, day: Day) -> Result<SearchQuery, Invalid> {
     // Unknown types in the URL are ignored, so that old links keep working.
-    let types: Vec<ItemType> = filters
-        .types
-        .iter()
-        .filter_map(|t| ItemType::searched(t))
-        .collect();
+    let types: Vec<ItemType> = filters.types.iter().filter_map(|t| ItemType::searched(t)).collect();
     // The list of another day shows what was active then.
     let status = match filters.status {
         StatusFilter::Archived if day.is_now() => "archived",
@@ -251,18 +236,10 @@ async fn list(
         let mut tx = state.db.as_user(viewer.user_id).await?;
         let total_items = memories::store::count_items(&mut tx, viewer.user_id).await?;
         let waiting = state.embeddings.waiting(&mut tx, viewer.user_id).await?;
-        let embeddings = state
-            .embeddings
-            .states(&mut tx, viewer.user_id, &ids)
-            .await?;
+        let embeddings = state.embeddings.states(&mut tx, viewer.user_id, &ids).await?;
         tx.commit().await?;
         Ok((total_items, waiting, embeddings))
     };
     let (total_items, waiting, embeddings) = rest.await.map_err(embedding_error)?;
-    Ok(Listed {
-        page,
-        total_items,
-        waiting,
-        embeddings,
-    })
+    Ok(Listed { page, total_items, waiting, embeddings })
 }

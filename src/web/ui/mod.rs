@@ -73,11 +73,7 @@ pub struct Ui {
 
 impl Ui {
     pub fn new(state: &AppState, visitor: Visitor, form: FormState) -> Self {
-        Self {
-            state: state.clone(),
-            visitor,
-            form,
-        }
+        Self { state: state.clone(), visitor, form }
     }
 
     fn memory_viewer(&self) -> Result<Viewer, PageError> {
@@ -163,12 +159,7 @@ impl Backend for Ui {
     }
 
     async fn sign_in_offer(&self) -> Result<SignInOffer, PageError> {
-        let sign_up = self
-            .state
-            .accounts
-            .sign_up_offer()
-            .await
-            .map_err(account_error)?;
+        let sign_up = self.state.accounts.sign_up_offer().await.map_err(account_error)?;
         Ok(match (sign_up.is_open, sign_up.is_first) {
             (true, true) if sign_up.has_accounts => SignInOffer::SignInOrFirstAdmin,
             (true, true) => SignInOffer::FirstAccount,
@@ -265,10 +256,7 @@ impl Backend for Ui {
         let overview = self.state.embeddings.overview(viewer.user_id).await;
         let chat = self.state.chat.overview(viewer.user_id).await;
         let is_admin = self.viewer().is_some_and(|v| v.is_admin);
-        let (overview, chat) = (
-            overview.map_err(embedding_error)?,
-            chat.map_err(chat_error)?,
-        );
+        let (overview, chat) = (overview.map_err(embedding_error)?, chat.map_err(chat_error)?);
         let evaluation = &self.state.evaluation;
         let measured = evaluation.latest(viewer.user_id).await;
         let standing = evaluation.standing(viewer.user_id).await;
@@ -391,21 +379,15 @@ impl Backend for Ui {
 
     async fn agents_page(&self) -> Result<AgentsPage, PageError> {
         let viewer = self.memory_viewer()?;
-        let agents = self
-            .state
-            .accounts
-            .list_agents(viewer.user_id)
-            .await
-            .map_err(account_error)?;
+        let agents =
+            self.state.accounts.list_agents(viewer.user_id).await.map_err(account_error)?;
         let teams = self.state.accounts.teams(viewer.user_id).await;
         let mut teams = self.team_views(teams.map_err(account_error)?, &agents);
         let now = self.state.clock.now();
         let is_active = |tokens: &[TokenRecord]| {
             let used = tokens.iter().filter_map(|token| token.last_used_at).max();
             used.is_some_and(|at| now - at < ACTIVE_FOR)
-                && tokens
-                    .iter()
-                    .any(|token| token_state(token, now) == TokenState::Valid)
+                && tokens.iter().any(|token| token_state(token, now) == TokenState::Valid)
         };
         let rows = agents.into_iter().map(|(agent, tokens)| AgentRow {
             is_active: is_active(&tokens),
@@ -418,10 +400,7 @@ impl Backend for Ui {
             item_count: agent.item_count,
             settings: agents::settings(&agent.settings),
             settings_document: serde_json::to_string_pretty(&agent.settings).unwrap_or_default(),
-            tokens: tokens
-                .into_iter()
-                .map(|token| self.token_row(token))
-                .collect(),
+            tokens: tokens.into_iter().map(|token| self.token_row(token)).collect(),
         });
         Ok(AgentsPage {
             agents: rows.collect(),
@@ -450,60 +429,41 @@ fn set_status(status: StatusCode) {
 }
 
 fn invalid(invalid: Invalid) -> PageError {
-    PageError {
-        is_invalid: true,
-        sentence: invalid.sentence,
-    }
+    PageError { is_invalid: true, sentence: invalid.sentence }
 }
 
 fn database(error: sqlx::Error) -> PageError {
     // The conversion logs the error.
     let Problem { detail, .. } = error.into();
-    PageError {
-        is_invalid: false,
-        sentence: detail,
-    }
+    PageError { is_invalid: false, sentence: detail }
 }
 
 fn memory_error(error: MemoryError) -> PageError {
     match error {
         MemoryError::Database(error) => database(error),
         MemoryError::Embedding(error) => embedding_error(error),
-        MemoryError::NotFound(_) => PageError {
-            is_invalid: false,
-            sentence: "There is no such memory.".to_owned(),
-        },
+        MemoryError::NotFound(_) => {
+            PageError { is_invalid: false, sentence: "There is no such memory.".to_owned() }
+        }
         // Pages never add or correct items.
-        error => PageError {
-            is_invalid: true,
-            sentence: sentence(&error.to_string()),
-        },
+        error => PageError { is_invalid: true, sentence: sentence(&error.to_string()) },
     }
 }
 
 fn embedding_error(error: EmbeddingError) -> PageError {
     let problem = Problem::from(error);
-    PageError {
-        is_invalid: problem.status.is_client_error(),
-        sentence: problem.detail,
-    }
+    PageError { is_invalid: problem.status.is_client_error(), sentence: problem.detail }
 }
 
 fn chat_error(error: ChatError) -> PageError {
     let problem = Problem::from(error);
-    PageError {
-        is_invalid: problem.status.is_client_error(),
-        sentence: problem.detail,
-    }
+    PageError { is_invalid: problem.status.is_client_error(), sentence: problem.detail }
 }
 
 fn account_error(error: AccountError) -> PageError {
     match error {
         AccountError::Database(error) => database(error),
-        _ => PageError {
-            is_invalid: false,
-            sentence: DATABASE_SENTENCE.to_owned(),
-        },
+        _ => PageError { is_invalid: false, sentence: DATABASE_SENTENCE.to_owned() },
     }
 }
 

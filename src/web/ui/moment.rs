@@ -31,16 +31,8 @@ fn relative(at: OffsetDateTime, now: OffsetDateTime) -> String {
             return at.format(date).unwrap_or_default();
         }
     };
-    let unit = if n == 1 {
-        unit.to_owned()
-    } else {
-        format!("{unit}s")
-    };
-    if seconds < 0 {
-        format!("in {n} {unit}")
-    } else {
-        format!("{n} {unit} ago")
-    }
+    let unit = if n == 1 { unit.to_owned() } else { format!("{unit}s") };
+    if seconds < 0 { format!("in {n} {unit}") } else { format!("{n} {unit} ago") }
 }
 
 #[cfg(test)]

@@ -79,9 +79,6 @@ mod tests {
                 "slightly similar (0.00)",
             ]
         );
-        assert_eq!(
-            [1, 3].map(words_shared),
-            ["1 word in common", "3 words in common"]
-        );
+        assert_eq!([1, 3].map(words_shared), ["1 word in common", "3 words in common"]);
     }
 }

@@ -74,32 +74,24 @@ impl Ui {
         let of = memories::of_session(&self.state.db, viewer.user_id, session_id, limit).await;
         let (memories, memory_count) = of.map_err(database)?;
         let told = episodes::of_sessions(&self.state.db, viewer.user_id, &[session_id]).await;
-        let told = told
-            .map_err(database)?
-            .into_iter()
-            .map(|episode| EpisodeView {
-                first: episode.first_position,
-                last: episode.last_position,
-                summary: episode.summary,
-                made_by: episode.made_by.as_str(),
-            });
+        let told = told.map_err(database)?.into_iter().map(|episode| EpisodeView {
+            first: episode.first_position,
+            last: episode.last_position,
+            summary: episode.summary,
+            made_by: episode.made_by.as_str(),
+        });
         let session = found.session;
         let ledger = found.ledger.iter();
         Ok(Some(SessionPage {
             id: session_id,
             created: self.moment(session.created_at),
-            completed: session
-                .completed
-                .map(|(at, why)| (self.moment(at), why.as_str())),
+            completed: session.completed.map(|(at, why)| (self.moment(at), why.as_str())),
             message_count: session.message_count,
             new_count: session.message_count - session.ledger_position,
             episodes: told.collect(),
             ledger: ledger.map(|row| self.ledger_row(row)).collect(),
             messages: self.messages_view(found.messages),
-            memories: memories
-                .into_iter()
-                .map(|item| self.came_of(item))
-                .collect(),
+            memories: memories.into_iter().map(|item| self.came_of(item)).collect(),
             memory_count,
             external_id: session.external_id,
             agent: session.agent,
@@ -187,10 +179,7 @@ impl Ui {
                 tool_calls: message
                     .tool_calls
                     .into_iter()
-                    .map(|call| ToolCallView {
-                        name: call.name,
-                        arguments: call.arguments,
-                    })
+                    .map(|call| ToolCallView { name: call.name, arguments: call.arguments })
                     .collect(),
             });
         }

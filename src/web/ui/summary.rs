@@ -14,10 +14,7 @@ impl Ui {
         let found = self.state.consolidation.summary(viewer.user_id).await;
         let found = found.map_err(|error| match error.into() {
             ToolError::Database(error) => database(error),
-            error => PageError {
-                is_invalid: false,
-                sentence: sentence(&error.to_string()),
-            },
+            error => PageError { is_invalid: false, sentence: sentence(&error.to_string()) },
         })?;
         let (state, reason, next_try) = match found.state {
             SummaryProgress::Current => (SummaryState::Current, None, None),

@@ -41,18 +41,13 @@ impl Ui {
             .filter_map(|day| Date::from_julian_day(day).ok());
         let days: Vec<Date> = days.collect();
         let begins: Vec<OffsetDateTime> = days.iter().map(|day| zone.midnight(*day)).collect();
-        let counts = timeline::counts(db, user, &begins)
-            .await
-            .map_err(database)?;
+        let counts = timeline::counts(db, user, &begins).await.map_err(database)?;
         let chosen = match filters.day.as_str() {
             "" => None,
             text => Some(parse_day("day", text).map_err(invalid)?),
         };
         let within = match chosen {
-            Some(day) => (
-                zone.midnight(day),
-                zone.midnight(day.next_day().unwrap_or(day)),
-            ),
+            Some(day) => (zone.midnight(day), zone.midnight(day.next_day().unwrap_or(day))),
             None => (FIRST, zone.midnight(today.next_day().unwrap_or(today))),
         };
         let before = parse_before(&filters.before).map_err(invalid)?;
@@ -75,11 +70,7 @@ impl Ui {
             let date = zone.local(one.at).date();
             let iso = iso(date);
             if days.last().is_none_or(|day| day.iso != iso) {
-                days.push(StreamDay {
-                    iso,
-                    words: words(date),
-                    rows: Vec::new(),
-                });
+                days.push(StreamDay { iso, words: words(date), rows: Vec::new() });
             }
             if let Some(day) = days.last_mut() {
                 day.rows.push(self.happening_row(one));
@@ -127,10 +118,7 @@ impl Ui {
             },
             cause,
             session: one.session.filter(|_| is_added),
-            about: MemoryLine {
-                href,
-                text: beginning(one.beginning, timeline::CHARS_MAX),
-            },
+            about: MemoryLine { href, text: beginning(one.beginning, timeline::CHARS_MAX) },
             instead: one.instead.map(|(item, text)| MemoryLine {
                 href: format!("/memory/{item}"),
                 text: beginning(text, timeline::CHARS_MAX),
@@ -149,10 +137,7 @@ impl Ui {
         let found = found.map_err(database)?;
         let (now, zone) = (self.state.clock.now(), self.zone());
         let begins = |one: &FactVersion| one.period.from.unwrap_or(one.added_at);
-        let axis = Axis {
-            from: found.iter().map(begins).min().unwrap_or(now).min(now),
-            to: now,
-        };
+        let axis = Axis { from: found.iter().map(begins).min().unwrap_or(now).min(now), to: now };
         let told = |at: OffsetDateTime| date_of(zone.local(at));
         let bars = found.into_iter().map(|one| FactBar {
             bar: axis.bar_of(begins(&one), one.period),
@@ -182,10 +167,7 @@ impl Ui {
         }
         let day = |text: &String| -> Result<(Date, OffsetDateTime), PageError> {
             let date = parse_day("day", text).map_err(invalid)?;
-            let day = self.day(&DayFilters {
-                as_of: iso(date),
-                at: String::new(),
-            })?;
+            let day = self.day(&DayFilters { as_of: iso(date), at: String::new() })?;
             Ok((date, day.as_of.unwrap_or_else(|| self.state.clock.now())))
         };
         let mut both = [day(&filters.from)?, day(&filters.until)?];
@@ -233,8 +215,7 @@ fn calendar_day((day, count): (Date, i64)) -> CalendarDay {
 }
 
 pub(super) fn iso(day: Date) -> String {
-    day.format(format_description!("[year]-[month]-[day]"))
-        .unwrap_or_default()
+    day.format(format_description!("[year]-[month]-[day]")).unwrap_or_default()
 }
 
 fn words(day: Date) -> String {
@@ -267,12 +248,7 @@ fn parse_before(text: &str) -> Result<Option<EventCursor>, Invalid> {
 
 pub(super) fn parse_day(field: &'static str, text: &str) -> Result<Date, Invalid> {
     let day = Date::parse(text, format_description!("[year]-[month]-[day]")).ok();
-    day.filter(|day| (1..=9_998).contains(&day.year()))
-        .ok_or_else(|| {
-            Invalid::new(
-                field,
-                "invalid_date",
-                "That is not a date; give one such as 2026-03-03.",
-            )
-        })
+    day.filter(|day| (1..=9_998).contains(&day.year())).ok_or_else(|| {
+        Invalid::new(field, "invalid_date", "That is not a date; give one such as 2026-03-03.")
+    })
 }

@@ -51,10 +51,7 @@ fn grid(reads: &[ThemeReads]) -> (Vec<(i64, String)>, Vec<ThemeUse>) {
         reads.iter().find(of).map_or(0, |one| one.calls)
     };
     let row = |((slug, name), _): ((&String, &String), i64)| ThemeUse {
-        calls: agents
-            .iter()
-            .map(|((agent, _), _)| calls(*agent, slug))
-            .collect(),
+        calls: agents.iter().map(|((agent, _), _)| calls(*agent, slug)).collect(),
         slug: slug.clone(),
         name: name.clone(),
     };
@@ -87,19 +84,10 @@ mod tests {
             theme_name: theme.to_uppercase(),
             calls,
         };
-        let (agents, themes) = grid(&[
-            reads(1, "food", 2),
-            reads(2, "work", 3),
-            reads(2, "food", 2),
-        ]);
-        assert_eq!(
-            agents,
-            [(2, "agent 2".to_owned()), (1, "agent 1".to_owned())]
-        );
-        let rows: Vec<_> = themes
-            .iter()
-            .map(|t| (t.name.as_str(), &t.calls[..]))
-            .collect();
+        let (agents, themes) =
+            grid(&[reads(1, "food", 2), reads(2, "work", 3), reads(2, "food", 2)]);
+        assert_eq!(agents, [(2, "agent 2".to_owned()), (1, "agent 1".to_owned())]);
+        let rows: Vec<_> = themes.iter().map(|t| (t.name.as_str(), &t.calls[..])).collect();
         assert_eq!(rows, [("FOOD", &[2, 2][..]), ("WORK", &[3, 0][..])]);
         assert_eq!(grid(&[]), (Vec::new(), Vec::new()));
     }

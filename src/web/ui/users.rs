@@ -21,14 +21,8 @@ impl Ui {
         let accounts = &self.state.accounts;
         // No e-mail address is longer, and PostgreSQL rejects NUL.
         let is_address = filters.q.chars().count() <= 254 && !filters.q.contains('\0');
-        let words = if is_address {
-            filters.q.as_str()
-        } else {
-            "\u{fffd}"
-        };
-        let people = accounts
-            .list_people(words, filters.before.map(UserId))
-            .await?;
+        let words = if is_address { filters.q.as_str() } else { "\u{fffd}" };
+        let people = accounts.list_people(words, filters.before.map(UserId)).await?;
         Ok(UsersPage {
             people: people
                 .rows
@@ -94,10 +88,7 @@ impl Ui {
             return Ok(None);
         };
         let found = self.state.accounts.find_reset(&token).await?;
-        Ok(found.map(|open| ResetPage {
-            email: open.email,
-            expires: self.moment(open.expires_at),
-        }))
+        Ok(found.map(|open| ResetPage { email: open.email, expires: self.moment(open.expires_at) }))
     }
 
     fn person_row(&self, person: Person, oneself: UserId) -> PersonRow {

@@ -38,10 +38,7 @@ impl Ui {
             failing_since: webhook.failing_since.map(moment),
             next_try: webhook.next_try_at.map(moment),
             old_secret_until: webhook.old_secret_until.filter(|at| *at > now).map(moment),
-            deliveries: deliveries
-                .into_iter()
-                .map(|one| self.delivery_row(one))
-                .collect(),
+            deliveries: deliveries.into_iter().map(|one| self.delivery_row(one)).collect(),
         }
     }
 

@@ -29,9 +29,7 @@ impl Ui {
         ];
         let mut tasks: Vec<Task> = tasks.into_iter().flatten().collect();
         let mut conn = self.state.db.system_connection().await.map_err(database)?;
-        let paused = queue::store::list_paused(&mut conn)
-            .await
-            .map_err(database)?;
+        let paused = queue::store::list_paused(&mut conn).await.map_err(database)?;
         drop(conn);
         for task in &mut tasks {
             if paused.iter().any(|(job, _)| job == task.name) {
@@ -136,13 +134,7 @@ impl Ui {
     async fn vectors_task(&self, viewer: &Viewer) -> Result<Option<Task>, PageError> {
         let overview = self.state.embeddings.overview(viewer.user_id).await;
         let overview = overview.map_err(embedding_error)?;
-        let EmbeddingOverview {
-            counts,
-            rebuild,
-            serving,
-            texts: all,
-            ..
-        } = overview;
+        let EmbeddingOverview { counts, rebuild, serving, texts: all, .. } = overview;
         let (counts, space) = match rebuild {
             Some(rebuild) => (rebuild.counts, Some(rebuild.space)),
             None => (counts, serving),

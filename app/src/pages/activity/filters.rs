@@ -30,13 +30,7 @@ pub fn Narrow(
         })
         .to_vec();
     let periods = PERIODS
-        .map(|(days, words)| {
-            (
-                days.to_string(),
-                words.to_owned(),
-                filters.days == Some(days),
-            )
-        })
+        .map(|(days, words)| (days.to_string(), words.to_owned(), filters.days == Some(days)))
         .to_vec();
     let chip = |name: &'static str, value: String, words: String, without: ActivityFilters| {
         view! {
@@ -50,20 +44,10 @@ pub fn Narrow(
     };
     let what = if is_document { "document" } else { "memory" };
     let item = filters.item.map(|id| {
-        chip(
-            "item",
-            id.to_string(),
-            format!("with {what} {id}"),
-            filters.without_item(),
-        )
+        chip("item", id.to_string(), format!("with {what} {id}"), filters.without_item())
     });
     let theme = filters.theme.clone().map(|theme| {
-        chip(
-            "theme",
-            theme.clone(),
-            format!("theme: {theme}"),
-            filters.without_theme(),
-        )
+        chip("theme", theme.clone(), format!("theme: {theme}"), filters.without_theme())
     });
     let day = filters
         .day

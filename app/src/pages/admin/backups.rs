@@ -16,16 +16,10 @@ pub fn Backups() -> impl IntoView {
     let backend = backend();
     let form = backend.form();
     let page = async move { backend.backups_page().await };
-    framed(
-        Section::Backups,
-        "Backups · Admin",
-        PATH,
-        page,
-        move |page| match page {
-            Some(page) => view! { <Whole page form /> }.into_any(),
-            None => view! { <NoSuchPage /> }.into_any(),
-        },
-    )
+    framed(Section::Backups, "Backups · Admin", PATH, page, move |page| match page {
+        Some(page) => view! { <Whole page form /> }.into_any(),
+        None => view! { <NoSuchPage /> }.into_any(),
+    })
 }
 
 #[component]
@@ -99,10 +93,7 @@ fn Files(page: BackupsPage) -> impl IntoView {
         None => view! { <p class="hint">"The folder is on another server."</p> }.into_any(),
     };
     let has_any = !page.backups.is_empty();
-    let rows = page
-        .backups
-        .into_iter()
-        .map(|backup| view! { <Row backup /> });
+    let rows = page.backups.into_iter().map(|backup| view! { <Row backup /> });
     let table = has_any.then(|| {
         view! {
             <table class="jobs">

@@ -26,16 +26,10 @@ pub fn Jobs() -> impl IntoView {
     let backend = backend();
     let form = backend.form();
     let page = async move { backend.jobs_page().await };
-    framed(
-        Section::Jobs,
-        "Jobs · Admin",
-        PATH,
-        page,
-        move |page| match page {
-            Some(page) => view! { <Whole page form /> }.into_any(),
-            None => view! { <NoSuchPage /> }.into_any(),
-        },
-    )
+    framed(Section::Jobs, "Jobs · Admin", PATH, page, move |page| match page {
+        Some(page) => view! { <Whole page form /> }.into_any(),
+        None => view! { <NoSuchPage /> }.into_any(),
+    })
 }
 
 #[component]
@@ -166,12 +160,7 @@ fn last(run: Option<LastRun>) -> AnyView {
         return "–".into_any();
     };
     let state = if run.has_failed { "failed" } else { "done" };
-    let counts = format!(
-        "{} done, {} failed, in {}",
-        count(run.done),
-        count(run.failed),
-        run.took
-    );
+    let counts = format!("{} done, {} failed, in {}", count(run.done), count(run.failed), run.took);
     view! {
         <span class="job-last">
             <When moment=run.ended />

@@ -15,10 +15,7 @@ pub fn Operators(
     form: FormState,
     public_url: String,
 ) -> impl IntoView {
-    let fresh = form
-        .new_token
-        .clone()
-        .map(|new| view! { <Fresh new public_url /> });
+    let fresh = form.new_token.clone().map(|new| view! { <Fresh new public_url /> });
     let unplaced = is_unplaced(&form, &operators)
         .then(|| view! { <FormError form=form.clone() fields=&[] /> });
     let rows = operators
@@ -97,10 +94,7 @@ fn Operator(operator: OperatorRow, form: FormState) -> impl IntoView {
     let is_cap_refused = cap_form.error.is_some();
     let find_form = FormState::default().of(&format!("find-{id}"));
     let pool = operator.pool.clone().unwrap_or_default();
-    let saved = vec![
-        ("users_max", operator.users_max.to_string()),
-        ("pool", pool),
-    ];
+    let saved = vec![("users_max", operator.users_max.to_string()), ("pool", pool)];
     let cap_form = cap_form.or_saved(saved);
     let pool = operator.pool.map(|pool| {
         view! { <span>"all also read the memory of " <bdi>{pool}</bdi></span> }

@@ -67,11 +67,7 @@ pub fn System(page: AdminPage, form: FormState) -> impl IntoView {
 
 #[component]
 pub fn SystemChat(chat: SystemChatView, form: FormState) -> impl IntoView {
-    let state = if chat.in_force.is_some() {
-        "in use"
-    } else {
-        "off"
-    };
+    let state = if chat.in_force.is_some() { "in use" } else { "off" };
     let facts = chat.in_force.map(|(host, model)| {
         vec![
             ("Endpoint", view! { <bdi>{host}</bdi> }.into_any()),

@@ -257,11 +257,7 @@ struct Step {
 
 impl Step {
     fn view(self, id: i64, name: &str) -> AnyView {
-        let class = if self.is_danger {
-            "confirm"
-        } else {
-            "confirm calm"
-        };
+        let class = if self.is_danger { "confirm" } else { "confirm calm" };
         let button = self.is_danger.then_some("danger");
         let name = name.to_owned();
         view! {
@@ -339,10 +335,8 @@ fn Invitations(invitations: Vec<InvitationRow>, form: FormState) -> impl IntoVie
             </option>
         }
     });
-    let rows = invitations
-        .into_iter()
-        .map(|invitation| view! { <Invited invitation /> })
-        .collect_view();
+    let rows =
+        invitations.into_iter().map(|invitation| view! { <Invited invitation /> }).collect_view();
     view! {
         <section class="part" aria-labelledby="invitations">
             <h2 id="invitations">"Invitations and reset links"</h2>
@@ -387,18 +381,15 @@ fn Invited(invitation: InvitationRow) -> impl IntoView {
     };
     let is_open = invitation.state == InvitationState::Open;
     // Where it was bound, the address stands there already.
-    let used_by = invitation
-        .used_by
-        .filter(|_| invitation.email.is_none() && invitation.resets.is_none());
+    let used_by =
+        invitation.used_by.filter(|_| invitation.email.is_none() && invitation.resets.is_none());
     let is_reset = invitation.resets.is_some();
     let name = match (invitation.resets, invitation.email) {
         (Some(email), _) => view! { "A new password for " <bdi>{email}</bdi> }.into_any(),
         (None, Some(email)) => view! { <bdi>{email}</bdi> }.into_any(),
         (None, None) => "Anyone with the link".into_any(),
     };
-    let by = invitation
-        .invited_by
-        .map(|admin| view! { <span>"by " <bdi>{admin}</bdi></span> });
+    let by = invitation.invited_by.map(|admin| view! { <span>"by " <bdi>{admin}</bdi></span> });
     let used_by = used_by.map(|user| view! { <span>"created " <bdi>{user}</bdi></span> });
     let ends = match invitation.state {
         InvitationState::Open => {
@@ -407,10 +398,7 @@ fn Invited(invitation: InvitationRow) -> impl IntoView {
         _ => None,
     };
     let (what_ends, button) = match is_reset {
-        true => (
-            "The link stops working. You can create another at any time.",
-            "Revoke this link",
-        ),
+        true => ("The link stops working. You can create another at any time.", "Revoke this link"),
         false => (
             "The link stops working. You can create another at any time.",
             "Revoke this invitation",

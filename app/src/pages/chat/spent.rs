@@ -100,9 +100,7 @@ fn LastDays(days: Vec<DayTokens>, purposes: Vec<PurposeView>) -> impl IntoView {
 }
 
 /// A class for each purpose, and one for what is of before.
-const PURPOSES: &[&str] = &[
-    "part-0", "part-1", "part-2", "part-3", "part-4", "part-5", "part-6",
-];
+const PURPOSES: &[&str] = &["part-0", "part-1", "part-2", "part-3", "part-4", "part-5", "part-6"];
 const WEEK_DAYS: usize = 7;
 
 /// Of the last seven days: a purpose, its tokens, and what all would have been without it.
@@ -191,9 +189,6 @@ mod tests {
             calls: 2,
             failed_calls: 1,
         };
-        assert_eq!(
-            summary_of(&[day.clone(), day]),
-            "2,468 tokens in 4 calls and 2 days, 2 failed"
-        );
+        assert_eq!(summary_of(&[day.clone(), day]), "2,468 tokens in 4 calls and 2 days, 2 failed");
     }
 }

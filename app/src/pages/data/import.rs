@@ -9,10 +9,8 @@ const LOOK_SECONDS: u32 = 1;
 
 #[component]
 pub fn Import(page: DataPage, form: FormState) -> impl IntoView {
-    let is_running = page
-        .import
-        .as_ref()
-        .is_some_and(|import| import.state == ImportState::Running);
+    let is_running =
+        page.import.as_ref().is_some_and(|import| import.state == ImportState::Running);
     let hint = format!(
         "An export of Keepsake, the JSON of mem0's get_all(), or the conversations.json of ChatGPT's export (only ChatGPT's saved memories are read). Memories are imported; sessions and their messages are not. At most {} MiB.",
         page.upload_bytes_max / 1024 / 1024
@@ -66,11 +64,8 @@ fn Last(import: ImportProgress) -> impl IntoView {
     }
     let body = match import.state {
         ImportState::Running => {
-            let read = format!(
-                "{} of {} · {line}",
-                size(import.bytes_done),
-                size(import.bytes_total)
-            );
+            let read =
+                format!("{} of {} · {line}", size(import.bytes_done), size(import.bytes_total));
             view! {
                 <Progress
                     label="Import".to_owned()

@@ -48,9 +48,7 @@ pub fn Receipts(receipts: Vec<Receipt>) -> impl IntoView {
 
 #[component]
 pub fn Erased() -> impl IntoView {
-    let id = use_params_map()
-        .with_untracked(|params| params.get("receipt"))
-        .unwrap_or_default();
+    let id = use_params_map().with_untracked(|params| params.get("receipt")).unwrap_or_default();
     let is_held = use_query_map().with_untracked(|query| query.get("hold").is_some());
     let backend = backend();
     let page = Suspend::new(async move {
@@ -102,11 +100,7 @@ fn Whole(receipt: Receipt, is_held: bool) -> impl IntoView {
             "It is deleted, with everything derived from it. This receipt says how much there was, not what it said."
         }
     };
-    let line = format!(
-        "{} of {} rows deleted",
-        count(receipt.erased()),
-        count(receipt.total())
-    );
+    let line = format!("{} of {} rows deleted", count(receipt.erased()), count(receipt.total()));
     let rows = receipt
         .rows
         .iter()

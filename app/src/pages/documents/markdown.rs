@@ -67,13 +67,9 @@ fn list(start: Option<u64>, items: Vec<ListItem>) -> AnyView {
 }
 
 fn table(head: Vec<Vec<Inline>>, rows: Vec<Vec<Vec<Inline>>>) -> AnyView {
-    let head = head
-        .into_iter()
-        .map(|cell| view! { <th scope="col">{inlines(cell)}</th> });
+    let head = head.into_iter().map(|cell| view! { <th scope="col">{inlines(cell)}</th> });
     let rows = rows.into_iter().map(|row| {
-        let cells = row
-            .into_iter()
-            .map(|cell| view! { <td>{inlines(cell)}</td> });
+        let cells = row.into_iter().map(|cell| view! { <td>{inlines(cell)}</td> });
         view! { <tr>{cells.collect_view()}</tr> }
     });
     view! {

@@ -111,10 +111,7 @@ fn About(page: DocumentPage) -> impl IntoView {
         <bdi>{page.actor}</bdi>
     };
     let mut facts: Vec<Fact> = vec![
-        (
-            "Revision",
-            view! { <span class="number">{page.revision}</span> }.into_any(),
-        ),
+        ("Revision", view! { <span class="number">{page.revision}</span> }.into_any()),
         ("Changed", by.into_any()),
         ("Trust", page.whose.into_any()),
         ("Size", size(page.bytes).into_any()),
@@ -134,22 +131,14 @@ fn Text(page: DocumentPage, filters: DocumentFilters) -> impl IntoView {
         }
         _ => "Text".to_owned(),
     };
-    let now = filters
-        .revision
-        .map(|_| view! { <a href=document_path(id)>"Newest revision"</a> });
+    let now = filters.revision.map(|_| view! { <a href=document_path(id)>"Newest revision"</a> });
     let other = page.is_markdown.then(|| match filters.as_text {
         true => view! { <a href=filters.rendered().href(id)>"Show rendered"</a> },
         false => view! { <a href=filters.as_text().href(id)>"Show source"</a> },
     });
     let body = match page.body {
-        DocumentBody::Markdown {
-            blocks: all,
-            is_cut: false,
-        } if all.is_empty() => nothing(),
-        DocumentBody::Markdown {
-            blocks: all,
-            is_cut,
-        } => {
+        DocumentBody::Markdown { blocks: all, is_cut: false } if all.is_empty() => nothing(),
+        DocumentBody::Markdown { blocks: all, is_cut } => {
             let rest = is_cut.then(|| {
                 view! {
                     <p class="hint">

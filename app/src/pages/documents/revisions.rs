@@ -70,11 +70,7 @@ pub fn Changes(revision: i32, diff: DiffView) -> impl IntoView {
 
 #[component]
 fn Lines(lines: Vec<DiffLine>, added: usize, removed: usize) -> impl IntoView {
-    let said = format!(
-        "{}, {}",
-        lines_of(added, "added"),
-        lines_of(removed, "removed")
-    );
+    let said = format!("{}, {}", lines_of(added, "added"), lines_of(removed, "removed"));
     let rows = lines.into_iter().map(|line| {
         let (class, sign, words) = match line.change {
             LineChange::Same => ("diff-same", " ", ""),

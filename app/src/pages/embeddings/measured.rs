@@ -118,11 +118,7 @@ fn Plot(measured: MeasuredView) -> impl IntoView {
     let (now, before) = (&measured.now, measured.before.as_ref());
     let groups = [
         ("Search", now.found, before.map(|b| b.found)),
-        (
-            "Semantic only",
-            now.found_by_meaning,
-            before.map(|b| b.found_by_meaning),
-        ),
+        ("Semantic only", now.found_by_meaning, before.map(|b| b.found_by_meaning)),
     ];
     let bodies = groups
         .map(|(title, now, before)| rows(title, now, before, questions))
@@ -130,10 +126,7 @@ fn Plot(measured: MeasuredView) -> impl IntoView {
         .collect_view();
     let has_before = measured.before.is_some();
     let by_model = (measured.by_model > 0).then(|| {
-        format!(
-            " {} of them were written by your chat model.",
-            count(measured.by_model.into())
-        )
+        format!(" {} of them were written by your chat model.", count(measured.by_model.into()))
     });
     let took = (measured.embedding_tokens > 0).then(|| took(&measured));
     view! {
@@ -160,10 +153,8 @@ fn Plot(measured: MeasuredView) -> impl IntoView {
 }
 
 fn took(measured: &MeasuredView) -> String {
-    let vectors = format!(
-        " It used about {} tokens for embeddings",
-        count(measured.embedding_tokens)
-    );
+    let vectors =
+        format!(" It used about {} tokens for embeddings", count(measured.embedding_tokens));
     match measured.chat_tokens {
         0 => format!("{vectors}."),
         chat => format!("{vectors} and {} of your chat model.", count(chat)),
@@ -253,11 +244,7 @@ mod tests {
             found_by_meaning: [0; 3],
         };
         verdict(&MeasuredView {
-            at: Moment {
-                iso: String::new(),
-                exact: String::new(),
-                relative: String::new(),
-            },
+            at: Moment { iso: String::new(), exact: String::new(), relative: String::new() },
             questions: 50,
             by_model: 0,
             now: found(now),

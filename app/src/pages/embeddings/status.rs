@@ -57,9 +57,7 @@ fn state_of(page: &EmbeddingsPage) -> &'static str {
 }
 
 fn failed_of(page: &EmbeddingsPage) -> i64 {
-    page.rebuild
-        .as_ref()
-        .map_or(page.counts.failed, |rebuild| rebuild.failed)
+    page.rebuild.as_ref().map_or(page.counts.failed, |rebuild| rebuild.failed)
 }
 
 fn without_weights(page: &EmbeddingsPage) -> Option<AnyView> {
@@ -260,11 +258,7 @@ pub fn Switches(page: EmbeddingsPage) -> impl IntoView {
     }
     let total = page.counts.total;
     let can_rebuild = total > 0 && page.effective.model.is_some();
-    let title = if can_rebuild {
-        "Rebuild, or switch off"
-    } else {
-        "Switch off"
-    };
+    let title = if can_rebuild { "Rebuild, or switch off" } else { "Switch off" };
     let rebuild = can_rebuild.then(|| {
         view! {
             <FoldedStep

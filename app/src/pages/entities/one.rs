@@ -94,12 +94,8 @@ fn Whole(page: EntityPage) -> impl IntoView {
 fn About(page: EntityPage) -> impl IntoView {
     let mut facts: Vec<Fact> = Vec::new();
     let own = page.link.name;
-    let others: Vec<String> = page
-        .names
-        .into_iter()
-        .map(|alias| alias.name)
-        .filter(|name| *name != own)
-        .collect();
+    let others: Vec<String> =
+        page.names.into_iter().map(|alias| alias.name).filter(|name| *name != own).collect();
     if !others.is_empty() {
         let names = others.into_iter().enumerate().map(|(n, name)| {
             let joint = if n == 0 { "" } else { ", " };
@@ -113,10 +109,7 @@ fn About(page: EntityPage) -> impl IntoView {
         facts.push(("Also called", names.collect_view().into_any()));
     }
     facts.push(("Named in", mentions(page.mentions).into_any()));
-    for (term, seen) in [
-        ("First seen", page.first_seen),
-        ("Last seen", page.last_seen),
-    ] {
+    for (term, seen) in [("First seen", page.first_seen), ("Last seen", page.last_seen)] {
         if let Some(moment) = seen {
             facts.push((term, view! { <When moment /> }.into_any()));
         }
@@ -150,10 +143,7 @@ fn Memories(mentions: i64, memories: Vec<MentionedIn>) -> impl IntoView {
         view! { <ol class="rows">{rows.collect_view()}</ol> }.into_any()
     };
     let rest = (shown == MENTIONED_IN_SHOWN && mentions > shown as i64).then(|| {
-        let words = format!(
-            "The newest {} are shown.",
-            crate::components::memories(shown as i64)
-        );
+        let words = format!("The newest {} are shown.", crate::components::memories(shown as i64));
         view! { <p class="hint">{words}</p> }
     });
     view! {

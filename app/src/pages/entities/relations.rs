@@ -21,9 +21,7 @@ pub fn Relations(relations: Vec<RelationView>, axis_from: String) -> impl IntoVi
         }
         .into_any()
     } else {
-        let rows = relations
-            .into_iter()
-            .map(|relation| view! { <Row relation /> });
+        let rows = relations.into_iter().map(|relation| view! { <Row relation /> });
         view! {
             <p class="hint spans-ends" aria-hidden="true">
                 <span>{axis_from}</span>
@@ -128,11 +126,8 @@ pub fn Bar(bar: RelationBar) -> impl IntoView {
 #[component]
 fn Sources(sources: Vec<RelationSource>) -> impl IntoView {
     let mut sources = sources.into_iter();
-    let open: Vec<_> = sources
-        .by_ref()
-        .take(SOURCES_OPEN)
-        .map(|source| view! { <Source source /> })
-        .collect();
+    let open: Vec<_> =
+        sources.by_ref().take(SOURCES_OPEN).map(|source| view! { <Source source /> }).collect();
     let rest: Vec<_> = sources.map(|source| view! { <Source source /> }).collect();
     let rest = (!rest.is_empty()).then(|| {
         let words = match rest.len() {
@@ -162,12 +157,9 @@ fn Source(source: RelationSource) -> impl IntoView {
             </blockquote>
         }
     });
-    let memory = source
-        .item
-        .map(|id| view! { <a href=format!("/memory/{id}")>"memory " {id}</a> });
-    let session = source
-        .session
-        .map(|place| view! { <a href=said_in(place)>"View conversation"</a> });
+    let memory = source.item.map(|id| view! { <a href=format!("/memory/{id}")>"memory " {id}</a> });
+    let session =
+        source.session.map(|place| view! { <a href=said_in(place)>"View conversation"</a> });
     view! {
         <div class="span-source">
             {sentence}

@@ -17,10 +17,7 @@ pub fn Same(pairs: Vec<EntityPair>, total: i64, is_manageable: bool) -> impl Int
         let words = format!("{} of {} are shown.", count(shown), count(total));
         view! { <p class="hint">{words}</p> }
     });
-    let pairs = pairs
-        .into_iter()
-        .map(|pair| view! { <Asked pair is_manageable /> })
-        .collect_view();
+    let pairs = pairs.into_iter().map(|pair| view! { <Asked pair is_manageable /> }).collect_view();
     view! {
         <section class="part" id="same" aria-labelledby="same-title">
             <h2 id="same-title">"Possible duplicates"</h2>

@@ -19,9 +19,7 @@ const NODES_AT_FULL_SIZE: f64 = 40.0;
 
 #[component]
 pub fn Picture(nodes: Vec<GraphNode>, ties: Vec<GraphTie>) -> impl IntoView {
-    let size = (NODES_AT_FULL_SIZE / nodes.len().max(1) as f64)
-        .sqrt()
-        .clamp(0.4, 1.0);
+    let size = (NODES_AT_FULL_SIZE / nodes.len().max(1) as f64).sqrt().clamp(0.4, 1.0);
     let radii: Vec<f64> = nodes.iter().map(|node| radius(node, size)).collect();
     let lines = lines_of(&ties)
         .into_iter()
@@ -72,10 +70,7 @@ fn lines_of(ties: &[GraphTie]) -> Vec<LineBetween> {
         let ends = (tie.from.min(tie.to), tie.from.max(tie.to));
         lines.entry(ends).or_default().push(tie.clone());
     }
-    lines
-        .into_iter()
-        .map(|((one, other), ties)| LineBetween { one, other, ties })
-        .collect()
+    lines.into_iter().map(|((one, other), ties)| LineBetween { one, other, ties }).collect()
 }
 
 #[component]
@@ -185,13 +180,7 @@ fn labelled(nodes: &[GraphNode], radii: &[f64], scale: f64) -> Vec<bool> {
         .map(|(node, r)| Area::around(node.x, node.y, r * scale, r * scale))
         .collect();
     let mut order: Vec<usize> = (0..nodes.len()).collect();
-    order.sort_by_key(|at| {
-        (
-            !nodes[*at].is_center,
-            std::cmp::Reverse(nodes[*at].degree),
-            *at,
-        )
-    });
+    order.sort_by_key(|at| (!nodes[*at].is_center, std::cmp::Reverse(nodes[*at].degree), *at));
     let mut taken: Vec<Area> = Vec::new();
     let mut drawn = vec![false; nodes.len()];
     for at in order {
@@ -201,10 +190,7 @@ fn labelled(nodes: &[GraphNode], radii: &[f64], scale: f64) -> Vec<bool> {
         let area = Area::around(node.x, middle, width / 2.0, letter * 0.55);
         let is_inside =
             area.left >= 0.0 && area.right <= GraphNode::WIDTH && area.bottom <= GraphNode::HEIGHT;
-        let covers_a_face = faces
-            .iter()
-            .enumerate()
-            .any(|(n, f)| n != at && f.meets(&area));
+        let covers_a_face = faces.iter().enumerate().any(|(n, f)| n != at && f.meets(&area));
         if is_inside && !covers_a_face && !taken.iter().any(|one| one.meets(&area)) {
             drawn[at] = true;
             taken.push(area);
@@ -220,11 +206,7 @@ mod tests {
 
     fn node(name: &str, x: f64, degree: usize) -> GraphNode {
         GraphNode {
-            link: EntityLink {
-                id: 1,
-                name: name.to_owned(),
-                entity_type: "person",
-            },
+            link: EntityLink { id: 1, name: name.to_owned(), entity_type: "person" },
             is_center: false,
             degree,
             x,
@@ -233,13 +215,7 @@ mod tests {
     }
 
     fn tie(from: usize, to: usize, is_together: bool) -> GraphTie {
-        GraphTie {
-            from,
-            to,
-            words: "knows".to_owned(),
-            when: String::new(),
-            is_together,
-        }
+        GraphTie { from, to, words: "knows".to_owned(), when: String::new(), is_together }
     }
 
     #[test]
@@ -256,10 +232,7 @@ mod tests {
     #[test]
     fn two_have_one_line_whichever_way_they_are_connected() {
         let lines = lines_of(&[tie(0, 1, false), tie(1, 0, true), tie(1, 2, true)]);
-        let ends: Vec<_> = lines
-            .iter()
-            .map(|l| (l.one, l.other, l.ties.len()))
-            .collect();
+        let ends: Vec<_> = lines.iter().map(|l| (l.one, l.other, l.ties.len())).collect();
         assert_eq!(ends, [(0, 1, 2), (1, 2, 1)]);
     }
 

@@ -21,20 +21,12 @@ pub fn Lineage(lineage: LineageView) -> impl IntoView {
     }
     let width = (lineage.columns - 1) * STEP_X + WIDTH + 2;
     let height = (lineage.rows - 1) * STEP_Y + HEIGHT + 2;
-    let edges = lineage
-        .edges
-        .iter()
-        .map(|edge| line(&lineage.nodes, edge))
-        .collect_view();
+    let edges = lineage.edges.iter().map(|edge| line(&lineage.nodes, edge)).collect_view();
     let told = lineage
         .edges
         .iter()
         .filter_map(|edge| {
-            Some((
-                lineage.nodes.get(edge.from)?,
-                edge.how,
-                lineage.nodes.get(edge.to)?,
-            ))
+            Some((lineage.nodes.get(edge.from)?, edge.how, lineage.nodes.get(edge.to)?))
         })
         .map(|(from, how, to)| view! { <li>{end(from)} " " {how} " " {end(to)}</li> })
         .collect_view();
@@ -77,11 +69,7 @@ fn line(nodes: &[LineageNode], edge: &LineageEdge) -> AnyView {
     let (x, y) = (from.column * STEP_X + WIDTH, from.row * STEP_Y + HEIGHT / 2);
     let (to_x, to_y) = (to.column * STEP_X, to.row * STEP_Y + HEIGHT / 2);
     let bend = (to_x.saturating_sub(x)) / 2;
-    let path = format!(
-        "M{x} {y}C{} {y} {} {to_y} {to_x} {to_y}",
-        x + bend,
-        to_x - bend
-    );
+    let path = format!("M{x} {y}C{} {y} {} {to_y} {to_x} {to_y}", x + bend, to_x - bend);
     let title = format!("{} {} {}", from.what, edge.how, to.what);
     view! {
         <path class="lineage-line" d=path>

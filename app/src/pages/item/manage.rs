@@ -194,9 +194,7 @@ pub fn Manage(item: ItemPage, form: FormState) -> impl IntoView {
 /// How fast it fades: for itself, or as its type does.
 #[component]
 fn HalfLife(id: i64, strength: ItemStrength, form: FormState) -> impl IntoView {
-    let days = strength
-        .half_life
-        .map_or(String::new(), |days| days.to_string());
+    let days = strength.half_life.map_or(String::new(), |days| days.to_string());
     let form = form.of("half_life").or_saved(vec![("days", days)]);
     let by_type = strength.is_own.then(|| {
         view! {
@@ -278,20 +276,12 @@ fn goes(erasure: ItemErasure) -> String {
     let mut said = format!(
         "Its text, {} and {} are deleted after ten seconds, and its theme if it is then empty. This cannot be undone afterwards.",
         of(erasure.vectors, "vector", "vectors"),
-        of(
-            erasure.events,
-            "entry of its history",
-            "entries of its history"
-        ),
+        of(erasure.events, "entry of its history", "entries of its history"),
     );
     if erasure.mentions > 0 {
         said += &format!(
             " {} in the activity, without its ID and without the search query.",
-            of(
-                erasure.mentions,
-                "call about it stays",
-                "calls about it stay"
-            ),
+            of(erasure.mentions, "call about it stays", "calls about it stay"),
         );
     }
     if erasure.is_in_summary {

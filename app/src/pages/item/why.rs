@@ -8,11 +8,7 @@ use crate::view::{EmbeddingState, ItemEmbedding, Why, WhySurface};
 
 #[component]
 pub fn Surfaces(id: i64, why: Why, embedding: ItemEmbedding) -> impl IntoView {
-    let asked = why
-        .surface
-        .as_ref()
-        .map(|surface| surface.query.clone())
-        .unwrap_or_default();
+    let asked = why.surface.as_ref().map(|surface| surface.query.clone()).unwrap_or_default();
     view! {
         <section class="part" id="why" aria-labelledby="why-title">
             <h2 id="why-title">"Test a query"</h2>

@@ -67,12 +67,7 @@ pub fn Areas(themes: Vec<ThemeCount>, filters: MemoryFilters) -> impl IntoView {
 fn drawn(class: &'static str, (width, height): (f64, f64), areas: &[Area]) -> AnyView {
     let sizes: Vec<f64> = areas.iter().map(|area| area.active as f64).collect();
     let most = areas.iter().map(|area| area.changed).max().unwrap_or(0);
-    let frame = Rect {
-        x: 0.0,
-        y: 0.0,
-        width,
-        height,
-    };
+    let frame = Rect { x: 0.0, y: 0.0, width, height };
     let drawn = areas.iter().zip(laid_out(&sizes, frame));
     let drawn = drawn.map(|(area, rect)| one(area.clone(), rect, most));
     view! {
@@ -111,10 +106,8 @@ fn one(area: Area, rect: Rect, most: i64) -> AnyView {
         true => Some(area.name.clone()),
         false => (chars > 3).then(|| area.name.chars().take(chars - 1).chain(['…']).collect()),
     };
-    let numbers = [
-        format!("{}, {} changed", count(area.active), count(area.changed)),
-        count(area.active),
-    ];
+    let numbers =
+        [format!("{}, {} changed", count(area.active), count(area.changed)), count(area.active)];
     let numbers = numbers.into_iter().find(|text| fits(text));
     let face = view! {
         <title>{title.clone()}</title>
@@ -167,18 +160,8 @@ fn laid_out(sizes: &[f64], frame: Rect) -> Vec<Rect> {
         for size in &sizes[..n] {
             let length = size * scale / depth;
             rects.push(match rest.width > rest.height {
-                true => Rect {
-                    x: rest.x,
-                    y: rest.y + along,
-                    width: depth,
-                    height: length,
-                },
-                false => Rect {
-                    x: rest.x + along,
-                    y: rest.y,
-                    width: length,
-                    height: depth,
-                },
+                true => Rect { x: rest.x, y: rest.y + along, width: depth, height: length },
+                false => Rect { x: rest.x + along, y: rest.y, width: length, height: depth },
             });
             along += length;
         }
@@ -211,12 +194,7 @@ fn longest(row: &[f64], sum: f64, short: f64, scale: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const FRAME: Rect = Rect {
-        x: 0.0,
-        y: 0.0,
-        width: 600.0,
-        height: 400.0,
-    };
+    const FRAME: Rect = Rect { x: 0.0, y: 0.0, width: 600.0, height: 400.0 };
 
     #[test]
     fn areas_are_as_large_as_their_themes_fill_the_frame_and_do_not_overlap() {
@@ -255,9 +233,6 @@ mod tests {
         let rects = laid_out(&[6.0, 6.0, 4.0, 3.0, 2.0, 2.0, 1.0], FRAME);
         let ratio = |r: &Rect| (r.width / r.height).max(r.height / r.width);
         assert!(rects.iter().all(|rect| ratio(rect) < 2.8), "{rects:?}");
-        assert!(
-            (rects[0].width, rects[0].height) == (300.0, 200.0),
-            "{rects:?}"
-        );
+        assert!((rects[0].width, rects[0].height) == (300.0, 200.0), "{rects:?}");
     }
 }

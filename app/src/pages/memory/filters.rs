@@ -8,17 +8,11 @@ use crate::components::{Choice, DayFields, ITEM_TYPES, Pick, type_name};
 use crate::view::{EmbeddingState, MemoryFilters, StatusFilter, ThemeCount};
 
 /// In days, as the search takes them.
-const DATES: [(i64, &str); 4] = [
-    (1, "Last 24 hours"),
-    (7, "Last 7 days"),
-    (30, "Last 30 days"),
-    (365, "Last year"),
-];
+const DATES: [(i64, &str); 4] =
+    [(1, "Last 24 hours"), (7, "Last 7 days"), (30, "Last 30 days"), (365, "Last year")];
 
-const STATUSES: [(StatusFilter, &str); 2] = [
-    (StatusFilter::Archived, "Archived"),
-    (StatusFilter::All, "Active and archived"),
-];
+const STATUSES: [(StatusFilter, &str); 2] =
+    [(StatusFilter::Archived, "Archived"), (StatusFilter::All, "Active and archived")];
 
 const EMBEDDING_STATES: [(EmbeddingState, &str); 3] = [
     (EmbeddingState::Ready, "Embedding ready"),
@@ -72,10 +66,7 @@ pub fn SearchForm(agents: Vec<(i64, String)>, filters: MemoryFilters) -> impl In
 
 #[component]
 fn Fields(agents: Vec<(i64, String)>, filters: MemoryFilters) -> impl IntoView {
-    let hidden = [
-        ("theme", filters.theme.clone()),
-        ("tag", filters.tag.clone()),
-    ];
+    let hidden = [("theme", filters.theme.clone()), ("tag", filters.tag.clone())];
     let hidden = hidden.map(|(name, value)| {
         value.map(|value| view! { <input type="hidden" name=name value=value /> })
     });
@@ -85,26 +76,13 @@ fn Fields(agents: Vec<(i64, String)>, filters: MemoryFilters) -> impl IntoView {
         .collect();
     let agents = (agents.len() > 1)
         .then(|| view! { <Pick name="agent" label="Agent" any="All agents" choices=agents /> });
-    let days = DATES.map(|(days, words)| {
-        (
-            days.to_string(),
-            words.to_owned(),
-            filters.days == Some(days),
-        )
-    });
+    let days =
+        DATES.map(|(days, words)| (days.to_string(), words.to_owned(), filters.days == Some(days)));
     let status = STATUSES.map(|(status, words)| {
-        (
-            status.slug().to_owned(),
-            words.to_owned(),
-            filters.status == status,
-        )
+        (status.slug().to_owned(), words.to_owned(), filters.status == status)
     });
     let states = EMBEDDING_STATES.map(|(state, words)| {
-        (
-            state.slug().to_owned(),
-            words.to_owned(),
-            filters.embedding == Some(state),
-        )
+        (state.slug().to_owned(), words.to_owned(), filters.embedding == Some(state))
     });
     let types = ITEM_TYPES.map(|item_type| {
         view! {
@@ -165,10 +143,8 @@ fn chosen(filters: &MemoryFilters, agents: &[(i64, String)]) -> Vec<AnyView> {
     }
     if let Some(days) = filters.days {
         let words = DATES.iter().find(|(n, _)| *n == days);
-        let words = words.map_or_else(
-            || format!("last {days} days"),
-            |(_, words)| words.to_lowercase(),
-        );
+        let words =
+            words.map_or_else(|| format!("last {days} days"), |(_, words)| words.to_lowercase());
         chosen.push(("date", words, filters.with_days(None)));
     }
     if filters.status != StatusFilter::Active {

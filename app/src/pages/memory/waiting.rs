@@ -37,10 +37,7 @@ pub fn Waiting(waiting: Option<EmbeddingWait>) -> impl IntoView {
 fn line(waiting: &EmbeddingWait, done: i64) -> String {
     let total = memories(waiting.total);
     match &waiting.problem {
-        None => format!(
-            "Embedding {} of {total}; keyword search works meanwhile",
-            count(done)
-        ),
+        None => format!("Embedding {} of {total}; keyword search works meanwhile", count(done)),
         Some(problem) => format!(
             "{} of {total} not embedded yet; keyword search works meanwhile. {problem}",
             count(waiting.pending)

@@ -43,10 +43,7 @@ pub fn Ledger(session_id: i64, rows: Vec<LedgerRow>, new_count: i32) -> impl Int
     let open = (new_count > 0).then(|| {
         let words = match new_count {
             1 => "1 message is not read yet: the session is open.".to_owned(),
-            n => format!(
-                "{} messages are not read yet: the session is open.",
-                count(n.into())
-            ),
+            n => format!("{} messages are not read yet: the session is open.", count(n.into())),
         };
         view! { <p class="hint">{words}</p> }
     });
@@ -102,12 +99,7 @@ fn Entry(session_id: i64, row: LedgerRow) -> impl IntoView {
     });
     let cost = row.ended.is_some().then(|| {
         let (sent, answered) = row.tokens;
-        format!(
-            "{} tokens in, {} out, {}",
-            count(sent),
-            count(answered),
-            row.duration
-        )
+        format!("{} tokens in, {} out, {}", count(sent), count(answered), row.duration)
     });
     let when = row.ended.unwrap_or(row.created);
     view! {
@@ -147,10 +139,7 @@ fn notes(row: &LedgerRow) -> Vec<String> {
     if row.malformed > 0 {
         notes.push(match row.malformed {
             1 => "1 part of the model's answer could not be read.".to_owned(),
-            n => format!(
-                "{} parts of the model's answer could not be read.",
-                count(n)
-            ),
+            n => format!("{} parts of the model's answer could not be read.", count(n)),
         });
     }
     notes

@@ -68,11 +68,7 @@ fn Missing() -> impl IntoView {
 
 #[component]
 fn Whole(page: SessionPage) -> impl IntoView {
-    let state = if page.completed.is_some() {
-        "completed"
-    } else {
-        "open"
-    };
+    let state = if page.completed.is_some() { "completed" } else { "open" };
     view! {
         <article class="session">
             <header class="item-head">
@@ -258,10 +254,9 @@ fn Erase(page: SessionPage) -> impl IntoView {
 #[component]
 fn Said(page: SessionPage) -> impl IntoView {
     let id = page.id;
-    let (Some(first), Some(last)) = (
-        page.messages.first().map(|m| m.position),
-        page.messages.last().map(|m| m.position),
-    ) else {
+    let (Some(first), Some(last)) =
+        (page.messages.first().map(|m| m.position), page.messages.last().map(|m| m.position))
+    else {
         return view! {
             <p class="hint">
                 "There are no messages after that. "
@@ -353,11 +348,8 @@ fn Message(message: MessageView, memories: Vec<i64>) -> impl IntoView {
         }
         content => view! { <Content text=content /> }.into_any(),
     };
-    let calls = message
-        .tool_calls
-        .into_iter()
-        .map(|call| view! { <ToolCall call /> })
-        .collect_view();
+    let calls =
+        message.tool_calls.into_iter().map(|call| view! { <ToolCall call /> }).collect_view();
     let kept = (!memories.is_empty()).then(|| {
         let links = memories.into_iter().enumerate().map(|(n, id)| {
             let joint = if n == 0 { "" } else { ", " };

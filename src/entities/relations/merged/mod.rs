@@ -23,11 +23,8 @@ pub(in crate::entities) async fn carry_over(
     now: OffsetDateTime,
 ) -> Result<Vec<i64>, sqlx::Error> {
     let rows = store::list_rows(conn, user, &[from.0]).await?;
-    let held: Vec<i64> = rows
-        .iter()
-        .filter(|row| row.retired_at.is_none())
-        .map(|row| row.id)
-        .collect();
+    let held: Vec<i64> =
+        rows.iter().filter(|row| row.retired_at.is_none()).map(|row| row.id).collect();
     relations::retire(conn, user, &held, now).await?;
     store::move_ends(conn, user, from, into).await?;
     let mut copied = Vec::new();

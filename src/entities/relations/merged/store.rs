@@ -143,10 +143,7 @@ pub async fn find_stated(
             predicate: Predicate::from_column(&row.predicate),
             words: row.words,
             object: target(row.object_id, row.value),
-            period: Period {
-                from: row.valid_from,
-                until: row.valid_until,
-            },
+            period: Period { from: row.valid_from, until: row.valid_until },
             confidence: row.confidence,
             evidence: RelationEvidence {
                 sentence: None,

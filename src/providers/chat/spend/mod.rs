@@ -96,14 +96,7 @@ pub struct DaySpend {
 
 impl DaySpend {
     fn none_on(day: Date) -> Self {
-        Self {
-            day,
-            tokens_in: 0,
-            tokens_out: 0,
-            calls: 0,
-            failed_calls: 0,
-            by_purpose: Vec::new(),
-        }
+        Self { day, tokens_in: 0, tokens_out: 0, calls: 0, failed_calls: 0, by_purpose: Vec::new() }
     }
 
     pub fn tokens(&self) -> i64 {
@@ -132,10 +125,7 @@ pub async fn reserve(
     if wanted.purpose_cap < wanted.cap {
         let taken = store::taken_for(conn, user, day, wanted.purpose).await?;
         if wanted.tokens > wanted.purpose_cap.saturating_sub(taken) {
-            return Ok(Err(CapReached {
-                cap: wanted.purpose_cap,
-                purpose: Some(wanted.purpose),
-            }));
+            return Ok(Err(CapReached { cap: wanted.purpose_cap, purpose: Some(wanted.purpose) }));
         }
     }
     let id = store::insert_reservation(conn, user, day, wanted).await?;

@@ -69,13 +69,9 @@ pub async fn forget_before(
     user: UserId,
     day: Date,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "DELETE FROM chat_spend WHERE user_id = $1 AND day < $2",
-        user.0,
-        day,
-    )
-    .execute(conn)
-    .await?;
+    sqlx::query!("DELETE FROM chat_spend WHERE user_id = $1 AND day < $2", user.0, day,)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 
@@ -138,13 +134,9 @@ pub async fn delete_reservation(
     user: UserId,
     id: i64,
 ) -> Result<(), sqlx::Error> {
-    sqlx::query!(
-        "DELETE FROM chat_reservations WHERE user_id = $1 AND id = $2",
-        user.0,
-        id
-    )
-    .execute(conn)
-    .await?;
+    sqlx::query!("DELETE FROM chat_reservations WHERE user_id = $1 AND id = $2", user.0, id)
+        .execute(conn)
+        .await?;
     Ok(())
 }
 

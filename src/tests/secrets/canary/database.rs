@@ -9,9 +9,7 @@ use super::holds::holds;
 use crate::server::Home;
 
 pub(super) async fn superuser(home: &Home) -> PgConnection {
-    let options = keepsake::postgres::of_running_server(home.folder.path())
-        .unwrap()
-        .unwrap();
+    let options = keepsake::postgres::of_running_server(home.folder.path()).unwrap().unwrap();
     PgConnection::connect_with(&options).await.unwrap()
 }
 
@@ -33,9 +31,8 @@ pub(super) async fn search_the_database(home: &Home, secrets: &[String], words: 
     for column in columns {
         let (table, column): (String, String) = (column.get("table"), column.get("column"));
         let place = format!("{table}.{column}");
-        let all = AssertSqlSafe(format!(
-            "SELECT {column}::text FROM {table} WHERE {column} IS NOT NULL"
-        ));
+        let all =
+            AssertSqlSafe(format!("SELECT {column}::text FROM {table} WHERE {column} IS NOT NULL"));
         let values: Vec<String> = sqlx::query_scalar(all).fetch_all(&mut conn).await.unwrap();
         let values = values.join("\n");
         for secret in secrets {
@@ -53,9 +50,8 @@ pub(super) async fn search_the_database(home: &Home, secrets: &[String], words: 
     }
     // What is listed is true, and the search does find things.
     for (word, places) in LIVES_IN {
-        let found = places
-            .iter()
-            .any(|p| lived_in.contains(&((*word).to_owned(), (*p).to_owned())));
+        let found =
+            places.iter().any(|p| lived_in.contains(&((*word).to_owned(), (*p).to_owned())));
         assert!(found, "{word} was found in none of {places:?}");
     }
 }

@@ -15,8 +15,7 @@ use crate::pages::every_route::plain_pages;
 /// client that was connected.
 pub(super) async fn drive(all: &Everything, endpoint: &str) -> Vec<String> {
     let other = "nobody@example.com";
-    all.form("/login", &[("email", other), ("password", PASSWORD)])
-        .await;
+    all.form("/login", &[("email", other), ("password", PASSWORD)]).await;
     // What was typed into a field that is no secret's stands in it again, for whoever typed
     // it: these two are looked for in the logs alone.
     for typed in [
@@ -26,12 +25,9 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Vec<String> {
         all.form("/login", &typed).await;
         all.heard.lock().unwrap().pages.pop();
     }
-    let signed_in = all
-        .form("/login", &[("email", EMAIL), ("password", PASSWORD)])
-        .await;
+    let signed_in = all.form("/login", &[("email", EMAIL), ("password", PASSWORD)]).await;
     assert_eq!(signed_in.0, 303, "{}", signed_in.1);
-    all.form("/signup", &[("email", EMAIL), ("password", PASSWORD)])
-        .await;
+    all.form("/signup", &[("email", EMAIL), ("password", PASSWORD)]).await;
 
     // Remembered, found, archived, and refused in every way.
     let text = format!("{TEXT} is remembered");
@@ -53,11 +49,7 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Vec<String> {
         json!({ "query": QUERY, "recency_days": QUERY }),
     ] {
         all.tool("memory_search", &input.to_string()).await;
-        all.mcp(
-            "tools/call",
-            json!({ "name": "memory_search", "arguments": input }),
-        )
-        .await;
+        all.mcp("tools/call", json!({ "name": "memory_search", "arguments": input })).await;
     }
     for input in [
         json!({ "type": TEXT, "content": TEXT }),
@@ -75,11 +67,7 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Vec<String> {
         json!([TEXT]),
     ] {
         all.tool("memory_add", &input.to_string()).await;
-        all.mcp(
-            "tools/call",
-            json!({ "name": "memory_add", "arguments": input }),
-        )
-        .await;
+        all.mcp("tools/call", json!({ "name": "memory_add", "arguments": input })).await;
     }
     for broken in [
         format!("{{\"content\": \"{TEXT}"),
@@ -88,112 +76,58 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Vec<String> {
         format!("{{\"type\": \"fact\", \"content\": \"{TEXT}\"}} {TEXT}"),
     ] {
         all.tool("memory_add", &broken).await;
-        let request = all
-            .program
-            .post(all.home.url("/mcp"))
-            .bearer_auth(&all.agent);
-        all.hear(
-            request
-                .header("content-type", "application/json")
-                .body(broken),
-        )
-        .await;
+        let request = all.program.post(all.home.url("/mcp")).bearer_auth(&all.agent);
+        all.hear(request.header("content-type", "application/json").body(broken)).await;
     }
-    for input in [
-        json!({ "item_id": item }),
-        json!({ "item_id": TEXT }),
-        json!({ "item_id": 999_999 }),
-    ] {
+    for input in
+        [json!({ "item_id": item }), json!({ "item_id": TEXT }), json!({ "item_id": 999_999 })]
+    {
         all.tool("memory_get", &input.to_string()).await;
-        all.mcp(
-            "tools/call",
-            json!({ "name": "memory_get", "arguments": input }),
-        )
-        .await;
+        all.mcp("tools/call", json!({ "name": "memory_get", "arguments": input })).await;
     }
     let mut keyed = fact.clone();
-    for (value, source) in [
-        ("once", "web"),
-        ("twice", "user_explicit"),
-        ("thrice", "web"),
-    ] {
+    for (value, source) in [("once", "web"), ("twice", "user_explicit"), ("thrice", "web")] {
         keyed["content"] = json!(format!("{TEXT} {value}"));
         keyed["key"] = json!(TEXT);
         keyed["source"] = json!(source);
         keyed["source_context"] = json!(format!("{TEXT} was said"));
         keyed["expires_in_days"] = json!(9);
         let (_, added) = all.tool("memory_add", &keyed.to_string()).await;
-        all.tool(
-            "memory_confirm",
-            &json!({ "item_id": added["id"] }).to_string(),
-        )
-        .await;
+        all.tool("memory_confirm", &json!({ "item_id": added["id"] }).to_string()).await;
     }
     for (tool, input) in [
-        (
-            "memory_correct",
-            json!({ "key": TEXT, "content": TEXT.repeat(2_000) }),
-        ),
-        (
-            "memory_correct",
-            json!({ "key": format!("{TEXT} none"), "content": TEXT }),
-        ),
+        ("memory_correct", json!({ "key": TEXT, "content": TEXT.repeat(2_000) })),
+        ("memory_correct", json!({ "key": format!("{TEXT} none"), "content": TEXT })),
         (
             "memory_correct",
             json!({ "key": TEXT, "theme": THEME, "content": format!("{TEXT} is right") }),
         ),
-        (
-            "memory_correct",
-            json!({ "item_id": item, "key": TEXT.repeat(9), "content": TEXT }),
-        ),
+        ("memory_correct", json!({ "item_id": item, "key": TEXT.repeat(9), "content": TEXT })),
         ("memory_confirm", json!({ "item_id": TEXT })),
         (
             "memory_describe_theme",
             json!({ "theme": THEME, "display_name": TEXT, "description": TEXT.repeat(99) }),
         ),
-        (
-            "memory_describe_theme",
-            json!({ "theme": THEME, "description": TEXT }),
-        ),
+        ("memory_describe_theme", json!({ "theme": THEME, "description": TEXT })),
         ("memory_stats", json!({ "limit": TEXT })),
         ("memory_stats", json!({})),
         ("memory_summary", json!({})),
         ("memory_summary", json!({ "text": TEXT })),
-        (
-            "memory_forget",
-            json!({ "key": TEXT.repeat(9), "theme": THEME }),
-        ),
-        (
-            "memory_forget",
-            json!({ "key": TEXT, "theme": THEME.repeat(9) }),
-        ),
+        ("memory_forget", json!({ "key": TEXT.repeat(9), "theme": THEME })),
+        ("memory_forget", json!({ "key": TEXT, "theme": THEME.repeat(9) })),
         ("memory_forget", json!({ "key": TEXT, "theme": THEME })),
     ] {
         all.tool(tool, &input.to_string()).await;
-        all.mcp("tools/call", json!({ "name": tool, "arguments": input }))
-            .await;
+        all.mcp("tools/call", json!({ "name": tool, "arguments": input })).await;
     }
     all.tool(TEXT, "{}").await;
-    all.mcp(
-        "tools/call",
-        json!({ "name": TEXT, "arguments": { TEXT: TEXT } }),
-    )
-    .await;
-    for method in [
-        TEXT,
-        "resources/read",
-        "prompts/get",
-        "logging/setLevel",
-        "server/discover",
-    ] {
+    all.mcp("tools/call", json!({ "name": TEXT, "arguments": { TEXT: TEXT } })).await;
+    for method in [TEXT, "resources/read", "prompts/get", "logging/setLevel", "server/discover"] {
         all.mcp(method, json!({ "uri": TEXT, "level": TEXT })).await;
     }
     let hello = json!({ "jsonrpc": "2.0", "id": TEXT, "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": TEXT, "version": QUERY } } });
-    let request = all
-        .program
-        .post(all.home.url("/mcp"))
-        .bearer_auth(&all.agent);
+    let request = all.program.post(all.home.url("/mcp")).bearer_auth(&all.agent);
     let request = request.header("accept", "application/json, text/event-stream");
     // Its answer repeats the id, as JSON-RPC has it.
     request.json(&hello).send().await.unwrap();
@@ -212,22 +146,12 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Vec<String> {
     let kept = json!({ "query": KEPT_QUERY }).to_string();
     let (status, found) = all.tool("memory_search", &kept).await;
     assert_eq!(status, 200, "{found}");
-    all.tool("memory_archive", &json!({ "item_id": item }).to_string())
+    all.tool("memory_archive", &json!({ "item_id": item }).to_string()).await;
+    let changed = [("current_password", PASSWORD), ("new_password", NEW_PASSWORD)];
+    all.form("/account/password", &[("current_password", KEY), ("new_password", NEW_PASSWORD)])
         .await;
-    let changed = [
-        ("current_password", PASSWORD),
-        ("new_password", NEW_PASSWORD),
-    ];
-    all.form(
-        "/account/password",
-        &[("current_password", KEY), ("new_password", NEW_PASSWORD)],
-    )
-    .await;
-    all.form(
-        "/account/password",
-        &[("current_password", PASSWORD), ("new_password", "short")],
-    )
-    .await;
+    all.form("/account/password", &[("current_password", PASSWORD), ("new_password", "short")])
+        .await;
     assert_eq!(all.form("/account/password", &changed).await.0, 200);
     // Once more, so that the vector of what is remembered is asked for.
     let more = json!({ "type": "fact", "content": format!("{TEXT} again"), "theme": THEME });
@@ -279,9 +203,7 @@ async fn sessions(all: &Everything) {
         format!("{SESSION}/messages?after={TEXT}"),
         format!("{SESSION}/messages?limit=10"),
     ] {
-        let request = all
-            .program
-            .get(all.home.url(&format!("/api/v1/sessions/{path}")));
+        let request = all.program.get(all.home.url(&format!("/api/v1/sessions/{path}")));
         all.hear(request.bearer_auth(&all.agent)).await;
     }
     for path in [
@@ -325,12 +247,8 @@ async fn tokens_in_wrong_places(all: &Everything) {
     };
     assert_eq!(all.hear(as_customer(CUSTOMER)).await.0, 200);
     all.hear(as_customer(&CUSTOMER.repeat(20))).await;
-    all.hear(as_customer(CUSTOMER).header("keepsake-user", CUSTOMER))
-        .await;
-    let own = all
-        .program
-        .get(all.home.url("/api/v1/prompt"))
-        .bearer_auth(&all.agent);
+    all.hear(as_customer(CUSTOMER).header("keepsake-user", CUSTOMER)).await;
+    let own = all.program.get(all.home.url("/api/v1/prompt")).bearer_auth(&all.agent);
     all.hear(own.header("keepsake-user", CUSTOMER)).await;
 }
 
@@ -365,20 +283,13 @@ async fn settings(all: &Everything, endpoint: &str) {
         assert_eq!(saved.0, 200, "{:.3000}", saved.1);
     }
     for _ in 0..8 {
-        all.form("/settings/embeddings", &with("test", OTHER_KEY))
-            .await;
-        all.form("/admin/embeddings", &with("test", OTHER_KEY))
-            .await;
+        all.form("/settings/embeddings", &with("test", OTHER_KEY)).await;
+        all.form("/admin/embeddings", &with("test", OTHER_KEY)).await;
     }
     let (_, page) = all.form("/settings/embeddings", &with("save", KEY)).await;
-    let staged = page
-        .split("name=\"staged\"")
-        .nth(1)
-        .and_then(|rest| rest.split("value=\"").nth(1));
-    let staged = staged
-        .and_then(|rest| rest.split('"').next())
-        .unwrap_or_default()
-        .to_owned();
+    let staged =
+        page.split("name=\"staged\"").nth(1).and_then(|rest| rest.split("value=\"").nth(1));
+    let staged = staged.and_then(|rest| rest.split('"').next()).unwrap_or_default().to_owned();
     let mut confirm = with("confirm", "");
     confirm.push(("staged", staged.as_str()));
     let confirmed = all.form("/settings/embeddings", &confirm).await;
@@ -394,12 +305,7 @@ async fn settings(all: &Everything, endpoint: &str) {
         request.send().await.unwrap();
     }
     let headers = all.browser.post(all.home.url("/settings/embeddings"));
-    all.hear(
-        headers
-            .header("sec-fetch-site", "cross-site")
-            .form(&with("save", KEY)),
-    )
-    .await;
+    all.hear(headers.header("sec-fetch-site", "cross-site").form(&with("save", KEY))).await;
 }
 
 async fn pages(all: &Everything, item: &Value) {
@@ -425,44 +331,22 @@ async fn pages(all: &Everything, item: &Value) {
         }
     }
     // Not there on every server: what it says of everybody, it says to everybody.
-    let metrics = all
-        .program
-        .get(all.home.url("/metrics"))
-        .send()
-        .await
-        .unwrap();
+    let metrics = all.program.get(all.home.url("/metrics")).send().await.unwrap();
     if metrics.status() == 200 {
         let said = metrics.text().await.unwrap();
-        for secret in [
-            KEY,
-            EMAIL,
-            TEXT,
-            QUERY,
-            THEME,
-            TAG,
-            CUSTOMER,
-            PASSWORD,
-            &all.agent[3..67],
-        ] {
+        for secret in [KEY, EMAIL, TEXT, QUERY, THEME, TAG, CUSTOMER, PASSWORD, &all.agent[3..67]] {
             assert!(!holds(&said, secret), "{secret} in /metrics");
         }
     }
     for (path, fields) in [
         ("/agents", [("name", KEY), ("scope", "x")]),
-        (
-            "/agents/1/tokens",
-            [("scope", TEXT), ("expires_days", TEXT)],
-        ),
+        ("/agents/1/tokens", [("scope", TEXT), ("expires_days", TEXT)]),
         ("/admin/endpoints", [("action", "add"), ("endpoint", TEXT)]),
         ("/account/memory", [("action", TEXT), ("x", TEXT)]),
         ("/sessions", [("action", TEXT), ("x", TEXT)]),
     ] {
         let request = all.browser.post(all.home.url(path)).form(&fields);
-        request
-            .header("sec-fetch-site", "same-origin")
-            .send()
-            .await
-            .unwrap();
+        request.header("sec-fetch-site", "same-origin").send().await.unwrap();
     }
 }
 

@@ -24,10 +24,7 @@ impl Respond for Echo {
             *calls += 1;
             *calls
         };
-        let key = request
-            .headers
-            .get("authorization")
-            .map(|v| v.to_str().unwrap().to_owned());
+        let key = request.headers.get("authorization").map(|v| v.to_str().unwrap().to_owned());
         let sent = String::from_utf8_lossy(&request.body).into_owned();
         let echo = format!("{} {key:?} {sent}", request.url);
         match turn % 8 {
@@ -40,9 +37,7 @@ impl Respond for Echo {
             4 => ResponseTemplate::new(200).set_body_string(format!("{{\"data\": [{echo}")),
             5 => ResponseTemplate::new(307)
                 .insert_header("location", format!("http://127.0.0.1:1/?{}", echo.len())),
-            6 => ResponseTemplate::new(429)
-                .insert_header("retry-after", "0")
-                .set_body_string(echo),
+            6 => ResponseTemplate::new(429).insert_header("retry-after", "0").set_body_string(echo),
             _ => ResponseTemplate::new(404).set_body_json(
                 json!({ "error": { "message": format!("model {echo} not found") } }),
             ),
@@ -150,7 +145,5 @@ impl Everything {
 
 pub(super) fn header(response: &Response, name: &str) -> String {
     let value = response.headers().get(name);
-    value.map_or(String::new(), |v| {
-        String::from_utf8_lossy(v.as_bytes()).into_owned()
-    })
+    value.map_or(String::new(), |v| String::from_utf8_lossy(v.as_bytes()).into_owned())
 }

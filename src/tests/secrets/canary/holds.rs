@@ -14,13 +14,9 @@ fn spellings(secret: &str) -> Vec<String> {
     all.push(encoded.replace('+', "%20"));
     all.push(encoded);
     for shift in 0..3 {
-        let shifted: Vec<u8> = std::iter::repeat_n(b'x', shift)
-            .chain(bytes.iter().copied())
-            .collect();
-        for engine in [
-            STANDARD_NO_PAD.encode(&shifted),
-            URL_SAFE_NO_PAD.encode(&shifted),
-        ] {
+        let shifted: Vec<u8> =
+            std::iter::repeat_n(b'x', shift).chain(bytes.iter().copied()).collect();
+        for engine in [STANDARD_NO_PAD.encode(&shifted), URL_SAFE_NO_PAD.encode(&shifted)] {
             // Less what the neighbours decide.
             let (from, to) = ((shift * 8).div_ceil(6), shifted.len() * 8 / 6);
             all.push(engine[from..to].to_owned());
@@ -41,19 +37,10 @@ pub(super) fn holds(text: &str, secret: &str) -> bool {
 fn the_search_knows_each_spelling() {
     let hidden = |text: &str| holds(text, KEY);
     assert!(hidden(&format!("x{KEY}y")));
-    assert!(hidden(&format!(
-        "\\x{}",
-        KEY.bytes().map(|b| format!("{b:02x}")).collect::<String>()
-    )));
+    assert!(hidden(&format!("\\x{}", KEY.bytes().map(|b| format!("{b:02x}")).collect::<String>())));
     for before in ["", "a", "ab", "abc", "{\"key\":\""] {
-        assert!(
-            hidden(&STANDARD_NO_PAD.encode(format!("{before}{KEY}\"}}"))),
-            "{before}"
-        );
-        assert!(
-            hidden(&URL_SAFE_NO_PAD.encode(format!("{before}{KEY}"))),
-            "{before}"
-        );
+        assert!(hidden(&STANDARD_NO_PAD.encode(format!("{before}{KEY}\"}}"))), "{before}");
+        assert!(hidden(&URL_SAFE_NO_PAD.encode(format!("{before}{KEY}"))), "{before}");
     }
     assert!(hidden(&KEY.to_uppercase()) && !hidden("sk-canary"));
 }

@@ -53,11 +53,7 @@ const LIVES_IN: &[(&str, &[&str])] = &[
     ),
     (
         SESSION,
-        &[
-            "sessions.external_id",
-            "session_messages.external_id",
-            "session_messages.tool_calls",
-        ],
+        &["sessions.external_id", "session_messages.external_id", "session_messages.tool_calls"],
     ),
     (TAG, &["memory_items.tags", "memory_item_events.was_tags"]),
     (THEME, &["memory_themes.slug", "memory_themes.display_name"]),
@@ -68,53 +64,27 @@ const LIVES_IN: &[(&str, &[&str])] = &[
 
 fn say(home: &Home, args: &[&str], input: &str) -> String {
     use std::io::Write;
-    let mut child = home
-        .command(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child
-        .stdin
-        .take()
-        .unwrap()
-        .write_all(input.as_bytes())
-        .unwrap();
+    let mut child =
+        home.command(args).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{args:?}");
-    String::from_utf8(output.stdout)
-        .unwrap()
-        .trim_end()
-        .to_owned()
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_secret_is_found_where_it_does_not_live() {
     let home = Home::new();
-    let create = [
-        "user",
-        "create",
-        "--email",
-        EMAIL,
-        "--admin",
-        "--password-stdin",
-    ];
+    let create = ["user", "create", "--email", EMAIL, "--admin", "--password-stdin"];
     say(&home, &create, PASSWORD);
-    let agent = say(
-        &home,
-        &["token", "create", "--email", EMAIL, "--agent", "canary"],
-        "",
-    );
+    let agent = say(&home, &["token", "create", "--email", EMAIL, "--agent", "canary"], "");
     let service = say(&home, &["token", "create", "--service", "operator"], "");
     let mut command = home.command(&["serve"]);
     command.env("KEEPSAKE_LOG", "trace");
     let server = Server::start_command(&home, &mut command).await;
     let provider = MockServer::start().await;
     let calls = Mutex::new(0);
-    Mock::given(any())
-        .respond_with(Echo { calls })
-        .mount(&provider)
-        .await;
+    Mock::given(any()).respond_with(Echo { calls }).mount(&provider).await;
     let all = Everything {
         home,
         browser: Client::builder()
@@ -132,27 +102,16 @@ async fn no_secret_is_found_where_it_does_not_live() {
     let items = wait_for_failed_vectors(&all).await;
     assert!(items >= 1, "the endpoint was called and failed");
 
-    let Everything {
-        home,
-        agent,
-        service,
-        heard,
-        cookies,
-        ..
-    } = all;
+    let Everything { home, agent, service, heard, cookies, .. } = all;
     let cookies = cookies.into_inner().unwrap();
     assert!(!cookies.is_empty());
-    let mut secrets: Vec<String> = [PASSWORD, NEW_PASSWORD, KEY, OTHER_KEY]
-        .map(str::to_owned)
-        .to_vec();
+    let mut secrets: Vec<String> =
+        [PASSWORD, NEW_PASSWORD, KEY, OTHER_KEY].map(str::to_owned).to_vec();
     // A token's beginning and end are told; what is between is the secret.
     secrets.extend([&agent, &service].map(|token| token[3..67].to_owned()));
     secrets.extend(cookies);
     secrets.extend(handed_out);
-    let words = [
-        EMAIL, TEXT, QUERY, KEPT_QUERY, THEME, TAG, CUSTOMER, SESSION,
-    ]
-    .map(str::to_owned);
+    let words = [EMAIL, TEXT, QUERY, KEPT_QUERY, THEME, TAG, CUSTOMER, SESSION].map(str::to_owned);
 
     // What was called last is recorded within a second.
     tokio::time::sleep(Duration::from_secs(1)).await;
@@ -161,10 +120,7 @@ async fn no_secret_is_found_where_it_does_not_live() {
         std::fs::read_to_string(find(home.folder.path(), "postgres.log").unwrap()).unwrap();
     let (code, log) = server.stop();
     assert_eq!(code, Some(0));
-    assert!(
-        log.contains("TRACE") && log.contains("answered"),
-        "the log is on"
-    );
+    assert!(log.contains("TRACE") && log.contains("answered"), "the log is on");
     for secret in secrets.iter().chain(&words) {
         for (name, log) in [("the log", &log), ("PostgreSQL's log", &postgres_log)] {
             let line = log.lines().find(|line| holds(line, secret));
@@ -211,9 +167,7 @@ const PANICS: &str = "KEEPSAKE_TEST_PANICS";
 #[test]
 fn a_panic_tells_where_and_never_what() {
     if std::env::var_os(PANICS).is_some() {
-        tracing_subscriber::fmt()
-            .with_writer(std::io::stderr)
-            .init();
+        tracing_subscriber::fmt().with_writer(std::io::stderr).init();
         keepsake::panics::install_hook();
         let text = format!("é{TEXT}");
         let cut = std::thread::spawn(move || text[..1].len());
@@ -228,12 +182,6 @@ fn a_panic_tells_where_and_never_what() {
         .unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned()
         + &String::from_utf8_lossy(&output.stdout);
-    assert!(
-        output.status.success() && said.contains("the program panicked"),
-        "{said}"
-    );
-    assert!(
-        said.contains("canary/mod.rs:") && !said.contains(TEXT),
-        "{said}"
-    );
+    assert!(output.status.success() && said.contains("the program panicked"), "{said}");
+    assert!(said.contains("canary/mod.rs:") && !said.contains(TEXT), "{said}");
 }

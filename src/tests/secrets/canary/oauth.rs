@@ -25,12 +25,7 @@ pub(super) async fn connect(all: &Everything) -> Vec<String> {
         let (status, page) = all.page(&path).await;
         assert_eq!(status, expected, "{page:.3000}");
     }
-    for (field, value) in [
-        ("scope", TEXT),
-        ("agent", TEXT),
-        ("tools", TEXT),
-        ("name", ""),
-    ] {
+    for (field, value) in [("scope", TEXT), ("agent", TEXT), ("tools", TEXT), ("name", "")] {
         all.form(&path, &allowing(field, value)).await;
     }
     let request = all.browser.post(all.home.url(&path));
@@ -40,37 +35,26 @@ pub(super) async fn connect(all: &Everything) -> Vec<String> {
     let answer = Url::parse(&header(&allowed, "location")).unwrap();
     let code = answer.query_pairs().find(|(name, _)| name == "code");
     let code = code.expect("a code").1.into_owned();
-    for (field, value) in [
-        ("code_verifier", TEXT),
-        ("redirect_uri", QUERY),
-        ("client_id", KEY),
-    ] {
+    for (field, value) in [("code_verifier", TEXT), ("redirect_uri", QUERY), ("client_id", KEY)] {
         redeem(all, client, &code, (field, value)).await;
     }
     let first = redeem(all, client, &code, ("", "")).await;
     let refresh = |token: &str| {
-        let fields = [
-            ("grant_type", "refresh_token"),
-            ("refresh_token", token),
-            ("client_id", client),
-        ];
+        let fields =
+            [("grant_type", "refresh_token"), ("refresh_token", token), ("client_id", client)];
         all.program.post(all.home.url("/oauth/token")).form(&fields)
     };
     let refreshed = all.hear(refresh(&first[1])).await;
     assert_eq!(refreshed.0, 200, "{}", refreshed.1);
     let second = tokens(&refreshed.1);
     let at_mcp = all.program.post(all.home.url("/mcp"));
-    all.hear(at_mcp.bearer_auth(&second[0]).json(&json!({})))
-        .await;
+    all.hear(at_mcp.bearer_auth(&second[0]).json(&json!({}))).await;
     // Used again, and looked for in vain: the connection ends.
     for token in [&first[1], &first[0], &second[1]] {
         all.hear(refresh(token)).await;
     }
     let revoke = [("token", second[1].as_str()), ("client_id", client)];
-    let revoke = all
-        .program
-        .post(all.home.url("/oauth/revoke"))
-        .form(&revoke);
+    let revoke = all.program.post(all.home.url("/oauth/revoke")).form(&revoke);
     all.hear(revoke).await;
     let mut secrets = vec![code];
     for [access, refresh] in [first, second] {

@@ -28,19 +28,12 @@ pub struct ErrorAnswer {
 
 impl ErrorAnswer {
     fn new(name: &'static str, when: &'static str, examples: Vec<Problem>) -> Self {
-        Self {
-            status: examples.first().map_or(0, |p| p.status.as_u16()),
-            name,
-            when,
-            examples,
-        }
+        Self { status: examples.first().map_or(0, |p| p.status.as_u16()), name, when, examples }
     }
 
     pub fn title(&self) -> &'static str {
         let problem = self.examples.first();
-        problem
-            .and_then(|p| p.status.canonical_reason())
-            .unwrap_or("Error")
+        problem.and_then(|p| p.status.canonical_reason()).unwrap_or("Error")
     }
 
     pub(super) fn response(&self) -> Value {
@@ -79,11 +72,8 @@ impl ErrorAnswer {
 
 /// `origin` is the server's address, where tokens are made.
 pub fn all(origin: &str) -> Vec<ErrorAnswer> {
-    let unavailable = Problem::new(
-        StatusCode::SERVICE_UNAVAILABLE,
-        "database_unavailable",
-        DATABASE_SENTENCE,
-    );
+    let unavailable =
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "database_unavailable", DATABASE_SENTENCE);
     vec![
         ErrorAnswer::new(
             "BadRequest",
@@ -133,11 +123,7 @@ pub fn all(origin: &str) -> Vec<ErrorAnswer> {
             "The path does not take this method.",
             vec![wrong_method()],
         ),
-        ErrorAnswer::new(
-            "Gone",
-            "The cursor is too old to go on from.",
-            vec![cursor_expired()],
-        ),
+        ErrorAnswer::new("Gone", "The cursor is too old to go on from.", vec![cursor_expired()]),
         ErrorAnswer::new(
             "PayloadTooLarge",
             "The body is over 1 MiB.",
@@ -172,10 +158,7 @@ fn of_memory(error: MemoryError) -> Problem {
 
 /// The error for a field beyond its limit.
 fn past_the_limit() -> Problem {
-    let query = RawQuery {
-        limit: Some(500),
-        ..RawQuery::default()
-    };
+    let query = RawQuery { limit: Some(500), ..RawQuery::default() };
     match SearchQuery::parse(query) {
         Err(invalid) => invalid.into(),
         Ok(_) => unreachable!("no search gives 500 results"),

@@ -124,16 +124,11 @@ impl Operation {
     }
 
     pub fn about(self, summary: &str, description: &str) -> Self {
-        Self {
-            summary: summary.to_owned(),
-            description: description.to_owned(),
-            ..self
-        }
+        Self { summary: summary.to_owned(), description: description.to_owned(), ..self }
     }
 
     pub fn in_path<T: JsonSchema>(mut self, name: &str) -> Self {
-        self.parameters
-            .push(Parameter::new(name, "path", schema_in::<T>()));
+        self.parameters.push(Parameter::new(name, "path", schema_in::<T>()));
         self
     }
 

@@ -246,10 +246,7 @@ fn summary(of: &Definition) -> Operation {
             too: a system message to put into a prompt, or null.",
         )
         .in_query::<SummaryQuery>();
-    Operation {
-        answers: tool(of).answers,
-        ..operation
-    }
+    Operation { answers: tool(of).answers, ..operation }
 }
 
 /// Like [`summary`], for recall.
@@ -288,13 +285,7 @@ fn changes() -> Operation {
 fn secret_policy() -> [Operation; 2] {
     let operation = |id, method, scope| {
         let access = Access::Scope(scope);
-        Operation::new(
-            id,
-            method,
-            "/api/v1/settings/secrets",
-            FOR_OPERATORS,
-            access,
-        )
+        Operation::new(id, method, "/api/v1/settings/secrets", FOR_OPERATORS, access)
     };
     [
         operation("secret_policy_get", "GET", Scope::MemoryRead)
@@ -318,10 +309,7 @@ fn secret_policy() -> [Operation; 2] {
 fn list_tools(tools: &[&Definition]) -> Operation {
     let (path, group) = ("/api/v1/tools", FOR_AGENTS);
     let schema = tool_list_schemas()["ToolList"].take();
-    let listed = tools
-        .iter()
-        .copied()
-        .filter(|tool| tool.name == "memory_get");
+    let listed = tools.iter().copied().filter(|tool| tool.name == "memory_get");
     let mut operation = Operation::new("list_tools", "GET", path, group, Access::Token)
         .about(
             "The tools as functions for a model.",
@@ -385,10 +373,7 @@ fn openapi() -> Operation {
 
 fn livez() -> Operation {
     Operation::new("livez", "GET", "/livez", FOR_PROBES, Access::Open)
-        .about(
-            "Does the process answer?",
-            "Says ok without asking the database.",
-        )
+        .about("Does the process answer?", "Says ok without asking the database.")
         .answers_with(
             "text/plain",
             "It does.",
@@ -410,8 +395,5 @@ fn readyz() -> Operation {
 /// `memory_add` → `MemoryAdd`
 fn pascal_case(name: &str) -> String {
     let capital = |word: &str| word[..1].to_uppercase() + &word[1..];
-    name.split('_')
-        .filter(|word| !word.is_empty())
-        .map(capital)
-        .collect()
+    name.split('_').filter(|word| !word.is_empty()).map(capital).collect()
 }

@@ -55,11 +55,7 @@ pub fn compare(before: &str, after: &str) -> DiffView {
             });
         }
     }
-    DiffView::Lines {
-        lines,
-        added,
-        removed,
-    }
+    DiffView::Lines { lines, added, removed }
 }
 
 fn shown(line: &str) -> String {
@@ -78,12 +74,7 @@ mod tests {
     fn lines_around_a_change_are_shown_and_the_rest_is_not() {
         let before: String = (1..=20).map(|n| format!("line {n}\n")).collect();
         let after = before.replace("line 10\n", "line ten\nline 10b\n");
-        let DiffView::Lines {
-            lines,
-            added,
-            removed,
-        } = compare(&before, &after)
-        else {
+        let DiffView::Lines { lines, added, removed } = compare(&before, &after) else {
             panic!("not compared");
         };
         assert_eq!((added, removed, lines.len()), (2, 1, 9));

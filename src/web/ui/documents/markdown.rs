@@ -34,10 +34,7 @@ pub fn parse(text: &str) -> DocumentBody {
             break;
         }
     }
-    DocumentBody::Markdown {
-        blocks: nodes.finish(),
-        is_cut,
-    }
+    DocumentBody::Markdown { blocks: nodes.finish(), is_cut }
 }
 
 /// The first lines within the limit.
@@ -55,9 +52,7 @@ fn before_bomb(text: &str) -> (&str, bool) {
             c.is_ascii_whitespace() || c.is_ascii_digit() || "->*+.)".contains(c)
         });
         let marks = &line[..line.len() - begins.len()];
-        let words = marks
-            .split_ascii_whitespace()
-            .filter(|word| word.len() <= 10);
+        let words = marks.split_ascii_whitespace().filter(|word| word.len() <= 10);
         let quotes = marks.bytes().filter(|b| *b == b'>').count();
         if quotes > MARKS_MAX || words.count() > MARKS_MAX {
             return (&text[..at], true);
@@ -149,11 +144,7 @@ struct Nodes {
 
 impl Nodes {
     fn new() -> Self {
-        Self {
-            stack: vec![Frame::new(Open::Root)],
-            deeper: 0,
-            count: 0,
-        }
+        Self { stack: vec![Frame::new(Open::Root)], deeper: 0, count: 0 }
     }
 
     fn take(&mut self, event: Event<'_>) {
@@ -218,11 +209,7 @@ impl Nodes {
             Tag::Emphasis | Tag::Superscript | Tag::Subscript => Open::Emphasis,
             Tag::Strong => Open::Strong,
             Tag::Strikethrough => Open::Struck,
-            Tag::Link {
-                link_type,
-                dest_url,
-                ..
-            } => {
+            Tag::Link { link_type, dest_url, .. } => {
                 let address = match link_type {
                     LinkType::Email => format!("mailto:{dest_url}"),
                     _ => dest_url.into_string(),
@@ -264,27 +251,20 @@ impl Nodes {
                 let mut items = std::mem::take(&mut frame.items);
                 let rest = frame.into_blocks();
                 if !rest.is_empty() {
-                    items.push(ListItem {
-                        done: None,
-                        blocks: rest,
-                    });
+                    items.push(ListItem { done: None, blocks: rest });
                 }
                 parent.push_block(Block::List { start, items });
             }
-            Open::Item => parent.items.push(ListItem {
-                done: frame.done,
-                blocks: frame.into_blocks(),
-            }),
+            Open::Item => {
+                parent.items.push(ListItem { done: frame.done, blocks: frame.into_blocks() })
+            }
             Open::Table => {
                 if !frame.inlines.is_empty() {
                     frame.rows.push(vec![frame.inlines]);
                 }
                 let mut rows = frame.rows.into_iter();
                 let head = rows.next().unwrap_or_default();
-                parent.push_block(Block::Table {
-                    head,
-                    rows: rows.collect(),
-                });
+                parent.push_block(Block::Table { head, rows: rows.collect() });
             }
             Open::Row => {
                 if !frame.inlines.is_empty() {
@@ -296,18 +276,16 @@ impl Nodes {
             Open::Emphasis => parent.inlines.push(Inline::Emphasis(frame.inlines)),
             Open::Strong => parent.inlines.push(Inline::Strong(frame.inlines)),
             Open::Struck => parent.inlines.push(Inline::Struck(frame.inlines)),
-            Open::Link(Some(href), _) => parent.inlines.push(Inline::Link {
-                href,
-                words: frame.inlines,
-            }),
+            Open::Link(Some(href), _) => {
+                parent.inlines.push(Inline::Link { href, words: frame.inlines })
+            }
             Open::Link(None, address) => {
                 parent.inlines.extend(frame.inlines);
                 parent.push_text(&format!(" ({address})"));
             }
-            Open::Image(address) => parent.inlines.push(Inline::Image {
-                alt: plain(&frame.inlines),
-                address,
-            }),
+            Open::Image(address) => {
+                parent.inlines.push(Inline::Image { alt: plain(&frame.inlines), address })
+            }
         }
     }
 

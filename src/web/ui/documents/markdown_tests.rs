@@ -33,10 +33,7 @@ fn what_people_write_is_rendered() {
     };
     assert_eq!((items[0].done, items[1].done), (Some(true), Some(false)));
     assert_eq!(items[0].blocks, [Block::Words(vec![text("one")])]);
-    assert!(matches!(
-        items[1].blocks[1],
-        Block::List { start: Some(1), .. }
-    ));
+    assert!(matches!(items[1].blocks[1], Block::List { start: Some(1), .. }));
     assert_eq!(blocks[4], Block::Code("ls\n".to_owned()));
     assert_eq!(
         blocks[5],
@@ -50,18 +47,12 @@ fn what_people_write_is_rendered() {
 #[test]
 fn html_is_text_images_are_words_and_links_lead_to_the_web_alone() {
     let (blocks, _) = parsed("<script>x()</script>\n\na <b>c</b> ![p*i*c](http://x.example/a.png)");
-    assert_eq!(
-        blocks[0],
-        Block::Paragraph(vec![text("<script>x()</script>\n")])
-    );
+    assert_eq!(blocks[0], Block::Paragraph(vec![text("<script>x()</script>\n")]));
     assert_eq!(
         blocks[1],
         Block::Paragraph(vec![
             text("a <b>c</b> "),
-            Inline::Image {
-                alt: "pic".to_owned(),
-                address: "http://x.example/a.png".to_owned()
-            }
+            Inline::Image { alt: "pic".to_owned(), address: "http://x.example/a.png".to_owned() }
         ])
     );
     for address in [
@@ -91,11 +82,7 @@ fn depth(blocks: &[Block]) -> usize {
     let of = |block: &Block| match block {
         Block::Quote(inside) => 1 + depth(inside),
         Block::List { items, .. } => {
-            1 + items
-                .iter()
-                .map(|item| depth(&item.blocks))
-                .max()
-                .unwrap_or(0)
+            1 + items.iter().map(|item| depth(&item.blocks)).max().unwrap_or(0)
         }
         _ => 1,
     };
@@ -109,14 +96,9 @@ fn what_is_deep_stands_as_text_and_loses_no_word() {
     assert!(depth(&blocks) <= DEPTH_MAX + 1, "{}", depth(&blocks));
     let shown = format!("{blocks:?}");
     assert!(shown.contains("deep") && shown.contains("shallow"));
-    let list: String = (0..40)
-        .map(|n| format!("{}- item {n}\n", "  ".repeat(n)))
-        .collect();
+    let list: String = (0..40).map(|n| format!("{}- item {n}\n", "  ".repeat(n))).collect();
     let shown = format!("{:?}", parsed(&list).0);
-    assert!(
-        (0..40).all(|n| shown.contains(&format!("item {n}"))),
-        "{shown}"
-    );
+    assert!((0..40).all(|n| shown.contains(&format!("item {n}"))), "{shown}");
     let emphasis = "*a **b ".repeat(40) + "c" + &"** *".repeat(40);
     parsed(&emphasis);
 }

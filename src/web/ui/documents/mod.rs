@@ -88,11 +88,7 @@ impl Ui {
                 },
             ),
         };
-        let DocumentRevision {
-            document,
-            content,
-            before,
-        } = match read {
+        let DocumentRevision { document, content, before } = match read {
             Ok(read) => read,
             Err(DocumentError::NotFound) => return Ok(None),
             Err(error) => return Err(document_error(error)),
@@ -139,16 +135,13 @@ impl Ui {
     /// Newest first.
     fn revision_rows(&self, revisions: &[Revision]) -> Vec<RevisionRow> {
         let before = revisions.iter().skip(1).map(Some).chain([None]);
-        let rows = revisions
-            .iter()
-            .zip(before)
-            .map(|(one, before)| RevisionRow {
-                revision: one.revision,
-                event: in_words(one, before),
-                actor: actor(one),
-                word: other_word(one.trust),
-                at: self.moment(one.at),
-            });
+        let rows = revisions.iter().zip(before).map(|(one, before)| RevisionRow {
+            revision: one.revision,
+            event: in_words(one, before),
+            actor: actor(one),
+            word: other_word(one.trust),
+            at: self.moment(one.at),
+        });
         rows.collect()
     }
 }
@@ -178,11 +171,7 @@ fn other_word(trust: Trust) -> Option<&'static str> {
 fn numbered(content: &str) -> DocumentBody {
     DocumentBody::Text {
         lines_total: content.lines().count(),
-        lines: content
-            .lines()
-            .take(LINES_SHOWN)
-            .map(str::to_owned)
-            .collect(),
+        lines: content.lines().take(LINES_SHOWN).map(str::to_owned).collect(),
     }
 }
 
@@ -191,10 +180,7 @@ fn document_error(error: DocumentError) -> PageError {
         DocumentError::Database(error) => database(error),
         error => {
             let problem = Problem::from(ToolError::from(error));
-            PageError {
-                is_invalid: problem.status.is_client_error(),
-                sentence: problem.detail,
-            }
+            PageError { is_invalid: problem.status.is_client_error(), sentence: problem.detail }
         }
     }
 }

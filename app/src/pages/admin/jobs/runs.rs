@@ -32,28 +32,19 @@ fn Chart(days: Vec<DayRuns>) -> impl IntoView {
     let bars = days
         .iter()
         .map(|day| Bar {
-            title: format!(
-                "{}: {} done, {} failed",
-                day.day,
-                count(day.done),
-                count(day.failed)
-            ),
+            title: format!("{}: {} done, {} failed", day.day, count(day.done), count(day.failed)),
             parts: vec![day.done, day.failed],
         })
         .collect();
-    let rows = days
-        .into_iter()
-        .rev()
-        .filter(|day| total(day) > 0)
-        .map(|day| {
-            view! {
-                <tr>
-                    <th scope="row">{day.day}</th>
-                    <td class="number">{count(day.done)}</td>
-                    <td class="number">{count(day.failed)}</td>
-                </tr>
-            }
-        });
+    let rows = days.into_iter().rev().filter(|day| total(day) > 0).map(|day| {
+        view! {
+            <tr>
+                <th scope="row">{day.day}</th>
+                <td class="number">{count(day.done)}</td>
+                <td class="number">{count(day.failed)}</td>
+            </tr>
+        }
+    });
     view! {
         <div class="runs">
             <Bars bars first summary classes=OUTCOMES />
@@ -110,11 +101,7 @@ mod tests {
 
     #[test]
     fn the_picture_is_told_in_words() {
-        let day = |day: &str, done, failed| DayRuns {
-            day: day.to_owned(),
-            done,
-            failed,
-        };
+        let day = |day: &str, done, failed| DayRuns { day: day.to_owned(), done, failed };
         let days = [day("3 May", 1, 0), day("4 May", 1_200, 3)];
         assert_eq!(
             summary_of(&days),

@@ -9,15 +9,8 @@ use crate::view::{FormState, JobRow, ScheduleView};
 
 /// What the forms blame.
 pub const FIELDS: &[&str] = &["at", "weekday"];
-const WEEKDAYS: [&str; 7] = [
-    "Monday",
-    "Tuesday",
-    "Wednesday",
-    "Thursday",
-    "Friday",
-    "Saturday",
-    "Sunday",
-];
+const WEEKDAYS: [&str; 7] =
+    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 
 #[component]
 pub fn Schedules(jobs: Vec<JobRow>, form: FormState) -> impl IntoView {

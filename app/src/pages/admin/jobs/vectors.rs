@@ -15,10 +15,8 @@ pub fn Vectors(vectors: VectorsView) -> impl IntoView {
         (false, false) => "ready",
     };
     let is_empty = state == "ready";
-    let since = vectors
-        .pending_since
-        .clone()
-        .map(|moment| view! { " Oldest: " <When moment /> "." });
+    let since =
+        vectors.pending_since.clone().map(|moment| view! { " Oldest: " <When moment /> "." });
     view! {
         <section class="part" id="vectors" aria-labelledby="vectors-title">
             <div class="title-row">
