@@ -8,6 +8,10 @@ import sys
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent
+# As `cargo clippy -- -D warnings` tells its driver (CLIPPY_ARGS).
+LINTS_AS_ERRORS = "-Dwarnings__CLIPPY_HACKERY__"
+# Cargo's.
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or REPO / "target").absolute()
 # The server's, where it looks for what is fetched; relative to the folder in which it is started.
 DATA_DIR = Path(os.environ.get("KEEPSAKE_DATA_DIR") or REPO / "data").absolute()
 

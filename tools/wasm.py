@@ -2,6 +2,8 @@
 """Makes what the browser gets: `target/site/`, with the stylesheet, the public
 files and the islands as wasm (`pkg/keepsake.{css,js,wasm}`, each with its .gz).
 
+    tools/wasm.py [--lint]        with clippy's lints as errors, in the same compile
+
 Where wasm cannot be had, it says so, says what would help, and leaves the
 pages to work as plain HTML.
 """
@@ -12,11 +14,13 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
 
-from common import REPO, apt_install, can_apt, fail, replace_dir, say
+import dependencies
+from common import LINTS_AS_ERRORS, REPO, apt_install, can_apt, fail, replace_dir, say
 
 TARGET = "wasm32-unknown-unknown"
 SITE = REPO / "target/site"
@@ -26,7 +30,7 @@ STAMP = REPO / "target/site.stamp"
 WASM_INPUTS = ("app", "Cargo.lock", "Cargo.toml", "tools/wasm.py", "tools/wasm-bindgen")
 BUILD = ["build", "-p", "app", "--lib", "--profile", "wasm", "--target", TARGET, "--target-dir", "target/wasm"]
 BUILD += ["--no-default-features", "--features", "hydrate"]
-DEBIAN_PACKAGES = ("rustc-web", "cargo-web", "rust-web-src", "libstd-rust-web-dev", "lld-22")
+DEBIAN_PACKAGES = ("rustc-web", "cargo-web", "rust-web-src", "libstd-rust-web-dev", "rust-web-clippy", "lld-22")
 DEBIAN_STD_SOURCE = Path("/usr/lib/rustlib/src/rust/library/std")
 RUSTUP_FAILED = REPO / ".local/rustup-failed"
 RUSTUP_TIMEOUT_SECONDS = 60
@@ -37,17 +41,20 @@ class NoWasm(Exception):
     """Wasm cannot be had here; the text says what would help."""
 
 
-def main():
+def main(lint):
     PKG.mkdir(parents=True, exist_ok=True)
     inputs = fingerprint()
-    if not (STAMP.is_file() and STAMP.read_text() == inputs and (PKG / "keepsake.wasm").is_file()):
+    made = STAMP.read_text() if STAMP.is_file() and (PKG / "keepsake.wasm").is_file() else ""
+    if made not in (f"{inputs} linted", inputs)[: 1 if lint else 2]:
         STAMP.unlink(missing_ok=True)
         try:
-            islands()
-            STAMP.write_text(inputs)
+            islands(lint)
+            STAMP.write_text(f"{inputs} linted" if lint else inputs)
         except NoWasm as reason:
             shutil.rmtree(PKG)
             PKG.mkdir()
+            if lint:
+                lint_for_this_machine()
             say(f"islands: left out; the pages work as plain HTML without them. {reason}")
     stylesheet_and_public_files()
 
@@ -62,12 +69,20 @@ def fingerprint():
     return digest.hexdigest()
 
 
-def islands():
+def islands(lint):
     cargo, env = toolchain()
     program = bindgen()
     say("islands: compiling to wasm (about 2 minutes the first time) …")
-    if subprocess.run([*cargo, *BUILD], cwd=REPO, env={**os.environ, **env}).returncode:
+    rustc = env.get("RUSTC", "rustc")
+    env = {**os.environ, **env}
+    if lint:
+        env["RUSTC_WORKSPACE_WRAPPER"] = "/usr/bin/clippy-driver" if "RUSTC_BOOTSTRAP" in env else "clippy-driver"
+        env["CLIPPY_ARGS"] = LINTS_AS_ERRORS
+    build, target = [*cargo, *BUILD], REPO / "target/wasm"
+    dependencies.seed("wasm", target, rustc=rustc)
+    if subprocess.run(build, cwd=REPO, env=env).returncode:
         fail("the islands do not compile: see cargo's words above.")
+    dependencies.keep("wasm", target, build, env, rustc=rustc)
     with tempfile.TemporaryDirectory(prefix=".pkg-", dir=SITE) as staging:
         fresh = Path(staging) / "pkg"
         module = REPO / "target/wasm" / TARGET / "wasm/app.wasm"
@@ -82,6 +97,13 @@ def islands():
         replace_dir(fresh, PKG)
     size, zipped = ((PKG / f"keepsake.wasm{end}").stat().st_size // 1024 for end in ("", ".gz"))
     say(f"islands: {size} kB of wasm, {zipped} kB over the wire")
+
+
+def lint_for_this_machine():
+    """The islands' lints, where they cannot be built."""
+    command = ["cargo", "clippy", "-p", "app", "--lib", "--no-default-features", "--features", "hydrate", "--", "-D", "warnings"]
+    if subprocess.run(command, cwd=REPO).returncode:
+        fail("the islands do not pass the lints: see cargo's words above.")
 
 
 def stylesheet_and_public_files():
@@ -150,7 +172,8 @@ def rustup_adds_target():
 
 
 def debian_is_ready():
-    return DEBIAN_STD_SOURCE.exists() and wasm_ld() is not None and os.access("/usr/bin/cargo", os.X_OK)
+    programs = all(os.access(f"/usr/bin/{name}", os.X_OK) for name in ("cargo", "clippy-driver"))
+    return DEBIAN_STD_SOURCE.exists() and wasm_ld() is not None and programs
 
 
 def debian_toolchain():
@@ -178,9 +201,12 @@ def bindgen():
     program = target / "release/bindgen"
     if not program.is_file():
         say(f"wasm-bindgen {pinned}: compiling it (2 minutes, once) …")
+    inputs = [BINDGEN / "Cargo.toml", BINDGEN / "Cargo.lock"]
+    dependencies.seed("bindgen", target, inputs)
     command = ["cargo", "build", "--quiet", "--locked", "--release", "--manifest-path", BINDGEN / "Cargo.toml", "--target-dir", target]
     if subprocess.run(command, cwd=REPO).returncode:
         raise NoWasm("wasm-bindgen does not compile: see cargo's words above.")
+    dependencies.keep("bindgen", target, command, os.environ, inputs)
     return program
 
 
@@ -189,4 +215,4 @@ def wasm_bindgen_version(lock):
 
 
 if __name__ == "__main__":
-    main()
+    main("--lint" in sys.argv[1:])

@@ -5,6 +5,8 @@
 
 The command finds its superuser's address in KEEPSAKE_TEST_DATABASE_URL. Its
 exit code is passed on; PostgreSQL is stopped and removed whatever happens.
+`cargo` gets the build of the tests: its lints, and a migrated database for its
+queries (tools/tests_build.py).
 """
 
 import contextlib
@@ -20,10 +22,12 @@ import tempfile
 import time
 from pathlib import Path
 
+import tests_build
 from common import REPO, fail, is_root, say
 from fetch_postgres import VERSION, fetch
 
 START_TIMEOUT_SECONDS = 60
+IN_MEMORY_BYTES_MIN = 6 << 30
 SETTINGS = {
     "listen_addresses": "127.0.0.1",
     "unix_socket_directories": "",
@@ -38,14 +42,20 @@ SETTINGS = {
 
 @contextlib.contextmanager
 def throwaway_postgres():
-    """Yields (address of the superuser, folder of psql and its like)."""
+    """Yields (address of the superuser, folder of psql and its like); inside another one, that."""
     bin_dir = fetch(REPO / "data/runtime")
+    if given := os.environ.get("KEEPSAKE_TEST_DATABASE_URL"):
+        yield given, bin_dir
+        return
     owner = unprivileged_user()
     home = Path(tempfile.mkdtemp(prefix="keepsake-postgres-", dir=None if owner is None else "/tmp"))
+    data = Path(tempfile.mkdtemp(prefix="keepsake-postgres-", dir=in_memory() or home))
+    (home / "data").symlink_to(data)
     server = None
     try:
         if owner:
-            os.chown(home, owner.pw_uid, owner.pw_gid)
+            for folder in (home, data):
+                os.chown(folder, owner.pw_uid, owner.pw_gid)
         bin_dir = reachable(bin_dir, home, owner)
         password = secrets.token_hex(16)
         initdb(bin_dir, home, owner, password)
@@ -60,7 +70,18 @@ def throwaway_postgres():
             except subprocess.TimeoutExpired:
                 server.kill()
                 server.wait()
-        shutil.rmtree(home, ignore_errors=True)
+        for folder in (home, data):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def in_memory():
+    """The machine's file system in memory, where there is room, or None. A disk's looks for a free inode for each of
+    the thousand files of a test's database: a third of the time of all tests."""
+    with contextlib.suppress(OSError, StopIteration, ValueError):
+        shm, available = "/dev/shm", next(line for line in open("/proc/meminfo") if line.startswith("MemAvailable"))
+        if min(shutil.disk_usage(shm).free, int(available.split()[1]) * 1024) >= IN_MEMORY_BYTES_MIN:
+            return shm
+    return None
 
 
 def tell_if_ended(server, home):
@@ -105,6 +126,8 @@ def initdb(bin_dir, home, owner, password):
     secret.chmod(0o644)  # the folder above is private
     command = [bin_dir / "initdb", "-D", home / "data", "-U", "postgres", "--auth=password", f"--pwfile={secret}"]
     command += ["--encoding=UTF8", "--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-sync"]
+    # A password of 128 random bits needs no thousands of rounds at each connection.
+    command += ["-c", "scram_iterations=1"]
     done = subprocess.run(command, capture_output=True, text=True, **as_user(owner, home))
     if done.returncode:
         fail(f"initdb failed: {done.stderr.strip()}")
@@ -159,7 +182,9 @@ if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         sys.exit(__doc__)
     stop_on_signals()
-    with throwaway_postgres() as (url, _):
-        say("a throwaway PostgreSQL is up (KEEPSAKE_TEST_DATABASE_URL)")
-        exit_code = run(sys.argv[1:], {**os.environ, "KEEPSAKE_TEST_DATABASE_URL": url})
+    with throwaway_postgres() as (url, bin_dir):
+        if sys.argv[1] == "cargo":
+            exit_code = tests_build.run_cargo(sys.argv[1:], url, bin_dir, run)
+        else:
+            exit_code = run(sys.argv[1:], {**os.environ, "KEEPSAKE_TEST_DATABASE_URL": url})
     sys.exit(exit_code)
