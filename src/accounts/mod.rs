@@ -23,6 +23,7 @@ pub use model::{
     SignUpState, TokenId, ToolProfile, User, UserId, UsersMax, VerifiedUser, Viewer,
 };
 pub use operators::TooManyUsers;
+pub use password::HashCost;
 pub use tokens::{
     ActingFor, AgentAccess, LinkToken, MemoryOff, NewUser, Token, TokenHolder, TokenOwner,
     TokenRefusal, TokenWish,
@@ -98,12 +99,17 @@ pub struct Accounts {
 
 impl Accounts {
     pub fn new(db: Db, clock: SharedClock, sign_up: SignUp) -> Self {
+        Self::with_hash_cost(db, clock, sign_up, HashCost::default())
+    }
+
+    /// For tests, which make hundreds of accounts.
+    pub fn with_hash_cost(db: Db, clock: SharedClock, sign_up: SignUp, cost: HashCost) -> Self {
         Self {
             db,
             clock,
             sign_up,
             making_users: Arc::default(),
-            hashing: Arc::new(HashingQueue::new()),
+            hashing: Arc::new(HashingQueue::new(cost)),
             offer: Arc::default(),
         }
     }

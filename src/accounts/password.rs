@@ -1,7 +1,7 @@
 //! Password hashing: argon2id with 19 MiB and two passes, on blocking threads. At most two run at a time and a bounded number
 //! wait, so that a flood of sign-ins cannot use up memory or cores. An unknown user takes as long as a known one.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, OnceLock};
 
 use argon2::password_hash::{
     PasswordHash, PasswordHasher, PasswordVerifier, SaltString, rand_core,
@@ -12,16 +12,24 @@ use tokio::task::spawn_blocking;
 
 use super::model::Password;
 
-const MEMORY_KIB: u32 = 19 * 1024;
-const PASSES: u32 = 2;
 const LANES: u32 = 1;
 const HASHES_AT_ONCE: usize = 2;
 /// About a second of work on two cores; longer waits are not acceptable for users.
 const WAITING_MAX: usize = 64;
 
-/// The hash that an unknown user's password is compared with.
-static NOBODY: LazyLock<String> =
-    LazyLock::new(|| hash_now(b"nobody's password").unwrap_or_default());
+/// What a new hash costs; an old one is verified at the cost it was made with.
+#[derive(Clone, Copy, Debug)]
+pub struct HashCost {
+    pub memory_kib: u32,
+    pub passes: u32,
+}
+
+impl Default for HashCost {
+    /// As OWASP recommends for argon2id.
+    fn default() -> Self {
+        Self { memory_kib: 19 * 1024, passes: 2 }
+    }
+}
 
 #[derive(Debug, thiserror::Error)]
 pub enum HashError {
@@ -33,6 +41,9 @@ pub enum HashError {
 
 /// Allows two at a time, and rejects when the queue is full.
 pub(super) struct HashingQueue {
+    cost: HashCost,
+    /// The hash that an unknown user's password is compared with.
+    nobody: Arc<OnceLock<String>>,
     turns: Arc<Semaphore>,
     places: Arc<Semaphore>,
 }
@@ -41,8 +52,10 @@ pub(super) struct HashingQueue {
 pub(super) struct QueuePlace(OwnedSemaphorePermit);
 
 impl HashingQueue {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(cost: HashCost) -> Self {
         Self {
+            cost,
+            nobody: Arc::default(),
             turns: Arc::new(Semaphore::new(HASHES_AT_ONCE)),
             places: Arc::new(Semaphore::new(WAITING_MAX)),
         }
@@ -64,7 +77,8 @@ impl HashingQueue {
         place: QueuePlace,
         password: Password,
     ) -> Result<String, HashError> {
-        self.pass(place, move || hash_now(password.as_bytes())).await?
+        let cost = self.cost;
+        self.pass(place, move || hash_now(password.as_bytes(), cost)).await?
     }
 
     /// Whether the password matches the hash; without a hash, false after the same time.
@@ -74,12 +88,15 @@ impl HashingQueue {
         password: Password,
         hash: Option<String>,
     ) -> Result<bool, HashError> {
+        let (cost, nobody) = (self.cost, self.nobody.clone());
         self.pass(place, move || {
-            let nobody = &*NOBODY;
+            let nobody =
+                nobody.get_or_init(|| hash_now(b"nobody's password", cost).unwrap_or_default());
             let known = hash.is_some();
             let hash = hash.as_deref().unwrap_or(nobody);
-            let matches = PasswordHash::new(hash)
-                .is_ok_and(|hash| argon2().verify_password(password.as_bytes(), &hash).is_ok());
+            let matches = PasswordHash::new(hash).is_ok_and(|hash| {
+                Argon2::default().verify_password(password.as_bytes(), &hash).is_ok()
+            });
             known && matches
         })
         .await
@@ -102,16 +119,13 @@ impl HashingQueue {
     }
 }
 
-fn hash_now(password: &[u8]) -> Result<String, HashError> {
+fn hash_now(password: &[u8], cost: HashCost) -> Result<String, HashError> {
     let salt = SaltString::generate(&mut rand_core::OsRng);
+    let params = Params::new(cost.memory_kib, cost.passes, LANES, None).unwrap_or_default();
+    let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
     let hash =
-        argon2().hash_password(password, &salt).map_err(|e| HashError::Failed(e.to_string()))?;
+        argon2.hash_password(password, &salt).map_err(|e| HashError::Failed(e.to_string()))?;
     Ok(hash.to_string())
-}
-
-fn argon2() -> Argon2<'static> {
-    let params = Params::new(MEMORY_KIB, PASSES, LANES, None).unwrap_or_default();
-    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
 }
 
 #[cfg(test)]
@@ -128,7 +142,7 @@ mod tests {
     async fn two_work_at_once_the_queue_is_bounded_and_hanging_up_frees_no_turn() {
         static RUNNING: AtomicUsize = AtomicUsize::new(0);
         static MOST: AtomicUsize = AtomicUsize::new(0);
-        let queue = Arc::new(HashingQueue::new());
+        let queue = Arc::new(HashingQueue::new(HashCost::default()));
         let work = || {
             MOST.fetch_max(RUNNING.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             std::thread::sleep(Duration::from_millis(5));
@@ -153,5 +167,19 @@ mod tests {
         assert!(admitted < 200, "nobody was turned away");
         assert!(MOST.load(Ordering::SeqCst) <= HASHES_AT_ONCE);
         assert_eq!(queue.places.available_permits(), WAITING_MAX);
+    }
+
+    #[tokio::test]
+    async fn the_server_hashes_with_argon2id_19_mib_and_two_passes() -> Result<(), HashError> {
+        let queue = HashingQueue::new(HashCost::default());
+        let password = Password::parse_new("password", "correct horse battery").ok();
+        let password = password.expect("a password");
+        let hash = queue.hash(queue.place()?, password.clone()).await?;
+        assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
+        // Whatever new hashes cost, an old one is verified; and nobody has a password.
+        let cheap = HashingQueue::new(HashCost { memory_kib: 8, passes: 1 });
+        assert!(cheap.verify(cheap.place()?, password.clone(), Some(hash)).await?);
+        assert!(!cheap.verify(cheap.place()?, password, None).await?);
+        Ok(())
     }
 }

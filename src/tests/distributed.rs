@@ -9,8 +9,9 @@ use keepsake::db::citus::{self, CitusError};
 use keepsake::db::prepare;
 use serde_json::json;
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use sqlx::{Connection, PgConnection};
 
+use crate::support::Sql as _;
 use crate::support::{Browser, TestApp, citus_workers, empty_database, fresh_database};
 use crate::teams::agent_id;
 
@@ -23,10 +24,7 @@ async fn a_server_knows_whether_its_database_is_distributed() {
     let app = TestApp::start().await;
     let mut conn = app.db.system_connection().await.unwrap();
     assert_eq!(citus::is_distributed(&mut conn).await.unwrap(), is_on_citus());
-    let plans: String = sqlx::query_scalar("SELECT current_setting('plan_cache_mode')")
-        .fetch_one(&mut *conn)
-        .await
-        .unwrap();
+    let plans: String = conn.sql("SELECT current_setting('plan_cache_mode')").value().await;
     let generic = if is_on_citus() { "force_custom_plan" } else { "force_generic_plan" };
     assert_eq!(plans, generic);
     let again = citus::distribute(&app.options, None, &[]).await;
@@ -70,7 +68,7 @@ async fn a_distributed_database_is_migrated_statement_by_statement_to_the_same_s
     let mut conn = PgConnection::connect_with(&options).await.unwrap();
     let name = options.get_database().unwrap();
     let set = format!("ALTER DATABASE {name} SET keepsake.distributed = 'on'");
-    sqlx::raw_sql(AssertSqlSafe(set)).execute(&mut conn).await.unwrap();
+    conn.sql(set).run_all().await;
     prepare(&options).await.unwrap();
     let [made, expected] = [schema(&options).await, schema(&fresh_database().await).await];
     assert!(expected.len() > 1_000, "{}", expected.len());
@@ -97,12 +95,10 @@ async fn a_migration_is_run_on_the_cluster() {
         undo.await.unwrap();
     }
     prepare(&app.options).await.unwrap();
-    let runs_as_owner: Vec<bool> = sqlx::query_scalar(
-        "SELECT prosecdef FROM pg_proc WHERE proname IN ('erase_session', 'has_words_of')",
-    )
-    .fetch_all(&mut conn)
-    .await
-    .unwrap();
+    let runs_as_owner: Vec<bool> = conn
+        .sql("SELECT prosecdef FROM pg_proc WHERE proname IN ('erase_session', 'has_words_of')")
+        .values()
+        .await;
     assert_eq!(runs_as_owner, [false; 2]);
 }
 
@@ -122,7 +118,7 @@ async fn the_app_role_writes_for_its_own_user_alone() {
         for (to, may) in [(&anna, true), (&ben, false)] {
             let mut tx = conn.begin().await.unwrap();
             let set = format!("SET LOCAL keepsake.user_id = {}", anna.id.0);
-            sqlx::raw_sql(AssertSqlSafe(set)).execute(&mut *tx).await.unwrap();
+            tx.sql(set).run_all().await;
             let done = sqlx::query(statement).bind(to.id.0).execute(&mut *tx).await;
             let said = done.err().map(|error| error.to_string());
             match may {
@@ -132,15 +128,13 @@ async fn the_app_role_writes_for_its_own_user_alone() {
             tx.rollback().await.unwrap();
         }
     }
-    let nobody: Vec<i64> =
-        sqlx::query_scalar("SELECT id FROM memory_items").fetch_all(&mut conn).await.unwrap();
+    let nobody: Vec<i64> = conn.sql("SELECT id FROM memory_items").values().await;
     assert_eq!(nobody, [] as [i64; 0]);
 }
 
 #[tokio::test]
 async fn what_is_not_possible_on_citus_is_refused_in_one_sentence() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let lead = agent_id(&app, &anna, "agent").await;
     app.token(anna.id, "other", &Scope::ALL, None).await;
     let other = agent_id(&app, &anna, "other").await;

@@ -21,25 +21,16 @@ fn late(answer: &Value, id: i64) -> Option<f64> {
 
 /// First passages with the signs of their tokens, of how many; and how the space has it.
 async fn signed(app: &TestApp, user: &TestUser) -> (i64, i64, String) {
-    sqlx::query_as(
-        "SELECT count(e.token_signs), count(*), max(s.token_signs)
+    app.sql("SELECT count(e.token_signs), count(*), max(s.token_signs)
          FROM memory_embeddings e JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
-         WHERE e.user_id = $1 AND e.passage = 0 AND s.state = 'active'",
-    )
-    .bind(user.id.0)
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap()
+         WHERE e.user_id = $1 AND e.passage = 0 AND s.state = 'active'").bind(user.id.0).row().await
 }
 
 async fn signs_of(app: &TestApp, id: i64) -> Vec<u8> {
-    sqlx::query_scalar(
-        "SELECT token_signs FROM memory_embeddings WHERE source_id = $1 AND passage = 0",
-    )
-    .bind(id)
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap()
+    app.sql("SELECT token_signs FROM memory_embeddings WHERE source_id = $1 AND passage = 0")
+        .bind(id)
+        .value()
+        .await
 }
 
 #[tokio::test]
@@ -131,7 +122,7 @@ async fn the_switch_makes_and_removes_them() {
             &carl,
         ),
     ] {
-        sqlx::query(statement).bind(user.id.0).execute(&mut app.superuser().await).await.unwrap();
+        app.sql(statement).bind(user.id.0).run().await;
     }
     assert!(late(&asked(&anna, "bees").await, id).is_some());
 
@@ -188,14 +179,14 @@ async fn what_is_left_when_a_slice_ends_is_said_and_done_in_the_next() {
     assert_eq!(signed(&app, &anna).await, (4, 4, "all".to_owned()));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn another_providers_vectors_are_ranked_as_they_were() {
-    let (app, provider) = (TestApp::start().await, Provider::start().await);
+    let (app, provider) = (TestApp::shared().await, Provider::start().await);
     let anna = app.user("anna").await;
     app.use_provider(&anna, &provider, "m").await;
     let id = anna.add("Anna keeps bees.").await;
     app.drain(&anna).await;
     let answer = asked(&anna, "bees").await;
     assert_eq!((late(&answer, id), &answer["mode"]), (None, &json!("hybrid")));
-    assert_eq!(signed(&app, &anna).await, (0, 1, "none".to_owned()));
+    assert_eq!(signed(app, &anna).await, (0, 1, "none".to_owned()));
 }

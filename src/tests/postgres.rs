@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::support::PATIENCE;
+use crate::support::Sql as _;
 use keepsake::postgres::{EmbeddedPostgres, PostgresError, of_running_server};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use sqlx::postgres::PgConnectOptions;
@@ -79,7 +80,7 @@ async fn make_table(options: &PgConnectOptions) {
     let mut connection = PgConnection::connect_with(options).await.unwrap();
     let statement =
         "CREATE TABLE IF NOT EXISTS acknowledged (id bigint GENERATED ALWAYS AS IDENTITY)";
-    sqlx::query(statement).execute(&mut connection).await.unwrap();
+    connection.sql(statement).run().await;
 }
 
 async fn insert(options: &PgConnectOptions) -> Result<(), sqlx::Error> {
@@ -90,10 +91,7 @@ async fn insert(options: &PgConnectOptions) -> Result<(), sqlx::Error> {
 
 async fn count(options: &PgConnectOptions) -> i64 {
     let mut connection = PgConnection::connect_with(options).await.unwrap();
-    sqlx::query_scalar("SELECT count(*) FROM acknowledged")
-        .fetch_one(&mut connection)
-        .await
-        .unwrap()
+    connection.sql("SELECT count(*) FROM acknowledged").value().await
 }
 
 /// How long it took until a new connection succeeded.
@@ -116,14 +114,9 @@ async fn a_first_start_makes_a_utf8_database_with_checksums_and_fsync() {
     let data = DataDir::new();
     let postgres = start(&data).await;
     let mut connection = PgConnection::connect_with(&postgres.connect_options()).await.unwrap();
-    let (settings, lower): (Vec<String>, String) = sqlx::query_as(
-        "SELECT ARRAY[current_database()::text, current_user::text, current_setting('server_encoding'),
+    let (settings, lower): (Vec<String>, String) = connection.sql("SELECT ARRAY[current_database()::text, current_user::text, current_setting('server_encoding'),
                 current_setting('data_checksums'), current_setting('fsync'),
-                current_setting('listen_addresses'), current_setting('TimeZone')], lower('ÉCOLE')",
-    )
-    .fetch_one(&mut connection)
-    .await
-    .unwrap();
+                current_setting('listen_addresses'), current_setting('TimeZone')], lower('ÉCOLE')").row().await;
     assert_eq!(settings, ["keepsake", "postgres", "UTF8", "on", "on", "", "UTC"]);
     assert_eq!(lower, "école");
     let password = fs::metadata(data.path().join("postgres.password")).unwrap();
@@ -463,8 +456,7 @@ async fn what_people_store_never_reaches_the_log_of_postgresql() {
     }
     // A backend that crashes has its statement named, unless told otherwise.
     let mut connection = PgConnection::connect_with(&options).await.unwrap();
-    let pid: i32 =
-        sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut connection).await.unwrap();
+    let pid: i32 = connection.sql("SELECT pg_backend_pid()").value().await;
     let busy = tokio::spawn(async move {
         let _ = sqlx::query("SELECT 'marzipan', pg_sleep(30)").execute(&mut connection).await;
     });

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use keepsake::db::citus::NOT_DISTRIBUTED;
 use sqlx::PgConnection;
 
+use crate::support::Sql as _;
 use crate::support::TestApp;
 
 /// Whole on every node, since tenants' tables refer to them; as docs/scaling.md has them.
@@ -71,17 +72,12 @@ fn listed(tables: &[(&str, &str)]) -> BTreeSet<(String, String)> {
 
 /// All tables but those of [`REFERENCE`] and [`LOCAL`].
 async fn tenant_tables(conn: &mut PgConnection) -> BTreeSet<String> {
-    let tables: Vec<(String, bool)> = sqlx::query_as(
-        "SELECT c.relname::text,
+    let tables: Vec<(String, bool)> = conn.sql("SELECT c.relname::text,
                 EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'user_id'
                         AND NOT a.attisdropped AND a.attnotnull AND a.atttypid = 'bigint'::regtype)
                 AND EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)
          FROM pg_class c
-         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition",
-    )
-    .fetch_all(conn)
-    .await
-    .unwrap();
+         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition").rows().await;
     let mut elsewhere: BTreeSet<&str> = REFERENCE.iter().chain(&LOCAL).map(|(t, _)| *t).collect();
     let mut tenants = BTreeSet::new();
     for (table, has_user) in tables {
@@ -111,8 +107,7 @@ struct ForeignKey {
 }
 
 async fn foreign_keys(conn: &mut PgConnection) -> Vec<ForeignKey> {
-    sqlx::query_as(
-        "SELECT k.conname::text AS name, f.relname::text AS from_table, t.relname::text AS to_table,
+    conn.sql("SELECT k.conname::text AS name, f.relname::text AS from_table, t.relname::text AS to_table,
                 array_position(k.conkey, (SELECT attnum FROM pg_attribute
                     WHERE attrelid = k.conrelid AND attname = 'user_id')) AS position,
                 array_position(k.confkey, (SELECT attnum FROM pg_attribute
@@ -122,11 +117,7 @@ async fn foreign_keys(conn: &mut PgConnection) -> Vec<ForeignKey> {
          JOIN pg_class f ON f.oid = k.conrelid
          JOIN pg_class t ON t.oid = k.confrelid
          WHERE k.contype = 'f' AND f.relnamespace = 'public'::regnamespace
-         ORDER BY k.conname",
-    )
-    .fetch_all(conn)
-    .await
-    .unwrap()
+         ORDER BY k.conname").rows().await
 }
 
 #[tokio::test]
@@ -135,16 +126,11 @@ async fn every_unique_key_of_a_tenant_table_has_the_user_in_it() {
     let mut conn = app.superuser().await;
     let tenants = tenant_tables(&mut conn).await;
     // Columns that an index only carries along (INCLUDE) do not count.
-    let without_user: Vec<(String, String)> = sqlx::query_as(
-        "SELECT c.relname::text, i.indexrelid::regclass::text
+    let without_user: Vec<(String, String)> = conn.sql("SELECT c.relname::text, i.indexrelid::regclass::text
          FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
          WHERE c.relnamespace = 'public'::regnamespace AND (i.indisunique OR i.indisexclusion)
            AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'user_id'
-                           AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]))",
-    )
-    .fetch_all(&mut conn)
-    .await
-    .unwrap();
+                           AND a.attnum = ANY ((i.indkey::int2[])[0:i.indnkeyatts - 1]))").rows().await;
     for (table, index) in without_user {
         assert!(!tenants.contains(&table), "{index} has no user_id");
     }
@@ -194,25 +180,20 @@ async fn every_foreign_key_stays_with_its_user_or_leads_to_a_reference_table() {
 async fn nothing_else_that_citus_refuses_is_in_the_schema() {
     let app = TestApp::start().await;
     let mut conn = app.superuser().await;
-    let triggers: Vec<String> = sqlx::query_scalar(
-        "SELECT t.tgname::text FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+    let triggers: Vec<String> = conn
+        .sql(
+            "SELECT t.tgname::text FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
          WHERE c.relnamespace = 'public'::regnamespace AND NOT t.tgisinternal
            AND t.tgname NOT LIKE 'truncate_trigger_%' AND t.tgname NOT LIKE 'citus_%'",
-    )
-    .fetch_all(&mut conn)
-    .await
-    .unwrap();
+        )
+        .values()
+        .await;
     assert_eq!(triggers, [] as [&str; 0]);
 
     // A policy that asks other tables: `migrate --citus` knows these two kinds, and what they are for.
-    let policies: Vec<(String, String)> = sqlx::query_as(
-        r"SELECT tablename::text, policyname::text FROM pg_policies
+    let policies: Vec<(String, String)> = conn.sql(r"SELECT tablename::text, policyname::text FROM pg_policies
           WHERE schemaname = 'public'
-            AND regexp_replace(concat(qual, with_check), '\( SELECT (\w+)\(\) AS \w+\)', '', 'g') ~* '\mselect\M'",
-    )
-    .fetch_all(&mut conn)
-    .await
-    .unwrap();
+            AND regexp_replace(concat(qual, with_check), '\( SELECT (\w+)\(\) AS \w+\)', '', 'g') ~* '\mselect\M'").rows().await;
     for (table, policy) in policies {
         assert!(
             matches!(policy.as_str(), "scope" | "team"),
@@ -221,18 +202,18 @@ async fn nothing_else_that_citus_refuses_is_in_the_schema() {
     }
 
     // Numbers come from sequences of Citus' own making: of identity columns, and of bigint alone.
-    let odd_numbers: Vec<String> = sqlx::query_scalar(
-        "SELECT c.relname || '.' || a.attname
+    let odd_numbers: Vec<String> = conn
+        .sql(
+            "SELECT c.relname || '.' || a.attname
          FROM pg_class c
          JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
          LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
          WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
            AND (a.attidentity <> '' AND a.atttypid <> 'bigint'::regtype
                 OR a.attgenerated = '' AND pg_get_expr(d.adbin, d.adrelid) LIKE '%nextval%')",
-    )
-    .fetch_all(&mut conn)
-    .await
-    .unwrap();
+        )
+        .values()
+        .await;
     assert_eq!(odd_numbers, [] as [&str; 0]);
 }
 
@@ -240,13 +221,13 @@ async fn nothing_else_that_citus_refuses_is_in_the_schema() {
 #[tokio::test]
 async fn no_function_names_a_row_by_its_place_alone() {
     let app = TestApp::start().await;
-    let by_place: Vec<String> = sqlx::query_scalar(
-        r"SELECT proname::text FROM pg_proc
+    let by_place: Vec<String> = app
+        .sql(
+            r"SELECT proname::text FROM pg_proc
           WHERE pronamespace = 'public'::regnamespace AND prosrc ~* '\mwhere\s+ctid\M'",
-    )
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+        )
+        .values()
+        .await;
     assert_eq!(by_place, [] as [&str; 0], "say whose rows, too");
 }
 

@@ -11,6 +11,7 @@ use crate::chat::use_server;
 use crate::consolidation::{fact, user_says};
 use crate::entities::related::{say, state};
 use crate::mcp::Mcp;
+use crate::support::Sql as _;
 use crate::support::{ChatServer, TestApp, TestUser, ids, said, turns_due};
 
 const ALL: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::SessionsWrite];
@@ -41,8 +42,7 @@ fn sorted(mut ids: Vec<i64>) -> Vec<i64> {
 
 #[tokio::test]
 async fn an_agent_sees_its_own_what_is_shared_or_both_through_every_tool() {
-    let app = TestApp::start().await;
-    let shared = app.user("anna").await;
+    let (app, shared) = TestApp::start_for("anna").await;
     let first = agent(&app, &shared, "first", "own_first").await;
     let only = agent(&app, &shared, "only", "own_only").await;
     let of_shared = shared.add_to("boats", "The boat to Bergen is red.").await;
@@ -118,8 +118,7 @@ async fn an_agent_sees_its_own_what_is_shared_or_both_through_every_tool() {
 
 #[tokio::test]
 async fn of_two_copies_the_own_one_comes_and_counts_more() {
-    let app = TestApp::start().await;
-    let shared = app.user("anna").await;
+    let (app, shared) = TestApp::start_for("anna").await;
     let first = agent(&app, &shared, "first", "own_first").await;
     let key = |content: &str| json!({ "content": content, "theme": "prefs", "type": "preference", "key": "colour" });
     let theirs = shared.call("memory_add", key("Likes red.")).await;
@@ -167,8 +166,7 @@ async fn of_two_copies_the_own_one_comes_and_counts_more() {
 
 #[tokio::test]
 async fn documents_are_the_agents_own_too() {
-    let app = TestApp::start().await;
-    let shared = app.user("anna").await;
+    let (app, shared) = TestApp::start_for("anna").await;
     let first = agent(&app, &shared, "first", "own_first").await;
     let only = agent(&app, &shared, "only", "own_only").await;
     let put = async |user: &TestUser, path: &str, text: &str| {
@@ -231,8 +229,7 @@ async fn what_comes_of_its_sessions_is_its_own_beside_what_is_shared() {
 }
 
 async fn of_sessions(scope: &str) {
-    let app = TestApp::start().await;
-    let shared = app.user("anna").await;
+    let (app, shared) = TestApp::start_for("anna").await;
     let only = agent(&app, &shared, "only", scope).await;
     let theirs = shared
         .call(
@@ -298,8 +295,7 @@ async fn of_sessions(scope: &str) {
 
 #[tokio::test]
 async fn a_person_sees_whose_an_item_is_and_it_comes_back_from_an_export() {
-    let app = TestApp::start().await;
-    let shared = app.user("anna").await;
+    let (app, shared) = TestApp::start_for("anna").await;
     let only = agent(&app, &shared, "only", "own_only").await;
     shared.add("The boat is red.").await;
     let own = only.add("The boat belongs to Rolf.").await;
@@ -350,8 +346,7 @@ async fn a_person_sees_whose_an_item_is_and_it_comes_back_from_an_export() {
 /// MCP answers in tasks of its own, and reads themes by itself when a client connects.
 #[tokio::test]
 async fn what_mcp_tells_at_the_start_is_the_agents_own() {
-    let app = TestApp::start().await;
-    let shared = app.user("anna").await;
+    let (app, shared) = TestApp::start_for("anna").await;
     let only = agent(&app, &shared, "only", "own_only").await;
     shared.add_to("boats", "The boat is red.").await;
     only.add_to("secrets", "The boat belongs to Rolf Krause.").await;
@@ -363,8 +358,7 @@ async fn what_mcp_tells_at_the_start_is_the_agents_own() {
 
 #[tokio::test]
 async fn what_one_agent_knows_ends_no_relation_that_others_know() {
-    let app = TestApp::start().await;
-    let shared = app.user("anna").await;
+    let (app, shared) = TestApp::start_for("anna").await;
     let only = agent(&app, &shared, "only", "own_only").await;
     let of_shared = shared.add("Marta Weber lives in Bergen.").await;
     let of_only = only.add("Marta Weber lives in Oslo.").await;
@@ -382,24 +376,13 @@ async fn what_one_agent_knows_ends_no_relation_that_others_know() {
     }
     // What its person keeps for one agent alone is told to the others no more, in no summary and no relation.
     let mut conn = app.superuser().await;
-    sqlx::query(
-        "INSERT INTO memory_summaries (user_id, body, made_at, facts_total) VALUES ($1, 'Marta lives in Bergen.', now(), 1)",
-    )
-    .bind(shared.id.0)
-    .execute(&mut conn)
-    .await
-    .unwrap();
-    sqlx::query("INSERT INTO memory_summary_items (user_id, item_id) VALUES ($1, $2)")
+    conn.sql("INSERT INTO memory_summaries (user_id, body, made_at, facts_total) VALUES ($1, 'Marta lives in Bergen.', now(), 1)").bind(shared.id.0).run().await;
+    conn.sql("INSERT INTO memory_summary_items (user_id, item_id) VALUES ($1, $2)")
         .bind(shared.id.0)
         .bind(of_shared)
-        .execute(&mut conn)
-        .await
-        .unwrap();
-    sqlx::query("UPDATE entities SET summary = 'Lives in Bergen.' WHERE user_id = $1 AND name = 'Marta Weber'")
-        .bind(shared.id.0)
-        .execute(&mut conn)
-        .await
-        .unwrap();
+        .run()
+        .await;
+    conn.sql("UPDATE entities SET summary = 'Lives in Bergen.' WHERE user_id = $1 AND name = 'Marta Weber'").bind(shared.id.0).run().await;
     assert_eq!(of(&shared).await["summary"], "Lives in Bergen.");
     let other = app.token(shared.id, "other", &ALL, None).await;
     let other = shared.with_token(&other);
@@ -410,22 +393,21 @@ async fn what_one_agent_knows_ends_no_relation_that_others_know() {
     let answer = other.send("memory_entity", &json!({ "name": "Marta Weber" })).await;
     let told = answer.text().await.unwrap();
     assert!(!told.contains("Bergen"), "{told}");
-    let (told, body): (Option<String>, Option<String>) = sqlx::query_as(
-        "SELECT (SELECT summary FROM entities WHERE user_id = $1 AND name = 'Marta Weber'),
+    let (told, body): (Option<String>, Option<String>) = conn
+        .sql(
+            "SELECT (SELECT summary FROM entities WHERE user_id = $1 AND name = 'Marta Weber'),
                 (SELECT body FROM memory_summaries WHERE user_id = $1)",
-    )
-    .bind(shared.id.0)
-    .fetch_one(&mut conn)
-    .await
-    .unwrap();
+        )
+        .bind(shared.id.0)
+        .row()
+        .await;
     assert_eq!((told, body), (None, None));
 }
 
 /// Whether the words were said to another agent is answered as if they never were.
 #[tokio::test]
 async fn what_is_said_to_one_agent_alone_proves_nothing_to_another() {
-    let app = TestApp::start().await;
-    let shared = app.user("anna").await;
+    let (app, shared) = TestApp::start_for("anna").await;
     let other = agent(&app, &shared, "other", "shared").await;
     let first = agent(&app, &shared, "first", "own_first").await;
     let only = agent(&app, &shared, "only", "own_only").await;
@@ -466,8 +448,7 @@ async fn what_is_said_to_one_agent_alone_proves_nothing_to_another() {
 
 #[tokio::test]
 async fn what_took_the_place_of_a_memory_is_named_to_who_sees_it() {
-    let app = TestApp::start().await;
-    let shared = app.user("anna").await;
+    let (app, shared) = TestApp::start_for("anna").await;
     let other = agent(&app, &shared, "other", "shared").await;
     let drinks = |content: &str| json!({ "content": content, "type": "fact", "key": "drink" });
     let older = shared.call("memory_add", drinks("Drinks tea.")).await["id"].clone();
@@ -497,19 +478,17 @@ async fn what_took_the_place_of_a_memory_is_named_to_who_sees_it() {
     names(&shared, true).await;
     names(&other, false).await;
     // It is stored all the same.
-    let stored: Option<i64> =
-        sqlx::query_scalar("SELECT superseded_by FROM memory_items WHERE id = $1")
-            .bind(older.as_i64())
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap();
+    let stored: Option<i64> = app
+        .sql("SELECT superseded_by FROM memory_items WHERE id = $1")
+        .bind(older.as_i64())
+        .value()
+        .await;
     assert_eq!(stored, newer.as_i64());
 }
 
 #[tokio::test]
 async fn a_prompt_follows_the_scope_at_once() {
-    let app = TestApp::start().await;
-    let shared = app.user("anna").await;
+    let (app, shared) = TestApp::start_for("anna").await;
     let first = agent(&app, &shared, "first", "shared").await;
     shared.add_to("boats", "The boat to Bergen is red.").await;
     for (scope, sees) in

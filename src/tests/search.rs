@@ -5,6 +5,7 @@ use std::time::Duration;
 use keepsake::embedding::Drained;
 use serde_json::{Value, json};
 
+use crate::support::Sql as _;
 use crate::support::{Provider, TestApp, TestUser, Wish, ids};
 
 const WORDS: [&str; 5] = ["kettle", "zeppelin", "orchard", "violin", "harbour"];
@@ -43,11 +44,10 @@ async fn what_one_server_writes_every_server_finds_at_once_and_nothing_that_is_g
             5 if step % 12 == 5 => {
                 // Behind both: neither was told, and still neither shows what is not there.
                 let (id, _) = live.remove(0);
-                sqlx::query("DELETE FROM memory_items WHERE $1 IN (id, superseded_by)")
+                app.sql("DELETE FROM memory_items WHERE $1 IN (id, superseded_by)")
                     .bind(id)
-                    .execute(&mut app.superuser().await)
-                    .await
-                    .unwrap();
+                    .run()
+                    .await;
             }
             _ => live.push((writer.add(&format!("{word} number {step}")).await, word)),
         }
@@ -64,8 +64,7 @@ async fn what_one_server_writes_every_server_finds_at_once_and_nothing_that_is_g
 
 #[tokio::test]
 async fn a_memory_of_another_time_is_read_anew() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let (bees, tea) = (anna.add("bees").await, anna.add("tea").await);
     assert_eq!(anna.find("bees tea").await.len(), 2);
     // As where a backup took the place of the database: its revision runs backwards.
@@ -74,7 +73,7 @@ async fn a_memory_of_another_time_is_read_anew() {
         format!("UPDATE memory_items SET status = 'archived' WHERE id = {tea}"),
         "UPDATE memory_revisions SET revision = 1, told_from = 0".to_owned(),
     ] {
-        sqlx::raw_sql(sqlx::AssertSqlSafe(statement)).execute(&mut conn).await.unwrap();
+        conn.sql(statement).run_all().await;
     }
     let any = json!({ "query": "bees tea", "status": "any" });
     let answer = anna.call("memory_search", any).await;
@@ -176,27 +175,25 @@ async fn a_memory_larger_than_all_the_room_is_answered_alike_and_never_kept() {
 
 #[tokio::test]
 async fn a_load_that_is_given_up_or_fails_leaves_nothing_behind() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let bees = anna.add("bees").await;
     let mut holding = app.superuser().await;
     let lock = "BEGIN; LOCK TABLE memory_passages IN ACCESS EXCLUSIVE MODE";
-    sqlx::raw_sql(lock).execute(&mut holding).await.unwrap();
+    holding.sql(lock).run_all().await;
     // Given up by whoever asked.
     let asking = tokio::time::timeout(Duration::from_millis(300), anna.find("bees"));
     assert!(asking.await.is_err());
     app.until_blocked(1).await;
     // The connection of the load is cut off.
-    sqlx::raw_sql(
+    app.sql(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
          WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0",
     )
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
+    .run_all()
+    .await;
     app.until_blocked(0).await;
     assert_eq!(app.search.reader().held().1, 0);
-    sqlx::raw_sql("ROLLBACK").execute(&mut holding).await.unwrap();
+    holding.sql("ROLLBACK").run_all().await;
     assert_eq!(anna.find("bees").await, [bees]);
     assert!(app.search.reader().held().1 > 0);
 }
@@ -210,7 +207,7 @@ async fn while_a_memory_is_loaded_others_are_answered_and_the_load_is_shared() {
     assert_eq!(ben.find("tea").await, [tea]);
     let mut holding = app.superuser().await;
     let lock = "BEGIN; LOCK TABLE memory_passages IN ACCESS EXCLUSIVE MODE";
-    sqlx::raw_sql(lock).execute(&mut holding).await.unwrap();
+    holding.sql(lock).run_all().await;
     // More than there are connections: who waits holds none.
     let searches = futures_util::future::join_all((0..4).map(|_| anna.find("bees")));
     let meanwhile = async {
@@ -218,7 +215,7 @@ async fn while_a_memory_is_loaded_others_are_answered_and_the_load_is_shared() {
         for _ in 0..5 {
             assert_eq!(ben.find("tea").await, [tea]);
         }
-        sqlx::raw_sql("ROLLBACK").execute(&mut holding).await.unwrap();
+        holding.sql("ROLLBACK").run_all().await;
     };
     let (answers, ()) = tokio::join!(searches, meanwhile);
     assert!(answers.iter().all(|found| *found == [bees]));
@@ -266,9 +263,9 @@ async fn a_memory_that_grows_past_the_room_is_let_go_and_answered() {
     assert_eq!(app.search.reader().held().1, 0, "it still is");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_is_embedded_again_is_listed_as_pending_at_once() {
-    let app = TestApp::start().await;
+    let app = TestApp::shared().await;
     let (anna, provider) = (app.user("anna").await, Provider::start().await);
     app.use_provider(&anna, &provider, "model").await;
     provider.behave(|b| b.poison = Some("poison"));

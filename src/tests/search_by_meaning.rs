@@ -130,8 +130,7 @@ struct Memory {
 
 impl Memory {
     async fn of_model(model: &str) -> Self {
-        let app = TestApp::start().await;
-        let anna = app.user("anna").await;
+        let (app, anna) = TestApp::start_for("anna").await;
         let provider = Provider::start().await;
         app.use_provider(&anna, &provider, model).await;
         let mut notes = BTreeMap::new();

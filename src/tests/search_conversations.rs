@@ -24,9 +24,9 @@ async fn ask_of(app: &TestApp, user: &TestUser, space: SpaceId, speaker: &str) -
     found.await.unwrap()
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_vector_of_a_question_is_made_without_the_names_of_who_speaks() {
-    let (app, provider) = (TestApp::start().await, Provider::start().await);
+    let (app, provider) = (TestApp::shared().await, Provider::start().await);
     let (anna, peter) = (app.user("anna").await, app.user("peter").await);
     for user in [&anna, &peter] {
         app.use_provider(user, &provider, "m").await;
@@ -69,9 +69,9 @@ async fn the_vector_of_a_question_is_made_without_the_names_of_who_speaks() {
     assert_eq!(provider.texts(), ["a week in Paris"]);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn two_speakers_in_one_word_are_no_possessive() {
-    let (app, provider) = (TestApp::start().await, Provider::start().await);
+    let (app, provider) = (TestApp::shared().await, Provider::start().await);
     let anna = app.user("anna").await;
     app.use_provider(&anna, &provider, "m").await;
     for text in ["Anna: tea", "Sam: tea", "S: tea"] {
@@ -90,8 +90,7 @@ async fn two_speakers_in_one_word_are_no_possessive() {
 
 #[tokio::test]
 async fn what_the_named_one_said_comes_before_what_others_said_of_them() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     let space = space(&mut conn, &anna, "active").await;
     let mut add = Vec::new();
@@ -119,8 +118,7 @@ async fn what_the_named_one_said_comes_before_what_others_said_of_them() {
 
 #[tokio::test]
 async fn the_answer_is_found_beside_the_question() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     let space = space(&mut conn, &anna, "active").await;
     for n in 0..60 {
@@ -163,8 +161,7 @@ async fn the_answer_is_found_beside_the_question() {
 
 #[tokio::test]
 async fn whoever_asks_may_set_the_balance_of_meaning_and_words() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     let (near, word) = (anna.add("green leaves").await, anna.add("the kettle").await);
     let space = space(&mut conn, &anna, "active").await;

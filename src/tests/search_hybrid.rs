@@ -8,20 +8,21 @@ use serde_json::json;
 use sqlx::PgConnection;
 use time::Duration;
 
+use crate::support::Sql as _;
 use crate::support::{TestApp, TestUser};
 
 /// A space of the user's, serving.
 pub(crate) async fn space(conn: &mut PgConnection, user: &TestUser, state: &str) -> SpaceId {
-    let id = sqlx::query_scalar(
-        "INSERT INTO embedding_spaces (user_id, provider_type, endpoint, model, query_prefix,
+    let id = conn
+        .sql(
+            "INSERT INTO embedding_spaces (user_id, provider_type, endpoint, model, query_prefix,
                                        document_prefix, dimensions, state, created_at)
          VALUES ($1, 'openai', '', 'm', '', '', 2, $2, now()) RETURNING id",
-    )
-    .bind(user.id.0)
-    .bind(state)
-    .fetch_one(conn)
-    .await
-    .unwrap();
+        )
+        .bind(user.id.0)
+        .bind(state)
+        .value()
+        .await;
     SpaceId(id)
 }
 
@@ -32,8 +33,7 @@ pub(crate) fn at(degrees: f32) -> Vector {
 }
 
 pub(crate) async fn embed(conn: &mut PgConnection, space: SpaceId, item: i64, vector: &Vector) {
-    sqlx::query(
-        "WITH told AS (
+    conn.sql("WITH told AS (
              UPDATE memory_revisions r SET revision = revision + 1, told_from = revision + 1
              FROM memory_items i WHERE i.id = $2 AND r.user_id = i.user_id
          )
@@ -41,14 +41,7 @@ pub(crate) async fn embed(conn: &mut PgConnection, space: SpaceId, item: i64, ve
          SELECT user_id, $1, id, 'ready', is_turn, $3, now() FROM memory_items WHERE id = $2
          -- The item was added while the space was there: it waits for its vector.
          ON CONFLICT (user_id, source_id, passage, space_id)
-         DO UPDATE SET state = 'ready', embedding = excluded.embedding",
-    )
-    .bind(space.0)
-    .bind(item)
-    .bind(vector.half())
-    .execute(conn)
-    .await
-    .unwrap();
+         DO UPDATE SET state = 'ready', embedding = excluded.embedding").bind(space.0).bind(item).bind(vector.half()).run().await;
 }
 
 pub(crate) async fn ask_with(
@@ -80,8 +73,7 @@ pub(crate) fn found(page: &ResultPage) -> Vec<i64> {
 
 #[tokio::test]
 async fn meaning_counts_seven_tenths_and_words_three() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     let near = anna.add("She drinks oolong").await;
     let word = anna.add("The kettle is broken").await;
@@ -110,8 +102,7 @@ async fn meaning_counts_seven_tenths_and_words_three() {
 /// Kept since before the space's width was known, from a model that has changed under its name.
 #[tokio::test]
 async fn a_vector_of_another_width_leaves_the_answer_to_the_words() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     let item = anna.add("hot water").await;
     let space_id = space(&mut conn, &anna, "active").await;
@@ -133,8 +124,7 @@ async fn a_vector_of_another_width_leaves_the_answer_to_the_words() {
 
 #[tokio::test]
 async fn a_silent_arm_leaves_the_score_to_the_other() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     let (near, far) = (anna.add("green leaves").await, anna.add("hot water").await);
     let space = space(&mut conn, &anna, "active").await;
@@ -154,19 +144,17 @@ async fn a_silent_arm_leaves_the_score_to_the_other() {
 
 #[tokio::test]
 async fn an_item_whose_vector_is_not_ready_is_found_by_its_words() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     let ready = anna.add("a kettle").await;
     let waiting = anna.add("a kettle, a blue kettle").await;
     let space = space(&mut conn, &anna, "active").await;
     embed(&mut conn, space, ready, &at(20.0)).await;
     embed(&mut conn, space, waiting, &at(0.0)).await;
-    sqlx::query("UPDATE memory_embeddings SET state = 'pending' WHERE source_id = $1")
+    conn.sql("UPDATE memory_embeddings SET state = 'pending' WHERE source_id = $1")
         .bind(waiting)
-        .execute(&mut conn)
-        .await
-        .unwrap();
+        .run()
+        .await;
     let page = ask(&app, &anna, space, "kettle").await;
     assert_eq!(found(&page), [ready, waiting]);
     let why = page.hits[1].explanation;
@@ -197,8 +185,7 @@ async fn vectors_of_another_space_or_another_user_never_count() {
 
 #[tokio::test]
 async fn filters_apply_to_vectors_before_the_fifty_nearest_and_before_the_signs_are_cut() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     let quiet = anna.add_to("quiet", "far away").await;
     app.clock.advance(Duration::days(10));
@@ -233,8 +220,7 @@ async fn filters_apply_to_vectors_before_the_fifty_nearest_and_before_the_signs_
 
 #[tokio::test]
 async fn a_cutoff_of_similarity_drops_what_is_below_it_and_is_passed_over_without_vectors() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     let near = anna.add("a kettle").await;
     let far = anna.add("the kettle is old").await;
@@ -253,8 +239,7 @@ async fn a_cutoff_of_similarity_drops_what_is_below_it_and_is_passed_over_withou
 
 #[tokio::test]
 async fn a_substring_fills_the_lexical_arm_where_no_word_matches() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     let substring = anna.add("Uses Kubernetes").await;
     let near = anna.add("Runs containers").await;
@@ -267,10 +252,9 @@ async fn a_substring_fills_the_lexical_arm_where_no_word_matches() {
     assert_eq!(page.hits[1].score, 0.3);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_tool_shows_the_parts_and_refuses_a_cutoff_out_of_range() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     anna.add("a kettle").await;
     let input = json!({ "query": "kettle", "explain": true, "min_similarity": 0.5 });
     let answer = anna.call("memory_search", input).await;

@@ -36,8 +36,7 @@ async fn first(user: &TestUser, input: Value) -> (i64, Value) {
 
 #[tokio::test]
 async fn what_was_said_in_the_time_that_a_question_names_comes_first() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let all = lunches(&app, &anna).await;
     let now = app.clock.now();
     // Without a time the newest of equal ones, and nothing is told of a time.
@@ -72,8 +71,7 @@ async fn what_was_said_in_the_time_that_a_question_names_comes_first() {
 
 #[tokio::test]
 async fn a_time_may_be_given_and_goes_before_the_words() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let all = lunches(&app, &anna).await;
     let now = app.clock.now();
     let day = |ago: i64| day_of(now - Duration::days(ago * 30));
@@ -114,8 +112,7 @@ async fn a_time_may_be_given_and_goes_before_the_words() {
 
 #[tokio::test]
 async fn before_the_move_is_by_when_the_memory_tells_of_it() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let other = agent(&app, &anna, "other", "own_only").await;
     let all = lunches(&app, &anna).await;
     let (began, now) = (all[0], app.clock.now());
@@ -149,8 +146,7 @@ async fn before_the_move_is_by_when_the_memory_tells_of_it() {
 
 #[tokio::test]
 async fn the_event_is_one_that_the_search_may_find() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let add = async |content: &str, more: Value| {
         let mut item = json!({ "type": "fact", "theme": "homes", "content": content });
         let more = more.as_object().unwrap().clone();
@@ -185,10 +181,9 @@ async fn the_event_is_one_that_the_search_may_find() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_is_true_since_then_counts_too() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let mut all = Vec::new();
     for year in 2001..2021 {
         let fact = json!({
@@ -223,8 +218,7 @@ async fn crowd(app: &TestApp, anna: &TestUser, space: SpaceId) -> (Vec<i64>, Vec
 
 #[tokio::test]
 async fn with_spread_the_first_are_of_many_sides() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let space = space(&mut app.superuser().await, &anna, "active").await;
     let (_, others) = crowd(&app, &anna, space).await;
     let ask = |query: &'static str, spread: Option<bool>| {

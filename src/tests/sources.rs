@@ -12,21 +12,15 @@ use time::{Duration, OffsetDateTime};
 
 use crate::data::{export, import};
 use crate::manage::Place;
+use crate::support::Sql as _;
 use crate::support::{TestApp, TestUser};
 use crate::turns::{ended, message};
 
 /// What changed after this revision, and the revision it is now.
 async fn changed(conn: &mut PgConnection, user: UserId, after: i64) -> (Vec<i64>, i64) {
-    sqlx::query_as(
-        "SELECT ARRAY (SELECT DISTINCT source_id FROM memory_changes WHERE user_id = $1 AND revision > $2 ORDER BY 1),
+    conn.sql("SELECT ARRAY (SELECT DISTINCT source_id FROM memory_changes WHERE user_id = $1 AND revision > $2 ORDER BY 1),
                 revision
-         FROM memory_revisions WHERE user_id = $1",
-    )
-    .bind(user.0)
-    .bind(after)
-    .fetch_one(conn)
-    .await
-    .unwrap()
+         FROM memory_revisions WHERE user_id = $1").bind(user.0).bind(after).row().await
 }
 
 /// Follows what changes.
@@ -51,11 +45,11 @@ impl Changes {
     }
 
     async fn newest(&mut self) -> i64 {
-        sqlx::query_scalar("SELECT max(id) FROM memory_items WHERE user_id = $1")
+        self.conn
+            .sql("SELECT max(id) FROM memory_items WHERE user_id = $1")
             .bind(self.user.0)
-            .fetch_one(&mut self.conn)
+            .value()
             .await
-            .unwrap()
     }
 }
 
@@ -102,8 +96,7 @@ async fn whatever_changes_what_search_may_see_is_a_change_at_a_new_revision() {
     ended(app, anna, "talk", &[message("1", "user", "I keep bees.")]).await;
     let turn = changes.newest().await;
     changes.are("a turn", &[turn]).await;
-    let session: i64 =
-        sqlx::query_scalar("SELECT id FROM sessions").fetch_one(&mut changes.conn).await.unwrap();
+    let session: i64 = changes.conn.sql("SELECT id FROM sessions").value().await;
     let (stay, now) = (ExtractedMemories::Stay, app.clock.now());
     erasure::session(&app.db, &app.activity, anna.id, SessionId(session), stay, now).await.unwrap();
     changes.are("a session is gone", &[turn]).await;
@@ -121,14 +114,13 @@ async fn changes_are_told_for_a_day_at_least_and_removed_within_two() {
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let mut conn = app.superuser().await;
     let told = async |conn: &mut PgConnection, user: &TestUser| -> (i64, i64) {
-        sqlx::query_as(
+        conn.sql(
             "SELECT (SELECT count(*) FROM memory_changes WHERE user_id = $1), revision - told_from
              FROM memory_revisions WHERE user_id = $1",
         )
         .bind(user.id.0)
-        .fetch_one(conn)
+        .row()
         .await
-        .unwrap()
     };
     anna.add("Rows at dawn.").await;
     ben.add("Ben bakes.").await;
@@ -153,15 +145,14 @@ async fn changes_are_told_for_a_day_at_least_and_removed_within_two() {
 
 /// When it lives, and when it lived before, as far as that is not endless.
 async fn lives(conn: &mut PgConnection, id: i64) -> (OffsetDateTime, Option<OffsetDateTime>, i64) {
-    sqlx::query_as(
+    conn.sql(
         "SELECT live_from, nullif(live_until, 'infinity'),
                 (SELECT count(*) FROM unnest(lived) p WHERE lower(p) < upper(p))
          FROM memory_items WHERE id = $1",
     )
     .bind(id)
-    .fetch_one(conn)
+    .row()
     .await
-    .unwrap()
 }
 
 #[tokio::test]
@@ -209,14 +200,9 @@ async fn what_was_kept_before_there_were_passages_gets_them_while_searches_answe
     app.drain(anna).await;
     // As the migration finds it.
     let mut conn = app.superuser().await;
-    sqlx::raw_sql(
-        "DELETE FROM memory_embeddings WHERE passage > 0;
+    conn.sql("DELETE FROM memory_embeddings WHERE passage > 0;
          CREATE TABLE before AS SELECT * FROM memory_passages; DELETE FROM memory_passages;
-         INSERT INTO memory_passages_due (user_id, sources) SELECT user_id, count(*) FROM memory_items GROUP BY user_id",
-    )
-    .execute(&mut conn)
-    .await
-    .unwrap();
+         INSERT INTO memory_passages_due (user_id, sources) SELECT user_id, count(*) FROM memory_items GROUP BY user_id").run_all().await;
     assert!(anna.find("dawn").await.contains(&short));
     let work = place.browser.get("/settings/work").await.1;
     assert!(work.contains("0 of 4 memories and messages are prepared"), "{work}");
@@ -229,14 +215,8 @@ async fn what_was_kept_before_there_were_passages_gets_them_while_searches_answe
     assert_eq!(app.run_job("passages").await, 5);
     // What it had stays ready, and what it lacked is waited for.
     assert_eq!((state(short).await, state(long).await), (json!("ready"), json!("pending")));
-    let differ: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM (SELECT * FROM before FULL JOIN memory_passages p USING (user_id, source_id, n, start, length, content_hash, terms)
-                               WHERE source_id <> $1 AND (before.user_id IS NULL OR p.user_id IS NULL)) d",
-    )
-    .bind(new)
-    .fetch_one(&mut conn)
-    .await
-    .unwrap();
+    let differ: i64 = conn.sql("SELECT count(*) FROM (SELECT * FROM before FULL JOIN memory_passages p USING (user_id, source_id, n, start, length, content_hash, terms)
+                               WHERE source_id <> $1 AND (before.user_id IS NULL OR p.user_id IS NULL)) d").bind(new).value().await;
     assert_eq!(differ, 0, "others than an add makes");
     app.drain(anna).await;
     assert_eq!(state(long).await, "ready");

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use sqlx::Row;
 
+use crate::support::Sql as _;
 use crate::support::TestApp;
 
 /// Files of `src`, less the tests, with their text.
@@ -97,10 +98,7 @@ const WRITTEN_BY_SEVERAL: [(&str, &[&str]); 9] = [
 async fn a_table_is_written_by_one_module() {
     let app = TestApp::start().await;
     let tables: Vec<String> =
-        sqlx::query_scalar("SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'")
-            .fetch_all(&mut app.superuser().await)
-            .await
-            .unwrap();
+        app.sql("SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'").values().await;
     let mut writers: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for (name, text) in sources() {
         let flat = code(&text).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -428,24 +426,12 @@ async fn every_tenant_table_carries_user_id_in_its_keys_and_has_a_forced_policy(
             let index: String = key.get("index");
             assert!(key.get::<bool, _>("starts_with_user"), "{index} does not start with user_id");
         }
-        let foreign: Vec<String> = sqlx::query_scalar(
-            "SELECT conname::text FROM pg_constraint k
+        let foreign: Vec<String> = conn.sql("SELECT conname::text FROM pg_constraint k
              WHERE k.conrelid = $1 AND k.contype = 'f' AND k.conkey[1] <>
-                   (SELECT attnum FROM pg_attribute WHERE attrelid = k.conrelid AND attname = 'user_id')",
-        )
-        .bind(oid)
-        .fetch_all(&mut conn)
-        .await
-        .unwrap();
+                   (SELECT attnum FROM pg_attribute WHERE attrelid = k.conrelid AND attname = 'user_id')").bind(oid).values().await;
         assert!(foreign.is_empty(), "{name}: foreign keys without user_id: {foreign:?}");
-        let policies: Vec<String> = sqlx::query_scalar(
-            "SELECT policyname::text FROM pg_policies
-             WHERE tablename = $1 AND 'keepsake_app' = ANY (roles) AND qual LIKE '%current_user_id()%'",
-        )
-        .bind(&name)
-        .fetch_all(&mut conn)
-        .await
-        .unwrap();
+        let policies: Vec<String> = conn.sql("SELECT policyname::text FROM pg_policies
+             WHERE tablename = $1 AND 'keepsake_app' = ANY (roles) AND qual LIKE '%current_user_id()%'").bind(&name).values().await;
         assert_eq!(policies, ["tenant"], "{name}");
     }
 }

@@ -6,9 +6,10 @@ use keepsake::search::RawQuery;
 use keepsake::sessions::turns;
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, PgConnection};
+use sqlx::PgConnection;
 
 use crate::search_hybrid::{ask_with, at, embed, found, space};
+use crate::support::Sql as _;
 use crate::support::{TestApp, TestUser, turns_due};
 
 async fn say(user: &TestUser, session: &str, messages: &[Value]) {
@@ -60,14 +61,13 @@ async fn search(user: &TestUser, input: Value) -> Vec<Value> {
 }
 
 async fn count(conn: &mut PgConnection, what: &str) -> i64 {
-    let count = AssertSqlSafe(format!("SELECT count(*) FROM {what}"));
-    sqlx::query_scalar(count).fetch_one(conn).await.unwrap()
+    let count = format!("SELECT count(*) FROM {what}");
+    conn.sql(count).value().await
 }
 
 #[tokio::test]
 async fn what_the_user_said_comes_before_the_same_from_others() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let text = "The zeppelin is parked in Friedrichshafen.";
     let said = |id: &str, role: &str| message(id, role, text);
     ended(&app, &anna, "first", &[said("m1", "user"), said("m2", "assistant")]).await;
@@ -125,8 +125,7 @@ async fn what_was_said_is_found_from_the_end_of_its_session_on() {
 
 #[tokio::test]
 async fn filters_choose_turns_or_leave_them_out() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let item = anna.add("A zeppelin of hers").await;
     ended(&app, &anna, "chat", &[message("1", "user", "The zeppelin again")]).await;
     let find = async |filter: Value| {
@@ -151,8 +150,7 @@ async fn filters_choose_turns_or_leave_them_out() {
 
 #[tokio::test]
 async fn turns_are_no_memories() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let item = anna.add("Keeps bees").await;
     // The same words twice, and a memory's words: none of it is a duplicate.
     let said = [
@@ -215,8 +213,7 @@ async fn turns_are_no_memories() {
 
 #[tokio::test]
 async fn none_is_made_twice_and_none_is_lost() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     let all = "memory_items WHERE type = 'turn'";
     say(&anna, "chat", &numbered(0, 250)).await;
@@ -236,7 +233,7 @@ async fn none_is_made_twice_and_none_is_lost() {
     let is_it = |hit: &&Value| hit["content_snippet"].as_str().unwrap().contains("number150 ");
     assert_eq!(hits.iter().filter(is_it).count(), 1);
     // What was forgotten of how far it was costs nothing.
-    sqlx::raw_sql("UPDATE sessions SET turns_position = 0").execute(&mut conn).await.unwrap();
+    conn.sql("UPDATE sessions SET turns_position = 0").run_all().await;
     make(&app).await.unwrap();
     assert_eq!(count(&mut conn, all).await, 250);
     // Only what is new of a session that goes on.
@@ -253,8 +250,7 @@ async fn none_is_made_twice_and_none_is_lost() {
 
 #[tokio::test]
 async fn two_workers_make_each_turn_once() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     for n in 0..6 {
         say(&anna, &format!("chat{n}"), &numbered(0, 120)).await;
         end(&anna, &format!("chat{n}")).await;
@@ -269,8 +265,7 @@ async fn two_workers_make_each_turn_once() {
 
 #[tokio::test]
 async fn a_message_of_any_length_is_found_by_its_last_word() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let long = format!("{} zeppelin", "a longish story ".repeat(3_000));
     ended(&app, &anna, "chat", &[message("1", "user", &long)]).await;
     let hits = search(&anna, json!({ "query": "zeppelin" })).await;
@@ -325,8 +320,7 @@ async fn switched_off_they_leave_search_at_once_and_come_back_when_switched_on()
 
 #[tokio::test]
 async fn where_memory_is_off_none_are_made() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     say(&anna, "chat", &numbered(0, 3)).await;
     end(&anna, "chat").await;
     app.accounts.switch_user_memory(anna.id, false).await.unwrap();
@@ -337,23 +331,16 @@ async fn where_memory_is_off_none_are_made() {
 
 #[tokio::test]
 async fn they_go_with_their_messages() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     space(&mut conn, &anna, "active").await;
     ended(&app, &anna, "one", &numbered(0, 3)).await;
     ended(&app, &anna, "two", &numbered(0, 2)).await;
     let vectors = "memory_embeddings WHERE is_turn";
     assert_eq!(count(&mut conn, vectors).await, 5);
-    sqlx::raw_sql("DELETE FROM session_messages WHERE external_id = '1'")
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    conn.sql("DELETE FROM session_messages WHERE external_id = '1'").run_all().await;
     assert_eq!(count(&mut conn, vectors).await, 3);
-    sqlx::raw_sql("DELETE FROM sessions WHERE external_id = 'one'")
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    conn.sql("DELETE FROM sessions WHERE external_id = 'one'").run_all().await;
     assert_eq!(count(&mut conn, vectors).await, 1);
     assert_eq!(count(&mut conn, "memory_items").await, 1);
 }
@@ -362,13 +349,12 @@ async fn they_go_with_their_messages() {
 async fn turns_of(conn: &mut PgConnection, user: &TestUser) -> Vec<i64> {
     let turns =
         "SELECT id FROM memory_items WHERE user_id = $1 AND type = 'turn' ORDER BY turn_position";
-    sqlx::query_scalar(turns).bind(user.id.0).fetch_all(conn).await.unwrap()
+    conn.sql(turns).bind(user.id.0).values().await
 }
 
 #[tokio::test]
 async fn a_memory_stands_before_the_turns_it_came_from_however_many_they_are() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     let said: Vec<Value> =
         (0..70).map(|n| message(&n.to_string(), "user", "I drink oolong from a kettle")).collect();
@@ -409,24 +395,16 @@ async fn a_memory_stands_before_the_turns_it_came_from_however_many_they_are() {
 
 #[tokio::test]
 async fn what_turns_repeat_is_no_commoner_among_memories() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     let rare = anna.add("a zeppelin").await;
     anna.add("a kettle").await;
     // Of 3,000 memories a quarter hold the common word; of 3,000 turns all hold the rare one.
-    sqlx::query(
-        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
+    conn.sql("INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
          SELECT $1, (SELECT theme_id FROM memory_items WHERE id = $2), 'fact',
                 'x' || n || CASE n % 4 WHEN 0 THEN ' kettle' ELSE '' END, sha256(('f' || n)::bytea),
                 'agent', now() - interval '1 day', now()
-         FROM generate_series(1, 3000) n",
-    )
-    .bind(anna.id.0)
-    .bind(rare)
-    .execute(&mut conn)
-    .await
-    .unwrap();
+         FROM generate_series(1, 3000) n").bind(anna.id.0).bind(rare).run().await;
     app.tell_changed(&anna).await;
     let said: Vec<Value> =
         (0..3_000).map(|n| message(&n.to_string(), "user", &format!("zeppelin y{n}"))).collect();
@@ -438,18 +416,14 @@ async fn what_turns_repeat_is_no_commoner_among_memories() {
 
 #[tokio::test]
 async fn a_hit_leads_to_its_place_in_the_conversation() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut said = numbered(0, 20);
     said.push(message("z", "assistant", "A <b>zeppelin</b> then."));
     ended(&app, &anna, "chat", &said).await;
     let id = anna.find("zeppelin").await[0];
     let browser = app.browser();
     browser.sign_in(&anna).await;
-    let session: i64 = sqlx::query_scalar("SELECT id FROM sessions")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let session: i64 = app.sql("SELECT id FROM sessions").value().await;
     let href = format!("href=\"/sessions/{session}?from=17#m21\"");
     // No memories yet: it is found all the same.
     for path in ["/memory?q=zeppelin".to_owned(), "/memory?q=zeppelin&type=turn".to_owned()] {

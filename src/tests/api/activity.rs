@@ -6,6 +6,7 @@ use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
 use crate::server::{Home, Server, call as call_server, is_ready};
+use crate::support::Sql as _;
 use crate::support::{TestApp, TestUser, database_url, server_options, until};
 
 /// Tool, outcome, items and the words kept, in the order of their coming.
@@ -13,13 +14,12 @@ type Recorded = (String, String, Vec<i64>, Option<String>);
 
 /// What stands in the database right now, whatever waits.
 async fn written(app: &TestApp, user: &TestUser) -> Vec<Recorded> {
-    sqlx::query_as(
+    app.sql(
         "SELECT tool, outcome, item_ids, query FROM activity WHERE user_id = $1 ORDER BY at, id",
     )
     .bind(user.id.0)
-    .fetch_all(&mut app.superuser().await)
+    .rows()
     .await
-    .unwrap()
 }
 
 async fn recorded(app: &TestApp, user: &TestUser) -> Vec<Recorded> {
@@ -33,8 +33,7 @@ fn call(tool: &str, outcome: &str, items: &[i64]) -> Recorded {
 
 #[tokio::test]
 async fn every_tool_and_every_outcome_is_recorded_once_with_its_items() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let tick = || app.clock.advance(time::Duration::seconds(1));
     let tea = anna.add("green tea").await;
     tick();
@@ -108,33 +107,28 @@ async fn a_call_says_which_agent_made_it_when_and_how_long_it_took() {
     assert!((1..5_000_000).contains(&took), "{took}");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn writes_are_recorded_with_what_they_change_and_reads_a_moment_later() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let id = anna.add("green tea").await;
     anna.find("tea").await;
     anna.call("memory_archive", json!({ "item_id": id })).await;
     let writes = [call("memory_add", "ok", &[id]), call("memory_archive", "ok", &[id])];
-    assert_eq!(written(&app, &anna).await, writes, "nobody has flushed");
+    assert_eq!(written(app, &anna).await, writes, "nobody has flushed");
     let writer = tokio::spawn(app.activity.clone().keep_writing());
-    until("the read is recorded", async || written(&app, &anna).await.len() == 3).await;
+    until("the read is recorded", async || written(app, &anna).await.len() == 3).await;
     writer.abort();
 }
 
 #[tokio::test]
 async fn a_change_and_its_record_are_committed_together_or_not_at_all() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let old = anna.add("old").await;
     let before = written(&app, &anna).await;
     let counts = || async {
-        sqlx::query_as::<_, (i64, i64)>(
-            "SELECT count(*), count(*) FILTER (WHERE status = 'archived') FROM memory_items",
-        )
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap()
+        app.sql("SELECT count(*), count(*) FILTER (WHERE status = 'archived') FROM memory_items")
+            .row::<(i64, i64)>()
+            .await
     };
     // The record fails; then everything went well but the commit: there is no such session.
     let refuse = [
@@ -148,13 +142,13 @@ async fn a_change_and_its_record_are_committed_together_or_not_at_all() {
     ];
     let mut superuser = app.superuser().await;
     for (refuse, accept) in refuse.into_iter().zip(accept) {
-        sqlx::raw_sql(refuse).execute(&mut superuser).await.unwrap();
+        superuser.sql(refuse).run_all().await;
         let (status, _) =
             anna.refused("memory_add", json!({ "type": "fact", "content": "new" })).await;
         assert_eq!(status, 503);
         let (status, _) = anna.refused("memory_archive", json!({ "item_id": old })).await;
         assert_eq!(status, 503);
-        sqlx::raw_sql(accept).execute(&mut superuser).await.unwrap();
+        superuser.sql(accept).run_all().await;
         assert_eq!(counts().await, (1, 0));
         assert_eq!(recorded(&app, &anna).await, before);
     }
@@ -170,10 +164,7 @@ async fn nobody_sees_anothers_calls() {
     // No filter by user: row security alone decides.
     let mut as_ben = app.db.as_user(ben.id).await.unwrap();
     let seen: Vec<(i64, String, Vec<i64>)> =
-        sqlx::query_as("SELECT user_id, outcome, item_ids FROM activity")
-            .fetch_all(&mut *as_ben)
-            .await
-            .unwrap();
+        as_ben.sql("SELECT user_id, outcome, item_ids FROM activity").rows().await;
     assert_eq!(seen, [(ben.id.0, "not_found".to_owned(), vec![])]);
     let plant = "INSERT INTO activity (user_id, at, tool, outcome, duration_us, item_ids)
                  VALUES ($1, '2026-01-01', 'memory_get', 'ok', 1, '{}')";
@@ -185,10 +176,7 @@ const CANARY: &str = "canary-7d1f";
 
 /// Every row, every column, as text.
 async fn all_columns(app: &TestApp) -> String {
-    sqlx::query_scalar("SELECT coalesce(string_agg(a::text, E'\\n'), '') FROM activity a")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap()
+    app.sql("SELECT coalesce(string_agg(a::text, E'\\n'), '') FROM activity a").value().await
 }
 
 async fn call_with_canaries(user: &TestUser) {
@@ -205,8 +193,7 @@ async fn call_with_canaries(user: &TestUser) {
 
 #[tokio::test]
 async fn no_word_of_a_memory_or_a_query_is_recorded_unless_asked_for() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     call_with_canaries(&anna).await;
     assert_eq!(recorded(&app, &anna).await.len(), 9);
     assert!(!all_columns(&app).await.contains(CANARY));
@@ -242,15 +229,14 @@ async fn the_words_of_searches_are_kept_while_their_user_wants_that_and_can_be_f
     assert!(!all_columns(&app).await.contains(CANARY));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_search_of_fifty_names_its_fifty_items() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     for n in 0..52 {
         anna.add(&format!("entry {n}")).await;
     }
     anna.call("memory_search", json!({ "query": "*", "limit": 50 })).await;
-    let calls = recorded(&app, &anna).await;
+    let calls = recorded(app, &anna).await;
     assert_eq!(calls.last().unwrap().2.len(), 50);
 }
 
@@ -268,8 +254,7 @@ async fn alter_database(app: &TestApp, is_called: &str, statement: &str) {
 
 #[tokio::test]
 async fn while_the_database_is_away_calls_wait_and_are_recorded_when_it_is_back() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.find("before").await;
     let name = app.options.get_database().unwrap();
     let away = format!("{name}_away");
@@ -282,8 +267,7 @@ async fn while_the_database_is_away_calls_wait_and_are_recorded_when_it_is_back(
 
 #[tokio::test]
 async fn while_the_database_reads_only_calls_wait() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.find("before").await;
     let name = app.options.get_database().unwrap();
     let read_only = "ALTER DATABASE {} SET default_transaction_read_only = on";
@@ -304,8 +288,7 @@ async fn while_the_database_reads_only_calls_wait() {
 
 #[tokio::test]
 async fn a_call_that_is_refused_for_good_costs_no_other_of_its_user() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let other = app.token(anna.id, "other", &Scope::ALL, None).await;
     anna.find("before").await;
     anna.with_token(&other).call("memory_list_themes", json!({})).await;
@@ -322,8 +305,7 @@ async fn a_call_that_is_refused_for_good_costs_no_other_of_its_user() {
 
 #[tokio::test]
 async fn who_asks_for_a_flush_and_goes_away_loses_no_call() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.find("x").await;
     let mut conn = app.superuser().await;
     let mut lock = conn.begin().await.unwrap();
@@ -339,8 +321,7 @@ async fn who_asks_for_a_flush_and_goes_away_loses_no_call() {
 
 #[tokio::test]
 async fn a_call_whose_client_hangs_up_is_recorded_as_cancelled() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     let mut lock = conn.begin().await.unwrap();
     let statement = sqlx::raw_sql("LOCK TABLE memory_items IN ACCESS EXCLUSIVE MODE");
@@ -366,8 +347,7 @@ async fn a_call_whose_client_hangs_up_is_recorded_as_cancelled() {
 
 #[tokio::test]
 async fn a_read_that_the_database_refused_is_recorded_and_a_write_is_not() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let statement = sqlx::raw_sql("ALTER TABLE memory_items RENAME TO gone");
     statement.execute(&mut app.superuser().await).await.unwrap();
     for (tool, input) in [
@@ -392,56 +372,45 @@ async fn what_is_old_or_too_much_is_removed_and_nothing_else() {
     let mut conn = app.superuser().await;
     // More are too many than one step removes.
     for (user, rows) in [(&anna, 112_003), (&ben, 10)] {
-        sqlx::query(fill).bind(user.id.0).bind(rows).execute(&mut conn).await.unwrap();
+        conn.sql(fill).bind(user.id.0).bind(rows).run().await;
     }
     for days in [89, 91] {
         let old = "INSERT INTO activity (user_id, at, tool, outcome, duration_us, item_ids)
                    VALUES ($1, now() - make_interval(days => $2), 'memory_get', 'ok', 1, '{}')";
-        sqlx::query(old).bind(ben.id.0).bind(days).execute(&mut conn).await.unwrap();
+        conn.sql(old).bind(ben.id.0).bind(days).run().await;
     }
     // The last of more users than one step looks at.
     let many = "INSERT INTO users (email, password_hash, role, created_at, updated_at)
                 SELECT n || '@example.com', 'x', 'member', now(), now() FROM generate_series(1, 250) n";
-    sqlx::raw_sql(many).execute(&mut conn).await.unwrap();
+    conn.sql(many).run_all().await;
     let last = "INSERT INTO activity (user_id, at, tool, outcome, duration_us, item_ids)
                 SELECT max(id), now() - interval '91 days', 'memory_get', 'ok', 1, '{}' FROM users";
-    sqlx::raw_sql(last).execute(&mut conn).await.unwrap();
+    conn.sql(last).run_all().await;
     let mut other = app.superuser().await;
     let mut lock = other.begin().await.unwrap();
     let taken = "SELECT pg_advisory_xact_lock(hashtextextended('keepsake prune_activity', 0))";
-    sqlx::raw_sql(taken).execute(&mut *lock).await.unwrap();
+    lock.sql(taken).run_all().await;
     let pruned = app.activity.prune().await.unwrap();
     assert_eq!(pruned, 0, "another server is at it");
     lock.rollback().await.unwrap();
     assert_eq!(app.activity.prune().await.unwrap(), 12_003 + 1 + 1);
     assert_eq!(app.activity.prune().await.unwrap(), 0);
-    let left: Vec<(i64, i64, bool)> = sqlx::query_as(
-        "SELECT user_id, count(*), min(at) < now() - interval '88 days' FROM activity GROUP BY 1 ORDER BY 1",
-    )
-    .fetch_all(&mut conn)
-    .await
-    .unwrap();
+    let left: Vec<(i64, i64, bool)> = conn.sql("SELECT user_id, count(*), min(at) < now() - interval '88 days' FROM activity GROUP BY 1 ORDER BY 1").rows().await;
     assert_eq!(left, [(anna.id.0, 100_000, false), (ben.id.0, 11, true)]);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_call_of_a_user_who_is_gone_keeps_nobody_elses_from_being_recorded() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::with_users().await;
     anna.find("x").await;
     ben.find("y").await;
-    sqlx::query("DELETE FROM users WHERE id = $1")
-        .bind(anna.id.0)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
-    assert_eq!(recorded(&app, &ben).await, [call("memory_search", "ok", &[])]);
+    app.sql("DELETE FROM users WHERE id = $1").bind(anna.id.0).run().await;
+    assert_eq!(recorded(app, &ben).await, [call("memory_search", "ok", &[])]);
 }
 
 #[tokio::test]
 async fn what_waits_is_recorded_before_a_server_that_is_told_to_stop_ends() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let home = Home::new();
     let mut serve = home.command(&["serve"]);
     let server = Server::spawn(serve.env("KEEPSAKE_DATABASE_URL", database_url(&app.options)));

@@ -51,8 +51,7 @@ fn days(app: &TestApp, n: i64) {
 
 #[tokio::test]
 async fn what_was_known_comes_back_and_what_came_later_is_absent() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let lyon = add(&anna, json!({ "content": "Lives in the city of Lyon.", "key": "home" })).await;
     let old = add(&anna, json!({ "content": "Works in the city hall." })).await;
     days(&app, 2);
@@ -111,8 +110,7 @@ async fn what_was_known_comes_back_and_what_came_later_is_absent() {
 
 #[tokio::test]
 async fn what_was_true_follows_its_dates_and_who_took_its_place() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let lyon = json!({ "content": "Lives in the city of Lyon.", "key": "home" });
     let lyon = add(&anna, lyon).await;
     let job = json!({ "content": "Works in the city hall.", "valid_from": "2015", "valid_until": "2019-05" });
@@ -156,8 +154,7 @@ async fn what_was_true_follows_its_dates_and_who_took_its_place() {
 
 #[tokio::test]
 async fn dates_tags_and_trust_are_told_as_they_were() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let was = json!({ "content": "Is in Norway.", "tags": ["north"], "valid_from": "2020", "source": "web", "confidence": 40 });
     let id = add(&anna, was).await;
     days(&app, 1);
@@ -180,8 +177,7 @@ async fn dates_tags_and_trust_are_told_as_they_were() {
 
 #[tokio::test]
 async fn turns_go_by_when_they_were_said_and_documents_by_when_they_were_written() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     ended(&app, &anna, "one", &[message("1", "user", "The walrus is grey.")]).await;
     create(&anna, "memory/sea.md", "# Sea\n\nThe walrus sleeps.\n").await;
     days(&app, 1);
@@ -206,8 +202,7 @@ async fn what_an_agent_does_not_see_stays_unseen_on_any_day() {
     if is_left_out("an agent with a memory of its own, and a team") {
         return;
     }
-    let app = TestApp::start().await;
-    let shared = app.user("anna").await;
+    let (app, shared) = TestApp::start_for("anna").await;
     let only = agent(&app, &shared, "only", "own_only").await;
     let ben = app.user("ben").await;
     let crew = app.token(ben.id, "crew", &Scope::ALL, None).await;
@@ -257,8 +252,7 @@ async fn what_an_agent_does_not_see_stays_unseen_on_any_day() {
 
 #[tokio::test]
 async fn what_is_no_day_or_not_past_is_refused_by_its_field() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let id = anna.add("Anna Berg lives in Lyon.").await;
     let tomorrow = (app.clock.now() + Duration::days(1)).date().to_string();
     for (tool, input) in [
@@ -290,8 +284,7 @@ async fn what_is_no_day_or_not_past_is_refused_by_its_field() {
 
 #[tokio::test]
 async fn entities_are_told_as_they_were_known_and_as_it_was() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let said = |object, at| say("Marta Weber", "lives_in", (object, EntityType::Location), at);
     let first = anna.add("Marta Weber lives in Lyon.").await;
     state(&app, anna.id, said("Lyon", app.clock.now()), Some(first)).await;

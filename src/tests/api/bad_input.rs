@@ -12,10 +12,9 @@ async fn refusal(user: &TestUser, tool: &str, input: Value) -> (u16, String, Str
     (status, text("code"), text("field"))
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn each_limit_is_named_with_its_field() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let fact = |more: Value| {
         let mut input = json!({ "type": "fact", "content": "ok" });
         input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -111,10 +110,9 @@ async fn post(
         .unwrap()
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn wrong_bodies_are_told_apart() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let ok = r#"{"type":"fact","content":"ok"}"#;
     for (body, status, code) in [
         ("{", 400, "invalid_json"),
@@ -129,44 +127,41 @@ async fn wrong_bodies_are_told_apart() {
         (r#"{"type":"fact","content":"a\udc00b"}"#, 422, "invalid_text"),
         (r#"{"type":"fact","content":"ok","tags":["\ud800"]}"#, 422, "invalid_text"),
     ] {
-        let (got, problem) = problem(post(&app, &anna, "application/json", body).await).await;
+        let (got, problem) = problem(post(app, &anna, "application/json", body).await).await;
         assert_eq!((got, problem["code"].as_str()), (status, Some(code)), "{body}: {problem}");
     }
     let (status, _) = problem(
-        post(&app, &anna, "application/json", b"{\"type\":\"fact\",\"content\":\"\xff\"}".to_vec())
+        post(app, &anna, "application/json", b"{\"type\":\"fact\",\"content\":\"\xff\"}".to_vec())
             .await,
     )
     .await;
     assert_eq!(status, 400);
-    let (status, problem) = problem(post(&app, &anna, "text/plain", ok).await).await;
+    let (status, problem) = problem(post(app, &anna, "text/plain", ok).await).await;
     assert_eq!((status, problem["code"].as_str()), (415, Some("unsupported_media_type")));
-    assert_eq!(post(&app, &anna, "application/json; charset=utf-8", ok).await.status(), 200);
+    assert_eq!(post(app, &anna, "application/json; charset=utf-8", ok).await.status(), 200);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn deep_json_is_refused_and_does_not_overflow_the_stack() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let deep = format!(r#"{{"type":"fact","content":"ok","tags":{}"#, "[".repeat(200_000));
-    let (status, _) = problem(post(&app, &anna, "application/json", deep).await).await;
+    let (status, _) = problem(post(app, &anna, "application/json", deep).await).await;
     assert!(status == 400 || status == 422);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_body_over_one_mebibyte_is_413_even_at_ten() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     for size in [1024 * 1024 + 1, 10 * 1024 * 1024] {
         let (status, problem) =
-            problem(post(&app, &anna, "application/json", vec![b' '; size]).await).await;
+            problem(post(app, &anna, "application/json", vec![b' '; size]).await).await;
         assert_eq!((status, problem["code"].as_str()), (413, Some("body_too_large")));
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn unknown_tools_endpoints_and_methods_are_problems_too() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let (status, unknown) = anna.refused("memory_delete", json!({})).await;
     assert_eq!((status, unknown["code"].as_str()), (404, Some("unknown_tool")));
     let client = Client::new();
@@ -176,10 +171,9 @@ async fn unknown_tools_endpoints_and_methods_are_problems_too() {
     assert_eq!(problem(get).await.0, 405);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_sentence_never_repeats_what_was_sent() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     for input in [
         json!({ "type": "canary-7", "content": "x" }),
         json!({ "type": "fact", "content": { "canary-7": 1 } }),

@@ -5,8 +5,7 @@ use crate::support::{TestApp, TestUser, problem};
 
 #[tokio::test]
 async fn the_five_core_tools_are_listed_with_their_schemas() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let get = |query: &str| {
         reqwest::Client::new()
             .get(format!("{}/api/v1/tools{query}", app.base))
@@ -34,8 +33,7 @@ async fn the_five_core_tools_are_listed_with_their_schemas() {
 
 #[tokio::test]
 async fn an_agent_of_the_full_profile_is_told_of_all_tools_and_one_of_core_may_call_them_too() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let agent = AgentName::parse("all tools").unwrap();
     let make = async |profile| {
         let wish = TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile };
@@ -102,8 +100,7 @@ async fn the_users_of_an_operator_are_told_of_what_its_profile_says() {
 
 #[tokio::test]
 async fn each_tool_asks_for_its_scope() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let reader = app.token(anna.id, "reader", &[Scope::MemoryRead], None).await;
     let writer = app.token(anna.id, "writer", &[Scope::MemoryWrite], None).await;
     let call = |token: &str, tool: &str| {
@@ -136,8 +133,7 @@ async fn each_tool_asks_for_its_scope() {
 
 #[tokio::test]
 async fn an_agent_of_one_tool_saves_searches_lists_and_forgets_with_it() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let agent = AgentName::parse("small").unwrap();
     let make = async |scopes: Vec<Scope>| {
         let wish = TokenWish {
@@ -223,8 +219,7 @@ async fn names(app: &TestApp, user: &TestUser, list: Option<ToolProfile>) -> Vec
 /// "Tools: all (2). Core, and forget, list themes."
 #[tokio::test]
 async fn the_page_says_which_tools_are_in_each_list() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let page = std::fs::read_to_string("app/src/components/tool_choice.rs").unwrap();
     let in_words = |names: &[String]| {
         let words = names.iter().map(|name| name.trim_start_matches("memory_").replace('_', " "));
@@ -253,8 +248,7 @@ async fn the_page_says_which_tools_are_in_each_list() {
 
 #[tokio::test]
 async fn what_lists_the_tools_lists_all_of_them() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let all = names(&app, &anna, None).await;
     assert!(all.len() > 13, "{all:?}");
     for (file, quote) in [("app/src/kinds.rs", '"'), ("README.md", '`'), ("docs/tools.md", '`')] {

@@ -3,10 +3,9 @@ use sqlx::Row;
 
 use crate::support::{TestApp, ids};
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_item_is_added_to_general_when_no_theme_is_named() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let added =
         anna.call("memory_add", json!({ "type": "fact", "content": " Lives in Lyon. " })).await;
     assert_eq!(added["status"], "active");
@@ -18,10 +17,9 @@ async fn an_item_is_added_to_general_when_no_theme_is_named() {
     assert_eq!(item["source"], "agent");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_theme_is_made_when_missing_and_its_slug_is_normalised() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     for theme in ["Home Lab", "home-lab", " HOME/LAB "] {
         let content = format!("from {theme:?}");
         anna.call("memory_add", json!({ "type": "fact", "content": content, "theme": theme }))
@@ -34,10 +32,9 @@ async fn a_theme_is_made_when_missing_and_its_slug_is_normalised() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_word_may_begin_with_any_letter_and_have_a_capital_inside() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     for word in ["Ägypten-Reise", "Öko-Strom", "Über-App", "Île-de-France", "Ä2.5"] {
         for text in [word.to_owned(), format!("We talked about {word} again.")] {
             let added = json!({ "type": "fact", "content": text });
@@ -46,10 +43,9 @@ async fn a_word_may_begin_with_any_letter_and_have_a_capital_inside() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_blank_theme_means_general() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     anna.call("memory_add", json!({ "type": "other", "content": "x", "theme": "  " })).await;
     anna.call(
         "memory_add",
@@ -61,10 +57,9 @@ async fn a_blank_theme_means_general() {
     assert_eq!(themes["themes"][0]["active_count"], 2);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn every_type_and_tags_are_kept() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     for item_type in ["preference", "fact", "instruction", "summary", "other"] {
         let input = json!({ "type": item_type, "content": item_type, "tags": [" a ", "b", "a"] });
         let id = anna.call("memory_add", input).await["id"].clone();
@@ -74,10 +69,9 @@ async fn every_type_and_tags_are_kept() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_exact_duplicate_in_its_theme_returns_the_existing_id() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let first = anna.add("Prefers tea.").await;
     let again = anna.call("memory_add", json!({ "type": "fact", "content": "Prefers tea." })).await;
     assert_eq!((again["id"].as_i64(), again["duplicate"].as_bool()), (Some(first), Some(true)));
@@ -88,20 +82,18 @@ async fn an_exact_duplicate_in_its_theme_returns_the_existing_id() {
     assert!(anew != first && anew != elsewhere);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn twenty_agents_adding_one_text_at_once_make_one_item() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let adds = (0..20).map(|_| anna.add_to("new theme", "Said by all."));
     let mut added = futures_util::future::join_all(adds).await;
     added.dedup();
     assert_eq!(added.len(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn another_user_may_keep_the_same_text_and_neither_sees_the_other() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (_, anna, ben) = TestApp::with_users().await;
     let annas = anna.add("Prefers tea.").await;
     let bens = ben.call("memory_add", json!({ "type": "fact", "content": "Prefers tea." })).await;
     assert_eq!(bens["duplicate"], false);
@@ -110,8 +102,7 @@ async fn another_user_may_keep_the_same_text_and_neither_sees_the_other() {
 
 #[tokio::test]
 async fn nothing_is_written_when_the_input_is_refused() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.refused(
         "memory_add",
         json!({ "type": "fact", "content": "x".repeat(20_001), "theme": "new" }),
@@ -130,10 +121,9 @@ async fn nothing_is_written_when_the_input_is_refused() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_longest_content_in_any_script_is_accepted_and_found() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     for unit in ["word ", "a/b.c_d-e@f:g ", "日本語の記憶", "e\u{301}🦀 "] {
         let content: String = unit.chars().cycle().take(19_980).chain(" needle9".chars()).collect();
         let id = anna.add(&content).await;

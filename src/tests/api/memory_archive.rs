@@ -4,8 +4,7 @@ use crate::support::TestApp;
 
 #[tokio::test]
 async fn archiving_is_idempotent_and_keeps_the_row() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let id = anna.add("outdated").await;
     app.clock.advance(time::Duration::hours(1));
     for _ in 0..3 {
@@ -16,15 +15,13 @@ async fn archiving_is_idempotent_and_keeps_the_row() {
     let item = anna.call("memory_get", json!({ "item_id": id })).await;
     assert_eq!(item["content"], "outdated");
     let events = "SELECT event FROM memory_item_events WHERE item_id = $1 ORDER BY id";
-    let happened: Vec<String> =
-        sqlx::query_scalar(events).bind(id).fetch_all(&mut app.superuser().await).await.unwrap();
+    let happened: Vec<String> = app.sql(events).bind(id).values().await;
     assert_eq!(happened, ["added", "archived"], "archiving again is no event");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn nobody_archives_anothers_item() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (_, anna, ben) = TestApp::with_users().await;
     let id = anna.add("mine").await;
     let (status, problem) = ben.refused("memory_archive", json!({ "item_id": id })).await;
     assert_eq!((status, problem["code"].as_str()), (404, Some("not_found")));

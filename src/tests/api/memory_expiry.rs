@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use sqlx::Connection;
 use time::Duration;
 
+use crate::support::Sql as _;
 use crate::support::{Provider, TestApp, TestUser, ids};
 
 async fn found(user: &TestUser, query: &str, status: &str) -> (Vec<i64>, Value) {
@@ -15,8 +16,7 @@ async fn found(user: &TestUser, query: &str, status: &str) -> (Vec<i64>, Value) 
 
 #[tokio::test]
 async fn an_item_leaves_both_arms_the_list_the_counts_and_the_guidance_at_its_time() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "m").await;
     let lasting = anna.add_to("trips", "Has a passport for travelling.").await;
@@ -91,21 +91,14 @@ async fn the_sweep_archives_what_has_expired_and_says_so_in_its_history() {
         futures_util::future::join_all((0..3).map(|_| sweep())).await.into_iter().sum();
     assert_eq!(swept, 2);
     assert_eq!(sweep().await, 0);
-    let events: Vec<(i64, String, Option<i64>)> = sqlx::query_as(
-        "SELECT item_id, event, agent_id FROM memory_item_events WHERE event <> 'added' ORDER BY item_id",
-    )
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let events: Vec<(i64, String, Option<i64>)> = app.sql("SELECT item_id, event, agent_id FROM memory_item_events WHERE event <> 'added' ORDER BY item_id").rows().await;
     let expired = |id| (id, "expired".to_owned(), None);
     assert_eq!(events, [expired(first), expired(bens)]);
-    let active: Vec<i64> = sqlx::query_scalar(
-        "SELECT id FROM memory_items WHERE user_id = $1 AND status = 'active' ORDER BY id",
-    )
-    .bind(anna.id.0)
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let active: Vec<i64> = app
+        .sql("SELECT id FROM memory_items WHERE user_id = $1 AND status = 'active' ORDER BY id")
+        .bind(anna.id.0)
+        .values()
+        .await;
     assert_eq!(active.len(), 2);
     assert!(active.contains(&lasting));
 }
@@ -113,8 +106,7 @@ async fn the_sweep_archives_what_has_expired_and_says_so_in_its_history() {
 /// The job has listed it, and waits for whoever restores it.
 #[tokio::test]
 async fn what_is_restored_while_the_sweep_waits_stays() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let input = json!({ "type": "fact", "content": "One day.", "expires_in_days": 1 });
     let id = anna.call("memory_add", input).await["id"].clone();
     app.clock.advance(Duration::days(1));
@@ -124,11 +116,11 @@ async fn what_is_restored_while_the_sweep_waits_stays() {
     let (db, user, now) = (app.db.clone(), anna.id, app.embeddings.now());
     let sweep = tokio::spawn(async move { memories::archive_expired(&db, user, now).await });
     app.until_blocked(1).await;
-    sqlx::query("UPDATE memory_items SET expires_at = NULL, live_until = 'infinity' WHERE id = $1")
+    restoring
+        .sql("UPDATE memory_items SET expires_at = NULL, live_until = 'infinity' WHERE id = $1")
         .bind(id.as_i64())
-        .execute(&mut *restoring)
-        .await
-        .unwrap();
+        .run()
+        .await;
     restoring.commit().await.unwrap();
     assert_eq!(sweep.await.unwrap().unwrap(), 0);
     let item = anna.call("memory_get", json!({ "item_id": id })).await;
@@ -137,8 +129,7 @@ async fn what_is_restored_while_the_sweep_waits_stays() {
 
 #[tokio::test]
 async fn what_has_expired_holds_neither_its_text_nor_its_key() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mood =
         json!({ "type": "fact", "content": "On call.", "key": "duty", "expires_in_days": 1 });
     let plain = json!({ "type": "fact", "content": "In Rome.", "expires_in_days": 1 });

@@ -2,10 +2,9 @@ use serde_json::json;
 
 use crate::support::TestApp;
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_item_comes_back_whole() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let content = "line one\n\n  line two\twith <b>markup</b> & 'quotes' — ünïcödé 🦀";
     let id = anna.add_to("work", content).await;
     let item = anna.call("memory_get", json!({ "item_id": id })).await;
@@ -24,19 +23,17 @@ async fn an_item_comes_back_whole() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn archived_items_can_be_read() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let id = anna.add("old").await;
     anna.call("memory_archive", json!({ "item_id": id })).await;
     assert_eq!(anna.call("memory_get", json!({ "item_id": id })).await["status"], "archived");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn anothers_item_is_refused_like_one_that_does_not_exist() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (_, anna, ben) = TestApp::with_users().await;
     let id = anna.add("mine").await;
     let (status, theirs) = ben.refused("memory_get", json!({ "item_id": id })).await;
     assert_eq!((status, theirs["code"].as_str()), (404, Some("not_found")));

@@ -24,21 +24,18 @@ async fn get(user: &TestUser, id: &Value) -> Value {
 
 /// What happened to an item, oldest first.
 async fn history(app: &TestApp, user: &TestUser, id: &Value) -> Vec<String> {
-    let events: Vec<String> = sqlx::query_scalar(
-        "SELECT event FROM memory_item_events WHERE user_id = $1 AND item_id = $2 ORDER BY id",
-    )
-    .bind(user.id.0)
-    .bind(id.as_i64().unwrap())
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let events: Vec<String> = app
+        .sql("SELECT event FROM memory_item_events WHERE user_id = $1 AND item_id = $2 ORDER BY id")
+        .bind(user.id.0)
+        .bind(id.as_i64().unwrap())
+        .values()
+        .await;
     events
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_same_key_with_another_value_takes_the_place_of_the_older_item() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "m").await;
     let porto = add(&anna, city("Lives in Porto.")).await;
@@ -60,7 +57,7 @@ async fn the_same_key_with_another_value_takes_the_place_of_the_older_item() {
     assert_eq!(older["status"], "archived");
     assert_eq!((&older["confidence"], &older["superseded_by"]), (&json!(30), &lisbon["id"]));
     assert_eq!(older["key"], "home_city");
-    assert_eq!(history(&app, &anna, &porto["id"]).await, ["added", "superseded"]);
+    assert_eq!(history(app, &anna, &porto["id"]).await, ["added", "superseded"]);
     // Said again, it is the duplicate; and the first value again is a new item.
     let again = add(&anna, city("Lives in Lisbon.")).await;
     assert_eq!((&again["id"], &again["duplicate"]), (&lisbon["id"], &json!(true)));
@@ -70,10 +67,9 @@ async fn the_same_key_with_another_value_takes_the_place_of_the_older_item() {
     assert_ne!(back["id"], porto["id"]);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn keys_are_of_their_theme_and_of_their_user() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (_, anna, ben) = TestApp::with_users().await;
     let profile = add(&anna, city("Lives in Porto.")).await;
     let mut travel = city("Lives in Rome for a while.");
     travel["theme"] = json!("travel");
@@ -82,10 +78,9 @@ async fn keys_are_of_their_theme_and_of_their_user() {
     assert_eq!(get(&anna, &profile["id"]).await["status"], "active");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn one_value_under_two_keys_is_two_items_and_text_without_a_key_meets_either() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let of =
         |key: &str| json!({ "type": "preference", "content": "true", "theme": "ui", "key": key });
     let dark = add(&anna, of("prefers_dark")).await;
@@ -96,10 +91,9 @@ async fn one_value_under_two_keys_is_two_items_and_text_without_a_key_meets_eith
     assert!(plain["id"] == dark["id"] || plain["id"] == dense["id"]);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_text_that_is_there_without_a_key_is_given_it_and_supersedes_by_it() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let porto = add(&anna, city("Lives in Porto.")).await;
     let plain = json!({ "type": "fact", "content": "Lives in Rome.", "theme": "profile" });
     let plain = add(&anna, plain).await;
@@ -110,13 +104,12 @@ async fn a_text_that_is_there_without_a_key_is_given_it_and_supersedes_by_it() {
     );
     assert_eq!(get(&anna, &plain["id"]).await["key"], "home_city");
     assert_eq!(get(&anna, &porto["id"]).await["superseded_by"], plain["id"]);
-    assert_eq!(history(&app, &anna, &plain["id"]).await, ["added", "named"]);
+    assert_eq!(history(app, &anna, &plain["id"]).await, ["added", "named"]);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_item_is_found_by_the_words_of_its_key_whenever_it_was_given() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let found = async |query: &str| {
         let hits = anna.call("memory_search", json!({ "query": query })).await;
         let hits = hits["results"].as_array().unwrap().clone();
@@ -133,10 +126,9 @@ async fn an_item_is_found_by_the_words_of_its_key_whenever_it_was_given() {
     assert_eq!(found("helix").await, [plain["id"].clone()]);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn of_many_who_supersede_one_key_at_once_all_succeed_one_stays_active_and_none_is_lost() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     for round in 0..4 {
         let adds = (0..12).map(|n| add(&anna, city(&format!("Lives in city {round}.{n}."))));
         let added = futures_util::future::join_all(adds).await;
@@ -144,13 +136,13 @@ async fn of_many_who_supersede_one_key_at_once_all_succeed_one_stays_active_and_
         ids.sort_unstable();
         ids.dedup();
         assert_eq!(ids.len(), 12);
-        let rows: Vec<(i64, String, Option<i64>)> = sqlx::query_as(
-            "SELECT id, status, superseded_by FROM memory_items WHERE user_id = $1 ORDER BY id",
-        )
-        .bind(anna.id.0)
-        .fetch_all(&mut app.superuser().await)
-        .await
-        .unwrap();
+        let rows: Vec<(i64, String, Option<i64>)> = app
+            .sql(
+                "SELECT id, status, superseded_by FROM memory_items WHERE user_id = $1 ORDER BY id",
+            )
+            .bind(anna.id.0)
+            .rows()
+            .await;
         assert_eq!(rows.len(), 12 * (round + 1));
         let active: Vec<_> = rows.iter().filter(|row| row.1 == "active").collect();
         assert_eq!(active.len(), 1, "{rows:?}");
@@ -169,8 +161,7 @@ async fn of_many_who_supersede_one_key_at_once_all_succeed_one_stays_active_and_
 
 #[tokio::test]
 async fn keys_given_and_taken_at_once_in_every_way_leave_one_active_item_each() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let one = async |n: usize| {
         let plain = json!({ "type": "fact", "content": format!("Value {}.", n % 3), "theme": "t" });
         let mut keyed = plain.clone();
@@ -180,20 +171,14 @@ async fn keys_given_and_taken_at_once_in_every_way_leave_one_active_item_each() 
         anna.call("memory_forget", json!({ "key": format!("k{}", (n + 1) % 2) })).await;
     };
     futures_util::future::join_all((0..16).map(one)).await;
-    let twice: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM (SELECT 1 FROM memory_items WHERE status = 'active' AND key IS NOT NULL
-                               GROUP BY theme_id, key HAVING count(*) > 1) d",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let twice: i64 = app.sql("SELECT count(*) FROM (SELECT 1 FROM memory_items WHERE status = 'active' AND key IS NOT NULL
+                               GROUP BY theme_id, key HAVING count(*) > 1) d").value().await;
     assert_eq!(twice, 0);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_item_says_how_it_is_known_and_how_sure_that_is() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     for (n, (source, confidence)) in [
         (json!(null), 70),
         (json!("conversation"), 70),
@@ -235,10 +220,9 @@ async fn an_item_says_how_it_is_known_and_how_sure_that_is() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_confirmed_item_yields_to_the_user_and_to_a_correction_alone() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let porto = add(&anna, city("Lives in Porto.")).await;
     let confirmed = anna.call("memory_confirm", json!({ "item_id": porto["id"] })).await;
     assert_eq!(confirmed["protected"], true);
@@ -272,14 +256,13 @@ async fn a_confirmed_item_yields_to_the_user_and_to_a_correction_alone() {
     let corrected = json!({ "key": "home city", "content": "Lives in Oslo." });
     let oslo = anna.call("memory_correct", corrected).await;
     assert_eq!(oslo["superseded"], rome["id"]);
-    let events = history(&app, &anna, &porto["id"]).await;
+    let events = history(app, &anna, &porto["id"]).await;
     assert_eq!(events, ["added", "confirmed", "superseded"]);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_correction_keeps_what_it_does_not_change() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let wrong = add(
         &anna,
         json!({ "type": "preference", "content": "Takes tea.", "theme": "food", "key": "drink",
@@ -316,8 +299,7 @@ async fn a_correction_keeps_what_it_does_not_change() {
 
 #[tokio::test]
 async fn a_correction_with_the_same_words_changes_tags_expiry_and_confidence() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let item = json!({ "type": "fact", "content": "Is in Norway.", "key": "trip", "tags": ["travel", "north"] });
     let id = add(&anna, item).await["id"].clone();
     let input = json!({ "item_id": id, "content": "Is in Norway.", "tags": ["fjord"], "expires_in_days": 7, "confidence": 55 });
@@ -335,10 +317,9 @@ async fn a_correction_with_the_same_words_changes_tags_expiry_and_confidence() {
     assert_eq!(hits("fjord").await, 0);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_correction_must_name_one_item() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     add(&anna, city("Lives in Porto.")).await;
     let mut travel = city("Lives in Rome for a while.");
     travel["theme"] = json!("travel");
@@ -358,10 +339,9 @@ async fn a_correction_must_name_one_item() {
     assert_eq!(anna.call("memory_correct", input).await["superseded"], rome["id"]);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn two_who_correct_one_item_at_once_leave_one_active() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let item = add(&anna, city("Lives in Porto.")).await;
     let corrections = (0..8).map(|n| {
         let input = json!({ "key": "home_city", "content": format!("Lives in city {n}.") });
@@ -376,10 +356,9 @@ async fn two_who_correct_one_item_at_once_leave_one_active() {
     assert_eq!(get(&anna, &item["id"]).await["status"], "archived");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn forgetting_a_key_archives_it_in_one_theme_or_in_all() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let mut ids = Vec::new();
     for theme in ["a", "b", "c"] {
         let mut input = city(&format!("Lives in {theme}."));
@@ -430,15 +409,11 @@ async fn stats_count_what_is_there_and_nothing_of_anothers() {
 /// What reads conversations adds by the same function, in a transaction of its own.
 #[tokio::test]
 async fn what_was_said_before_and_what_may_not_replace_is_kept_aside_once() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let viewer = Viewer::person(anna.id);
     let talk = json!({ "messages": [{ "id": "m1", "role": "user", "content": "I moved." }] });
     anna.post("/api/v1/sessions/talk/messages", &talk).await;
-    let session: i64 = sqlx::query_scalar("SELECT id FROM sessions")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let session: i64 = app.sql("SELECT id FROM sessions").value().await;
     let now = app.embeddings.now();
     let item = |content: &str, provenance: Provenance| {
         NewItem::parse(ItemType::Fact, content, Some("profile"), &[])
@@ -486,11 +461,10 @@ async fn what_was_said_before_and_what_may_not_replace_is_kept_aside_once() {
     let until = item("Lives in Paris.", said(ItemSource::UserExplicit, 0))
         .with_expiry(Some(Expiry::At(now + Duration::hours(1))));
     assert_eq!(keep(&until).await.superseded, Some(user.id));
-    let row: (Option<i64>, Option<i64>) =
-        sqlx::query_as("SELECT session_id, message_id FROM memory_items WHERE id = $1")
-            .bind(user.id.0)
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap();
+    let row: (Option<i64>, Option<i64>) = app
+        .sql("SELECT session_id, message_id FROM memory_items WHERE id = $1")
+        .bind(user.id.0)
+        .row()
+        .await;
     assert_eq!(row, (Some(session), Some(1)));
 }

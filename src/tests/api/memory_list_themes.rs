@@ -2,10 +2,9 @@ use serde_json::json;
 
 use crate::support::TestApp;
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn themes_come_with_counts_of_active_items_fullest_first() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     assert_eq!(
         anna.call("memory_list_themes", json!({})).await,
         json!({ "themes": [], "truncated": false })
@@ -23,10 +22,9 @@ async fn themes_come_with_counts_of_active_items_fullest_first() {
     assert_eq!(anna.call("memory_list_themes", json!({})).await, expected);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_second_user_sees_no_theme_and_may_use_the_same_name() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (_, anna, ben) = TestApp::with_users().await;
     anna.add_to("work", "a").await;
     assert_eq!(
         ben.call("memory_list_themes", json!({})).await,
@@ -37,10 +35,9 @@ async fn a_second_user_sees_no_theme_and_may_use_the_same_name() {
     assert_eq!(themes["themes"][0]["active_count"], 1);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_theme_is_called_and_described_as_somebody_says_and_keeps_its_slug() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (_, anna, ben) = TestApp::with_users().await;
     anna.add_to("Home Lab", "a").await;
     ben.add_to("Home Lab", "b").await;
     let input = json!({ "theme": "home-lab", "display_name": " Servers ", "description": "What runs at home." });

@@ -12,8 +12,7 @@ async fn finds(user: &TestUser, content: &str, queries: &[&str]) {
 
 #[tokio::test]
 async fn star_and_empty_list_the_newest_first() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut added = Vec::new();
     for n in 0..3 {
         added.push(anna.add(&format!("item {n}")).await);
@@ -31,10 +30,9 @@ async fn star_and_empty_list_the_newest_first() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_cursor_reads_on_to_the_end_without_gaps_even_at_equal_times() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let mut added = Vec::new();
     for n in 0..25 {
         added.push(anna.add(&format!("item {n}")).await);
@@ -59,14 +57,12 @@ async fn a_cursor_reads_on_to_the_end_without_gaps_even_at_equal_times() {
 
 #[tokio::test]
 async fn a_cursor_reads_on_among_items_from_before_1970() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let added = [anna.add("one").await, anna.add("two").await];
     // 1969-07-20 20:17:40.5 UTC, and for each id a hundred years before.
-    sqlx::query("UPDATE memory_items SET created_at = to_timestamp(-14182939.5 - id * 3155760000)")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("UPDATE memory_items SET created_at = to_timestamp(-14182939.5 - id * 3155760000)")
+        .run()
+        .await;
     let list = |cursor: Value| json!({ "query": "*", "limit": 1, "cursor": cursor });
     let first = anna.call("memory_search", list(json!(null))).await;
     assert_eq!(ids(&first), added[..1]);
@@ -74,10 +70,9 @@ async fn a_cursor_reads_on_among_items_from_before_1970() {
     assert_eq!(ids(&second), added[1..]);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_hit_says_what_an_agent_needs_to_judge_it() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let input = json!({ "type": "preference", "content": "Prefers oolong tea.", "theme": "Food", "tags": ["drink"] });
     let id = anna.call("memory_add", input).await["id"].clone();
     let answer = anna.call("memory_search", json!({ "query": "oolong", "explain": true })).await;
@@ -104,8 +99,7 @@ async fn a_hit_says_what_an_agent_needs_to_judge_it() {
 
 #[tokio::test]
 async fn exact_tokens_are_found() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_app, anna) = TestApp::start_for("anna").await;
     finds(
         &anna,
         "The env var is MAX_RETRY_COUNT, set to 3",
@@ -131,10 +125,9 @@ async fn exact_tokens_are_found() {
     finds(&anna, "Written in C++ and C#", &["c++", "C#"]).await;
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_exact_token_does_not_match_its_neighbours() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let right = anna.add("Login fails with ERR_5021").await;
     let wrong = anna.add("Login fails with ERR_5022").await;
     let found = anna.find("ERR_5021").await;
@@ -142,20 +135,18 @@ async fn an_exact_token_does_not_match_its_neighbours() {
     assert!(!anna.find("5021").await.contains(&wrong));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn stems_are_found_and_the_exact_word_ranks_first() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let stem = anna.add("The deployment runs on Fridays").await;
     let exact = anna.add("She deploys whenever she likes").await;
     anna.add("Unrelated").await;
     assert_eq!(anna.find("deploys").await, [exact, stem]);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn any_of_the_words_matches_and_rarer_words_weigh_more() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     for n in 0..20 {
         anna.add(&format!("project note number {n}")).await;
     }
@@ -165,20 +156,18 @@ async fn any_of_the_words_matches_and_rarer_words_weigh_more() {
     assert_eq!(found.len(), 10);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn stop_words_leave_unless_nothing_else_remains() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let tea = anna.add("what she drinks is tea").await;
     let hamlet = anna.add("to be or not to be").await;
     assert_eq!(anna.find("what is the tea").await, [tea]);
     assert_eq!(anna.find("to be or not").await, [hamlet]);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn other_scripts_and_accents_are_found() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     finds(&anna, "我喜欢喝乌龙茶，不喜欢咖啡", &["乌龙茶", "咖啡", "茶"]).await;
     finds(&anna, "東京タワーの近くに住んでいます", &["東京タワー", "住んで", "塔 東京"]).await;
     finds(&anna, "커피보다 차를 좋아한다", &["커피", "좋아"]).await;
@@ -189,19 +178,17 @@ async fn other_scripts_and_accents_are_found() {
     finds(&anna, "تفضل الشاي الأخضر", &["الشاي"]).await;
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn tags_are_found_by_their_words() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let input = json!({ "type": "fact", "content": "Ordered a bow.", "tags": ["cello-practice"] });
     let id = anna.call("memory_add", input).await["id"].as_i64().unwrap();
     assert_eq!(anna.find("cello").await, [id]);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn where_no_word_matches_a_substring_does() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let id = anna.add("Uses Kubernetes with 100% of nodes").await;
     let answer = anna.call("memory_search", json!({ "query": "bernet", "explain": true })).await;
     assert_eq!(ids(&answer), [id]);
@@ -211,10 +198,9 @@ async fn where_no_word_matches_a_substring_does() {
     assert!(!anna.find("bernet").await.contains(&id), "words come first");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_long_substring_is_looked_for_by_its_first_64_characters() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let shared = "abcdefgh".repeat(8);
     // Its words begin otherwise, so that none of them matches.
     let id = anna.add(&format!("The key is x{shared}tail")).await;
@@ -223,10 +209,9 @@ async fn a_long_substring_is_looked_for_by_its_first_64_characters() {
     assert_eq!(anna.find(&differs_earlier).await, [] as [i64; 0]);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn archived_items_are_hidden_from_search_unless_asked_for() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let old = anna.add("tea from the old shop").await;
     let new = anna.add("tea from the new shop").await;
     anna.call("memory_archive", json!({ "item_id": old })).await;
@@ -243,8 +228,7 @@ async fn archived_items_are_hidden_from_search_unless_asked_for() {
 
 #[tokio::test]
 async fn filters_by_theme_types_and_recency_work_with_and_without_words() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let old = anna.add_to("work", "tea break at ten").await;
     app.clock.advance(Duration::days(10));
     let work = anna.add_to("work", "tea break at four").await;
@@ -280,10 +264,9 @@ async fn filters_by_theme_types_and_recency_work_with_and_without_words() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_filter_applies_before_the_fifty_candidates() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let rare = anna
         .add_to("quiet", "a long remark in which, after many other words, tea is named once")
         .await;
@@ -297,20 +280,18 @@ async fn a_filter_applies_before_the_fifty_candidates() {
     assert_eq!(ids(&all).len(), 50);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_long_item_is_shown_around_the_word_that_matched() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     anna.add(&format!("{} the zeppelin {}", "hay ".repeat(300), "hay ".repeat(300))).await;
     let answer = anna.call("memory_search", json!({ "query": "zeppelin" })).await;
     let snippet = answer["results"][0]["content_snippet"].as_str().unwrap().to_owned();
     assert!(snippet.contains("zeppelin") && snippet.chars().count() <= 282, "{snippet}");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn odd_queries_find_nothing_and_break_nothing() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     anna.add("something").await;
     for query in ["'", "\\", "' | '", "!!!", "a & b | !c", "🦀", ":*", "--", "$1", "\u{202e}"] {
         let answer = anna.call("memory_search", json!({ "query": query })).await;
@@ -319,10 +300,9 @@ async fn odd_queries_find_nothing_and_break_nothing() {
     anna.call("memory_search", json!({ "query": "word ".repeat(400) })).await;
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_second_user_finds_nothing() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (_, anna, ben) = TestApp::with_users().await;
     anna.add("tea at ten in the kitchen").await;
     for query in ["tea", "*", "", "kitche"] {
         for status in ["active", "archived", "any"] {
@@ -335,10 +315,9 @@ async fn a_second_user_finds_nothing() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn rarity_is_counted_among_ones_own_items() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (_, anna, ben) = TestApp::with_users().await;
     anna.add("tea").await;
     let find = async || {
         let answer = anna.call("memory_search", json!({ "query": "tea", "explain": true })).await;

@@ -41,8 +41,7 @@ async fn switched_off_for_a_user_no_tool_reads_or_writes_from_the_next_call_on()
 
 #[tokio::test]
 async fn switched_off_for_an_agent_the_users_others_go_on() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let other = app.token(anna.id, "other", &Scope::ALL, None).await;
     switch_agent(&app, anna.id, false).await;
     is_refused(&anna, "on the page Agents & tokens").await;

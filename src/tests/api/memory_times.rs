@@ -16,10 +16,9 @@ async fn period(user: &TestUser, id: &Value) -> [Value; 2] {
     ["valid_from", "valid_until"].map(|side| item[side].clone())
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn since_when_and_until_when_it_is_true_is_kept_told_and_changed() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let first = job("Works at Aurora.", json!("2015-03"), json!("2019"));
     let added = anna.call("memory_add", first).await;
     let told = ["2015-03-01T00:00:00Z", "2020-01-01T00:00:00Z"].map(Value::from);
@@ -58,8 +57,7 @@ async fn since_when_and_until_when_it_is_true_is_kept_told_and_changed() {
 
 #[tokio::test]
 async fn the_history_keeps_what_was_before_a_change() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let said = |more: Value| {
         let mut input = json!({ "type": "fact", "content": "Is in Norway." });
         let more = more.as_object().unwrap().clone();
@@ -95,10 +93,9 @@ async fn the_history_keeps_what_was_before_a_change() {
     assert!(!page.contains("its confidence was 90"), "{page}");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_is_no_date_or_ends_before_it_begins_is_refused_by_its_field() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     for (from, until, field, code) in [
         ("2019", "2018", "valid_until", "invalid_period"),
         ("2019-05-17T15:04:05Z", "2019-05-17T15:04:05Z", "valid_until", "invalid_period"),
@@ -118,20 +115,19 @@ async fn what_is_no_date_or_ends_before_it_begins_is_refused_by_its_field() {
     assert_eq!(found["results"], json!([]));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_export_has_the_dates_and_an_import_takes_them_in() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::with_users().await;
     let input = job("Works at Aurora.", json!("0850-03"), json!("2019-05-17T15:04:05.123456Z"));
     anna.call("memory_add", input).await;
-    let file = export(&app, &anna).await;
-    assert_eq!(import(&app, &ben, &file).await.added, 1);
+    let file = export(app, &anna).await;
+    assert_eq!(import(app, &ben, &file).await.added, 1);
     let found = ben.call("memory_search", json!({ "query": "aurora" })).await;
     let told = ["0850-03-01T00:00:00Z", "2019-05-17T15:04:05.123456Z"].map(Value::from);
     assert_eq!(period(&ben, &found["results"][0]["id"]).await, told);
     let line = r#"{"keepsake_export":1}
 {"record":"item","type":"fact","content":"x","valid_from":"2020-01-01T00:00:00Z","valid_until":"2019-01-01T00:00:00Z"}"#;
-    let refused = import(&app, &ben, line).await;
+    let refused = import(app, &ben, line).await;
     assert_eq!(refused.added, 0);
     let problem = &refused.problems[0];
     assert!(problem.sentence.contains("`valid_until` is before"), "{problem:?}");

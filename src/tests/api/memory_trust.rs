@@ -61,8 +61,7 @@ impl Pair<'_> {
 
 #[tokio::test]
 async fn of_each_pair_that_holds_which_the_table_says_by_key_and_by_a_models_verdict() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let pair = Pair { app: &app, viewer: Viewer::person(anna.id), now: app.embeddings.now() };
     let hours = Duration::hours;
     for (row, comes, cell) in documented() {
@@ -128,10 +127,9 @@ fn city(content: &str, source: Option<&str>) -> Value {
     json!({ "type": "fact", "content": content, "theme": "profile", "key": "home_city", "source": source })
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_a_tool_says_against_an_agents_word_is_put_aside_and_shown() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let porto = anna.call("memory_add", city("Lives in Porto.", None)).await;
     assert_eq!((&porto["trust"], &porto["note"]), (&json!("agent"), &json!(null)));
     for (source, trust, content) in
@@ -171,10 +169,9 @@ async fn what_a_tool_says_against_an_agents_word_is_put_aside_and_shown() {
     assert_eq!(agent["superseded"], tool["id"]);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn that_the_user_said_so_is_looked_up_in_what_they_said() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (_, anna, ben) = TestApp::with_users().await;
     let messages = json!({ "messages": [
         { "id": "m1", "role": "user", "content": "Hi. I have a   blue\nbicycle, \"Bluebell\"." },
         { "id": "m5", "role": "user", "content": "我住在里斯本，有两只猫。 Я живу в ПОРТУ." },
@@ -235,8 +232,7 @@ async fn that_the_user_said_so_is_looked_up_in_what_they_said() {
 
 #[tokio::test]
 async fn what_is_less_trusted_renews_nothing_and_the_same_text_is_as_trusted_as_the_more_trusted() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let said = |source: Option<&str>, more: Value| {
         let mut input = json!({ "type": "fact", "content": "Is in Norway.", "source": source });
         input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -260,10 +256,9 @@ async fn what_is_less_trusted_renews_nothing_and_the_same_text_is_as_trusted_as_
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn search_tells_how_it_is_known_whose_word_it_is_and_by_which_agent() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let item = json!({ "type": "fact", "content": "The heating is at 21 degrees.", "source": "tool_call" });
     anna.call("memory_add", item).await;
     for query in ["heating", "*"] {

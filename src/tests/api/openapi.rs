@@ -97,8 +97,7 @@ fn operations(document: &Value) -> Vec<((String, String), Value)> {
 
 #[tokio::test]
 async fn the_examples_are_calls_that_work_and_the_answers_they_give() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let document = document(&app).await;
     let example = |object: &Value| {
         object["content"]["application/json"]["examples"]["example"]["value"].clone()
@@ -156,8 +155,7 @@ async fn the_examples_are_calls_that_work_and_the_answers_they_give() {
 
 #[tokio::test]
 async fn the_examples_of_sessions_are_calls_that_work_and_the_answers_they_give() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let document = document(&app).await;
     let example = |object: &Value| {
         object["content"]["application/json"]["examples"]["example"]["value"].clone()
@@ -201,8 +199,7 @@ fn shape(value: &Value) -> BTreeSet<String> {
 
 #[tokio::test]
 async fn the_documented_errors_are_those_that_come() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let reader = app.token(anna.id, "reader", &[Scope::MemoryRead], None).await;
     let document = document(&app).await;
     let elsewhere = TestApp::start().await;
@@ -280,8 +277,7 @@ async fn functions(app: &TestApp, token: &str, format: &str) -> Value {
 
 #[tokio::test]
 async fn functions_come_as_openai_and_anthropic_take_them() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let openai = functions(&app, &anna.token, "openai").await;
     let anthropic = functions(&app, &anna.token, "anthropic").await;
     let (openai, anthropic) = (openai.as_array().unwrap(), anthropic.as_array().unwrap());
@@ -310,8 +306,7 @@ async fn functions_come_as_openai_and_anthropic_take_them() {
 
 #[tokio::test]
 async fn the_core_functions_cost_about_a_thousand_tokens_and_all_less_than_two_and_a_half() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let full =
         TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile: Some(ToolProfile::Full) };
     let agent = AgentName::parse("full").unwrap();
@@ -327,8 +322,7 @@ async fn the_core_functions_cost_about_a_thousand_tokens_and_all_less_than_two_a
 
 #[tokio::test]
 async fn a_format_that_is_not_known_is_told_those_that_are() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     for query in
         ["format=yaml", "format=", "format=%FF", "format=json&format=json", "format=OpenAI"]
     {
@@ -344,8 +338,7 @@ async fn a_format_that_is_not_known_is_told_those_that_are() {
 
 #[tokio::test]
 async fn a_name_that_is_no_unicode_is_no_tool() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     for name in ["%FF", "memory%00add", "%F0%9F%8D%B5", "memory_add%2F"] {
         let url = format!("{}/api/v1/tools/{name}", app.base);
         let response = Client::new().post(url).bearer_auth(&anna.token).send().await.unwrap();
@@ -356,8 +349,7 @@ async fn a_name_that_is_no_unicode_is_no_tool() {
 
 #[tokio::test]
 async fn a_whole_number_may_be_written_with_a_point() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_app, anna) = TestApp::start_for("anna").await;
     let id = anna.add("Prefers tea over coffee.").await;
     let found = anna
         .call("memory_search", json!({ "query": "tea", "limit": 5.0, "recency_days": 7.0 }))

@@ -31,18 +31,16 @@ async fn a_memory_that_is_full_takes_no_more_items_until_some_are_erased() {
     anna.call("memory_add", one_more).await;
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_ten_thousand_and_first_theme_is_refused_and_themes_are_listed_up_to_a_limit() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    sqlx::query(
+    let (app, anna) = TestApp::with_user().await;
+    app.sql(
         "INSERT INTO memory_themes (user_id, slug, display_name, created_at, updated_at)
          SELECT $1, 'theme-' || n, 'Theme ' || n, now(), now() FROM generate_series(1, 9999) n",
     )
     .bind(anna.id.0)
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
+    .run()
+    .await;
     anna.add_to("the-last", "Anna keeps bees.").await;
     for key in [Value::Null, json!("honey")] {
         let input = json!({ "type": "fact", "content": "Honey.", "theme": "one-more", "key": key });
@@ -71,31 +69,24 @@ async fn the_ten_thousand_and_first_theme_is_refused_and_themes_are_listed_up_to
 
 #[tokio::test]
 async fn the_hundred_thousand_and_first_session_is_refused() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let send = async |name: &str, id: &str| {
         let message = json!({ "messages": [{ "id": id, "role": "user", "content": "Hello." }] });
         anna.post(&format!("/api/v1/sessions/{name}/messages"), &message).await
     };
     assert_eq!(send("first", "1").await.status(), 200);
-    sqlx::query(
-        "INSERT INTO sessions (user_id, agent_id, external_id, created_at, opened_at, last_message_at)
+    app.sql("INSERT INTO sessions (user_id, agent_id, external_id, created_at, opened_at, last_message_at)
          SELECT user_id, agent_id, 'made-' || n, created_at, opened_at, last_message_at
-         FROM sessions CROSS JOIN generate_series(1, 99999) n",
-    )
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
+         FROM sessions CROSS JOIN generate_series(1, 99999) n").run().await;
     let (status, refused) = problem(send("one-more", "1").await).await;
     assert_eq!((status, &refused["code"]), (422, &json!("too_many_sessions")));
     assert_eq!(send("first", "2").await.status(), 200);
 }
 
 /// A megabyte of one letter is kept in some kilobytes, and is a megabyte to whoever reads it.
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_page_of_messages_weighs_tool_calls_as_they_are_read() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     for n in 0..6 {
         let calls: Vec<Value> =
             (0..8).map(|_| json!({ "name": "write", "arguments": "a".repeat(100_000) })).collect();

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use sqlx::{Connection, Row};
 use time::Duration;
 
+use crate::support::Sql as _;
 use crate::support::{TestApp, ids, problem};
 
 /// A program of an operator, that names a user with each call.
@@ -152,17 +153,16 @@ async fn only_a_tool_that_runs_makes_a_user() {
 
 #[tokio::test]
 async fn a_flood_of_first_calls_leaves_the_connections_to_others() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let (bot, full) = (Operator::new(&app, "bot").await, Operator::new(&app, "full").await);
     full.add("first", "There is room for one.").await;
     let mut conn = app.superuser().await;
     let cap = "UPDATE operators SET users_max = 1 WHERE name = 'full'";
-    sqlx::query(cap).execute(&mut conn).await.unwrap();
+    conn.sql(cap).run().await;
     // Whoever makes a user waits for this.
     let mut tx = conn.begin().await.unwrap();
     let lock = "SELECT 1 FROM operators FOR UPDATE";
-    sqlx::query(lock).execute(&mut *tx).await.unwrap();
+    tx.sql(lock).run().await;
     let names: Vec<String> = (0..20).map(|n| format!("user-{n}")).collect();
     let flood = futures_util::future::join_all(names.iter().map(|name| bot.find(name)));
     let others = async {
@@ -189,7 +189,7 @@ async fn two_servers_beside_each_other_make_one_user_and_keep_to_the_cap() {
     let beside = Operator { app: &other, token: bot.token.clone() };
     let cap = "UPDATE operators SET users_max = 3";
     let mut conn = one.superuser().await;
-    sqlx::query(cap).execute(&mut conn).await.unwrap();
+    conn.sql(cap).run().await;
     let names: Vec<String> = (0..5).map(|n| format!("user-{n}")).collect();
     let calls = names.iter().flat_map(|name| {
         let name = name.as_bytes();
@@ -220,8 +220,7 @@ async fn two_operators_ids_never_meet() {
 
 #[tokio::test]
 async fn a_service_token_never_leads_to_an_account_that_signs_in() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mine = anna.add("Anna's own.").await;
     let bot = Operator::new(&app, "agent").await;
     for guess in [anna.email.as_str(), &anna.id.0.to_string(), "anna", "agent"] {
@@ -241,8 +240,7 @@ async fn a_service_token_never_leads_to_an_account_that_signs_in() {
 
 #[tokio::test]
 async fn each_kind_of_token_says_what_it_needs() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let bot = Operator::new(&app, "bot").await;
     let list = async |token: &str, users: &[&'static str]| {
         let users: Vec<_> = users.iter().map(|u| u.parse().unwrap()).collect();
@@ -315,7 +313,7 @@ async fn a_revoked_or_expired_service_token_and_a_disabled_user_open_nothing() {
     bot.add("x", "mine").await;
     let mut conn = app.superuser().await;
     let disable = "UPDATE users SET disabled_at = now() WHERE external_id = 'x'";
-    sqlx::query(disable).execute(&mut conn).await.unwrap();
+    conn.sql(disable).run().await;
     assert_eq!(bot.refused(b"x").await, (401, "disabled_user".to_owned()));
     assert_eq!(bot.refused(b"y").await.0, 200);
     let operator = &app.accounts.list_operators().await.unwrap()[0];
@@ -363,7 +361,7 @@ async fn where_there_are_as_many_operators_as_may_be_one_still_gets_further_toke
     let more = "INSERT INTO operators (name, users_max, created_at)
                 SELECT 'operator ' || n, 1, now() FROM generate_series(2, 200) n";
     let mut conn = app.superuser().await;
-    sqlx::query(more).execute(&mut conn).await.unwrap();
+    conn.sql(more).run().await;
     app.service_token("bot", &Scope::ALL).await;
     assert_eq!(count(&app, "SELECT count(*) FROM service_tokens").await, 2);
     let wish = TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile: None };

@@ -6,7 +6,6 @@ use keepsake::sessions::model::{DueExtraction, ExtractionCounts, ExtractionEnd};
 use keepsake::sessions::{ExtractionId, ExtractionOutcome, SessionExtraction, ledger};
 use reqwest::StatusCode;
 use serde_json::{Value, json};
-use sqlx::AssertSqlSafe;
 use time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -53,19 +52,12 @@ async fn contents(user: &TestUser, session: &str) -> Vec<String> {
 
 /// First and last position of each row, as the ledger has them.
 async fn ledger_of(app: &TestApp, user: &TestUser) -> Vec<(i32, i32, String)> {
-    sqlx::query_as(
-        "SELECT first_position, last_position, outcome FROM session_extractions WHERE user_id = $1 ORDER BY id",
-    )
-    .bind(user.id.0)
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap()
+    app.sql("SELECT first_position, last_position, outcome FROM session_extractions WHERE user_id = $1 ORDER BY id").bind(user.id.0).rows().await
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn messages_are_kept_once_and_in_the_order_in_which_they_were_sent() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let first = json!([said("b", "user", "one"), said("a", "assistant", "two")]);
     let added = add(&anna, "chat-7", first.clone()).await;
     assert_eq!(added, json!({ "accepted": 2, "duplicates": 0, "flush_advised": false }));
@@ -93,10 +85,9 @@ async fn messages_are_kept_once_and_in_the_order_in_which_they_were_sent() {
     assert_eq!(session["extraction"]["outcome"], Value::Null);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_same_request_sent_by_many_at_once_stores_each_message_once() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let messages: Vec<Value> =
         (0..40).map(|n| said(&format!("m{n}"), "user", &format!("words {n}"))).collect();
     let many = (0..8).map(|_| add(&anna, "busy", json!(messages)));
@@ -128,8 +119,7 @@ async fn the_same_request_sent_by_many_at_once_stores_each_message_once() {
 
 #[tokio::test]
 async fn a_completion_is_one_row_of_the_ledger_and_saying_it_twice_changes_nothing() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     add(&anna, "chat", json!([said("1", "user", "one"), said("2", "user", "two")])).await;
     let session = complete(&anna, "chat").await;
     assert_eq!(session["state"], "completed");
@@ -155,8 +145,7 @@ async fn a_completion_is_one_row_of_the_ledger_and_saying_it_twice_changes_nothi
 
 #[tokio::test]
 async fn a_session_that_its_agent_has_left_for_another_is_completed_when_it_is_still() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let other = anna.with_token(&app.token(anna.id, "other", &Scope::ALL, None).await);
     add(&anna, "left", json!([said("1", "user", "one")])).await;
     add(&other, "left", json!([said("1", "user", "one")])).await;
@@ -223,10 +212,9 @@ async fn the_sweep_completes_what_is_still_and_at_night_what_pauses() {
     assert_eq!(read(&anna, "long").await["state"], "open");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_same_id_of_another_user_or_agent_is_another_session() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::with_users().await;
     let other = anna.with_token(&app.token(anna.id, "other", &Scope::ALL, None).await);
     for (whose, words) in [(&anna, "Anna's"), (&ben, "Ben's"), (&other, "the other's")] {
         let added = add(whose, "chat%2F1", json!([said("1", "user", words)])).await;
@@ -240,8 +228,7 @@ async fn the_same_id_of_another_user_or_agent_is_another_session() {
 
 #[tokio::test]
 async fn tool_calls_are_taken_as_openai_has_them_and_plain() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_app, anna) = TestApp::start_for("anna").await;
     let messages = json!([
         { "id": "1", "role": "assistant", "content": null, "tool_calls": [
             { "id": "c1", "type": "function", "index": 0, "function": { "name": "weather", "arguments": "{\"city\":\"Oslo\"}" } },
@@ -266,10 +253,9 @@ async fn tool_calls_are_taken_as_openai_has_them_and_plain() {
     assert_eq!(page["messages"][1]["tool_call_id"], "c1");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_session_is_read_in_pages() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let messages: Vec<Value> = (1..=7).map(|n| said(&n.to_string(), "user", "words")).collect();
     add(&anna, "chat", json!(messages)).await;
     let (mut after, mut seen) = (json!(0), Vec::new());
@@ -290,10 +276,9 @@ async fn a_session_is_read_in_pages() {
     assert!((15..30).contains(&n) && page["next_after"] == n, "{n}");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_is_past_a_limit_is_refused_in_one_sentence_and_nothing_is_kept() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let good = said("good", "user", "good");
     let many: Vec<Value> = (0..501).map(|n| said(&n.to_string(), "user", "x")).collect();
     let with = |name: &str, value: Value| {
@@ -358,10 +343,9 @@ async fn what_is_past_a_limit_is_refused_in_one_sentence_and_nothing_is_kept() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_session_of_more_calls_than_are_read_is_refused_by_name() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let messages = |ids: std::ops::Range<usize>| -> Value {
         let calls = vec![json!({ "name": "t" }); 64];
         let each =
@@ -383,11 +367,10 @@ async fn a_session_of_more_calls_than_are_read_is_refused_by_name() {
 
 #[tokio::test]
 async fn a_full_session_takes_no_more_and_says_so() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     add(&anna, "chat", json!([said("1", "user", "one")])).await;
-    let full = AssertSqlSafe("UPDATE sessions SET message_count = 49999");
-    sqlx::query(full).execute(&mut app.superuser().await).await.unwrap();
+    let full = "UPDATE sessions SET message_count = 49999";
+    app.sql(full).run().await;
     let two = json!({ "messages": [said("2", "user", "two"), said("3", "user", "three")] });
     let response = anna.post("/api/v1/sessions/chat/messages", &two).await;
     let (status, problem) = problem(response).await;
@@ -398,8 +381,7 @@ async fn a_full_session_takes_no_more_and_says_so() {
 
 #[tokio::test]
 async fn without_the_scope_or_with_memory_off_nothing_is_read_or_written() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     add(&anna, "chat", json!([said("1", "user", "one")])).await;
     let memory = [Scope::MemoryRead, Scope::MemoryWrite];
     let without = anna.with_token(&app.token(anna.id, "agent", &memory, None).await);
@@ -452,8 +434,7 @@ async fn an_operators_user_is_made_by_the_first_message_and_not_by_a_look() {
 
 #[tokio::test]
 async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     add(&anna, "chat", json!([said("1", "user", "one")])).await;
     complete(&anna, "chat").await;
     add(&anna, "chat", json!([said("2", "user", "two")])).await;
@@ -465,10 +446,7 @@ async fn a_row_of_the_ledger_is_in_one_hand_and_a_late_hand_writes_nothing() {
         due.into_iter().collect::<Vec<_>>()
     };
     let ids: Vec<i64> =
-        sqlx::query_scalar("SELECT id FROM session_extractions ORDER BY first_position")
-            .fetch_all(&mut app.superuser().await)
-            .await
-            .unwrap();
+        app.sql("SELECT id FROM session_extractions ORDER BY first_position").values().await;
     let both: Vec<DueExtraction> = ids
         .into_iter()
         .map(|id| DueExtraction { user: anna.id, extraction: ExtractionId(id) })
@@ -551,8 +529,7 @@ async fn raw(app: &TestApp, user: &TestUser, (method, path): (&str, &str), body:
 
 #[tokio::test]
 async fn a_session_is_not_named_by_dots_which_addresses_lose_and_an_old_one_can_be_reached() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let body = json!({ "messages": [said("1", "user", "hello")] });
     for name in [".", "..", "%2E", "%2e%2E"] {
         let refused = raw(&app, &anna, ("POST", &format!("{name}/messages")), &body).await;
@@ -561,10 +538,7 @@ async fn a_session_is_not_named_by_dots_which_addresses_lose_and_an_old_one_can_
     }
     add(&anna, "...", body["messages"].clone()).await;
     // As an earlier version wrote it.
-    sqlx::query("UPDATE sessions SET external_id = '..'")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("UPDATE sessions SET external_id = '..'").run().await;
     for (method, path) in [("POST", "../messages"), ("GET", ".."), ("POST", "../complete")] {
         let body = if path == "../messages" { body.clone() } else { json!({}) };
         let answer = raw(&app, &anna, (method, path), &body).await;

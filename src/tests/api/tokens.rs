@@ -19,10 +19,9 @@ async fn code_for(app: &TestApp, authorization: Option<&str>) -> (u16, String) {
     (status, problem["code"].as_str().unwrap().to_owned())
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_token_that_is_missing_malformed_or_unknown_opens_nothing() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let unknown = Token::generate(None).unwrap().reveal();
     let cut = &anna.token[..anna.token.len() - 1];
     for (authorization, code) in [
@@ -34,18 +33,17 @@ async fn a_token_that_is_missing_malformed_or_unknown_opens_nothing() {
         (Some(format!("Bearer {unknown}")), "unknown_token"),
     ] {
         assert_eq!(
-            code_for(&app, authorization.as_deref()).await,
+            code_for(app, authorization.as_deref()).await,
             (401, code.to_owned()),
             "{authorization:?}"
         );
     }
-    assert_eq!(code_for(&app, Some(&format!("bearer {}", anna.token))).await.0, 200);
+    assert_eq!(code_for(app, Some(&format!("bearer {}", anna.token))).await.0, 200);
 }
 
 #[tokio::test]
 async fn an_expired_token_opens_nothing() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let token = app.token(anna.id, "brief", &Scope::ALL, Some(Duration::days(1))).await;
     let authorization = format!("Bearer {token}");
     assert_eq!(code_for(&app, Some(&authorization)).await.0, 200);
@@ -73,20 +71,15 @@ async fn revocation_is_effective_at_once_and_only_by_its_owner() {
 
 #[tokio::test]
 async fn a_disabled_users_token_opens_nothing() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    sqlx::query("UPDATE users SET disabled_at = now()")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let (app, anna) = TestApp::start_for("anna").await;
+    app.sql("UPDATE users SET disabled_at = now()").run().await;
     let authorization = format!("Bearer {}", anna.token);
     assert_eq!(code_for(&app, Some(&authorization)).await, (401, "disabled_user".to_owned()));
 }
 
 #[tokio::test]
 async fn last_use_is_written_at_most_once_a_minute() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     let mut last_use = async || -> Option<time::OffsetDateTime> {
         anna.find("*").await;
@@ -105,8 +98,7 @@ async fn last_use_is_written_at_most_once_a_minute() {
 
 #[tokio::test]
 async fn the_database_holds_no_token_and_no_password() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     for table in ["users", "agents", "agent_tokens", "service_tokens", "web_sessions"] {
         let rows = sqlx::AssertSqlSafe(format!(

@@ -56,11 +56,11 @@ impl Connection {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_body_that_comes_late_spoils_no_connection() {
-    let app = TestApp::start().await;
+    let app = TestApp::shared().await;
     for path in REFUSING {
-        let mut connection = Connection::open(&app).await;
+        let mut connection = Connection::open(app).await;
         for _ in 0..2 {
             connection.begin_post(path, 2).await;
             tokio::time::sleep(MOMENT).await;
@@ -75,11 +75,11 @@ async fn a_body_that_comes_late_spoils_no_connection() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_body_that_never_ends_is_answered_and_the_connection_said_to_close() {
-    let app = TestApp::start().await;
+    let app = TestApp::shared().await;
     for path in REFUSING {
-        let mut connection = Connection::open(&app).await;
+        let mut connection = Connection::open(app).await;
         connection.begin_post(path, 100).await;
         let refused = connection.answer().await;
         assert!(refused.starts_with("HTTP/1.1 4"), "{path}: {refused}");

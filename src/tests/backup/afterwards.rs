@@ -3,7 +3,6 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use sqlx::AssertSqlSafe;
 
 use super::{backed_up, command, restored, rows, server_of, words};
 use crate::server::Home;
@@ -18,8 +17,7 @@ async fn changes(user: &TestUser, query: &str) -> Value {
 
 #[tokio::test]
 async fn a_program_that_read_further_than_the_backup_hears_what_is_new() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("Anna rows.").await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("keepsake.tar");
@@ -43,8 +41,7 @@ async fn a_program_that_read_further_than_the_backup_hears_what_is_new() {
 
 #[tokio::test]
 async fn a_restored_webhook_is_told_nothing_before_it_is_resumed() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let receiver = Receiver::start().await;
     for _ in 0..2 {
         hook(&app, &anna, &receiver, ALL).await;
@@ -72,8 +69,7 @@ async fn a_restored_webhook_is_told_nothing_before_it_is_resumed() {
 
 #[tokio::test]
 async fn a_restore_that_fails_after_loading_leaves_an_empty_database() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let memory = anna.add("Anna rows.").await;
     let folder = tempfile::tempdir().unwrap();
     let good = folder.path().join("good.tar");
@@ -105,10 +101,7 @@ async fn a_restore_that_fails_after_loading_leaves_an_empty_database() {
     }
     // A migration that is not this program's.
     let changed = "UPDATE _sqlx_migrations SET checksum = '\\x00'";
-    sqlx::raw_sql(AssertSqlSafe(changed.to_owned()))
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql(changed.to_owned()).run_all().await;
     let file = folder.path().join("schema.tar");
     backed_up(&app, &file).await;
     let done = restore(&file);

@@ -9,6 +9,7 @@ use serde_json::json;
 use time::Duration;
 
 use super::{backed_up, taken_out, written};
+use crate::support::Sql as _;
 use crate::support::{TestApp, TestUser, Wish};
 
 const PATH: &str = "/admin/backups";
@@ -53,10 +54,7 @@ async fn a_night_makes_one_backup_over_all_servers() {
     fs::remove_file(folder.path().join(&first)).unwrap();
     fs::write(folder.path().join("keepsake-9999-12-31T000000Z.tar"), b"no backup").unwrap();
     assert_eq!(app.run_job("backup").await, 0);
-    let listed: Vec<String> = sqlx::query_scalar("SELECT name FROM backups")
-        .fetch_all(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let listed: Vec<String> = app.sql("SELECT name FROM backups").values().await;
     assert_eq!(listed, backups(folder.path())[..1], "{listed:?}");
 }
 
@@ -84,10 +82,7 @@ async fn old_backups_are_removed_and_other_files_stay() {
 
 /// Notes of erasures that are in no file.
 async fn noted(app: &TestApp) -> i64 {
-    sqlx::query_scalar("SELECT count(*) FROM erasure_notes")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap()
+    app.sql("SELECT count(*) FROM erasure_notes").value().await
 }
 
 #[tokio::test]
@@ -163,10 +158,7 @@ async fn a_backup_of_a_clock_that_was_ahead_stops_no_later_one() {
     app.run_job("backup").await;
     app.clock.advance(Duration::days(1));
     assert_eq!(app.run_job("backup").await, 1);
-    sqlx::query("UPDATE backups SET made_at = made_at + interval '1 year'")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("UPDATE backups SET made_at = made_at + interval '1 year'").run().await;
     app.clock.advance(Duration::days(1));
     assert_eq!(app.run_job("backup").await, 1);
     assert_eq!(app.run_job("backup").await, 0);
@@ -209,12 +201,7 @@ async fn an_admin_makes_and_verifies_a_backup_on_its_page() {
     assert!(problem.contains("public.memory_items has 1 rows and had 2"), "{problem}");
     let (_, page) = browser.get(PATH).await;
     assert!(page.contains("The table public.memory_items has 1 rows"), "{page}");
-    let left: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM pg_database WHERE datname = current_database() || '_backup_check'",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let left: i64 = app.sql("SELECT count(*) FROM pg_database WHERE datname = current_database() || '_backup_check'").value().await;
     assert_eq!(left, 0, "the throwaway database is left");
     // No files over the web.
     assert_eq!(browser.get(&format!("{PATH}/{name}")).await.0, 404);
@@ -222,12 +209,11 @@ async fn an_admin_makes_and_verifies_a_backup_on_its_page() {
 
 /// Of the newest backup: whether it was tried, and why it failed.
 async fn verification(app: &TestApp) -> (bool, Option<String>) {
-    sqlx::query_as(
+    app.sql(
         "SELECT verified_at IS NOT NULL, verify_problem FROM backups ORDER BY made_at DESC LIMIT 1",
     )
-    .fetch_one(&mut app.superuser().await)
+    .row()
     .await
-    .unwrap()
 }
 
 #[tokio::test]
@@ -238,14 +224,14 @@ async fn a_database_that_is_not_ours_is_not_dropped_to_verify() {
     app.run_job("backup").await;
     let name = format!("{}_backup_check", app.options.get_database().unwrap());
     let mut server = app.superuser().await;
-    let make = sqlx::AssertSqlSafe(format!("CREATE DATABASE {name}"));
-    sqlx::raw_sql(make).execute(&mut server).await.unwrap();
+    let make = format!("CREATE DATABASE {name}");
+    server.sql(make).run_all().await;
     keepsake::backup::ask_to_verify(&app.db, app.embeddings.now()).await.unwrap();
     app.run_job("backup").await;
     let (_, problem) = verification(&app).await;
     assert!(problem.unwrap().contains("Keepsake did not make it"));
-    let drop = sqlx::AssertSqlSafe(format!("DROP DATABASE {name}"));
-    sqlx::raw_sql(drop).execute(&mut server).await.unwrap();
+    let drop = format!("DROP DATABASE {name}");
+    server.sql(drop).run_all().await;
 }
 
 #[tokio::test]
@@ -261,10 +247,8 @@ async fn a_failed_backup_is_named_and_tried_again() {
     let (_, page) = browser.get(PATH).await;
     assert!(page.contains("Cannot make the folder") || page.contains("Cannot look into"), "{page}");
     assert!(page.contains("A backup is being made."), "{page}");
-    let attempts: i32 = sqlx::query_scalar("SELECT attempts FROM job_queue WHERE job = 'backup'")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let attempts: i32 =
+        app.sql("SELECT attempts FROM job_queue WHERE job = 'backup'").value().await;
     assert_eq!(attempts, 1);
 }
 

@@ -18,6 +18,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
 
 use crate::server::Home;
+use crate::support::Sql as _;
 use crate::support::{
     Browser, PASSWORD, Provider, TestApp, TestUser, Wish, database_url, fresh_database,
 };
@@ -65,12 +66,10 @@ pub async fn restored(
 /// Rows of every table.
 async fn rows(options: &PgConnectOptions) -> BTreeMap<String, i64> {
     let mut conn = PgConnection::connect_with(options).await.unwrap();
-    let tables: Vec<String> = sqlx::query_scalar(
-        "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' ORDER BY 1",
-    )
-    .fetch_all(&mut conn)
-    .await
-    .unwrap();
+    let tables: Vec<String> = conn
+        .sql("SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
+        .values()
+        .await;
     let mut rows = BTreeMap::new();
     for table in tables {
         let count = AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
@@ -199,12 +198,7 @@ async fn what_was_erased_after_the_backup_is_erased_again() {
     app.clock.advance(time::Duration::seconds(5));
 
     app.delete_item(&browser, memory).await;
-    let (session, document): (i64, i64) = sqlx::query_as(
-        "SELECT (SELECT id FROM sessions WHERE external_id = 'gone'), (SELECT id FROM documents)",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let (session, document): (i64, i64) = app.sql("SELECT (SELECT id FROM sessions WHERE external_id = 'gone'), (SELECT id FROM documents)").row().await;
     let (db, now) = (&app.db, app.embeddings.now());
     let go_too = keepsake::erasure::ExtractedMemories::GoToo;
     keepsake::erasure::session(db, &app.activity, anna.id, SessionId(session), go_too, now)
@@ -219,10 +213,7 @@ async fn what_was_erased_after_the_backup_is_erased_again() {
     let lines = std::fs::read_to_string(&erasures).unwrap();
     assert_eq!(lines.lines().count(), 5, "{lines}");
     assert!(!lines.contains("quokka") && !lines.contains("boats"), "{lines}");
-    let left: i64 = sqlx::query_scalar("SELECT count(*) FROM erasure_notes")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let left: i64 = app.sql("SELECT count(*) FROM erasure_notes").value().await;
     assert_eq!(left, 0);
 
     let (there, home) = (fresh_database().await, Home::new());
@@ -233,21 +224,12 @@ async fn what_was_erased_after_the_backup_is_erased_again() {
     let next = server_of(&there).await;
     let (anna, ben) = (anna.at(&next), ben.at(&next));
     let left: i64 =
-        sqlx::query_scalar("SELECT count(*) FROM memory_items WHERE content ILIKE '%quokka%'")
-            .fetch_one(&mut next.superuser().await)
-            .await
-            .unwrap();
+        next.sql("SELECT count(*) FROM memory_items WHERE content ILIKE '%quokka%'").value().await;
     assert_eq!(left, 0);
     assert!(!anna.find("quokka").await.contains(&memory));
     assert_eq!(ben.find("rye").await, [kept]);
-    let gone: (i64, i64, i64) = sqlx::query_as(
-        "SELECT (SELECT count(*) FROM sessions WHERE external_id = 'gone'), (SELECT count(*) FROM documents),
-                (SELECT count(*) FROM users WHERE id = $1)",
-    )
-    .bind(carl.id.0)
-    .fetch_one(&mut next.superuser().await)
-    .await
-    .unwrap();
+    let gone: (i64, i64, i64) = next.sql("SELECT (SELECT count(*) FROM sessions WHERE external_id = 'gone'), (SELECT count(*) FROM documents),
+                (SELECT count(*) FROM users WHERE id = $1)").bind(carl.id.0).row().await;
     assert_eq!(gone, (0, 0, 0));
     // What the lost server numbered after the backup is no row of this one.
     assert!(anna.add("A new boat.").await > memory + 100_000);

@@ -11,8 +11,7 @@ use crate::support::{TestApp, fresh_database};
 
 #[tokio::test]
 async fn a_wrong_file_is_refused_before_anything_is_changed() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("Anna rows.").await;
     let folder = tempfile::tempdir().unwrap();
     let good = folder.path().join("good.tar");
@@ -72,8 +71,7 @@ async fn a_wrong_file_is_refused_before_anything_is_changed() {
 
 #[tokio::test]
 async fn a_wrong_target_is_refused() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("Anna rows.").await;
     let folder = tempfile::tempdir().unwrap();
     let good = folder.path().join("good.tar");

@@ -8,10 +8,11 @@ use keepsake::backup;
 use keepsake::db;
 use keepsake::postgres::{EmbeddedPostgres, client_programs};
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use sqlx::{Connection, PgConnection};
 
 use super::{ENDED, backed_up, restored, rows, server_of};
 use crate::server::Home;
+use crate::support::Sql as _;
 use crate::support::{TestApp, Wish};
 
 const PASSWORD_OF_ROLE: &str = "letters and digits";
@@ -20,7 +21,7 @@ const PASSWORD_OF_ROLE: &str = "letters and digits";
 async fn as_superuser(postgres: &EmbeddedPostgres, database: &str, sql: &str) {
     let options = postgres.connect_options().database(database);
     let mut conn = PgConnection::connect_with(&options).await.unwrap();
-    sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut conn).await.unwrap();
+    conn.sql(sql.to_owned()).run_all().await;
     conn.close().await.unwrap();
 }
 
@@ -82,10 +83,7 @@ async fn a_role_that_is_no_superuser_backs_up_verifies_and_restores() {
     assert_eq!(app.run_job("backup").await, 1);
     assert_eq!(verified(&app).await, None);
     let left: i64 =
-        sqlx::query_scalar("SELECT count(*) FROM pg_database WHERE datname LIKE '%check'")
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap();
+        app.sql("SELECT count(*) FROM pg_database WHERE datname LIKE '%check'").value().await;
     assert_eq!(left, 0, "the throwaway database is left");
 
     // What it may not do is said with the statement that helps.

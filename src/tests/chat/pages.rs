@@ -16,10 +16,9 @@ fn fields<'a>(action: &'a str, url: &'a str, key: &'a str) -> Vec<(&'a str, &'a 
     ]
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let server = ChatServer::saying("{\"city\": \"Paris\"}").await;
     app.embeddings.allow_endpoint(&server.host_port()).await.unwrap();
     let browser = app.browser();
@@ -39,7 +38,7 @@ async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
     assert!(saved.contains("Saved.") && saved.contains("A key is saved"));
     assert!(saved.contains("Your endpoint") && saved.contains(&server.host_port()));
     assert!(!saved.contains(KEY));
-    ask(&app, &anna).await.unwrap();
+    ask(app, &anna).await.unwrap();
     let (_, page) = browser.get(PAGE).await;
     assert!(page.contains("50 of 200,000 tokens today"));
     assert!(page.contains("50 tokens in 1 call and 30 days"));
@@ -47,7 +46,7 @@ async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
     assert_eq!(browser.post(PAGE, &limits).await.status(), 200);
     let (_, page) = browser.get(PAGE).await;
     assert!(page.contains("50 of 19,000 tokens today"));
-    let settings = chat(&app).overview(anna.id).await.unwrap().settings;
+    let settings = chat(app).overview(anna.id).await.unwrap().settings;
     assert!(!settings.purposes.of(ChatPurpose::Summary).is_on && settings.own_enabled);
     let removed = browser.post(PAGE, &[("action", "remove")]).await;
     assert!(removed.text().await.unwrap().contains("were deleted"));
@@ -63,8 +62,7 @@ async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
 
 #[tokio::test]
 async fn a_test_says_which_kind_of_failure_it_was() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     app.make_admin(&anna).await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
@@ -99,8 +97,7 @@ async fn a_test_says_which_kind_of_failure_it_was() {
 
 #[tokio::test]
 async fn a_wrong_setting_stands_beside_its_field_and_changes_nothing() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     app.make_admin(&anna).await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
@@ -156,8 +153,7 @@ async fn an_admin_sets_the_model_and_the_cap_for_everybody() {
 
 #[tokio::test]
 async fn where_nothing_makes_vectors_the_form_begins_with_the_chat_models_host() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     app.make_admin(&anna).await;
     let server = ChatServer::saying("Hi.").await;
     use_server(&app, &anna, &server).await;

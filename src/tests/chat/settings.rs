@@ -3,34 +3,33 @@ use keepsake::providers::settings::{self, Effective, EndpointOwner};
 use keepsake::providers::{ProviderError, Reach};
 
 use super::{KEY, ask, chat, form, use_server};
+use crate::support::Sql as _;
 use crate::support::{ChatServer, Provider, TestApp};
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_answer_has_no_control_characters_but_newline_and_tab() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let server = ChatServer::saying("An\u{0}na\r\n\u{1b}has\ttea\u{7}.\u{85}").await;
-    use_server(&app, &anna, &server).await;
-    assert_eq!(ask(&app, &anna).await.unwrap().text, "Anna\nhas\ttea.");
+    use_server(app, &anna, &server).await;
+    assert_eq!(ask(app, &anna).await.unwrap().text, "Anna\nhas\ttea.");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn ones_own_comes_before_the_servers_and_off_before_both() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let chat = chat(&app);
+    let (app, anna) = TestApp::with_user().await;
+    let chat = chat(app);
     assert!(chat.effective(anna.id, ChatPurpose::Facts).await.unwrap().is_none());
-    assert!(matches!(ask(&app, &anna).await, Err(ChatError::NoProvider)));
+    assert!(matches!(ask(app, &anna).await, Err(ChatError::NoProvider)));
     let (own, all) = (ChatServer::saying("own").await, ChatServer::saying("all").await);
     chat.save_system(&form(&all.url(), KEY), "15000").await.unwrap();
     let effective = chat.effective(anna.id, ChatPurpose::Facts).await.unwrap().unwrap();
     assert_eq!((effective.owner, effective.cap), (EndpointOwner::System, 15_000));
     assert_eq!(effective.endpoint.reach, Reach::Private);
-    assert_eq!(ask(&app, &anna).await.unwrap().text, "all");
-    use_server(&app, &anna, &own).await;
+    assert_eq!(ask(app, &anna).await.unwrap().text, "all");
+    use_server(app, &anna, &own).await;
     let effective = chat.effective(anna.id, ChatPurpose::Facts).await.unwrap().unwrap();
     assert_eq!((effective.owner, effective.cap), (EndpointOwner::User, 200_000));
-    assert_eq!(ask(&app, &anna).await.unwrap().text, "own");
+    assert_eq!(ask(app, &anna).await.unwrap().text, "own");
     // Each is sent its own key and no other.
     for server in [&own, &all] {
         assert_eq!(
@@ -42,7 +41,7 @@ async fn ones_own_comes_before_the_servers_and_off_before_both() {
     assert!(chat.effective(anna.id, ChatPurpose::Facts).await.unwrap().is_none());
     chat.set_enabled(anna.id, true).await.unwrap();
     chat.remove(anna.id).await.unwrap();
-    assert_eq!(ask(&app, &anna).await.unwrap().text, "all");
+    assert_eq!(ask(app, &anna).await.unwrap().text, "all");
     chat.save_system(&form("", ""), "").await.unwrap();
     let overview = chat.overview(anna.id).await.unwrap();
     assert_eq!(overview.effective, Effective::Nothing);
@@ -70,54 +69,47 @@ async fn a_member_reaches_public_addresses_and_what_an_admin_has_allowed() {
     assert!(ask(&app, &anna).await.is_err());
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_key_is_sealed_for_its_user_and_given_again_when_the_url_changes() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::with_users().await;
     let server = ChatServer::saying("Hi.").await;
-    use_server(&app, &anna, &server).await;
-    let kept: Vec<u8> =
-        sqlx::query_scalar("SELECT sealed_key FROM chat_settings WHERE user_id = $1")
-            .bind(anna.id.0)
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap();
+    use_server(app, &anna, &server).await;
+    let kept: Vec<u8> = app
+        .sql("SELECT sealed_key FROM chat_settings WHERE user_id = $1")
+        .bind(anna.id.0)
+        .value()
+        .await;
     assert!(!kept.windows(KEY.len()).any(|w| w == KEY.as_bytes()));
     // Saved again without a key, it stays.
-    let chat = chat(&app);
+    let chat = chat(app);
     let url = server.url();
     chat.save(anna.id, &form(&url, "")).await.unwrap();
-    ask(&app, &anna).await.unwrap();
+    ask(app, &anna).await.unwrap();
     let moved = form("https://evil.example.com", "");
     let elsewhere = chat.save(anna.id, &moved).await;
     assert!(matches!(elsewhere, Err(ChatError::Invalid(i)) if i.code == "key_again"));
     let tested = chat.test_own(anna.id, &moved).await;
     assert!(matches!(tested, Err(ChatError::Invalid(_))));
     // Copied into another's row it does not open.
-    use_server(&app, &ben, &server).await;
-    sqlx::query("UPDATE chat_settings SET sealed_key = $1")
-        .bind(&kept)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
-    assert!(ask(&app, &anna).await.is_ok());
-    assert!(matches!(ask(&app, &ben).await, Err(ChatError::Seal(_))));
+    use_server(app, &ben, &server).await;
+    app.sql("UPDATE chat_settings SET sealed_key = $1").bind(&kept).run().await;
+    assert!(ask(app, &anna).await.is_ok());
+    assert!(matches!(ask(app, &ben).await, Err(ChatError::Seal(_))));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn nothing_of_chat_changes_a_vector() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     anna.add("Anna keeps bees.").await;
     app.drain(&anna).await;
     let vectors = app.vectors(&anna, "active").await;
     let server = ChatServer::saying("Hi.").await;
-    chat(&app).save_system(&form(&server.url(), KEY), "").await.unwrap();
-    use_server(&app, &anna, &server).await;
-    chat(&app).set_enabled(anna.id, false).await.unwrap();
-    chat(&app).remove(anna.id).await.unwrap();
+    chat(app).save_system(&form(&server.url(), KEY), "").await.unwrap();
+    use_server(app, &anna, &server).await;
+    chat(app).set_enabled(anna.id, false).await.unwrap();
+    chat(app).remove(anna.id).await.unwrap();
     app.embeddings.sweep().await.unwrap();
     app.drain(&anna).await;
     assert_eq!(app.vectors(&anna, "active").await, vectors);
@@ -136,8 +128,8 @@ async fn nobody_elses_settings_or_spending_are_seen_and_the_servers_by_no_user()
     assert!(overview.days.len() == 30 && overview.days.iter().all(|day| day.calls == 0));
     for table in ["chat_settings", "chat_spend", "chat_reservations"] {
         let mut tx = app.db.as_user(ben.id).await.unwrap();
-        let count = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
-        let seen: i64 = sqlx::query_scalar(count).fetch_one(&mut *tx).await.unwrap();
+        let count = format!("SELECT count(*) FROM {table}");
+        let seen: i64 = tx.sql(count).value().await;
         assert_eq!(seen, 0, "{table}");
     }
     for (as_system, what) in [
@@ -165,16 +157,15 @@ async fn nobody_elses_settings_or_spending_are_seen_and_the_servers_by_no_user()
 
 #[tokio::test]
 async fn a_change_keeps_what_another_changes_at_the_same_time() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let server = ChatServer::saying("Hi.").await;
     use_server(&app, &anna, &server).await;
     let mut removal = app.db.as_writer(anna.id).await.unwrap();
-    sqlx::query("UPDATE chat_settings SET endpoint = '', sealed_key = NULL WHERE user_id = $1")
+    removal
+        .sql("UPDATE chat_settings SET endpoint = '', sealed_key = NULL WHERE user_id = $1")
         .bind(anna.id.0)
-        .execute(&mut *removal)
-        .await
-        .unwrap();
+        .run()
+        .await;
     let (chat, user) = (chat(&app), anna.id);
     let off = tokio::spawn(async move { chat.set_enabled(user, false).await });
     app.until_blocked(1).await;
@@ -196,10 +187,7 @@ async fn a_servers_key_that_an_admin_removes_is_not_written_again_by_another() {
     chat.save_system(&form(&server.url(), KEY), "").await.unwrap();
     let mut removal = app.db.as_system().await.unwrap();
     settings::store::lock_system_settings(&mut removal).await.unwrap();
-    sqlx::query("UPDATE system_chat_provider SET endpoint = '', sealed_key = NULL")
-        .execute(&mut *removal)
-        .await
-        .unwrap();
+    removal.sql("UPDATE system_chat_provider SET endpoint = '', sealed_key = NULL").run().await;
     let url = server.url();
     let again = tokio::spawn(async move { chat.save_system(&form(&url, ""), "15000").await });
     app.until_blocked(1).await;

@@ -78,8 +78,7 @@ async fn calls_at_once_on_two_servers_never_pass_the_cap_together() {
 
 #[tokio::test]
 async fn what_is_held_is_let_go_when_the_call_came_to_less() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let now = app.clock.now();
     let held = reserve(&app, &anna, &wish(900, now)).await.unwrap();
     assert!(reserve(&app, &anna, &wish(101, now)).await.is_err());
@@ -94,27 +93,24 @@ async fn what_is_held_is_let_go_when_the_call_came_to_less() {
 
 #[tokio::test]
 async fn what_a_killed_server_held_counts_no_more_after_its_time() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let noon = app.clock.now().replace_time(time::Time::MIDNIGHT);
     reserve(&app, &anna, &wish(900, noon)).await.unwrap();
     let soon = noon + Duration::from_secs(179);
     assert!(reserve(&app, &anna, &wish(200, soon)).await.is_err());
     let later = noon + Duration::from_secs(180);
     assert!(reserve(&app, &anna, &wish(1_000, later)).await.is_ok());
-    let (calls, failed): (i64, i64) =
-        sqlx::query_as("SELECT calls, failed_calls FROM chat_spend WHERE user_id = $1")
-            .bind(anna.id.0)
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap();
+    let (calls, failed): (i64, i64) = app
+        .sql("SELECT calls, failed_calls FROM chat_spend WHERE user_id = $1")
+        .bind(anna.id.0)
+        .row()
+        .await;
     assert_eq!((calls, failed), (1, 1), "the lost call is counted as failed");
 }
 
 #[tokio::test]
 async fn a_call_that_was_lost_before_midnight_is_counted_on_its_day() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let midnight = app.clock.now().replace_time(time::Time::MIDNIGHT);
     let (late, early) = (Duration::from_secs(60), Duration::from_secs(3_600));
     for _ in 0..2 {
@@ -122,18 +118,13 @@ async fn a_call_that_was_lost_before_midnight_is_counted_on_its_day() {
         reserve(&app, &anna, &lost).await.unwrap();
     }
     reserve(&app, &anna, &wish(1_000, midnight + early)).await.unwrap();
-    let days: Vec<(i64, i64)> = sqlx::query_as(
-        "SELECT calls, failed_calls FROM chat_spend WHERE user_id = $1 ORDER BY day",
-    )
-    .bind(anna.id.0)
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let days: Vec<(i64, i64)> = app
+        .sql("SELECT calls, failed_calls FROM chat_spend WHERE user_id = $1 ORDER BY day")
+        .bind(anna.id.0)
+        .rows()
+        .await;
     assert_eq!(days, [(2, 2), (0, 0)]);
-    let held: i64 = sqlx::query_scalar("SELECT count(*) FROM chat_reservations")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let held: i64 = app.sql("SELECT count(*) FROM chat_reservations").value().await;
     assert_eq!(held, 1);
 }
 
@@ -181,26 +172,21 @@ async fn each_purpose_has_a_switch_and_a_share_and_its_cost_is_told_apart() {
 
 #[tokio::test]
 async fn days_of_long_ago_go() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let now = app.clock.now();
     for ago in [401, 399, 0] {
         let then = now - time::Duration::days(ago);
         let held = reserve(&app, &anna, &wish(10, then)).await.unwrap();
         settle(&app, &anna, &held, 10).await;
     }
-    let days: i64 = sqlx::query_scalar("SELECT count(*) FROM chat_spend WHERE user_id = $1")
-        .bind(anna.id.0)
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let days: i64 =
+        app.sql("SELECT count(*) FROM chat_spend WHERE user_id = $1").bind(anna.id.0).value().await;
     assert_eq!(days, 2);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_call_is_counted_as_the_server_says_and_a_failed_one_too() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let server = ChatServer::answering(|_, before| match before {
         0 => said("Hi."),
         1 => refused(401, "no"),
@@ -209,35 +195,29 @@ async fn a_call_is_counted_as_the_server_says_and_a_failed_one_too() {
             .set_body_json(serde_json::json!({ "choices": [{ "message": {} }] })),
     })
     .await;
-    use_server(&app, &anna, &server).await;
-    assert_eq!(ask(&app, &anna).await.unwrap().text, "Hi.");
-    let after_one = today(&app, &anna).await;
+    use_server(app, &anna, &server).await;
+    assert_eq!(ask(app, &anna).await.unwrap().text, "Hi.");
+    let after_one = today(app, &anna).await;
     assert_eq!((after_one.tokens_in, after_one.tokens_out), (40, 10));
-    assert!(matches!(ask(&app, &anna).await, Err(ChatError::Provider(_))));
-    let after_two = today(&app, &anna).await;
+    assert!(matches!(ask(app, &anna).await, Err(ChatError::Provider(_))));
+    let after_two = today(app, &anna).await;
     assert_eq!((after_two.tokens(), after_two.calls, after_two.failed_calls), (50, 2, 1));
-    assert!(matches!(ask(&app, &anna).await, Err(ChatError::Provider(_))));
+    assert!(matches!(ask(app, &anna).await, Err(ChatError::Provider(_))));
     // It may have been charged: all that it could come to counts.
-    let after_three = today(&app, &anna).await;
+    let after_three = today(app, &anna).await;
     assert_eq!((after_three.tokens_in, after_three.tokens_out), (42, 108));
     assert_eq!((after_three.calls, after_three.failed_calls), (3, 2));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn past_the_cap_nothing_is_sent() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let server = ChatServer::saying("Hi.").await;
     use_server(&app, &anna, &server).await;
     let limits = ChatLimits { daily_token_cap: "10,000", purposes: Allowances::default() };
     chat(&app).save_limits(anna.id, limits).await.unwrap();
     let spent = "INSERT INTO chat_spend (user_id, day, tokens_in) VALUES ($1, $2, 9000)";
-    sqlx::query(spent)
-        .bind(anna.id.0)
-        .bind(app.embeddings.now().date())
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql(spent).bind(anna.id.0).bind(app.embeddings.now().date()).run().await;
     let all = (0..25).map(|_| ask(&app, &anna));
     let answers = join_all(all).await;
     let made = answers.iter().filter(|a| a.is_ok()).count();
@@ -253,9 +233,6 @@ async fn past_the_cap_nothing_is_sent() {
     let spent = today(&app, &anna).await;
     assert!((9_901..=10_000).contains(&spent.tokens()), "{spent:?}");
     assert_eq!(spent.calls as usize, server.asked().len());
-    let held: i64 = sqlx::query_scalar("SELECT count(*) FROM chat_reservations")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let held: i64 = app.sql("SELECT count(*) FROM chat_reservations").value().await;
     assert_eq!(held, 0);
 }

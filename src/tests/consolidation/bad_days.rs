@@ -18,8 +18,7 @@ const TALK: &str = "My name is Anna. Can you help me with the shelf?";
 
 #[tokio::test]
 async fn without_a_model_the_ledger_says_so() {
-    let app = TestApp::start().await;
-    let user = app.user("anna").await;
+    let (app, user) = TestApp::start_for("anna").await;
     told(&user, "talk", &[user_says("m1", TALK)]).await;
     read_due(&app).await;
     let row = ledger(&user, "talk").await;
@@ -176,10 +175,7 @@ async fn a_first_message_longer_than_a_day_is_read_on_each_day_and_nothing_of_it
 }
 
 async fn all_rows(app: &TestApp) -> Vec<serde_json::Value> {
-    sqlx::query_scalar("SELECT to_jsonb(e) FROM session_extractions e ORDER BY first_position")
-        .fetch_all(&mut app.superuser().await)
-        .await
-        .unwrap()
+    app.sql("SELECT to_jsonb(e) FROM session_extractions e ORDER BY first_position").values().await
 }
 
 #[tokio::test]
@@ -297,10 +293,7 @@ async fn a_model_that_says_nothing_is_given_up_at_its_deadline() {
     assert!(row["next_try_at"].is_string(), "{row}");
     // What it may have cost counts.
     let spent: i64 =
-        sqlx::query_scalar("SELECT sum(tokens_in + tokens_out)::bigint FROM chat_spend")
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap();
+        app.sql("SELECT sum(tokens_in + tokens_out)::bigint FROM chat_spend").value().await;
     assert!(spent > 100, "{spent}");
 }
 

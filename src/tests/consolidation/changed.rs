@@ -275,14 +275,11 @@ async fn of_a_user_who_is_disabled_meanwhile_nothing_more_is_sent_until_they_are
     let user = user_of(&app, "anna", &model).await;
     told_at_length(&user).await;
     let set = async |is_disabled: bool| {
-        sqlx::query(
-            "UPDATE users SET disabled_at = CASE WHEN $2 THEN created_at END WHERE id = $1",
-        )
-        .bind(user.id.0)
-        .bind(is_disabled)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+        app.sql("UPDATE users SET disabled_at = CASE WHEN $2 THEN created_at END WHERE id = $1")
+            .bind(user.id.0)
+            .bind(is_disabled)
+            .run()
+            .await;
     };
     read_while(&app, &model, set(true)).await;
     assert_eq!(model.asked().len(), 1);

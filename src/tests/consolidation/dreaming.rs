@@ -103,17 +103,11 @@ pub async fn five(app: &TestApp, model: &Dreamer) -> TestUser {
 }
 
 async fn count(app: &TestApp, what: &str) -> i64 {
-    sqlx::query_scalar(sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {what}")))
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap()
+    app.sql(format!("SELECT count(*) FROM {what}")).value().await
 }
 
 async fn paths(app: &TestApp) -> Vec<String> {
-    sqlx::query_scalar("SELECT path FROM documents ORDER BY id")
-        .fetch_all(&mut app.superuser().await)
-        .await
-        .unwrap()
+    app.sql("SELECT path FROM documents ORDER BY id").values().await
 }
 
 async fn item(user: &TestUser, id: i64) -> Value {
@@ -236,16 +230,10 @@ async fn five_sessions_that_have_ended_become_one_document() {
     assert_eq!(count(&app, "episodes WHERE promoted_at IS NOT NULL").await, 5);
     assert_eq!(count(&app, "memory_origins").await, 5);
     // A document is no memory that the page of an episode could lead to.
-    let episode: i64 = sqlx::query_scalar("SELECT min(source_id) FROM episodes")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let episode: i64 = app.sql("SELECT min(source_id) FROM episodes").value().await;
     let (status, page) = browser.get(&format!("/memory/{episode}")).await;
     assert!(status == 200 && !page.contains("Written from it"), "{status} {page}");
-    let dream: i64 = sqlx::query_scalar("SELECT max(id) FROM dreams")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let dream: i64 = app.sql("SELECT max(id) FROM dreams").value().await;
     let (_, timeline) = browser.get("/timeline").await;
     let link = format!("href=\"/dreams?before={}#dream-{dream}\"", dream + 1);
     assert!(timeline.contains(&link), "{timeline}");
@@ -265,10 +253,7 @@ async fn five_sessions_that_have_ended_become_one_document() {
     assert_eq!(app.run_job("dream").await, 1);
     let both = paths(&app).await;
     assert_eq!((both.len(), both[0] == both[1]), (2, false));
-    let spent: String = sqlx::query_scalar("SELECT purpose FROM chat_spend_purposes")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let spent: String = app.sql("SELECT purpose FROM chat_spend_purposes").value().await;
     assert_eq!(spent, "dreaming");
 }
 
@@ -335,10 +320,7 @@ async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
         assert!(page.contains(told), "{told}: {page}");
     }
     assert!(!page.contains("Zoltan"), "why, in words of the two alone");
-    let dream: i64 = sqlx::query_scalar("SELECT id FROM dreams")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let dream: i64 = app.sql("SELECT id FROM dreams").value().await;
     let dream = dream.to_string();
     let of = |action: &'static str| vec![("dream", dream.as_str()), ("action", action)];
 
@@ -400,10 +382,7 @@ async fn what_something_newer_stands_on_is_named_and_stays() {
     app.clock.advance(QUIET);
     app.run_job("dream").await;
     let browser = signed_in(&app, &anna).await;
-    let dream: i64 = sqlx::query_scalar("SELECT id FROM dreams")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let dream: i64 = app.sql("SELECT id FROM dreams").value().await;
     let dream = dream.to_string();
     let of = |action: &'static str| vec![("dream", dream.as_str()), ("action", action)];
     press(&browser, &of("accept_all")).await;
@@ -432,10 +411,7 @@ async fn what_has_changed_since_it_was_proposed_is_proposed_no_more() {
     app.run_job("dream").await;
     anna.call("memory_archive", json!({ "item_id": two })).await;
     let browser = signed_in(&app, &anna).await;
-    let dream: i64 = sqlx::query_scalar("SELECT id FROM dreams")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let dream: i64 = app.sql("SELECT id FROM dreams").value().await;
     let (_, page) =
         press(&browser, &[("dream", &*dream.to_string()), ("action", "accept_all")]).await;
     let told = "1 change was made; it can be undone. 1 no longer applies: one of its memories has changed.";
@@ -501,11 +477,7 @@ async fn what_is_erased_takes_the_document_along() {
     let anna = five(&app, &model).await;
     let [three, ..] = memories(&app, &anna).await;
     let session = async |name: &str| -> i64 {
-        sqlx::query_scalar("SELECT id FROM sessions WHERE external_id = $1")
-            .bind(name)
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap()
+        app.sql("SELECT id FROM sessions WHERE external_id = $1").bind(name).value().await
     };
     let erase = async |id: i64| {
         let now = app.embeddings.now();
@@ -580,11 +552,11 @@ async fn an_export_takes_along_what_a_document_stands_on() {
     let waiting = format!("episodes WHERE promoted_at IS NULL AND user_id = {}", ben.id.0);
     assert_eq!(count(&app, &waiting).await, 0, "they are not dreamt of again");
     let browser = signed_in(&app, &ben).await;
-    let episode: i64 = sqlx::query_scalar("SELECT min(source_id) FROM episodes WHERE user_id = $1")
+    let episode: i64 = app
+        .sql("SELECT min(source_id) FROM episodes WHERE user_id = $1")
         .bind(ben.id.0)
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+        .value()
+        .await;
     app.delete_item(&browser, episode).await;
     assert_eq!(count(&app, &format!("documents WHERE user_id = {}", ben.id.0)).await, 0);
     assert_eq!(count(&app, "documents").await, 1, "Anna's stays");
@@ -637,10 +609,7 @@ async fn what_one_agent_keeps_for_itself_is_dreamt_of_apart() {
     assert_eq!(app.run_job("dream").await, 1);
     let owned = "documents d JOIN agents a ON a.id = d.owner_agent_id WHERE a.name = 'only'";
     assert_eq!((count(&app, owned).await, count(&app, "documents").await), (1, 1));
-    let kinds: Vec<String> = sqlx::query_scalar("SELECT kind FROM dream_proposals")
-        .fetch_all(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let kinds: Vec<String> = app.sql("SELECT kind FROM dream_proposals").values().await;
     assert_eq!(kinds, ["merge"], "nothing between what is its own and what is shared");
     let input = json!({ "query": "linden honey over clover", "types": ["document"] });
     let seen = async |user: &TestUser| {
@@ -664,10 +633,7 @@ async fn nobody_else_decides_and_an_admin_may_close_it() {
     let ids = memories(&app, &anna).await;
     app.clock.advance(QUIET);
     app.run_job("dream").await;
-    let dream: i64 = sqlx::query_scalar("SELECT id FROM dreams")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let dream: i64 = app.sql("SELECT id FROM dreams").value().await;
     let dream = dream.to_string();
     let his = signed_in(&app, &ben).await;
     assert!(look(&his).await.contains("they need a chat model"));
@@ -715,7 +681,7 @@ async fn who_has_ten_thousand_sessions_is_dreamt_of_ten_at_a_time_beside_the_oth
         FROM episodes e JOIN memory_items i ON i.user_id = e.user_id
         WHERE e.source_id = (SELECT min(source_id) FROM episodes)
           AND i.type = 'episode' AND i.id NOT IN (SELECT source_id FROM episodes)";
-    sqlx::raw_sql(more).execute(&mut app.superuser().await).await.unwrap();
+    app.sql(more).run_all().await;
     app.clock.advance(QUIET);
     assert_eq!(app.run_job("dream").await, 2);
     let of = |user: &TestUser| format!("dreams WHERE user_id = {}", user.id.0);
@@ -731,8 +697,7 @@ async fn who_has_ten_thousand_sessions_is_dreamt_of_ten_at_a_time_beside_the_oth
 
 #[tokio::test]
 async fn of_two_merges_into_one_memory_either_is_undone_by_itself() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let add = async |content: &str, more: Value| {
         let mut input = json!({ "content": content, "type": "fact" });
         input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
@@ -760,16 +725,9 @@ async fn of_two_merges_into_one_memory_either_is_undone_by_itself() {
         let all = json!(["kept", "both", "one", "shared", "two"]);
         assert_eq!(of_kept().await, (all, year.clone()));
         // What is changed meanwhile stays, however much that is.
-        sqlx::query(
-            "INSERT INTO memory_item_events (user_id, item_id, event, at)
+        app.sql("INSERT INTO memory_item_events (user_id, item_id, event, at)
              SELECT user_id, id, 'confirmed', $2 FROM memory_items CROSS JOIN generate_series(1, 500)
-             WHERE id = $1 RETURNING user_id",
-        )
-        .bind(kept)
-        .bind(settled)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+             WHERE id = $1 RETURNING user_id").bind(kept).bind(settled).run().await;
         let tags = json!(["kept", "both", "one", "shared", "two", "later"]);
         let later = json!({ "item_id": kept, "content": format!("Likes honey, {is_first}."), "tags": tags });
         anna.call("memory_correct", later).await;

@@ -39,16 +39,14 @@ async fn episodes(user: &TestUser, query: &str) -> Vec<Value> {
 }
 
 async fn made_by(app: &TestApp) -> Vec<(String, i32, i32)> {
-    sqlx::query_as("SELECT made_by, first_position, last_position FROM episodes ORDER BY source_id")
-        .fetch_all(&mut app.superuser().await)
+    app.sql("SELECT made_by, first_position, last_position FROM episodes ORDER BY source_id")
+        .rows()
         .await
-        .unwrap()
 }
 
 #[tokio::test]
 async fn without_a_model_the_most_telling_sentences_are_found() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     told(&anna, "talk", &talk()).await;
     read_due(&app).await;
     assert_eq!(made_by(&app).await, [("extract".to_owned(), 1, 3)]);
@@ -82,8 +80,7 @@ async fn without_a_model_the_most_telling_sentences_are_found() {
 
 #[tokio::test]
 async fn a_model_tells_it_in_the_same_call_and_nonsense_is_not_believed() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     for (session, summary, by) in [
         ("good", "They plan a boat trip to Bergen on Friday. Marta Helgesen comes along.", "model"),
         ("bad", "Quantum capacitors were discussed at length by several robots.", "extract"),
@@ -107,17 +104,14 @@ async fn a_model_tells_it_in_the_same_call_and_nonsense_is_not_believed() {
         found[0]["content_snippet"],
         "They plan a boat trip to Bergen on Friday. Marta Helgesen comes along."
     );
-    let short: String = sqlx::query_scalar("SELECT abstract FROM episodes WHERE made_by = 'model'")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let short: String =
+        app.sql("SELECT abstract FROM episodes WHERE made_by = 'model'").value().await;
     assert_eq!(short, "They plan a boat trip to Bergen on Friday.");
 }
 
 #[tokio::test]
 async fn an_agent_says_itself_what_it_was_about() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let path = "/api/v1/sessions/talk/messages";
     anna.post(path, &json!({ "messages": talk() })).await;
     for (body, status) in [
@@ -146,8 +140,7 @@ async fn an_agent_says_itself_what_it_was_about() {
 
 #[tokio::test]
 async fn better_words_take_the_place_of_an_extract() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     told(&anna, "talk", &talk()).await;
     read_due(&app).await;
     let model = ChatServer::answering(|_, _| {
@@ -155,10 +148,7 @@ async fn better_words_take_the_place_of_an_extract() {
     })
     .await;
     use_server(&app, &anna, &model).await;
-    sqlx::query("UPDATE session_extractions SET outcome = 'pending', next_try_at = NULL, ended_at = NULL, reason = NULL")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("UPDATE session_extractions SET outcome = 'pending', next_try_at = NULL, ended_at = NULL, reason = NULL").run().await;
     read_due(&app).await;
     assert_eq!(made_by(&app).await, [("model".to_owned(), 1, 3)]);
     assert_eq!(episodes(&anna, "boat").await.len(), 1);
@@ -166,16 +156,12 @@ async fn better_words_take_the_place_of_an_extract() {
 
 #[tokio::test]
 async fn an_episode_goes_with_its_session_and_when_its_time_is_over() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     told(&anna, "one", &talk()).await;
     told(&anna, "two", &talk()).await;
     read_due(&app).await;
     assert_eq!(episodes(&anna, "boat").await.len(), 2);
-    let one: i64 = sqlx::query_scalar("SELECT id FROM sessions WHERE external_id = 'one'")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let one: i64 = app.sql("SELECT id FROM sessions WHERE external_id = 'one'").value().await;
     let now = app.embeddings.now();
     erasure::session(&app.db, &app.activity, anna.id, SessionId(one), ExtractedMemories::Stay, now)
         .await
@@ -185,17 +171,14 @@ async fn an_episode_goes_with_its_session_and_when_its_time_is_over() {
     assert!(episodes(&anna, "boat").await.is_empty());
     app.run_job("expire").await;
     assert!(made_by(&app).await.is_empty());
-    let left: i64 = sqlx::query_scalar("SELECT count(*) FROM memory_items WHERE type = 'episode'")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let left: i64 =
+        app.sql("SELECT count(*) FROM memory_items WHERE type = 'episode'").value().await;
     assert_eq!(left, 0);
 }
 
 #[tokio::test]
 async fn a_session_that_goes_on_is_read_in_stretches() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let path = "/api/v1/sessions/long/messages";
     let say = async |from: i32, to: i32| {
         let messages: Vec<Value> = (from..=to)
@@ -219,8 +202,7 @@ async fn a_session_that_goes_on_is_read_in_stretches() {
 
 #[tokio::test]
 async fn a_hit_says_its_session_and_when_it_was() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut said = talk().to_vec();
     said[0]["created_at"] = json!("2026-03-02T09:00:00Z");
     said[2]["created_at"] = json!("2026-03-02T10:30:00Z");
@@ -346,8 +328,7 @@ async fn its_person_says_how_long_episodes_and_turns_stay() {
 
 #[tokio::test]
 async fn an_agent_may_say_late_what_it_was_about() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     told(&anna, "talk", &talk()).await;
     read_due(&app).await;
     assert_eq!(made_by(&app).await, [("extract".to_owned(), 1, 3)]);
@@ -368,10 +349,7 @@ async fn an_agent_may_say_late_what_it_was_about() {
     assert_eq!((found.len(), &found[0]["content_snippet"]), (1, &json!(late)));
     assert!(found[0]["tags"].as_array().unwrap().contains(&json!("Marta Helgesen")));
     // Reading it again leaves it so.
-    sqlx::query("UPDATE session_extractions SET outcome = 'pending', next_try_at = NULL, ended_at = NULL, reason = NULL")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("UPDATE session_extractions SET outcome = 'pending', next_try_at = NULL, ended_at = NULL, reason = NULL").run().await;
     read_due(&app).await;
     assert_eq!(made_by(&app).await, [("agent".to_owned(), 1, 3)]);
 }

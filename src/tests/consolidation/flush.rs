@@ -104,8 +104,7 @@ fn contents(told: &Value) -> Vec<String> {
 
 #[tokio::test]
 async fn what_is_new_is_read_now_with_decisions_and_what_is_to_be_done() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let model =
         model("They decided on PostgreSQL for the boat register. The migration is open.").await;
     use_server(&app, &anna, &model).await;
@@ -144,12 +143,10 @@ async fn what_is_new_is_read_now_with_decisions_and_what_is_to_be_done() {
     assert!(noted.contains("- Decided: PostgreSQL is used for the boat register.\n"), "{noted}");
     assert!(noted.contains("- To do: Write the migration for the register.\n"), "{noted}");
     // They hold for a while alone.
-    let expires: Vec<(String, Option<OffsetDateTime>)> = sqlx::query_as(
-        "SELECT key, expires_at FROM memory_items WHERE theme_id IS NOT NULL ORDER BY key",
-    )
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let expires: Vec<(String, Option<OffsetDateTime>)> = app
+        .sql("SELECT key, expires_at FROM memory_items WHERE theme_id IS NOT NULL ORDER BY key")
+        .rows()
+        .await;
     let days = |n: usize| expires[n].1.map(|at| (at - app.embeddings.now()).whole_days());
     assert_eq!((days(0), days(1), days(2)), (None, Some(180), Some(30)), "{expires:?}");
     assert!(
@@ -172,8 +169,7 @@ async fn what_is_new_is_read_now_with_decisions_and_what_is_to_be_done() {
 
 #[tokio::test]
 async fn a_days_note_is_the_word_of_the_least_trusted_of_its_sources() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let model = ChatServer::answering(|_, before| {
         let found = match before {
             0 => fact(
@@ -225,8 +221,7 @@ async fn a_days_note_is_the_word_of_the_least_trusted_of_its_sources() {
 
 #[tokio::test]
 async fn who_does_not_wait_is_answered_at_once_and_two_at_once_are_one() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let model = model("They decided on PostgreSQL for the boat register.").await;
     use_server(&app, &anna, &model).await;
     say(&anna, talk()).await;
@@ -258,8 +253,7 @@ async fn who_does_not_wait_is_answered_at_once_and_two_at_once_are_one() {
 
 #[tokio::test]
 async fn without_a_model_or_with_one_that_fails_words_decide() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     say(&anna, talk()).await;
     let kept = [
         "other decisions We decided to use PostgreSQL for the boat register.",
@@ -285,8 +279,7 @@ async fn without_a_model_or_with_one_that_fails_words_decide() {
 
 #[tokio::test]
 async fn a_flush_is_advised_when_much_was_said_or_the_context_is_full() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let many = |from: usize, to: usize| {
         (from..to).map(|n| user_says(&format!("m{n}"), "Hello.")).collect::<Vec<_>>()
     };
@@ -332,9 +325,6 @@ async fn each_wrong_input_has_a_sentence_and_nothing_is_flushed() {
     for (user, path) in [(&ben, PATH), (&anna, "/api/v1/sessions/other/flush")] {
         assert_eq!(user.request(Method::POST, path, Some(json!({ "wait": false }))).await.0, 404);
     }
-    let rows: i64 = sqlx::query_scalar("SELECT count(*) FROM session_extractions")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let rows: i64 = app.sql("SELECT count(*) FROM session_extractions").value().await;
     assert_eq!(rows, 0);
 }

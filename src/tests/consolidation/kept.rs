@@ -150,12 +150,7 @@ async fn words_of_older_messages_are_kept_without_their_secrets() {
     }
     let masked = "I prefer paying with [removed: card-number] at the baker.";
     assert_eq!(active(&app, &user).await, [masked]);
-    let written: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM memory_items i LEFT JOIN episodes e ON e.user_id = i.user_id AND e.source_id = i.id
-         WHERE concat_ws(' ', i.content, i.source_context, i.tags::text, e.abstract) LIKE '%4111 1111%' AND i.type <> 'turn'",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let written: i64 = app.sql("SELECT count(*) FROM memory_items i LEFT JOIN episodes e ON e.user_id = i.user_id AND e.source_id = i.id
+         WHERE concat_ws(' ', i.content, i.source_context, i.tags::text, e.abstract) LIKE '%4111 1111%' AND i.type <> 'turn'").value().await;
     assert_eq!(written, 0);
 }

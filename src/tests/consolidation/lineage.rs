@@ -12,10 +12,7 @@ use crate::support::{Browser, TestApp};
 use crate::year::model;
 
 async fn id_of(app: &TestApp, what: &str) -> i64 {
-    sqlx::query_scalar(sqlx::AssertSqlSafe(what.to_owned()))
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap()
+    app.sql(what.to_owned()).value().await
 }
 
 /// The graph of a memory's page.

@@ -12,6 +12,7 @@ use time::Duration;
 use super::{items, ledger, told, user_says};
 use crate::chat::chat;
 use crate::providers::llamacpp::chat_server;
+use crate::support::Sql as _;
 use crate::support::{DueNow, TestApp, TestUser};
 
 /// Some two tokens a second, beside other tests: one fact, and the beginning of another.
@@ -75,18 +76,12 @@ async fn a_session_goes_from_messages_to_the_ledger_with_a_real_model() {
     }
     // Nobody reads it, and it is due by its next try alone.
     let held: Option<time::OffsetDateTime> =
-        sqlx::query_scalar("SELECT reading_since FROM session_extractions")
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap();
+        app.sql("SELECT reading_since FROM session_extractions").value().await;
     assert_eq!(held, None);
     assert!(consolidation.due().await.unwrap().is_empty());
     // The day's account and the ledger agree, and the model says its name.
     let (tokens_in, tokens_out, calls): (i64, i64, i64) =
-        sqlx::query_as("SELECT sum(tokens_in)::bigint, sum(tokens_out)::bigint, sum(calls)::bigint FROM chat_spend")
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap();
+        app.sql("SELECT sum(tokens_in)::bigint, sum(tokens_out)::bigint, sum(calls)::bigint FROM chat_spend").row().await;
     assert_eq!(calls, 1);
     assert!(tokens_in > 300 && tokens_out > 0, "{tokens_in} {tokens_out}");
     if row["model"].is_string() {
@@ -108,17 +103,10 @@ async fn a_night_with_a_real_model_names_nothing_that_no_memory_says() {
     let night = app.consolidation().with_limits(NIGHT);
     night.enrich(user.id, &Slice::whole()).await.unwrap();
     let mut conn = app.superuser().await;
-    let names: Vec<String> =
-        sqlx::query_scalar("SELECT name FROM entity_names").fetch_all(&mut conn).await.unwrap();
+    let names: Vec<String> = conn.sql("SELECT name FROM entity_names").values().await;
     let sentences: Vec<Option<String>> =
-        sqlx::query_scalar("SELECT sentence FROM entity_relation_sources")
-            .fetch_all(&mut conn)
-            .await
-            .unwrap();
-    let read: i64 = sqlx::query_scalar("SELECT count(*) FROM entity_enriched")
-        .fetch_one(&mut conn)
-        .await
-        .unwrap();
+        conn.sql("SELECT sentence FROM entity_relation_sources").values().await;
+    let read: i64 = conn.sql("SELECT count(*) FROM entity_enriched").value().await;
     println!("{names:?}\n{sentences:?}");
     assert_eq!(read, 1, "the model answered in time");
     for name in names.iter().filter(|name| *name != "You") {
@@ -133,8 +121,7 @@ async fn a_night_with_a_real_model_names_nothing_that_no_memory_says() {
 #[tokio::test]
 #[ignore = "minutes of a real model: `make check` runs it alone"]
 async fn a_dream_and_a_week_with_a_real_model_say_nothing_that_nobody_said() {
-    let app = TestApp::start().await;
-    let user = app.user("anna").await;
+    let (app, user) = TestApp::start_for("anna").await;
     let talks = [
         "I sold one of my hives to Marta Helgesen this morning.",
         "I always prefer linden honey over clover honey.",
@@ -157,18 +144,8 @@ async fn a_dream_and_a_week_with_a_real_model_say_nothing_that_nobody_said() {
     let dreamt = consolidation.dream(user.id).await.unwrap();
     let reflected = consolidation.reflect(user.id).await.unwrap();
     let mut conn = app.superuser().await;
-    let written: Vec<String> = sqlx::query_scalar(
-        "SELECT content FROM document_revisions UNION ALL SELECT content FROM memory_items WHERE type = 'reflection'",
-    )
-    .fetch_all(&mut conn)
-    .await
-    .unwrap();
-    let (dreams, promoted): (i64, i64) = sqlx::query_as(
-        "SELECT (SELECT count(*) FROM dreams), (SELECT count(*) FROM episodes WHERE promoted_at IS NOT NULL)",
-    )
-    .fetch_one(&mut conn)
-    .await
-    .unwrap();
+    let written: Vec<String> = conn.sql("SELECT content FROM document_revisions UNION ALL SELECT content FROM memory_items WHERE type = 'reflection'").values().await;
+    let (dreams, promoted): (i64, i64) = conn.sql("SELECT (SELECT count(*) FROM dreams), (SELECT count(*) FROM episodes WHERE promoted_at IS NOT NULL)").row().await;
     println!("{dreamt:?} {reflected:?}\n{}", written.join("\n---\n"));
     let is_written = dreamt == Round::Written;
     assert_eq!((dreams, promoted), if is_written { (1, 5) } else { (0, 0) });

@@ -52,10 +52,7 @@ async fn reflections(anna: &TestUser) -> Vec<Value> {
 
 /// Of all users: item, and source where it is there.
 async fn origins(app: &TestApp) -> Vec<(i64, Option<i64>)> {
-    sqlx::query_as("SELECT o.item_id, i.id FROM memory_origins o LEFT JOIN memory_items i ON i.user_id = o.user_id AND i.id = o.source_id ORDER BY 1, 2")
-        .fetch_all(&mut app.superuser().await)
-        .await
-        .unwrap()
+    app.sql("SELECT o.item_id, i.id FROM memory_origins o LEFT JOIN memory_items i ON i.user_id = o.user_id AND i.id = o.source_id ORDER BY 1, 2").rows().await
 }
 
 #[tokio::test]
@@ -213,10 +210,7 @@ async fn what_is_erased_takes_what_was_written_from_it_along() {
     let (_, page) = browser.get(&format!("/memory/{other}")).await;
     assert!(page.contains("1 memory that was derived from it is deleted, too."), "{page}");
     app.delete_item(&browser, other).await;
-    let left: i64 = sqlx::query_scalar("SELECT count(*) FROM memory_items WHERE type = 'reflection' OR content LIKE '%two hives.%'")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let left: i64 = app.sql("SELECT count(*) FROM memory_items WHERE type = 'reflection' OR content LIKE '%two hives.%'").value().await;
     assert_eq!((left, origins(&app).await), (0, vec![]));
 }
 
@@ -262,10 +256,7 @@ async fn an_episode_that_expires_leaves_it_and_its_session_takes_it_along() {
     app.run_job("expire").await;
     let gone = origins(&app).await.iter().filter(|(_, s)| s.is_none()).count();
     assert_eq!((gone, reflections(&anna).await.len()), (1, 1));
-    let session: i64 = sqlx::query_scalar("SELECT id FROM sessions")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let session: i64 = app.sql("SELECT id FROM sessions").value().await;
     let (db, now) = (&app.db, app.embeddings.now());
     let session = SessionId(session);
     let erased =
@@ -340,11 +331,11 @@ async fn an_export_takes_along_what_it_stands_on() {
         let taken = import(&app, &ben, &file).await;
         assert_eq!(taken.failed, 0, "{taken:?}");
     }
-    let bens: i64 = sqlx::query_scalar("SELECT count(*) FROM memory_origins WHERE user_id = $1")
+    let bens: i64 = app
+        .sql("SELECT count(*) FROM memory_origins WHERE user_id = $1")
         .bind(ben.id.0)
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+        .value()
+        .await;
     assert_eq!((bens, reflections(&ben).await.len()), (3, 1));
     // A file that makes memories stand on each other, and on what is nobody's, is no way to more.
     let reflection = items.iter().find(|line| line["type"] == "reflection");
@@ -353,10 +344,10 @@ async fn an_export_takes_along_what_it_stands_on() {
     let (lines, end) = file.trim_end().rsplit_once('\n').unwrap();
     let forged = format!("{lines}\n{bad}\n{end}\n");
     import(&app, &ben, &forged).await;
-    let still: i64 = sqlx::query_scalar("SELECT count(*) FROM memory_origins WHERE user_id = $1")
+    let still: i64 = app
+        .sql("SELECT count(*) FROM memory_origins WHERE user_id = $1")
         .bind(ben.id.0)
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+        .value()
+        .await;
     assert_eq!(still, bens);
 }

@@ -297,8 +297,7 @@ async fn after_eight_failures_it_waits_for_a_change_or_for_somebody_to_ask() {
 
 #[tokio::test]
 async fn without_a_model_or_when_it_is_not_wanted_none_is_written_and_the_page_says_why() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = signed_in(&app, &anna).await;
     anna.add("Anna lives in Graz").await;
     let is_off = async |words: &str, has_text: bool| {
@@ -375,11 +374,7 @@ async fn a_cap_that_is_reached_is_said_and_it_is_written_the_next_day() {
     chat(&app).save_limits(anna.id, capped).await.unwrap();
     app.clock.advance(BEGUN_EVERY);
     let spent = "INSERT INTO chat_spend (user_id, day, tokens_in) SELECT id, $1, 9000 FROM users WHERE email LIKE 'anna%'";
-    sqlx::query(spent)
-        .bind(app.embeddings.now().date())
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql(spent).bind(app.embeddings.now().date()).run().await;
     work(&app).await;
     let told = summary(&anna).await;
     assert_eq!((&told["state"], model.calls()), (&json!("failed"), 0));
@@ -413,11 +408,10 @@ async fn what_was_erased_is_told_no_more_at_once() {
         (&told["summary"], &told["items"], &told["state"]),
         (&Value::Null, &json!([]), &json!("waiting"))
     );
-    let kept: i64 =
-        sqlx::query_scalar("SELECT count(*) FROM memory_summaries s WHERE s::text LIKE '%parrot%'")
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap();
+    let kept: i64 = app
+        .sql("SELECT count(*) FROM memory_summaries s WHERE s::text LIKE '%parrot%'")
+        .value()
+        .await;
     assert_eq!(kept, 0);
     let (_, receipt) = browser.get(&format!("{receipt}/receipt.json")).await;
     let receipt: Value = serde_json::from_str(&receipt).unwrap();

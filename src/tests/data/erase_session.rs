@@ -5,6 +5,7 @@ use sqlx::AssertSqlSafe;
 
 use super::erasure::{find_everywhere, fingerprint, receipt_of};
 use crate::chat::use_server;
+use crate::support::Sql as _;
 use crate::support::{Browser, ChatServer, DueNow, TestApp, TestUser, said, turns_due};
 
 /// What was said, as every part of the session holds it; and what was remembered of it.
@@ -183,18 +184,13 @@ async fn its_memories_go_with_it_when_the_person_says_so() {
 
 #[tokio::test]
 async fn of_names_that_nothing_mentions_those_go_that_the_session_alone_told() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("The espresso machine is descaled in May.").await;
     let said = "Zéppelin, Anna Lund: a kite and an espresso machine, in May.";
     let message = json!([{ "id": "1", "role": "user", "content": said }]);
     hand_over(&anna, "talk", &message).await;
     let mut conn = app.superuser().await;
-    sqlx::query("DELETE FROM entities WHERE user_id = $1")
-        .bind(anna.id.0)
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    conn.sql("DELETE FROM entities WHERE user_id = $1").bind(anna.id.0).run().await;
     for (name, by_person, is_filled) in [
         ("Bob", false, true),
         ("espresso machine", false, false),
@@ -204,7 +200,7 @@ async fn of_names_that_nothing_mentions_those_go_that_the_session_alone_told() {
         ("Zeppelin", false, true),
         ("Zeppelin Works", false, true),
     ] {
-        sqlx::query(
+        conn.sql(
             "WITH made AS (INSERT INTO entities (user_id, name, type, by_person, created_at)
                            VALUES ($1, $2, 'other', $3, now()) RETURNING id)
              INSERT INTO entity_names (user_id, entity_id, name, normal, filled_at)
@@ -214,9 +210,8 @@ async fn of_names_that_nothing_mentions_those_go_that_the_session_alone_told() {
         .bind(name)
         .bind(by_person)
         .bind(is_filled)
-        .execute(&mut conn)
-        .await
-        .unwrap();
+        .run()
+        .await;
     }
     let session = id_of(&app, &anna, "talk").await;
     // Where rules do not look, memories mention nothing.
@@ -225,23 +220,17 @@ async fn of_names_that_nothing_mentions_those_go_that_the_session_alone_told() {
         (true, &["Bob", "espresso machine", "kite", "Zeppelin Works"]),
     ] {
         let mut tx = app.db.as_writer(anna.id).await.unwrap();
-        sqlx::query("INSERT INTO entity_settings (user_id, by_rules) VALUES ($1, $2)")
+        tx.sql("INSERT INTO entity_settings (user_id, by_rules) VALUES ($1, $2)")
             .bind(anna.id.0)
             .bind(by_rules)
-            .execute(&mut *tx)
-            .await
-            .unwrap();
-        sqlx::query("SELECT erase_session($1, false, 'ers_x', now())")
-            .bind(session)
-            .execute(&mut *tx)
-            .await
-            .unwrap();
-        let left: Vec<String> =
-            sqlx::query_scalar("SELECT name FROM entities WHERE user_id = $1 ORDER BY id")
-                .bind(anna.id.0)
-                .fetch_all(&mut *tx)
-                .await
-                .unwrap();
+            .run()
+            .await;
+        tx.sql("SELECT erase_session($1, false, 'ers_x', now())").bind(session).run().await;
+        let left: Vec<String> = tx
+            .sql("SELECT name FROM entities WHERE user_id = $1 ORDER BY id")
+            .bind(anna.id.0)
+            .values()
+            .await;
         assert_eq!(left, expected);
         tx.rollback().await.unwrap();
     }

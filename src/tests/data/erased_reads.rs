@@ -6,6 +6,7 @@ use keepsake::erasure;
 use serde_json::json;
 use sqlx::{AssertSqlSafe, PgConnection};
 
+use crate::support::Sql as _;
 use crate::support::{TestApp, TestUser, is_left_out};
 use crate::teams::Scene;
 
@@ -38,13 +39,7 @@ async fn erase_document(app: &TestApp, user: &TestUser, id: i64) {
 
 /// Which of these any row of the activity names.
 async fn named(app: &TestApp, ids: &[i64]) -> Vec<i64> {
-    sqlx::query_scalar(
-        "SELECT DISTINCT n.id FROM activity, unnest(item_ids || lent_ids) AS n (id) WHERE n.id = ANY ($1) ORDER BY n.id",
-    )
-    .bind(ids)
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap()
+    app.sql("SELECT DISTINCT n.id FROM activity, unnest(item_ids || lent_ids) AS n (id) WHERE n.id = ANY ($1) ORDER BY n.id").bind(ids).values().await
 }
 
 async fn still_there(conn: &mut PgConnection, owner: &TestUser, ids: &[i64]) -> Vec<i64> {
@@ -54,8 +49,7 @@ async fn still_there(conn: &mut PgConnection, owner: &TestUser, ids: &[i64]) -> 
 
 #[tokio::test]
 async fn a_call_that_another_server_records_after_an_erasure_names_nothing_that_went() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     app.activity.keep_queries(anna.id, true).await.unwrap();
     let browser = app.browser();
     browser.sign_in(&anna).await;
@@ -87,16 +81,12 @@ async fn a_call_that_another_server_records_after_an_erasure_names_nothing_that_
 
 #[tokio::test]
 async fn an_erasure_waits_for_a_call_that_is_being_recorded_and_none_waits_for_an_erasure() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     app.activity.keep_queries(anna.id, true).await.unwrap();
     write_document(&anna, "The pier is the second one.").await;
     let document = document_of(&app, &anna).await;
-    let part: i64 = sqlx::query_scalar("SELECT id FROM memory_items WHERE document_id = $1")
-        .bind(document)
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let part: i64 =
+        app.sql("SELECT id FROM memory_items WHERE document_id = $1").bind(document).value().await;
     for id in [document, part] {
         let mut recording = app.db.as_user(anna.id).await.unwrap();
         assert_eq!(still_there(&mut recording, &anna, &[id]).await, [id]);
@@ -105,24 +95,16 @@ async fn an_erasure_waits_for_a_call_that_is_being_recorded_and_none_waits_for_a
         let erase = erase.bind(document).bind(format!("of {id}"));
         let insert = async {
             app.until_blocked(1).await;
-            sqlx::query(
-                "INSERT INTO activity (user_id, at, tool, outcome, duration_us, item_ids) VALUES ($1, now(), 'x', 'ok', 1, ARRAY[$2])",
-            )
-            .bind(anna.id.0)
-            .bind(id)
-            .execute(&mut *recording)
-            .await
-            .unwrap();
+            recording.sql("INSERT INTO activity (user_id, at, tool, outcome, duration_us, item_ids) VALUES ($1, now(), 'x', 'ok', 1, ARRAY[$2])").bind(anna.id.0).bind(id).run().await;
             recording.commit().await.unwrap();
         };
         let (erased, ()) = tokio::join!(erase.execute(&mut *erasing), insert);
         erased.unwrap();
-        let left: i64 =
-            sqlx::query_scalar("SELECT count(*) FROM activity WHERE $1 = ANY (item_ids)")
-                .bind(id)
-                .fetch_one(&mut *erasing)
-                .await
-                .unwrap();
+        let left: i64 = erasing
+            .sql("SELECT count(*) FROM activity WHERE $1 = ANY (item_ids)")
+            .bind(id)
+            .value()
+            .await;
         assert_eq!(left, 0, "{id} of {document}");
         erasing.rollback().await.unwrap();
     }

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use sqlx::{AssertSqlSafe, PgConnection, Row};
 
 use super::{export, import};
+use crate::support::Sql as _;
 use crate::support::{Browser, ChatServer, PASSWORD, PATIENCE, Provider, TestApp, TestUser, until};
 
 /// One word, as every part of a person's data holds it.
@@ -31,23 +32,19 @@ fn traces() -> Vec<String> {
 /// Every column of every table of every schema, PostgreSQL's own with its statistics
 /// among them: where one of these is found.
 pub async fn find_everywhere(conn: &mut PgConnection, needles: &[String]) -> Vec<String> {
-    let columns: Vec<(String, String)> = sqlx::query_as(
-        "SELECT c.oid::regclass::text, quote_ident(a.attname) FROM pg_class c
+    let columns: Vec<(String, String)> = conn
+        .sql(
+            "SELECT c.oid::regclass::text, quote_ident(a.attname) FROM pg_class c
          JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
          WHERE c.relkind IN ('r', 'p', 'm') ORDER BY 1, a.attnum",
-    )
-    .fetch_all(&mut *conn)
-    .await
-    .unwrap();
+        )
+        .rows()
+        .await;
     assert!(columns.len() > 500, "only {} columns", columns.len());
     let mut found = Vec::new();
     for (table, column) in columns {
         let look = format!("SELECT count(*) FROM {table} WHERE {column}::text ILIKE ANY ($1)");
-        let rows: i64 = sqlx::query_scalar(AssertSqlSafe(look))
-            .bind(needles)
-            .fetch_one(&mut *conn)
-            .await
-            .unwrap();
+        let rows: i64 = conn.sql(look).bind(needles).value().await;
         if rows > 0 {
             found.push(format!("{table}.{column}"));
         }
@@ -57,14 +54,14 @@ pub async fn find_everywhere(conn: &mut PgConnection, needles: &[String]) -> Vec
 
 /// Columns that name the user, in any table.
 async fn find_user(conn: &mut PgConnection, user: i64) -> Vec<String> {
-    let tables: Vec<String> = sqlx::query_scalar(
-        "SELECT c.oid::regclass::text FROM pg_class c
+    let tables: Vec<String> = conn
+        .sql(
+            "SELECT c.oid::regclass::text FROM pg_class c
          JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'user_id' AND NOT a.attisdropped
          WHERE c.relkind IN ('r', 'p') ORDER BY 1",
-    )
-    .fetch_all(&mut *conn)
-    .await
-    .unwrap();
+        )
+        .values()
+        .await;
     assert!(tables.len() >= 11, "{tables:?}");
     let mut looks: Vec<String> = tables
         .iter()
@@ -142,8 +139,7 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
     anna.find(CANARY).await;
     app.embeddings.rebuild(anna.id).await.unwrap();
     app.activity.flush().await.unwrap();
-    sqlx::query(
-        "WITH item AS (UPDATE memory_items SET key = $2, source = $2, source_context = $2, superseded_by = $4,
+    app.sql("WITH item AS (UPDATE memory_items SET key = $2, source = $2, source_context = $2, superseded_by = $4,
                            attributes = jsonb_build_object($2, $2) WHERE id = $3 RETURNING user_id),
               theme AS (UPDATE memory_themes SET description = $2 WHERE user_id = $1),
               summary AS (INSERT INTO memory_summaries (user_id, body, made_at, model, facts_hash, failure)
@@ -152,62 +148,32 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
               row AS (UPDATE memory_embeddings SET error = $2 WHERE user_id = $1),
               chat AS (UPDATE chat_settings SET model = $2, endpoint = $2 WHERE user_id = $1),
               settings AS (UPDATE embedding_settings SET declined = $2, query_prefix = $2, document_prefix = $2 WHERE user_id = $1)
-         UPDATE embedding_spaces SET problem = $2, query_prefix = $2, endpoint = $2 WHERE user_id = $1 AND state <> 'active'",
-    )
-    .bind(anna.id.0)
-    .bind(CANARY)
-    .bind(old)
-    .bind(id)
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
-    sqlx::query(
-        "WITH hook AS (INSERT INTO webhooks (user_id, url, sealed_secret, events, includes_text, state, position, created_at)
+         UPDATE embedding_spaces SET problem = $2, query_prefix = $2, endpoint = $2 WHERE user_id = $1 AND state <> 'active'").bind(anna.id.0).bind(CANARY).bind(old).bind(id).run().await;
+    app.sql("WITH hook AS (INSERT INTO webhooks (user_id, url, sealed_secret, events, includes_text, state, position, created_at)
                        VALUES ($1, $2, '\\x01', '{memory.stored}', true, 'paused', 0, now()) RETURNING id),
               event AS (INSERT INTO feed_events (user_id, id, event, at, job)
                         VALUES ($1, nextval('memory_item_events_id_seq'), 'job_failed', now(), 'extract'))
          INSERT INTO webhook_deliveries (user_id, webhook_id, event, at, took_ms, problem)
-         SELECT $1, id, 'memory.stored', now(), 1, 'It answered with status 500.' FROM hook",
-    )
-    .bind(anna.id.0)
-    .bind(CANARY)
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
-    sqlx::query(
-        "INSERT INTO oauth_grants (user_id, token_id, client_id, client_name, redirect_uri, resource, code_hash,
+         SELECT $1, id, 'memory.stored', now(), 1, 'It answered with status 500.' FROM hook").bind(anna.id.0).bind(CANARY).run().await;
+    app.sql("INSERT INTO oauth_grants (user_id, token_id, client_id, client_name, redirect_uri, resource, code_hash,
                                    code_challenge, code_expires_at)
-         SELECT user_id, max(id), $2, $2, $2, $2, $2::bytea, $2, now() FROM agent_tokens WHERE user_id = $1 GROUP BY user_id",
-    )
-    .bind(anna.id.0)
-    .bind(CANARY)
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
-    sqlx::query(
-        "WITH settings AS (INSERT INTO secret_settings (user_id, sealed_key) VALUES ($1, $2::bytea)),
+         SELECT user_id, max(id), $2, $2, $2, $2, $2::bytea, $2, now() FROM agent_tokens WHERE user_id = $1 GROUP BY user_id").bind(anna.id.0).bind(CANARY).run().await;
+    app.sql("WITH settings AS (INSERT INTO secret_settings (user_id, sealed_key) VALUES ($1, $2::bytea)),
               counts AS (INSERT INTO secret_counts (user_id, day, rule, count) VALUES ($1, '2026-11-21', $2, 1))
          INSERT INTO secret_findings (user_id, fingerprint, rule, field, agent_id, last_at, count)
-         SELECT $1, decode(md5($2), 'hex'), $2, $2, id, now(), 1 FROM agents WHERE user_id = $1 LIMIT 1",
-    )
-    .bind(anna.id.0)
-    .bind(CANARY)
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
-    sqlx::query("INSERT INTO memory_summary_items VALUES ($1, $2)")
+         SELECT $1, decode(md5($2), 'hex'), $2, $2, id, now(), 1 FROM agents WHERE user_id = $1 LIMIT 1").bind(anna.id.0).bind(CANARY).run().await;
+    app.sql("INSERT INTO memory_summary_items VALUES ($1, $2)")
         .bind(anna.id.0)
         .bind(id)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+        .run()
+        .await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     upload(&browser, format!("{{\"keepsake_export\":1}}\n{{\"record\":\"item\",\"type\":\"fact\",\"content\":\"up {CANARY}\"}}\n")).await;
     while app.jobs().await.is_empty() {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    sqlx::raw_sql("ANALYZE").execute(&mut app.superuser().await).await.unwrap();
+    app.sql("ANALYZE").run_all().await;
     (anna, browser)
 }
 
@@ -259,19 +225,15 @@ pub async fn receipt_of(app: &TestApp, path: &str) -> Receipt {
 
 #[tokio::test]
 async fn an_erasure_waits_for_whoever_changes_who_is_an_admin() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
-    sqlx::raw_sql("BEGIN; SELECT pg_advisory_xact_lock(hashtext('keepsake admins'))")
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    conn.sql("BEGIN; SELECT pg_advisory_xact_lock(hashtext('keepsake admins'))").run_all().await;
     let now = time::OffsetDateTime::now_utc();
     tokio::select! {
         begun = erasure::begin(&app.db, anna.id, now) => panic!("it did not wait: {begun:?}"),
         () = app.until_blocked(1) => {}
     }
-    sqlx::raw_sql("COMMIT").execute(&mut conn).await.unwrap();
+    conn.sql("COMMIT").run_all().await;
     erasure::begin(&app.db, anna.id, now).await.unwrap();
 }
 
@@ -291,10 +253,8 @@ async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
     assert_eq!(of_operator("customer-1", "memory_add", add).await, 200);
     let (anna, browser) = planted(&app, &provider).await;
     let mut conn = app.superuser().await;
-    let customer: i64 = sqlx::query_scalar("SELECT id FROM users WHERE external_id = 'customer-1'")
-        .fetch_one(&mut conn)
-        .await
-        .unwrap();
+    let customer: i64 =
+        conn.sql("SELECT id FROM users WHERE external_id = 'customer-1'").value().await;
     let others = [ben.id.0, customer];
     let before = [fingerprint(&mut conn, others[0]).await, fingerprint(&mut conn, others[1]).await];
 
@@ -380,8 +340,7 @@ async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
     assert_eq!(of_operator("customer-1", "memory_search", search).await, 401);
     work_off(&app).await;
     assert_eq!(find_user(&mut conn, customer).await, Vec::<String>::new());
-    let left: i32 =
-        sqlx::query_scalar("SELECT users_count FROM operators").fetch_one(&mut conn).await.unwrap();
+    let left: i32 = conn.sql("SELECT users_count FROM operators").value().await;
     assert_eq!(left, 0);
     assert_eq!(fingerprint(&mut conn, ben.id.0).await, before[0]);
 }
@@ -404,12 +363,11 @@ async fn an_erased_item_takes_all_that_derives_from_it_and_nothing_else() {
     assert!(anna.find(CANARY).await.contains(&id));
     app.activity.flush().await.unwrap();
     let mut conn = app.superuser().await;
-    sqlx::query("UPDATE memory_items SET superseded_by = $1 WHERE id = $2")
+    conn.sql("UPDATE memory_items SET superseded_by = $1 WHERE id = $2")
         .bind(id)
         .bind(kept)
-        .execute(&mut conn)
-        .await
-        .unwrap();
+        .run()
+        .await;
     let bens = fingerprint(&mut conn, ben.id.0).await;
     assert!(find_everywhere(&mut conn, &traces()).await.len() >= 6);
 
@@ -444,11 +402,7 @@ async fn an_erased_item_takes_all_that_derives_from_it_and_nothing_else() {
     let (status, _) = anna.refused("memory_get", json!({ "item_id": id })).await;
     assert_eq!(status, 404);
     let mentions: i64 =
-        sqlx::query_scalar("SELECT count(*) FROM activity WHERE $1 = ANY (item_ids)")
-            .bind(id)
-            .fetch_one(&mut conn)
-            .await
-            .unwrap();
+        conn.sql("SELECT count(*) FROM activity WHERE $1 = ANY (item_ids)").bind(id).value().await;
     assert_eq!(mentions, 0);
     assert!(anna.find("tea").await.contains(&kept));
     app.activity.flush().await.unwrap();
@@ -531,15 +485,9 @@ async fn an_erasure_that_was_killed_in_the_middle_goes_on_with_the_next_worker()
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     ben.add("Ben's own").await;
     anna.add("The first of many.").await;
-    sqlx::query(
-        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
+    app.sql("INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
          SELECT user_id, theme_id, type, 'note ' || n, sha256(n::text::bytea), source, created_at, updated_at
-         FROM memory_items, generate_series(1, 9000) n WHERE user_id = $1",
-    )
-    .bind(anna.id.0)
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
+         FROM memory_items, generate_series(1, 9000) n WHERE user_id = $1").bind(anna.id.0).run().await;
     let receipt = erasure::begin(&app.db, anna.id, app.embeddings.now()).await.unwrap();
     let again = erasure::begin(&app.db, anna.id, app.embeddings.now()).await;
     assert!(matches!(again, Err(erasure::ErasureError::Gone)));
@@ -589,17 +537,13 @@ async fn the_last_admin_stays_while_there_are_others() {
     erase_by_page(&browser, &anna).await;
     work_off(&app).await;
     work_off(&app).await;
-    let users: i64 = sqlx::query_scalar("SELECT count(*) FROM users")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let users: i64 = app.sql("SELECT count(*) FROM users").value().await;
     assert_eq!(users, 0);
 }
 
 #[tokio::test]
 async fn an_export_taken_before_brings_everything_back_into_a_new_account() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("Anna keeps bees.").await;
     let file = export(&app, &anna).await;
     erasure::begin(&app.db, anna.id, app.embeddings.now()).await.unwrap();
@@ -611,8 +555,7 @@ async fn an_export_taken_before_brings_everything_back_into_a_new_account() {
 
 #[tokio::test]
 async fn with_an_account_its_links_invitations_and_all_copies_of_its_keys_go_at_once() {
-    let app = TestApp::start().await;
-    let zoe = app.user("zoe").await;
+    let (app, zoe) = TestApp::start_for("zoe").await;
     app.make_admin(&zoe).await;
     let address = keepsake::accounts::Email::parse("anna@example.com").unwrap();
     let member = keepsake::accounts::Role::Member;
@@ -633,7 +576,7 @@ async fn with_an_account_its_links_invitations_and_all_copies_of_its_keys_go_at_
                      + (SELECT count(*) FROM chat_settings WHERE sealed_key IS NOT NULL)";
     let count = async |sql: &'static str| -> i64 {
         let mut conn = app.superuser().await;
-        sqlx::query_scalar(sql).fetch_one(&mut conn).await.unwrap()
+        conn.sql(sql).value().await
     };
     assert!(count(keys).await >= 3, "copies to be removed");
 

@@ -130,19 +130,12 @@ fn most_mib(process: u32) -> Option<f64> {
 async fn a_hundred_thousand_memories_go_out_in_bounded_memory() {
     const ITEMS: i64 = 100_000;
     const GROWTH_MIB_MAX: f64 = 96.0;
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("The first of many.").await;
-    sqlx::query(
-        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
+    app.sql("INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
          SELECT user_id, theme_id, type, 'note ' || n || repeat(' and what it says', 40), sha256(n::text::bytea), source,
                 created_at, updated_at
-         FROM memory_items, generate_series(2, $1) n",
-    )
-    .bind(ITEMS)
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
+         FROM memory_items, generate_series(2, $1) n").bind(ITEMS).run().await;
     // A process of its own: what other tests take in this one says nothing.
     let home = Home::new();
     let mut child = home

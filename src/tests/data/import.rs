@@ -5,6 +5,7 @@ use keepsake::export::{ImportOutcome, Importer};
 use serde_json::{Value, json};
 
 use super::{export, import, records};
+use crate::support::Sql as _;
 use crate::support::{Provider, TestApp, TestUser};
 
 /// All that is in a user's memory, less ids.
@@ -31,23 +32,15 @@ async fn filled(app: &TestApp, user: &TestUser) {
     let gone = user.add_to("work stuff", "Anna works at night.").await;
     user.call("memory_archive", json!({ "item_id": gone })).await;
     user.add_to("work stuff", "Anna works at night.").await;
-    sqlx::query(
-        "UPDATE memory_items SET superseded_by = $2, key = 'home', status = 'archived', confidence = 70,
+    app.sql("UPDATE memory_items SET superseded_by = $2, key = 'home', status = 'archived', confidence = 70,
              source = 'session', source_context = 'said so', attributes = '{\"a\": [1]}', protected = true,
              trust = 'external', valid_from = '2019-05-01', expires_at = '2030-01-01', last_verified_at = '2026-01-01', tags = '{place}'
-         WHERE id = $1",
-    )
-    .bind(old)
-    .bind(new)
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
+         WHERE id = $1").bind(old).bind(new).run().await;
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_relation_that_cannot_be_kept_is_reported_and_what_follows_is_taken_in() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let relation = r#"{"record":"relation","id":1,"subject":1,"predicate":"lives_in","value":"a\u0000b","trust":"user","confidence":90,"stated_at":"2026-01-01T00:00:00Z","sources":[]}"#;
     let lines = [
         r#"{"keepsake_export":1}"#,
@@ -56,57 +49,55 @@ async fn a_relation_that_cannot_be_kept_is_reported_and_what_follows_is_taken_in
         r#"{"record":"item","type":"fact","content":"Maria rows."}"#,
         r#"{"record":"end","counts":{"items":1}}"#,
     ];
-    let outcome = import(&app, &anna, &(lines.join("\n") + "\n")).await;
+    let outcome = import(app, &anna, &(lines.join("\n") + "\n")).await;
     assert_eq!((outcome.added, outcome.failed), (1, 1), "{outcome:?}");
     assert!(outcome.problems[0].sentence.contains("cannot keep it"), "{outcome:?}");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_was_exported_is_imported_as_it_was_and_twice_changes_nothing() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    filled(&app, &anna).await;
-    let file = export(&app, &anna).await;
-    let outcome = import(&app, &ben, &file).await;
+    let (app, anna, ben) = TestApp::with_users().await;
+    filled(app, &anna).await;
+    let file = export(app, &anna).await;
+    let outcome = import(app, &ben, &file).await;
     assert_eq!((outcome.added, outcome.known, outcome.failed), (4, 0, 0), "{outcome:?}");
-    assert_eq!(memory(&app, &ben).await, memory(&app, &anna).await);
-    let once = export(&app, &ben).await;
+    assert_eq!(memory(app, &ben).await, memory(app, &anna).await);
+    let once = export(app, &ben).await;
     for item in records(&once, "item") {
         let events = item["events"].as_array().unwrap();
         assert_eq!(events.last().unwrap()["event"], "imported");
         assert_eq!(events[0]["event"], "added");
     }
-    let again = import(&app, &ben, &file).await;
+    let again = import(app, &ben, &file).await;
     assert_eq!((again.added, again.known, again.failed), (0, 4, 0));
-    let twice = export(&app, &ben).await;
+    let twice = export(app, &ben).await;
     assert_eq!(records(&twice, "item"), records(&once, "item"));
     // Into its own account, too.
-    let own = import(&app, &anna, &file).await;
+    let own = import(app, &anna, &file).await;
     assert_eq!((own.added, own.known), (0, 4));
     assert_eq!(ben.find("Bonn").await.len(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_was_archived_since_does_not_come_back() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let id = anna.add("Anna keeps bees.").await;
-    let file = export(&app, &anna).await;
+    let file = export(app, &anna).await;
     anna.call("memory_archive", json!({ "item_id": id })).await;
-    assert_eq!(import(&app, &anna, &file).await.known, 1);
+    assert_eq!(import(app, &anna, &file).await.known, 1);
     assert_eq!(anna.find("bees").await, Vec::<i64>::new());
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn imported_memories_get_their_vectors() {
-    let app = TestApp::start().await;
+    let app = TestApp::shared().await;
     let provider = Provider::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     for n in 0..450 {
         anna.add(&format!("note {n}")).await;
     }
     app.use_provider(&ben, &provider, "first").await;
-    let outcome = import(&app, &ben, &export(&app, &anna).await).await;
+    let outcome = import(app, &ben, &export(app, &anna).await).await;
     assert_eq!(outcome.added, 450);
     app.drain(&ben).await;
     let vectors = app.vectors(&ben, "active").await;
@@ -114,10 +105,9 @@ async fn imported_memories_get_their_vectors() {
     assert!(vectors.iter().all(|(_, state)| state == "ready"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_bad_line_is_told_by_its_number_and_the_others_go_on() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let long = "x".repeat(20_001);
     let file = format!(
         "{{\"keepsake_export\":1}}\n\
@@ -128,7 +118,7 @@ async fn a_bad_line_is_told_by_its_number_and_the_others_go_on() {
          {{\"record\":\"item\",\"type\":\"fact\",\"content\":\"two\",\"superseded_by\":99}}\n",
         "y".repeat(9 * 1024 * 1024),
     );
-    let outcome = import(&app, &anna, &file).await;
+    let outcome = import(app, &anna, &file).await;
     let problems: Vec<_> =
         outcome.problems.iter().map(|p| (p.place.as_str(), p.sentence.as_str())).collect();
     assert_eq!(
@@ -147,26 +137,25 @@ async fn a_bad_line_is_told_by_its_number_and_the_others_go_on() {
     assert_eq!(outcome.bytes, file.len() as u64);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn mem0_and_chatgpt_are_known_by_their_shape() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let mem0 = json!({ "results": [
         { "id": "a", "memory": "Loves hiking", "hash": "x", "metadata": { "trip": 1 }, "categories": ["hobbies"],
           "created_at": "2025-02-13T01:12:04-08:00", "updated_at": null, "user_id": "anna" },
         { "id": "b", "hash": "y" },
     ] });
-    let outcome = import(&app, &anna, &mem0.to_string()).await;
+    let outcome = import(app, &anna, &mem0.to_string()).await;
     assert_eq!((outcome.added, outcome.failed), (1, 1));
     assert_eq!(outcome.problems[0].place, "Entry 2");
-    assert_eq!(import(&app, &anna, &mem0.to_string()).await.known, 1);
+    assert_eq!(import(app, &anna, &mem0.to_string()).await.known, 1);
     let said = |recipient: &str, text: &str| {
         json!({ "message": { "author": { "role": "assistant" },
         "recipient": recipient, "create_time": 1715000000.25, "content": { "content_type": "text", "parts": [text] } } })
     };
     let chatgpt = json!([{ "title": "t", "mapping": { "a": said("all", "hello"), "b": said("bio", "User has a dog.") } }]);
-    assert_eq!(import(&app, &anna, &chatgpt.to_string()).await.added, 1);
-    let items = records(&export(&app, &anna).await, "item");
+    assert_eq!(import(app, &anna, &chatgpt.to_string()).await.added, 1);
+    let items = records(&export(app, &anna).await, "item");
     let told: Vec<_> = items
         .iter()
         .map(|i| (i["content"].clone(), i["source"].clone(), i["created_at"].clone()))
@@ -181,16 +170,15 @@ async fn mem0_and_chatgpt_are_known_by_their_shape() {
     for (file, code) in
         [("PK\u{3}\u{4}", "zip"), ("", "empty"), ("{\"a\":1}", "in no form that is known")]
     {
-        let outcome = import(&app, &anna, file).await;
+        let outcome = import(app, &anna, file).await;
         assert_eq!(outcome.added, 0);
         assert!(outcome.problems[0].sentence.contains(code), "{outcome:?}");
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn of_a_key_one_memory_stays_active_and_what_is_here_keeps_it() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let here = json!({ "type": "fact", "content": "Lives in Porto.", "key": "home city" });
     let here = anna.call("memory_add", here).await["id"].clone();
     let item = |content: &str, key: &str| {
@@ -205,11 +193,11 @@ async fn of_a_key_one_memory_stays_active_and_what_is_here_keeps_it() {
         item("Emacs.", "editor"),
         item("Vim.", "second editor"),
     );
-    let outcome = import(&app, &anna, &file).await;
+    let outcome = import(app, &anna, &file).await;
     assert_eq!((outcome.added, outcome.known, outcome.failed), (4, 0, 0), "{outcome:?}");
-    let again = import(&app, &anna, &file).await;
+    let again = import(app, &anna, &file).await;
     assert_eq!((again.added, again.known, again.failed), (0, 4, 0), "{again:?}");
-    let items = records(&export(&app, &anna).await, "item");
+    let items = records(&export(app, &anna).await, "item");
     let of = |content: &str, key: &str| {
         let found = items.iter().find(|i| i["content"] == content && i["key"] == key);
         found.unwrap_or_else(|| panic!("{content} {key}: {items:?}"))
@@ -227,11 +215,10 @@ async fn of_a_key_one_memory_stays_active_and_what_is_here_keeps_it() {
 
 #[tokio::test]
 async fn links_wait_for_their_newer_item_also_if_its_batch_is_refused() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let refuse = "ALTER TABLE memory_items ADD CONSTRAINT refuse CHECK (content <> 'refused')";
     let mut superuser = app.superuser().await;
-    sqlx::query(refuse).execute(&mut superuser).await.unwrap();
+    superuser.sql(refuse).run().await;
     // Batches have 200; every second line is a duplicate.
     let content = |n: usize| match n {
         300 => "refused".to_owned(),
@@ -259,10 +246,9 @@ async fn links_wait_for_their_newer_item_also_if_its_batch_is_refused() {
     assert!(older.all(|item| item["superseded_by"] == new["id"]));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn progress_is_told_where_no_batch_fills() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let told = async |lines: String| -> Vec<ImportOutcome> {
         let told = Mutex::new(Vec::new());
         let file = Cursor::new(format!("{{\"keepsake_export\":1}}\n{lines}"));
@@ -289,12 +275,7 @@ async fn progress_is_told_where_no_batch_fills() {
 #[tokio::test]
 async fn every_event_of_a_history_is_taken_in() {
     let app = TestApp::start().await;
-    let check: String = sqlx::query_scalar(
-        "SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'memory_item_events_event_check'",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let check: String = app.sql("SELECT pg_get_constraintdef(oid) FROM pg_constraint WHERE conname = 'memory_item_events_event_check'").value().await;
     let events: Vec<&str> = check.split('\'').skip(1).step_by(2).collect();
     assert!(events.len() > 10, "{check}");
     for event in events {
@@ -305,20 +286,14 @@ async fn every_event_of_a_history_is_taken_in() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn of_a_long_history_the_newest_events_go_out_and_come_in() {
-    let app = TestApp::start().await;
+    let app = TestApp::shared().await;
     let (anna, ben, cleo) = (app.user("anna").await, app.user("ben").await, app.user("cleo").await);
     let id = anna.add("Anna keeps bees.").await;
-    sqlx::query(
-        "INSERT INTO memory_item_events (user_id, item_id, event, at)
+    app.sql("INSERT INTO memory_item_events (user_id, item_id, event, at)
          SELECT user_id, id, 'changed', '2030-01-01T00:00:00Z'::timestamptz + n * interval '1 second'
-         FROM memory_items CROSS JOIN generate_series(1, 1500) AS n WHERE id = $1 RETURNING user_id",
-    )
-    .bind(id)
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
+         FROM memory_items CROSS JOIN generate_series(1, 1500) AS n WHERE id = $1 RETURNING user_id").bind(id).run().await;
     let last_of = |file: &str| -> (usize, Vec<String>) {
         let item = records(file, "item").remove(0);
         let events = item["events"].as_array().unwrap();
@@ -327,13 +302,13 @@ async fn of_a_long_history_the_newest_events_go_out_and_come_in() {
         (events.len(), vec![first, last.unwrap()])
     };
     let at = |time: &str| format!("\"2030-01-01T00:{time}Z\"");
-    let file = export(&app, &anna).await;
+    let file = export(app, &anna).await;
     let newest = vec![at("08:21"), at("25:00")];
     assert_eq!(last_of(&file), (1_000, newest.clone()));
-    assert_eq!(import(&app, &ben, &file).await.failed, 0);
+    assert_eq!(import(app, &ben, &file).await.failed, 0);
     // That it was imported is an event, too.
     let newest_but_one = vec![at("08:22"), at("25:00")];
-    let again = export(&app, &ben).await;
+    let again = export(app, &ben).await;
     assert_eq!(last_of(&again), (1_000, newest_but_one.clone()));
     // A file that has all of them.
     let mut item = records(&file, "item").remove(0);
@@ -342,15 +317,14 @@ async fn of_a_long_history_the_newest_events_go_out_and_come_in() {
     events.splice(0..0, vec![before; 500]);
     let end = json!({ "record": "end", "counts": { "items": 1 } });
     let file = format!("{{\"keepsake_export\":1}}\n{item}\n{end}\n");
-    assert_eq!(import(&app, &cleo, &file).await.failed, 0);
-    assert_eq!(last_of(&export(&app, &cleo).await), (1_000, newest_but_one));
+    assert_eq!(import(app, &cleo, &file).await.failed, 0);
+    assert_eq!(last_of(&export(app, &cleo).await), (1_000, newest_but_one));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_agent_keeps_the_date_of_the_file_and_one_that_is_here_its_own() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let here = records(&export(&app, &anna).await, "agent");
+    let (app, anna) = TestApp::with_user().await;
+    let here = records(&export(app, &anna).await, "agent");
     let agent = |name: &str, date: &str| {
         format!(r#"{{"record":"agent","name":"{name}","created_at":"{date}"}}"#)
     };
@@ -361,8 +335,8 @@ async fn an_agent_keeps_the_date_of_the_file_and_one_that_is_here_its_own() {
         agent("ahead", "2999-01-01T10:00:00Z"),
         r#"{"record":"agent","name":"undated"}"#.to_owned(),
     ];
-    assert_eq!(import(&app, &anna, &file.join("\n")).await.failed, 1, "no last line");
-    let agents = records(&export(&app, &anna).await, "agent");
+    assert_eq!(import(app, &anna, &file.join("\n")).await.failed, 1, "no last line");
+    let agents = records(&export(app, &anna).await, "agent");
     assert_eq!(agents[0], here[0]);
     let dates: Vec<&str> =
         agents[1..].iter().map(|agent| &agent["created_at"].as_str().unwrap()[..4]).collect();

@@ -6,10 +6,9 @@ use reqwest::multipart::{Form, Part};
 use super::{erasure::upload, export, records};
 use crate::support::TestApp;
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_page_counts_what_there_is_and_its_download_is_the_export() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::with_users().await;
     ben.add("Ben's own").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
@@ -31,7 +30,7 @@ async fn the_page_counts_what_there_is_and_its_download_is_the_export() {
     );
     assert_eq!(headers["cache-control"], "no-store");
     let file = response.text().await.unwrap();
-    assert_eq!(records(&file, "item"), records(&export(&app, &anna).await, "item"));
+    assert_eq!(records(&file, "item"), records(&export(app, &anna).await, "item"));
     assert_eq!(records(&file, "end").len(), 1);
     // Strangers and tokens get neither.
     let stranger = app.browser();
@@ -42,14 +41,13 @@ async fn the_page_counts_what_there_is_and_its_download_is_the_export() {
     assert_eq!(by_token.send().await.unwrap().status(), 303);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_file_is_uploaded_and_what_it_came_to_is_on_the_page() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::with_users().await;
     for n in 0..3 {
         anna.add(&format!("note {n}")).await;
     }
-    let file = export(&app, &anna).await.replace("note 1", "note \\u0000");
+    let file = export(app, &anna).await.replace("note 1", "note \\u0000");
     let browser = app.browser();
     browser.sign_in(&ben).await;
     upload(&browser, file.clone()).await;
@@ -60,10 +58,9 @@ async fn a_file_is_uploaded_and_what_it_came_to_is_on_the_page() {
     assert!(browser.get("/data").await.1.contains("0 memories added · 2 already known"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_upload_without_a_file_or_from_elsewhere_is_refused_in_one_sentence() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let send = async |form: Form, site: &'static str| {
@@ -84,10 +81,9 @@ async fn an_upload_without_a_file_or_from_elsewhere_is_refused_in_one_sentence()
     assert!(browser.get("/data").await.1.contains("in no form that is known here"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_file_past_the_limit_is_refused_and_what_a_dead_server_left_says_so() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let piece = vec![b'x'; 1024 * 1024];
@@ -105,15 +101,8 @@ async fn a_file_past_the_limit_is_refused_and_what_a_dead_server_left_says_so() 
         assert_eq!(response.status(), 413);
         assert!(response.text().await.unwrap().contains("over 256 MiB"));
     }
-    sqlx::query(
-        "INSERT INTO data_imports (user_id, state, bytes_total, bytes_done, added, started_at, updated_at)
-         VALUES ($1, 'running', 100, 50, 7, $2::timestamptz - interval '2 minutes', $2::timestamptz - interval '1 minute')",
-    )
-    .bind(anna.id.0)
-    .bind(app.embeddings.now())
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
+    app.sql("INSERT INTO data_imports (user_id, state, bytes_total, bytes_done, added, started_at, updated_at)
+         VALUES ($1, 'running', 100, 50, 7, $2::timestamptz - interval '2 minutes', $2::timestamptz - interval '1 minute')").bind(anna.id.0).bind(app.embeddings.now()).run().await;
     let (_, page) = browser.get("/data").await;
     assert!(page.contains("nothing is duplicated") && page.contains("7 memories added"), "{page}");
     upload(&browser, "{\"keepsake_export\":1}\n".to_owned()).await;

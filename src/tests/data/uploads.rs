@@ -7,13 +7,12 @@ use tokio::net::TcpStream;
 use crate::pages::held_body::{UPLOAD, held_form, sign_in};
 use crate::support::{TestApp, uploads_folder};
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_user_has_one_upload_at_a_time_in_the_data_folder() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let annas = sign_in(&app, &anna).await;
-    let bens = sign_in(&app, &ben).await;
-    let start = async |cookie| held_form(&app, cookie, "/data/import", UPLOAD).await;
+    let (app, anna, ben) = TestApp::with_users().await;
+    let annas = sign_in(app, &anna).await;
+    let bens = sign_in(app, &ben).await;
+    let start = async |cookie| held_form(app, cookie, "/data/import", UPLOAD).await;
     let first = start(&annas).await;
     let put_aside = std::fs::read_dir("/proc/self/fd").unwrap().any(|open| {
         let file = open.and_then(|open| std::fs::read_link(open.path()));
@@ -29,11 +28,10 @@ async fn a_user_has_one_upload_at_a_time_in_the_data_folder() {
     assert_eq!(status, 303, "{said}");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_upload_that_says_it_is_too_large_is_refused_before_it_is_read() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let cookie = sign_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let cookie = sign_in(app, &anna).await;
     let host = app.base.trim_start_matches("http://");
     let mut stream = TcpStream::connect(host).await.unwrap();
     let mut head = format!(
@@ -55,10 +53,9 @@ async fn an_upload_that_says_it_is_too_large_is_refused_before_it_is_read() {
     assert_eq!(&said, b"HTTP/1.1 413");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_comes_before_the_file_is_bounded() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let send = async |body: String| {

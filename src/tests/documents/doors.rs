@@ -16,10 +16,9 @@ async fn put(user: &TestUser, path: &str, body: Value) -> (u16, Value) {
     send(user, Method::PUT, &format!("/api/v1/documents/{path}"), Some(body)).await
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_document_is_written_read_listed_and_deleted() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let (status, made) = put(&anna, "memory/2026-03-23.md", json!({ "content": "Tea.\n" })).await;
     assert_eq!(
         (status, &made["revision"], &made["bytes"], &made["trust"]),
@@ -51,10 +50,9 @@ async fn a_document_is_written_read_listed_and_deleted() {
     assert_eq!(cleared["archived"], 1);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn who_has_read_another_revision_is_told_both() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     assert_eq!(put(&anna, "a.md", json!({ "content": "1", "revision": 0 })).await.0, 201);
     assert_eq!(put(&anna, "a.md", json!({ "content": "2", "revision": 1 })).await.0, 200);
     let (status, late) = put(&anna, "a.md", json!({ "content": "mine", "revision": 1 })).await;
@@ -71,10 +69,9 @@ async fn who_has_read_another_revision_is_told_both() {
     assert!(statuses.iter().all(|s| [200, 409, 429].contains(s)), "{statuses:?}");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn bad_input_is_refused_and_writes_nothing() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let big = "x".repeat(1024 * 1024 + 1);
     for (path, body, status, code) in [
         ("a.md", json!({ "content": big }), 422, "too_long"),
@@ -102,10 +99,9 @@ async fn bad_input_is_refused_and_writes_nothing() {
     assert_eq!(put(&anna, "full.txt", full).await.0, 201);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_token_does_what_its_scopes_allow() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     create(&anna, "a.md", "Tea.").await;
     let reader = anna.with_token(&app.token(anna.id, "reader", &[Scope::MemoryRead], None).await);
     let seen =
@@ -130,10 +126,9 @@ async fn a_token_does_what_its_scopes_allow() {
 }
 
 /// What the server writes itself agents read and do not change.
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_servers_own_documents_are_read_alone() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let path = DocumentPath::parse("path", "_system/dreaming/20260101.md").unwrap();
     let documents = app.documents();
     let made =
@@ -159,10 +154,9 @@ async fn the_servers_own_documents_are_read_alone() {
     assert_eq!(cleared["archived"], 1);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_prompt_may_have_the_memory_file_after_its_lines() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let prompt = async |query: &str| {
         let response = anna.get(&format!("/api/v1/prompt{query}")).await;
         (response.status().as_u16(), response.text().await.unwrap())

@@ -7,10 +7,9 @@ use crate::support::TestApp;
 
 const HEAD: &str = "Here're the files and directories up to 2 levels deep in /memories, excluding hidden items and node_modules:";
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn files_are_listed_two_levels_deep_with_their_sizes() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     assert_eq!(view(&anna, "/memories").await, format!("{HEAD}\n0B\t/memories"));
     for (path, bytes) in [
         ("b.md", 1536),
@@ -38,10 +37,9 @@ async fn files_are_listed_two_levels_deep_with_their_sizes() {
     assert_eq!(refused(&anna, nowhere).await, (404, words.to_owned()));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_file_is_created_once_and_read_by_its_lines() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     create(&anna, "notes.md", "one\ntwo\nthree\n").await;
     let told = view(&anna, "/memories/notes.md").await;
     let head = "Here's the content of /memories/notes.md with line numbers:";
@@ -82,10 +80,9 @@ async fn a_file_is_created_once_and_read_by_its_lines() {
     assert_eq!(refused(&anna, input).await, (409, words));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn text_is_replaced_where_it_stands_once() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     create(&anna, "n.md", "a\nb tea\nc\nd tea\ne\n").await;
     let replace = |path: &str, old: &str, new: &str| json!({ "command": "str_replace", "path": path, "old_str": old, "new_str": new });
     let said = done(&anna, replace("/memories/n.md", "c\n", "C\nCC\n")).await;
@@ -118,10 +115,9 @@ async fn text_is_replaced_where_it_stands_once() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn lines_are_inserted_after_a_line() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     create(&anna, "n.md", "a\nb").await;
     let insert = |line: i64, text: &str| json!({ "command": "insert", "path": "/memories/n.md", "insert_line": line, "insert_text": text });
     for (line, text) in [(0, "first\n"), (3, "last"), (1, "second")] {
@@ -144,10 +140,9 @@ async fn lines_are_inserted_after_a_line() {
     assert_eq!(refused(&anna, nowhere).await, (404, words));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn files_and_folders_are_renamed_and_deleted() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     for path in ["a/x.md", "a/b/y.md", "z.md"] {
         create(&anna, path, path).await;
     }
@@ -191,10 +186,9 @@ async fn files_and_folders_are_renamed_and_deleted() {
     create(&anna, "c/d/x.md", "anew").await;
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn no_path_leads_outside() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     for path in [
         "/etc/passwd",
         "memories/a.md",

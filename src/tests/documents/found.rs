@@ -12,10 +12,9 @@ async fn hits(user: &TestUser, query: &str, types: &[&str]) -> Vec<Value> {
     found["results"].as_array().unwrap().clone()
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_part_is_found_with_its_path_and_lines() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     create(
         &anna,
         "memory/tea.md",
@@ -52,10 +51,9 @@ async fn a_part_is_found_with_its_path_and_lines() {
 }
 
 /// What was changed is found as it is now; what stayed keeps its number and its vector.
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_edit_computes_what_changed_alone() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "first").await;
     let section =
@@ -93,10 +91,9 @@ async fn an_edit_computes_what_changed_alone() {
     assert!(hits(&anna, "bees", &[]).await.is_empty());
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_a_document_names_is_known_and_forgotten_with_it() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     create(&anna, "people.md", "Our friend Marta Helgesen brews in Bergen.\n").await;
     let marta = anna.call("memory_entity", json!({ "name": "Marta Helgesen" })).await;
     assert_eq!(marta["mentions"], 1);
@@ -105,10 +102,9 @@ async fn what_a_document_names_is_known_and_forgotten_with_it() {
     assert_eq!(status, 404);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_an_edited_part_goes_on_naming_stays_as_its_person_named_it() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let path = "/memories/people.md";
     create(&anna, "people.md", "Our friend Marta Helgesen brews.\n").await;
     let marta = json!({ "name": "Marta Helgesen" });
@@ -126,15 +122,11 @@ async fn what_an_edited_part_goes_on_naming_stays_as_its_person_named_it() {
 /// As long as may be, of nothing but headings or list items.
 #[tokio::test]
 async fn a_bomb_is_bounded() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     create(&anna, "headings.md", &"# a\n".repeat(200_000)).await;
     create(&anna, "list.md", &"- b\n".repeat(200_000)).await;
     let parts: i64 =
-        sqlx::query_scalar("SELECT count(*) FROM memory_items WHERE type = 'document'")
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap();
+        app.sql("SELECT count(*) FROM memory_items WHERE type = 'document'").value().await;
     assert!((1_000..10_000).contains(&parts), "{parts}");
     done(&anna, json!({ "command": "delete", "path": "/memories/headings.md" })).await;
 }

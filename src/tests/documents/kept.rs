@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::{create, done, view};
 use crate::data::{export, import};
+use crate::support::Sql as _;
 use crate::support::TestApp;
 
 #[tokio::test]
 async fn an_export_taken_in_elsewhere_has_the_same_documents_and_revisions() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     create(&anna, "MEMORY.md", "# Tea\n\nLikes sencha.\n").await;
     done(&anna, json!({ "command": "str_replace", "path": "/memories/MEMORY.md", "old_str": "sencha", "new_str": "gyokuro" })).await;
     done(&anna, json!({ "command": "rename", "old_path": "/memories/MEMORY.md", "new_path": "/memories/memory/tea.md" })).await;
@@ -54,10 +54,9 @@ async fn an_export_taken_in_elsewhere_has_the_same_documents_and_revisions() {
     assert_eq!(all.iter().filter(|d| d.path.as_str() == "data.json").count(), 2);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_was_deleted_is_restored_by_its_person() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let documents = app.documents();
     create(&anna, "a.md", "Likes sencha.").await;
     done(&anna, json!({ "command": "delete", "path": "/memories/a.md" })).await;
@@ -78,8 +77,7 @@ async fn what_was_deleted_is_restored_by_its_person() {
 
 #[tokio::test]
 async fn the_oldest_revisions_go_and_the_rest_can_be_read() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let documents = app.documents();
     let path = DocumentPath::parse("path", "a.md").unwrap();
     let texts = REVISIONS_KEPT + 5;
@@ -102,19 +100,13 @@ async fn the_oldest_revisions_go_and_the_rest_can_be_read() {
     assert_eq!(at(texts).await.unwrap(), format!("Text {texts}."));
     assert_eq!(at(6).await.unwrap(), "Text 6.");
     assert!(matches!(at(5).await, Err(DocumentError::NotFound)));
-    let kept: i64 = sqlx::query_scalar(
-        "SELECT d.kept_bytes - sum(octet_length(r.content)) FROM documents d JOIN document_revisions r ON r.user_id = d.user_id AND r.document_id = d.id GROUP BY d.user_id, d.id, d.kept_bytes",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let kept: i64 = app.sql("SELECT d.kept_bytes - sum(octet_length(r.content)) FROM documents d JOIN document_revisions r ON r.user_id = d.user_id AND r.document_id = d.id GROUP BY d.user_id, d.id, d.kept_bytes").value().await;
     assert_eq!(kept, 0);
 }
 
 #[tokio::test]
 async fn revisions_without_a_text_go_too() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let (documents, person) = (app.documents(), ChangeAuthor::person());
     let paths = ["a.md", "b.md"].map(|path| DocumentPath::parse("path", path).unwrap());
     let created = documents
@@ -123,12 +115,8 @@ async fn revisions_without_a_text_go_too() {
         .unwrap();
     // Changed by three paths, each of which ends what is too much.
     let kept = i64::from(REVISIONS_SHOWN) + 1;
-    let count = async || -> i64 {
-        sqlx::query_scalar("SELECT count(*) FROM document_revisions")
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap()
-    };
+    let count =
+        async || -> i64 { app.sql("SELECT count(*) FROM document_revisions").value().await };
     for n in 0..REVISIONS_SHOWN as usize {
         let (from, to) = (&paths[n % 2], &paths[(n + 1) % 2]);
         documents.rename(anna.id, person, from, to).await.unwrap();
@@ -180,8 +168,7 @@ async fn revisions_without_a_text_go_too() {
 
 #[tokio::test]
 async fn an_erased_document_leaves_nothing() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     create(&anna, "secret.md", "The zanzibar password of Marta Helgesen.").await;
     done(&anna, json!({ "command": "str_replace", "path": "/memories/secret.md", "old_str": "zanzibar", "new_str": "quetzal" })).await;
     anna.find("quetzal").await;
@@ -191,26 +178,19 @@ async fn an_erased_document_leaves_nothing() {
         erasure::document(&app.db, &app.activity, anna.id, id, app.embeddings.now()).await.unwrap();
     assert!(anna.find("quetzal").await.is_empty());
     let mut conn = app.superuser().await;
-    let tables: Vec<String> = sqlx::query_scalar(
-        "SELECT quote_ident(table_name) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'",
-    )
-    .fetch_all(&mut conn)
-    .await
-    .unwrap();
+    let tables: Vec<String> = conn.sql("SELECT quote_ident(table_name) FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'").values().await;
     for table in tables {
         for word in ["zanzibar", "quetzal", "Helgesen", "secret.md"] {
             let query = format!("SELECT count(*) FROM {table} t WHERE t::text ILIKE '%{word}%'");
-            let n: i64 =
-                sqlx::query_scalar(sqlx::AssertSqlSafe(query)).fetch_one(&mut conn).await.unwrap();
+            let n: i64 = conn.sql(query).value().await;
             assert_eq!(n, 0, "{table}: {word}");
         }
     }
-    let (kind, erased): (String, Value) =
-        sqlx::query_as("SELECT kind, erased FROM erasure_receipts WHERE public_id = $1")
-            .bind(receipt.as_str())
-            .fetch_one(&mut conn)
-            .await
-            .unwrap();
+    let (kind, erased): (String, Value) = conn
+        .sql("SELECT kind, erased FROM erasure_receipts WHERE public_id = $1")
+        .bind(receipt.as_str())
+        .row()
+        .await;
     assert_eq!(kind, "document");
     assert_eq!(
         (&erased["documents"], &erased["document_revisions"], &erased["parts"]),

@@ -26,31 +26,22 @@ const ADDING_EVERY_ROUNDS: usize = 3;
 /// What a lease, a wait or an orphan is measured by moves ten seconds back, so
 /// that the next server has work at once and not after ten real seconds.
 async fn let_ten_seconds_pass(app: &TestApp) {
-    sqlx::raw_sql(
-        "UPDATE embedding_spaces SET
+    app.sql("UPDATE embedding_spaces SET
              retry_at = retry_at - interval '10 s', retired_at = retired_at - interval '10 s';
-         UPDATE job_queue SET lease_until = lease_until - interval '20 s', run_at = run_at - interval '20 s'",
-    )
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
+         UPDATE job_queue SET lease_until = lease_until - interval '20 s', run_at = run_at - interval '20 s'").run_all().await;
 }
 
 /// Whether a worker was at vectors when it was killed.
 async fn was_at_work(app: &TestApp) -> bool {
-    sqlx::query_scalar(
-        "SELECT EXISTS (SELECT FROM job_queue WHERE job = 'embed' AND lease_until > now())",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap()
+    app.sql("SELECT EXISTS (SELECT FROM job_queue WHERE job = 'embed' AND lease_until > now())")
+        .value()
+        .await
 }
 
 /// Items whose vector is not ready in the active space, rows that wait in any
 /// space, and spaces still being built.
 async fn unfinished(app: &TestApp) -> (i64, i64, i64) {
-    sqlx::query_as(
-        "SELECT (SELECT count(*) FROM memory_items i WHERE NOT EXISTS (
+    app.sql("SELECT (SELECT count(*) FROM memory_items i WHERE NOT EXISTS (
                     SELECT FROM memory_embeddings e
                     JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
                     WHERE e.user_id = i.user_id AND e.source_id = i.id AND s.state = 'active' AND e.state = 'ready')),
@@ -58,35 +49,28 @@ async fn unfinished(app: &TestApp) -> (i64, i64, i64) {
                 (SELECT count(*) FROM memory_embeddings e
                  JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
                  WHERE e.state <> 'ready' AND s.state <> 'retired'),
-                (SELECT count(*) FROM embedding_spaces WHERE state = 'building')",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap()
+                (SELECT count(*) FROM embedding_spaces WHERE state = 'building')").row().await
 }
 
 async fn items_of(app: &TestApp, user: &TestUser) -> BTreeSet<i64> {
-    let ids: Vec<i64> = sqlx::query_scalar("SELECT id FROM memory_items WHERE user_id = $1")
-        .bind(user.id.0)
-        .fetch_all(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let ids: Vec<i64> =
+        app.sql("SELECT id FROM memory_items WHERE user_id = $1").bind(user.id.0).values().await;
     ids.into_iter().collect()
 }
 
 /// Every vector there is must be what the model of its space makes of its item.
 /// Returns how many were looked at.
 async fn assert_every_vector_is_of_its_space_and_its_item(app: &TestApp) -> usize {
-    let rows: Vec<(String, String, String, HalfVector)> = sqlx::query_as(
-        "SELECT s.model, s.document_prefix, i.content, e.embedding
+    let rows: Vec<(String, String, String, HalfVector)> = app
+        .sql(
+            "SELECT s.model, s.document_prefix, i.content, e.embedding
          FROM memory_embeddings e
          JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
          JOIN memory_items i ON i.user_id = e.user_id AND i.id = e.source_id
          WHERE e.embedding IS NOT NULL",
-    )
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+        )
+        .rows()
+        .await;
     let [one, other] = ["second", "third"].map(|model| vector_of(model, "Anna keeps bees.", WIDTH));
     assert_ne!(one, other, "a vector of another model would not be noticed");
     for (model, prefix, content, half) in &rows {
@@ -101,15 +85,9 @@ async fn anna_with_many_items(app: &TestApp, provider: &Provider) -> TestUser {
     let anna = app.user("anna").await;
     app.use_provider(&anna, provider, "first").await;
     anna.add("Anna keeps bees.").await;
-    sqlx::query(
-        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
+    app.sql("INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
          SELECT user_id, theme_id, type, 'note ' || n, sha256(n::text::bytea), source, created_at, updated_at
-         FROM memory_items, generate_series(2, $1) n",
-    )
-    .bind(ANNAS_ITEMS as i64)
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
+         FROM memory_items, generate_series(2, $1) n").bind(ANNAS_ITEMS as i64).run().await;
     anna
 }
 
@@ -195,12 +173,10 @@ async fn after_twenty_kills_in_mid_rebuild_nothing_is_lost_or_in_the_wrong_space
 
     assert!(items_of(&app, &anna).await.is_superset(&acknowledged));
     assert_eq!(items_of(&app, &ben).await, bens);
-    let models: Vec<(i64, String)> = sqlx::query_as(
-        "SELECT user_id, model FROM embedding_spaces WHERE state = 'active' ORDER BY user_id",
-    )
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let models: Vec<(i64, String)> = app
+        .sql("SELECT user_id, model FROM embedding_spaces WHERE state = 'active' ORDER BY user_id")
+        .rows()
+        .await;
     let expected = [(anna.id.0, "fourth".to_owned()), (ben.id.0, "second".to_owned())];
     assert_eq!(models, expected);
     let vectors = assert_every_vector_is_of_its_space_and_its_item(&app).await;

@@ -15,10 +15,9 @@ async fn problem(app: &TestApp, user: &TestUser) -> Option<String> {
     overview.serving.and_then(|space| space.problem)
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_poison_text_is_isolated_and_the_others_go_on() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     let mut ids = Vec::new();
@@ -34,7 +33,7 @@ async fn a_poison_text_is_isolated_and_the_others_go_on() {
     }
     let said = embedding(&anna, ids[4]).await["error"].as_str().unwrap().to_owned();
     assert_eq!(said, "The endpoint failed with status 500.");
-    assert!(problem(&app, &anna).await.is_none());
+    assert!(problem(app, &anna).await.is_none());
     // Found by its words all the same.
     assert_eq!(anna.find("poison").await, [ids[4]]);
     provider.behave(|b| b.poison = None);
@@ -43,10 +42,9 @@ async fn a_poison_text_is_isolated_and_the_others_go_on() {
     assert_eq!(embedding(&anna, ids[4]).await["state"], "ready");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_long_text_is_embedded_whole_by_its_passages_and_ready_when_all_are() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     let words: Vec<String> = (0..2_000).map(|n| format!("word{n}")).collect();
@@ -75,8 +73,7 @@ async fn a_long_text_is_embedded_whole_by_its_passages_and_ready_when_all_are() 
 
 #[tokio::test]
 async fn a_dead_endpoint_is_left_alone_for_a_while_even_across_a_restart() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     let id = anna.add("Anna keeps bees.").await;
@@ -104,10 +101,9 @@ async fn a_dead_endpoint_is_left_alone_for_a_while_even_across_a_restart() {
     assert!(problem(&app, &anna).await.is_none());
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_endpoint_that_asks_for_patience_gets_it() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     anna.add("Anna keeps bees.").await;
@@ -116,16 +112,15 @@ async fn an_endpoint_that_asks_for_patience_gets_it() {
     assert_eq!(at - app.embeddings.now(), Duration::seconds(120));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_key_that_was_rotated_is_told_and_a_new_one_works_at_once() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     let id = anna.add("Anna keeps bees.").await;
     provider.behave(|b| b.key = Some("sk-rotated"));
     assert!(matches!(app.drain(&anna).await, Drained::Later(_)));
-    assert!(problem(&app, &anna).await.unwrap().contains("rejected the key"));
+    assert!(problem(app, &anna).await.unwrap().contains("rejected the key"));
     let query = app.embed_query(&anna, "bees").await;
     assert!(query.degraded.unwrap().contains("rejected the key"));
     let saved = app.save_endpoint(&anna, &provider.url(), "model", "sk-rotated", false).await;
@@ -136,8 +131,7 @@ async fn a_key_that_was_rotated_is_told_and_a_new_one_works_at_once() {
 
 #[tokio::test]
 async fn an_endpoint_that_answers_another_width_writes_nothing_and_asks_for_a_rebuild() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     let old = anna.add("Anna keeps bees.").await;
@@ -158,15 +152,11 @@ async fn an_endpoint_that_answers_another_width_writes_nothing_and_asks_for_a_re
 
 #[tokio::test]
 async fn calls_that_are_answered_with_different_widths_write_nothing() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     provider.behave(|b| b.wide = Some("goats"));
     app.use_provider(&anna, &provider, "model").await;
-    sqlx::query("UPDATE embedding_settings SET batch_size = 1, concurrency = 2")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("UPDATE embedding_settings SET batch_size = 1, concurrency = 2").run().await;
     let items = [anna.add("Anna keeps bees.").await, anna.add("Anna keeps goats.").await];
     assert!(matches!(app.drain(&anna).await, Drained::Later(_)));
     assert_eq!(provider.texts().len(), 2);
@@ -176,23 +166,21 @@ async fn calls_that_are_answered_with_different_widths_write_nothing() {
     assert!(problem(&app, &anna).await.unwrap().contains("width"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn vectors_wider_than_are_kept_are_refused_with_what_to_set() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let provider = Provider::start().await;
     provider.behave(|b| b.width = 1_536);
     app.use_provider(&anna, &provider, "model").await;
     anna.add("Anna keeps bees.").await;
     assert!(matches!(app.drain(&anna).await, Drained::Later(_)));
-    let said = problem(&app, &anna).await.unwrap();
+    let said = problem(app, &anna).await.unwrap();
     assert!(said.contains("1536 dimensions") && said.contains("set `dimensions`"), "{said}");
 }
 
 #[tokio::test]
 async fn a_late_answer_of_an_old_model_writes_nothing() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let (provider, elsewhere) = (Provider::start().await, Provider::start().await);
     app.use_provider(&anna, &provider, "old").await;
     let id = anna.add("Anna keeps bees.").await;
@@ -215,10 +203,7 @@ async fn a_late_answer_of_an_old_model_writes_nothing() {
     let embeddings = app.embeddings.clone();
     let late = tokio::spawn(async move { embeddings.drain(user, &Slice::whole()).await });
     elsewhere.until_called().await;
-    sqlx::query("UPDATE memory_passages SET content_hash = 'another'")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("UPDATE memory_passages SET content_hash = 'another'").run().await;
     drop(held);
     late.await.unwrap().unwrap();
     assert_eq!(app.vectors(&anna, "building").await, [(id, "pending".to_owned())]);
@@ -226,8 +211,7 @@ async fn a_late_answer_of_an_old_model_writes_nothing() {
 
 #[tokio::test]
 async fn a_search_does_not_wait_for_a_dead_endpoint_again_and_again() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     let id = anna.add("Anna keeps bees.").await;
@@ -254,21 +238,14 @@ async fn a_search_does_not_wait_for_a_dead_endpoint_again_and_again() {
 
 #[tokio::test]
 async fn a_million_that_wait_are_enough() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
-    sqlx::query("UPDATE embedding_spaces SET is_full = true")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("UPDATE embedding_spaces SET is_full = true").run().await;
     let (status, said) =
         anna.refused("memory_add", json!({ "type": "fact", "content": "One more." })).await;
     assert_eq!((status, said["code"].as_str().unwrap()), (429, "too_many_pending"));
-    let items: i64 = sqlx::query_scalar("SELECT count(*) FROM memory_items")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let items: i64 = app.sql("SELECT count(*) FROM memory_items").value().await;
     assert_eq!(items, 0);
     // A look at what really waits opens it again.
     app.drain(&anna).await;
@@ -277,8 +254,7 @@ async fn a_million_that_wait_are_enough() {
 
 #[tokio::test]
 async fn what_is_added_while_its_user_pauses_waits_for_the_pause_to_end() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     let url = provider.url();

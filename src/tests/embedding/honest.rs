@@ -37,11 +37,11 @@ async fn state(user: &TestUser, id: &Value) -> Value {
     item["embedding"]["state"].clone()
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn from_the_first_add_on_everything_says_pending_until_it_is_ready() {
-    let app = TestApp::start().await;
+    let app = TestApp::shared().await;
     let provider = Provider::start().await;
-    serve_all(&app, &provider).await;
+    serve_all(app, &provider).await;
     let anna = app.user("anna").await;
     // Nobody works: others' texts are being embedded.
     let added = add(&anna, "Anna keeps bees.").await;
@@ -83,16 +83,16 @@ async fn from_the_first_add_on_everything_says_pending_until_it_is_ready() {
     assert!(page.contains("All 1 memory ready") && !page.contains("preparing"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_was_added_before_there_was_a_provider_is_pending_as_soon_as_there_is_one() {
-    let app = TestApp::start().await;
+    let app = TestApp::shared().await;
     let provider = Provider::start().await;
     let anna = app.user("anna").await;
     for text in ["Anna keeps bees.", "She lives in Bern."] {
         assert_eq!(add(&anna, text).await["embedding"], "off");
     }
     assert_eq!(vectors(&anna).await, json!({ "pending": 0, "failed": 0 }));
-    serve_all(&app, &provider).await;
+    serve_all(app, &provider).await;
     // No job has run.
     assert!(app.vectors(&anna, "active").await.is_empty());
     assert_eq!(vectors(&anna).await["pending"], 2);
@@ -124,22 +124,19 @@ async fn a_users_first_items_on_two_servers_get_one_space_and_a_row_each() {
     let rows = app.vectors(&anna, "active").await;
     assert_eq!(rows.len(), 16);
     assert!(rows.iter().all(|(_, state)| state == "pending"), "{rows:?}");
-    let spaces: i64 = sqlx::query_scalar("SELECT count(*) FROM embedding_spaces")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let spaces: i64 = app.sql("SELECT count(*) FROM embedding_spaces").value().await;
     assert_eq!(spaces, 1);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn once_the_provider_is_gone_an_add_says_off_and_nothing_is_pending() {
-    let app = TestApp::start().await;
+    let app = TestApp::shared().await;
     let provider = Provider::start().await;
-    serve_all(&app, &provider).await;
+    serve_all(app, &provider).await;
     let anna = app.user("anna").await;
     let old = add(&anna, "Anna keeps bees.").await;
     app.drain(&anna).await;
-    serve_nobody(&app).await;
+    serve_nobody(app).await;
     for (text, key) in [("Tea, not coffee.", None), ("Bern", Some("home"))] {
         let input = json!({ "type": "fact", "content": text, "key": key });
         let added = anna.call("memory_add", input).await;
@@ -157,16 +154,16 @@ async fn once_the_provider_is_gone_an_add_says_off_and_nothing_is_pending() {
     assert_eq!(app.embeddings.sweep().await.unwrap(), 0, "users with work");
     // Put back, it embeds what came meanwhile.
     provider.forget_calls();
-    serve_all(&app, &provider).await;
+    serve_all(app, &provider).await;
     assert_eq!(vectors(&anna).await["pending"], 2);
     app.drain(&anna).await;
     assert_eq!(provider.texts().len(), 2);
     assert_eq!(vectors(&anna).await["pending"], 0);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn after_a_rebuild_was_cancelled_that_was_the_first_nothing_is_said_to_be_pending() {
-    let app = TestApp::start().await;
+    let app = TestApp::shared().await;
     let provider = Provider::start().await;
     let anna = app.user("anna").await;
     let old = anna.add("Anna keeps bees.").await;
@@ -189,10 +186,7 @@ async fn a_full_queue_refuses_nothing_once_nobody_works_on_it() {
     serve_all(&app, &provider).await;
     let anna = app.user("anna").await;
     add(&anna, "Anna keeps bees.").await;
-    sqlx::query("UPDATE embedding_spaces SET is_full = true")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("UPDATE embedding_spaces SET is_full = true").run().await;
     let input = json!({ "type": "fact", "content": "One more." });
     assert_eq!(anna.refused("memory_add", input.clone()).await.0, 429);
     app.embeddings.set_enabled(anna.id, false, true).await.unwrap();

@@ -4,6 +4,7 @@ use keepsake::embedding::{COMPARED_FOR, Drained, RETIRED_FOR, SEARCHED_FOR, Save
 use serde_json::json;
 use time::Duration;
 
+use crate::support::Sql as _;
 use crate::support::{Provider, TestApp, TestUser};
 
 const TEXTS: [&str; 3] = ["Anna keeps bees.", "She lives in Bern.", "Tea, not coffee."];
@@ -55,56 +56,50 @@ async fn a_model_that_is_chosen_again_embeds_only_what_came_since() {
     assert_eq!(overview.serving.unwrap().settings.endpoint.model, "old");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_known_text_that_comes_again_is_not_sent_and_what_searches_see_is_told() {
-    let app = TestApp::start().await;
+    let app = TestApp::shared().await;
     let provider = Provider::start().await;
-    let anna = embedded_by(&app, &provider, &["old"]).await;
+    let anna = embedded_by(app, &provider, &["old"]).await;
     let first = app.vectors(&anna, "active").await[0].0;
     anna.call("memory_archive", json!({ "item_id": first })).await;
     let again = anna.add(TEXTS[0]).await;
     assert_ne!(first, again);
-    let told = revision(&app, &anna).await;
+    let told = revision(app, &anna).await;
     app.drain(&anna).await;
     assert!(provider.texts().is_empty());
-    assert!(are_all_ready(&app, &anna).await);
+    assert!(are_all_ready(app, &anna).await);
     let mut tx = app.db.as_user(anna.id).await.unwrap();
-    let changed: Vec<i64> = sqlx::query_scalar(
-        "SELECT source_id FROM memory_changes WHERE user_id = $1 AND revision > $2",
-    )
-    .bind(anna.id.0)
-    .bind(told)
-    .fetch_all(&mut *tx)
-    .await
-    .unwrap();
+    let changed: Vec<i64> = tx
+        .sql("SELECT source_id FROM memory_changes WHERE user_id = $1 AND revision > $2")
+        .bind(anna.id.0)
+        .bind(told)
+        .values()
+        .await;
     assert_eq!(changed, [again]);
-    let same: bool = sqlx::query_scalar(
-        "SELECT count(DISTINCT embedding::text) = 1 FROM memory_embeddings
+    let same: bool = tx
+        .sql(
+            "SELECT count(DISTINCT embedding::text) = 1 FROM memory_embeddings
          WHERE user_id = $1 AND source_id IN ($2, $3)",
-    )
-    .bind(anna.id.0)
-    .bind(first)
-    .bind(again)
-    .fetch_one(&mut *tx)
-    .await
-    .unwrap();
+        )
+        .bind(anna.id.0)
+        .bind(first)
+        .bind(again)
+        .value()
+        .await;
     assert!(same);
 }
 
 async fn revision(app: &TestApp, anna: &TestUser) -> i64 {
     let mut tx = app.db.as_user(anna.id).await.unwrap();
-    sqlx::query_scalar("SELECT revision FROM memory_revisions WHERE user_id = $1")
-        .bind(anna.id.0)
-        .fetch_one(&mut *tx)
-        .await
-        .unwrap()
+    tx.sql("SELECT revision FROM memory_revisions WHERE user_id = $1").bind(anna.id.0).value().await
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn another_user_s_vectors_are_known_to_nobody_else() {
-    let app = TestApp::start().await;
+    let app = TestApp::shared().await;
     let provider = Provider::start().await;
-    embedded_by(&app, &provider, &["old"]).await;
+    embedded_by(app, &provider, &["old"]).await;
     let ben = app.user("ben").await;
     app.use_provider(&ben, &provider, "old").await;
     ben.add(TEXTS[0]).await;
@@ -129,7 +124,7 @@ async fn a_rebuild_that_its_user_asks_for_makes_every_vector_anew_and_those_of_b
     let first = app.vectors(&anna, "active").await[0].0;
     let forgotten = "UPDATE memory_embeddings SET state = 'pending', embedding = NULL
          WHERE source_id = $1 AND space_id = (SELECT id FROM embedding_spaces WHERE state = 'active')";
-    sqlx::query(forgotten).bind(first).execute(&mut app.superuser().await).await.unwrap();
+    app.sql(forgotten).bind(first).run().await;
     provider.forget_calls();
     app.drain(&anna).await;
     assert_eq!(app.vectors(&anna, "retired").await.len(), 6);
@@ -179,10 +174,7 @@ async fn the_key_of_what_served_before_is_kept_for_a_day() {
     app.save_endpoint(&anna, &provider.url(), "new", "sk-new", true).await;
     app.drain(&anna).await;
     let keys = async || -> i64 {
-        sqlx::query_scalar("SELECT count(*) FROM embedding_spaces WHERE state = 'retired' AND sealed_key IS NOT NULL")
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap()
+        app.sql("SELECT count(*) FROM embedding_spaces WHERE state = 'retired' AND sealed_key IS NOT NULL").value().await
     };
     assert_eq!(keys().await, 1);
     app.clock.advance(COMPARED_FOR + Duration::seconds(1));
@@ -221,11 +213,5 @@ async fn two_retired_spaces_are_kept_and_what_was_replaced_while_it_is_compared(
 /// Models of retired spaces, the last first.
 async fn retired(app: &TestApp, anna: &TestUser) -> Vec<String> {
     let mut tx = app.db.as_user(anna.id).await.unwrap();
-    sqlx::query_scalar(
-        "SELECT model FROM embedding_spaces WHERE user_id = $1 AND state = 'retired' ORDER BY retired_at DESC, id DESC",
-    )
-    .bind(anna.id.0)
-    .fetch_all(&mut *tx)
-    .await
-    .unwrap()
+    tx.sql("SELECT model FROM embedding_spaces WHERE user_id = $1 AND state = 'retired' ORDER BY retired_at DESC, id DESC").bind(anna.id.0).values().await
 }

@@ -6,16 +6,16 @@ use keepsake::queue::Slice;
 use serde_json::json;
 use tokio::sync::watch;
 
+use crate::support::Sql as _;
 use crate::support::{Provider, TestApp};
 
 #[tokio::test]
 async fn an_item_its_pending_vector_and_its_job_are_committed_together() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     app.drain(&anna).await;
-    sqlx::query("DELETE FROM job_queue").execute(&mut app.superuser().await).await.unwrap();
+    app.sql("DELETE FROM job_queue").run().await;
     let added =
         anna.call("memory_add", json!({ "type": "fact", "content": "Anna keeps bees." })).await;
     assert_eq!(added["embedding"], "pending");
@@ -39,8 +39,7 @@ async fn an_item_its_pending_vector_and_its_job_are_committed_together() {
 
 #[tokio::test]
 async fn a_pending_item_becomes_ready_and_says_by_which_model() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "nomic-embed-text").await;
     let id = anna.add("Anna keeps bees.").await;
@@ -59,8 +58,7 @@ async fn a_pending_item_becomes_ready_and_says_by_which_model() {
 
 #[tokio::test]
 async fn without_a_provider_items_are_off_and_nothing_waits() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let added = anna.call("memory_add", json!({ "type": "fact", "content": "Bees." })).await;
     assert_eq!(added["embedding"], "off");
     assert!(app.jobs().await.is_empty());
@@ -69,20 +67,14 @@ async fn without_a_provider_items_are_off_and_nothing_waits() {
 
 #[tokio::test]
 async fn batches_are_as_large_as_set_and_a_job_makes_way_when_its_slice_is_over() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     anna.add("the first").await;
     app.drain(&anna).await;
-    sqlx::query(
-        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
+    app.sql("INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
          SELECT user_id, theme_id, type, 'item ' || n, sha256(n::text::bytea), source, created_at, updated_at
-         FROM memory_items, generate_series(1, 1100) n",
-    )
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
+         FROM memory_items, generate_series(1, 1100) n").run().await;
     assert_eq!(app.embeddings.rebuild(anna.id).await.unwrap(), Saved::Rebuilding { texts: 1101 });
     provider.forget_calls();
     let (stop, stopped) = watch::channel(false);
@@ -124,8 +116,8 @@ async fn nobody_elses_settings_spaces_or_vectors_are_seen_or_touched() {
     // Straight at the tables, as the role of Ben's requests.
     let mut tx = app.db.as_user(ben.id).await.unwrap();
     for table in ["embedding_settings", "embedding_spaces", "memory_embeddings"] {
-        let statement = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
-        let seen: i64 = sqlx::query_scalar(statement).fetch_one(&mut *tx).await.unwrap();
+        let statement = format!("SELECT count(*) FROM {table}");
+        let seen: i64 = tx.sql(statement).value().await;
         assert_eq!(seen, 0, "{table}");
     }
     for table in ["system_settings", "system_providers", "allowed_endpoints"] {
@@ -137,18 +129,15 @@ async fn nobody_elses_settings_spaces_or_vectors_are_seen_or_touched() {
 
 #[tokio::test]
 async fn a_change_of_settings_keeps_what_another_changes_at_the_same_time() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     let mut removal = app.db.as_writer(anna.id).await.unwrap();
-    sqlx::query(
-        "UPDATE embedding_settings SET own_enabled = false, endpoint = '' WHERE user_id = $1",
-    )
-    .bind(anna.id.0)
-    .execute(&mut *removal)
-    .await
-    .unwrap();
+    removal
+        .sql("UPDATE embedding_settings SET own_enabled = false, endpoint = '' WHERE user_id = $1")
+        .bind(anna.id.0)
+        .run()
+        .await;
     let (embeddings, user) = (app.embeddings.clone(), anna.id);
     let off = tokio::spawn(async move { embeddings.set_enabled(user, false, true).await });
     app.until_blocked(1).await;

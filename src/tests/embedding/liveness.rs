@@ -6,6 +6,7 @@ use keepsake::embedding::Saved;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
+use crate::support::Sql as _;
 use crate::support::{Provider, TestApp, TestUser, ids};
 
 /// Until `task` has ended, or waits for a lock beside `others` that do.
@@ -50,19 +51,19 @@ async fn an_item_that_is_being_archived_when_a_rebuild_begins_is_not_found_after
     let (anna, id) = anna_with_bees(&app, &provider).await;
     // Somebody holds the item, so that the archiving has begun and cannot end.
     let mut holder = app.superuser().await;
-    sqlx::raw_sql("BEGIN").execute(&mut holder).await.unwrap();
-    sqlx::query("SELECT FROM memory_items WHERE user_id = $1 AND id = $2 FOR NO KEY UPDATE")
+    holder.sql("BEGIN").run_all().await;
+    holder
+        .sql("SELECT FROM memory_items WHERE user_id = $1 AND id = $2 FOR NO KEY UPDATE")
         .bind(anna.id.0)
         .bind(id)
-        .execute(&mut holder)
-        .await
-        .unwrap();
+        .run()
+        .await;
     let archiving = archive(&anna, id);
     ended_or_waits(&app, &archiving, 0).await;
     assert!(!archiving.is_finished());
     let rebuilding = rebuild(&app, &anna);
     ended_or_waits(&app, &rebuilding, 1).await;
-    sqlx::raw_sql("COMMIT").execute(&mut holder).await.unwrap();
+    holder.sql("COMMIT").run_all().await;
     archiving.await.unwrap();
     rebuilding.await.unwrap();
     is_not_found(&app, &anna, id).await;
@@ -75,18 +76,15 @@ async fn an_item_that_is_archived_while_a_rebuild_begins_is_not_found_after_it()
     let (anna, id) = anna_with_bees(&app, &provider).await;
     // The last that a rebuild asks for is its job: held, it has made its rows and cannot commit.
     let mut holder = app.superuser().await;
-    sqlx::raw_sql("BEGIN").execute(&mut holder).await.unwrap();
-    let held = sqlx::query("SELECT FROM job_queue WHERE job = 'embed' FOR UPDATE")
-        .execute(&mut holder)
-        .await
-        .unwrap();
-    assert_eq!(held.rows_affected(), 1);
+    holder.sql("BEGIN").run_all().await;
+    let held = holder.sql("SELECT FROM job_queue WHERE job = 'embed' FOR UPDATE").run().await;
+    assert_eq!(held, 1);
     let rebuilding = rebuild(&app, &anna);
     ended_or_waits(&app, &rebuilding, 0).await;
     assert!(!rebuilding.is_finished());
     let archiving = archive(&anna, id);
     ended_or_waits(&app, &archiving, 1).await;
-    sqlx::raw_sql("COMMIT").execute(&mut holder).await.unwrap();
+    holder.sql("COMMIT").run_all().await;
     rebuilding.await.unwrap();
     archiving.await.unwrap();
     is_not_found(&app, &anna, id).await;

@@ -7,6 +7,7 @@ use serde_json::json;
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
+use crate::support::Sql as _;
 use crate::support::{Provider, TestApp};
 
 const OURS: i64 = 1;
@@ -230,12 +231,11 @@ async fn what_a_clock_that_was_ahead_has_put_off_comes_when_it_is_right_again() 
     queue::push_found(&mut conn, EMBED, &found, now).await.unwrap();
     claim(&mut conn, OURS, now).await.expect("it is due");
     // A lease of that clock.
-    sqlx::query("UPDATE job_queue SET run_at = $1, lease_until = $2")
+    conn.sql("UPDATE job_queue SET run_at = $1, lease_until = $2")
         .bind(now)
         .bind(ahead)
-        .execute(&mut conn)
-        .await
-        .unwrap();
+        .run()
+        .await;
     assert!(claim(&mut conn, THEIRS, now).await.is_some());
 }
 
@@ -247,7 +247,7 @@ async fn losing_every_hint_loses_no_work_and_two_sweeps_make_one_row() {
     app.use_provider(&anna, &provider, "model").await;
     anna.add("Anna keeps bees.").await;
     ben.add("Ben rows.").await;
-    sqlx::query("DELETE FROM job_queue").execute(&mut app.superuser().await).await.unwrap();
+    app.sql("DELETE FROM job_queue").run().await;
     let twin = app.twin().await;
     let (one, two) = tokio::join!(app.embeddings.sweep(), twin.embeddings.sweep());
     // Anna's alone: Ben has no provider.
@@ -258,18 +258,17 @@ async fn losing_every_hint_loses_no_work_and_two_sweeps_make_one_row() {
     // Run again it changes nothing.
     app.drain(&anna).await;
     assert_eq!(provider.texts().len(), 1);
-    sqlx::query("DELETE FROM job_queue").execute(&mut app.superuser().await).await.unwrap();
+    app.sql("DELETE FROM job_queue").run().await;
     assert_eq!(app.embeddings.sweep().await.unwrap(), 0);
 }
 
 #[tokio::test]
 async fn twenty_adds_at_once_make_one_row() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     app.drain(&anna).await;
-    sqlx::query("DELETE FROM job_queue").execute(&mut app.superuser().await).await.unwrap();
+    app.sql("DELETE FROM job_queue").run().await;
     let adds = (0..20).map(|n| {
         let input = json!({ "type": "fact", "content": format!("secret {n}") });
         let anna = &anna;
@@ -286,8 +285,7 @@ async fn requests_push_for_their_own_user_and_see_nobody_elses() {
     let now = app.embeddings.now();
     push(&mut app.superuser().await, ben.id, 1, now).await;
     let mut tx = app.db.as_user(anna.id).await.unwrap();
-    let seen: i64 =
-        sqlx::query_scalar("SELECT count(*) FROM job_queue").fetch_one(&mut *tx).await.unwrap();
+    let seen: i64 = tx.sql("SELECT count(*) FROM job_queue").value().await;
     assert_eq!(seen, 0);
     let refused = queue::push(&mut tx, ben.id, EMBED, 1, now).await.unwrap_err();
     assert!(refused.to_string().contains("row-level security"), "{refused}");

@@ -51,18 +51,13 @@ struct Counts {
 }
 
 async fn counts(app: &TestApp) -> Counts {
-    let (items, ready, incomplete) = sqlx::query_as(
-        "SELECT count(*), count(*) FILTER (WHERE e.state = 'ready'),
+    let (items, ready, incomplete) = app.sql("SELECT count(*), count(*) FILTER (WHERE e.state = 'ready'),
                 count(*) FILTER (WHERE e.source_id IS NULL OR NOT EXISTS (
                     SELECT FROM memory_item_events v WHERE v.user_id = i.user_id AND v.item_id = i.id))
          FROM memory_items i
          LEFT JOIN (memory_embeddings e
                     JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id AND s.state = 'active')
-             ON e.user_id = i.user_id AND e.source_id = i.id",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
+             ON e.user_id = i.user_id AND e.source_id = i.id").row().await;
     Counts { items, ready, incomplete }
 }
 

@@ -139,10 +139,7 @@ async fn a_new_key_of_the_systems_provider_is_in_force_at_once_for_everybody() {
     assert_eq!(rows.len(), 2);
     assert!(rows.iter().all(|(_, state)| state == "ready"), "{id} {rows:?}");
     // Sealed: no row, job or setting holds it in clear.
-    let (settings,): (Vec<u8>,) = sqlx::query_as("SELECT sealed_key FROM system_providers")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let (settings,): (Vec<u8>,) = app.sql("SELECT sealed_key FROM system_providers").row().await;
     assert!(!settings.windows(9).any(|w| w == b"sk-system"));
 }
 
@@ -171,10 +168,7 @@ async fn loopback_is_for_admins_and_for_what_an_admin_allowed() {
     assert_eq!(test(&app).await.unwrap().dimensions, 64);
     app.embeddings.disallow_endpoint(&provider.host_port()).await.unwrap();
     assert!(test(&app).await.is_err());
-    sqlx::query("UPDATE users SET role = 'admin'")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("UPDATE users SET role = 'admin'").run().await;
     assert!(test(&app).await.is_ok());
 }
 
@@ -200,13 +194,11 @@ async fn out_of_the_box_the_builtin_model_finds_by_meaning_and_can_be_switched_o
     app.drain(&anna).await;
     let item = anna.call("memory_get", json!({ "item_id": long })).await;
     assert_eq!(item["embedding"]["state"], "ready");
-    let passages: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM memory_embeddings WHERE source_id = $1 AND state = 'ready'",
-    )
-    .bind(long)
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let passages: i64 = app
+        .sql("SELECT count(*) FROM memory_embeddings WHERE source_id = $1 AND state = 'ready'")
+        .bind(long)
+        .value()
+        .await;
     assert!(passages > 10, "{passages}");
     app.embeddings.set_builtin(false).await.unwrap();
     let query = app.embed_query(&anna, "morning drink").await;
@@ -226,7 +218,7 @@ async fn who_cancelled_a_rebuild_of_their_own_still_follows_the_admin() {
     app.use_provider(&anna, &own, "another").await;
     assert!(app.embeddings.cancel_rebuild(anna.id).await.unwrap());
     app.drain(&anna).await;
-    sqlx::query("DELETE FROM job_queue").execute(&mut app.superuser().await).await.unwrap();
+    app.sql("DELETE FROM job_queue").run().await;
     let url = system.url();
     app.embeddings.save_system(&form(&url), true).await.unwrap();
     // It is the sweep that tells her, not something that she does.

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use keepsake::jobs;
 use keepsake::queue;
-use sqlx::AssertSqlSafe;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -43,8 +42,7 @@ async fn until_ready(app: &TestApp, user: &TestUser, items: usize) {
 
 #[tokio::test]
 async fn an_idle_worker_comes_at_once_and_goes_when_asked() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     let worker = Worker::start(&app);
@@ -61,8 +59,7 @@ async fn an_idle_worker_comes_at_once_and_goes_when_asked() {
 
 #[tokio::test]
 async fn two_workers_do_not_send_the_same_items() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     for n in 0..5 {
@@ -83,8 +80,7 @@ async fn two_workers_do_not_send_the_same_items() {
 
 #[tokio::test]
 async fn work_goes_on_soon_after_a_worker_was_killed() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     for n in 0..40 {
@@ -115,7 +111,7 @@ async fn a_users_run_that_fails_is_told_tried_again_later_and_stops_nobody_elses
         "ALTER TABLE memory_embeddings ADD CONSTRAINT secret_content CHECK (user_id <> {} OR embedding IS NULL)",
         anna.id.0
     );
-    sqlx::raw_sql(AssertSqlSafe(broken)).execute(&mut app.superuser().await).await.unwrap();
+    app.sql(broken).run_all().await;
     anna.add("Anna keeps bees.").await;
     ben.add("Ben rows.").await;
     let worker = Worker::start(&app);
@@ -130,12 +126,10 @@ async fn a_users_run_that_fails_is_told_tried_again_later_and_stops_nobody_elses
     assert!(!failure.problem.contains("secret"), "{}", failure.problem);
     assert!(failure.run_at.unwrap() > app.embeddings.now());
     worker.stop().await;
-    let runs: Vec<(i64, String, i64)> = sqlx::query_as(
-        "SELECT user_id, outcome, done FROM job_runs WHERE job = 'embed' ORDER BY user_id",
-    )
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let runs: Vec<(i64, String, i64)> = app
+        .sql("SELECT user_id, outcome, done FROM job_runs WHERE job = 'embed' ORDER BY user_id")
+        .rows()
+        .await;
     let expected = [(anna.id.0, "failed", 1), (ben.id.0, "done", 1)];
     let expected = expected.map(|(user, outcome, done)| (user, outcome.to_owned(), done));
     assert_eq!(runs, expected);
@@ -143,17 +137,13 @@ async fn a_users_run_that_fails_is_told_tried_again_later_and_stops_nobody_elses
 
 #[tokio::test]
 async fn workers_resume_when_postgresql_dropped_every_connection() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     let worker = Worker::start(&app);
     anna.add("item 1").await;
     until_ready(&app, &anna, 1).await;
-    sqlx::query("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()").run().await;
     tokio::time::sleep(Duration::from_millis(500)).await;
     // A run whose end was not written is tried again later.
     app.clock.advance(time::Duration::minutes(1));
@@ -170,14 +160,9 @@ async fn one_users_many_items_do_not_keep_another_waiting() {
     app.use_provider(&anna, &provider, "model").await;
     app.use_provider(&ben, &provider, "model").await;
     anna.add("the first").await;
-    sqlx::query(
-        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
+    app.sql("INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
          SELECT user_id, theme_id, type, 'item ' || n, sha256(n::text::bytea), source, created_at, updated_at
-         FROM memory_items, generate_series(1, 4000) n",
-    )
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
+         FROM memory_items, generate_series(1, 4000) n").run().await;
     app.embeddings.rebuild(anna.id).await.unwrap();
     provider.behave(|b| b.delay = Duration::from_millis(60));
     let worker = Worker::start(&app);

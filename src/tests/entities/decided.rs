@@ -10,8 +10,7 @@ use crate::support::TestApp;
 
 #[tokio::test]
 async fn two_that_are_one_are_merged_and_undone() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("We met Robert King at the fair.").await;
     anna.add("Then Bobby Kingston came by again.").await;
     let (january, may) = (datetime!(2024-01-10 12:00 UTC), datetime!(2024-05-10 12:00 UTC));
@@ -47,10 +46,9 @@ async fn two_that_are_one_are_merged_and_undone() {
     assert!(matches!(twice, Err(EntityError::Conflict(_))), "{twice:?}");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn one_that_is_two_is_split_renamed_and_undone() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     for text in
         ["We hired Northwind Traders Inc. again.", "We hired Northwind-Traders again and again."]
     {
@@ -59,7 +57,7 @@ async fn one_that_is_two_is_split_renamed_and_undone() {
     anna.add("They met Contoso Foods Inc. too.").await;
     let now = app.embeddings.now();
     let (north, contoso) =
-        (id_of(&app, &anna, "Northwind Traders").await, id_of(&app, &anna, "Contoso Foods").await);
+        (id_of(app, &anna, "Northwind Traders").await, id_of(app, &anna, "Contoso Foods").await);
     decide::merge(&app.db, anna.id, (north, contoso), now).await.unwrap();
     let names = profile(&app.db, anna.id, north, 5, now).await.unwrap().names;
     let going: Vec<i64> =
@@ -90,10 +88,9 @@ async fn one_that_is_two_is_split_renamed_and_undone() {
     assert!(profile(&app.db, anna.id, north, 5, now).await.unwrap().entity.is_protected);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_merge_takes_the_type_that_is_known_and_its_undo_gives_it_back() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let now = app.embeddings.now();
     let mut tx = app.db.as_writer(anna.id).await.unwrap();
     let mut made = Vec::new();
@@ -112,20 +109,18 @@ async fn a_merge_takes_the_type_that_is_known_and_its_undo_gives_it_back() {
 }
 
 /// What the person is called besides goes out and comes in again.
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn names_of_the_user_are_taken_in() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let line = r#"{"record":"entity","id":1,"name":"You","type":"person","is_user":true,"names":["You","Mika"]}"#;
-    crate::data::import(&app, &anna, &format!("{{\"keepsake_export\":1}}\n{line}\n")).await;
-    assert_eq!(id_of(&app, &anna, "Mika").await, id_of(&app, &anna, "me").await);
+    crate::data::import(app, &anna, &format!("{{\"keepsake_export\":1}}\n{line}\n")).await;
+    assert_eq!(id_of(app, &anna, "Mika").await, id_of(app, &anna, "me").await);
 }
 
 #[tokio::test]
 async fn a_known_name_that_is_found_with_another_type_stays_one_entity_of_its_type() {
     use EntityType::{Location, Organization, Person, Product, Project};
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let now = app.embeddings.now();
     let ensure = async |name, entity_type| {
         let mut tx = app.db.as_writer(anna.id).await.unwrap();

@@ -11,8 +11,7 @@ use crate::support::TestApp;
 
 #[tokio::test]
 async fn an_erased_item_takes_its_mentions_and_what_stood_on_it_alone() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let gone = anna.add("We met Zacharias Plumbottom in Oslo.").await;
@@ -35,18 +34,17 @@ async fn an_erased_item_takes_its_mentions_and_what_stood_on_it_alone() {
     assert_eq!(found, [""; 0]);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_export_brings_entities_and_relations_back_once() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::with_users().await;
     let item = anna.add("Marta Helgesen moved to Oslo.").await;
     let at = datetime!(2024-01-10 12:00 UTC);
     let oslo = ("Oslo", EntityType::Location);
-    state(&app, anna.id, say("Marta Helgesen", "lives_in", oslo, at), Some(item)).await;
-    let file = crate::data::export(&app, &anna).await;
+    state(app, anna.id, say("Marta Helgesen", "lives_in", oslo, at), Some(item)).await;
+    let file = crate::data::export(app, &anna).await;
     assert!(file.contains("\"record\":\"relation\""), "{file}");
     for _ in 0..2 {
-        let outcome = crate::data::import(&app, &ben, &file).await;
+        let outcome = crate::data::import(app, &ben, &file).await;
         assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
         let entity = told(&ben, "Marta Helgesen").await;
         assert_eq!(entity["mentions"], 1, "{entity}");
@@ -56,6 +54,6 @@ async fn an_export_brings_entities_and_relations_back_once() {
         assert_ne!(relations[0]["item_id"], item);
     }
     let bad = "{\"keepsake_export\":1}\n{\"record\":\"entity\",\"id\":1,\"name\":\"\",\"type\":\"person\"}\n{\"record\":\"entity\",\"id\":2,\"name\":\"Zed\",\"type\":\"dragon\"}\n{\"record\":\"end\",\"counts\":{\"items\":0}}\n";
-    let outcome = crate::data::import(&app, &ben, bad).await;
+    let outcome = crate::data::import(app, &ben, bad).await;
     assert_eq!(outcome.failed, 2, "{:?}", outcome.problems);
 }

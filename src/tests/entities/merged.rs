@@ -12,6 +12,7 @@ use time::{Duration, OffsetDateTime, Time};
 use super::related::{Say, say, state};
 use super::{id_of, told, upkeep};
 use crate::data::erasure::find_everywhere;
+use crate::support::Sql as _;
 use crate::support::{TestApp, TestUser, citus_workers};
 
 const JANUARY: OffsetDateTime = datetime!(2024-01-10 12:00 UTC);
@@ -43,8 +44,7 @@ async fn named(app: &TestApp, user: &TestUser, id: EntityId) -> String {
 
 #[tokio::test]
 async fn an_erased_name_goes_from_merged_entities_and_from_their_history() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     anna.add("We met Robert King at the fair.").await;
@@ -55,11 +55,7 @@ async fn an_erased_name_goes_from_merged_entities_and_from_their_history() {
         (id_of(&app, &anna, "Robert King").await, id_of(&app, &anna, "Zack Plumtree").await);
     let zacharias = id_of(&app, &anna, "Zacharias Plumbottom").await;
     let mut conn = app.superuser().await;
-    sqlx::query("UPDATE entities SET summary = 'Zacharias Plumbottom came by.', summary_vector = array_fill(1, ARRAY[3])::halfvec WHERE id = $1")
-        .bind(zacharias.0)
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    conn.sql("UPDATE entities SET summary = 'Zacharias Plumbottom came by.', summary_vector = array_fill(1, ARRAY[3])::halfvec WHERE id = $1").bind(zacharias.0).run().await;
     let now = app.embeddings.now();
     // Its name is in its history, too.
     merge(&app, &anna, zacharias, zack).await;
@@ -86,8 +82,7 @@ async fn an_erased_name_goes_from_merged_entities_and_from_their_history() {
 
 #[tokio::test]
 async fn a_merge_whose_names_are_erased_is_not_undone() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     anna.add("We met Robert King at the fair.").await;
@@ -108,8 +103,7 @@ async fn a_merge_whose_names_are_erased_is_not_undone() {
 /// As a version before 20261220000100 left it.
 #[tokio::test]
 async fn names_erased_before_an_upgrade_go_with_it() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     for text in [
         "We met Robert King at the fair.",
         "Then Zacharias Plumbottom came by again.",
@@ -135,11 +129,11 @@ async fn names_erased_before_an_upgrade_go_with_it() {
          WHERE entities.name = 'Robert King'",
         "DROP FUNCTION forget_names(bigint, text[])",
     ] {
-        sqlx::query(left).execute(&mut conn).await.unwrap();
+        conn.sql(left).run().await;
     }
     static MIGRATIONS: Migrator = sqlx::migrate!();
     let this = MIGRATIONS.iter().find(|m| m.version == 20_261_220_000_100);
-    sqlx::raw_sql(this.unwrap().sql.clone()).execute(&mut conn).await.unwrap();
+    conn.sql(this.unwrap().sql.as_str()).run_all().await;
     let names: Vec<String> =
         query_scalar("SELECT name FROM entities ORDER BY name").fetch_all(&mut conn).await.unwrap();
     assert_eq!(names, ["Mary Queen", "Robert King"]);
@@ -158,8 +152,7 @@ async fn names_erased_before_an_upgrade_go_with_it() {
 
 #[tokio::test]
 async fn a_merge_is_undone_after_the_later_merge_that_took_it_along() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     for text in [
         "We met Robert King at the fair.",
         "Then Bobby Kingston came by again.",
@@ -196,8 +189,7 @@ async fn a_merge_is_undone_after_the_later_merge_that_took_it_along() {
 
 #[tokio::test]
 async fn an_undone_merge_leaves_what_has_changed_since() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let place = |name| (name, EntityType::Location);
     state(&app, anna.id, say("Robert King", "visited", place("Oslo"), JANUARY), None).await;
     let moved =
@@ -226,8 +218,7 @@ async fn an_undone_merge_leaves_what_has_changed_since() {
 
 #[tokio::test]
 async fn an_undone_merge_leaves_what_another_took_the_place_of_since() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let lives = async |who: &str, place: &str, at: OffsetDateTime| {
         let said = say(who, "lives_in", (place, EntityType::Location), at);
         state(&app, anna.id, said, None).await
@@ -244,12 +235,7 @@ async fn an_undone_merge_leaves_what_another_took_the_place_of_since() {
     let berlin = state(&app, anna.id, said, None).await;
     let mut conn = app.superuser().await;
     let mut rows = async || -> Vec<(i64, i64, Option<OffsetDateTime>, bool)> {
-        sqlx::query_as(
-            "SELECT id, subject_id, valid_until, retired_at IS NULL FROM entity_relations ORDER BY id",
-        )
-        .fetch_all(&mut conn)
-        .await
-        .unwrap()
+        conn.sql("SELECT id, subject_id, valid_until, retired_at IS NULL FROM entity_relations ORDER BY id").rows().await
     };
     let day = |at: OffsetDateTime| Some(at.replace_time(Time::MIDNIGHT));
     let expected = [
@@ -266,26 +252,15 @@ async fn an_undone_merge_leaves_what_another_took_the_place_of_since() {
 /// Of five sources two have room, and one is there already.
 #[tokio::test]
 async fn sources_of_a_relation_of_both_are_copied_at_once_up_to_the_limit() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let acme = ("Acme", EntityType::Organization);
     let mut conn = app.superuser().await;
     let mut relations = Vec::new();
     for (who, sources) in [("Robert King", 1..=EVIDENCE_MAX - 3), ("Bobby Kingston", 101..=104)] {
         let said = say(who, "works_at", acme, JANUARY);
         let relation = state(&app, anna.id, said, None).await;
-        sqlx::query(
-            "INSERT INTO entity_relation_sources (user_id, relation_id, position, trust, at)
-             SELECT $1, $2, n, 'user', $3 FROM generate_series($4::integer, $5::integer) AS n RETURNING user_id",
-        )
-        .bind(anna.id.0)
-        .bind(relation)
-        .bind(JANUARY)
-        .bind(*sources.start() as i32)
-        .bind(*sources.end() as i32)
-        .execute(&mut conn)
-        .await
-        .unwrap();
+        conn.sql("INSERT INTO entity_relation_sources (user_id, relation_id, position, trust, at)
+             SELECT $1, $2, n, 'user', $3 FROM generate_series($4::integer, $5::integer) AS n RETURNING user_id").bind(anna.id.0).bind(relation).bind(JANUARY).bind(*sources.start() as i32).bind(*sources.end() as i32).run().await;
         relations.push(relation);
     }
     let (robert, bobby) =
@@ -317,8 +292,7 @@ async fn sources_of_a_relation_of_both_are_copied_at_once_up_to_the_limit() {
 
 #[tokio::test]
 async fn a_relation_of_both_stands_on_the_sources_of_both() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let of_robert = anna.add("Robert King works at Acme.").await;
@@ -333,14 +307,9 @@ async fn a_relation_of_both_stands_on_the_sources_of_both() {
         (id_of(&app, &anna, "Robert King").await, id_of(&app, &anna, "Bobby Kingston").await);
     let mut conn = app.superuser().await;
     let mut rows = async || -> Vec<(i64, String, OffsetDateTime, bool, i64)> {
-        sqlx::query_as(
-            "SELECT r.subject_id, r.trust, r.stated_at, r.retired_at IS NULL,
+        conn.sql("SELECT r.subject_id, r.trust, r.stated_at, r.retired_at IS NULL,
                     (SELECT count(*) FROM entity_relation_sources s WHERE s.user_id = r.user_id AND s.relation_id = r.id)
-             FROM entity_relations r ORDER BY r.id",
-        )
-        .fetch_all(&mut conn)
-        .await
-        .unwrap()
+             FROM entity_relations r ORDER BY r.id").rows().await
     };
     assert!(survives < goes);
     let before = rows().await;

@@ -7,10 +7,9 @@ use sqlx::Row;
 use super::{told, upkeep};
 use crate::support::TestApp;
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_added_memory_names_its_entities_and_the_tool_tells_of_them() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     let moved = anna.add("Anna Lindqvist moved to Bergen for Project Aurora.").await;
     let works = anna.add("Mail anna@aurora.example about OPS-142.").await;
     let entity = told(&anna, "anna lindqvist").await;
@@ -50,8 +49,7 @@ async fn turns_name_too_and_others_see_nothing_of_it() {
 
 #[tokio::test]
 async fn of_ten_thousand_names_in_a_text_a_source_keeps_the_first() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let many: Vec<String> = (0..2_000).map(|n| format!("we met Ka{n}Lo and")).collect();
     let text: String = many.join(" ").chars().take(20_000).collect();
     anna.add(&text).await;
@@ -61,10 +59,9 @@ async fn of_ten_thousand_names_in_a_text_a_source_keeps_the_first() {
     assert_eq!(told(&anna, "Ka0Lo").await["mentions"], 1);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn odd_names_are_text_and_bad_input_is_one_sentence() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (_, anna) = TestApp::with_user().await;
     anna.add("She greeted O'\u{200B}Neill and <script>alert('Zed')</script> at “The Long Dark”.")
         .await;
     anna.add("We saw \u{202E}Arthur Dent\u{202C} and Аrthur Dent with a Cyrillic letter.").await;
@@ -84,10 +81,9 @@ async fn odd_names_are_text_and_bad_input_is_one_sentence() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn whoever_wants_none_has_none() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let none = settings::EntitySettings { by_rules: false, ..Default::default() };
     settings::save(&app.db, anna.id, none).await.unwrap();
     anna.add("Anna Lindqvist moved to Bergen.").await;
@@ -97,8 +93,7 @@ async fn whoever_wants_none_has_none() {
 
 #[tokio::test]
 async fn a_name_is_found_in_what_was_said_before_in_small_letters() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let before = anna.add("talked to quentin okonkwo about the roof").await;
     anna.add("Quentin Okonkwo repairs roofs.").await;
     upkeep(&app).await;
@@ -110,8 +105,7 @@ async fn a_name_is_found_in_what_was_said_before_in_small_letters() {
 
 #[tokio::test]
 async fn names_of_one_are_joined_and_of_what_may_be_one_a_person_is_asked() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     for text in [
         "We hired Northwind Traders Inc. as a supplier.",
         "The invoice of NorthWind-Traders came.",
@@ -135,10 +129,9 @@ async fn names_of_one_are_joined_and_of_what_may_be_one_a_person_is_asked() {
     assert_eq!(pairs, [("Alexander Novak", "Alexander", "part")]);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn where_searches_go_by_entities_what_is_named_comes_first() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     for n in 0..5 {
         anna.add(&format!("The roof of house {n} leaks badly again.")).await;
     }

@@ -23,8 +23,7 @@ async fn read_due(app: &TestApp) {
 
 #[tokio::test]
 async fn one_call_reads_facts_and_connections_of_a_session() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let model = ChatServer::answering(|_, _| {
         said(
             &json!({
@@ -70,8 +69,7 @@ async fn one_call_reads_facts_and_connections_of_a_session() {
 /// Memories of one word are read at 02:00, once; those that name much are not.
 #[tokio::test]
 async fn at_night_the_model_reads_what_names_little() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let model = ChatServer::answering(|body: &Value, _| {
         let asked = body["messages"][1]["content"].as_str().unwrap_or_default();
         match asked.contains("<text n=") {
@@ -105,17 +103,14 @@ async fn at_night_the_model_reads_what_names_little() {
 
 #[tokio::test]
 async fn without_a_model_the_night_says_so_and_bad_answers_harm_nothing() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("works at kraken labs").await;
     app.clock.advance(time::Duration::days(1));
     app.run_job("enrich").await;
-    let problem: Option<String> = sqlx::query_scalar(
-        "SELECT problem FROM job_runs WHERE job = 'enrich' AND outcome = 'done'",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let problem: Option<String> = app
+        .sql("SELECT problem FROM job_runs WHERE job = 'enrich' AND outcome = 'done'")
+        .value()
+        .await;
     assert_eq!(problem.as_deref(), Some("no chat model is set, so nothing was read for entities"));
     for answer in [
         "",
@@ -149,8 +144,7 @@ async fn writer() -> ChatServer {
 /// What is told of an entity is found by meaning; when the embedding model changes, its vector is made again.
 #[tokio::test]
 async fn a_summary_is_found_by_the_model_that_is_in_force() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "first").await;
     let model = writer().await;
@@ -160,13 +154,12 @@ async fn a_summary_is_found_by_the_model_that_is_in_force() {
     }
     app.drain(&anna).await;
     let spaces = async || -> (Option<i64>, i64) {
-        sqlx::query_as(
+        app.sql(
             "SELECT e.summary_space, s.id FROM entities e, embedding_spaces s
              WHERE e.name = 'Marta Helgesen' AND s.user_id = e.user_id AND s.state = 'active'",
         )
-        .fetch_one(&mut app.superuser().await)
+        .row()
         .await
-        .unwrap()
     };
     let night = async || {
         app.clock.advance(time::Duration::days(1));
@@ -187,8 +180,7 @@ async fn a_summary_is_found_by_the_model_that_is_in_force() {
 /// that the text does not tell.
 #[tokio::test]
 async fn what_is_written_of_an_entity_goes_with_what_it_was_written_from() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let model = writer().await;
     use_server(&app, &anna, &model).await;
     let mut ids = Vec::new();
@@ -201,10 +193,7 @@ async fn what_is_written_of_an_entity_goes_with_what_it_was_written_from() {
         app.run_job("enrich").await;
     };
     let written = async || -> Option<String> {
-        sqlx::query_scalar("SELECT summary FROM entities WHERE name = 'Marta Helgesen'")
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap()
+        app.sql("SELECT summary FROM entities WHERE name = 'Marta Helgesen'").value().await
     };
     night().await;
     let text = written().await;

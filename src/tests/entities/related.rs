@@ -79,8 +79,7 @@ async fn around(user: &TestUser, name: &str, at: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn who_moves_lived_somewhere_before() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let lyon = ("Lyon", EntityType::Location);
     let freiburg = ("Freiburg", EntityType::Location);
     state(&app, anna.id, say("Anna Berg", "lives_in", lyon, JANUARY), None).await;
@@ -99,8 +98,7 @@ async fn who_moves_lived_somewhere_before() {
 
 #[tokio::test]
 async fn who_moves_again_has_lived_in_two_places_before() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let (june, hours) = (MAY + Duration::days(30), Duration::hours(3));
     for (place, at) in
         [("Lyon", JANUARY), ("Freiburg", MAY), ("Bonn", june), ("Graz", june + hours)]
@@ -115,23 +113,17 @@ async fn who_moves_again_has_lived_in_two_places_before() {
         (day(june), Some(june + hours)),
         (Some(june + hours), None),
     ];
-    let periods: Vec<(Option<OffsetDateTime>, Option<OffsetDateTime>)> = sqlx::query_as(
-        "SELECT valid_from, valid_until FROM entity_relations WHERE retired_at IS NULL ORDER BY id",
-    )
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let periods: Vec<(Option<OffsetDateTime>, Option<OffsetDateTime>)> = app.sql("SELECT valid_from, valid_until FROM entity_relations WHERE retired_at IS NULL ORDER BY id").rows().await;
     assert_eq!(periods, expected);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_a_page_says_does_not_end_what_the_user_said() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let (oslo, rome) = (("Oslo", EntityType::Location), ("Rome", EntityType::Location));
-    state(&app, anna.id, say("Anna Berg", "lives_in", oslo, JANUARY), None).await;
+    state(app, anna.id, say("Anna Berg", "lives_in", oslo, JANUARY), None).await;
     let claim = Say { trust: Trust::External, ..say("Anna Berg", "lives_in", rome, MAY) };
-    state(&app, anna.id, claim, None).await;
+    state(app, anna.id, claim, None).await;
     let entity = told(&anna, "Anna Berg").await;
     assert_eq!(words(&entity, "relations"), ["Anna Berg lives in Oslo"]);
     assert_eq!(entity["changed"][0]["retired"], true);
@@ -139,8 +131,7 @@ async fn what_a_page_says_does_not_end_what_the_user_said() {
 
 #[tokio::test]
 async fn the_database_refuses_two_homes_at_once() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let oslo = ("Oslo", EntityType::Location);
     let first = state(&app, anna.id, say("Anna Berg", "lives_in", oslo, JANUARY), None).await;
     let again = sqlx::query(
@@ -151,15 +142,14 @@ async fn the_database_refuses_two_homes_at_once() {
     assert!(refused.to_string().contains("entity_relations_single_excl"), "{refused}");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn cycles_and_steps_are_walked_once() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let person = |name| (name, EntityType::Person);
     for (one, other) in
         [("Ada", "Ben"), ("Ben", "Cleo"), ("Cleo", "Ada"), ("Cleo", "Dora"), ("Dora", "Emil")]
     {
-        state(&app, anna.id, say(one, "knows", person(other), JANUARY), None).await;
+        state(app, anna.id, say(one, "knows", person(other), JANUARY), None).await;
     }
     let of = async |depth: i64| {
         let graph = anna.call("memory_graph", json!({ "entity": "Ada", "depth": depth })).await;

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use super::{evaluation, questioner, with_memories};
 use crate::chat::{chat, use_server};
+use crate::support::Sql as _;
 use crate::support::{Provider, TestApp, TestUser, change_model, until};
 
 /// Anna's memories with the vectors of the model `new`, and those of `old` beside them.
@@ -57,8 +58,8 @@ async fn go_on_to_the_end(app: &TestApp, user: &TestUser) -> usize {
 }
 
 async fn count(app: &TestApp, table: &str) -> i64 {
-    let all = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
-    sqlx::query_scalar(all).fetch_one(&mut app.superuser().await).await.unwrap()
+    let all = format!("SELECT count(*) FROM {table}");
+    app.sql(all).value().await
 }
 
 #[tokio::test]
@@ -152,12 +153,11 @@ async fn past_the_cap_of_the_day_the_chat_model_is_not_asked_and_words_do() {
     let anna = rebuilt(&app, &provider, 20).await;
     let server = questioner().await;
     use_server(&app, &anna, &server).await;
-    sqlx::query("INSERT INTO chat_spend (user_id, day, tokens_in) VALUES ($1, $2, 200000)")
+    app.sql("INSERT INTO chat_spend (user_id, day, tokens_in) VALUES ($1, $2, 200000)")
         .bind(anna.id.0)
         .bind(app.embeddings.now().date())
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+        .run()
+        .await;
     evaluation(&app).ask_for(anna.id).await.unwrap();
     run_job(&app).await;
     assert!(server.asked().is_empty());
@@ -190,10 +190,7 @@ async fn a_lost_job_and_a_kill_in_the_middle_lose_nothing_that_was_asked() {
     until("the next question is asked", async || provider.texts().len() == 11).await;
     worker.abort();
     drop(held);
-    sqlx::query("DELETE FROM job_queue WHERE job = 'evaluate'")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("DELETE FROM job_queue WHERE job = 'evaluate'").run().await;
     assert_eq!(evaluation(&app).users_asked().await.unwrap(), [anna.id]);
     let job = jobs::find("evaluate").unwrap();
     jobs::ask_for(job, &app.job_context(), None).await.unwrap();
@@ -250,8 +247,8 @@ async fn nobody_asks_for_anothers_or_sees_any_of_it() {
     for table in ["evaluation_requests", "evaluation_questions"] {
         assert!(count(&app, table).await > 0, "{table}");
         let mut as_ben = app.db.as_user(ben.id).await.unwrap();
-        let all = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
-        let seen: i64 = sqlx::query_scalar(all).fetch_one(&mut *as_ben).await.unwrap();
+        let all = format!("SELECT count(*) FROM {table}");
+        let seen: i64 = as_ben.sql(all).value().await;
         assert_eq!(seen, 0, "{table}");
     }
     let standing = evaluation(&app).standing(ben.id).await.unwrap();
@@ -298,10 +295,7 @@ async fn what_cannot_be_finished_is_given_up_once_with_a_sentence() {
     assert!(provider.texts().is_empty());
     assert_eq!(count(&app, "evaluation_questions").await, 0);
     assert_eq!(evaluation(&app).users_asked().await.unwrap(), []);
-    let told: String = sqlx::query_scalar("SELECT problem FROM evaluation_requests")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let told: String = app.sql("SELECT problem FROM evaluation_requests").value().await;
     assert_eq!(
         told,
         "The day was over, or another rebuild began, before all questions were asked."
@@ -356,10 +350,7 @@ async fn a_question_goes_with_its_memory() {
     let anna = rebuilt(&app, &provider, 12).await;
     evaluation(&app).ask_for(anna.id).await.unwrap();
     go_one_step(&app, &anna).await;
-    let one: i64 = sqlx::query_scalar("SELECT item_id FROM evaluation_questions LIMIT 1")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let one: i64 = app.sql("SELECT item_id FROM evaluation_questions LIMIT 1").value().await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     app.delete_item(&browser, one).await;
@@ -407,9 +398,6 @@ async fn the_page_offers_it_with_its_cost_and_shows_how_far_it_is_and_what_was_f
     }
     let again = ask().await.text().await.unwrap();
     assert!(again.contains("This change was measured already"));
-    let kept: Value = sqlx::query_scalar("SELECT json_agg(e) FROM evaluations e")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let kept: Value = app.sql("SELECT json_agg(e) FROM evaluations e").value().await;
     assert!(!kept.to_string().contains("garden"), "{kept}");
 }

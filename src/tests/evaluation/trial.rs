@@ -8,6 +8,7 @@ use sqlx::PgConnection;
 use time::Duration;
 
 use crate::embedding::workers::Worker;
+use crate::support::Sql as _;
 use crate::support::{Provider, TestApp};
 
 const TEA: &str = r#"
@@ -22,7 +23,7 @@ const TEA: &str = r#"
 
 async fn count(conn: &mut PgConnection, table: &str) -> i64 {
     let statement = format!("SELECT count(*) FROM {table}");
-    sqlx::query_scalar(sqlx::AssertSqlSafe(statement)).fetch_one(conn).await.unwrap()
+    conn.sql(statement).value().await
 }
 
 fn evaluation(app: &TestApp) -> Evaluation {
@@ -112,14 +113,13 @@ async fn scratch_accounts_of_a_run_that_was_killed_go_with_the_next_and_others_s
     let app = TestApp::start().await;
     app.user("anna").await;
     let mut conn = app.superuser().await;
-    sqlx::raw_sql(
+    conn.sql(
         "INSERT INTO users (email, password_hash, role, created_at, updated_at) VALUES
             ('old@evaluation.invalid', 'x', 'member', now() - interval '2 days', now()),
             ('running@evaluation.invalid', 'x', 'member', now(), now())",
     )
-    .execute(&mut conn)
-    .await
-    .unwrap();
+    .run_all()
+    .await;
     let data = DataSet::read(TEA.as_bytes()).unwrap();
     let worker = Worker::start(&app);
     let report = evaluation(&app)
@@ -129,10 +129,7 @@ async fn scratch_accounts_of_a_run_that_was_killed_go_with_the_next_and_others_s
     worker.stop().await;
     // No model is there: words answer, and that is told.
     assert_eq!((report.without_vector, report.by_words_alone), (3, 3));
-    let left: Vec<String> = sqlx::query_scalar("SELECT email FROM users ORDER BY email")
-        .fetch_all(&mut conn)
-        .await
-        .unwrap();
+    let left: Vec<String> = conn.sql("SELECT email FROM users ORDER BY email").values().await;
     assert_eq!(left, ["anna@example.com", "running@evaluation.invalid"]);
 }
 

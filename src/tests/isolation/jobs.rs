@@ -14,6 +14,7 @@ use time::Duration;
 use super::scene::{Answer, Scene};
 use super::walk;
 use crate::chat::use_server;
+use crate::support::Sql as _;
 use crate::support::{ChatServer, DueNow, Provider, change_model, is_left_out, turns_due};
 use crate::webhooks::{ALL, Receiver, hook};
 
@@ -190,11 +191,12 @@ async fn erase_takes_the_account_that_asked_for_it_and_no_other() {
     let db = &scene.app.db;
     erasure::begin(db, scene.ben.id, now).await.unwrap();
     while erasure::step(db, scene.ben.id, now).await.unwrap() == ErasureStep::More {}
-    let bens: i64 = sqlx::query_scalar("SELECT count(*) FROM users WHERE id = $1")
+    let bens: i64 = scene
+        .app
+        .sql("SELECT count(*) FROM users WHERE id = $1")
         .bind(scene.ben.id.0)
-        .fetch_one(&mut scene.app.superuser().await)
-        .await
-        .unwrap();
+        .value()
+        .await;
     assert_eq!(bens, 0);
     scene.assert_untouched("erase").await;
 }
@@ -256,14 +258,8 @@ async fn fade_archives_one_users_memories() {
     let (db, ben) = (&scene.app.db, &scene.ben);
     let much_later = scene.app.embeddings.now() + Duration::days(3_000);
     let nobody = keepsake::db::UserId(999_999_999);
-    let own: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM memory_items WHERE user_id = $1 AND status = 'active' AND NOT protected
-           AND theme_id IS NOT NULL AND type <> 'instruction'",
-    )
-    .bind(ben.id.0)
-    .fetch_one(&mut scene.app.superuser().await)
-    .await
-    .unwrap();
+    let own: i64 = scene.app.sql("SELECT count(*) FROM memory_items WHERE user_id = $1 AND status = 'active' AND NOT protected
+           AND theme_id IS NOT NULL AND type <> 'instruction'").bind(ben.id.0).value().await;
     assert!(own > 0);
     for (user, faded) in [(ben.id, own), (ben.id, 0), (nobody, 0)] {
         let done = memories::fading::fade(db, user, much_later).await;
@@ -278,21 +274,16 @@ async fn passages_makes_one_users() {
     let (app, ben) = (&scene.app, &scene.ben);
     ben.add("Ben bakes.").await;
     let mut conn = app.superuser().await;
-    sqlx::query("INSERT INTO memory_passages_due (user_id, sources) SELECT id, 2 FROM users")
-        .execute(&mut conn)
-        .await
-        .unwrap();
-    sqlx::query("DELETE FROM memory_passages WHERE user_id = $1")
-        .bind(ben.id.0)
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    conn.sql("INSERT INTO memory_passages_due (user_id, sources) SELECT id, 2 FROM users")
+        .run()
+        .await;
+    conn.sql("DELETE FROM memory_passages WHERE user_id = $1").bind(ben.id.0).run().await;
     let nobody = keepsake::db::UserId(999_999_999);
     for (user, made) in [(ben.id, Some(2)), (ben.id, None), (nobody, None)] {
         let done = memories::passages::make_some(&app.db, &app.embeddings, user).await;
         assert_eq!(done.unwrap(), made, "{user:?}");
     }
-    sqlx::query("DELETE FROM memory_passages_due").execute(&mut conn).await.unwrap();
+    conn.sql("DELETE FROM memory_passages_due").run().await;
     scene.assert_untouched("passages").await;
     assert_eq!(ben.find("bakes").await.len(), 1);
 }
@@ -304,13 +295,12 @@ async fn sweep_changes_nobodys_rows_and_queues_ids_alone() {
     scene.app.embeddings.sweep().await.unwrap();
     scene.app.run_job("complete").await;
     scene.assert_untouched("sweep").await;
-    let all: String = sqlx::query_scalar(
-        "SELECT coalesce(string_agg(q::text, ' '), '') FROM job_queue q WHERE user_id <> $1",
-    )
-    .bind(scene.anna.id.0)
-    .fetch_one(&mut scene.app.superuser().await)
-    .await
-    .unwrap();
+    let all: String = scene
+        .app
+        .sql("SELECT coalesce(string_agg(q::text, ' '), '') FROM job_queue q WHERE user_id <> $1")
+        .bind(scene.anna.id.0)
+        .value()
+        .await;
     let others = Answer { status: 0, headers: Vec::new(), body: all };
     scene.assert_tells_nothing(&others, "the queue");
 }

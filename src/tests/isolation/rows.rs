@@ -4,6 +4,7 @@ use keepsake::db::UserId;
 use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
 
+use crate::support::Sql as _;
 use crate::support::{TestApp, TestUser, citus_workers};
 
 const TENANT_TABLES: [&str; 11] = [
@@ -82,8 +83,7 @@ async fn row_security_alone_keeps_others_from_writing() {
 
 #[tokio::test]
 async fn forgetting_the_user_finds_nothing_and_raises_nothing_on_a_reused_connection() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     fill(&app, &anna).await;
     let mut conn =
         PgConnection::connect_with(&app.options.clone().options([("role", "keepsake_app")]))
@@ -95,8 +95,8 @@ async fn forgetting_the_user_finds_nothing_and_raises_nothing_on_a_reused_connec
         }
         // Afterwards the setting is '' rather than unset.
         let mut tx = conn.begin().await.unwrap();
-        let set = AssertSqlSafe(format!("SET LOCAL keepsake.user_id = {}", anna.id.0));
-        sqlx::query(set).execute(&mut *tx).await.unwrap();
+        let set = format!("SET LOCAL keepsake.user_id = {}", anna.id.0);
+        tx.sql(set).run().await;
         assert_eq!(count(&mut tx, "memory_items").await, 1);
         tx.commit().await.unwrap();
     }
@@ -116,13 +116,12 @@ const OWN_ROWS_ON_CITUS: [&str; 8] = [
 
 #[tokio::test]
 async fn requests_run_as_app_and_cannot_become_more_even_with_a_superusers_url() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut tx = app.db.as_user(anna.id).await.unwrap();
     let role = |row: sqlx::postgres::PgRow| -> String { row.get(0) };
     let now = sqlx::query("SELECT current_user::text").fetch_one(&mut *tx).await.unwrap();
     assert_eq!(role(now), "keepsake_app");
-    sqlx::query("RESET ROLE").execute(&mut *tx).await.unwrap();
+    tx.sql("RESET ROLE").run().await;
     let after = sqlx::query("SELECT current_user::text").fetch_one(&mut *tx).await.unwrap();
     assert_eq!(role(after), "keepsake_app");
     for forbidden in [
@@ -197,15 +196,13 @@ async fn the_system_role_sees_no_memory() {
 
 #[tokio::test]
 async fn an_owner_who_is_no_superuser_can_migrate_rows_under_force() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("mine").await;
     let mut conn = app.superuser().await;
-    sqlx::query("ALTER ROLE keepsake_owner NOBYPASSRLS").execute(&mut conn).await.unwrap();
+    conn.sql("ALTER ROLE keepsake_owner NOBYPASSRLS").run().await;
     let as_owner = app.options.clone().options([("role", "keepsake_owner")]);
     let mut owner = PgConnection::connect_with(&as_owner).await.unwrap();
-    let touched =
-        sqlx::query("UPDATE memory_items SET confidence = 90").execute(&mut owner).await.unwrap();
-    sqlx::query("ALTER ROLE keepsake_owner BYPASSRLS").execute(&mut conn).await.unwrap();
-    assert_eq!(touched.rows_affected(), 1);
+    let touched = owner.sql("UPDATE memory_items SET confidence = 90").run().await;
+    conn.sql("ALTER ROLE keepsake_owner BYPASSRLS").run().await;
+    assert_eq!(touched, 1);
 }

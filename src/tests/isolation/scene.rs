@@ -14,6 +14,7 @@ use reqwest::{Client, RequestBuilder, Response};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Row};
 
+use crate::support::Sql as _;
 use crate::support::{Browser, ChatServer, Provider, TestApp, TestUser, citus_workers};
 
 /// With this in the environment answers are timed too, as `make check` does.
@@ -199,11 +200,8 @@ impl Scene {
         let (bens, admins, stranger) = (app.browser(), app.browser(), app.browser());
         bens.sign_in(&ben).await;
         admins.sign_in(&admin).await;
-        let customer: i64 = sqlx::query_scalar("SELECT id FROM users WHERE external_id = $1")
-            .bind(CUSTOMER)
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap();
+        let customer: i64 =
+            app.sql("SELECT id FROM users WHERE external_id = $1").bind(CUSTOMER).value().await;
         app.token(anna.id, "anna-private-lead", &Scope::ALL, None).await;
         let member = app.user("dora").await;
         let former = app.user("emil").await;
@@ -271,14 +269,9 @@ impl Scene {
     /// Of each table: all rows of Anna, of the customer and of their operator.
     async fn fingerprint(&self) -> Vec<(String, String)> {
         let mut conn = self.app.superuser().await;
-        let owned: Vec<String> = sqlx::query_scalar(
-            "SELECT c.oid::regclass::text FROM pg_class c
+        let owned: Vec<String> = conn.sql("SELECT c.oid::regclass::text FROM pg_class c
              JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'user_id' AND NOT a.attisdropped
-             WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') ORDER BY 1",
-        )
-        .fetch_all(&mut conn)
-        .await
-        .unwrap();
+             WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') ORDER BY 1").values().await;
         assert!(owned.len() >= 9, "{owned:?}");
         let mut tables: Vec<(String, String)> = owned
             .into_iter()
@@ -453,8 +446,8 @@ async fn names_of(
         Owner::Operated => "external_id = 'customer-42'",
     };
     let user: i64 = {
-        let user = AssertSqlSafe(format!("SELECT id FROM users WHERE {whose}"));
-        sqlx::query_scalar(user).fetch_one(&mut conn).await.unwrap()
+        let user = format!("SELECT id FROM users WHERE {whose}");
+        conn.sql(user).value().await
     };
     let mut names = vec![("user", user.to_string())];
     for (name, table) in [
@@ -466,16 +459,15 @@ async fn names_of(
         ("session_id", "sessions"),
         ("document_id", "documents"),
     ] {
-        let newest = AssertSqlSafe(format!("SELECT max(id) FROM {table} WHERE user_id = $1"));
-        let id: Option<i64> =
-            sqlx::query_scalar(newest).bind(user).fetch_one(&mut conn).await.unwrap();
+        let newest = format!("SELECT max(id) FROM {table} WHERE user_id = $1");
+        let id: Option<i64> = conn.sql(newest).bind(user).value().await;
         // An operator's user has no tokens; a name of their own stands for them.
         let id = id.filter(|_| name != "item").or(item.filter(|_| name == "item")).or(id);
         names.push((name, id.unwrap_or(481_999_998).to_string()));
     }
     for (name, table) in [("operator", "operators"), ("operator_token", "service_tokens")] {
-        let first = AssertSqlSafe(format!("SELECT min(id) FROM {table}"));
-        let id: i64 = sqlx::query_scalar(first).fetch_one(&mut conn).await.unwrap();
+        let first = format!("SELECT min(id) FROM {table}");
+        let id: i64 = conn.sql(first).value().await;
         names.push((name, id.to_string()));
     }
     let words = [

@@ -80,12 +80,7 @@ async fn a_read_only_browser_has_no_section_and_takes_no_form_but_deletion() {
     set(&admin, "open", OPEN).await;
     assert!(place.page(other).await.contains("id=\"manage\""));
     place.decide(other, "confirm").await;
-    let events: Vec<(String, bool, Option<i64>)> = sqlx::query_as(
-        "SELECT action, by_command, subject_id FROM admin_events WHERE action LIKE '%browser' ORDER BY id",
-    )
-    .fetch_all(&mut place.app.superuser().await)
-    .await
-    .unwrap();
+    let events: Vec<(String, bool, Option<i64>)> = place.app.sql("SELECT action, by_command, subject_id FROM admin_events WHERE action LIKE '%browser' ORDER BY id").rows().await;
     let event = |action: &str| (action.to_owned(), false, None);
     assert_eq!(events, [event("close_browser"), event("open_browser")]);
     let (_, users) = admin.get("/admin/users").await;
@@ -102,10 +97,7 @@ async fn only_admins_set_it_and_what_is_unknown_is_refused() {
     assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY);
     let page = answer.text().await.unwrap();
     assert!(page.contains("`action` is not known"), "{page}");
-    let set: bool = sqlx::query_scalar("SELECT read_only_browser FROM system_settings")
-        .fetch_one(&mut place.app.superuser().await)
-        .await
-        .unwrap();
+    let set: bool = place.app.sql("SELECT read_only_browser FROM system_settings").value().await;
     assert!(!set);
 }
 

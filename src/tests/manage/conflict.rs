@@ -105,12 +105,11 @@ async fn its_text_elsewhere_and_what_took_its_place_without_a_key_are_in_the_way
     // What was erased leaves no number behind in the history of others.
     place.decide(wrong, "restore").await;
     place.app.delete_item(&place.browser, right).await;
-    let named: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM memory_item_events WHERE was_superseded_by IS NOT NULL",
-    )
-    .fetch_one(&mut place.app.superuser().await)
-    .await
-    .unwrap();
+    let named: i64 = place
+        .app
+        .sql("SELECT count(*) FROM memory_item_events WHERE was_superseded_by IS NOT NULL")
+        .value()
+        .await;
     assert_eq!(named, 0);
 }
 
@@ -166,12 +165,11 @@ async fn an_agent_that_adds_the_key_meanwhile_and_a_restore_leave_one_of_them_ac
         let restore = place.post(older, &[("action", "restore")]);
         let (_, restored) = tokio::join!(add, restore);
         assert!(matches!(restored.status().as_u16(), 200 | 303), "{n}");
-        let active: i64 = sqlx::query_scalar(
-            "SELECT count(*) FROM memory_items WHERE key = 'home_city' AND status = 'active'",
-        )
-        .fetch_one(&mut place.app.superuser().await)
-        .await
-        .unwrap();
+        let active: i64 = place
+            .app
+            .sql("SELECT count(*) FROM memory_items WHERE key = 'home_city' AND status = 'active'")
+            .value()
+            .await;
         assert_eq!(active, 1, "{n}");
         let forget = json!({ "key": "home_city" });
         place.anna.call("memory_forget", forget).await;

@@ -200,11 +200,12 @@ async fn undo_takes_back_the_last_thing_alone_and_only_what_the_person_did() {
     place.anna.call("memory_archive", json!({ "item_id": id })).await;
     let page = place.page(id).await;
     assert!(!page.contains("name=\"event\""), "{page}");
-    let last: i64 = sqlx::query_scalar("SELECT max(id) FROM memory_item_events WHERE item_id = $1")
+    let last: i64 = place
+        .app
+        .sql("SELECT max(id) FROM memory_item_events WHERE item_id = $1")
         .bind(id)
-        .fetch_one(&mut place.app.superuser().await)
-        .await
-        .unwrap();
+        .value()
+        .await;
     refused(id, &last.to_string()).await;
     let (_, row) = (refused(id, &confirmed).await, place.row(id).await);
     assert_eq!(row["status"], "archived");
@@ -281,17 +282,14 @@ async fn what_does_not_go_is_said_in_a_sentence() {
     assert_eq!(place.events(id).await.len(), 2);
     // Nothing of that is an act.
     place.app.activity.flush().await.unwrap();
-    let calls: i64 = sqlx::query_scalar("SELECT count(*) FROM activity WHERE agent_id IS NULL")
-        .fetch_one(&mut place.app.superuser().await)
-        .await
-        .unwrap();
+    let calls: i64 =
+        place.app.sql("SELECT count(*) FROM activity WHERE agent_id IS NULL").value().await;
     assert_eq!(calls, 1);
 }
 
 #[tokio::test]
 async fn who_is_shut_out_decides_nothing_and_agents_have_no_such_tools() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let id = anna.add("Anna keeps bees.").await;
@@ -311,9 +309,6 @@ async fn who_is_shut_out_decides_nothing_and_agents_have_no_such_tools() {
     let answer = browser.post(&format!("/memory/{id}"), &[("action", "archive")]).await;
     assert_eq!(answer.status(), StatusCode::SEE_OTHER);
     assert_eq!(answer.headers()["location"], "/login");
-    let active: bool = sqlx::query_scalar("SELECT status = 'active' FROM memory_items")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let active: bool = app.sql("SELECT status = 'active' FROM memory_items").value().await;
     assert!(active);
 }

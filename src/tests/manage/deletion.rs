@@ -21,10 +21,7 @@ impl Place {
     }
 
     async fn receipts(&self) -> i64 {
-        sqlx::query_scalar("SELECT count(*) FROM erasure_receipts WHERE kind = 'item'")
-            .fetch_one(&mut self.app.superuser().await)
-            .await
-            .unwrap()
+        self.app.sql("SELECT count(*) FROM erasure_receipts WHERE kind = 'item'").value().await
     }
 }
 
@@ -151,11 +148,8 @@ async fn what_a_killed_server_has_not_deleted_the_next_one_deletes() {
         place.asked(id, "delete").await;
     }
     // The push is a hint: the sweep finds it.
-    let lost = sqlx::query("DELETE FROM job_queue WHERE job = 'delete'")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
-    assert_eq!(lost.rows_affected(), 1);
+    let lost = app.sql("DELETE FROM job_queue WHERE job = 'delete'").run().await;
+    assert_eq!(lost, 1);
     app.clock.advance(Duration::hours(1));
     let next = app.twin().await;
     let worker = Worker::start(&next);

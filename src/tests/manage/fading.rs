@@ -5,6 +5,7 @@ use time::Duration;
 
 use super::Place;
 use crate::data::{export, import, records};
+use crate::support::Sql as _;
 use crate::support::{TestApp, TestUser, ids, problem};
 
 const PAGE: &str = "/settings/fading";
@@ -24,21 +25,19 @@ async fn get(user: &TestUser, id: i64) -> Value {
 /// Of an item, as it is kept: how often it was used, and how many seconds ago.
 async fn uses(app: &TestApp, id: i64) -> Option<(i64, f64)> {
     app.activity.flush().await.unwrap();
-    let row: Option<(i64, time::OffsetDateTime)> =
-        sqlx::query_as("SELECT access_count, last_accessed FROM memory_uses WHERE item_id = $1")
-            .bind(id)
-            .fetch_optional(&mut app.superuser().await)
-            .await
-            .unwrap();
+    let row: Option<(i64, time::OffsetDateTime)> = app
+        .sql("SELECT access_count, last_accessed FROM memory_uses WHERE item_id = $1")
+        .bind(id)
+        .maybe_row()
+        .await;
     row.map(|(count, last)| (count, (app.embeddings.now() - last).as_seconds_f64()))
 }
 
 async fn revision(app: &TestApp, user: &TestUser) -> i64 {
-    sqlx::query_scalar("SELECT revision FROM memory_revisions WHERE user_id = $1")
+    app.sql("SELECT revision FROM memory_revisions WHERE user_id = $1")
         .bind(user.id.0)
-        .fetch_one(&mut app.superuser().await)
+        .value()
         .await
-        .unwrap()
 }
 
 #[tokio::test]
@@ -113,7 +112,7 @@ async fn a_writer_who_holds_an_item_is_never_ended_by_a_count_of_uses() {
                 .bind(anna.id.0)
                 .bind(id)
         };
-        sqlx::query("BEGIN").execute(&mut writer).await.unwrap();
+        writer.sql("BEGIN").run().await;
         lock(held).execute(&mut writer).await.unwrap();
         for id in [other, held] {
             get(anna, id).await;
@@ -121,12 +120,10 @@ async fn a_writer_who_holds_an_item_is_never_ended_by_a_count_of_uses() {
         // It does not wait for the writer, who may want what was counted first.
         app.activity.flush().await.unwrap();
         lock(other).execute(&mut writer).await.unwrap();
-        sqlx::query("COMMIT").execute(&mut writer).await.unwrap();
+        writer.sql("COMMIT").run().await;
     }
-    let calls: i64 = sqlx::query_scalar("SELECT count(*) FROM activity WHERE tool = 'memory_get'")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let calls: i64 =
+        app.sql("SELECT count(*) FROM activity WHERE tool = 'memory_get'").value().await;
     assert_eq!(calls, 4, "each call is recorded");
     for id in [bees, goats] {
         assert_eq!(uses(app, id).await, Some((1, 0.0)), "not what was held");
@@ -222,13 +219,13 @@ async fn whoever_was_here_before_or_belongs_to_an_operator_decides_first() {
     assert_eq!(app.run_job("fade").await, 1);
 
     // The settings as they were for whoever had an account when fading came: off. An operator's user has no page.
-    let of_operator: Vec<(bool, bool)> = sqlx::query_as(
-        "SELECT u.operator_id IS NULL, coalesce(s.is_on, u.operator_id IS NULL) FROM users u
+    let of_operator: Vec<(bool, bool)> = app
+        .sql(
+            "SELECT u.operator_id IS NULL, coalesce(s.is_on, u.operator_id IS NULL) FROM users u
          LEFT JOIN fading_settings s ON s.user_id = u.id ORDER BY u.id",
-    )
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+        )
+        .rows()
+        .await;
     assert_eq!(of_operator, [(true, true)]);
     let scopes = [keepsake::accounts::Scope::MemoryRead, keepsake::accounts::Scope::MemoryWrite];
     let token = app.service_token("Acme", &scopes).await;
@@ -243,13 +240,13 @@ async fn whoever_was_here_before_or_belongs_to_an_operator_decides_first() {
     assert_eq!(add.status(), 200);
     night_after(&place, 400).await;
     app.run_job("fade").await;
-    let active: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM memory_items i JOIN users u ON u.id = i.user_id
+    let active: i64 = app
+        .sql(
+            "SELECT count(*) FROM memory_items i JOIN users u ON u.id = i.user_id
          WHERE u.operator_id IS NOT NULL AND i.status = 'active' AND i.theme_id IS NOT NULL",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
+        )
+        .value()
+        .await;
     assert_eq!(active, 1);
 }
 
@@ -408,14 +405,8 @@ async fn an_export_takes_uses_along_and_an_import_counts_as_one() {
     let ben = app.user("ben").await;
     let outcome = import(app, &ben, &lines).await;
     assert_eq!((outcome.added, outcome.failed), (3, 0), "{:?}", outcome.problems);
-    let rows: Vec<(String, i64, Option<f64>)> = sqlx::query_as(
-        "SELECT i.content, u.access_count, i.decay_rate FROM memory_items i
-         JOIN memory_uses u ON u.user_id = i.user_id AND u.item_id = i.id WHERE i.user_id = $1 ORDER BY i.id",
-    )
-    .bind(ben.id.0)
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let rows: Vec<(String, i64, Option<f64>)> = app.sql("SELECT i.content, u.access_count, i.decay_rate FROM memory_items i
+         JOIN memory_uses u ON u.user_id = i.user_id AND u.item_id = i.id WHERE i.user_id = $1 ORDER BY i.id").bind(ben.id.0).rows().await;
     assert_eq!(rows.iter().map(|row| row.1).collect::<Vec<_>>(), [0, 1, 0]);
     assert_eq!(rows[1].2, Some(rate));
     let bad = lines.replace("\"access_count\":1", "\"access_count\":-1").replace("bees", "wasps");

@@ -65,13 +65,11 @@ async fn what_agents_store_waits_to_be_looked_at_and_what_is_forgotten_teaches()
         assert!(page.contains(told), "{told}: {page}");
     }
     let id_of = async |words: &str| -> String {
-        let id: i64 = sqlx::query_scalar(
-            "SELECT id FROM memory_items WHERE content = $1 AND theme_id IS NOT NULL",
-        )
-        .bind(words)
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+        let id: i64 = app
+            .sql("SELECT id FROM memory_items WHERE content = $1 AND theme_id IS NOT NULL")
+            .bind(words)
+            .value()
+            .await;
         id.to_string()
     };
     let (rain, tea) = (id_of("It rains today").await, id_of("Drinks tea at four").await);
@@ -139,18 +137,11 @@ async fn what_is_imported_or_erased_stands_there_no_more() {
         assert_eq!(import(app, &ben, &file).await.failed, 0);
     }
     let of_ben: Vec<Option<i64>> =
-        sqlx::query_scalar("SELECT item_id FROM unwanted WHERE user_id = $1")
-            .bind(ben.id.0)
-            .fetch_all(&mut app.superuser().await)
-            .await
-            .unwrap();
+        app.sql("SELECT item_id FROM unwanted WHERE user_id = $1").bind(ben.id.0).values().await;
     assert!(matches!(of_ben.as_slice(), [Some(item)] if *item != canary), "{of_ben:?}");
     app.delete_item(&place.browser, canary).await;
     assert!(!look(&place).await.contains("Zebedee"), "what is erased goes from the list, too");
-    let left: i64 = sqlx::query_scalar("SELECT count(*) FROM unwanted")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let left: i64 = app.sql("SELECT count(*) FROM unwanted").value().await;
     assert_eq!(left, 1, "Ben's");
 }
 

@@ -81,28 +81,16 @@ impl Place {
 
     /// All of the item that a decision may change, as it is kept.
     pub async fn row(&self, id: i64) -> Value {
-        sqlx::query_scalar(
-            "SELECT jsonb_build_object('status', status, 'confidence', confidence, 'protected', protected,
+        self.app.sql("SELECT jsonb_build_object('status', status, 'confidence', confidence, 'protected', protected,
                     'verified', last_verified_at, 'expires', expires_at, 'superseded_by', superseded_by,
                     'delete_at', delete_at,
                     'live_until', CASE WHEN status = 'active' THEN live_until ELSE '-infinity' END)
-             FROM memory_items i WHERE id = $1",
-        )
-        .bind(id)
-        .fetch_one(&mut self.app.superuser().await)
-        .await
-        .unwrap()
+             FROM memory_items i WHERE id = $1").bind(id).value().await
     }
 
     /// Of its history, oldest first: what happened, and whether an agent did it.
     pub async fn events(&self, id: i64) -> Vec<(String, bool)> {
-        sqlx::query_as(
-            "SELECT event, agent_id IS NOT NULL FROM memory_item_events WHERE item_id = $1 ORDER BY id",
-        )
-        .bind(id)
-        .fetch_all(&mut self.app.superuser().await)
-        .await
-        .unwrap()
+        self.app.sql("SELECT event, agent_id IS NOT NULL FROM memory_item_events WHERE item_id = $1 ORDER BY id").bind(id).rows().await
     }
 
     /// Whether agents find it by a word of it, and by meaning alone.

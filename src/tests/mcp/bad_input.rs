@@ -20,10 +20,10 @@ async fn refusal(request: RequestBuilder) -> (u16, Value, String, String) {
     (status, answer["id"].clone(), code.to_owned(), said)
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn each_wrong_message_has_a_sentence_of_its_own() {
-    let app = TestApp::start().await;
-    let mcp = Mcp::of(&app, &app.user("anna").await);
+    let app = TestApp::shared().await;
+    let mcp = Mcp::of(app, &app.user("anna").await);
     let ok = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     for (body, id, code, words) in [
         ("{", Value::Null, "invalid_json", "is not valid JSON (line 1, column 1)"),
@@ -119,10 +119,10 @@ async fn each_wrong_message_has_a_sentence_of_its_own() {
     assert_eq!(refusal(mcp.post().body(deep)).await.0, 400);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn unknown_methods_and_tools_are_errors_of_the_protocol() {
-    let app = TestApp::start().await;
-    let mcp = Mcp::of(&app, &app.user("anna").await);
+    let app = TestApp::shared().await;
+    let mcp = Mcp::of(app, &app.user("anna").await);
     let (status, answer) = mcp.ask("tools/call", json!({ "name": "memory_delete" })).await;
     assert_eq!((status, &answer["error"]["code"]), (200, &json!(-32_602)));
     let said = "There is no tool of this name; there are memory_search, memory_add, memory_get, memory_archive, memory_list_themes, memory_correct, memory_confirm, memory_forget, memory_describe_theme, memory_stats, memory_summary, memory_entity, memory_graph, memory_files, memory_recall, memory, search, fetch.";
@@ -134,10 +134,10 @@ async fn unknown_methods_and_tools_are_errors_of_the_protocol() {
     assert!(said.starts_with("There is no such method here"), "{said}");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_version_that_is_not_spoken_is_refused_with_those_that_are() {
-    let app = TestApp::start().await;
-    let mcp = Mcp::of(&app, &app.user("anna").await);
+    let app = TestApp::shared().await;
+    let mcp = Mcp::of(app, &app.user("anna").await);
     let list = json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" });
     let request = mcp.post().header("mcp-protocol-version", "1999-01-01").json(&list);
     let (status, id, code, said) = refusal(request).await;
@@ -167,10 +167,10 @@ async fn a_version_that_is_not_spoken_is_refused_with_those_that_are() {
     assert_eq!(other.send().await.unwrap().status(), 400, "header and message name two versions");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn only_post_is_taken() {
-    let app = TestApp::start().await;
-    let mcp = Mcp::of(&app, &app.user("anna").await);
+    let app = TestApp::shared().await;
+    let mcp = Mcp::of(app, &app.user("anna").await);
     for request in [
         mcp.client.get(&mcp.url).header("accept", "text/event-stream"),
         mcp.client.delete(&mcp.url).header("mcp-session-id", "1"),
@@ -184,10 +184,10 @@ async fn only_post_is_taken() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn pages_and_names_of_elsewhere_are_refused() {
-    let app = TestApp::start().await;
-    let mcp = Mcp::of(&app, &app.user("anna").await);
+    let app = TestApp::shared().await;
+    let mcp = Mcp::of(app, &app.user("anna").await);
     let list = json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" });
     let with = |name: &str, value: &str| mcp.post().header(name, value).json(&list);
     for (name, value, code) in [
@@ -233,10 +233,10 @@ async fn the_public_url_names_the_host_and_the_origin_that_are_allowed() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_body_over_one_mebibyte_is_413_and_other_types_are_415() {
-    let app = TestApp::start().await;
-    let mcp = Mcp::of(&app, &app.user("anna").await);
+    let app = TestApp::shared().await;
+    let mcp = Mcp::of(app, &app.user("anna").await);
     let content = "x".repeat(2 * 1024 * 1024);
     let params =
         json!({ "name": "memory_add", "arguments": { "type": "fact", "content": content } });

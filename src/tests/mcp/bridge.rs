@@ -62,8 +62,7 @@ impl Bridge {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_are_answered_and_notifications_are_not() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut bridge = Bridge::start(&app.base, &anna.token);
     let hello = json!({ "jsonrpc": "2.0", "id": "hi", "method": "initialize", "params": {
         "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } });

@@ -85,8 +85,7 @@ async fn search_gives_ids_titles_and_addresses_and_fetch_the_whole_with_its_meta
 
 #[tokio::test]
 async fn the_two_tools_are_listed_to_connectors_alone_and_fit_what_chatgpt_reads() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mcp = connector(&app, &anna, &Scope::ALL).await;
     let (_, listed) = mcp.ask("tools/list", json!({})).await;
     let tools = listed["result"]["tools"].as_array().unwrap();
@@ -127,8 +126,7 @@ async fn the_two_tools_are_listed_to_connectors_alone_and_fit_what_chatgpt_reads
 
 #[tokio::test]
 async fn what_goes_wrong_is_one_sentence() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let ben = app.user("ben").await;
     let bens = ben.add("Ben hides a quokka.").await;
     let mcp = connector(&app, &anna, &[Scope::MemoryRead]).await;
@@ -181,8 +179,7 @@ async fn what_goes_wrong_is_one_sentence() {
 
 #[tokio::test]
 async fn a_connector_finds_and_reads_what_was_said_and_notes_too() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let said = [turns::message("1", "user", "My sister Lena plays the theremin.")];
     turns::ended(&app, &anna, "chat-7", &said).await;
     let note = json!({ "command": "create", "path": "/memories/boats.md", "file_text": "# Boats\n\nThe zeppelin is no boat." });
@@ -206,12 +203,6 @@ async fn a_connector_finds_and_reads_what_was_said_and_notes_too() {
     let many = mcp.call("search", json!({ "query": "kazoo" })).await;
     assert_eq!(many["results"].as_array().unwrap().len(), 20);
     app.activity.flush().await.unwrap();
-    let calls: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM activity WHERE user_id = $1 AND tool IN ('search', 'fetch') AND outcome = 'ok'",
-    )
-    .bind(anna.id.0)
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let calls: i64 = app.sql("SELECT count(*) FROM activity WHERE user_id = $1 AND tool IN ('search', 'fetch') AND outcome = 'ok'").bind(anna.id.0).value().await;
     assert_eq!(calls, 5);
 }

@@ -10,10 +10,9 @@ use crate::support::{TestApp, TestUser, problem};
 /// The public URL of tests.
 const AGENTS: &str = "http://127.0.0.1:3000/agents";
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_refused_token_is_told_where_a_new_one_is_made_at_both_doors() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let unknown = Token::generate(None).unwrap().reveal();
     for (token, code, words) in [
         ("", "missing_token", "No token was sent."),
@@ -47,8 +46,7 @@ async fn a_refused_token_is_told_where_a_new_one_is_made_at_both_doors() {
 
 #[tokio::test]
 async fn a_token_that_is_revoked_in_a_running_connection_opens_nothing_more() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mcp = Mcp::of(&app, &anna);
     mcp.call("memory_search", json!({})).await;
     revoke_all(&app, &anna).await;
@@ -70,9 +68,9 @@ async fn revoke_all(app: &TestApp, user: &TestUser) {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn whoever_looks_for_another_document_is_told_where_to_look() {
-    let app = TestApp::start().await;
+    let app = TestApp::shared().await;
     let url = format!("{}/.well-known/openid-configuration", app.base);
     let response = reqwest::get(url).await.unwrap();
     assert_eq!(response.status(), 404);
@@ -82,11 +80,10 @@ async fn whoever_looks_for_another_document_is_told_where_to_look() {
     assert!(detail.contains(AGENTS) && detail.contains("oauth-authorization-server"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_token_in_an_address_is_refused_with_the_reason() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let mcp = Mcp::of(&app, &anna);
+    let (app, anna) = TestApp::with_user().await;
+    let mcp = Mcp::of(app, &anna);
     for query in [
         format!("token={}", anna.token),
         "access_token=x".to_owned(),
@@ -144,12 +141,11 @@ async fn only_a_tool_that_runs_makes_an_operators_user() {
     assert_eq!(users().await, 1);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_instructions_name_the_fullest_themes_and_nothing_of_what_is_in_them() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     anna.add_to("sailing", "Keeps a sloop in Kiel.").await;
-    let mcp = Mcp::of(&app, &anna);
+    let mcp = Mcp::of(app, &anna);
     let (_, hello) = mcp.ask("server/discover", json!({})).await;
     let said = hello["result"]["instructions"].as_str().unwrap();
     assert!(said.starts_with(guidance::INSTRUCTIONS));
@@ -161,8 +157,7 @@ async fn the_instructions_name_the_fullest_themes_and_nothing_of_what_is_in_them
 
 #[tokio::test]
 async fn a_token_that_may_not_read_is_told_the_same_as_at_rest() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add_to("annas", "one").await;
     let write = [Scope::MemoryWrite];
     let mcp = Mcp::with_token(&app, &app.token(anna.id, "writer", &write, None).await);

@@ -7,10 +7,10 @@ use crate::support::{TestApp, problem};
 
 const FACT: &str = "The staging database listens on 5433.";
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn discover_says_who_this_is_and_when_to_use_the_tools() {
-    let app = TestApp::start().await;
-    let mcp = Mcp::of(&app, &app.user("anna").await);
+    let app = TestApp::shared().await;
+    let mcp = Mcp::of(app, &app.user("anna").await);
     let (status, answer) = mcp.ask("server/discover", json!({})).await;
     let result = &answer["result"];
     assert_eq!((status, &answer["id"]), (200, &json!(7)));
@@ -24,10 +24,10 @@ async fn discover_says_who_this_is_and_when_to_use_the_tools() {
     assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2025-06-18")));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_older_client_says_initialize_and_goes_on_without_a_session() {
-    let app = TestApp::start().await;
-    let mcp = Mcp::of(&app, &app.user("anna").await);
+    let app = TestApp::shared().await;
+    let mcp = Mcp::of(app, &app.user("anna").await);
     for (asked, agreed) in [
         ("2025-03-26", "2025-03-26"),
         ("2025-06-18", "2025-06-18"),
@@ -57,11 +57,10 @@ async fn an_older_client_says_initialize_and_goes_on_without_a_session() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn tools_are_those_of_rest_with_what_a_client_may_count_on() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let (_, listed) = Mcp::of(&app, &anna).ask("tools/list", json!({})).await;
+    let (app, anna) = TestApp::with_user().await;
+    let (_, listed) = Mcp::of(app, &anna).ask("tools/list", json!({})).await;
     let rest = |format: &str| {
         reqwest::Client::new()
             .get(format!("{}/api/v1/tools?format={format}", app.base))
@@ -92,11 +91,10 @@ async fn tools_are_those_of_rest_with_what_a_client_may_count_on() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn every_tool_answers_as_at_the_rest_door() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let mcp = Mcp::of(&app, &anna);
+    let (app, anna) = TestApp::with_user().await;
+    let mcp = Mcp::of(app, &anna);
     let fact = json!({ "type": "fact", "content": FACT, "theme": "work" });
     let added = mcp.call("memory_add", fact.clone()).await;
     let id = added["id"].as_i64().unwrap();
@@ -115,11 +113,10 @@ async fn every_tool_answers_as_at_the_rest_door() {
     assert_eq!(themes["result"]["structuredContent"]["themes"][0]["slug"], "work");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_goes_wrong_in_a_tool_is_an_answer_in_the_words_of_rest() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let mcp = Mcp::of(&app, &anna);
+    let (app, anna) = TestApp::with_user().await;
+    let mcp = Mcp::of(app, &anna);
     for (tool, input) in [
         ("memory_get", json!({ "item_id": 4711 })),
         ("memory_get", json!({})),
@@ -148,11 +145,10 @@ async fn what_goes_wrong_in_a_tool_is_an_answer_in_the_words_of_rest() {
 }
 
 /// The text of the arguments reaches the registry as it was written.
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_only_the_text_shows_is_seen_too() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let mcp = Mcp::of(&app, &anna);
+    let (app, anna) = TestApp::with_user().await;
+    let mcp = Mcp::of(app, &anna);
     for arguments in [
         r#"{"type":"fact","content":"\ud800"}"#,
         r#"{"type":"fact","content":"one","content":"two"}"#,
@@ -174,11 +170,10 @@ async fn what_only_the_text_shows_is_seen_too() {
     assert!(anna.find("*").await.is_empty());
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn without_the_database_agents_connect_and_each_call_says_what_is_wrong() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let mcp = Mcp::of(&app, &anna);
+    let (app, anna) = TestApp::with_user().await;
+    let mcp = Mcp::of(app, &anna);
     app.db.close().await;
     let (status, rest) = anna.refused("memory_search", json!({})).await;
     assert_eq!((status, rest["code"].as_str()), (503, Some("database_unavailable")));
@@ -191,14 +186,13 @@ async fn without_the_database_agents_connect_and_each_call_says_what_is_wrong() 
         (&json!(true), &rest["detail"])
     );
     // What cannot be a token is told without asking.
-    let nobody = Mcp::with_token(&app, "ks_mistyped");
+    let nobody = Mcp::with_token(app, "ks_mistyped");
     assert_eq!(nobody.ask("tools/list", json!({})).await.0, 401);
 }
 
 #[tokio::test]
 async fn any_server_answers_any_request() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let twin = app.twin().await;
     let (here, there) = (Mcp::of(&app, &anna), Mcp::of(&twin, &anna));
     here.ask("server/discover", json!({})).await;
@@ -207,12 +201,11 @@ async fn any_server_answers_any_request() {
     assert_eq!(here.call("memory_get", json!({ "item_id": id })).await["content"], FACT);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn every_token_sees_all_tools_and_calls_those_of_its_scopes() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let reader = app.token(anna.id, "reader", &[Scope::MemoryRead], None).await;
-    let reader = Mcp::with_token(&app, &reader);
+    let reader = Mcp::with_token(app, &reader);
     let (_, listed) = reader.ask("tools/list", json!({})).await;
     assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 5);
     let fact = json!({ "type": "fact", "content": FACT });
@@ -224,8 +217,7 @@ async fn every_token_sees_all_tools_and_calls_those_of_its_scopes() {
 
 #[tokio::test]
 async fn an_agent_of_the_full_profile_is_listed_all_tools_and_corrects_by_one() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let wish =
         TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile: Some(ToolProfile::Full) };
     let agent = AgentName::parse("full").unwrap();
@@ -252,12 +244,11 @@ async fn an_agent_of_the_full_profile_is_listed_all_tools_and_corrects_by_one() 
     assert_eq!(mcp.call("memory_stats", json!({})).await["archived"], 2);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_prompt_brings_what_a_message_is_about_before_it() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     anna.add("The boat to Bergen leaves on Friday at nine.").await;
-    let mcp = Mcp::of(&app, &anna);
+    let mcp = Mcp::of(app, &anna);
     let (_, listed) = mcp.ask("prompts/list", json!({})).await;
     assert_eq!(listed["result"]["prompts"][0]["name"], "recall", "{listed}");
     assert_eq!(listed["result"]["prompts"][0]["arguments"][0]["required"], true);

@@ -5,6 +5,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::message;
+use crate::support::Sql as _;
 use crate::support::{PATIENCE, Provider, TestApp};
 
 const TIMES: usize = 30;
@@ -13,8 +14,7 @@ const TIMES: usize = 30;
 /// pending vector and a job, or not at all.
 #[tokio::test]
 async fn a_client_that_vanishes_in_mid_call_leaves_nothing_half_written() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "tiny").await;
     let address = app.base.strip_prefix("http://").unwrap();
@@ -43,14 +43,12 @@ async fn a_client_that_vanishes_in_mid_call_leaves_nothing_half_written() {
     let mut conn = app.superuser().await;
     let sleeping = tokio::time::timeout(PATIENCE, async {
         let busy = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()";
-        while sqlx::query_scalar::<_, i64>(busy).fetch_one(&mut conn).await.unwrap() > 0 {
+        while conn.sql(busy).value::<i64>().await > 0 {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
     sleeping.await.unwrap();
-    let count = async |statement: &'static str| -> i64 {
-        sqlx::query_scalar(statement).fetch_one(&mut app.superuser().await).await.unwrap()
-    };
+    let count = async |statement: &'static str| -> i64 { app.sql(statement).value().await };
     let items = count("SELECT count(*) FROM memory_items").await;
     assert!(items > 0 && items <= TIMES as i64, "{items} of {TIMES}");
     assert_eq!(

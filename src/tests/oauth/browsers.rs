@@ -79,22 +79,21 @@ fn ping(app: &TestApp, origin: &str) -> RequestBuilder {
         .json(&message("tools/list", json!({})))
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_page_reads_why_it_is_refused_and_where_it_gets_a_token() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let readable = |response: &Response| {
         assert_eq!(words(response, "access-control-allow-origin"), ["*"]);
         let exposed = words(response, "access-control-expose-headers");
         assert_eq!(exposed, ["mcp-session-id", "retry-after", "www-authenticate"]);
     };
     for origin in [INSPECTOR, ELSEWHERE] {
-        let refused = ping(&app, origin).send().await.unwrap();
+        let refused = ping(app, origin).send().await.unwrap();
         assert_eq!(refused.status(), 401);
         assert!(refused.headers().contains_key("www-authenticate"));
         readable(&refused);
     }
-    let listed = ping(&app, INSPECTOR).bearer_auth(&anna.token);
+    let listed = ping(app, INSPECTOR).bearer_auth(&anna.token);
     let listed = listed.send().await.unwrap();
     assert_eq!(listed.status(), 200);
     readable(&listed);

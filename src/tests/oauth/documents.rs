@@ -29,8 +29,7 @@ async fn allow_host(app: &TestApp, server: &MockServer) {
 
 #[tokio::test]
 async fn a_described_client_is_asked_for_by_its_host_and_fetched_once_in_ten_minutes() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let (server, id) = serving(described).await;
     allow_host(&app, &server).await;
     let mut connecting = Connecting::start(&app, &anna).await;
@@ -55,8 +54,7 @@ async fn a_described_client_is_asked_for_by_its_host_and_fetched_once_in_ten_min
 
 #[tokio::test]
 async fn an_address_that_no_admin_allowed_is_not_called_if_it_is_private() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     // Whoever sends an admin to the page chooses the address.
     app.make_admin(&anna).await;
     let (server, id) = serving(described).await;
@@ -80,8 +78,7 @@ async fn an_address_that_no_admin_allowed_is_not_called_if_it_is_private() {
 
 #[tokio::test]
 async fn a_description_that_programs_on_ones_own_machine_can_use_is_warned_of() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let own = "http://127.0.0.1:33418/";
     let describe = |id: &str| json!({ "client_id": id, "redirect_uris": [own, CALLBACK] });
     let (server, id) = serving(describe).await;
@@ -115,8 +112,7 @@ async fn a_description_by_http_is_for_a_server_reached_by_http_and_fetched_for_n
 
 #[tokio::test]
 async fn a_description_that_is_wrong_is_refused_in_words() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let server = MockServer::start().await;
     allow_host(&app, &server).await;
     let mut connecting = Connecting::start(&app, &anna).await;

@@ -6,6 +6,7 @@ use time::Duration;
 use super::{CALLBACK, Connecting, ISSUER, RESOURCE, answer_of, post, register, text};
 use crate::backup::{backed_up, restored, server_of};
 use crate::mcp::Mcp;
+use crate::support::Sql as _;
 use crate::support::{TestApp, Wish, fresh_database};
 
 async fn json_at(app: &TestApp, path: &str) -> Value {
@@ -15,9 +16,9 @@ async fn json_at(app: &TestApp, path: &str) -> Value {
     response.json().await.unwrap()
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_client_finds_its_way_from_a_401() {
-    let app = TestApp::start().await;
+    let app = TestApp::shared().await;
     let client = reqwest::Client::new();
     let at_mcp = client.post(format!("{}/mcp", app.base)).json(&json!({}));
     let refused = at_mcp.send().await.unwrap();
@@ -29,11 +30,11 @@ async fn a_client_finds_its_way_from_a_401() {
             "Bearer realm=\"keepsake\", resource_metadata=\"{metadata}\", scope=\"memory:read memory:write\""
         )
     );
-    let resource = json_at(&app, "/.well-known/oauth-protected-resource/mcp").await;
-    assert_eq!(resource, json_at(&app, "/.well-known/oauth-protected-resource").await);
+    let resource = json_at(app, "/.well-known/oauth-protected-resource/mcp").await;
+    assert_eq!(resource, json_at(app, "/.well-known/oauth-protected-resource").await);
     assert_eq!(resource["resource"], RESOURCE);
     assert_eq!(resource["authorization_servers"], json!([ISSUER]));
-    let server = json_at(&app, "/.well-known/oauth-authorization-server").await;
+    let server = json_at(app, "/.well-known/oauth-authorization-server").await;
     assert_eq!(server["issuer"], ISSUER);
     assert_eq!(server["code_challenge_methods_supported"], json!(["S256"]));
     assert_eq!(server["token_endpoint_auth_methods_supported"], json!(["none"]));
@@ -63,8 +64,7 @@ async fn a_client_finds_its_way_from_a_401() {
 
 #[tokio::test]
 async fn a_person_allows_a_client_which_remembers_refreshes_and_is_revoked() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let path = connecting.path(&[]);
     let (status, page) = connecting.browser.get(&path).await;
@@ -114,8 +114,7 @@ async fn a_person_allows_a_client_which_remembers_refreshes_and_is_revoked() {
 
 #[tokio::test]
 async fn a_person_chooses_the_agent_and_fewer_permissions() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let (agent, _) = app.accounts.list_agents(anna.id).await.unwrap().remove(0);
     let fields =
@@ -139,8 +138,7 @@ async fn a_person_chooses_the_agent_and_fewer_permissions() {
 
 #[tokio::test]
 async fn a_person_chooses_the_list_of_tools_and_chatgpt_is_suggested_its_own() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut connecting = Connecting::start(&app, &anna).await;
     let profile_of = async |name: &str| {
         let agents = app.accounts.list_agents(anna.id).await.unwrap();
@@ -199,8 +197,7 @@ async fn a_person_chooses_the_list_of_tools_and_chatgpt_is_suggested_its_own() {
 
 #[tokio::test]
 async fn saying_no_tells_the_client_and_changes_nothing() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let denied = connecting.browser.post(&connecting.path(&[]), &[("action", "deny")]).await;
     let answer = answer_of(&denied, CALLBACK);
@@ -210,8 +207,7 @@ async fn saying_no_tells_the_client_and_changes_nothing() {
 
 #[tokio::test]
 async fn a_stranger_signs_in_first_and_comes_back_to_the_same_request() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let path = connecting.path(&[]);
     let stranger = app.browser();
@@ -231,13 +227,12 @@ async fn a_stranger_signs_in_first_and_comes_back_to_the_same_request() {
     assert!(status == 200 && page.contains("claude.ai"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_program_on_ones_own_machine_may_use_another_port() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let mut connecting = Connecting::start(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let mut connecting = Connecting::start(app, &anna).await;
     let body = json!({ "redirect_uris": ["http://127.0.0.1/callback"], "token_endpoint_auth_method": "client_secret_post" });
-    let (status, registered) = register(&app, &body).await;
+    let (status, registered) = register(app, &body).await;
     assert_eq!((status, &registered["token_endpoint_auth_method"]), (201, &json!("none")));
     assert!(registered.get("client_secret").is_none());
     connecting.client = text(&registered, "client_id");
@@ -251,43 +246,39 @@ async fn a_program_on_ones_own_machine_may_use_another_port() {
     assert_eq!(status, 200);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_client_revokes_its_own_tokens_and_nobody_elses() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let connecting = Connecting::start(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let connecting = Connecting::start(app, &anna).await;
     for (n, kind) in ["access_token", "refresh_token"].into_iter().enumerate() {
         let tokens = connecting.connect(&format!("agent {n}")).await;
         let (token, mcp) =
-            (text(&tokens, kind), Mcp::with_token(&app, &text(&tokens, "access_token")));
+            (text(&tokens, kind), Mcp::with_token(app, &text(&tokens, "access_token")));
         let others =
             [("token", token.as_str()), ("client_id", "ksc_00000000000000000000000000000000")];
-        assert_eq!(post(&app, "/oauth/revoke", &others).await.0, 200);
+        assert_eq!(post(app, "/oauth/revoke", &others).await.0, 200);
         assert_eq!(mcp.ask("tools/list", json!({})).await.0, 200);
         let own = [("token", token.as_str()), ("client_id", connecting.client.as_str())];
-        assert_eq!(post(&app, "/oauth/revoke", &own).await.0, 200);
+        assert_eq!(post(app, "/oauth/revoke", &own).await.0, 200);
         assert_eq!(mcp.ask("tools/list", json!({})).await.0, 401);
     }
     // A token that a person made is none of a client's.
     let own = [("token", anna.token.as_str()), ("client_id", connecting.client.as_str())];
-    assert_eq!(post(&app, "/oauth/revoke", &own).await.0, 200);
-    assert_eq!(Mcp::of(&app, &anna).ask("tools/list", json!({})).await.0, 200);
+    assert_eq!(post(app, "/oauth/revoke", &own).await.0, 200);
+    assert_eq!(Mcp::of(app, &anna).ask("tools/list", json!({})).await.0, 200);
 }
 
 #[tokio::test]
 async fn the_database_holds_none_of_the_secrets() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let code = connecting.code("Claude").await;
     let (_, tokens) = connecting.redeem(&code, &[]).await;
     let (access, refresh) = (text(&tokens, "access_token"), text(&tokens, "refresh_token"));
     let mut conn = app.superuser().await;
     for table in ["agent_tokens", "oauth_grants", "oauth_clients", "web_sessions"] {
-        let rows = sqlx::AssertSqlSafe(format!(
-            "SELECT coalesce(string_agg(t::text, ' '), '') FROM {table} t"
-        ));
-        let all: String = sqlx::query_scalar(rows).fetch_one(&mut conn).await.unwrap();
+        let rows = format!("SELECT coalesce(string_agg(t::text, ' '), '') FROM {table} t");
+        let all: String = conn.sql(rows).value().await;
         for secret in [&code[..], &access[3..67], &refresh[4..68], &refresh[68..]] {
             assert!(!all.contains(secret), "{table}");
         }
@@ -322,8 +313,7 @@ async fn a_public_address_is_what_a_client_is_told() {
 
 #[tokio::test]
 async fn after_a_restore_a_client_that_renewed_since_the_backup_goes_on() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let first = text(&connecting.connect("Claude").await, "refresh_token");
     let folder = tempfile::tempdir().unwrap();
@@ -348,8 +338,7 @@ async fn after_a_restore_a_client_that_renewed_since_the_backup_goes_on() {
 
 #[tokio::test]
 async fn an_erased_account_takes_its_connections_along() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let tokens = connecting.connect("Claude").await;
     let (_, of) = app.accounts.list_agents(anna.id).await.unwrap().remove(0);
@@ -357,10 +346,7 @@ async fn an_erased_account_takes_its_connections_along() {
     let now = app.embeddings.now();
     keepsake::erasure::begin(&app.db, anna.id, now).await.unwrap();
     app.run_job("erase").await;
-    let left: i64 = sqlx::query_scalar("SELECT count(*) FROM oauth_grants")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let left: i64 = app.sql("SELECT count(*) FROM oauth_grants").value().await;
     assert_eq!(left, 0);
     let (status, _) = connecting.refresh(&text(&tokens, "refresh_token")).await;
     assert_eq!(status, 400);

@@ -17,13 +17,12 @@ async fn opens(app: &TestApp, tokens: &Value) -> bool {
 }
 
 /// Somebody else's code in one's own flow: it fits neither the verifier, nor another client, nor another address.
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_stolen_code_is_worth_nothing_elsewhere() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let connecting = Connecting::start(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let connecting = Connecting::start(app, &anna).await;
     let code = connecting.code("Claude").await;
-    let other = Connecting::start(&app, &anna).await;
+    let other = Connecting::start(app, &anna).await;
     let own = "another-verifier-of-43-characters-or-more-0123456";
     is_invalid_grant(connecting.redeem(&code, &[("code_verifier", own)]).await);
     is_invalid_grant(connecting.redeem(&code, &[("code_verifier", "short")]).await);
@@ -44,34 +43,28 @@ async fn a_stolen_code_is_worth_nothing_elsewhere() {
 
 #[tokio::test]
 async fn a_connection_of_an_address_that_the_server_had_before_is_not_renewed() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let tokens = connecting.connect("Claude").await;
-    sqlx::query("UPDATE oauth_grants SET resource = 'https://before.example/mcp'")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("UPDATE oauth_grants SET resource = 'https://before.example/mcp'").run().await;
     is_invalid_grant(connecting.refresh(&text(&tokens, "refresh_token")).await);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_code_that_is_used_twice_ends_what_it_gave() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let connecting = Connecting::start(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let connecting = Connecting::start(app, &anna).await;
     let code = connecting.code("Claude").await;
     let (_, tokens) = connecting.redeem(&code, &[]).await;
-    assert!(opens(&app, &tokens).await);
+    assert!(opens(app, &tokens).await);
     is_invalid_grant(connecting.redeem(&code, &[]).await);
-    assert!(!opens(&app, &tokens).await);
+    assert!(!opens(app, &tokens).await);
     is_invalid_grant(connecting.refresh(&text(&tokens, "refresh_token")).await);
 }
 
 #[tokio::test]
 async fn a_code_ends_after_a_minute_and_leaves_nothing() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let code = connecting.code("Claude").await;
     app.clock.advance(Duration::seconds(60));
@@ -81,27 +74,25 @@ async fn a_code_ends_after_a_minute_and_leaves_nothing() {
     assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_refresh_token_that_is_used_twice_ends_the_connection() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let connecting = Connecting::start(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let connecting = Connecting::start(app, &anna).await;
     let first = connecting.connect("Claude").await;
     let other = connecting.connect("Other").await;
     let (status, second) = connecting.refresh(&text(&first, "refresh_token")).await;
     assert_eq!(status, 200);
-    assert!(!opens(&app, &first).await && opens(&app, &second).await);
+    assert!(!opens(app, &first).await && opens(app, &second).await);
     // A thief or the client comes with the one that was used: nobody can tell who, so both lose.
     is_invalid_grant(connecting.refresh(&text(&first, "refresh_token")).await);
-    assert!(!opens(&app, &second).await);
+    assert!(!opens(app, &second).await);
     is_invalid_grant(connecting.refresh(&text(&second, "refresh_token")).await);
-    assert!(opens(&app, &other).await, "another connection goes on");
+    assert!(opens(app, &other).await, "another connection goes on");
 }
 
 #[tokio::test]
 async fn a_refresh_token_is_of_its_client_and_ends_after_a_month_without_use() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let tokens = connecting.connect("Claude").await;
     let thief = Connecting::start(&app, &anna).await;
@@ -115,11 +106,10 @@ async fn a_refresh_token_is_of_its_client_and_ends_after_a_month_without_use() {
     is_invalid_grant(connecting.refresh(&text(&tokens, "refresh_token")).await);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn at_most_one_of_two_simultaneous_refreshes_succeeds() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let connecting = Connecting::start(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let connecting = Connecting::start(app, &anna).await;
     let tokens = connecting.connect("Claude").await;
     let refresh = text(&tokens, "refresh_token");
     let both = tokio::join!(connecting.refresh(&refresh), connecting.refresh(&refresh));
@@ -130,8 +120,7 @@ async fn at_most_one_of_two_simultaneous_refreshes_succeeds() {
 /// Tokens of OAuth open the MCP endpoint of the address that they were issued for, and nothing else.
 #[tokio::test]
 async fn a_token_of_another_audience_opens_nothing() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let tokens = connecting.connect("Claude").await;
     let access = text(&tokens, "access_token");
@@ -156,8 +145,7 @@ async fn a_token_of_another_audience_opens_nothing() {
 /// A mistake before the client and its address are known is shown here: a redirect would be to an attacker.
 #[tokio::test]
 async fn nobody_is_redirected_to_an_address_that_was_not_registered() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let twice = format!("{}&redirect_uri=https%3A%2F%2Fevil.example", connecting.path(&[]));
     let changed = |name, value| connecting.path(&[(name, value)]);
@@ -185,14 +173,13 @@ async fn nobody_is_redirected_to_an_address_that_was_not_registered() {
     assert_eq!(app.accounts.list_agents(anna.id).await.unwrap().len(), 1);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn other_mistakes_are_for_the_client_and_redirect_only_to_ones_own_machine() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let mut connecting = Connecting::start(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let mut connecting = Connecting::start(app, &anna).await;
     let own = "http://127.0.0.1:43211/callback";
     let addresses = json!({ "redirect_uris": [CALLBACK, own] });
-    connecting.client = text(&register(&app, &addresses).await.1, "client_id");
+    connecting.client = text(&register(app, &addresses).await.1, "client_id");
     let long = "s".repeat(2_001);
     for (name, value, error) in [
         ("response_type", "token", "unsupported_response_type"),
@@ -223,14 +210,13 @@ async fn other_mistakes_are_for_the_client_and_redirect_only_to_ones_own_machine
 }
 
 /// The page may stand in no frame, its form comes from here, and its client is text.
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_page_cannot_be_framed_forged_or_written_on() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let mut connecting = Connecting::start(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let mut connecting = Connecting::start(app, &anna).await;
     let name = "<script>alert(1)</script>";
     let (_, registered) =
-        register(&app, &json!({ "redirect_uris": [CALLBACK], "client_name": name })).await;
+        register(app, &json!({ "redirect_uris": [CALLBACK], "client_name": name })).await;
     connecting.client = text(&registered, "client_id");
     let path = connecting.path(&[]);
     let url = format!("{}{path}", app.base);
@@ -287,9 +273,9 @@ async fn nobody_connects_a_client_as_another_persons_agent() {
     assert!(pressed.text().await.unwrap().contains("at least one permission"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn bad_requests_for_tokens_are_refused_in_words() {
-    let app = TestApp::start().await;
+    let app = TestApp::shared().await;
     for (fields, error) in [
         (vec![], "unsupported_grant_type"),
         (vec![("grant_type", "password")], "unsupported_grant_type"),
@@ -302,7 +288,7 @@ async fn bad_requests_for_tokens_are_refused_in_words() {
             "invalid_grant",
         ),
     ] {
-        let (status, said) = post(&app, "/oauth/token", &fields).await;
+        let (status, said) = post(app, "/oauth/token", &fields).await;
         assert_eq!((status, &said["error"]), (400, &json!(error)), "{fields:?}");
         assert!(said["error_description"].as_str().unwrap().ends_with('.'), "{said}");
     }
@@ -311,22 +297,17 @@ async fn bad_requests_for_tokens_are_refused_in_words() {
     assert_eq!(json_body.send().await.unwrap().status(), 400);
     let large = "x".repeat(20_000);
     let (status, _) =
-        post(&app, "/oauth/token", &[("code", &large), ("code_verifier", VERIFIER)]).await;
+        post(app, "/oauth/token", &[("code", &large), ("code_verifier", VERIFIER)]).await;
     assert_eq!(status, 413);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_disabled_person_gets_no_further() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let connecting = Connecting::start(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let connecting = Connecting::start(app, &anna).await;
     let tokens = connecting.connect("Claude").await;
-    sqlx::query("UPDATE users SET disabled_at = now() WHERE id = $1")
-        .bind(anna.id.0)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
-    let mcp = Mcp::with_token(&app, &text(&tokens, "access_token"));
+    app.sql("UPDATE users SET disabled_at = now() WHERE id = $1").bind(anna.id.0).run().await;
+    let mcp = Mcp::with_token(app, &text(&tokens, "access_token"));
     let (status, said) = mcp.ask("tools/list", json!({})).await;
     assert_eq!((status, &said["error"]["data"]["code"]), (401, &json!("disabled_user")));
     is_invalid_grant(connecting.refresh(&text(&tokens, "refresh_token")).await);

@@ -7,11 +7,12 @@ use serde_json::json;
 use time::Duration;
 
 use super::{CALLBACK, Connecting, post, register, text};
+use crate::support::Sql as _;
 use crate::support::TestApp;
 
 async fn count(app: &TestApp, table: &str) -> i64 {
-    let rows = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
-    sqlx::query_scalar(rows).fetch_one(&mut app.superuser().await).await.unwrap()
+    let rows = format!("SELECT count(*) FROM {table}");
+    app.sql(rows).value().await
 }
 
 #[tokio::test]
@@ -45,35 +46,27 @@ async fn registrations_are_checked_and_slowed_down_by_network() {
 
 #[tokio::test]
 async fn the_oldest_registration_that_nobody_allowed_gives_way() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     connecting.connect("Claude").await;
-    sqlx::query(
-        "INSERT INTO oauth_clients (client_id, name, redirect_uris, created_at)
+    app.sql("INSERT INTO oauth_clients (client_id, name, redirect_uris, created_at)
          SELECT 'ksc_' || n, 'x', '{https://a.example/}', now() - interval '1 day' + n * interval '1 second'
-         FROM generate_series(1, 9999) n",
-    )
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
+         FROM generate_series(1, 9999) n").run().await;
     let metadata = ClientMetadata::of_registration(br#"{"redirect_uris":["https://a.example/"]}"#);
     let newest = app.accounts.register_client(metadata.unwrap()).await.unwrap();
     assert_eq!(count(&app, "oauth_clients").await, 10_000);
     assert!(app.accounts.find_client(&newest.id).await.unwrap().is_some());
-    let left: Vec<String> =
-        sqlx::query_scalar("SELECT client_id FROM oauth_clients WHERE client_id IN ('ksc_1', $1)")
-            .bind(&connecting.client)
-            .fetch_all(&mut app.superuser().await)
-            .await
-            .unwrap();
+    let left: Vec<String> = app
+        .sql("SELECT client_id FROM oauth_clients WHERE client_id IN ('ksc_1', $1)")
+        .bind(&connecting.client)
+        .values()
+        .await;
     assert_eq!(left, std::slice::from_ref(&connecting.client), "one that is in use stays");
 }
 
 #[tokio::test]
 async fn only_what_is_allowed_or_renewed_keeps_a_registration_and_no_more_than_all_are_kept() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let tokens = connecting.connect("Claude").await;
     let (_, other) = register(&app, &json!({ "redirect_uris": [CALLBACK] })).await;
@@ -91,24 +84,13 @@ async fn only_what_is_allowed_or_renewed_keeps_a_registration_and_no_more_than_a
     assert_eq!(connecting.allow(&path, &taken).await.status(), 422);
     let mut conn = app.superuser().await;
     let used: Vec<String> =
-        sqlx::query_scalar("SELECT client_id FROM oauth_clients WHERE allowed_at IS NOT NULL")
-            .fetch_all(&mut conn)
-            .await
-            .unwrap();
+        conn.sql("SELECT client_id FROM oauth_clients WHERE allowed_at IS NOT NULL").values().await;
     assert_eq!(used, std::slice::from_ref(&connecting.client));
     // All are in use: the one that was not used for longest gives way.
-    sqlx::query(
-        "INSERT INTO oauth_clients (client_id, name, redirect_uris, created_at, allowed_at)
+    conn.sql("INSERT INTO oauth_clients (client_id, name, redirect_uris, created_at, allowed_at)
          SELECT 'ksc_' || n, 'x', '{https://a.example/}', '2020-01-01', timestamptz '2020-01-01' + n * interval '1 second'
-         FROM generate_series(1, 9999) n",
-    )
-    .execute(&mut conn)
-    .await
-    .unwrap();
-    sqlx::query("DELETE FROM oauth_clients WHERE allowed_at IS NULL")
-        .execute(&mut conn)
-        .await
-        .unwrap();
+         FROM generate_series(1, 9999) n").run().await;
+    conn.sql("DELETE FROM oauth_clients WHERE allowed_at IS NULL").run().await;
     register(&app, &json!({ "redirect_uris": [CALLBACK] })).await;
     assert_eq!(count(&app, "oauth_clients").await, 10_000);
     assert_eq!(count(&app, "oauth_clients WHERE client_id = 'ksc_1'").await, 0);
@@ -116,8 +98,7 @@ async fn only_what_is_allowed_or_renewed_keeps_a_registration_and_no_more_than_a
 
 #[tokio::test]
 async fn revoked_tokens_are_bounded_and_deleted_after_a_month() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let (agent, _) = app.accounts.list_agents(anna.id).await.unwrap().remove(0);
@@ -129,11 +110,7 @@ async fn revoked_tokens_are_bounded_and_deleted_after_a_month() {
     let revoke = async || {
         let newest = "UPDATE agent_tokens SET revoked_at = $1
                       WHERE id = (SELECT max(id) FROM agent_tokens)";
-        sqlx::query(newest)
-            .bind(app.clock.now())
-            .execute(&mut app.superuser().await)
-            .await
-            .unwrap();
+        app.sql(newest).bind(app.clock.now()).run().await;
     };
     let mut made = 0;
     while make().await == 200 {
@@ -151,8 +128,7 @@ async fn revoked_tokens_are_bounded_and_deleted_after_a_month() {
 
 #[tokio::test]
 async fn expired_tokens_take_the_place_of_none_and_are_deleted_after_a_month() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     for _ in 0..49 {
         app.token(anna.id, "agent", &Scope::ALL, Some(Duration::days(1))).await;
     }
@@ -175,8 +151,7 @@ async fn expired_tokens_take_the_place_of_none_and_are_deleted_after_a_month() {
 
 #[tokio::test]
 async fn what_nobody_uses_is_deleted() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let tokens = connecting.connect("Claude").await;
     register(&app, &json!({ "redirect_uris": [CALLBACK] })).await;
@@ -195,8 +170,7 @@ async fn what_nobody_uses_is_deleted() {
 
 #[tokio::test]
 async fn a_person_may_connect_fifty_clients_as_one_agent() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let (agent, _) = app.accounts.list_agents(anna.id).await.unwrap().remove(0);
     let agent = agent.id.0.to_string();

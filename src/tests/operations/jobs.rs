@@ -10,6 +10,7 @@ use reqwest::StatusCode;
 
 use super::beside;
 use crate::server::Home;
+use crate::support::Sql as _;
 use crate::support::{Browser, PATIENCE, Provider, TestApp, TestUser};
 
 const PATH: &str = "/admin/jobs";
@@ -51,7 +52,7 @@ impl Place {
 
     async fn sql(&self, sql: &'static str) {
         let mut conn = self.app.superuser().await;
-        sqlx::raw_sql(sql).execute(&mut conn).await.unwrap();
+        conn.sql(sql).run_all().await;
     }
 
     /// Actions and what they were about, newest first.
@@ -271,8 +272,7 @@ async fn what_is_not_known_is_refused_in_a_sentence() {
 
 #[tokio::test]
 async fn for_members_and_strangers_there_is_no_such_page_or_form() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     let fields = [("action", "pause"), ("job", "embed")];
     assert_eq!(browser.post(PATH, &fields).await.status(), 303);
@@ -288,8 +288,7 @@ async fn for_members_and_strangers_there_is_no_such_page_or_form() {
 
 #[tokio::test]
 async fn a_command_waits_for_a_run_in_another_process_and_says_so() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     for (ended, said) in [
         ("problem = NULL", "embed\t0 done\t0 failed\n"),
@@ -308,22 +307,16 @@ async fn a_command_waits_for_a_run_in_another_process_and_says_so() {
             .any(|line: &String| line.contains("runs in another process (rows left: 7)"))
         {
             assert!(began.elapsed() < PATIENCE, "{lines:?}");
-            sqlx::query(
-                "INSERT INTO job_queue (user_id, job, run_at, waiting_since, size, lease, lease_until)
+            conn.sql("INSERT INTO job_queue (user_id, job, run_at, waiting_since, size, lease, lease_until)
                  VALUES ($1, 'embed', now(), now(), 7, 1, now() + interval '14 seconds')
-                 ON CONFLICT (user_id, job) DO UPDATE SET size = 7, lease = 1, lease_until = now() + interval '14 seconds'",
-            )
-            .bind(anna.id.0)
-            .execute(&mut conn)
-            .await
-            .unwrap();
+                 ON CONFLICT (user_id, job) DO UPDATE SET size = 7, lease = 1, lease_until = now() + interval '14 seconds'").bind(anna.id.0).run().await;
             tokio::time::sleep(Duration::from_millis(100)).await;
             lines.extend(told.try_iter());
         }
         assert_eq!(child.try_wait().unwrap(), None, "it waits");
         let end =
             format!("UPDATE job_queue SET lease = NULL, lease_until = NULL, attempts = 1, {ended}");
-        sqlx::query(sqlx::AssertSqlSafe(end)).execute(&mut conn).await.unwrap();
+        conn.sql(end).run().await;
         let done = child.wait_with_output().unwrap();
         lines.extend(told.iter());
         let waiting = lines.iter().filter(|line| line.contains("waiting for it"));

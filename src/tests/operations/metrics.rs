@@ -42,8 +42,7 @@ fn value(text: &str, series: &str) -> f64 {
 
 #[tokio::test]
 async fn requests_tools_vectors_and_jobs_are_counted_and_nobody_is_named() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     anna.add("Xylophonist from Quebec").await;
@@ -96,8 +95,7 @@ async fn requests_tools_vectors_and_jobs_are_counted_and_nobody_is_named() {
 
 #[tokio::test]
 async fn a_failing_provider_is_counted_by_kind_and_its_breaker_shown() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     anna.add("first").await;
@@ -117,8 +115,7 @@ async fn a_failing_provider_is_counted_by_kind_and_its_breaker_shown() {
 
 #[tokio::test]
 async fn whoever_waits_for_a_connection_in_vain_is_counted() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let [of_requests, ..] = app.db.pools();
     let mut held = Vec::new();
     for _ in 0..of_requests.max {

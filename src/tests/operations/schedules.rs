@@ -23,10 +23,7 @@ async fn set_zone(app: &TestApp, user: &TestUser, zone: &str) {
 }
 
 async fn zones(app: &TestApp) -> Vec<String> {
-    sqlx::query_scalar("SELECT time_zone FROM users ORDER BY id")
-        .fetch_all(&mut app.superuser().await)
-        .await
-        .unwrap()
+    app.sql("SELECT time_zone FROM users ORDER BY id").values().await
 }
 
 /// Moves the clock on to when it is next this hour, in UTC, and by so much.
@@ -97,17 +94,13 @@ async fn the_sweep_finds_whose_night_has_come_and_a_run_of_each_ends_their_sessi
     assert_eq!(why(&anna, "late").await.as_deref(), Some("nightly"));
     assert_eq!(why(&ben, "late").await, None);
     let runs: Vec<(i64, i64)> =
-        sqlx::query_as("SELECT user_id, done FROM job_runs WHERE job = 'complete'")
-            .fetch_all(&mut app.superuser().await)
-            .await
-            .unwrap();
+        app.sql("SELECT user_id, done FROM job_runs WHERE job = 'complete'").rows().await;
     assert_eq!(runs, [(anna.id.0, 1)]);
 }
 
 #[tokio::test]
 async fn a_night_that_was_missed_is_made_up_for_once_and_comes_back_with_no_clock() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let sweep = async || app.run_job("complete").await;
     go_to(&app, 2, Duration::minutes(50));
     say(&anna, "s", "1").await;
@@ -193,8 +186,7 @@ async fn an_admins_other_time_holds_until_the_default_is_back() {
 
 #[tokio::test]
 async fn a_time_that_is_none_is_refused_beside_its_field() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = admin(&app, &anna).await;
     for (job, at, told) in [
         ("complete", "", "`at` is not a time of day"),
@@ -209,10 +201,7 @@ async fn a_time_that_is_none_is_refused_beside_its_field() {
         let page = answer.text().await.unwrap();
         assert_eq!(page.matches(told).count(), 1, "{told}: {page}");
     }
-    let set: i64 = sqlx::query_scalar("SELECT count(*) FROM job_settings")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let set: i64 = app.sql("SELECT count(*) FROM job_settings").value().await;
     assert_eq!(set, 0);
 }
 
@@ -251,12 +240,8 @@ async fn a_person_sets_their_own_time_zone_and_nobody_elses() {
 
 #[tokio::test]
 async fn a_name_that_the_program_does_not_know_counts_as_utc() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    sqlx::raw_sql("UPDATE users SET time_zone = 'Mars/Olympus'")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let (app, anna) = TestApp::start_for("anna").await;
+    app.sql("UPDATE users SET time_zone = 'Mars/Olympus'").run_all().await;
     go_to(&app, 2, Duration::minutes(55));
     say(&anna, "s", "1").await;
     app.clock.advance(Duration::minutes(5));
@@ -279,10 +264,9 @@ async fn a_new_accounts_first_night_is_the_first_one_after_it_was_created() {
         for job in ["enrich", "fade", "reflect"] {
             app.run_job(job).await;
         }
-        sqlx::query_as("SELECT user_id, job FROM job_rounds WHERE job <> 'reflect' ORDER BY 1, 2")
-            .fetch_all(&mut app.superuser().await)
+        app.sql("SELECT user_id, job FROM job_rounds WHERE job <> 'reflect' ORDER BY 1, 2")
+            .rows()
             .await
-            .unwrap()
     };
     assert_eq!(rounds().await, []);
     go_to(&app, 4, Duration::ZERO);

@@ -38,8 +38,7 @@ fn at(home: &Home, browser: &Browser) -> Browser {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_servers_and_two_workers_share_one_database() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     let (one, other, third, fourth) = (Home::new(), Home::new(), Home::new(), Home::new());
@@ -110,13 +109,8 @@ async fn two_servers_and_two_workers_share_one_database() {
         search(home, &token, "number3").await;
     }
     browser.sign_in(&anna).await;
-    let ids: (i64, i64) = sqlx::query_as(
-        "SELECT t.agent_id, t.id FROM agent_tokens t JOIN agents a ON a.id = t.agent_id AND a.user_id = t.user_id
-         WHERE a.name = 'second'",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let ids: (i64, i64) = app.sql("SELECT t.agent_id, t.id FROM agent_tokens t JOIN agents a ON a.id = t.agent_id AND a.user_id = t.user_id
+         WHERE a.name = 'second'").row().await;
     let revoke = format!("/agents/{}/tokens/{}/revoke", ids.0, ids.1);
     assert_eq!(browser.post(&revoke, &[]).await.status(), 303);
     let (status, refused) = call(&other, &token, "memory_search", json!({ "query": "*" })).await;

@@ -55,8 +55,7 @@ async fn keep_asking(url: String, token: String, seen: Arc<Seen>) -> Instant {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a series under load: `make check` runs it alone"]
 async fn twenty_stops_under_load_lose_no_request() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let home = Home::new();
     let seen = Arc::new(Seen::default());
     let watcher = Client::new();
@@ -109,8 +108,7 @@ async fn begin_call(home: &Home, token: &str) -> TcpStream {
 
 #[tokio::test]
 async fn a_request_under_way_is_finished_after_the_door_has_closed() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let home = Home::new();
     let mut command = beside(&app, &home, &["serve", "--no-worker"]);
     let server = Server::start_command(&home, &mut command).await;
@@ -130,8 +128,7 @@ async fn a_request_under_way_is_finished_after_the_door_has_closed() {
 
 #[tokio::test]
 async fn who_asks_twice_does_not_wait() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let home = Home::new();
     let mut command = beside(&app, &home, &["serve", "--no-worker"]);
     let server = Server::start_command(&home, &mut command).await;
@@ -146,8 +143,7 @@ async fn who_asks_twice_does_not_wait() {
 
 #[tokio::test]
 async fn jobs_under_way_are_put_back_and_no_text_is_sent_twice() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     for n in 0..120 {

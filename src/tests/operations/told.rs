@@ -70,8 +70,7 @@ async fn until_embedded(app: &TestApp, user: &TestUser) {
 
 #[tokio::test]
 async fn lines_are_json_objects_with_the_requests_id() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let home = Home::new();
     let mut command = beside(&app, &home, &["serve"]);
     command.env("KEEPSAKE_LOG_FORMAT", "json").env("KEEPSAKE_LOG", "info,keepsake=debug");
@@ -111,8 +110,7 @@ async fn spans(collector: &MockServer) -> (Vec<Span>, String) {
 
 #[tokio::test]
 async fn spans_reach_a_collector_from_the_request_down_to_the_provider() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     let collector = MockServer::start().await;
@@ -164,8 +162,7 @@ fn hex(text: &str) -> Vec<u8> {
 
 #[tokio::test]
 async fn a_collector_that_is_away_holds_nothing_up() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let home = Home::new();
     let mut command = beside(&app, &home, &["serve", "--no-worker"]);
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9");

@@ -12,6 +12,7 @@ use time::Duration;
 use crate::chat::use_server;
 use crate::embedding::workers::Worker;
 use crate::evaluation::with_memories;
+use crate::support::Sql as _;
 use crate::support::{ChatServer, DueNow, Provider, TestApp, TestUser, change_model, until};
 use crate::webhooks::{Receiver, hook};
 
@@ -34,7 +35,7 @@ async fn session(user: &TestUser, name: &str) -> Value {
 
 async fn count(app: &TestApp, sql: &'static str) -> i64 {
     let mut conn = app.superuser().await;
-    sqlx::query_scalar(sql).fetch_one(&mut conn).await.unwrap()
+    conn.sql(sql).value().await
 }
 
 #[tokio::test]
@@ -66,13 +67,12 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     anna.call("memory_add", short).await;
     say(&ben, "open", "One moment.").await;
     let mut conn = app.superuser().await;
-    sqlx::query(
+    conn.sql(
         "INSERT INTO job_runs (user_id, job, started_at, ended_at, took_ms, outcome)
          VALUES (0, 'sweep', '2020-01-01', '2020-01-01', 1, 'done')",
     )
-    .execute(&mut conn)
-    .await
-    .unwrap();
+    .run()
+    .await;
     app.clock.advance(Duration::days(9));
     // A rebuild, to be measured.
     change_model(&app, &anna, &provider, "new").await;
@@ -100,34 +100,26 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
         jobs::ask_for(job, &app.job_context(), None).await.unwrap();
     }
     // What an older version has kept.
-    sqlx::raw_sql(
-        "DELETE FROM memory_passages WHERE user_id = (SELECT user_id FROM memory_items WHERE content = 'Zoe rows.');
-         INSERT INTO memory_passages_due (user_id, sources) SELECT user_id, 1 FROM memory_items WHERE content = 'Zoe rows.'",
-    )
-    .execute(&mut conn)
-    .await
-    .unwrap();
+    conn.sql("DELETE FROM memory_passages WHERE user_id = (SELECT user_id FROM memory_items WHERE content = 'Zoe rows.');
+         INSERT INTO memory_passages_due (user_id, sources) SELECT user_id, 1 FROM memory_items WHERE content = 'Zoe rows.'").run_all().await;
     let passages = jobs::find("passages").unwrap();
     jobs::ask_for(passages, &app.job_context(), None).await.unwrap();
     // Only the sweep knows of Ben's.
     let bread = ben.add("Ben bakes.").await;
-    sqlx::query("DELETE FROM job_queue WHERE user_id = $1 AND job = 'embed'")
+    conn.sql("DELETE FROM job_queue WHERE user_id = $1 AND job = 'embed'")
         .bind(ben.id.0)
-        .execute(&mut conn)
-        .await
-        .unwrap();
+        .run()
+        .await;
 
     let mut lock = conn.begin().await.unwrap();
-    sqlx::query(LOCKED).execute(&mut *lock).await.unwrap();
+    lock.sql(LOCKED).run().await;
     let victim = Worker::start(&app);
     until("every kind of job runs", async || {
         let mut watch = app.superuser().await;
-        let running: Vec<String> = sqlx::query_scalar(
-            "SELECT DISTINCT job FROM job_queue WHERE lease IS NOT NULL ORDER BY job",
-        )
-        .fetch_all(&mut watch)
-        .await
-        .unwrap();
+        let running: Vec<String> = watch
+            .sql("SELECT DISTINCT job FROM job_queue WHERE lease IS NOT NULL ORDER BY job")
+            .values()
+            .await;
         jobs::JOBS.iter().all(|job| running.iter().any(|name| name == job.name))
     })
     .await;

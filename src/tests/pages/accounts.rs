@@ -42,8 +42,7 @@ async fn of_ten_first_accounts_at_once_one_is_made() {
 
 #[tokio::test]
 async fn an_account_made_at_the_command_line_does_not_take_the_first_persons_place() {
-    let app = TestApp::start().await;
-    let demo = app.user("demo").await;
+    let (app, demo) = TestApp::start_for("demo").await;
     let browser = app.browser();
     // Nobody is the admin yet; whoever has an account signs in all the same.
     browser.sign_in(&demo).await;
@@ -99,8 +98,7 @@ async fn bad_input_stands_beside_its_field_with_what_was_typed() {
 
 #[tokio::test]
 async fn signing_in_leads_where_one_wanted_to_go_and_signing_out_ends_it() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     let asked =
         browser.client.get(format!("{}/memory?q=tea&archived=1", app.base)).send().await.unwrap();
@@ -144,8 +142,7 @@ async fn a_wrong_password_and_an_unknown_address_read_the_same() {
 
 #[tokio::test]
 async fn the_session_id_changes_at_sign_in() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     let mut ids = Vec::new();
     for _ in 0..2 {
@@ -164,8 +161,7 @@ async fn the_session_id_changes_at_sign_in() {
 
 #[tokio::test]
 async fn changing_the_password_ends_every_other_web_session() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let (here, elsewhere) = (app.browser(), app.browser());
     here.sign_in(&anna).await;
     elsewhere.sign_in(&anna).await;
@@ -188,14 +184,10 @@ async fn changing_the_password_ends_every_other_web_session() {
 
 #[tokio::test]
 async fn a_disabled_user_is_signed_out_at_once() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
-    sqlx::query("UPDATE users SET disabled_at = now()")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("UPDATE users SET disabled_at = now()").run().await;
     assert_eq!(browser.get("/memory").await.0, 303);
     let again = browser.post("/login", &[("email", &anna.email), ("password", PASSWORD)]).await;
     assert_eq!(again.status(), StatusCode::UNPROCESSABLE_ENTITY);
@@ -218,8 +210,7 @@ async fn guessing_is_slowed_down() {
 
 #[tokio::test]
 async fn a_form_from_another_site_is_refused() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let host = app.base.strip_prefix("http://").unwrap();
@@ -264,8 +255,7 @@ async fn a_form_from_another_site_is_refused() {
 
 #[tokio::test]
 async fn a_page_is_compressed_unless_it_repeats_what_its_address_asks() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     for (path, encoding) in
@@ -281,8 +271,7 @@ async fn a_page_is_compressed_unless_it_repeats_what_its_address_asks() {
 
 #[tokio::test]
 async fn every_answer_carries_the_security_headers() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let others = ["/nowhere", "/livez", "/api/v1/tools"].map(str::to_owned);
@@ -307,8 +296,7 @@ async fn every_answer_carries_the_security_headers() {
 
 #[tokio::test]
 async fn a_page_has_no_inline_style_and_every_script_its_nonce() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("something").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;

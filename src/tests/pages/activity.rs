@@ -21,16 +21,15 @@ fn calls(page: &str) -> usize {
     page.matches("data-row").count()
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn calls_are_listed_with_agent_outcome_and_links_to_their_memories() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     let id = anna.add("<b>green</b> tea").await;
     anna.call("memory_get", json!({ "item_id": id })).await;
     anna.refused("memory_get", json!({ "item_id": id + 99 })).await;
     anna.call("memory_list_themes", json!({})).await;
-    let page = look(&app, &browser, "/activity").await;
+    let page = look(app, &browser, "/activity").await;
     assert_eq!(calls(&page), 4);
     for said in [
         "added",
@@ -64,10 +63,7 @@ async fn every_filter_is_in_the_address_and_they_add_up() {
         let (app, browser) = (&app, &browser);
         async move { calls(&look(app, browser, &address).await) }
     };
-    let other: i64 = sqlx::query_scalar("SELECT id FROM agents WHERE name = 'other'")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let other: i64 = app.sql("SELECT id FROM agents WHERE name = 'other'").value().await;
     for (query, expected) in [
         (String::new(), 4),
         ("tool=memory_add".to_owned(), 2),
@@ -87,55 +83,51 @@ async fn every_filter_is_in_the_address_and_they_add_up() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn load_more_shows_older_calls_and_keeps_the_filters() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     for _ in 0..30 {
         anna.find("x").await;
     }
-    let first = look(&app, &browser, "/activity?tool=memory_search").await;
+    let first = look(app, &browser, "/activity?tool=memory_search").await;
     assert_eq!(calls(&first), 25);
     assert!(first.contains("/activity?tool=memory_search&amp;shown=50"));
-    let second = look(&app, &browser, "/activity?tool=memory_search&shown=50").await;
+    let second = look(app, &browser, "/activity?tool=memory_search&shown=50").await;
     assert_eq!(calls(&second), 30);
     assert!(!second.contains("shown=75"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_empty_page_says_how_to_begin() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
-    let page = look(&app, &browser, "/activity").await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
+    let page = look(app, &browser, "/activity").await;
     assert!(page.contains("href=\"/agents\"") && page.contains("memory_search"));
     anna.find("x").await;
-    let page = look(&app, &browser, "/activity?tool=memory_add").await;
+    let page = look(app, &browser, "/activity?tool=memory_add").await;
     assert!(page.contains("No matching calls") && !page.contains("YOUR_TOKEN"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn nobody_sees_anothers_calls_on_a_page() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::with_users().await;
     let id = anna.add("mine alone").await;
     ben.find("x").await;
-    let browser = signed_in(&app, &ben).await;
-    let page = look(&app, &browser, "/activity").await;
+    let browser = signed_in(app, &ben).await;
+    let page = look(app, &browser, "/activity").await;
     assert_eq!(calls(&page), 1);
     assert!(!page.contains("mine alone"));
-    assert_eq!(calls(&look(&app, &browser, &format!("/activity?item={id}")).await), 0);
+    assert_eq!(calls(&look(app, &browser, &format!("/activity?item={id}")).await), 0);
     let stranger = app.browser();
     let (status, _) = stranger.get("/activity").await;
     assert_eq!(status, 303);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_words_of_searches_are_kept_shown_and_forgotten_by_plain_forms() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     let submit = |action: &'static str| {
         let browser = &browser;
         async move {
@@ -144,10 +136,10 @@ async fn the_words_of_searches_are_kept_shown_and_forgotten_by_plain_forms() {
         }
     };
     anna.find("zeppelin").await;
-    assert!(!look(&app, &browser, "/activity").await.contains("zeppelin"));
+    assert!(!look(app, &browser, "/activity").await.contains("zeppelin"));
     assert_eq!(submit("keep").await.0, 200);
     anna.find("<i>oolong").await;
-    let page = look(&app, &browser, "/activity").await;
+    let page = look(app, &browser, "/activity").await;
     assert!(page.contains("&lt;i&gt;oolong</q>") && !page.contains("zeppelin"));
     let (status, page) = submit("stop").await;
     assert!(status == 200 && page.contains("Delete the queries of 1 search"));
@@ -182,13 +174,12 @@ async fn an_item_says_who_has_read_it() {
     assert!(read.contains(&format!("href=\"/activity?item={id}\"")));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_calls_of_every_tool_can_be_filtered() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     anna.add("green tea").await;
-    let page = look(&app, &browser, "/activity").await;
+    let page = look(app, &browser, "/activity").await;
     let document = format!("{}/api/v1/openapi.json", app.base);
     let document = reqwest::get(document).await.unwrap();
     let document: Value = document.json().await.unwrap();
@@ -203,8 +194,7 @@ async fn the_calls_of_every_tool_can_be_filtered() {
 
 #[tokio::test]
 async fn calls_stand_by_day_and_those_that_are_alike_are_folded() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("green tea").await;
     app.activity.flush().await.unwrap();
     app.clock.advance(time::Duration::days(1));
@@ -227,8 +217,7 @@ async fn calls_stand_by_day_and_those_that_are_alike_are_folded() {
 
 #[tokio::test]
 async fn an_agent_is_shown_at_work_for_five_minutes_and_never_by_a_revoked_token() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = signed_in(&app, &anna).await;
     anna.add("green tea").await;
     let is_at_work = async || {
@@ -241,10 +230,6 @@ async fn an_agent_is_shown_at_work_for_five_minutes_and_never_by_a_revoked_token
     assert!(!is_at_work().await);
     anna.find("tea").await;
     assert!(is_at_work().await);
-    sqlx::query("UPDATE agent_tokens SET revoked_at = $1")
-        .bind(app.embeddings.now())
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("UPDATE agent_tokens SET revoked_at = $1").bind(app.embeddings.now()).run().await;
     assert!(!is_at_work().await);
 }

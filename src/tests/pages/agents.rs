@@ -9,10 +9,9 @@ fn token_in(page: &str) -> String {
     page[at..].chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect()
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_agent_is_made_its_token_shown_once_and_revoked() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let fields = [
@@ -50,10 +49,9 @@ async fn an_agent_is_made_its_token_shown_once_and_revoked() {
     assert_eq!(call().await.unwrap().status(), 401);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_further_token_is_made_for_an_agent() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let (_, page) = browser.get("/agents").await;
@@ -74,8 +72,7 @@ async fn a_further_token_is_made_for_an_agent() {
 
 #[tokio::test]
 async fn bad_input_makes_nothing_and_says_why() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let read = ("scope", "memory:read");
@@ -128,10 +125,9 @@ async fn nobody_sees_or_touches_anothers_agents() {
     assert!(app.accounts.list_agents(anna.id).await.unwrap()[0].1[0].revoked_at.is_none());
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_agent_is_told_of_all_tools_when_its_person_says_so() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let (_, page) = browser.get("/agents").await;
@@ -151,9 +147,9 @@ async fn an_agent_is_told_of_all_tools_when_its_person_says_so() {
     assert!(browser.get("/agents").await.1.contains("Tools: core (5)"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_script_that_connects_programs_is_there_for_everybody() {
-    let app = TestApp::start().await;
+    let app = TestApp::shared().await;
     let response =
         app.browser().client.get(format!("{}/connect.py", app.base)).send().await.unwrap();
     assert_eq!(response.status(), 200);
@@ -167,8 +163,7 @@ async fn the_script_that_connects_programs_is_there_for_everybody() {
 
 #[tokio::test]
 async fn settings_as_json_are_shown_again_after_a_mistake() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let agents = app.accounts.list_agents(anna.id).await.unwrap();

@@ -34,8 +34,7 @@ async fn moved(app: &TestApp, user: &TestUser) -> (i64, i64, String) {
 
 #[tokio::test]
 async fn the_whole_memory_as_of_a_day_has_a_banner_and_the_way_back() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let (lyon, freiburg, day) = moved(&app, &anna).await;
@@ -75,8 +74,7 @@ async fn the_whole_memory_as_of_a_day_has_a_banner_and_the_way_back() {
 
 #[tokio::test]
 async fn a_day_ends_where_the_person_is() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let zone = Zone::find("Pacific/Kiritimati").unwrap();
     app.accounts.set_time_zone(anna.id, &zone).await.unwrap();
     let browser = app.browser();
@@ -143,8 +141,7 @@ async fn the_timeline_tells_by_day_what_changed_and_why() {
 
 #[tokio::test]
 async fn the_stream_is_read_on_page_by_page_each_once() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     for n in 0..60 {

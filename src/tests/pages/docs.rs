@@ -37,8 +37,7 @@ async fn a_stranger_reads_every_operation_and_every_error() {
 
 #[tokio::test]
 async fn the_foot_of_every_page_leads_to_it() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     assert!(browser.get("/login").await.1.contains("href=\"/docs\""));
     browser.sign_in(&anna).await;

@@ -48,11 +48,10 @@ fn section<'a>(page: &'a str, id: &str) -> &'a str {
     from.split("</section>").next().unwrap()
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn before_the_first_document_the_page_says_how_to_begin() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     let page = look(&browser, "/documents").await;
     for words in [
         "No agent has written a document yet.",
@@ -66,11 +65,10 @@ async fn before_the_first_document_the_page_says_how_to_begin() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn documents_stand_in_a_tree_and_deleted_ones_apart() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     let memory = write(&anna, "MEMORY.md", "# Tea\n").await;
     write(&anna, "memory/2026-03-23.md", &"x".repeat(2_000)).await;
     write(&anna, "memory/deep/a.txt", "a").await;
@@ -97,11 +95,10 @@ async fn documents_stand_in_a_tree_and_deleted_ones_apart() {
     assert!(page.contains("`folder` has a name that is empty or of dots alone"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn hostile_markdown_is_text() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     let text = "# Plan <img src=x onerror=alert(1)>\n\n<script>alert(1)</script>\n\n\
         <iframe src=\"http://evil.example\"></iframe>\n\n\
         ![pixel](http://evil.example/p.gif) [go](javascript:alert(1)) [web](https://ok.example/a)\n\n\
@@ -132,11 +129,10 @@ async fn hostile_markdown_is_text() {
     assert!(body.contains("Show rendered") && !body.contains("<strong>"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_bomb_is_cut_and_its_text_can_be_had() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     for (n, bomb) in
         ["- x\n".repeat(100_000), "> ".repeat(200_000), "*_".repeat(200_000), "a ".repeat(300_000)]
             .iter()
@@ -161,11 +157,10 @@ async fn a_bomb_is_cut_and_its_text_can_be_had() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn each_revision_shows_what_it_changed_and_can_be_restored() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     let id = write(&anna, "a.md", "one\ntwo\n<i>three</i>\n").await;
     write(&anna, "a.md", "one\n2\n<i>three</i>\n").await;
     let rename =
@@ -221,11 +216,10 @@ async fn each_revision_shows_what_it_changed_and_can_be_restored() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_deleted_one_is_restored_unless_another_has_its_path() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     let id = write(&anna, "a.md", "Anna likes tea.").await;
     delete(&anna, "a.md").await;
     let path = format!("/documents/{id}");
@@ -254,8 +248,7 @@ async fn a_deleted_one_is_restored_unless_another_has_its_path() {
 
 #[tokio::test]
 async fn a_permanent_deletion_is_confirmed_and_leads_to_its_receipt() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = signed_in(&app, &anna).await;
     let id = write(&anna, "a.md", "Anna likes tea.").await;
     write(&anna, "a.md", "Anna likes green tea.").await;
@@ -273,18 +266,14 @@ async fn a_permanent_deletion_is_confirmed_and_leads_to_its_receipt() {
     assert_eq!(post(&browser, &erase, &[("confirm", "1")]).await.0, 404);
     assert!(!look(&browser, "/memory?q=tea").await.contains("green"));
     assert!(!look(&browser, "/documents").await.contains("a.md<"));
-    let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM document_revisions")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let kept: i64 = app.sql("SELECT count(*) FROM document_revisions").value().await;
     assert_eq!(kept, 0);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn calls_that_found_it_are_told_and_lead_back_to_it() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     let id = write(&anna, "notes/a.md", "Anna likes bergamot.").await;
     anna.add("Unrelated.").await;
     let search = json!({ "query": "bergamot", "types": ["document"] });
@@ -303,8 +292,7 @@ async fn calls_that_found_it_are_told_and_lead_back_to_it() {
 
 #[tokio::test]
 async fn a_part_in_the_memory_list_leads_to_its_document() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = signed_in(&app, &anna).await;
     anna.add("A memory of bergamot.").await;
     let id = write(&anna, "notes/a.md", "\nAnna likes bergamot\nvery much.\n").await;
@@ -313,21 +301,17 @@ async fn a_part_in_the_memory_list_leads_to_its_document() {
     assert_eq!(page.matches("data-row").count(), 1);
     assert!(page.contains("notes/a.md") && page.contains("lines 2 to 3"), "{page}");
     assert!(page.contains(&format!("href=\"/documents/{id}\"")));
-    let part: i64 = sqlx::query_scalar("SELECT id FROM memory_items WHERE type = 'document'")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let part: i64 = app.sql("SELECT id FROM memory_items WHERE type = 'document'").value().await;
     let page = look(&browser, &format!("/memory/{part}")).await;
     assert!(page.contains("A part of a document") && page.contains(&format!("/documents/{id}")));
     assert!(!page.contains("id=\"manage\""));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn anothers_document_is_as_if_it_were_not_there() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::with_users().await;
     let annas = write(&anna, "quirin.md", "hidden").await;
-    let browser = signed_in(&app, &ben).await;
+    let browser = signed_in(app, &ben).await;
     for id in [annas.to_string(), "999999999".to_owned(), "x".to_owned()] {
         for path in ["", "?revision=1", "?as=text", "/raw", "/raw?revision=1"] {
             let (status, page) = browser.get(&format!("/documents/{id}{path}")).await;

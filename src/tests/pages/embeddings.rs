@@ -1,10 +1,9 @@
 use crate::support::{Provider, TestApp};
 use crate::turns::{ended, message};
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_memory_page_shows_each_items_state_and_filters_by_it() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     anna.add("the ready one").await;
@@ -31,10 +30,9 @@ async fn the_memory_page_shows_each_items_state_and_filters_by_it() {
     assert!(page.contains("The endpoint failed with status 500."));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_list_found_by_words_alone_says_why() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     anna.add("Anna keeps bees.").await;
@@ -75,10 +73,9 @@ async fn the_admin_page_and_its_forms_are_not_there_for_members() {
     assert!(wrong.text().await.unwrap().contains("is not host:port"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_wrong_setting_stands_beside_its_field_and_changes_nothing_and_no_key_comes_back() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let fields = [
@@ -111,8 +108,7 @@ async fn a_wrong_setting_stands_beside_its_field_and_changes_nothing_and_no_key_
 
 #[tokio::test]
 async fn a_stranger_is_sent_to_sign_in_and_another_site_is_refused() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     for path in ["/settings/embeddings", "/admin"] {
         assert_eq!(browser.get(path).await.0, 303, "{path}");
@@ -173,10 +169,9 @@ async fn a_rebuild_counts_memories_and_messages_apart() {
     assert!(asked.contains(&format!("{all} of 1 user will be rebuilt")));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_link_to_all_that_failed_leads_to_archived_ones_too() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     provider.behave(|b| b.poison = Some("poison"));

@@ -93,11 +93,10 @@ async fn refused(browser: &Browser, path: &str, fields: &[(&str, &str)]) -> (u16
     (status, response.text().await.unwrap())
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn before_the_first_name_the_page_says_what_will_be_here() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     let page = look(&browser, "/entities").await;
     for word in [
         "No entities yet.",
@@ -114,8 +113,7 @@ async fn before_the_first_name_the_page_says_what_will_be_here() {
 
 #[tokio::test]
 async fn names_are_listed_with_their_types_and_narrowed_by_the_address() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = signed_in(&app, &anna).await;
     let first = anna.add("Dr. Maria Keller works at Acme GmbH in Lyon, maria@acme.org.").await;
     anna.add("Dr. Maria Keller met Dr. Benedikt Huber on 2026-05-17.").await;
@@ -153,8 +151,7 @@ async fn names_are_listed_with_their_types_and_narrowed_by_the_address() {
 
 #[tokio::test]
 async fn two_are_merged_and_it_is_undone() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = signed_in(&app, &anna).await;
     let one = make(&app, &anna, "Katharina Vogel", EntityType::Person).await;
     let other = make(&app, &anna, "Kathi Vogel", EntityType::Person).await;
@@ -179,10 +176,7 @@ async fn two_are_merged_and_it_is_undone() {
     assert!(history.contains("value=\"undo\""));
     let list = look(&browser, "/entities").await;
     assert!(!list.contains("Kathi Vogel"));
-    let decision: i64 = sqlx::query_scalar("SELECT max(id) FROM entity_events")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let decision: i64 = app.sql("SELECT max(id) FROM entity_events").value().await;
     let undo = [("action", "undo"), ("decision", &decision.to_string())];
     assert_done(&browser, &path, &undo).await;
     assert!(look(&browser, "/entities").await.contains("Kathi Vogel"));
@@ -191,23 +185,16 @@ async fn two_are_merged_and_it_is_undone() {
     assert!(page.contains("This has changed since; nothing was undone."));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_may_be_one_is_asked_about_once() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     let mut ids = Vec::new();
     for name in ["Jon Smitt", "Jon Smith", "Eva Lang", "Eva Long"] {
-        ids.push(make(&app, &anna, name, EntityType::Person).await);
+        ids.push(make(app, &anna, name, EntityType::Person).await);
     }
     for pair in ids.chunks(2) {
-        sqlx::query("INSERT INTO entity_pairs (user_id, one_id, other_id, why, found_at) VALUES ($1, $2, $3, 'spelling', now())")
-            .bind(anna.id.0)
-            .bind(pair[0])
-            .bind(pair[1])
-            .execute(&mut app.superuser().await)
-            .await
-            .unwrap();
+        app.sql("INSERT INTO entity_pairs (user_id, one_id, other_id, why, found_at) VALUES ($1, $2, $3, 'spelling', now())").bind(anna.id.0).bind(pair[0]).bind(pair[1]).run().await;
     }
     let page = look(&browser, "/entities").await;
     assert!(page.contains("Possible duplicates") && page.matches("similar spelling").count() == 2);
@@ -226,8 +213,7 @@ async fn what_may_be_one_is_asked_about_once() {
 
 #[tokio::test]
 async fn one_is_split_renamed_and_protected() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = signed_in(&app, &anna).await;
     let one = make(&app, &anna, "Robert Stein", EntityType::Person).await;
     make(&app, &anna, "Roberta Stein", EntityType::Person).await;
@@ -236,10 +222,8 @@ async fn one_is_split_renamed_and_protected() {
     let (status, page) = refused(&browser, &path, &[("action", "split")]).await;
     assert_eq!(status, 409);
     assert!(page.contains("Choose some of its names, and not all of them"));
-    let name: i64 = sqlx::query_scalar("SELECT id FROM entity_names WHERE name = 'Roberta Stein'")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let name: i64 =
+        app.sql("SELECT id FROM entity_names WHERE name = 'Roberta Stein'").value().await;
     let split = [("action", "split"), ("names", &name.to_string())];
     assert_done(&browser, &path, &split).await;
     let list = look(&browser, "/entities").await;
@@ -270,13 +254,12 @@ async fn one_is_split_renamed_and_protected() {
     assert_eq!(status, 422);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn anothers_entity_is_as_if_it_were_not_there() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let annas = make(&app, &anna, "Quirin Hidden", EntityType::Person).await;
-    let bens = make(&app, &ben, "Ben Own", EntityType::Person).await;
-    let browser = signed_in(&app, &ben).await;
+    let (app, anna, ben) = TestApp::with_users().await;
+    let annas = make(app, &anna, "Quirin Hidden", EntityType::Person).await;
+    let bens = make(app, &ben, "Ben Own", EntityType::Person).await;
+    let browser = signed_in(app, &ben).await;
     for id in [annas, 999_999_999] {
         for path in [format!("/entities/{id}"), format!("/graph?around={id}")] {
             let (status, page) = browser.get(&path).await;
@@ -329,11 +312,10 @@ async fn where_an_admin_has_closed_the_browser_nothing_is_decided() {
     assert!(look(&browser, &path).await.contains("Anton Offen"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_switches_are_kept() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     let saved = browser.post("/entities/settings", &[("in_search", "1")]).await;
     assert_eq!(saved.status(), 200);
     let page = saved.text().await.unwrap();
@@ -381,12 +363,11 @@ async fn connected(app: &TestApp, anna: &TestUser) -> [i64; 5] {
     ids
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn relations_stand_along_time_with_their_sources() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
-    let [berger, lyon, graz, ..] = connected(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
+    let [berger, lyon, graz, ..] = connected(app, &anna).await;
     let page = look(&browser, &format!("/entities/{berger}")).await;
     for part in [
         "lives in ",
@@ -415,12 +396,11 @@ fn led_to(part: &str) -> Vec<&str> {
     ids
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_graph_of_a_day_is_the_same_as_picture_and_as_table() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
-    let [berger, lyon, graz, ..] = connected(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
+    let [berger, lyon, graz, ..] = connected(app, &anna).await;
     let parts = |page: &str| {
         let main = main_of(page).to_owned();
         let (picture, rest) = main.split_once("</figure>").unwrap();

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use keepsake::accounts::{Role, Scope};
 use reqwest::{Method, RequestBuilder, Response, StatusCode};
 use serde_json::json;
-use sqlx::AssertSqlSafe;
 
+use crate::support::Sql as _;
 use crate::support::{Browser, TestApp, TestUser, problem};
 
 #[derive(Debug)]
@@ -97,8 +97,7 @@ pub(super) struct Filled {
 
 impl Filled {
     pub async fn start() -> Self {
-        let app = TestApp::start().await;
-        let anna = app.user("anna").await;
+        let (app, anna) = TestApp::start_for("anna").await;
         app.make_admin(&anna).await;
         let ben = app.user("ben").await;
         let item = anna.add("Anna takes her tea without sugar.").await;
@@ -145,23 +144,23 @@ impl Filled {
     /// All rows of all tables, less what a visit may touch.
     pub async fn fingerprint(&self) -> BTreeMap<String, String> {
         let mut conn = self.app.superuser().await;
-        let tables: Vec<String> = sqlx::query_scalar(
-            "SELECT c.oid::regclass::text FROM pg_class c
+        let tables: Vec<String> = conn
+            .sql(
+                "SELECT c.oid::regclass::text FROM pg_class c
              WHERE c.relkind IN ('r', 'p') AND c.relnamespace IN
                    (SELECT oid FROM pg_namespace WHERE nspname = 'public')",
-        )
-        .fetch_all(&mut conn)
-        .await
-        .unwrap();
+            )
+            .values()
+            .await;
         assert!(tables.len() > 15, "{tables:?}");
         let mut found = BTreeMap::new();
         for table in tables {
-            let rows = AssertSqlSafe(format!(
+            let rows = format!(
                 "SELECT coalesce(md5(string_agg(line, ',' ORDER BY line)), '') FROM (
                      SELECT (to_jsonb(t) - 'last_used_at' - CASE WHEN '{table}' = 'web_sessions'
                              THEN 'expires_at' ELSE 'last_used_at' END)::text AS line FROM {table} t) r"
-            ));
-            let sum: String = sqlx::query_scalar(rows).fetch_one(&mut conn).await.unwrap();
+            );
+            let sum: String = conn.sql(rows).value().await;
             found.insert(table, sum);
         }
         found

@@ -8,6 +8,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::every_route::{Filled, Route, routes};
+use crate::support::Sql as _;
 use crate::support::{PASSWORD, TestApp, TestUser};
 
 /// A request whose head is sent and whose body is not.
@@ -166,7 +167,7 @@ async fn a_held_form_of_somebody_who_was_disabled_changes_nothing() {
     let cookie = sign_in(app, &filled.anna).await;
     let mut conn = app.superuser().await;
     let keep = "CREATE TEMP TABLE kept AS SELECT * FROM web_sessions";
-    sqlx::raw_sql(keep).execute(&mut conn).await.unwrap();
+    conn.sql(keep).run_all().await;
     let mut held_count = 0;
     let forms = routes()
         .into_iter()
@@ -185,7 +186,7 @@ async fn a_held_form_of_somebody_who_was_disabled_changes_nothing() {
         assert_eq!(filled.fingerprint().await, before, "{}", route.path);
         change(AdminAction::Enable).await.unwrap();
         let again = "INSERT INTO web_sessions SELECT * FROM kept ON CONFLICT DO NOTHING";
-        sqlx::raw_sql(again).execute(&mut conn).await.unwrap();
+        conn.sql(again).run_all().await;
     }
     assert!(held_count >= 18, "{held_count}");
 }
@@ -218,19 +219,17 @@ async fn held_call(
 }
 
 async fn written(app: &TestApp) -> i64 {
-    sqlx::query_scalar(
+    app.sql(
         "SELECT (SELECT count(*) FROM memory_items) + (SELECT count(*) FROM session_messages)
               + (SELECT count(*) FROM users WHERE operator_id IS NOT NULL)",
     )
-    .fetch_one(&mut app.superuser().await)
+    .value()
     .await
-    .unwrap()
 }
 
 #[tokio::test]
 async fn a_held_call_of_a_token_that_ended_meanwhile_writes_nothing() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     for (path, body) in calls() {
         for (end, code) in [
             ("revoke", "revoked_token"),
@@ -244,12 +243,10 @@ async fn a_held_call_of_a_token_that_ended_meanwhile_writes_nothing() {
             let command = AdminActor::Command;
             match end {
                 "revoke" => {
-                    let (agent, token): (i64, i64) = sqlx::query_as(
-                        "SELECT agent_id, id FROM agent_tokens ORDER BY id DESC LIMIT 1",
-                    )
-                    .fetch_one(&mut app.superuser().await)
-                    .await
-                    .unwrap();
+                    let (agent, token): (i64, i64) = app
+                        .sql("SELECT agent_id, id FROM agent_tokens ORDER BY id DESC LIMIT 1")
+                        .row()
+                        .await;
                     let (agent, token) = (AgentId(agent), TokenId(token));
                     app.accounts
                         .revoke_token(TokenHolder::Agent(anna.id, agent), token)

@@ -8,11 +8,10 @@ async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
     browser
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn items_are_listed_found_filtered_and_hidden_when_archived() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     let old = anna.add_to("kitchen", "oolong from the old shop").await;
     anna.call(
         "memory_add",
@@ -35,11 +34,10 @@ async fn items_are_listed_found_filtered_and_hidden_when_archived() {
     assert!(only_archived.contains("oolong from") && !only_archived.contains("green tea"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn load_more_shows_the_next_rows_and_keeps_the_filters() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     for n in 0..30 {
         anna.add_to("work", &format!("entry-number-{n:02}")).await;
     }
@@ -58,11 +56,10 @@ async fn load_more_shows_the_next_rows_and_keeps_the_filters() {
     assert!(!second.contains("shown=75"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_empty_memory_says_how_to_begin_and_an_empty_answer_what_to_loosen() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     let (_, empty) = browser.get("/memory").await;
     assert!(empty.contains("href=\"/agents\"") && empty.contains("memory_add"));
     anna.add("something").await;
@@ -71,11 +68,10 @@ async fn an_empty_memory_says_how_to_begin_and_an_empty_answer_what_to_loosen() 
     assert!(!nothing.contains("something") && !nothing.contains("memory_add"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_item_is_shown_whole_with_provenance_and_history() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     let content = "first line\n<script>alert(1)</script> & \u{202e}bidi";
     let input = json!({ "type": "instruction", "content": content, "theme": "Work", "tags": ["<b>tag</b>"] });
     let id = anna.call("memory_add", input).await["id"].as_i64().unwrap();
@@ -89,12 +85,11 @@ async fn an_item_is_shown_whole_with_provenance_and_history() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn anothers_item_is_not_found_like_one_that_does_not_exist() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::with_users().await;
     let id = anna.add("mine alone").await;
-    let browser = signed_in(&app, &ben).await;
+    let browser = signed_in(app, &ben).await;
     let (status, theirs) = browser.get(&format!("/memory/{id}")).await;
     assert_eq!(status, 404);
     assert!(!theirs.contains("mine alone"));
@@ -107,12 +102,11 @@ async fn anothers_item_is_not_found_like_one_that_does_not_exist() {
     assert!(!browser.get("/memory").await.1.contains("mine alone"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn odd_addresses_are_answered_with_a_page() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     anna.add("something").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = signed_in(app, &anna).await;
     let long = format!("/memory?q={}", "x".repeat(3_000));
     for odd in [
         "/memory?q=%00",
@@ -275,8 +269,7 @@ async fn this_week_counts_what_was_learned_changed_and_expires_of_its_person_alo
 
 #[tokio::test]
 async fn the_count_of_all_themes_is_only_there_while_all_are_listed() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = signed_in(&app, &anna).await;
     let all_themes = |page: &str| {
         let entry = page.split("<bdi>All themes</bdi>").nth(1).unwrap();

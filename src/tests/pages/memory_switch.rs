@@ -4,8 +4,7 @@ use crate::support::TestApp;
 
 #[tokio::test]
 async fn a_person_switches_memory_off_and_on_and_still_sees_everything() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("Anna keeps bees.").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
@@ -33,10 +32,9 @@ async fn a_person_switches_memory_off_and_on_and_still_sees_everything() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn the_agents_page_says_when_all_of_them_are_switched_off() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let said = "switched off for all of your agents";

@@ -32,8 +32,7 @@ async fn status_with(app: &TestApp, token: &str, user: &str) -> StatusCode {
 
 #[tokio::test]
 async fn an_admin_makes_an_operator_gives_it_tokens_and_revokes_them() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     app.make_admin(&anna).await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
@@ -69,8 +68,7 @@ async fn an_admin_makes_an_operator_gives_it_tokens_and_revokes_them() {
 
 #[tokio::test]
 async fn bad_input_makes_no_operator_and_says_why() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     app.make_admin(&anna).await;
     app.service_token("there", &keepsake::accounts::Scope::ALL).await;
     let browser = app.browser();
@@ -104,8 +102,7 @@ async fn bad_input_makes_no_operator_and_says_why() {
 
 #[tokio::test]
 async fn for_a_member_there_are_no_operators() {
-    let app = TestApp::start().await;
-    let ben = app.user("ben").await;
+    let (app, ben) = TestApp::start_for("ben").await;
     app.service_token("bot", &keepsake::accounts::Scope::ALL).await;
     let operator = &app.accounts.list_operators().await.unwrap()[0];
     let (id, token) = (operator.id.0, operator.tokens[0].id.0);

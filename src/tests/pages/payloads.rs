@@ -216,31 +216,18 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
         look(&browser, &format!("/activity?item={id}")).await;
     }
     // Every memory came of some session.
-    sqlx::query("UPDATE memory_items i SET message_id = 1, session_id =
-                (SELECT s.id FROM sessions s WHERE s.user_id = i.user_id ORDER BY s.id OFFSET i.id % 3 LIMIT 1)")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("UPDATE memory_items i SET message_id = 1, session_id =
+                (SELECT s.id FROM sessions s WHERE s.user_id = i.user_id ORDER BY s.id OFFSET i.id % 3 LIMIT 1)").run().await;
     let failed = "UPDATE session_extractions SET outcome = 'failed', reason = $1, model = $1, ended_at = now(),
                   next_try_at = now() RETURNING session_id";
-    let sessions: Vec<i64> = sqlx::query_scalar(failed)
-        .bind(PAYLOADS[0])
-        .fetch_all(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let sessions: Vec<i64> = app.sql(failed).bind(PAYLOADS[0]).values().await;
     assert_eq!(sessions.len(), PAYLOADS.len());
     for id in sessions {
         assert!(look(&browser, &format!("/sessions/{id}")).await >= 9);
     }
     // What a model wrote: as hostile as the memories that it stands on.
     let summary = "INSERT INTO memory_summaries (user_id, body, made_at, model, failure) VALUES ($1, $2, now(), $3, $3)";
-    sqlx::query(summary)
-        .bind(anna.id.0)
-        .bind(PAYLOADS.join("\n\n"))
-        .bind(PAYLOADS[0])
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql(summary).bind(anna.id.0).bind(PAYLOADS.join("\n\n")).bind(PAYLOADS[0]).run().await;
     let stands_on =
         "INSERT INTO memory_summary_items SELECT user_id, id FROM memory_items WHERE user_id = $1";
     let stands_on = sqlx::query(stands_on).bind(anna.id.0);
@@ -262,8 +249,7 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
 
 #[tokio::test]
 async fn nothing_in_an_address_becomes_markup_and_none_breaks_a_page() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     app.make_admin(&anna).await;
     let id = anna.add("tea").await;
     let browser = app.browser();
@@ -428,10 +414,9 @@ async fn raw(app: &TestApp, user: &TestUser, tool: &str, body: String) -> Respon
         .unwrap()
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn nul_lone_surrogates_and_a_megabyte_are_refused_in_every_field_of_every_tool() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let id = anna.add("tea").await;
     let whole = [
         ("memory_add", json!({ "type": "fact", "content": "c", "theme": "t", "tags": ["g"] })),
@@ -459,7 +444,7 @@ async fn nul_lone_surrogates_and_a_megabyte_are_refused_in_every_field_of_every_
                 let rest = rest.trim_start_matches('{');
                 let comma = if rest == "}" { "" } else { "," };
                 let body = format!("{{\"{field}\":{hostile_value}{comma}{rest}");
-                let response = raw(&app, &anna, tool, body).await;
+                let response = raw(app, &anna, tool, body).await;
                 let status = response.status().as_u16();
                 let what = format!("{tool} {field}={:.12}", hostile);
                 assert!([400, 413, 422].contains(&status), "{what}: {status}");

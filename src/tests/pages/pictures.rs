@@ -113,8 +113,7 @@ async fn what_is_used_by_whom_is_counted_and_what_never_was_is_listed() {
 
 #[tokio::test]
 async fn a_bar_leads_to_the_calls_of_its_day() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = signed_in(&app, &anna).await;
     anna.add("green tea").await;
     let first = app.clock.now().date();
@@ -139,8 +138,7 @@ async fn a_bar_leads_to_the_calls_of_its_day() {
 
 #[tokio::test]
 async fn themes_have_the_counts_of_the_day_and_are_drawn_as_areas_today() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = signed_in(&app, &anna).await;
     anna.add_to("food", "Porridge.").await;
     let one = look(&app, &browser, "/memory").await;
@@ -173,17 +171,16 @@ async fn themes_have_the_counts_of_the_day_and_are_drawn_as_areas_today() {
     assert!(!theirs.contains("theme=food") && !theirs.contains("id=\"areas\""), "{theirs}");
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_session_has_the_time_at_which_its_last_message_was_sent() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     for (name, sent) in [("imported", json!("2020-05-17T10:00:00Z")), ("live", json!(null))] {
         let said = json!({ "messages": [{ "id": "1", "role": "user", "content": "Hi.", "created_at": sent }] });
         let path = format!("/api/v1/sessions/{name}/messages");
         assert_eq!(anna.post(&path, &said).await.status(), 200);
     }
-    let page = look(&app, &browser, "/sessions").await;
+    let page = look(app, &browser, "/sessions").await;
     assert_eq!(page.matches("datetime=\"2020-05-17T10:00:00").count(), 1, "{page}");
     assert_eq!(page.matches("<time").count(), 2, "{page}");
 }

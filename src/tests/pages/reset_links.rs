@@ -2,6 +2,7 @@ use keepsake::accounts::Password;
 use keepsake::accounts::admin_events::{AdminAction, AdminActor};
 use reqwest::StatusCode;
 
+use crate::support::Sql as _;
 use crate::support::{Browser, PASSWORD, TestApp, TestUser};
 
 const NEW: &str = "a wholly new password";
@@ -15,8 +16,7 @@ struct Place {
 
 impl Place {
     async fn start() -> Self {
-        let app = TestApp::start().await;
-        let anna = app.user("anna").await;
+        let (app, anna) = TestApp::start_for("anna").await;
         app.make_admin(&anna).await;
         let admin = app.browser();
         admin.sign_in(&anna).await;
@@ -160,20 +160,15 @@ async fn a_sign_in_with_the_old_password_does_not_outlive_the_change() {
     let hash = "UPDATE users SET password_hash = 'another' WHERE email = 'ben@example.com'";
     let ended = "DELETE FROM web_sessions s USING users u WHERE u.id = s.user_id AND u.email = 'ben@example.com'";
     let change = format!("BEGIN; {hash}; {ended}");
-    sqlx::raw_sql(sqlx::AssertSqlSafe(change)).execute(&mut conn).await.unwrap();
+    conn.sql(change).run_all().await;
     let signing_in = async { place.sign_in(PASSWORD).await };
     let finishing = async {
         app.until_blocked(1).await;
-        sqlx::raw_sql("COMMIT").execute(&mut conn).await.unwrap();
+        conn.sql("COMMIT").run_all().await;
     };
     let (status, ()) = tokio::join!(signing_in, finishing);
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
-    let left: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM web_sessions s JOIN users u ON u.id = s.user_id WHERE u.email = 'ben@example.com'",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let left: i64 = app.sql("SELECT count(*) FROM web_sessions s JOIN users u ON u.id = s.user_id WHERE u.email = 'ben@example.com'").value().await;
     assert_eq!(left, 0);
 }
 

@@ -47,18 +47,13 @@ fn sessions(page: &str) -> usize {
 }
 
 async fn id_of(app: &TestApp, session: &str) -> i64 {
-    sqlx::query_scalar("SELECT id FROM sessions WHERE external_id = $1")
-        .bind(session)
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap()
+    app.sql("SELECT id FROM sessions WHERE external_id = $1").bind(session).value().await
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn before_the_first_session_the_page_shows_how_to_hand_one_over() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let (app, anna) = TestApp::with_user().await;
+    let browser = signed_in(app, &anna).await;
     let page = look(&browser, "/sessions").await;
     for word in [
         "No agent has handed over a session yet.",
@@ -77,8 +72,7 @@ async fn before_the_first_session_the_page_shows_how_to_hand_one_over() {
 
 #[tokio::test]
 async fn the_list_says_what_came_of_each_and_is_narrowed_by_its_address() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let other = anna.with_token(&app.token(anna.id, "other", &Scope::ALL, None).await);
     let browser = signed_in(&app, &anna).await;
     for name in ["waits", "kept", "bare", "broke", "left-out"] {
@@ -107,10 +101,7 @@ async fn the_list_says_what_came_of_each_and_is_narrowed_by_its_address() {
     ] {
         assert!(page.contains(sentence), "{sentence}");
     }
-    let agent: i64 = sqlx::query_scalar("SELECT id FROM agents WHERE name = 'other'")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let agent: i64 = app.sql("SELECT id FROM agents WHERE name = 'other'").value().await;
     for (query, names) in [
         ("state=open", vec!["goes-on"]),
         ("outcome=stored", vec!["kept"]),
@@ -135,8 +126,7 @@ async fn the_list_says_what_came_of_each_and_is_narrowed_by_its_address() {
 
 #[tokio::test]
 async fn a_session_shows_its_ledger_and_every_word_that_was_said() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = signed_in(&app, &anna).await;
     let long = format!("{}the end of it", "snow ".repeat(200));
     hand_over(
@@ -186,15 +176,14 @@ async fn a_session_shows_its_ledger_and_every_word_that_was_said() {
     assert!(page.contains("1,013 characters"));
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_long_session_is_read_in_pages_and_from_any_message() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let ben = app.user("ben").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = signed_in(app, &anna).await;
     let messages: Vec<Value> = (1..=250).map(|n| said(n, "user", &format!("words {n}."))).collect();
     hand_over(&anna, "long", json!(messages)).await;
-    let id = id_of(&app, "long").await;
+    let id = id_of(app, "long").await;
     let shown = |page: &str| page.matches("class=\"said\"").count();
     let first = look(&browser, &format!("/sessions/{id}")).await;
     assert_eq!(shown(&first), 100);
@@ -211,14 +200,13 @@ async fn a_long_session_is_read_in_pages_and_from_any_message() {
     for nowhere in [format!("/sessions/{}", id + 1), "/sessions/chat".to_owned()] {
         assert_eq!(browser.get(&nowhere).await.0, 404);
     }
-    let bens = signed_in(&app, &ben).await;
+    let bens = signed_in(app, &ben).await;
     assert_eq!(bens.get(&format!("/sessions/{id}")).await.0, 404);
 }
 
 #[tokio::test]
 async fn a_session_lists_the_memories_that_came_of_it_and_each_message_leads_to_its_own() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = signed_in(&app, &anna).await;
     let messages: Vec<Value> = (1..=150).map(|n| said(n, "user", &format!("word {n}"))).collect();
     hand_over(&anna, "talk", json!(messages)).await;
@@ -249,7 +237,7 @@ async fn a_session_lists_the_memories_that_came_of_it_and_each_message_leads_to_
     }
     let newest =
         format!("UPDATE memory_items SET superseded_by = {} WHERE id = {}", ids[3], ids[0]);
-    sqlx::query(sqlx::AssertSqlSafe(newest)).execute(&mut app.superuser().await).await.unwrap();
+    app.sql(newest).run().await;
 
     let page = look(&browser, &format!("/sessions/{session}")).await;
     assert!(page.contains("4 memories extracted"));
@@ -290,8 +278,7 @@ async fn a_session_lists_the_memories_that_came_of_it_and_each_message_leads_to_
 
 #[tokio::test]
 async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = signed_in(&app, &anna).await;
     for (name, set, may) in [
         (
@@ -316,15 +303,8 @@ async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
             (answer.status().as_u16(), answer.headers()["location"].to_str().unwrap()),
             (303, path.as_str())
         );
-        let is_due: bool = sqlx::query_scalar(
-            "SELECT coalesce(next_try_at <= $2 AND reading_since IS NULL, false) FROM session_extractions e
-             JOIN sessions s ON s.user_id = e.user_id AND s.id = e.session_id WHERE s.external_id = $1",
-        )
-        .bind(name)
-        .bind(app.embeddings.now())
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+        let is_due: bool = app.sql("SELECT coalesce(next_try_at <= $2 AND reading_since IS NULL, false) FROM session_extractions e
+             JOIN sessions s ON s.user_id = e.user_id AND s.id = e.session_id WHERE s.external_id = $1").bind(name).bind(app.embeddings.now()).value().await;
         assert_eq!(is_due, may, "{name}");
         let page = look(&browser, &path).await;
         assert_eq!(page.contains("It is being read again."), may || name == "held", "{name}");
@@ -334,12 +314,11 @@ async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_saved_retention_says_so() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     hand_over(&anna, "one", json!([said(1, "user", "Hello.")])).await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = signed_in(app, &anna).await;
     let fields = [("action", "lifetimes"), ("episode_days", "30"), ("turn_days", "")];
     let saved = browser.post("/sessions", &fields).await;
     assert_eq!(saved.status(), 200);

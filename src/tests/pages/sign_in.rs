@@ -30,8 +30,7 @@ async fn guess(app: &TestApp, email: &str, forwarded_for: &str) -> Response {
 
 #[tokio::test]
 async fn who_is_slowed_down_is_told_for_how_long() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     app.make_admin(&anna).await;
     let guesses = (0..12).map(|_| guess(&app, "anna@example.com", ""));
     let answers = join_all(guesses).await;
@@ -237,8 +236,7 @@ async fn signing_up_takes_about_as_long_for_an_address_that_is_taken() {
 
 #[tokio::test]
 async fn an_id_that_somebody_else_chose_never_becomes_a_session() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let planted = "keepsake=AAAAAAAAAAAAAAAAAAAAAA";
     let with_planted = |request: reqwest::RequestBuilder| {
         request.header("cookie", planted).header("sec-fetch-site", "same-origin")
@@ -258,8 +256,7 @@ async fn an_id_that_somebody_else_chose_never_becomes_a_session() {
 
 #[tokio::test]
 async fn a_session_ends_thirty_days_after_the_last_visit() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     for _ in 0..3 {
@@ -272,8 +269,7 @@ async fn a_session_ends_thirty_days_after_the_last_visit() {
 
 #[tokio::test]
 async fn signing_out_deletes_the_session() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let count = async || {

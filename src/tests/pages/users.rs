@@ -5,6 +5,7 @@ use keepsake::embedding::Drained;
 use reqwest::StatusCode;
 use serde_json::json;
 
+use crate::support::Sql as _;
 use crate::support::{Browser, PASSWORD, Provider, TestApp, TestUser, without_marks};
 
 async fn admin(app: &TestApp) -> (TestUser, Browser) {
@@ -29,7 +30,7 @@ fn text_of(page: &str) -> String {
 
 async fn scalar(app: &TestApp, sql: &'static str) -> i64 {
     let mut conn = app.superuser().await;
-    sqlx::query_scalar(sql).fetch_one(&mut conn).await.unwrap()
+    conn.sql(sql).value().await
 }
 
 async fn mcp_status(app: &TestApp, token: &str) -> StatusCode {
@@ -90,8 +91,7 @@ async fn disabling_ends_browsers_agents_mcp_jobs_and_invitations_at_once() {
 
 #[tokio::test]
 async fn a_drain_under_way_stops_when_its_user_is_disabled() {
-    let app = TestApp::start().await;
-    let ben = app.user("ben").await;
+    let (app, ben) = TestApp::start_for("ben").await;
     let provider = Provider::start().await;
     app.use_provider(&ben, &provider, "model").await;
     for n in 0..300 {
@@ -158,21 +158,16 @@ async fn an_account_whose_erasure_has_begun_is_gone_for_admins_and_is_no_admin()
     let ben = app.user("ben").await;
     app.make_admin(&ben).await;
     assert!(browser.get("/admin/users").await.1.contains("ben@example.com"));
-    sqlx::query("UPDATE users SET erasing_at = now(), disabled_at = now() WHERE id = $1")
+    app.sql("UPDATE users SET erasing_at = now(), disabled_at = now() WHERE id = $1")
         .bind(ben.id.0)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+        .run()
+        .await;
     assert!(!browser.get("/admin/users").await.1.contains("ben@example.com"));
     for action in ["enable", "promote"] {
         assert_eq!(change(&browser, ben.id.0, action).await.0, StatusCode::NOT_FOUND);
     }
     // Should it be enabled all the same, it is no other admin.
-    sqlx::query("UPDATE users SET disabled_at = NULL WHERE id = $1")
-        .bind(ben.id.0)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("UPDATE users SET disabled_at = NULL WHERE id = $1").bind(ben.id.0).run().await;
     let act = AdminAction::parse("demote").unwrap();
     let last = app.accounts.change_person(AdminActor::Command, anna.id, act);
     assert!(last.await.unwrap_err().to_string().contains("only admin"));
@@ -237,14 +232,13 @@ async fn roles_change_at_the_next_request_and_each_change_is_recorded_once() {
 async fn thousands_are_listed_page_by_page_and_found_by_a_part_of_their_address() {
     let app = TestApp::start().await;
     let (_, browser) = admin(&app).await;
-    sqlx::query(
+    app.sql(
         "INSERT INTO users (email, password_hash, role, created_at, updated_at)
          SELECT 'person' || n || '@example.com', 'x', 'member', now(), now()
          FROM generate_series(1, 3000) n",
     )
-    .execute(&mut app.superuser().await)
-    .await
-    .unwrap();
+    .run()
+    .await;
     let (_, page) = browser.get("/admin/users").await;
     let page = text_of(&page);
     assert!(

@@ -57,8 +57,7 @@ async fn each_person_sees_how_far_their_own_work_is_and_nobody_elses() {
 
 #[tokio::test]
 async fn what_stands_in_the_way_is_said_and_so_is_a_pause_of_the_job() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     provider.behave(|b| b.status = Some(503));
@@ -77,8 +76,7 @@ async fn what_stands_in_the_way_is_said_and_so_is_a_pause_of_the_job() {
 
 #[tokio::test]
 async fn what_comes_round_by_the_clock_stands_there_with_where_it_is_switched() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = signed_in(&app, &anna).await;
     anna.add("Anna keeps bees.").await;
     let page = look(&browser).await;

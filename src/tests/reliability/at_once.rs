@@ -39,13 +39,13 @@ async fn a_hundred_identical_adds_at_once_on_two_servers_make_one_item() {
     assert_eq!(ids.len(), 1, "{ids:?}");
     let first = answers.iter().filter(|a| a["duplicate"] == false).count();
     assert_eq!(first, 1, "one of them made it, and the others are told so");
-    let (items, themes, added): (i64, i64, i64) = sqlx::query_as(
-        "SELECT (SELECT count(*) FROM memory_items), (SELECT count(*) FROM memory_themes),
+    let (items, themes, added): (i64, i64, i64) = app
+        .sql(
+            "SELECT (SELECT count(*) FROM memory_items), (SELECT count(*) FROM memory_themes),
                 (SELECT count(*) FROM memory_item_events)",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
+        )
+        .row()
+        .await;
     assert_eq!((items, themes, added), (1, 1, 1));
 }
 
@@ -55,15 +55,9 @@ async fn items_that_two_agents_archive_at_once_on_two_servers_are_each_archived_
     let twin = app.twin().await;
     let anna = app.user("anna").await;
     anna.add("Anna keeps bees.").await;
-    let ids: Vec<i64> = sqlx::query_scalar(
-        "INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
+    let ids: Vec<i64> = app.sql("INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
          SELECT user_id, theme_id, type, 'note ' || n, sha256(n::text::bytea), source, created_at, updated_at
-         FROM memory_items, generate_series(1, $1) n RETURNING id",
-    )
-    .bind(ITEMS as i64)
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+         FROM memory_items, generate_series(1, $1) n RETURNING id").bind(ITEMS as i64).values().await;
 
     let here = agent_at(&app, &app, &anna, "here").await;
     let there = agent_at(&app, &twin, &anna, "there").await;
@@ -80,13 +74,8 @@ async fn items_that_two_agents_archive_at_once_on_two_servers_are_each_archived_
         })
         .await;
 
-    let events: Vec<(i64, String)> = sqlx::query_as(
-        "SELECT e.item_id, a.name FROM memory_item_events e JOIN agents a ON a.user_id = e.user_id AND a.id = e.agent_id
-         WHERE event = 'archived'",
-    )
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let events: Vec<(i64, String)> = app.sql("SELECT e.item_id, a.name FROM memory_item_events e JOIN agents a ON a.user_id = e.user_id AND a.id = e.agent_id
+         WHERE event = 'archived'").rows().await;
     let archived: BTreeSet<i64> = events.iter().map(|(id, _)| *id).collect();
     assert_eq!(events.len(), ITEMS, "one event each");
     assert_eq!(archived, ids.into_iter().collect());

@@ -6,26 +6,26 @@ use futures_util::future::join_all;
 use keepsake::evaluation::EvaluationError;
 use serde_json::json;
 
+use crate::support::Sql as _;
 use crate::support::{TestApp, until};
 
 const CALLS_AT_ONCE: usize = 6;
 
 pub(super) async fn cut_all(app: &TestApp) -> usize {
-    let cut: Vec<bool> = sqlx::query_scalar(
-        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+    let cut: Vec<bool> = app
+        .sql(
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
          WHERE datname = current_database() AND pid <> pg_backend_pid()
            AND backend_type = 'client backend'",
-    )
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+        )
+        .values()
+        .await;
     cut.len()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_after_all_connections_were_cut_are_answered_as_if_nothing_had_been() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("Anna keeps bees.").await;
     for round in 0..3 {
         let many =
@@ -45,8 +45,7 @@ async fn calls_after_all_connections_were_cut_are_answered_as_if_nothing_had_bee
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_one_after_another_use_one_connection() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     // The end of a call's transaction is waited for by nobody.
     let at_rest = async || {
         until("all connections are idle", async || {
@@ -69,8 +68,7 @@ async fn calls_one_after_another_use_one_connection() {
 
 #[tokio::test]
 async fn a_transaction_that_is_broken_off_leaves_nothing_and_its_connection_is_used_again() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     for _ in 0..20 {
         let mut tx = app.db.as_user(anna.id).await.unwrap();
         let mut sleep = Box::pin(sqlx::query("SELECT pg_sleep(0.2)").execute(&mut *tx));
@@ -79,11 +77,7 @@ async fn a_transaction_that_is_broken_off_leaves_nothing_and_its_connection_is_u
         drop(sleep);
     }
     let mut tx = app.db.as_user(anna.id).await.unwrap();
-    sqlx::query("INSERT INTO memory_themes (user_id, slug, display_name, created_at, updated_at) VALUES ($1, 'unseen', 'Unseen', now(), now())")
-        .bind(anna.id.0)
-        .execute(&mut *tx)
-        .await
-        .unwrap();
+    tx.sql("INSERT INTO memory_themes (user_id, slug, display_name, created_at, updated_at) VALUES ($1, 'unseen', 'Unseen', now(), now())").bind(anna.id.0).run().await;
     drop(tx);
     let themes = anna.call("memory_list_themes", json!({})).await;
     assert_eq!(themes["themes"], json!([]), "{themes}");
@@ -93,8 +87,7 @@ async fn a_transaction_that_is_broken_off_leaves_nothing_and_its_connection_is_u
 
 #[tokio::test]
 async fn a_transaction_that_is_broken_off_while_it_begins_is_not_left_open() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let mut begin = Box::pin(app.db.as_user_and(anna.id, "SELECT pg_sleep(0.5)"));
     while open_transactions(&app).await == 0 {
         assert!(futures_util::poll!(&mut begin).is_pending(), "it begins");
@@ -129,19 +122,17 @@ async fn none_is_left_open(app: &TestApp) {
 }
 
 async fn open_transactions(app: &TestApp) -> i64 {
-    sqlx::query_scalar(
+    app.sql(
         "SELECT count(*) FROM pg_stat_activity
          WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL",
     )
-    .fetch_one(&mut app.superuser().await)
+    .value()
     .await
-    .unwrap()
 }
 
 #[tokio::test]
 async fn a_command_waits_for_a_connection_when_a_request_would_fail() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let patient = app.db.patient();
     let mut held = Vec::new();
     for _ in 0..app.db.pools()[0].max {

@@ -13,6 +13,7 @@ use sqlx::PgConnection;
 use tokio::time::{sleep, timeout};
 
 use crate::mcp::{Mcp, message};
+use crate::support::Sql as _;
 use crate::support::{HANG_GUARD, TestApp, TestUser, Wish, problem};
 
 /// Calls that one caller may have under way (DESIGN §11): 4 running and 32 waiting.
@@ -23,17 +24,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Until it is dropped, whatever reads or writes items waits.
 async fn lock_items(app: &TestApp) -> PgConnection {
     let mut conn = app.superuser().await;
-    sqlx::raw_sql("BEGIN; LOCK TABLE memory_items IN ACCESS EXCLUSIVE MODE")
-        .execute(&mut conn)
-        .await
-        .unwrap();
+    conn.sql("BEGIN; LOCK TABLE memory_items IN ACCESS EXCLUSIVE MODE").run_all().await;
     conn
 }
 
 /// Until it is dropped, whatever this user adds waits.
 async fn lock_adding(app: &TestApp, user: &TestUser) -> PgConnection {
     let mut conn = app.superuser().await;
-    sqlx::raw_sql("BEGIN").execute(&mut conn).await.unwrap();
+    conn.sql("BEGIN").run_all().await;
     TestApp::hold_memory(&mut conn, user.id).await;
     conn
 }
@@ -50,8 +48,7 @@ async fn until_statements_waiting(app: &TestApp, wanted: i64) {
 
 #[tokio::test]
 async fn a_statement_that_runs_into_its_timeout_is_a_503_in_one_sentence_at_every_door() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("Anna keeps bees.").await;
     let hurried = TestApp::start_as(Wish {
         timeouts: StatementTimeouts { request: Duration::from_millis(500), job: HANG_GUARD },
@@ -87,8 +84,7 @@ async fn a_statement_that_runs_into_its_timeout_is_a_503_in_one_sentence_at_ever
 
 #[tokio::test]
 async fn a_look_for_parts_of_words_that_runs_into_the_timeout_finds_nothing() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let bees = anna.add("Anna keeps bees.").await;
     let hurried = TestApp::start_as(Wish {
         timeouts: StatementTimeouts { request: Duration::from_secs(4), job: HANG_GUARD },
@@ -118,7 +114,7 @@ async fn jobs_have_another_statement_timeout_and_give_connections_back_without_i
     .await;
     let anna = app.user("anna").await;
     let timeout_of = async |conn: &mut PgConnection| -> String {
-        sqlx::query_scalar("SHOW statement_timeout").fetch_one(conn).await.unwrap()
+        conn.sql("SHOW statement_timeout").value().await
     };
     let jobs = app.db.with_job_timeout();
     for (db, expected) in [(&app.db, "61s"), (&jobs, "122s"), (&app.db, "61s")] {

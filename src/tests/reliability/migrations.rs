@@ -10,6 +10,7 @@ use sqlx::migrate::Migrator;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
+use crate::support::Sql as _;
 use crate::support::empty_database;
 
 static MIGRATIONS: Migrator = sqlx::migrate!();
@@ -66,8 +67,7 @@ struct Column {
 
 /// The columns of all tables of Keepsake's own.
 async fn columns(owner: &mut PgConnection) -> Vec<Column> {
-    let rows: Vec<(String, String, String, bool, Option<String>)> = sqlx::query_as(
-        r"SELECT c.relname::text, a.attname::text, format_type(a.atttypid, NULL),
+    let rows: Vec<(String, String, String, bool, Option<String>)> = owner.sql(r"SELECT c.relname::text, a.attname::text, format_type(a.atttypid, NULL),
                  a.attidentity <> '' OR (a.attnotnull AND NOT a.atthasdef),
                  (SELECT substring(pg_get_constraintdef(k.oid) FROM '''([^'']*)''::text')
                   FROM pg_constraint k WHERE k.conrelid = c.oid AND k.contype = 'c' AND k.conkey = ARRAY[a.attnum]
@@ -75,11 +75,7 @@ async fn columns(owner: &mut PgConnection) -> Vec<Column> {
           FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid
           WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
             AND c.relname <> '_sqlx_migrations' AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
-          ORDER BY c.relname, a.attnum",
-    )
-    .fetch_all(owner)
-    .await
-    .unwrap();
+          ORDER BY c.relname, a.attnum").rows().await;
     rows.into_iter()
         .map(|(table, name, kind, must_be_filled, first_listed)| Column {
             table,
@@ -168,8 +164,8 @@ pub async fn rows(owner: &mut PgConnection) -> BTreeMap<String, Vec<Value>> {
     let mut tables: Vec<String> = columns(owner).await.into_iter().map(|c| c.table).collect();
     tables.dedup();
     for table in tables {
-        let select = AssertSqlSafe(format!("SELECT to_jsonb(t) FROM {table} t"));
-        let found = sqlx::query_scalar(select).fetch_all(&mut *owner).await.unwrap();
+        let select = format!("SELECT to_jsonb(t) FROM {table} t");
+        let found = owner.sql(select).values().await;
         rows.insert(table, found);
     }
     rows
@@ -178,14 +174,9 @@ pub async fn rows(owner: &mut PgConnection) -> BTreeMap<String, Vec<Value>> {
 /// As the owner, who runs migrations, in a database that has the roles and the extensions alone.
 async fn owner_of(options: &PgConnectOptions) -> PgConnection {
     let mut setup = PgConnection::connect_with(options).await.unwrap();
-    sqlx::raw_sql(
-        "CREATE EXTENSION vector; CREATE EXTENSION hstore; CREATE EXTENSION btree_gin; CREATE EXTENSION btree_gist;
+    setup.sql("CREATE EXTENSION vector; CREATE EXTENSION hstore; CREATE EXTENSION btree_gin; CREATE EXTENSION btree_gist;
          GRANT USAGE, CREATE ON SCHEMA public TO keepsake_owner;
-         GRANT USAGE ON SCHEMA public TO keepsake_app, keepsake_system;",
-    )
-    .execute(&mut setup)
-    .await
-    .unwrap();
+         GRANT USAGE ON SCHEMA public TO keepsake_app, keepsake_system;").run_all().await;
     let as_owner = options.clone().options([("role", "keepsake_owner")]);
     PgConnection::connect_with(&as_owner).await.unwrap()
 }

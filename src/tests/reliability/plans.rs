@@ -10,19 +10,13 @@ use crate::support::TestApp;
 /// read whole. What a connection did is counted when it ends.
 async fn added_and_read_whole(app: &TestApp) -> (i64, i64) {
     cut_all(app).await;
-    sqlx::query_as(
-        "SELECT sum(n_tup_ins)::bigint, sum(seq_scan)::bigint FROM pg_stat_user_tables
-         WHERE relname IN ('memory_items', 'memory_item_events', 'memory_themes', 'agents', 'users')",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap()
+    app.sql("SELECT sum(n_tup_ins)::bigint, sum(seq_scan)::bigint FROM pg_stat_user_tables
+         WHERE relname IN ('memory_items', 'memory_item_events', 'memory_themes', 'agents', 'users')").row().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_an_add_looks_up_is_behind_an_index_however_small_the_table_was() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("Anna keeps bees.").await;
     app.superuser().await.execute("ANALYZE").await.unwrap();
     let (added_before, read_before) = added_and_read_whole(&app).await;

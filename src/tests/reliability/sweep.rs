@@ -14,21 +14,19 @@ async fn break_rows_of(app: &TestApp, user: &TestUser) {
 }
 
 async fn failed_jobs(app: &TestApp) -> Vec<(i64, String)> {
-    sqlx::query_as("SELECT user_id, job FROM job_queue WHERE problem IS NOT NULL ORDER BY job")
-        .fetch_all(&mut app.superuser().await)
+    app.sql("SELECT user_id, job FROM job_queue WHERE problem IS NOT NULL ORDER BY job")
+        .rows()
         .await
-        .unwrap()
 }
 
 async fn status_and_session(app: &TestApp, user: &TestUser) -> (String, bool) {
-    sqlx::query_as(
+    app.sql(
         "SELECT (SELECT status FROM memory_items WHERE user_id = $1 AND type <> 'turn'),
                 (SELECT completed_at IS NOT NULL FROM sessions WHERE user_id = $1)",
     )
     .bind(user.id.0)
-    .fetch_one(&mut app.superuser().await)
+    .row()
     .await
-    .unwrap()
 }
 
 async fn live(user: &TestUser) {
@@ -56,12 +54,11 @@ async fn a_user_whose_rows_cannot_be_changed_holds_up_no_other() {
 
 #[tokio::test]
 async fn a_step_that_fails_does_not_stop_those_after_it() {
-    let app = TestApp::start().await;
-    let ben = app.user("ben").await;
+    let (app, ben) = TestApp::start_for("ben").await;
     live(&ben).await;
     app.clock.advance(time::Duration::days(2));
     let revoke = "REVOKE SELECT ON sessions FROM keepsake_system";
-    sqlx::raw_sql(revoke).execute(&mut app.superuser().await).await.unwrap();
+    app.sql(revoke).run_all().await;
     app.run_due().await;
     let swept = [(SERVER.0, "sweep".to_owned())];
     assert_eq!(failed_jobs(&app).await, swept, "and is tried again");

@@ -47,24 +47,16 @@ async fn until_queued(app: &TestApp, user: &TestUser, adds: usize) {
 
 /// Of every item: its text, its events, its pending vectors, the calls that touched it.
 async fn written(app: &TestApp) -> Vec<(String, i64, i64, i64)> {
-    sqlx::query_as(
-        "SELECT content,
+    app.sql("SELECT content,
                 (SELECT count(*) FROM memory_item_events e WHERE e.user_id = i.user_id AND e.item_id = i.id AND e.event = 'added'),
                 (SELECT count(*) FROM memory_embeddings e WHERE e.user_id = i.user_id AND e.source_id = i.id AND e.state = 'pending'
                    AND e.passage = 0 AND e.is_turn = i.is_turn),
                 (SELECT count(*) FROM activity a WHERE a.user_id = i.user_id AND i.id = ANY (a.item_ids) AND a.outcome = 'ok')
-         FROM memory_items i ORDER BY i.content",
-    )
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap()
+         FROM memory_items i ORDER BY i.content").rows().await
 }
 
 async fn transactions(app: &TestApp) -> i64 {
-    sqlx::query_scalar("SELECT count(DISTINCT xmin::text) FROM memory_items")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap()
+    app.sql("SELECT count(DISTINCT xmin::text) FROM memory_items").value().await
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -117,8 +109,7 @@ async fn adds_that_come_at_once_share_transactions_and_each_is_kept_as_it_was_se
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_the_database_refuses_of_one_does_not_touch_those_beside_it() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("first").await;
     app.refuse_unless("memory_items", "content <> 'poison'").await;
     let mut conn = app.superuser().await;
@@ -170,8 +161,7 @@ async fn what_the_database_refuses_of_one_does_not_touch_those_beside_it() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn where_a_statement_runs_into_its_timeout_all_are_refused_and_nothing_is_written() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("first").await;
     let hurried = TestApp::start_as(Wish {
         timeouts: StatementTimeouts { request: Duration::from_millis(500), job: HANG_GUARD },
@@ -197,8 +187,7 @@ async fn where_a_statement_runs_into_its_timeout_all_are_refused_and_nothing_is_
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn who_gives_up_while_waiting_takes_nobody_with_them() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("first").await;
     let viewer = Viewer::person(anna.id);
     let mut conn = app.superuser().await;
@@ -234,9 +223,6 @@ async fn who_gives_up_while_waiting_takes_nobody_with_them() {
     let texts: Vec<String> = written(&app).await.into_iter().map(|row| row.0).collect();
     assert_eq!(texts, ["first", "number 1", "number 2", "number 4", "number 5"]);
     let calls: Vec<(String, i64)> =
-        sqlx::query_as("SELECT outcome, count(*) FROM activity GROUP BY 1 ORDER BY 1")
-            .fetch_all(&mut app.superuser().await)
-            .await
-            .unwrap();
+        app.sql("SELECT outcome, count(*) FROM activity GROUP BY 1 ORDER BY 1").rows().await;
     assert_eq!(calls, [("cancelled".to_owned(), 2), ("ok".to_owned(), 5)]);
 }

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 use keepsake::db;
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
+use sqlx::{Connection, PgConnection};
 
 use super::migrations::{has_all_of, now_named, rows};
+use crate::support::Sql as _;
 use crate::support::{TestApp, Wish, empty_database, fresh_database};
 
 const DUMP: &str = include_str!("5c00987.sql");
@@ -27,7 +28,7 @@ async fn restored() -> PgConnectOptions {
     fresh_database().await;
     let options = empty_database().await;
     let mut superuser = PgConnection::connect_with(&options).await.unwrap();
-    sqlx::raw_sql(DUMP).execute(&mut superuser).await.unwrap();
+    superuser.sql(DUMP).run_all().await;
     superuser.close().await.unwrap();
     options
 }
@@ -38,20 +39,16 @@ async fn all_rows(options: &PgConnectOptions) -> BTreeMap<String, Vec<Value>> {
 
 /// Its vectors of first passages, as one number.
 pub async fn vectors(app: &TestApp) -> String {
-    sqlx::query_scalar(
+    app.sql(
         "SELECT md5(string_agg(source_id || ' ' || embedding::text, ',' ORDER BY source_id))
          FROM memory_embeddings WHERE passage = 0 AND state = 'ready'",
     )
-    .fetch_one(&mut app.superuser().await)
+    .value()
     .await
-    .unwrap()
 }
 
 pub async fn count(app: &TestApp, of: &str) -> i64 {
-    sqlx::query_scalar(AssertSqlSafe(format!("SELECT count(*) FROM {of}")))
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap()
+    app.sql(format!("SELECT count(*) FROM {of}")).value().await
 }
 
 pub async fn tool(app: &TestApp, token: &str, name: &str, arguments: Value) -> Value {
@@ -123,12 +120,10 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
 
     // Before a passage is made, and whose word it was is told.
     finds_what_is_meant(&app).await;
-    let trusted: Vec<(String, String)> = sqlx::query_as(
-        "SELECT DISTINCT source, trust FROM memory_items WHERE NOT is_turn ORDER BY 1",
-    )
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let trusted: Vec<(String, String)> = app
+        .sql("SELECT DISTINCT source, trust FROM memory_items WHERE NOT is_turn ORDER BY 1")
+        .rows()
+        .await;
     let trusted: Vec<(&str, &str)> =
         trusted.iter().map(|(s, t)| (s.as_str(), t.as_str())).collect();
     assert_eq!(
@@ -153,12 +148,10 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
     assert_eq!(count(&app, "memory_passages_due").await, 0);
     assert_eq!(count(&app, "memory_passages WHERE n = 0").await, sources);
     let pending = "memory_embeddings WHERE state = 'pending'";
-    let long: i64 = sqlx::query_scalar(
-        "SELECT count(DISTINCT source_id) FROM memory_embeddings WHERE state = 'pending'",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let long: i64 = app
+        .sql("SELECT count(DISTINCT source_id) FROM memory_embeddings WHERE state = 'pending'")
+        .value()
+        .await;
     assert!(long == 1 && count(&app, pending).await >= 2);
     finds_what_is_meant(&app).await;
     app.run_job("embed").await;

@@ -18,8 +18,7 @@ const TEXT: &str = "The user keeps two hives of bees behind the house in Lisbon 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "measures"]
 async fn what_the_scan_costs_an_add() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let viewer = Viewer::person(anna.id);
     let redactor = app.embeddings.redactor();
     let mut took: [Vec<Duration>; 2] = Default::default();

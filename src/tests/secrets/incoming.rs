@@ -5,7 +5,6 @@ use keepsake::accounts::UserId;
 use keepsake::redaction::SecretPolicy;
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::AssertSqlSafe;
 
 use crate::data::erasure::find_everywhere;
 use crate::data::import;
@@ -25,8 +24,8 @@ pub async fn set(app: &TestApp, user: &TestUser, policy: SecretPolicy) {
 }
 
 pub async fn count(app: &TestApp, of: &str) -> i64 {
-    let count = AssertSqlSafe(format!("SELECT count(*) FROM {of}"));
-    sqlx::query_scalar(count).fetch_one(&mut app.superuser().await).await.unwrap()
+    let count = format!("SELECT count(*) FROM {of}");
+    app.sql(count).value().await
 }
 
 /// Where the secret stands, in any column of any table.
@@ -62,8 +61,7 @@ fn told<'a>(answer: &'a Value, field: &str) -> &'a Value {
 
 #[tokio::test]
 async fn by_default_a_secret_is_stored_and_warned_of() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let secret = secret();
     let text = format!("The token is {secret}.");
     let answer = anna.call("memory_add", fact(&text)).await;
@@ -94,8 +92,7 @@ async fn by_default_a_secret_is_stored_and_warned_of() {
 
 #[tokio::test]
 async fn what_is_masked_is_stored_nowhere_at_any_door() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     app.activity.keep_queries(anna.id, true).await.unwrap();
     set(&app, &anna, SecretPolicy::Mask).await;
     let secret = secret();
@@ -159,8 +156,7 @@ async fn what_is_masked_is_stored_nowhere_at_any_door() {
 
 #[tokio::test]
 async fn what_is_refused_is_named_by_field_and_rule_and_stored_nowhere() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     set(&app, &anna, SecretPolicy::Refuse).await;
     let secret = secret();
     let text = format!("The token is {secret}.");
@@ -193,8 +189,7 @@ async fn what_is_refused_is_named_by_field_and_rule_and_stored_nowhere() {
 
 #[tokio::test]
 async fn what_is_private_is_removed_whatever_is_set() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let text = "Anna keeps bees. <private>kanarienvogel4711</private>";
     let added = anna.call("memory_add", fact(text)).await;
     assert!(added.get("warnings").is_none(), "{added}");
@@ -240,10 +235,9 @@ async fn what_is_private_is_removed_whatever_is_set() {
     anna.add("[removed: private]").await;
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_a_person_allows_on_the_page_is_allowed_for_nobody_else() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::with_users().await;
     let secret = secret();
     let text = format!("The token is {secret}.");
     let browser = app.browser();
@@ -252,20 +246,17 @@ async fn what_a_person_allows_on_the_page_is_allowed_for_nobody_else() {
     assert_eq!(status, 200);
     assert!(page.contains("Nothing was found"), "{page}");
     for user in [&anna, &ben] {
-        set(&app, user, SecretPolicy::Refuse).await;
+        set(app, user, SecretPolicy::Refuse).await;
         user.refused("memory_add", fact(&text)).await;
     }
     let (_, page) = browser.get(PAGE).await;
     assert!(page.contains("github-pat") && page.contains("1 secret found"), "{page}");
     assert!(!page.contains(&secret));
     let id_of = async |user: UserId| -> String {
-        sqlx::query_scalar(
-            "SELECT encode(fingerprint, 'hex') FROM secret_findings WHERE user_id = $1",
-        )
-        .bind(user.0)
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap()
+        app.sql("SELECT encode(fingerprint, 'hex') FROM secret_findings WHERE user_id = $1")
+            .bind(user.0)
+            .value()
+            .await
     };
     let (of_anna, of_ben) = (id_of(anna.id).await, id_of(ben.id).await);
     assert_ne!(of_anna, of_ben, "each user has a key");
@@ -297,13 +288,9 @@ async fn what_a_person_allows_on_the_page_is_allowed_for_nobody_else() {
 
 #[tokio::test]
 async fn findings_are_bounded_and_what_is_allowed_stays() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add(&format!("The token is {}.", secret())).await;
-    sqlx::raw_sql("UPDATE secret_findings SET is_allowed = true, last_at = '2020-01-01'")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("UPDATE secret_findings SET is_allowed = true, last_at = '2020-01-01'").run_all().await;
     for n in 0..3 {
         let tokens = (0..100).map(|at| secret().replace("1B4a", &format!("{:04}", n * 100 + at)));
         let text = tokens.collect::<Vec<_>>().join(" ");
@@ -316,8 +303,7 @@ async fn findings_are_bounded_and_what_is_allowed_stays() {
 
 #[tokio::test]
 async fn what_a_model_repeats_is_masked_too() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let said: &'static str = Box::leak(format!("It is {}.", secret()).into_boxed_str());
     let server = ChatServer::saying(said).await;
     crate::chat::use_server(&app, &anna, &server).await;
@@ -332,8 +318,7 @@ async fn what_a_model_repeats_is_masked_too() {
 /// gitleaks' rule of private keys has no end: what stands between the two lines is one secret.
 #[tokio::test]
 async fn a_secret_as_long_as_a_document_is_masked_and_a_longer_text_is_not_looked_at() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     set(&app, &anna, SecretPolicy::Mask).await;
     let key_of = |bytes: usize| {
         let ends = ["-----BEGIN PRIVATE KEY-----\n", "\n-----END PRIVATE KEY-----"];
@@ -374,10 +359,9 @@ async fn a_secret_as_long_as_a_document_is_masked_and_a_longer_text_is_not_looke
     assert!(shown.ends_with("[removed: private-key]"), "{}", shown.len());
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn what_finds_something_is_not_changed() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let secret = secret();
     let file = json!({ "command": "create", "path": "/memories/a.md", "file_text": format!("Token {secret} here.\n") });
     anna.call("memory_files", file).await;
@@ -390,7 +374,7 @@ async fn what_finds_something_is_not_changed() {
         let item = json!({ "type": "fact", "content": theme, "theme": theme, "key": secret });
         anna.call("memory_add", item).await;
     }
-    set(&app, &anna, SecretPolicy::Refuse).await;
+    set(app, &anna, SecretPolicy::Refuse).await;
     let edit = json!({ "command": "str_replace", "path": "/memories/a.md", "old_str": secret, "new_str": "gone" });
     let response = anna.send("memory_files", &edit).await;
     assert_eq!(response.status(), 200);

@@ -49,10 +49,7 @@ impl Caller<'_> {
 }
 
 async fn users(app: &TestApp) -> i64 {
-    sqlx::query_scalar("SELECT count(*) FROM users WHERE operator_id IS NOT NULL")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap()
+    app.sql("SELECT count(*) FROM users WHERE operator_id IS NOT NULL").value().await
 }
 
 #[tokio::test]
@@ -89,8 +86,7 @@ async fn an_operator_chooses_for_each_of_its_users() {
 
 #[tokio::test]
 async fn no_agent_loosens_what_its_person_chose() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let redactor = app.embeddings.redactor();
     redactor.save(anna.id, SecretPolicy::Mask).await.unwrap();
     let token = app.token(anna.id, "agent", &Scope::ALL, None).await;

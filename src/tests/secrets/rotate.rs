@@ -17,6 +17,7 @@ use serde_json::json;
 use sqlx::postgres::PgConnectOptions;
 
 use crate::server::{Home, Server, call};
+use crate::support::Sql as _;
 use crate::support::{ChatServer, Provider, TestApp, TestUser, database_url, until};
 
 /// What every test app seals with.
@@ -25,7 +26,7 @@ const KEY: &str = "sk-rotated";
 
 /// The sealed values of a database, without their columns that differ by user.
 async fn sealed(app: &TestApp) -> Vec<Vec<u8>> {
-    sqlx::query_scalar(
+    app.sql(
         "SELECT sealed_key FROM embedding_settings WHERE sealed_key IS NOT NULL
          UNION ALL SELECT sealed_key FROM embedding_spaces WHERE sealed_key IS NOT NULL
          UNION ALL SELECT sealed_key FROM system_providers WHERE sealed_key IS NOT NULL
@@ -33,9 +34,8 @@ async fn sealed(app: &TestApp) -> Vec<Vec<u8>> {
          UNION ALL SELECT sealed_key FROM secret_settings WHERE sealed_key IS NOT NULL
          UNION ALL SELECT sealed_key FROM system_chat_provider WHERE sealed_key IS NOT NULL",
     )
-    .fetch_all(&mut app.superuser().await)
+    .values()
     .await
-    .unwrap()
 }
 
 /// As another process has them, with these keys.
@@ -67,15 +67,15 @@ async fn with_key(app: &TestApp, user: &TestUser, provider: &Provider) {
 #[tokio::test]
 async fn every_sealed_column_of_the_catalogue_is_sealed_anew() {
     let app = TestApp::start().await;
-    let found: Vec<(String, String)> = sqlx::query_as(
-        "SELECT c.oid::regclass::text, a.attname::text FROM pg_attribute a
+    let found: Vec<(String, String)> = app
+        .sql(
+            "SELECT c.oid::regclass::text, a.attname::text FROM pg_attribute a
          JOIN pg_class c ON c.oid = a.attrelid
          WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
            AND a.atttypid = 'bytea'::regtype AND a.attname LIKE '%seal%' ORDER BY 1, 2",
-    )
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+        )
+        .rows()
+        .await;
     let mut known: Vec<(String, String)> = reseal::OF_USERS
         .iter()
         .chain(&reseal::OF_THE_SYSTEM)
@@ -118,12 +118,7 @@ async fn all_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
     let after = sealed(&app).await;
     assert!(after.iter().all(|value| new.is_current(value)));
     assert!(after.iter().all(|value| !before.contains(value)));
-    let copies: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM embedding_settings e JOIN embedding_spaces s USING (user_id, sealed_key)",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let copies: i64 = app.sql("SELECT count(*) FROM embedding_settings e JOIN embedding_spaces s USING (user_id, sealed_key)").value().await;
     assert_eq!(copies, 2);
     let chat = rotated_chat.effective(ben.id, ChatPurpose::Facts).await.unwrap().unwrap();
     assert_eq!(chat.endpoint.key.unwrap().expose(), crate::chat::KEY);
@@ -131,12 +126,11 @@ async fn all_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
     assert_eq!(rotating.reseal(|_, _| {}).await.unwrap(), Resealed::default());
     assert_eq!(sealed(&app).await, after);
     // Each still opens for whom it was sealed, and for nobody else.
-    let of_anna: Vec<u8> =
-        sqlx::query_scalar("SELECT sealed_key FROM embedding_settings WHERE user_id = $1")
-            .bind(anna.id.0)
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap();
+    let of_anna: Vec<u8> = app
+        .sql("SELECT sealed_key FROM embedding_settings WHERE user_id = $1")
+        .bind(anna.id.0)
+        .value()
+        .await;
     assert_eq!(new.open(own_embedding_key(anna.id), &of_anna).as_deref(), Ok(KEY));
     assert!(new.open(own_embedding_key(ben.id), &of_anna).is_err());
     assert!(Sealer::new(&OLD).open(own_embedding_key(anna.id), &of_anna).is_err());
@@ -150,12 +144,11 @@ async fn what_no_key_opens_is_counted_and_left_and_the_rest_goes_on() {
     with_key(&app, &anna, &provider).await;
     with_key(&app, &ben, &provider).await;
     let lost = Sealer::new(&[3; 32]).seal(own_embedding_key(anna.id), KEY).unwrap();
-    sqlx::query("UPDATE embedding_settings SET sealed_key = $2 WHERE user_id = $1")
+    app.sql("UPDATE embedding_settings SET sealed_key = $2 WHERE user_id = $1")
         .bind(anna.id.0)
         .bind(&lost)
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+        .run()
+        .await;
     let done = sealing_with(&app, rotated()).0.reseal(|_, _| {}).await;
     assert_eq!(done.unwrap().unreadable, 1);
     let left: Vec<Vec<u8>> = sealed(&app).await;
@@ -186,21 +179,16 @@ async fn crowd(app: &TestApp, users: i64) {
     let mut conn = app.superuser().await;
     let sealer = Sealer::new(&OLD);
     for n in 0..users {
-        let id: i64 = sqlx::query_scalar(
-            "INSERT INTO users (email, password_hash, role, created_at, updated_at)
+        let id: i64 = conn
+            .sql(
+                "INSERT INTO users (email, password_hash, role, created_at, updated_at)
              VALUES ('crowd-' || $1 || '@example.com', 'x', 'member', now(), now()) RETURNING id",
-        )
-        .bind(n)
-        .fetch_one(&mut conn)
-        .await
-        .unwrap();
+            )
+            .bind(n)
+            .value()
+            .await;
         let key = sealer.seal(own_embedding_key(keepsake::db::UserId(id)), KEY).unwrap();
-        sqlx::query("INSERT INTO embedding_settings (user_id, sealed_key, updated_at) VALUES ($1, $2, now())")
-            .bind(id)
-            .bind(key)
-            .execute(&mut conn)
-            .await
-            .unwrap();
+        conn.sql("INSERT INTO embedding_settings (user_id, sealed_key, updated_at) VALUES ($1, $2, now())").bind(id).bind(key).run().await;
     }
 }
 

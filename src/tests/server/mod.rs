@@ -15,6 +15,7 @@ use keepsake::postgres::{CommandLock, of_running_server};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use crate::support::Sql as _;
 use crate::support::{Browser, PASSWORD, PATIENCE, database_url, empty_database, server_options};
 
 /// A data folder that PostgreSQL's unprivileged user can reach, with the fetched tree in it.
@@ -426,7 +427,7 @@ async fn a_database_of_ones_own_is_used_and_a_wrong_one_refused_with_what_to_do(
     let mut conn =
         <sqlx::PgConnection as sqlx::Connection>::connect_with(&server_options()).await.unwrap();
     let ascii = "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0";
-    sqlx::query(ascii).execute(&mut conn).await.unwrap();
+    conn.sql(ascii).run().await;
     let output = home
         .command(&["migrate"])
         .env("KEEPSAKE_DATABASE_URL", database_url(&options.database("ascii")))
@@ -442,7 +443,7 @@ async fn an_old_pgvector_and_a_newer_schema_are_refused_with_what_to_do() {
     let refusal = async |change: &'static str| {
         let mut conn =
             <sqlx::PgConnection as sqlx::Connection>::connect_with(&options).await.unwrap();
-        sqlx::raw_sql(change).execute(&mut conn).await.unwrap();
+        conn.sql(change).run_all().await;
         let refused = keepsake::db::prepare(&options).await.unwrap_err();
         refused.to_string()
     };

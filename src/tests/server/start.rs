@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, test_kill_process};
 use sqlx::{Connection, PgConnection};
 
 use super::{Home, Server, find};
+use crate::support::Sql as _;
 use crate::support::{PATIENCE, empty_database, fresh_database};
 
 const STARTS: usize = 8;
@@ -28,23 +29,20 @@ async fn a_start_that_loses_its_connection_does_not_blame_the_role() {
     let options = fresh_database().await;
     let connect = async || PgConnection::connect_with(&options).await.unwrap();
     let (mut holder, mut admin) = (connect().await, connect().await);
-    sqlx::raw_sql("BEGIN; GRANT USAGE ON SCHEMA public TO keepsake_app")
-        .execute(&mut holder)
-        .await
-        .unwrap();
+    holder.sql("BEGIN; GRANT USAGE ON SCHEMA public TO keepsake_app").run_all().await;
     let starting = tokio::spawn({
         let options = options.clone();
         async move { db::prepare(&options).await }
     });
     let began = Instant::now();
     loop {
-        let ended: i64 = sqlx::query_scalar(
-            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
+        let ended: i64 = admin
+            .sql(
+                "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
              WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0",
-        )
-        .fetch_one(&mut admin)
-        .await
-        .unwrap();
+            )
+            .value()
+            .await;
         if ended > 0 {
             break;
         }

@@ -5,20 +5,25 @@ mod chat;
 mod due;
 mod gate;
 mod provider;
+pub mod shared;
+mod sql;
 
 pub use chat::{ChatServer, refused, said};
 pub use due::{DueNow, turns_due};
 pub use gate::{Gate, Held, PATIENCE, until};
 pub use provider::{Provider, WIDTH, vector_of};
+pub use sql::Sql;
 
 use std::cell::RefCell;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use keepsake::accounts::{Accounts, AgentName, Email, Password, Role, Scope, TokenWish, UserId};
+use keepsake::accounts::{
+    Accounts, AgentName, Email, HashCost, Password, Role, Scope, TokenWish, UserId,
+};
 use keepsake::activity::Activity;
 use keepsake::backup::Backups;
 use keepsake::clock::{Clock, MovableClock, SharedClock};
@@ -47,8 +52,8 @@ use keepsake::webhooks::Webhooks;
 use reqwest::{Client, Method, Response, StatusCode};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
-use sqlx::{AssertSqlSafe, Connection, PgConnection};
-use tokio::sync::{OnceCell, watch};
+use sqlx::{Connection, PgConnection};
+use tokio::sync::{MappedMutexGuard, MutexGuard, OnceCell, watch};
 
 const READER_BYTES: usize = 64 << 20;
 const TEMPLATE: &str = "keepsake_template";
@@ -114,6 +119,8 @@ pub struct TestApp {
     /// As superuser, for looking behind the scenes.
     pub options: PgConnectOptions,
     pub backup_dir: Option<PathBuf>,
+    own_connection: tokio::sync::Mutex<Option<PgConnection>>,
+    is_shared: bool,
     server: tokio::task::JoinHandle<()>,
 }
 
@@ -124,6 +131,34 @@ impl TestApp {
 
     pub async fn start_with(sign_up: SignUp) -> Self {
         Self::start_as(Wish { sign_up, ..Wish::default() }).await
+    }
+
+    /// [`Self::shared`], whose database no single test's end drops.
+    async fn start_shared() -> Self {
+        let database = Some(fresh_database().await);
+        MADE.with(|made| made.0.borrow_mut().pop());
+        let mut app = Self::start_as(Wish { database, ..Wish::default() }).await;
+        app.is_shared = true;
+        app
+    }
+
+    /// A member with an agent that may read and write, on the shared server.
+    pub async fn with_user() -> (&'static Self, TestUser) {
+        let app = Self::shared().await;
+        (app, app.user("anna").await)
+    }
+
+    /// Two of them, on the shared server.
+    pub async fn with_users() -> (&'static Self, TestUser, TestUser) {
+        let app = Self::shared().await;
+        (app, app.user("anna").await, app.user("ben").await)
+    }
+
+    /// A server of its own, and a member of this name.
+    pub async fn start_for(name: &str) -> (Self, TestUser) {
+        let app = Self::start().await;
+        let user = app.user(name).await;
+        (app, user)
     }
 
     /// With the real builtin model.
@@ -141,7 +176,8 @@ impl TestApp {
         let db = Db::with_timeouts(&options, wish.timeouts);
         let clock = MovableClock::at(time::OffsetDateTime::now_utc());
         let shared: SharedClock = clock.clone();
-        let accounts = Accounts::new(db.clone(), shared.clone(), sign_up);
+        let cost = HashCost { memory_kib: 8, passes: 1 };
+        let accounts = Accounts::with_hash_cost(db.clone(), shared.clone(), sign_up, cost);
         let embedder = Embedder::new(wish.builtin, Arc::new(SystemNames), shared.clone());
         let document_fetcher = embedder.document_fetcher();
         let (chat_model, sealer) = (embedder.chat_model(), Sealer::new(&[7; 32]));
@@ -218,12 +254,19 @@ impl TestApp {
             webhooks,
             options,
             backup_dir: wish.backup_dir,
+            own_connection: tokio::sync::Mutex::default(),
+            is_shared: false,
             server,
         }
     }
 
     /// A member with an agent that may read and write.
     pub async fn user(&self, name: &str) -> TestUser {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let name = match self.is_shared {
+            true => format!("{name}-{}", COUNT.fetch_add(1, Ordering::Relaxed)),
+            false => name.to_owned(),
+        };
         let email = Email::parse(&format!("{name}@example.com")).unwrap();
         let password = Password::parse_new("password", PASSWORD).unwrap();
         let id = self.accounts.create_user(&email, password, Role::Member).await.unwrap();
@@ -259,11 +302,7 @@ impl TestApp {
     }
 
     pub async fn make_admin(&self, user: &TestUser) {
-        sqlx::query("UPDATE users SET role = 'admin' WHERE id = $1")
-            .bind(user.id.0)
-            .execute(&mut self.superuser().await)
-            .await
-            .unwrap();
+        self.sql("UPDATE users SET role = 'admin' WHERE id = $1").bind(user.id.0).run().await;
     }
 
     pub fn documents(&self) -> Documents {
@@ -329,16 +368,15 @@ impl TestApp {
 
     /// States of the user's rows in the space of this state, by item.
     pub async fn vectors(&self, user: &TestUser, space: &str) -> Vec<(i64, String)> {
-        sqlx::query_as(
+        self.sql(
             "SELECT e.source_id, e.state FROM memory_embeddings e
              JOIN embedding_spaces s ON s.user_id = e.user_id AND s.id = e.space_id
              WHERE e.user_id = $1 AND s.state = $2 ORDER BY e.source_id",
         )
         .bind(user.id.0)
         .bind(space)
-        .fetch_all(&mut self.superuser().await)
+        .rows()
         .await
-        .unwrap()
     }
 
     pub fn runner(&self) -> (watch::Sender<bool>, Runner) {
@@ -393,12 +431,7 @@ impl TestApp {
 
     /// What is due of users, or will be: whose, and which job.
     pub async fn jobs(&self) -> Vec<(i64, String)> {
-        sqlx::query_as(
-            "SELECT user_id, job FROM job_queue WHERE run_at IS NOT NULL AND user_id <> 0 ORDER BY user_id, job",
-        )
-        .fetch_all(&mut self.superuser().await)
-        .await
-        .unwrap()
+        self.sql("SELECT user_id, job FROM job_queue WHERE run_at IS NOT NULL AND user_id <> 0 ORDER BY user_id, job").rows().await
     }
 
     /// The person of this browser deletes the item permanently, and the time for Undo passes. Returns
@@ -410,12 +443,7 @@ impl TestApp {
         assert_eq!(asked.status(), StatusCode::SEE_OTHER);
         self.clock.advance(time::Duration::seconds(10));
         assert_eq!(self.run_job("delete").await, 1);
-        let receipt: String = sqlx::query_scalar(
-            "SELECT public_id FROM erasure_receipts WHERE kind = 'item' ORDER BY id DESC LIMIT 1",
-        )
-        .fetch_one(&mut self.superuser().await)
-        .await
-        .unwrap();
+        let receipt: String = self.sql("SELECT public_id FROM erasure_receipts WHERE kind = 'item' ORDER BY id DESC LIMIT 1").value().await;
         format!("/erased/{receipt}")
     }
 
@@ -430,14 +458,13 @@ impl TestApp {
 
     /// Until the transaction ends, nobody else changes this user's memory.
     pub async fn hold_memory(conn: &mut PgConnection, user: UserId) {
-        sqlx::query(
+        conn.sql(
             "INSERT INTO memory_revisions (user_id, revision) VALUES ($1, 1)
              ON CONFLICT (user_id) DO UPDATE SET revision = memory_revisions.revision",
         )
         .bind(user.0)
-        .execute(conn)
-        .await
-        .unwrap();
+        .run()
+        .await;
     }
 
     /// Until as many connections to this database wait for a lock that another holds; 0: until none does.
@@ -461,7 +488,7 @@ impl TestApp {
     }
 
     async fn as_superuser(&self, statement: String) {
-        sqlx::raw_sql(AssertSqlSafe(statement)).execute(&mut self.superuser().await).await.unwrap();
+        self.sql(statement).run_all().await;
     }
 
     /// How many statements wait for a lock that another transaction has.
@@ -479,8 +506,8 @@ impl TestApp {
         for node in nodes() {
             let node = node.database(name);
             let mut conn = PgConnection::connect_with(&node).await.unwrap();
-            let count = AssertSqlSafe(count.clone());
-            let on_node: i64 = sqlx::query_scalar(count).fetch_one(&mut conn).await.unwrap();
+            let count = count.clone();
+            let on_node: i64 = conn.sql(count).value().await;
             total += on_node;
         }
         total
@@ -488,18 +515,26 @@ impl TestApp {
 
     /// Tells that the user's memory was changed behind the server's back.
     pub async fn tell_changed(&self, user: &TestUser) {
-        sqlx::query(
+        self.sql(
             "INSERT INTO memory_revisions (user_id, revision, told_from) VALUES ($1, 1, 1)
              ON CONFLICT (user_id) DO UPDATE SET revision = memory_revisions.revision + 1,
                                                  told_from = memory_revisions.revision + 1",
         )
         .bind(user.id.0)
-        .execute(&mut self.superuser().await)
-        .await
-        .unwrap();
+        .run()
+        .await;
     }
 
-    /// A connection of the superuser: sees everything.
+    /// The superuser connection of [`Self::sql`], made when it is first asked for.
+    async fn own_connection(&self) -> MappedMutexGuard<'_, PgConnection> {
+        let mut own = self.own_connection.lock().await;
+        if own.is_none() {
+            *own = Some(self.superuser().await);
+        }
+        MutexGuard::map(own, |own| own.as_mut().unwrap())
+    }
+
+    /// A connection of the superuser, who sees everything, for a transaction of its own.
     pub async fn superuser(&self) -> PgConnection {
         PgConnection::connect_with(&self.options).await.unwrap()
     }
@@ -696,8 +731,8 @@ pub async fn empty_database() -> PgConnectOptions {
 
 /// A database of this test's own, with the schema.
 pub async fn fresh_database() -> PgConnectOptions {
-    static TEMPLATE_MADE: OnceCell<()> = OnceCell::const_new();
-    TEMPLATE_MADE.get_or_init(make_template).await;
+    static TEMPLATE_READY: OnceCell<()> = OnceCell::const_new();
+    TEMPLATE_READY.get_or_init(prepare_template).await;
     let options = create_database(TEMPLATE).await;
     if !citus_workers().is_empty() {
         let mut conn = PgConnection::connect_with(&options).await.unwrap();
@@ -706,31 +741,30 @@ pub async fn fresh_database() -> PgConnectOptions {
     options
 }
 
-async fn make_template() {
+/// `tools/with_postgres.py` has made it, of the migrations of the build, which this checks; on Citus it is made here.
+async fn prepare_template() {
+    let options = server_options().database(TEMPLATE);
+    let workers = citus_workers();
+    if workers.is_empty() {
+        db::prepare(&options).await.expect("the template of tools/with_postgres.py");
+        return;
+    }
     for node in nodes() {
         let mut server = PgConnection::connect_with(&node).await.unwrap();
         for statement in ["DROP DATABASE IF EXISTS", "CREATE DATABASE"] {
-            let statement = AssertSqlSafe(format!("{statement} {TEMPLATE}"));
-            sqlx::raw_sql(statement).execute(&mut server).await.unwrap();
+            let statement = format!("{statement} {TEMPLATE}");
+            server.sql(statement).run_all().await;
         }
     }
-    let options = server_options().database(TEMPLATE);
     db::prepare(&options).await.unwrap();
-    let workers = citus_workers();
-    if workers.is_empty() {
-        return;
-    }
     distribute(&options, &workers).await;
     // No connection is to be left to a template: neither the workers' to each other, nor Citus' own process of it.
     for node in nodes() {
         let mut server = PgConnection::connect_with(&node).await.unwrap();
-        sqlx::raw_sql(AssertSqlSafe(format!(
+        server.sql(format!(
             "ALTER DATABASE {TEMPLATE} ALLOW_CONNECTIONS false;
              SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = '{TEMPLATE}'"
-        )))
-        .execute(&mut server)
-        .await
-        .unwrap();
+        )).run_all().await;
     }
 }
 
@@ -740,8 +774,8 @@ async fn distribute(options: &PgConnectOptions, workers: &[PgConnectOptions]) {
         let worker = worker.clone().database(TEMPLATE);
         let mut conn = PgConnection::connect_with(&worker).await.unwrap();
         for name in ["vector", "hstore", "btree_gin", "btree_gist", "citus"] {
-            let create = AssertSqlSafe(format!("CREATE EXTENSION {name}"));
-            sqlx::raw_sql(create).execute(&mut conn).await.unwrap();
+            let create = format!("CREATE EXTENSION {name}");
+            conn.sql(create).run_all().await;
         }
     }
     let nodes: Vec<ClusterNode> = workers
@@ -788,11 +822,11 @@ async fn create_database(template: &str) -> PgConnectOptions {
     for node in nodes() {
         let mut server = PgConnection::connect_with(&node).await.unwrap();
         for ended in &of_ended {
-            let drop = AssertSqlSafe(format!("DROP DATABASE {ended} WITH (FORCE)"));
-            sqlx::raw_sql(drop).execute(&mut server).await.unwrap();
+            let drop = format!("DROP DATABASE {ended} WITH (FORCE)");
+            server.sql(drop).run_all().await;
         }
-        let create = AssertSqlSafe(format!("CREATE DATABASE {name} TEMPLATE {template}"));
-        sqlx::raw_sql(create).execute(&mut server).await.unwrap();
+        let create = format!("CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY");
+        server.sql(create).run_all().await;
     }
     MADE.with(|made| made.0.borrow_mut().push(name.clone()));
     server_options().database(&name)
@@ -806,7 +840,7 @@ thread_local! {
 /// Those whose tests have ended.
 static ENDED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-fn ended() -> MutexGuard<'static, Vec<String>> {
+fn ended() -> std::sync::MutexGuard<'static, Vec<String>> {
     ENDED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

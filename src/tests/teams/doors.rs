@@ -5,17 +5,14 @@ use serde_json::{Value, json};
 use sqlx::Row as _;
 
 use super::{REFUSAL, Scene, agent, agent_id, hits, join, lent, status};
+use crate::support::Sql as _;
 use crate::support::{Provider, TestUser, ids, turns_due};
 
 #[tokio::test]
 async fn a_member_finds_and_reads_what_its_leader_keeps_for_itself_and_nothing_else() {
     let scene = Scene::start().await;
     let Scene { ben, of_lead, not_lent, of_ben, .. } = &scene;
-    sqlx::query("UPDATE memory_items SET trust = 'user' WHERE id = $1")
-        .bind(of_lead)
-        .execute(&mut scene.app.superuser().await)
-        .await
-        .unwrap();
+    scene.app.sql("UPDATE memory_items SET trust = 'user' WHERE id = $1").bind(of_lead).run().await;
     scene.assert_alone().await;
     scene.join().await;
     let both = [lent(*of_lead, "lead"), (*of_ben, None)];
@@ -251,13 +248,11 @@ async fn every_reading_of_what_is_lent_is_in_both_activities_without_the_words()
         assert!(items.iter().all(|id| id == of_lead), "{tool} {items:?}");
     }
     assert_eq!(read[0].2, [*of_lead]);
-    let words: i64 = sqlx::query_scalar(
-        "SELECT count(*) FROM activity WHERE user_id = $1 AND query IS NOT NULL",
-    )
-    .bind(anna.id.0)
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let words: i64 = app
+        .sql("SELECT count(*) FROM activity WHERE user_id = $1 AND query IS NOT NULL")
+        .bind(anna.id.0)
+        .value()
+        .await;
     assert_eq!(words, 0, "what a member searches for is its own");
     let own = activity(ben, &scene).await;
     assert!(own.iter().any(|(tool, _, items)| tool == "memory_get" && items == &[*of_lead]));
@@ -278,16 +273,9 @@ async fn a_busy_member_pushes_nothing_else_out_of_its_leaders_activity() {
     let (app, anna) = (&scene.app, &scene.anna);
     app.activity.flush().await.unwrap();
     let mut conn = app.superuser().await;
-    sqlx::query(
-        "INSERT INTO activity (user_id, at, agent_id, tool, outcome, duration_us, item_ids, member_user, member_agent)
+    conn.sql("INSERT INTO activity (user_id, at, agent_id, tool, outcome, duration_us, item_ids, member_user, member_agent)
          SELECT $1, now() - n * interval '1 millisecond', NULL, 'memory_search', 'ok', 1, '{}', $2, 1
-         FROM generate_series(1, 10003) n",
-    )
-    .bind(anna.id.0)
-    .bind(scene.ben.id.0)
-    .execute(&mut conn)
-    .await
-    .unwrap();
+         FROM generate_series(1, 10003) n").bind(anna.id.0).bind(scene.ben.id.0).run().await;
     let own = "SELECT count(*) FROM activity WHERE user_id = $1 AND member_user IS NULL";
     let mut count = async || -> i64 {
         let count = sqlx::query_scalar(own).bind(anna.id.0);
@@ -371,8 +359,7 @@ async fn a_transaction_that_reads_what_is_lent_writes_nothing_and_begins_for_mem
     let clock: keepsake::clock::SharedClock = app.clock.clone();
     let within = keepsake::db::actor::scope(Some(actor), &clock, async {
         let mut tx = lent.as_user(anna.id).await.unwrap();
-        let seen: Vec<i64> =
-            sqlx::query_scalar("SELECT id FROM memory_items").fetch_all(&mut *tx).await.unwrap();
+        let seen: Vec<i64> = tx.sql("SELECT id FROM memory_items").values().await;
         assert_eq!(seen, [scene.of_lead]);
         for statement in [
             "UPDATE memory_items SET content = 'taken over'",

@@ -54,10 +54,7 @@ async fn a_leader_that_is_off_disabled_or_erased_lends_nothing() {
     scene.assert_alone().await;
     app.run_due().await;
     scene.assert_alone().await;
-    let left: i64 = sqlx::query_scalar("SELECT count(*) FROM team_members")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let left: i64 = app.sql("SELECT count(*) FROM team_members").value().await;
     assert_eq!(left, 0);
 }
 

@@ -3,6 +3,7 @@
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
+use crate::support::Sql as _;
 use crate::support::{TestApp, problem};
 use keepsake::accounts::{Scope, UserId};
 
@@ -38,8 +39,7 @@ fn fact(content: &str) -> Value {
 
 #[tokio::test]
 async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
-    let app = TestApp::start().await;
-    let admin = app.user("carla").await;
+    let (app, admin) = TestApp::start_for("carla").await;
     app.make_admin(&admin).await;
     let browser = app.browser();
     browser.sign_in(&admin).await;
@@ -107,7 +107,7 @@ async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
     let mut conn = app.superuser().await;
     let lent =
         "SELECT count(*) FROM activity a, unnest(a.lent_ids) AS lent (id) WHERE lent.id = $1";
-    let reads: i64 = sqlx::query_scalar(lent).bind(id).fetch_one(&mut conn).await.unwrap();
+    let reads: i64 = conn.sql(lent).bind(id).value().await;
     assert_eq!(reads, 5, "four searches and a memory_get");
     let of_pool = sqlx::query_scalar("SELECT user_id FROM memory_items WHERE id = $1");
     let of_pool: i64 = of_pool.bind(id).fetch_one(&mut conn).await.unwrap();
@@ -115,7 +115,7 @@ async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
     let erased = sqlx::query("SELECT erase_item($1, 'receipt', now())").bind(id);
     erased.execute(&mut *tx).await.unwrap();
     tx.commit().await.unwrap();
-    let reads: i64 = sqlx::query_scalar(lent).bind(id).fetch_one(&mut conn).await.unwrap();
+    let reads: i64 = conn.sql(lent).bind(id).value().await;
     assert_eq!(reads, 0);
     browser.post(&path, &[("users_max", "10"), ("pool", " ")]).await;
     assert_eq!(find(&app, &bot, "customer").await, [(own.to_owned(), None)]);
@@ -125,10 +125,7 @@ async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
 async fn the_first_read_of_documents_has_those_of_the_pool() {
     let app = TestApp::start().await;
     let bot = app.service_token("bot", &Scope::ALL).await;
-    sqlx::query("UPDATE operators SET pool = 'everybody'")
-        .execute(&mut app.superuser().await)
-        .await
-        .unwrap();
+    app.sql("UPDATE operators SET pool = 'everybody'").run().await;
     let send = async |method: Method, user: &str, path: &str| -> Value {
         let address = format!("{}/api/v1/documents{path}", app.base);
         let request = Client::new().request(method.clone(), address);

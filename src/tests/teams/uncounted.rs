@@ -6,6 +6,7 @@ use time::Duration;
 
 use super::{Scene, agent};
 use crate::search_hybrid::{at, embed, space};
+use crate::support::Sql as _;
 use crate::support::{Provider, TestUser};
 use crate::turns::{ended, message};
 
@@ -62,11 +63,10 @@ async fn directions_of_two_models_make_nothing_alike() {
     let mut conn = app.superuser().await;
     let own = ben.add("harbour").await;
     let spaces = [space(&mut conn, ben, "active").await, space(&mut conn, anna, "active").await];
-    sqlx::query("UPDATE embedding_spaces SET model = 'other' WHERE user_id = $1")
+    conn.sql("UPDATE embedding_spaces SET model = 'other' WHERE user_id = $1")
         .bind(anna.id.0)
-        .execute(&mut conn)
-        .await
-        .unwrap();
+        .run()
+        .await;
     let far = lead.add("harbour of stone").await;
     app.clock.advance(Duration::minutes(1));
     let near = lead.add("harbour of wood").await;

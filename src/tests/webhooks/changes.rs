@@ -6,6 +6,7 @@ use time::Duration;
 use time::format_description::well_known::Rfc3339;
 
 use crate::scopes::agent;
+use crate::support::Sql as _;
 use crate::support::{TestApp, TestUser, problem};
 
 async fn changes(user: &TestUser, query: &str) -> Value {
@@ -39,12 +40,11 @@ async fn follow(user: &TestUser, mut since: String, limit: usize) -> (Vec<Value>
     }
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_poller_sees_what_many_writers_do_once_and_in_order() {
     const WRITERS: usize = 6;
     const EACH: usize = 12;
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let ben = app.user("ben").await;
     let writers = (0..WRITERS).map(|writer| {
         let anna = anna.with_token(&anna.token);
@@ -103,8 +103,7 @@ async fn a_poller_sees_what_many_writers_do_once_and_in_order() {
 
 #[tokio::test]
 async fn each_kind_of_change_is_told_without_content() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let start = changes(&anna, "since=now").await;
@@ -159,8 +158,7 @@ async fn each_kind_of_change_is_told_without_content() {
 
 #[tokio::test]
 async fn each_change_of_an_agent_is_told_also_within_the_hour() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let bees = anna.add("Anna keeps bees.").await;
     app.clock.advance(Duration::days(1));
     let before = app.embeddings.now().format(&Rfc3339).unwrap();
@@ -184,13 +182,7 @@ async fn each_change_of_an_agent_is_told_also_within_the_hour() {
         assert_eq!(told().await, expected);
     }
     // The state before them is kept once an hour.
-    let states: Vec<bool> = sqlx::query_scalar(
-        "SELECT was_protected IS NOT NULL FROM memory_item_events WHERE item_id = $1 AND event = 'changed' ORDER BY id",
-    )
-    .bind(bees)
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+    let states: Vec<bool> = app.sql("SELECT was_protected IS NOT NULL FROM memory_item_events WHERE item_id = $1 AND event = 'changed' ORDER BY id").bind(bees).values().await;
     assert_eq!(states, [true, false, false]);
     let past = json!({ "item_id": bees, "as_of": before });
     let past = anna.call("memory_get", past).await;
@@ -202,8 +194,7 @@ async fn each_change_of_an_agent_is_told_also_within_the_hour() {
 
 #[tokio::test]
 async fn what_an_agent_only_renews_is_told_once_an_hour() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let bees = |days: u8| json!({ "type": "fact", "content": "Anna keeps bees.", "expires_in_days": days });
     let id = anna.call("memory_add", bees(7)).await["id"].clone();
     let mut since = changes(&anna, "since=now").await["next"].clone();
@@ -224,10 +215,9 @@ async fn what_an_agent_only_renews_is_told_once_an_hour() {
     assert_eq!(told(30).await, []);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn an_imported_memory_is_stored_once_whatever_it_went_through_elsewhere() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::with_users().await;
     let tea = anna.add("Anna drinks tea.").await;
     anna.call("memory_correct", json!({ "item_id": tea, "content": "Anna drinks coffee." })).await;
     let browser = app.browser();
@@ -243,8 +233,7 @@ async fn an_imported_memory_is_stored_once_whatever_it_went_through_elsewhere() 
 
 #[tokio::test]
 async fn an_agent_is_told_of_what_it_sees_and_of_nothing_else() {
-    let app = TestApp::start().await;
-    let shared = app.user("anna").await;
+    let (app, shared) = TestApp::start_for("anna").await;
     let first = agent(&app, &shared, "first", "own_first").await;
     let only = agent(&app, &shared, "only", "own_only").await;
     let ben = app.user("ben").await;
@@ -281,15 +270,14 @@ async fn an_agent_is_told_of_what_it_sees_and_of_nothing_else() {
     }
     // Jobs and dreams are their person's.
     let mut conn = app.superuser().await;
-    sqlx::query(
+    conn.sql(
         "INSERT INTO feed_events (user_id, id, event, at, job, dream_id) VALUES
              ($1, nextval('memory_item_events_id_seq'), 'job_failed', now(), 'extract', NULL),
              ($1, nextval('memory_item_events_id_seq'), 'dream_proposed', now(), NULL, 1)",
     )
     .bind(shared.id.0)
-    .execute(&mut conn)
-    .await
-    .unwrap();
+    .run()
+    .await;
     for user in [&shared, &first, &only] {
         let told = changes(user, "types=job.failed,dream.proposed").await;
         assert!(events(&told).is_empty(), "{told}");
@@ -298,8 +286,7 @@ async fn an_agent_is_told_of_what_it_sees_and_of_nothing_else() {
 
 #[tokio::test]
 async fn what_cannot_be_answered_is_refused_in_one_sentence() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     anna.add("Anna rows.").await;
     let start = changes(&anna, "").await;
     let cursor = start["next"].as_str().unwrap();
@@ -338,8 +325,7 @@ async fn what_cannot_be_answered_is_refused_in_one_sentence() {
 
 #[tokio::test]
 async fn events_that_are_no_memorys_go_after_a_month() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let kept = anna.add("Anna rows.").await;

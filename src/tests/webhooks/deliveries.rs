@@ -9,6 +9,7 @@ use wiremock::{Mock, ResponseTemplate};
 
 use super::{ALL, Receiver, hook, last};
 use crate::embedding::workers::Worker;
+use crate::support::Sql as _;
 use crate::support::{TestApp, until};
 
 /// Runs what is due now of webhooks. Returns how many messages were accepted.
@@ -47,8 +48,7 @@ async fn a_message_is_signed_and_tells_its_own_users_events_without_content() {
 
 #[tokio::test]
 async fn the_text_is_sent_where_it_is_wanted_and_only_events_that_were_chosen() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let (whole, chosen) = (Receiver::start().await, Receiver::start().await);
     hook(&app, &anna, &chosen, "memory.archived memory.erased").await;
     let allowed = whole.server.address().to_string();
@@ -72,8 +72,7 @@ async fn the_text_is_sent_where_it_is_wanted_and_only_events_that_were_chosen() 
 
 #[tokio::test]
 async fn what_was_refused_is_sent_again_before_anything_later() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let receiver = Receiver::start().await;
     hook(&app, &anna, &receiver, ALL).await;
     let mut stored = Vec::new();
@@ -103,8 +102,7 @@ async fn what_was_refused_is_sent_again_before_anything_later() {
 
 #[tokio::test]
 async fn a_redirect_is_not_followed_and_retry_after_is_heeded() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let (receiver, elsewhere) = (Receiver::start().await, Receiver::start().await);
     hook(&app, &anna, &receiver, ALL).await;
     let redirect = ResponseTemplate::new(307).insert_header("location", elsewhere.url());
@@ -127,8 +125,7 @@ async fn a_redirect_is_not_followed_and_retry_after_is_heeded() {
 
 #[tokio::test]
 async fn a_private_address_is_called_only_while_an_admin_allows_it() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let receiver = Receiver::start().await;
     for url in [
         receiver.url(),
@@ -147,7 +144,7 @@ async fn a_private_address_is_called_only_while_an_admin_allows_it() {
     anna.add("Anna rows.").await;
     assert_eq!(deliver(&app).await, 1);
     let mut conn = app.superuser().await;
-    sqlx::query("DELETE FROM allowed_endpoints").execute(&mut conn).await.unwrap();
+    conn.sql("DELETE FROM allowed_endpoints").run().await;
     anna.add("Anna bakes.").await;
     assert_eq!(deliver(&app).await, 0);
     assert_eq!(receiver.items().len(), 1);
@@ -190,8 +187,7 @@ async fn an_address_that_does_not_answer_keeps_nobody_else_waiting() {
 
 #[tokio::test]
 async fn a_server_that_is_killed_while_it_sends_leaves_it_to_the_next_one() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let receiver = Receiver::start().await;
     hook(&app, &anna, &receiver, ALL).await;
     let held = receiver.hold();
@@ -213,8 +209,7 @@ async fn a_server_that_is_killed_while_it_sends_leaves_it_to_the_next_one() {
 
 #[tokio::test]
 async fn one_that_fails_for_three_days_is_switched_off_and_continues_when_it_is_resumed() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let receiver = Receiver::start().await;
     hook(&app, &anna, &receiver, ALL).await;
     receiver.answer(ResponseTemplate::new(502));
@@ -245,8 +240,7 @@ async fn one_that_fails_for_three_days_is_switched_off_and_continues_when_it_is_
 
 #[tokio::test]
 async fn a_failure_after_a_success_is_the_first_of_its_kind() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let receiver = Receiver::start().await;
     hook(&app, &anna, &receiver, ALL).await;
     for n in 0..2 {
@@ -273,12 +267,11 @@ async fn a_failure_after_a_success_is_the_first_of_its_kind() {
 
 #[tokio::test]
 async fn a_new_secret_helps_where_the_one_before_cannot_be_read() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let receiver = Receiver::start().await;
     hook(&app, &anna, &receiver, ALL).await;
     let damage = "UPDATE webhooks SET sealed_secret = sealed_secret || '\\x00'";
-    sqlx::query(damage).execute(&mut app.superuser().await).await.unwrap();
+    app.sql(damage).run().await;
     anna.add("Anna rows.").await;
     assert_eq!(deliver(&app).await, 0);
     let listed = app.webhooks.list(anna.id).await.unwrap();
@@ -293,8 +286,7 @@ async fn a_new_secret_helps_where_the_one_before_cannot_be_read() {
 
 #[tokio::test]
 async fn for_a_day_after_a_rotation_both_secrets_sign() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let receiver = Receiver::start().await;
     let old = hook(&app, &anna, &receiver, ALL).await;
     let (id, ..) = last(&app, &anna).await;
@@ -333,7 +325,7 @@ async fn a_webhook_hears_nothing_while_it_is_paused_or_its_person_is_disabled() 
     let mut conn = app.superuser().await;
     let disable = "UPDATE users SET disabled_at = CASE WHEN disabled_at IS NULL THEN created_at END WHERE id = $1";
     for delivered in [0, 1] {
-        sqlx::query(disable).bind(anna.id.0).execute(&mut conn).await.unwrap();
+        conn.sql(disable).bind(anna.id.0).run().await;
         assert_eq!(deliver(&app).await, delivered);
     }
     assert_eq!(receiver.items(), [first]);
@@ -345,8 +337,7 @@ async fn a_webhook_hears_nothing_while_it_is_paused_or_its_person_is_disabled() 
 
 #[tokio::test]
 async fn a_job_that_begins_to_fail_is_told_once() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let receiver = Receiver::start().await;
     hook(&app, &anna, &receiver, "job.failed").await;
     anna.add("Anna rows.").await;
@@ -359,12 +350,11 @@ async fn a_job_that_begins_to_fail_is_told_once() {
         app.run_due().await;
         app.clock.advance(Duration::hours(2));
     }
-    let attempts: i32 =
-        sqlx::query_scalar("SELECT attempts FROM job_queue WHERE user_id = $1 AND job = 'expire'")
-            .bind(anna.id.0)
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap();
+    let attempts: i32 = app
+        .sql("SELECT attempts FROM job_queue WHERE user_id = $1 AND job = 'expire'")
+        .bind(anna.id.0)
+        .value()
+        .await;
     assert!(attempts >= 2, "{attempts}");
     let told = receiver.received();
     let of_job: Vec<_> = told.iter().filter(|one| one.json["job"]["name"] == "expire").collect();

@@ -150,11 +150,5 @@ pub async fn hook(
 
 /// Those of the user's last webhook: its id, state and position.
 async fn last(app: &TestApp, user: &TestUser) -> (i64, String, bool) {
-    sqlx::query_as(
-        "SELECT id, state, failing_since IS NOT NULL FROM webhooks WHERE user_id = $1 ORDER BY id DESC LIMIT 1",
-    )
-    .bind(user.id.0)
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap()
+    app.sql("SELECT id, state, failing_since IS NOT NULL FROM webhooks WHERE user_id = $1 ORDER BY id DESC LIMIT 1").bind(user.id.0).row().await
 }

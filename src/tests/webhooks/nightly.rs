@@ -22,10 +22,7 @@ async fn a_dream_that_proposes_is_told_without_what_it_proposes() {
     app.clock.advance(QUIET);
     assert_eq!(app.run_job("dream").await, 1);
     assert_eq!(app.run_job("webhooks").await, 1);
-    let dream: i64 = sqlx::query_scalar("SELECT id FROM dreams")
-        .fetch_one(&mut app.superuser().await)
-        .await
-        .unwrap();
+    let dream: i64 = app.sql("SELECT id FROM dreams").value().await;
     let told = receiver.received();
     assert_eq!(told.len(), 1, "{told:?}");
     let told = &told[0];
@@ -59,8 +56,7 @@ async fn a_dream_that_proposes_nothing_is_not_told() {
 
 #[tokio::test]
 async fn what_fades_at_night_is_told_as_faded() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let kettle = json!({ "type": "other", "theme": "kitchen", "content": "The kettle is blue." });
     let kettle = anna.call("memory_add", kettle).await["id"].as_i64().unwrap();
     anna.add("Anna rows.").await;

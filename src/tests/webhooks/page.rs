@@ -25,8 +25,7 @@ fn secret(page: &str) -> Option<&str> {
 
 #[tokio::test]
 async fn a_webhook_is_added_tested_paused_rotated_and_deleted() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let receiver = Receiver::start().await;
     let allowed = receiver.server.address().to_string();
     let browser = app.browser();
@@ -74,10 +73,9 @@ async fn a_webhook_is_added_tested_paused_rotated_and_deleted() {
     assert_eq!(post(&browser, &act("explode")).await.0, 422);
 }
 
-#[tokio::test]
+#[tokio::test(crate = "crate::support::shared")]
 async fn a_user_has_ten_webhooks_however_many_are_added_at_once() {
-    let app = TestApp::start().await;
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::with_user().await;
     let browser = app.browser();
     browser.sign_in(&anna).await;
     let adds = (0..14).map(|n| {

@@ -11,6 +11,7 @@ use time::{Duration, OffsetDateTime};
 
 use super::people::PEOPLE;
 use crate::data::records;
+use crate::support::Sql as _;
 use crate::support::{TestApp, TestUser};
 
 /// Of a memory that a copy has.
@@ -64,12 +65,10 @@ impl Held {
             let count: i64 = query.fetch_one(&mut conn).await.unwrap();
             assert_eq!(count, 0, "day {day}: {what}");
         }
-        let promoted: Vec<(i64, String)> = sqlx::query_as(
-            "SELECT source_id, promoted_at::text FROM episodes WHERE promoted_at IS NOT NULL",
-        )
-        .fetch_all(&mut conn)
-        .await
-        .unwrap();
+        let promoted: Vec<(i64, String)> = conn
+            .sql("SELECT source_id, promoted_at::text FROM episodes WHERE promoted_at IS NOT NULL")
+            .rows()
+            .await;
         for (episode, at) in promoted {
             let first = self.promoted.entry(episode).or_insert_with(|| at.clone());
             assert_eq!(*first, at, "day {day}: episode {episode} was promoted again");
@@ -162,29 +161,18 @@ fn projected(row: &Value) -> Value {
 }
 
 async fn copy(conn: &mut PgConnection) -> Copy {
-    let rows: Vec<(i64, Value)> = sqlx::query_as(
-        "SELECT i.id, jsonb_build_object('user', i.user_id, 'content', i.content, 'key', i.key, 'theme', t.slug, 'type', i.type, 'status', i.status,
+    let rows: Vec<(i64, Value)> = conn.sql("SELECT i.id, jsonb_build_object('user', i.user_id, 'content', i.content, 'key', i.key, 'theme', t.slug, 'type', i.type, 'status', i.status,
                 'valid_from', i.valid_from, 'valid_until', i.valid_until, 'trust', i.trust, 'superseded_by', i.superseded_by,
                 'expires_at', i.expires_at)
-         FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id",
-    )
-    .fetch_all(conn)
-    .await
-    .unwrap();
+         FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id").rows().await;
     rows.into_iter().collect()
 }
 
 /// A person's memories with all that a decision changes.
 pub async fn whole(conn: &mut PgConnection, user: i64) -> BTreeMap<i64, Value> {
-    let rows: Vec<(i64, Value)> = sqlx::query_as(
-        "SELECT id, jsonb_build_array(content, key, theme_id, status, confidence, protected, trust, tags, superseded_by, last_verified_at,
+    let rows: Vec<(i64, Value)> = conn.sql("SELECT id, jsonb_build_array(content, key, theme_id, status, confidence, protected, trust, tags, superseded_by, last_verified_at,
                 expires_at, valid_from, valid_until)
-         FROM memory_items WHERE user_id = $1",
-    )
-    .bind(user)
-    .fetch_all(conn)
-    .await
-    .unwrap();
+         FROM memory_items WHERE user_id = $1").bind(user).rows().await;
     rows.into_iter().collect()
 }
 

@@ -15,6 +15,7 @@ use time::{Duration, OffsetDateTime, Time};
 
 use crate::chat::use_server;
 use crate::consolidation::told;
+use crate::support::Sql as _;
 use crate::support::{Browser, TestApp, TestUser};
 use held::Held;
 use people::{Dice, PEOPLE, Person};
@@ -149,7 +150,7 @@ impl Year {
         let mut conn = self.app.superuser().await;
         let mut count = async |what: &str| -> i64 {
             let query = format!("SELECT count(*) FROM {what}");
-            sqlx::query_scalar(sqlx::AssertSqlSafe(query)).fetch_one(&mut conn).await.unwrap()
+            conn.sql(query).value().await
         };
         let counted = [
             count("sessions").await,
@@ -159,12 +160,7 @@ impl Year {
         ];
         println!("sessions, dreams, reflections, faded: {counted:?}");
         assert!(counted.iter().zip(least).all(|(is, least)| *is >= least), "{counted:?} {least:?}");
-        let spent: Vec<(String, i64)> = sqlx::query_as(
-            "SELECT purpose, sum(tokens)::bigint FROM chat_spend_purposes GROUP BY purpose ORDER BY 2 DESC",
-        )
-        .fetch_all(&mut conn)
-        .await
-        .unwrap();
+        let spent: Vec<(String, i64)> = conn.sql("SELECT purpose, sum(tokens)::bigint FROM chat_spend_purposes GROUP BY purpose ORDER BY 2 DESC").rows().await;
         for (purpose, tokens) in &spent {
             println!("{purpose}: {} tokens a session", tokens / self.sessions);
         }
@@ -221,14 +217,7 @@ impl Life {
         self.decide(app, day).await;
         let mut conn = app.superuser().await;
         if day % 11 == 10 {
-            let item: Option<i64> = sqlx::query_scalar(
-                "SELECT id FROM memory_items WHERE user_id = $1 AND type = 'fact' ORDER BY id OFFSET $2 LIMIT 1",
-            )
-            .bind(self.user.id.0)
-            .bind(self.dice.below(8) as i64)
-            .fetch_optional(&mut conn)
-            .await
-            .unwrap();
+            let item: Option<i64> = conn.sql("SELECT id FROM memory_items WHERE user_id = $1 AND type = 'fact' ORDER BY id OFFSET $2 LIMIT 1").bind(self.user.id.0).bind(self.dice.below(8) as i64).maybe_value().await;
             if let Some(item) = item {
                 let fields = [("action", "delete"), ("item", &*item.to_string())];
                 self.browser.post("/data/delete", &fields).await;
@@ -241,12 +230,8 @@ impl Life {
             let query = format!(
                 "SELECT id FROM sessions WHERE user_id = $1 ORDER BY id {order} OFFSET $2 LIMIT 1"
             );
-            let session: i64 = sqlx::query_scalar(sqlx::AssertSqlSafe(query))
-                .bind(self.user.id.0)
-                .bind(self.dice.below(2) as i64)
-                .fetch_one(&mut conn)
-                .await
-                .unwrap();
+            let session: i64 =
+                conn.sql(query).bind(self.user.id.0).bind(self.dice.below(2) as i64).value().await;
             let erased = erasure::session(
                 &app.db,
                 &app.activity,
@@ -269,14 +254,8 @@ impl Life {
             self.accepted = None;
         }
         let mut conn = app.superuser().await;
-        let open: Option<(i64, bool)> = sqlx::query_as(
-            "SELECT dream_id, bool_or(state = 'applied') FROM dream_proposals WHERE user_id = $1
-             GROUP BY dream_id HAVING bool_or(state = 'open') ORDER BY dream_id LIMIT 1",
-        )
-        .bind(self.user.id.0)
-        .fetch_optional(&mut conn)
-        .await
-        .unwrap();
+        let open: Option<(i64, bool)> = conn.sql("SELECT dream_id, bool_or(state = 'applied') FROM dream_proposals WHERE user_id = $1
+             GROUP BY dream_id HAVING bool_or(state = 'open') ORDER BY dream_id LIMIT 1").bind(self.user.id.0).maybe_row().await;
         let Some((dream, has_applied)) = open else {
             return;
         };

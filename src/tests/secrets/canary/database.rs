@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
+use sqlx::{Connection, PgConnection, Row};
 
 use super::LIVES_IN;
 use super::holds::holds;
 use crate::server::Home;
+use crate::support::Sql as _;
 
 pub(super) async fn superuser(home: &Home) -> PgConnection {
     let options = keepsake::postgres::of_running_server(home.folder.path()).unwrap().unwrap();
@@ -31,9 +32,8 @@ pub(super) async fn search_the_database(home: &Home, secrets: &[String], words: 
     for column in columns {
         let (table, column): (String, String) = (column.get("table"), column.get("column"));
         let place = format!("{table}.{column}");
-        let all =
-            AssertSqlSafe(format!("SELECT {column}::text FROM {table} WHERE {column} IS NOT NULL"));
-        let values: Vec<String> = sqlx::query_scalar(all).fetch_all(&mut conn).await.unwrap();
+        let all = format!("SELECT {column}::text FROM {table} WHERE {column} IS NOT NULL");
+        let values: Vec<String> = conn.sql(all).values().await;
         let values = values.join("\n");
         for secret in secrets {
             assert!(!holds(&values, secret), "{secret} in {place}");

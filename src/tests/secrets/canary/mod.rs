@@ -18,6 +18,7 @@ use wiremock::{Mock, MockServer};
 
 use crate::server::{Home, Server, find};
 use crate::support::PATIENCE;
+use crate::support::Sql as _;
 use database::{search_the_database, superuser};
 use drive::drive;
 use everything::{Echo, Everything};
@@ -147,12 +148,10 @@ async fn wait_for_failed_vectors(all: &Everything) -> i64 {
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
         let mut conn = superuser(&all.home).await;
-        let tried: i64 = sqlx::query_scalar(
-            "SELECT count(*) FROM embedding_spaces WHERE failures > 0 OR problem IS NOT NULL",
-        )
-        .fetch_one(&mut conn)
-        .await
-        .unwrap();
+        let tried: i64 = conn
+            .sql("SELECT count(*) FROM embedding_spaces WHERE failures > 0 OR problem IS NOT NULL")
+            .value()
+            .await;
         if tried > 0 {
             return tried;
         }
