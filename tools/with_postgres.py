@@ -3,8 +3,9 @@
 
     tools/with_postgres.py COMMAND [ARGUMENT …]
 
-The command finds its superuser's address in KEEPSAKE_TEST_DATABASE_URL. Its
-exit code is passed on; PostgreSQL is stopped and removed whatever happens.
+The command finds its superuser's address in KEEPSAKE_TEST_DATABASE_URL, and psql's
+path in KEEPSAKE_TEST_PSQL. Its exit code is passed on; PostgreSQL is stopped and
+removed whatever happens. Where an address is given already, the command uses that.
 """
 
 import contextlib
@@ -159,7 +160,9 @@ if __name__ == "__main__":
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         sys.exit(__doc__)
     stop_on_signals()
-    with throwaway_postgres() as (url, _):
+    if os.environ.get("KEEPSAKE_TEST_DATABASE_URL"):
+        sys.exit(run(sys.argv[1:]))
+    with throwaway_postgres() as (url, bin_dir):
         say("a throwaway PostgreSQL is up (KEEPSAKE_TEST_DATABASE_URL)")
-        exit_code = run(sys.argv[1:], {**os.environ, "KEEPSAKE_TEST_DATABASE_URL": url})
+        exit_code = run(sys.argv[1:], {**os.environ, "KEEPSAKE_TEST_DATABASE_URL": url, "KEEPSAKE_TEST_PSQL": str(bin_dir / "psql")})
     sys.exit(exit_code)
