@@ -3,31 +3,23 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { awake, launch, makeAgent, signUp } from "./browser.mjs";
-import { islandsMissing, startServer } from "./server.mjs";
-
-const TABS_AT_ONCE = 25;
-const TABS_MAX = 600;
+import { awake, begin, makeAgent } from "./browser.mjs";
+import { remember, walk } from "./keyboard.mjs";
+import { islandsMissing } from "./server.mjs";
 
 test("every page is walked by Tab", async (t) => {
-  const server = await startServer();
-  t.after(() => server.stop());
-  const browser = await launch();
-  t.after(() => browser.close());
-  const { url } = server;
-  const context = await browser.newContext({ reducedMotion: "reduce", javaScriptEnabled: true });
+  const anna = await begin(t, { reducedMotion: "reduce" });
+  const { url, id, context, page } = anna;
+  anna.makeUser("ben", id);
   await context.addInitScript(remember);
-  const page = await context.newPage();
   const walks = (name, address) =>
     t.test(name, async () => {
       await page.goto(url + address);
       await walk(page);
     });
 
-  await walks("login", "/login");
-  await signUp(page, url);
   await walks("memory, empty", "/memory");
-  const { item, session } = await fill(page, server);
+  const { item, session } = await fill(anna);
   for (const address of [
     "/memory",
     "/memory?q=tea&type=fact&theme=food&status=all",
@@ -57,7 +49,7 @@ test("every page is walked by Tab", async (t) => {
     "/admin",
     "/admin/jobs",
     "/admin/backups",
-    "/admin/users",
+    `/admin/users?q=${id}`, // of the others there may be many
     "/nothing-here",
   ]) {
     await walks(address, address);
@@ -134,7 +126,7 @@ function focused(page) {
   });
 }
 
-async function fill(page, { url, tool, session }) {
+async function fill({ url, tool, session, page, id }) {
   const token = await makeAgent(page, url, "claude-code");
   let item;
   for (const content of ["Anna drinks tea.", "The shed is green.", "Anna Berg lives in Freiburg."]) {
@@ -148,92 +140,11 @@ async function fill(page, { url, tool, session }) {
   const webhook = { action: "add", url: "https://example.com/hook", event: "memory.stored" };
   for (const answer of [
     await send("/settings/webhooks", webhook),
-    await send("/admin/operators", { name: "support-bot", users_max: "10", scope: "memory:read" }),
+    await send("/admin/operators", { name: `support-bot-${id}`, users_max: "10", scope: "memory:read" }),
     await send("/admin/backups", { action: "back_up" }),
   ]) {
     assert.ok(answer.status() < 400, await answer.text());
   }
   await page.goto(`${url}/sessions`);
   return { item, session: await page.locator("[data-row] a").first().getAttribute("href") };
-}
-
-/** Tab from the start of the page until it begins again. */
-async function walk(page) {
-  await page.evaluate(() => window.beginWalk());
-  let state;
-  for (let tabs = 0; !(state = await page.evaluate(() => window.walked())).isRound; tabs += TABS_AT_ONCE) {
-    assert.ok(tabs < TABS_MAX, `Tab does not leave: ${state.last}`);
-    for (let n = 0; n < TABS_AT_ONCE; n++) await page.keyboard.press("Tab");
-  }
-  assert.deepEqual(state.problems, []);
-  assert.ok(state.count > 1, "there is nothing to walk");
-}
-
-/** Runs in the page, before its own scripts. */
-function remember() {
-  const USABLE = "a[href], button, input, select, textarea, summary, [tabindex], audio[controls], video[controls]";
-  const SHOWN = ["outline", "boxShadow", "borderColor", "backgroundColor", "color", "stroke", "strokeWidth", "fill", "textDecoration", "opacity", "clipPath"];
-  let expected, before, visits;
-
-  const name = (element) => {
-    const words = (element.getAttribute("aria-label") || element.textContent || "").trim().replaceAll(/\s+/g, " ");
-    return `<${element.localName} ${element.id || element.name || element.className?.baseVal || element.className || ""}> ${words.slice(0, 40)}`;
-  };
-  const isStop = (element) => {
-    if (element.tabIndex < 0 || element.disabled || element.type === "hidden") return false;
-    if (!element.checkVisibility({ visibilityProperty: true })) return false;
-    if (element.localName === "summary" && element.parentElement.querySelector(":scope > summary") !== element) return false;
-    if (element.type !== "radio") return true;
-    // Of a group the arrows reach the others.
-    const group = [...(element.form ?? document).querySelectorAll("input[type=radio]")].filter((one) => one.name === element.name && !one.disabled);
-    return (group.find((one) => one.checked) ?? group[0]) === element;
-  };
-  /** How the element and what stands around it look. */
-  const looks = (element) => {
-    const around = [element, element.parentElement, element.parentElement?.parentElement, element.nextElementSibling];
-    around.push(...[...element.querySelectorAll("*")].slice(0, 6));
-    return around
-      .filter(Boolean)
-      .flatMap((one) => ["", "::before", "::after"].map((part) => getComputedStyle(one, part || null)))
-      .map((style) => SHOWN.map((property) => style[property]).join())
-      .join("|");
-  };
-
-  window.beginWalk = () => {
-    for (const fold of document.querySelectorAll("details")) fold.open = true;
-    // From the top, wherever the page has put the focus.
-    const top = document.createElement("div");
-    top.tabIndex = -1;
-    document.body.prepend(top);
-    top.focus();
-    top.remove();
-    expected = [...document.querySelectorAll(USABLE)].filter(isStop);
-    before = new Map(expected.map((element) => [element, looks(element)]));
-    visits = [];
-    document.addEventListener("focusin", ({ target }) => {
-      const rect = target.getBoundingClientRect();
-      visits.push({ target, looks: looks(target), isSeen: rect.width > 0 && rect.height > 0 });
-    });
-  };
-
-  window.walked = () => {
-    const again = visits.findIndex(({ target }, n) => visits.findIndex((one) => one.target === target) < n);
-    const round = again < 0 ? visits : visits.slice(0, again);
-    const reached = round.map(({ target }) => target);
-    const problems = [];
-    if (again >= 0) {
-      if (visits[again].target !== reached[0]) problems.push(`the second round begins at ${name(visits[again].target)}`);
-      if (!reached[0].matches(".skip")) problems.push(`the first is ${name(reached[0])}`);
-      for (const element of expected) if (!reached.includes(element)) problems.push(`not reached: ${name(element)}`);
-      for (const element of reached) if (element.tabIndex > 0) problems.push(`out of order: ${name(element)}`);
-      for (let n = 1; n < reached.length; n++) {
-        const follows = reached[n - 1].compareDocumentPosition(reached[n]) & Node.DOCUMENT_POSITION_FOLLOWING;
-        if (!follows) problems.push(`${name(reached[n])} comes after ${name(reached[n - 1])}`);
-      }
-      for (const { target, looks, isSeen } of round) {
-        if (!isSeen || looks === before.get(target)) problems.push(`no visible focus: ${name(target)}`);
-      }
-    }
-    return { isRound: again >= 0, problems, count: reached.length, last: reached.length ? name(reached.at(-1)) : "nothing" };
-  };
 }

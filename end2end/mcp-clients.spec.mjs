@@ -4,38 +4,26 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { collectComplaints, launch, lookAt, makeAgent, signUp } from "./browser.mjs";
+import { begin, lookAt, makeAgent } from "./browser.mjs";
 import { connectInspector, packagesMissing, servePage, startInspector } from "./mcp-clients.mjs";
-import { startServer } from "./server.mjs";
 
 const CORE = ["memory_search", "memory_add", "memory_get", "memory_archive", "memory_list_themes"];
 
-async function start(t) {
-  const server = await startServer();
-  t.after(() => server.stop());
-  const browser = await launch();
-  t.after(() => browser.close());
-  const context = await browser.newContext({ reducedMotion: "reduce" });
-  const page = await context.newPage();
-  await signUp(page, server.url);
-  return { server, context, page };
-}
-
 test("the inspector connects by OAuth and lists the tools that were chosen", { skip: packagesMissing }, async (t) => {
-  const { server, page } = await start(t);
-  const inspector = await startInspector(`${server.url}/mcp`);
+  const { url, page } = await begin(t, { reducedMotion: "reduce" });
+  const inspector = await startInspector(`${url}/mcp`);
   t.after(() => inspector.stop());
   await connectInspector(page, inspector);
   await lookAt(page, "consent-inspector", true);
   await page.setViewportSize({ width: 1280, height: 860 });
   await page.getByLabel("Tools", { exact: true }).selectOption("connector");
   await page.getByRole("button", { name: "Allow" }).click();
-  await page.waitForURL((url) => url.href.startsWith(inspector.url));
+  await page.waitForURL((at) => at.href.startsWith(inspector.url));
   await page.getByText("Connected", { exact: true }).waitFor();
   await page.getByText("Tools", { exact: true }).first().click();
   await page.getByText("Tools (2)").waitFor();
   for (const name of ["search", "fetch"]) await page.getByText(name, { exact: true }).waitFor();
-  await page.goto(`${server.url}/agents`);
+  await page.goto(`${url}/agents`);
   const row = page.locator(".agent", { hasText: "MCP Inspector" });
   await row.locator(".agent-count", { hasText: "connector" }).waitFor();
   await row.locator("> summary").click();
@@ -44,17 +32,16 @@ test("the inspector connects by OAuth and lists the tools that were chosen", { s
 
 for (const line of ["v1", "v2"]) {
   test(`a page with the official client (${line}) connects, and the browser calls the server`, { skip: packagesMissing }, async (t) => {
-    const { server, context } = await start(t);
+    const { url, context, complaints } = await begin(t, { reducedMotion: "reduce" });
     const served = await servePage();
     t.after(() => served.stop());
-    const complaints = await collectComplaints(context);
     const page = await context.newPage();
     const called = [];
     page.on("response", (response) => called.push(new URL(response.url()).pathname));
-    await page.goto(`http://localhost:${served.port}/?${new URLSearchParams({ server: server.url, line })}`);
+    await page.goto(`http://localhost:${served.port}/?${new URLSearchParams({ server: url, line })}`);
     await page.getByRole("heading", { name: "Connect A page" }).waitFor();
     await page.getByRole("button", { name: "Allow" }).click();
-    await page.waitForURL((url) => url.port === String(served.port));
+    await page.waitForURL((at) => at.port === String(served.port));
     await page.waitForFunction(() => document.title !== "waiting");
     const said = await page.locator("body").textContent();
     assert.equal(await page.title(), "connected", said);
@@ -68,8 +55,8 @@ for (const line of ["v1", "v2"]) {
 }
 
 test("a page of a name that is not ours reads that it is refused", { skip: packagesMissing }, async (t) => {
-  const { server, page } = await start(t);
-  const token = await makeAgent(page, server.url, "stolen");
+  const { url, page } = await begin(t, { reducedMotion: "reduce" });
+  const token = await makeAgent(page, url, "stolen");
   const served = await servePage();
   t.after(() => served.stop());
   // The name is the server's machine, and the page another's, as after DNS rebinding.
@@ -82,8 +69,8 @@ test("a page of a name that is not ours reads that it is refused", { skip: packa
       (error) => [error.message],
     );
   };
-  assert.deepEqual(await page.evaluate(ask, { url: server.url, token }), [403, "wrong_origin"]);
+  assert.deepEqual(await page.evaluate(ask, { url, token }), [403, "wrong_origin"]);
   // Nor does it get at what the person's cookie opens.
   const withCookie = (url) => fetch(`${url}/agents`, { credentials: "include" }).then(() => "read", () => "blocked");
-  assert.equal(await page.evaluate(withCookie, server.url), "blocked");
+  assert.equal(await page.evaluate(withCookie, url), "blocked");
 });

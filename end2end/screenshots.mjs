@@ -12,7 +12,7 @@ const RESULTS = path.join(REPO, "end2end/results");
 const SIZES = { 1280: 860, 768: 1024, 360: 780 };
 const SCHEMES = ["light", "dark"];
 
-const server = await startServer();
+const server = await startServer("the pictures begin before the first account");
 const browser = await launch();
 try {
   await mkdir(RESULTS, { recursive: true });

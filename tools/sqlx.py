@@ -7,16 +7,16 @@ import os
 import shutil
 
 from common import fail, replace_dir, say
-from tests_build import COMMITTED, CRATE_ROOT, SEEN, differing, environment, make_template
+from tests_build import COMMITTED, CRATE_ROOT, SEEN, differing, with_template
 from with_postgres import run, stop_on_signals, throwaway_postgres
 
 
 def main():
     with throwaway_postgres() as (url, bin_dir):
-        make_template(url, bin_dir / "psql")
+        env = with_template({**os.environ, "KEEPSAKE_TEST_DATABASE_URL": url, "KEEPSAKE_TEST_PSQL": str(bin_dir / "psql")})
         say("asking PostgreSQL about every query …")
         with looking_changed(CRATE_ROOT):
-            if run(["cargo", "check", "--quiet", "--workspace", "--lib"], environment(url)):
+            if run(["cargo", "check", "--quiet", "--workspace", "--lib"], env):
                 fail("the queries do not compile against the migrations: see cargo's words above.")
     changed = differing()
     if changed:

@@ -67,26 +67,18 @@ python3 tools/fetch_llamacpp.py
 step "tests, on a real PostgreSQL"
 python3 tools/with_postgres.py cargo test --workspace
 
-step "MCP, through clients that others wrote"
-node_is_here || true # the driver says what to install
-python3 tools/with_postgres.py python3 end2end/mcp/run.py
-
-step "the OpenAPI document, held against the server"
-python3 tools/with_postgres.py python3 end2end/openapi/run.py
-
-step "the lines that Agents & tokens gives out, used"
-python3 tools/with_postgres.py python3 end2end/connect/run.py
-
 step "the pages' files, with the islands' lints"
 wait $prefetching || true
 python3 tools/wasm.py --lint
 
-step "the pages, in a browser"
+step "MCP, OpenAPI, the lines to paste and the pages, on one server"
+node_is_here || true # the driver says what to install
+browser=
 if browser_is_here; then
     install_npm_packages
-    KEEPSAKE_BIN="$PWD/target/debug/keepsake" npm test --prefix end2end
-else
-    echo "!! BROWSER TESTS SKIPPED: run \`apt-get install nodejs npm chromium\` as root, then \`make test\` again."
+    browser=--browser
 fi
+python3 tools/with_postgres.py python3 tools/server.py python3 tools/doors.py $browser
+[ -n "$browser" ] || echo "!! BROWSER TESTS SKIPPED: run \`apt-get install nodejs npm chromium\` as root, then \`make test\` again."
 
 printf '\n✓ all passed in %d s\n' "$SECONDS"

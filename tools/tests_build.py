@@ -17,7 +17,11 @@ CRATE_ROOT = REPO / "src/lib.rs"
 CHECKED = TARGET / "sqlx-checked"
 # As `make_roles` of src/db/store.rs has them, and the migrator's own table.
 SETUP = """
-CREATE ROLE keepsake_owner NOLOGIN; CREATE ROLE keepsake_app NOLOGIN; CREATE ROLE keepsake_system NOLOGIN;
+DO $$ DECLARE name text; BEGIN
+    FOREACH name IN ARRAY ARRAY['keepsake_owner', 'keepsake_app', 'keepsake_system'] LOOP
+        IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = name) THEN EXECUTE format('CREATE ROLE %I NOLOGIN', name); END IF;
+    END LOOP;
+END $$;
 CREATE EXTENSION vector; CREATE EXTENSION hstore; CREATE EXTENSION btree_gin; CREATE EXTENSION btree_gist;
 GRANT USAGE, CREATE ON SCHEMA public TO keepsake_owner;
 SET ROLE keepsake_owner;
@@ -26,14 +30,13 @@ CREATE TABLE _sqlx_migrations (version bigint PRIMARY KEY, description text NOT 
 """
 
 
-def run_cargo(command, url, bin_dir, run):
-    """Runs cargo beside this PostgreSQL; returns its exit code."""
+def run_cargo(command, env, run):
+    """Runs cargo beside the PostgreSQL of with_postgres.py; returns its exit code."""
     seed("debug", TARGET / "debug")
-    make_template(url, bin_dir / "psql")
+    env = with_template(env)
     schema = digest_of([REPO / "migrations", COMMITTED])
     if not (CHECKED.is_file() and CHECKED.read_text() == schema):
         os.utime(CRATE_ROOT)  # so that the queries are asked again
-    env = environment(url)
     code = run(command, env)
     if code == 0:
         if names := differing():
@@ -44,26 +47,32 @@ def run_cargo(command, url, bin_dir, run):
     return code
 
 
-def environment(url):
+def with_template(env):
+    """Makes the database that tests copy and queries are checked against. Returns the environment of the build."""
+    server = env["KEEPSAKE_TEST_DATABASE_URL"].rpartition("/")[0]
+    make_template(server, env["KEEPSAKE_TEST_PSQL"])
     return {
-        **os.environ,
-        "KEEPSAKE_TEST_DATABASE_URL": url,
+        **env,
         "RUSTC_WORKSPACE_WRAPPER": str(REPO / "tools/rustc_wrapper.sh"),
         "CLIPPY_ARGS": LINTS_AS_ERRORS,
-        "KEEPSAKE_SQLX_URL": url.rpartition("/")[0] + f"/{TEMPLATE}",
+        "KEEPSAKE_SQLX_URL": f"{server}/{TEMPLATE}",
         "KEEPSAKE_SQLX_DIR": str(SEEN),
     }
 
 
-def make_template(url, psql):
-    """The database that tests copy: the migrations, with the rows by which the program knows them."""
+def make_template(server, psql):
+    """The migrations, with the rows by which the program knows them."""
 
-    def apply(database, *what):
+    def ask(database, *what):
         quiet = {**os.environ, "PGOPTIONS": "-c client_min_messages=warning"}
-        command = [psql, url.rpartition("/")[0] + f"/{database}", "-qX", "-v", "ON_ERROR_STOP=1", *what]
-        if subprocess.run(command, env=quiet).returncode:
+        done = subprocess.run([psql, f"{server}/{database}", "-qXAt", "-v", "ON_ERROR_STOP=1", *what], env=quiet, stdout=subprocess.PIPE, text=True)
+        if done.returncode:
             fail("the migrations do not apply: see psql's words above.")
+        return done.stdout.strip()
 
+    migrations = digest_of([REPO / "migrations"])
+    if ask("postgres", "-c", f"SELECT shobj_description(oid, 'pg_database') FROM pg_database WHERE datname = '{TEMPLATE}'") == migrations:
+        return
     files = sorted(path for path in (REPO / "migrations").glob("*.sql") if not path.name.endswith(".down.sql"))
     rows = []
     for path in files:
@@ -71,8 +80,9 @@ def make_template(url, psql):
         checksum = hashlib.sha384(path.read_bytes()).hexdigest()
         rows.append(f"({version}, '{description.replace('_', ' ')}', true, '\\x{checksum}', 0)")
     note = f"INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time) VALUES {', '.join(rows)}"
-    apply("postgres", "-c", f"DROP DATABASE IF EXISTS {TEMPLATE}", "-c", f"CREATE DATABASE {TEMPLATE}")
-    apply(TEMPLATE, "-c", SETUP, *[word for path in files for word in ("-f", str(path))], "-c", note)
+    ask("postgres", "-c", f"DROP DATABASE IF EXISTS {TEMPLATE}", "-c", f"CREATE DATABASE {TEMPLATE}")
+    ask(TEMPLATE, "-c", SETUP, *[word for path in files for word in ("-f", str(path))], "-c", note)
+    ask("postgres", "-c", f"COMMENT ON DATABASE {TEMPLATE} IS '{migrations}'")
 
 
 def differing():

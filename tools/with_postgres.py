@@ -3,8 +3,9 @@
 
     tools/with_postgres.py COMMAND [ARGUMENT …]
 
-The command finds its superuser's address in KEEPSAKE_TEST_DATABASE_URL. Its
-exit code is passed on; PostgreSQL is stopped and removed whatever happens.
+The command finds its superuser's address in KEEPSAKE_TEST_DATABASE_URL, and psql's
+path in KEEPSAKE_TEST_PSQL. Its exit code is passed on; PostgreSQL is stopped and
+removed whatever happens. Where an address is given already, the command uses that.
 `cargo` gets the build of the tests: its lints, and a migrated database for its
 queries (tools/tests_build.py).
 """
@@ -42,7 +43,7 @@ SETTINGS = {
 
 @contextlib.contextmanager
 def throwaway_postgres():
-    """Yields (address of the superuser, folder of psql and its like); inside another one, that."""
+    """Yields (address of the superuser, folder of psql and its like); where one is given, that."""
     bin_dir = fetch(REPO / "data/runtime")
     if given := os.environ.get("KEEPSAKE_TEST_DATABASE_URL"):
         yield given, bin_dir
@@ -183,8 +184,9 @@ if __name__ == "__main__":
         sys.exit(__doc__)
     stop_on_signals()
     with throwaway_postgres() as (url, bin_dir):
+        env = {**os.environ, "KEEPSAKE_TEST_DATABASE_URL": url, "KEEPSAKE_TEST_PSQL": str(bin_dir / "psql")}
         if sys.argv[1] == "cargo":
-            exit_code = tests_build.run_cargo(sys.argv[1:], url, bin_dir, run)
+            exit_code = tests_build.run_cargo(sys.argv[1:], env, run)
         else:
-            exit_code = run(sys.argv[1:], {**os.environ, "KEEPSAKE_TEST_DATABASE_URL": url})
+            exit_code = run(sys.argv[1:], env)
     sys.exit(exit_code)

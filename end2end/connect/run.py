@@ -6,14 +6,12 @@ configuration the address and header are what the server lets in.
 Run as `python3 tools/with_postgres.py python3 end2end/connect/run.py`, after `cargo build`.
 """
 import html.parser
-import http.cookiejar
 import json
 import shlex
 import subprocess
 import sys
 import tempfile
 import tomllib
-import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -24,7 +22,7 @@ sys.path.insert(0, str(REPO / "tools"))
 import model  # noqa: E402
 from common import fail, say  # noqa: E402
 from python_env import environment  # noqa: E402
-from server import keepsake  # noqa: E402
+from server import Browser, keepsake  # noqa: E402
 
 TIMEOUT_SECONDS = 60
 
@@ -41,18 +39,7 @@ def main():
             say(f"{client}: its lines work")
 
 
-class Page:
-    """The pages, as a browser without JavaScript."""
-
-    def __init__(self, server):
-        self.url = server.url
-        self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar()))
-        self.post("/login", email=server.email, password=server.password)
-
-    def post(self, path, **fields):
-        request = urllib.request.Request(self.url + path, urllib.parse.urlencode(fields, doseq=True).encode(), {"Origin": self.url})
-        return self.opener.open(request).read().decode()
-
+class Page(Browser):
     def make_agent(self, client):
         """Makes an agent of this name; returns what its tab has to paste."""
         answer = self.post("/agents", name=client, scope=["memory:read", "memory:write", "sessions:write"], expires_days="")
@@ -64,7 +51,7 @@ class Page:
 
     def is_waiting(self, client):
         # Without the marks that Leptos puts beside the parts of a page.
-        page = self.opener.open(self.url + "/agents").read().decode().replace("<!>", "")
+        page = self.get("/agents").replace("<!>", "")
         [agent] = [part for part in page.split("id=\"agent-fold-")[1:] if f">{client}</bdi>" in part]
         return "Waiting for" in agent
 

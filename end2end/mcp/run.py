@@ -27,8 +27,8 @@ def main():
         connector = server.run("token", "create", "--email", server.email, "--agent", "connector", "--profile", "connector")
         # A home of their own: the inspector keeps files there.
         env = {**server.env, "HOME": home, "KEEPSAKE_BIN": server.binary, "KEEPSAKE_URL": server.url, "TOKEN": server.token, "READER": reader, "CONNECTOR": connector, "EMAIL": server.email, "PASSWORD": server.password}
-        results = [subprocess.run([python, HERE / "client.py"], cwd=HERE, env=env).returncode]
-        results.append(subprocess.run(["node", HERE / "client.mjs"], cwd=HERE, env=env).returncode)
+        clients = [subprocess.Popen(command, cwd=HERE, env=env) for command in ([python, HERE / "client.py"], ["node", HERE / "client.mjs"])]
+        results = [client.wait() for client in clients]
     if any(results):
         sys.exit(1)
 

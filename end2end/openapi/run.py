@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -37,13 +38,17 @@ def main():
     arguments, more = parser.parse_known_args()
     python = environment("openapi", HERE / "requirements.txt")
     with tempfile.TemporaryDirectory() as folder, keepsake(folder) as server:
-        schemathesis(python.parent, server.url, server.token, arguments.requests, more, folder)
         service_token = server.run("token", "create", "--service", "schemathesis")
-        schemathesis(python.parent, server.url, service_token, REQUESTS, [*more, "--header", "Keepsake-User: customer-7"], folder, FOR_SERVICE_TOKEN="1")
-        generated_client(python.parent, server.url, server.token, folder)
+        with ThreadPoolExecutor() as side_by_side:
+            of_agent = side_by_side.submit(schemathesis, python.parent, server.url, server.token, arguments.requests, more, "an agent")
+            as_customer = [*more, "--header", "Keepsake-User: customer-7"]
+            of_service = side_by_side.submit(schemathesis, python.parent, server.url, service_token, REQUESTS, as_customer, "a service", FOR_SERVICE_TOKEN="1")
+            generated_client(python.parent, server.url, server.token, folder)
+            for run in (of_agent, of_service):
+                run.result()
 
 
-def schemathesis(bin_dir, url, token, requests, more, folder, **variables):
+def schemathesis(bin_dir, url, token, requests, more, whose, **variables):
     start = time.monotonic()
     examples = max(1, -(-(requests - REQUESTS_FIXED) // REQUESTS_PER_EXAMPLE))
     command = [bin_dir / "schemathesis", "--config-file", HERE / "schemathesis.toml", "run"]
@@ -52,16 +57,16 @@ def schemathesis(bin_dir, url, token, requests, more, folder, **variables):
     # That it throws away most of what it makes for a path (one in twenty runs) says nothing of the server.
     command += ["--suppress-health-check", "filter_too_much", "--generation-database", "none", "--no-color", *more]
     env = {**os.environ, "SCHEMATHESIS_HOOKS": str(HERE / "hooks.py"), **variables}
-    # It leaves files where it runs.
-    done = subprocess.run(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    with tempfile.TemporaryDirectory() as folder:  # it leaves files where it runs
+        done = subprocess.run(command, cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     generated = re.search(r"(\d+) generated", done.stdout)
     if done.returncode or not generated:
-        fail(f"schemathesis found something:\n{done.stdout}")
+        fail(f"schemathesis, with the token of {whose}, found something:\n{done.stdout}")
     if int(generated[1]) < requests:
         fail(f"schemathesis made {generated[1]} requests of {requests}: lower REQUESTS_PER_EXAMPLE")
     if "covered" not in done.stdout:
         fail(f"schemathesis followed no links:\n{done.stdout}")
-    say(f"schemathesis: {generated[1]} requests in {time.monotonic() - start:.0f} s, each answered as the document says")
+    say(f"schemathesis, with the token of {whose}: {generated[1]} requests in {time.monotonic() - start:.0f} s, each answered as the document says")
 
 
 def generated_client(bin_dir, url, token, folder):

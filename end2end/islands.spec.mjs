@@ -2,24 +2,15 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { setTimeout as sleep } from "node:timers/promises";
-import { awake, collectComplaints, launch, makeAgent, mark, signUp } from "./browser.mjs";
-import { islandsMissing, startServer } from "./server.mjs";
+import { awake, begin, makeAgent, mark, until } from "./browser.mjs";
+import { islandsMissing } from "./server.mjs";
 
 const ITEMS = 30;
 
 test("the islands", { skip: islandsMissing }, async (t) => {
-  const server = await startServer();
-  t.after(() => server.stop());
-  const browser = await launch();
-  t.after(() => browser.close());
-  const { url, tool } = server;
-  const context = await browser.newContext();
+  const { url, tool, context, page, complaints, step } = await begin(t);
   await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: url });
-  const complaints = await collectComplaints(context);
-  const page = await context.newPage();
   const rows = page.locator("[data-row]");
-  await signUp(page, url);
   let token, stillSame;
 
   const visit = async (address) => {
@@ -28,7 +19,7 @@ test("the islands", { skip: islandsMissing }, async (t) => {
     stillSame = await mark(page);
   };
 
-  await t.test("the copy button copies the token", async () => {
+  await step("the copy button copies the token", async () => {
     token = await makeAgent(page, url, "copier");
     const copy = page.locator(".fresh .copy").first();
     await copy.click();
@@ -36,7 +27,7 @@ test("the islands", { skip: islandsMissing }, async (t) => {
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), token);
   });
 
-  await t.test("the light of a new agent turns at its first call", async () => {
+  await step("the light of a new agent turns at its first call", async () => {
     await page.getByText("Waiting for its first call…").waitFor();
     stillSame = await mark(page);
     await tool(token, "memory_search", {});
@@ -50,9 +41,9 @@ test("the islands", { skip: islandsMissing }, async (t) => {
   }
   const { id } = await tool(token, "memory_add", { type: "fact", content: "Keeps a zeppelin in the garden.", theme: "home" });
   // Until it has its vector, what is near by meaning alone may stand above it.
-  while ((await tool(token, "memory_stats", {})).vectors.pending > 0) await sleep(100);
+  await until(page, "the vectors are there", async () => (await tool(token, "memory_stats", {})).vectors.pending === 0);
 
-  await t.test("typing filters the list, and the words stay in the address", async () => {
+  await step("typing filters the list, and the words stay in the address", async () => {
     await visit("/memory");
     await page.keyboard.press("/");
     await page.keyboard.type("zeppelin", { delay: 20 });
@@ -65,7 +56,7 @@ test("the islands", { skip: islandsMissing }, async (t) => {
     await stillSame();
   });
 
-  await t.test("chips and themes filter, and Back goes back", async () => {
+  await step("chips and themes filter, and Back goes back", async () => {
     await visit("/memory");
     await page.locator("#type-fact").check({ force: true });
     await page.waitForURL(/[?&]type=fact/);
@@ -80,7 +71,7 @@ test("the islands", { skip: islandsMissing }, async (t) => {
     await stillSame();
   });
 
-  await t.test("a date is taken when it is typed to its end, or picked", async () => {
+  await step("a date is taken when it is typed to its end, or picked", async () => {
     await visit("/memory");
     await page.locator("#more-filters summary").click();
     const day = () => new URL(page.url()).searchParams.get("as_of");
@@ -96,7 +87,7 @@ test("the islands", { skip: islandsMissing }, async (t) => {
     await stillSame();
   });
 
-  await t.test("words that are typed while a filter is on its way stay", async () => {
+  await step("words that are typed while a filter is on its way stay", async () => {
     await visit("/memory");
     // The answer is held until words are typed, and shown before the pause after them ends.
     await page.evaluate(() => {
@@ -126,7 +117,7 @@ test("the islands", { skip: islandsMissing }, async (t) => {
     await stillSame();
   });
 
-  await t.test("Show more adds rows and moves the focus to the first of them", async () => {
+  await step("Show more adds rows and moves the focus to the first of them", async () => {
     await visit("/memory");
     assert.equal(await rows.count(), 25);
     await page.locator("[data-live-link=more]").click();
@@ -138,7 +129,7 @@ test("the islands", { skip: islandsMissing }, async (t) => {
     await stillSame();
   });
 
-  await t.test("the keys walk the list and show the shortcuts", async () => {
+  await step("the keys walk the list and show the shortcuts", async () => {
     await visit("/memory");
     const isOpen = () => page.evaluate(() => document.querySelector("#shortcuts").open);
     await page.keyboard.press("?");
@@ -154,13 +145,13 @@ test("the islands", { skip: islandsMissing }, async (t) => {
     await page.waitForURL(`${url}/memory/${id}`);
   });
 
-  await t.test("every page loads", async () => {
+  await step("every page loads", async () => {
     for (const address of ["/memory", "/memory?q=zeppelin", `/memory/${id}`, "/memory/999999999", "/agents", "/account", "/nothing-here"]) {
       await visit(address);
     }
   });
 
-  await t.test("who was signed out meanwhile ends at the door", async () => {
+  await step("who was signed out meanwhile ends at the door", async () => {
     await visit("/memory");
     await context.clearCookies();
     await page.locator("#filter-status").selectOption("all");
@@ -169,5 +160,5 @@ test("the islands", { skip: islandsMissing }, async (t) => {
     await page.waitForLoadState("networkidle");
   });
 
-  await t.test("no page has complained all the while", () => assert.deepEqual(complaints, []));
+  await step("no page has complained all the while", () => assert.deepEqual(complaints, []));
 });
