@@ -20,14 +20,21 @@ def kept(place, name, make):
     if place.exists():
         return
     copy = HOME / name
-    with contextlib.suppress(OSError):  # a home that cannot be written: only the clone has it then
+    if not is_writable():
+        return make_in_whole(place, make)
+    if not copy.exists():
+        make_in_whole(copy, make)
+    os.utime(copy)
+    remove_old(name.rpartition("-")[0])
+    make_in_whole(place, lambda folder: link_tree(copy, folder))
+
+
+def is_writable():
+    """Whether this user has a cache folder; if not, each clone has what it uses."""
+    with contextlib.suppress(OSError):
         HOME.mkdir(parents=True, exist_ok=True)
-        if not copy.exists():
-            make_in_whole(copy, make)
-        os.utime(copy)
-        remove_old(name.rpartition("-")[0])
-        return make_in_whole(place, lambda folder: link_tree(copy, folder))
-    make_in_whole(place, make)
+        return os.access(HOME, os.W_OK)
+    return False
 
 
 def make_in_whole(place, make):
@@ -58,12 +65,12 @@ def link(source, target):
     shutil.copy2(source, target)
 
 
-def newest(kind):
+def newest(kind, home=HOME):
     """What is kept of this kind, most recently used first."""
-    found = HOME.glob(f"{kind}-*") if HOME.is_dir() else []
-    return sorted((path for path in found if path.is_dir()), key=lambda path: path.stat().st_mtime, reverse=True)
+    found = [path for path in home.glob(f"{kind}-*") if path.is_dir()]
+    return sorted(found, key=lambda path: path.stat().st_mtime, reverse=True)
 
 
-def remove_old(kind):
-    for path in newest(kind)[KEPT:]:
+def remove_old(kind, home=HOME):
+    for path in newest(kind, home)[KEPT:]:
         shutil.rmtree(path, ignore_errors=True)

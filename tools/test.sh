@@ -15,7 +15,7 @@ unset KEEPSAKE_DATA_DIR # the tests use the PostgreSQL and the model of this che
 prefetch() {
     python3 tools/fetch_model.py
     python3 tools/fetch_llamacpp.py
-    browser_is_here && install_npm_packages
+    browser_is_here && python3 tools/node_packages.py end2end end2end/mcp
     python3 tools/wasm.py --lint
 }
 
@@ -41,11 +41,6 @@ node_is_here() {
 browser_is_here() {
     node_is_here || return 1
     command -v chromium >/dev/null || install chromium || return 1
-}
-
-install_npm_packages() {
-    installed=end2end/node_modules/.package-lock.json
-    [ $installed -nt end2end/package-lock.json ] || npm ci --prefix end2end --no-audit --no-fund
 }
 
 mkdir -p target
@@ -75,7 +70,7 @@ step "MCP, OpenAPI, the lines to paste and the pages, on one server"
 node_is_here || true # the driver says what to install
 browser=
 if browser_is_here; then
-    install_npm_packages
+    python3 tools/node_packages.py end2end
     browser=--browser
 fi
 python3 tools/with_postgres.py python3 tools/server.py python3 tools/doors.py $browser

@@ -4,7 +4,6 @@ inspector, against one server, each in several versions of the protocol; and the
 
 Run as `python3 tools/with_postgres.py python3 end2end/mcp/run.py`, after `cargo build`.
 """
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,14 +13,14 @@ HERE = Path(__file__).resolve().parent
 REPO = HERE.parent.parent
 sys.path.insert(0, str(REPO / "tools"))
 
-from common import fail, say  # noqa: E402
+import node_packages  # noqa: E402
 from python_env import environment  # noqa: E402
 from server import keepsake  # noqa: E402
 
 
 def main():
     python = environment("mcp", HERE / "requirements.txt")
-    install_node_packages()
+    node_packages.install(HERE)
     with tempfile.TemporaryDirectory() as home, keepsake(home, KEEPSAKE_LOG="warn") as server:
         reader = server.run("token", "create", "--email", server.email, "--agent", "reader", "--scope", "memory:read")
         connector = server.run("token", "create", "--email", server.email, "--agent", "connector", "--profile", "connector")
@@ -31,17 +30,6 @@ def main():
         results = [client.wait() for client in clients]
     if any(results):
         sys.exit(1)
-
-
-def install_node_packages():
-    if not (shutil.which("node") and shutil.which("npm")):
-        fail("the TypeScript clients and the inspector need Node: run `apt-get install nodejs npm` as root (or what your system has for it), then again")
-    installed, wanted = HERE / "node_modules/.package-lock.json", HERE / "package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < wanted.stat().st_mtime:
-        # Without scripts: the inspector's would install what its pages need.
-        command = ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error"]
-        if subprocess.run(command, cwd=HERE).returncode:
-            fail("npm could not install what end2end/mcp/package-lock.json names")
 
 
 if __name__ == "__main__":

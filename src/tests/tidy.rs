@@ -11,16 +11,23 @@ use crate::support::TestApp;
 
 /// Files of `src`, less the tests, with their text.
 fn sources() -> Vec<(String, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut all = texts_below("src", ".rs");
+    all.retain(|(name, _)| !name.starts_with("tests/"));
+    all
+}
+
+/// Files below this folder whose names end so, with their text; not what npm installed.
+fn texts_below(folder: &str, end: &str) -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     let mut found = Vec::new();
     let mut folders = vec![root.clone()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path: PathBuf = entry.unwrap().path();
             let name = path.strip_prefix(&root).unwrap().to_string_lossy().into_owned();
-            if path.is_dir() && name != "tests" {
+            if path.is_dir() && !name.ends_with("node_modules") {
                 folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "rs") {
+            } else if name.ends_with(end) {
                 found.push((name, fs::read_to_string(path).unwrap()));
             }
         }
@@ -355,6 +362,34 @@ fn files_open_with_what_they_are_for_and_stay_readable() {
         assert!(text.starts_with("//!"), "{name} does not say what it is for");
         let lines = text.lines().count();
         assert!(lines <= 560, "{name} has {lines} lines: split it");
+    }
+}
+
+/// Every landing pays for these. A change that raises one says why in its commit.
+const SERVERS_OF_TESTS_MAX: usize = 690;
+const SERVERS_OF_SPECS_MAX: usize = 1;
+const BROWSERS_MAX: usize = 2;
+const LINES_OF_TESTS_MAX: usize = 46_500;
+
+#[test]
+fn what_all_tests_cost_together_stays_below_its_ceilings() {
+    let tests = texts_below("src/tests", ".rs");
+    let lines: usize = tests.iter().map(|(_, text)| text.lines().count()).sum();
+    let starts = |text: &str| text.matches("TestApp::start").count();
+    let servers: usize = tests.iter().map(|(_, text)| starts(text)).sum();
+    let specs = texts_below("end2end", ".mjs");
+    let count = |word: &str, end: &str| -> usize {
+        let counted = specs.iter().filter(|(name, _)| name.ends_with(end));
+        counted.map(|(_, text)| text.matches(word).count()).sum()
+    };
+    let found = [
+        ("lines of src/tests", lines, LINES_OF_TESTS_MAX),
+        ("servers that tests start", servers, SERVERS_OF_TESTS_MAX),
+        ("servers that specs start", count("startServer(", ".spec.mjs"), SERVERS_OF_SPECS_MAX),
+        ("browsers that start", count("chromium.launch", ".mjs"), BROWSERS_MAX),
+    ];
+    for (what, found, max) in found {
+        assert!(found > 0 && found <= max, "{what}: {found}, at most {max}");
     }
 }
 

@@ -5,14 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use keepsake::accounts::{AccountError, Email, Password};
+use keepsake::accounts::{AccountError, Email, HashCost, Password};
 use keepsake::config::SignUp;
 use reqwest::{Response, StatusCode};
 
 use crate::support::{PASSWORD, Provider, TestApp, Wish};
 
 async fn behind_a_proxy() -> TestApp {
-    TestApp::start_as(Wish { trusted_proxies: Some("127.0.0.1"), ..Wish::default() }).await
+    let trusted_proxies = Some("127.0.0.1");
+    TestApp::start_as(Wish { trusted_proxies, hash_cost: HashCost::default(), ..Wish::default() })
+        .await
 }
 
 async fn guess(app: &TestApp, email: &str, forwarded_for: &str) -> Response {
@@ -198,7 +200,8 @@ async fn take_as_long<A: Future<Output = ()>, B: Future<Output = ()>>(
 #[tokio::test]
 #[ignore = "takes times: `make check` runs it alone"]
 async fn a_wrong_password_takes_as_long_whether_the_address_is_known_or_not() {
-    let app = TestApp::start().await;
+    let wish = Wish { hash_cost: HashCost::default(), ..Wish::default() };
+    let app = TestApp::start_as(wish).await;
     app.user("anna").await;
     let accounts = &app.accounts;
     let sign_in = |email: &'static str| async move {
@@ -215,7 +218,8 @@ async fn a_wrong_password_takes_as_long_whether_the_address_is_known_or_not() {
 #[tokio::test]
 #[ignore = "takes times: `make check` runs it alone"]
 async fn signing_up_takes_about_as_long_for_an_address_that_is_taken() {
-    let app = TestApp::start_with(SignUp::Open).await;
+    let (sign_up, hash_cost) = (SignUp::Open, HashCost::default());
+    let app = TestApp::start_as(Wish { sign_up, hash_cost, ..Wish::default() }).await;
     app.user("anna").await;
     let sign_up = |email: String| {
         let accounts = app.accounts.clone();

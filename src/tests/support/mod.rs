@@ -64,6 +64,7 @@ pub const PASSWORD: &str = "correct horse battery";
 /// What an app of a test is to be; nothing by default has a provider.
 pub struct Wish {
     pub sign_up: SignUp,
+    pub hash_cost: HashCost,
     pub builtin: Option<builtin::BuiltinModel>,
     /// As KEEPSAKE_LLAMACPP_URL.
     pub offered: Option<EndpointUrl>,
@@ -88,6 +89,7 @@ impl Default for Wish {
     fn default() -> Self {
         Self {
             sign_up: SignUp::First,
+            hash_cost: HashCost { memory_kib: 8, passes: 1 },
             builtin: None,
             offered: None,
             public_url: None,
@@ -176,8 +178,8 @@ impl TestApp {
         let db = Db::with_timeouts(&options, wish.timeouts);
         let clock = MovableClock::at(time::OffsetDateTime::now_utc());
         let shared: SharedClock = clock.clone();
-        let cost = HashCost { memory_kib: 8, passes: 1 };
-        let accounts = Accounts::with_hash_cost(db.clone(), shared.clone(), sign_up, cost);
+        let accounts =
+            Accounts::with_hash_cost(db.clone(), shared.clone(), sign_up, wish.hash_cost);
         let embedder = Embedder::new(wish.builtin, Arc::new(SystemNames), shared.clone());
         let document_fetcher = embedder.document_fetcher();
         let (chat_model, sealer) = (embedder.chat_model(), Sealer::new(&[7; 32]));
