@@ -140,8 +140,7 @@ async fn the_switch_makes_and_removes_them() {
     assert_eq!(app.embeddings.users_with_work().await.unwrap(), [anna.id]);
     // While some are missing it is ranked as without.
     assert_eq!(late(&asked(&anna, "bees").await, id), None);
-    let own = app.browser();
-    own.sign_in(&anna).await;
+    let own = app.signed_in(&anna).await;
     let page = own.get("/settings/embeddings").await.1;
     assert!(page.contains("being made, 0 of 3"), "{page}");
     app.drain(&anna).await;
@@ -179,14 +178,14 @@ async fn what_is_left_when_a_slice_ends_is_said_and_done_in_the_next() {
     assert_eq!(signed(&app, &anna).await, (4, 4, "all".to_owned()));
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn another_providers_vectors_are_ranked_as_they_were() {
-    let (app, provider) = (TestApp::shared().await, Provider::start().await);
+    let (app, provider) = (TestApp::start().await, Provider::start().await);
     let anna = app.user("anna").await;
     app.use_provider(&anna, &provider, "m").await;
     let id = anna.add("Anna keeps bees.").await;
     app.drain(&anna).await;
     let answer = asked(&anna, "bees").await;
     assert_eq!((late(&answer, id), &answer["mode"]), (None, &json!("hybrid")));
-    assert_eq!(signed(app, &anna).await, (0, 1, "none".to_owned()));
+    assert_eq!(signed(&app, &anna).await, (0, 1, "none".to_owned()));
 }

@@ -226,8 +226,7 @@ async fn at_its_own_address_it_is_the_same_and_each_is_recorded() {
         .await;
     // What the user wrote is nowhere in it.
     assert_eq!(calls, vec![("memory_recall".to_owned(), vec![boat], None); 2]);
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, page) = browser.get(&format!("/memory/{boat}")).await;
     assert!(page.contains("recalled"), "the item's page says who was told");
 }
@@ -284,8 +283,7 @@ async fn an_agents_settings_say_whether_its_sessions_are_read_and_how_long_episo
         anna.post(&format!("{path}/messages"), &json!({ "messages": said })).await;
         anna.post(&format!("{path}/complete"), &json!({})).await;
         app.run_job("extract").await;
-        let session: Value = anna.get(&path).await.json().await.unwrap();
-        session
+        anna.get(&path).await.json::<Value>().await.unwrap()
     };
     set(&app, &anna, json!({ "episodic_ttl_days": 3 })).await;
     tell("one").await;
@@ -303,8 +301,7 @@ async fn an_agents_settings_say_whether_its_sessions_are_read_and_how_long_episo
 async fn the_agents_page_takes_settings_as_fields_and_as_json() {
     let (app, anna) = TestApp::start_for("anna").await;
     let agent = app.accounts.list_agents(anna.id).await.unwrap()[0].0.id.0;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let path = format!("/agents/{agent}/settings");
     let kept = async || {
         let settings: Value =
@@ -353,8 +350,7 @@ async fn the_agents_page_takes_settings_as_fields_and_as_json() {
     assert_eq!(kept().await, json!({ "auto_inject_max_tokens": 100 }));
     // Another's agent is none of one's own.
     let ben = app.user("ben").await;
-    let browser = app.browser();
-    browser.sign_in(&ben).await;
+    let browser = app.signed_in(&ben).await;
     assert_eq!(browser.post(&path, &document).await.status(), 404);
 }
 

@@ -301,8 +301,7 @@ async fn a_person_sees_whose_an_item_is_and_it_comes_back_from_an_export() {
     let own = only.add("The boat belongs to Rolf.").await;
     only.request(Method::PUT, "/api/v1/documents/own.md", Some(json!({ "content": "# Own\n" })))
         .await;
-    let browser = app.browser();
-    browser.sign_in(&shared).await;
+    let browser = app.signed_in(&shared).await;
     let (_, page) = browser.get("/memory").await;
     assert!(
         page.contains("The boat is red.") && page.contains("for <bdi>only</bdi> only"),
@@ -386,8 +385,7 @@ async fn what_one_agent_knows_ends_no_relation_that_others_know() {
     assert_eq!(of(&shared).await["summary"], "Lives in Bergen.");
     let other = app.token(shared.id, "other", &ALL, None).await;
     let other = shared.with_token(&other);
-    let browser = app.browser();
-    browser.sign_in(&shared).await;
+    let browser = app.signed_in(&shared).await;
     let kept = browser.post(&format!("/memory/{of_shared}"), &[("action", "own")]).await;
     assert_eq!(kept.status(), 303);
     let answer = other.send("memory_entity", &json!({ "name": "Marta Weber" })).await;
@@ -453,8 +451,7 @@ async fn what_took_the_place_of_a_memory_is_named_to_who_sees_it() {
     let drinks = |content: &str| json!({ "content": content, "type": "fact", "key": "drink" });
     let older = shared.call("memory_add", drinks("Drinks tea.")).await["id"].clone();
     let newer = shared.call("memory_add", drinks("Drinks coffee.")).await["id"].clone();
-    let browser = app.browser();
-    browser.sign_in(&shared).await;
+    let browser = app.signed_in(&shared).await;
     let known = app.embeddings.now().format(&Rfc3339).unwrap();
     let names = async |user: &TestUser, is_seen: bool| {
         let expected = if is_seen { &newer } else { &Value::Null };

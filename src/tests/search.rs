@@ -229,8 +229,7 @@ async fn of_a_user_who_is_disabled_or_erased_nothing_stays_in_memory() {
     ben.add("tea").await;
     assert_eq!(ben.find("tea").await.len(), 1);
     assert_eq!(app.search.reader().held().0, 1);
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let path = format!("/admin/users/{}", ben.id.0);
     for act in ["disable", "enable"] {
         let answer = browser.post(&path, &[("action", act)]).await;
@@ -271,8 +270,7 @@ async fn what_is_embedded_again_is_listed_as_pending_at_once() {
     provider.behave(|b| b.poison = Some("poison"));
     anna.add("the poison one").await;
     app.drain(&anna).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let rows = async |state: &str| {
         let (_, page) = browser.get(&format!("/memory?embedding={state}")).await;
         page.matches("data-row=").count()

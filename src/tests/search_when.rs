@@ -278,8 +278,7 @@ async fn the_page_says_which_time_it_went_by_and_that_nothing_answers() {
     let anna = app.user("anna").await;
     anna.add("Lunch with Tom in the garden").await;
     assert_eq!(app.drain(&anna).await, Drained::Done);
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, page) = browser.get("/memory?q=lunch+with+Tom+in+May+2023").await;
     assert!(page.contains("Memories from 1 May 2023 to 31 May 2023 rank higher."));
     let (_, page) = browser.get("/memory?q=lunch+with+Tom+before+2023-05-07").await;

@@ -60,11 +60,6 @@ async fn search(user: &TestUser, input: Value) -> Vec<Value> {
     answer["results"].as_array().unwrap().clone()
 }
 
-async fn count(conn: &mut PgConnection, what: &str) -> i64 {
-    let count = format!("SELECT count(*) FROM {what}");
-    conn.sql(count).value().await
-}
-
 #[tokio::test]
 async fn what_the_user_said_comes_before_the_same_from_others() {
     let (app, anna) = TestApp::start_for("anna").await;
@@ -192,8 +187,7 @@ async fn turns_are_no_memories() {
     }
     let added = json!({ "type": "turn", "content": "said" });
     assert_eq!(anna.refused("memory_add", added).await.0, 422);
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (id, path) = (turn.to_string(), format!("/memory/{turn}"));
     for (path, action) in [("/data/delete", "delete"), (path.as_str(), "archive")] {
         let fields = [("action", action), ("item", id.as_str())];
@@ -208,7 +202,7 @@ async fn turns_are_no_memories() {
     assert_eq!(agents[0].0.item_count, 1);
     let (_, page) = browser.get("/memory").await;
     assert!(page.contains("1 memory"), "{page}");
-    assert_eq!(count(&mut app.superuser().await, "memory_items WHERE type = 'turn'").await, 3);
+    assert_eq!(app.count("memory_items WHERE type = 'turn'").await, 3);
 }
 
 #[tokio::test]
@@ -221,31 +215,31 @@ async fn none_is_made_twice_and_none_is_lost() {
     let due = turns_due(&app).await;
     assert_eq!(due.len(), 1);
     assert!(turns::make_some(&app.db, &app.embeddings, due[0]).await.unwrap());
-    assert_eq!(count(&mut conn, all).await, 100, "a step is bounded");
+    assert_eq!(conn.count(all).await, 100, "a step is bounded");
     // The next step dies in its middle.
     app.refuse_unless("memory_items", "turn_position <> 150").await;
     turns::make_some(&app.db, &app.embeddings, due[0]).await.unwrap_err();
-    assert_eq!(count(&mut conn, all).await, 100);
+    assert_eq!(conn.count(all).await, 100);
     app.refuse_no_more("memory_items").await;
     make(&app).await.unwrap();
-    assert_eq!(count(&mut conn, all).await, 250);
+    assert_eq!(conn.count(all).await, 250);
     let hits = search(&anna, json!({ "query": "number150", "limit": 50 })).await;
     let is_it = |hit: &&Value| hit["content_snippet"].as_str().unwrap().contains("number150 ");
     assert_eq!(hits.iter().filter(is_it).count(), 1);
     // What was forgotten of how far it was costs nothing.
     conn.sql("UPDATE sessions SET turns_position = 0").run_all().await;
     make(&app).await.unwrap();
-    assert_eq!(count(&mut conn, all).await, 250);
+    assert_eq!(conn.count(all).await, 250);
     // Only what is new of a session that goes on.
     say(&anna, "chat", &numbered(240, 260)).await;
     make(&app).await.unwrap();
-    assert_eq!(count(&mut conn, all).await, 250, "it is open");
+    assert_eq!(conn.count(all).await, 250, "it is open");
     end(&anna, "chat").await;
     make(&app).await.unwrap();
-    assert_eq!(count(&mut conn, all).await, 260);
+    assert_eq!(conn.count(all).await, 260);
     let positions = "(SELECT DISTINCT turn_position FROM memory_items WHERE type = 'turn') t";
-    assert_eq!(count(&mut conn, positions).await, 260);
-    assert_eq!(count(&mut conn, "memory_item_events").await, 0);
+    assert_eq!(conn.count(positions).await, 260);
+    assert_eq!(conn.count("memory_item_events").await, 0);
 }
 
 #[tokio::test]
@@ -260,7 +254,7 @@ async fn two_workers_make_each_turn_once() {
     one.and(two).unwrap();
     make(&app).await.unwrap();
     let mut conn = app.superuser().await;
-    assert_eq!(count(&mut conn, "memory_items WHERE type = 'turn'").await, 720);
+    assert_eq!(conn.count("memory_items WHERE type = 'turn'").await, 720);
 }
 
 #[tokio::test]
@@ -284,10 +278,9 @@ async fn switched_off_they_leave_search_at_once_and_come_back_when_switched_on()
         ended(&app, user, "chat", &numbered(0, 1_100)).await;
     }
     let all = "memory_items WHERE type = 'turn'";
-    assert_eq!(count(&mut conn, all).await, 2_200);
+    assert_eq!(conn.count(all).await, 2_200);
     let turn = search(&anna, json!({ "query": "number1000" })).await[0]["id"].clone();
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, page) = browser.get("/sessions").await;
     assert!(page.contains("Stop searching messages"));
     let off = browser.post("/sessions", &[("action", "off")]).await;
@@ -296,13 +289,13 @@ async fn switched_off_they_leave_search_at_once_and_come_back_when_switched_on()
         (StatusCode::SEE_OTHER, &"/sessions".parse().unwrap())
     );
     // Not all of so many are removed by then.
-    assert_eq!(count(&mut conn, all).await, 1_200);
+    assert_eq!(conn.count(all).await, 1_200);
     assert!(search(&anna, json!({ "query": "number1000 weather" })).await.is_empty());
     assert_eq!(anna.refused("memory_get", json!({ "item_id": turn })).await.0, 404);
     assert!(turns::remove_some(&app.db, anna.id, app.embeddings.now()).await.unwrap());
     assert!(!turns::remove_some(&app.db, anna.id, app.embeddings.now()).await.unwrap());
-    assert_eq!(count(&mut conn, all).await, 1_100, "Ben's stay");
-    assert_eq!(count(&mut conn, "memory_embeddings WHERE is_turn").await, 0);
+    assert_eq!(conn.count(all).await, 1_100, "Ben's stay");
+    assert_eq!(conn.count("memory_embeddings WHERE is_turn").await, 0);
     assert_eq!(anna.find("zeppelin").await.len(), 1, "memories stay");
     ended(&app, &anna, "later", &[message("1", "user", "weather later")]).await;
     assert!(search(&anna, json!({ "query": "weather" })).await.is_empty());
@@ -312,7 +305,7 @@ async fn switched_off_they_leave_search_at_once_and_come_back_when_switched_on()
         browser.post("/sessions", &[("action", "on")]).await;
     }
     make(&app).await.unwrap();
-    assert_eq!(count(&mut conn, all).await, 2_201);
+    assert_eq!(conn.count(all).await, 2_201);
     assert_eq!(search(&anna, json!({ "query": "later" })).await.len(), 1);
     let nonsense = browser.post("/sessions", &[("action", "maybe")]).await;
     assert_eq!(nonsense.status(), StatusCode::UNPROCESSABLE_ENTITY);
@@ -326,7 +319,7 @@ async fn where_memory_is_off_none_are_made() {
     app.accounts.switch_user_memory(anna.id, false).await.unwrap();
     make(&app).await.unwrap();
     let mut conn = app.superuser().await;
-    assert_eq!(count(&mut conn, "memory_items").await, 0);
+    assert_eq!(conn.count("memory_items").await, 0);
 }
 
 #[tokio::test]
@@ -337,12 +330,12 @@ async fn they_go_with_their_messages() {
     ended(&app, &anna, "one", &numbered(0, 3)).await;
     ended(&app, &anna, "two", &numbered(0, 2)).await;
     let vectors = "memory_embeddings WHERE is_turn";
-    assert_eq!(count(&mut conn, vectors).await, 5);
+    assert_eq!(conn.count(vectors).await, 5);
     conn.sql("DELETE FROM session_messages WHERE external_id = '1'").run_all().await;
-    assert_eq!(count(&mut conn, vectors).await, 3);
+    assert_eq!(conn.count(vectors).await, 3);
     conn.sql("DELETE FROM sessions WHERE external_id = 'one'").run_all().await;
-    assert_eq!(count(&mut conn, vectors).await, 1);
-    assert_eq!(count(&mut conn, "memory_items").await, 1);
+    assert_eq!(conn.count(vectors).await, 1);
+    assert_eq!(conn.count("memory_items").await, 1);
 }
 
 /// The turns of a user, oldest first.
@@ -421,8 +414,7 @@ async fn a_hit_leads_to_its_place_in_the_conversation() {
     said.push(message("z", "assistant", "A <b>zeppelin</b> then."));
     ended(&app, &anna, "chat", &said).await;
     let id = anna.find("zeppelin").await[0];
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let session: i64 = app.sql("SELECT id FROM sessions").value().await;
     let href = format!("href=\"/sessions/{session}?from=17#m21\"");
     // No memories yet: it is found all the same.
@@ -431,8 +423,7 @@ async fn a_hit_leads_to_its_place_in_the_conversation() {
         assert!(page.contains(&href) && page.contains("said by the assistant"), "{path}: {page}");
         assert!(page.contains("× 0.6"), "the penalty is shown");
     }
-    let (status, page) = browser.get(&format!("/memory/{id}?q=zeppelin")).await;
-    assert_eq!(status, 200);
+    let page = browser.look(&format!("/memory/{id}?q=zeppelin")).await;
     assert!(page.contains(&href) && page.contains("A message, not a memory"), "{page}");
     assert!(page.contains("× 0.6") && !page.contains("Delete permanently"));
     assert!(browser.get(&format!("/sessions/{session}?from=17")).await.1.contains("id=\"m21\""));

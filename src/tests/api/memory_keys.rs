@@ -24,13 +24,11 @@ async fn get(user: &TestUser, id: &Value) -> Value {
 
 /// What happened to an item, oldest first.
 async fn history(app: &TestApp, user: &TestUser, id: &Value) -> Vec<String> {
-    let events: Vec<String> = app
-        .sql("SELECT event FROM memory_item_events WHERE user_id = $1 AND item_id = $2 ORDER BY id")
+    app.sql("SELECT event FROM memory_item_events WHERE user_id = $1 AND item_id = $2 ORDER BY id")
         .bind(user.id.0)
         .bind(id.as_i64().unwrap())
         .values()
-        .await;
-    events
+        .await
 }
 
 #[tokio::test(crate = "crate::support::shared")]

@@ -26,8 +26,7 @@ async fn since_when_and_until_when_it_is_true_is_kept_told_and_changed() {
     let found = anna.call("memory_search", json!({ "query": "aurora" })).await;
     let hit = &found["results"][0];
     assert_eq!([&hit["valid_from"], &hit["valid_until"]], [&told[0], &told[1]]);
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, page) = browser.get(&format!("/memory/{}", added["id"])).await;
     assert!(page.contains("March 2015 to 2019"), "{page}");
 
@@ -79,8 +78,7 @@ async fn the_history_keeps_what_was_before_a_change() {
     // What archives it keeps its confidence alone, which is none that it had before.
     let key = json!({ "item_id": added["id"], "content": "Is in Sweden." });
     anna.call("memory_correct", key).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, page) = browser.get(&format!("/memory/{}", added["id"])).await;
     assert_eq!(page.matches(">changed<").count(), 4, "{page}");
     for told in [

@@ -148,8 +148,7 @@ async fn what_a_tool_says_against_an_agents_word_is_put_aside_and_shown() {
     let holder = get(&anna, porto["id"].clone()).await;
     assert_eq!(holder["status"], "active");
     assert_eq!(holder["contradicted_by"].as_array().unwrap().len(), 2);
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, page) = browser.get(&format!("/memory/{}", porto["id"])).await;
     for shown in
         ["Archived, because it contradicts this", "Lives in Oslo.", "from a tool", "from outside"]
@@ -270,8 +269,7 @@ async fn search_tells_how_it_is_known_whose_word_it_is_and_by_which_agent() {
             "{query}"
         );
     }
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, page) = browser.get("/memory").await;
     assert!(page.contains("from a tool"), "{page}");
 }

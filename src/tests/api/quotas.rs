@@ -25,8 +25,7 @@ async fn a_memory_that_is_full_takes_no_more_items_until_some_are_erased() {
     }
     bob.add("Bob keeps goats.").await;
 
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     app.delete_item(&browser, first).await;
     anna.call("memory_add", one_more).await;
 }

@@ -230,8 +230,7 @@ async fn a_service_token_never_leads_to_an_account_that_signs_in() {
         bot.add(guess, "Not Anna's.").await;
     }
     assert_eq!(anna.find("*").await, [mine]);
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     assert!(!browser.get("/memory").await.1.contains("Not Anna"));
     let both = "UPDATE users SET operator_id = (SELECT id FROM operators), external_id = 'x' WHERE email IS NOT NULL";
     let refused = sqlx::query(both).execute(&mut app.superuser().await).await.unwrap_err();

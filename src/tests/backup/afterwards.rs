@@ -58,8 +58,7 @@ async fn a_restored_webhook_is_told_nothing_before_it_is_resumed() {
     let tea = anna.at(&next).add("Anna drinks tea.").await;
     assert_eq!(next.run_job("webhooks").await, 0);
     assert!(receiver.received().is_empty());
-    let browser = next.browser();
-    browser.sign_in(&anna).await;
+    let browser = next.signed_in(&anna).await;
     let (_, page) = browser.get("/settings/webhooks").await;
     assert_eq!(page.matches("value=\"resume\"").count(), 2, "{page}");
     next.webhooks.resume(anna.id, listed[0].0.id).await.unwrap();

@@ -92,8 +92,7 @@ async fn an_erasure_waits_for_the_folder_however_long() {
     let without = TestApp::start().await;
     let ben = without.user("ben").await;
     for (app, user) in [(&app, &anna), (&without, &ben)] {
-        let browser = app.browser();
-        browser.sign_in(user).await;
+        let browser = app.signed_in(user).await;
         let gone = user.add("Nobody is to know.").await;
         app.delete_item(&browser, gone).await;
     }
@@ -115,8 +114,7 @@ async fn while_the_disk_of_the_backups_is_not_mounted_nothing_is_written_in_its_
     let (folder, away) = (place.path().join("backups"), place.path().join("away"));
     let (app, anna) = with_folder(&folder).await;
     let job = jobs::find("backup").unwrap();
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     browser.post(PATH, &[("action", "back_up")]).await;
     assert_eq!(app.run_job("backup").await, 1);
     let gone = anna.add("Nobody is to know.").await;
@@ -168,10 +166,8 @@ async fn a_backup_of_a_clock_that_was_ahead_stops_no_later_one() {
 async fn an_admin_makes_and_verifies_a_backup_on_its_page() {
     let folder = tempfile::tempdir().unwrap();
     let (app, anna) = with_folder(folder.path()).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
-    let (status, page) = browser.get(PATH).await;
-    assert_eq!(status, 200);
+    let browser = app.signed_in(&anna).await;
+    let page = browser.look(PATH).await;
     assert!(page.contains("There is no backup yet.") && page.contains("Back up now"), "{page}");
     let refused = browser.post(PATH, &[("action", "verify")]).await;
     assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
@@ -240,8 +236,7 @@ async fn a_failed_backup_is_named_and_tried_again() {
     let blocked = folder.path().join("file");
     fs::write(&blocked, b"").unwrap();
     let (app, anna) = with_folder(&blocked.join("backups")).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     browser.post(PATH, &[("action", "back_up")]).await;
     app.run_due().await;
     let (_, page) = browser.get(PATH).await;
@@ -257,8 +252,7 @@ async fn without_a_folder_the_page_says_how_to_begin_and_members_have_none() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     app.make_admin(&anna).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, page) = browser.get(PATH).await;
     assert!(page.contains("KEEPSAKE_BACKUP_DIR="), "{page}");
     assert!(!page.contains("Back up now"), "{page}");
@@ -266,8 +260,7 @@ async fn without_a_folder_the_page_says_how_to_begin_and_members_have_none() {
     assert_eq!(refused.status(), StatusCode::UNPROCESSABLE_ENTITY);
     assert!(refused.text().await.unwrap().contains("no backup folder"));
     assert_eq!(app.run_job("backup").await, 0);
-    let member = app.browser();
-    member.sign_in(&ben).await;
+    let member = app.signed_in(&ben).await;
     assert_eq!(member.get(PATH).await.0, 404);
     let asked = member.post(PATH, &[("action", "back_up")]).await;
     assert_eq!(asked.status(), StatusCode::NOT_FOUND);

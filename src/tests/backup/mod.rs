@@ -102,8 +102,7 @@ async fn anna(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
         .await;
     assert!(put.0 < 300, "{put:?}");
     app.drain(&anna).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     (anna, browser)
 }
 
@@ -169,8 +168,7 @@ async fn what_is_restored_is_what_was_backed_up_while_the_server_ran() {
     assert!(!old.get("/memory").await.1.contains("number3"));
     let fields = [("password", "another long one"), ("repeat", "another long one")];
     old.post(&link, &fields).await;
-    let fresh = next.browser();
-    fresh.sign_in(&ben).await;
+    let fresh = next.signed_in(&ben).await;
     assert!(fresh.get("/memory").await.1.contains("rye"), "{PASSWORD} works");
 }
 

@@ -16,15 +16,13 @@ fn fields<'a>(action: &'a str, url: &'a str, key: &'a str) -> Vec<(&'a str, &'a 
     ]
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
-    let (app, anna) = TestApp::with_user().await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let server = ChatServer::saying("{\"city\": \"Paris\"}").await;
     app.embeddings.allow_endpoint(&server.host_port()).await.unwrap();
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
-    let (status, page) = browser.get(PAGE).await;
-    assert_eq!(status, 200);
+    let browser = app.signed_in(&anna).await;
+    let page = browser.look(PAGE).await;
     assert!(page.contains("No chat model is set") && page.contains("0 of 200,000 tokens today"));
     let url = server.url();
     let tested = browser.post(PAGE, &fields("test", &url, KEY)).await;
@@ -38,7 +36,7 @@ async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
     assert!(saved.contains("Saved.") && saved.contains("A key is saved"));
     assert!(saved.contains("Your endpoint") && saved.contains(&server.host_port()));
     assert!(!saved.contains(KEY));
-    ask(app, &anna).await.unwrap();
+    ask(&app, &anna).await.unwrap();
     let (_, page) = browser.get(PAGE).await;
     assert!(page.contains("50 of 200,000 tokens today"));
     assert!(page.contains("50 tokens in 1 call and 30 days"));
@@ -46,7 +44,7 @@ async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
     assert_eq!(browser.post(PAGE, &limits).await.status(), 200);
     let (_, page) = browser.get(PAGE).await;
     assert!(page.contains("50 of 19,000 tokens today"));
-    let settings = chat(app).overview(anna.id).await.unwrap().settings;
+    let settings = chat(&app).overview(anna.id).await.unwrap().settings;
     assert!(!settings.purposes.of(ChatPurpose::Summary).is_on && settings.own_enabled);
     let removed = browser.post(PAGE, &[("action", "remove")]).await;
     assert!(removed.text().await.unwrap().contains("were deleted"));
@@ -64,8 +62,7 @@ async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
 async fn a_test_says_which_kind_of_failure_it_was() {
     let (app, anna) = TestApp::start_for("anna").await;
     app.make_admin(&anna).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     for (status, message, headline) in [
         (401, "no", "The key was rejected"),
         (404, "model x not found", "The endpoint does not know this model"),
@@ -99,8 +96,7 @@ async fn a_test_says_which_kind_of_failure_it_was() {
 async fn a_wrong_setting_stands_beside_its_field_and_changes_nothing() {
     let (app, anna) = TestApp::start_for("anna").await;
     app.make_admin(&anna).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     for (path, field, value, sentence) in [
         (PAGE, "url", "localhost", "`url`"),
         (PAGE, "model", "", "`model` is empty"),
@@ -135,16 +131,14 @@ async fn an_admin_sets_the_model_and_the_cap_for_everybody() {
     app.make_admin(&anna).await;
     let server = ChatServer::saying("Hi.").await;
     let url = server.url();
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let mut sent = fields("save", &url, KEY);
     sent.push(("daily_token_cap", "17000"));
     let saved = browser.post("/admin/chat", &sent).await;
     assert_eq!(saved.status(), 200);
     let page = saved.text().await.unwrap();
     assert!(page.contains("Saved.") && page.contains("17,000") && !page.contains(KEY));
-    let bens = app.browser();
-    bens.sign_in(&ben).await;
+    let bens = app.signed_in(&ben).await;
     let (_, page) = bens.get(PAGE).await;
     assert!(page.contains("System chat model") || page.contains("The server&#x27;s model"));
     assert!(page.contains("0 of 17,000 tokens today"));
@@ -158,8 +152,7 @@ async fn where_nothing_makes_vectors_the_form_begins_with_the_chat_models_host()
     let server = ChatServer::saying("Hi.").await;
     use_server(&app, &anna, &server).await;
     chat(&app).save_system(&form(&server.url(), KEY), "").await.unwrap();
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     for path in ["/settings/embeddings", "/admin"] {
         let (_, page) = browser.get(path).await;
         assert!(page.contains("Filled in from"), "{path}");
@@ -171,8 +164,7 @@ async fn where_nothing_makes_vectors_the_form_begins_with_the_chat_models_host()
     let builtin = TestApp::start_with_builtin().await;
     let ben = builtin.user("ben").await;
     use_server(&builtin, &ben, &server).await;
-    let browser = builtin.browser();
-    browser.sign_in(&ben).await;
+    let browser = builtin.signed_in(&ben).await;
     let (_, page) = browser.get("/settings/embeddings").await;
     assert!(!page.contains("Filled in from"), "the builtin model serves");
 }

@@ -6,30 +6,30 @@ use super::{KEY, ask, chat, form, use_server};
 use crate::support::Sql as _;
 use crate::support::{ChatServer, Provider, TestApp};
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn an_answer_has_no_control_characters_but_newline_and_tab() {
-    let (app, anna) = TestApp::with_user().await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let server = ChatServer::saying("An\u{0}na\r\n\u{1b}has\ttea\u{7}.\u{85}").await;
-    use_server(app, &anna, &server).await;
-    assert_eq!(ask(app, &anna).await.unwrap().text, "Anna\nhas\ttea.");
+    use_server(&app, &anna, &server).await;
+    assert_eq!(ask(&app, &anna).await.unwrap().text, "Anna\nhas\ttea.");
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn ones_own_comes_before_the_servers_and_off_before_both() {
-    let (app, anna) = TestApp::with_user().await;
-    let chat = chat(app);
+    let (app, anna) = TestApp::start_for("anna").await;
+    let chat = chat(&app);
     assert!(chat.effective(anna.id, ChatPurpose::Facts).await.unwrap().is_none());
-    assert!(matches!(ask(app, &anna).await, Err(ChatError::NoProvider)));
+    assert!(matches!(ask(&app, &anna).await, Err(ChatError::NoProvider)));
     let (own, all) = (ChatServer::saying("own").await, ChatServer::saying("all").await);
     chat.save_system(&form(&all.url(), KEY), "15000").await.unwrap();
     let effective = chat.effective(anna.id, ChatPurpose::Facts).await.unwrap().unwrap();
     assert_eq!((effective.owner, effective.cap), (EndpointOwner::System, 15_000));
     assert_eq!(effective.endpoint.reach, Reach::Private);
-    assert_eq!(ask(app, &anna).await.unwrap().text, "all");
-    use_server(app, &anna, &own).await;
+    assert_eq!(ask(&app, &anna).await.unwrap().text, "all");
+    use_server(&app, &anna, &own).await;
     let effective = chat.effective(anna.id, ChatPurpose::Facts).await.unwrap().unwrap();
     assert_eq!((effective.owner, effective.cap), (EndpointOwner::User, 200_000));
-    assert_eq!(ask(app, &anna).await.unwrap().text, "own");
+    assert_eq!(ask(&app, &anna).await.unwrap().text, "own");
     // Each is sent its own key and no other.
     for server in [&own, &all] {
         assert_eq!(
@@ -41,7 +41,7 @@ async fn ones_own_comes_before_the_servers_and_off_before_both() {
     assert!(chat.effective(anna.id, ChatPurpose::Facts).await.unwrap().is_none());
     chat.set_enabled(anna.id, true).await.unwrap();
     chat.remove(anna.id).await.unwrap();
-    assert_eq!(ask(app, &anna).await.unwrap().text, "all");
+    assert_eq!(ask(&app, &anna).await.unwrap().text, "all");
     chat.save_system(&form("", ""), "").await.unwrap();
     let overview = chat.overview(anna.id).await.unwrap();
     assert_eq!(overview.effective, Effective::Nothing);
@@ -69,11 +69,12 @@ async fn a_member_reaches_public_addresses_and_what_an_admin_has_allowed() {
     assert!(ask(&app, &anna).await.is_err());
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn a_key_is_sealed_for_its_user_and_given_again_when_the_url_changes() {
-    let (app, anna, ben) = TestApp::with_users().await;
+    let (app, anna) = TestApp::start_for("anna").await;
+    let ben = app.user("ben").await;
     let server = ChatServer::saying("Hi.").await;
-    use_server(app, &anna, &server).await;
+    use_server(&app, &anna, &server).await;
     let kept: Vec<u8> = app
         .sql("SELECT sealed_key FROM chat_settings WHERE user_id = $1")
         .bind(anna.id.0)
@@ -81,35 +82,35 @@ async fn a_key_is_sealed_for_its_user_and_given_again_when_the_url_changes() {
         .await;
     assert!(!kept.windows(KEY.len()).any(|w| w == KEY.as_bytes()));
     // Saved again without a key, it stays.
-    let chat = chat(app);
+    let chat = chat(&app);
     let url = server.url();
     chat.save(anna.id, &form(&url, "")).await.unwrap();
-    ask(app, &anna).await.unwrap();
+    ask(&app, &anna).await.unwrap();
     let moved = form("https://evil.example.com", "");
     let elsewhere = chat.save(anna.id, &moved).await;
     assert!(matches!(elsewhere, Err(ChatError::Invalid(i)) if i.code == "key_again"));
     let tested = chat.test_own(anna.id, &moved).await;
     assert!(matches!(tested, Err(ChatError::Invalid(_))));
     // Copied into another's row it does not open.
-    use_server(app, &ben, &server).await;
+    use_server(&app, &ben, &server).await;
     app.sql("UPDATE chat_settings SET sealed_key = $1").bind(&kept).run().await;
-    assert!(ask(app, &anna).await.is_ok());
-    assert!(matches!(ask(app, &ben).await, Err(ChatError::Seal(_))));
+    assert!(ask(&app, &anna).await.is_ok());
+    assert!(matches!(ask(&app, &ben).await, Err(ChatError::Seal(_))));
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn nothing_of_chat_changes_a_vector() {
-    let (app, anna) = TestApp::with_user().await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     anna.add("Anna keeps bees.").await;
     app.drain(&anna).await;
     let vectors = app.vectors(&anna, "active").await;
     let server = ChatServer::saying("Hi.").await;
-    chat(app).save_system(&form(&server.url(), KEY), "").await.unwrap();
-    use_server(app, &anna, &server).await;
-    chat(app).set_enabled(anna.id, false).await.unwrap();
-    chat(app).remove(anna.id).await.unwrap();
+    chat(&app).save_system(&form(&server.url(), KEY), "").await.unwrap();
+    use_server(&app, &anna, &server).await;
+    chat(&app).set_enabled(anna.id, false).await.unwrap();
+    chat(&app).remove(anna.id).await.unwrap();
     app.embeddings.sweep().await.unwrap();
     app.drain(&anna).await;
     assert_eq!(app.vectors(&anna, "active").await, vectors);

@@ -184,9 +184,9 @@ async fn days_of_long_ago_go() {
     assert_eq!(days, 2);
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn a_call_is_counted_as_the_server_says_and_a_failed_one_too() {
-    let (app, anna) = TestApp::with_user().await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let server = ChatServer::answering(|_, before| match before {
         0 => said("Hi."),
         1 => refused(401, "no"),
@@ -195,16 +195,16 @@ async fn a_call_is_counted_as_the_server_says_and_a_failed_one_too() {
             .set_body_json(serde_json::json!({ "choices": [{ "message": {} }] })),
     })
     .await;
-    use_server(app, &anna, &server).await;
-    assert_eq!(ask(app, &anna).await.unwrap().text, "Hi.");
-    let after_one = today(app, &anna).await;
+    use_server(&app, &anna, &server).await;
+    assert_eq!(ask(&app, &anna).await.unwrap().text, "Hi.");
+    let after_one = today(&app, &anna).await;
     assert_eq!((after_one.tokens_in, after_one.tokens_out), (40, 10));
-    assert!(matches!(ask(app, &anna).await, Err(ChatError::Provider(_))));
-    let after_two = today(app, &anna).await;
+    assert!(matches!(ask(&app, &anna).await, Err(ChatError::Provider(_))));
+    let after_two = today(&app, &anna).await;
     assert_eq!((after_two.tokens(), after_two.calls, after_two.failed_calls), (50, 2, 1));
-    assert!(matches!(ask(app, &anna).await, Err(ChatError::Provider(_))));
+    assert!(matches!(ask(&app, &anna).await, Err(ChatError::Provider(_))));
     // It may have been charged: all that it could come to counts.
-    let after_three = today(app, &anna).await;
+    let after_three = today(&app, &anna).await;
     assert_eq!((after_three.tokens_in, after_three.tokens_out), (42, 108));
     assert_eq!((after_three.calls, after_three.failed_calls), (3, 2));
 }

@@ -218,8 +218,7 @@ async fn what_is_read_again_is_verified_and_keeps_its_expiry_and_tags() {
         (&before["tags"], &before["expires_at"], &json!(false))
     );
     // A person has not confirmed it by that.
-    let browser = app.browser();
-    browser.sign_in(&user).await;
+    let browser = app.signed_in(&user).await;
     let (_, page) = browser.get(&format!("/memory/{id}")).await;
     assert!(!page.contains("Confirmed") && page.contains("Last stated"), "{page}");
     user.call("memory_confirm", json!({ "item_id": id })).await;

@@ -14,7 +14,6 @@ use keepsake::sessions::SessionId;
 use serde_json::{Value, json};
 use time::Duration;
 
-use super::summary::signed_in;
 use super::{told, user_says};
 use crate::chat::{chat, use_server};
 use crate::data::{export, import, records};
@@ -102,10 +101,6 @@ pub async fn five(app: &TestApp, model: &Dreamer) -> TestUser {
     anna
 }
 
-async fn count(app: &TestApp, what: &str) -> i64 {
-    app.sql(format!("SELECT count(*) FROM {what}")).value().await
-}
-
 async fn paths(app: &TestApp) -> Vec<String> {
     app.sql("SELECT path FROM documents ORDER BY id").values().await
 }
@@ -120,9 +115,7 @@ async fn press(browser: &Browser, fields: &[(&str, &str)]) -> (u16, String) {
 }
 
 async fn look(browser: &Browser) -> String {
-    let (status, page) = browser.get("/dreams").await;
-    assert_eq!(status, 200);
-    page
+    browser.look("/dreams").await
 }
 
 /// Two memories that a person and an agent said, the later one later.
@@ -188,7 +181,7 @@ async fn five_sessions_that_have_ended_become_one_document() {
     }
     app.clock.advance(QUIET);
     assert_eq!(app.run_job("dream").await, 0, "four are too few");
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let page = look(&browser).await;
     assert!(page.contains("4 of 5 sessions have ended since the last dream."), "{page}");
     session(&app, &anna, "s4", TALKS[4]).await;
@@ -227,8 +220,8 @@ async fn five_sessions_that_have_ended_become_one_document() {
         assert!(page.contains(kept), "{kept}: {page}");
     }
     assert!(!page.contains("Paris"), "nothing that nobody said");
-    assert_eq!(count(&app, "episodes WHERE promoted_at IS NOT NULL").await, 5);
-    assert_eq!(count(&app, "memory_origins").await, 5);
+    assert_eq!(app.count("episodes WHERE promoted_at IS NOT NULL").await, 5);
+    assert_eq!(app.count("memory_origins").await, 5);
     // A document is no memory that the page of an episode could lead to.
     let episode: i64 = app.sql("SELECT min(source_id) FROM episodes").value().await;
     let (status, page) = browser.get(&format!("/memory/{episode}")).await;
@@ -267,7 +260,7 @@ async fn a_model_that_fails_is_asked_again_in_an_hour_and_one_that_invents_is_no
     assert_eq!(app.run_job("dream").await, 0);
     let calls = model.server.asked().len();
     assert_eq!(
-        (count(&app, "dreams").await, count(&app, "episodes WHERE promoted_at IS NULL").await),
+        (app.count("dreams").await, app.count("episodes WHERE promoted_at IS NULL").await),
         (0, 5)
     );
     app.clock.advance(Duration::minutes(50));
@@ -277,10 +270,10 @@ async fn a_model_that_fails_is_asked_again_in_an_hour_and_one_that_invents_is_no
     model.writes("- Zoltan Berg moved to Paris in 2031.");
     assert_eq!(app.run_job("dream").await, 1);
     assert_eq!(
-        (count(&app, "dreams WHERE document_id IS NULL").await, count(&app, "documents").await),
+        (app.count("dreams WHERE document_id IS NULL").await, app.count("documents").await),
         (1, 0)
     );
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     assert!(look(&browser).await.contains("Nothing lasting."));
     app.clock.advance(Duration::hours(3));
     assert_eq!(app.run_job("dream").await, 0);
@@ -306,7 +299,7 @@ async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
             assert_eq!(now[field], was[field], "it only proposes: {field} of {id}");
         }
     }
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, memory) = browser.get("/memory").await;
     assert!(memory.contains("Proposed in dreams") && memory.contains(">3</span>"), "{memory}");
     let page = look(&browser).await;
@@ -381,7 +374,7 @@ async fn what_something_newer_stands_on_is_named_and_stays() {
     let [three, two, prefers, likes, ..] = memories(&app, &anna).await;
     app.clock.advance(QUIET);
     app.run_job("dream").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let dream: i64 = app.sql("SELECT id FROM dreams").value().await;
     let dream = dream.to_string();
     let of = |action: &'static str| vec![("dream", dream.as_str()), ("action", action)];
@@ -410,7 +403,7 @@ async fn what_has_changed_since_it_was_proposed_is_proposed_no_more() {
     app.clock.advance(QUIET);
     app.run_job("dream").await;
     anna.call("memory_archive", json!({ "item_id": two })).await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let dream: i64 = app.sql("SELECT id FROM dreams").value().await;
     let (_, page) =
         press(&browser, &[("dream", &*dream.to_string()), ("action", "accept_all")]).await;
@@ -433,7 +426,7 @@ async fn a_dream_that_applies_never_touches_what_the_person_said_or_confirmed() 
     let model = Dreamer::new().await;
     model.names(&PAIRS);
     let anna = five(&app, &model).await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     for (mode, least) in
         [("eat", "5"), ("apply", "1"), ("apply", "11"), ("apply", "x"), ("apply", "")]
     {
@@ -501,7 +494,7 @@ async fn what_is_erased_takes_the_document_along() {
         drop(held);
     };
     let (dreamt, ()) = tokio::join!(app.run_job("dream"), erasing);
-    assert_eq!((dreamt, count(&app, "documents").await), (0, 0), "it is thrown away");
+    assert_eq!((dreamt, app.count("documents").await), (0, 0), "it is thrown away");
     use_server(&app, &anna, &model.server).await;
     let off = Allowance { is_on: false, ..Allowance::default() };
     let purposes = Allowances::default().with(ChatPurpose::Facts, off);
@@ -509,15 +502,15 @@ async fn what_is_erased_takes_the_document_along() {
     self::session(&app, &anna, "s9", TALKS[0]).await;
     app.clock.advance(Duration::minutes(61));
     assert_eq!(app.run_job("dream").await, 1);
-    assert_eq!((count(&app, "documents").await, count(&app, "dream_proposals").await), (1, 3));
+    assert_eq!((app.count("documents").await, app.count("dream_proposals").await), (1, 3));
     // A memory takes what was proposed of it along.
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     app.delete_item(&browser, three).await;
-    assert_eq!((count(&app, "documents").await, count(&app, "dream_proposals").await), (1, 2));
+    assert_eq!((app.count("documents").await, app.count("dream_proposals").await), (1, 2));
     // Episodes that expire leave the document, and their sessions take it along.
     app.clock.advance(Duration::days(100));
     app.run_job("expire").await;
-    assert_eq!((count(&app, "episodes").await, count(&app, "documents").await), (0, 1));
+    assert_eq!((app.count("episodes").await, app.count("documents").await), (0, 1));
     erase(session("s9").await).await;
     for table in [
         "documents",
@@ -527,9 +520,9 @@ async fn what_is_erased_takes_the_document_along() {
         "memory_origins",
         "memory_items WHERE type = 'document'",
     ] {
-        assert_eq!(count(&app, table).await, 0, "{table}");
+        assert_eq!(app.count(table).await, 0, "{table}");
     }
-    let receipts = count(&app, "erasure_receipts WHERE erased ->> 'documents' = '1'").await;
+    let receipts = app.count("erasure_receipts WHERE erased ->> 'documents' = '1'").await;
     assert_eq!(receipts, 1);
 }
 
@@ -548,18 +541,18 @@ async fn an_export_takes_along_what_a_document_stands_on() {
         assert_eq!(taken.failed, 0, "{taken:?}");
     }
     let bens = format!("memory_origins WHERE user_id = {}", ben.id.0);
-    assert_eq!(count(&app, &bens).await, 5);
+    assert_eq!(app.count(&bens).await, 5);
     let waiting = format!("episodes WHERE promoted_at IS NULL AND user_id = {}", ben.id.0);
-    assert_eq!(count(&app, &waiting).await, 0, "they are not dreamt of again");
-    let browser = signed_in(&app, &ben).await;
+    assert_eq!(app.count(&waiting).await, 0, "they are not dreamt of again");
+    let browser = app.signed_in(&ben).await;
     let episode: i64 = app
         .sql("SELECT min(source_id) FROM episodes WHERE user_id = $1")
         .bind(ben.id.0)
         .value()
         .await;
     app.delete_item(&browser, episode).await;
-    assert_eq!(count(&app, &format!("documents WHERE user_id = {}", ben.id.0)).await, 0);
-    assert_eq!(count(&app, "documents").await, 1, "Anna's stays");
+    assert_eq!(app.count(&format!("documents WHERE user_id = {}", ben.id.0)).await, 0);
+    assert_eq!(app.count("documents").await, 1, "Anna's stays");
 }
 
 #[tokio::test]
@@ -608,7 +601,7 @@ async fn what_one_agent_keeps_for_itself_is_dreamt_of_apart() {
     app.clock.advance(QUIET);
     assert_eq!(app.run_job("dream").await, 1);
     let owned = "documents d JOIN agents a ON a.id = d.owner_agent_id WHERE a.name = 'only'";
-    assert_eq!((count(&app, owned).await, count(&app, "documents").await), (1, 1));
+    assert_eq!((app.count(owned).await, app.count("documents").await), (1, 1));
     let kinds: Vec<String> = app.sql("SELECT kind FROM dream_proposals").values().await;
     assert_eq!(kinds, ["merge"], "nothing between what is its own and what is shared");
     let input = json!({ "query": "linden honey over clover", "types": ["document"] });
@@ -618,7 +611,7 @@ async fn what_one_agent_keeps_for_itself_is_dreamt_of_apart() {
     };
     let other = anna.with_token(&app.token(anna.id, "other", &ALL, None).await);
     assert_eq!((seen(&only).await, seen(&other).await), (1, 0));
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let page = look(&browser).await;
     assert!(page.contains("keeps for itself"), "{page}");
 }
@@ -635,20 +628,20 @@ async fn nobody_else_decides_and_an_admin_may_close_it() {
     app.run_job("dream").await;
     let dream: i64 = app.sql("SELECT id FROM dreams").value().await;
     let dream = dream.to_string();
-    let his = signed_in(&app, &ben).await;
+    let his = app.signed_in(&ben).await;
     assert!(look(&his).await.contains("they need a chat model"));
     let all = |action: &'static str| [("dream", dream.as_str()), ("action", action)];
     for action in ["accept_all", "dismiss_all", "undo"] {
         press(&his, &all(action)).await;
     }
-    let hers = signed_in(&app, &anna).await;
+    let hers = app.signed_in(&anna).await;
     keepsake::memories::manage::set_browser_read_only(&app.db, &app.shared_clock(), true)
         .await
         .unwrap();
     let (status, _) = press(&hers, &all("accept_all")).await;
     assert_eq!(status, 403);
     assert!(!look(&hers).await.contains("Accept"));
-    assert_eq!(count(&app, "dream_proposals WHERE state = 'open'").await, 3);
+    assert_eq!(app.count("dream_proposals WHERE state = 'open'").await, 3);
     for id in ids {
         assert_eq!(item(&anna, id).await["status"], "active");
     }
@@ -685,14 +678,14 @@ async fn who_has_ten_thousand_sessions_is_dreamt_of_ten_at_a_time_beside_the_oth
     app.clock.advance(QUIET);
     assert_eq!(app.run_job("dream").await, 2);
     let of = |user: &TestUser| format!("dreams WHERE user_id = {}", user.id.0);
-    assert_eq!((count(&app, &of(&anna)).await, count(&app, &of(&ben)).await), (1, 1));
+    assert_eq!((app.count(&of(&anna)).await, app.count(&of(&ben)).await), (1, 1));
     let read = format!("episodes WHERE promoted_at IS NOT NULL AND user_id = {}", anna.id.0);
-    assert_eq!(count(&app, &read).await, 10);
+    assert_eq!(app.count(&read).await, 10);
     let waiting = format!("episodes WHERE user_id = {}", anna.id.0);
-    assert_eq!(count(&app, &waiting).await, 10_000);
+    assert_eq!(app.count(&waiting).await, 10_000);
     app.clock.advance(QUIET);
     assert_eq!(app.run_job("dream").await, 1);
-    assert_eq!(count(&app, &read).await, 20);
+    assert_eq!(app.count(&read).await, 20);
 }
 
 #[tokio::test]

@@ -382,14 +382,12 @@ async fn its_person_can_delete_one_episode_and_its_session_stays() {
     told(&anna, "talk", &talk()).await;
     read_due(&app).await;
     let id = episodes(&anna, "boat").await[0]["id"].as_i64().unwrap();
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, page) = browser.get(&format!("/memory/{id}")).await;
     assert!(page.contains("An episode, not a memory") && page.contains("Delete permanently"));
     assert!(!page.contains("value=\"archive\"") && !page.contains("value=\"confirm\""));
     // Another cannot.
-    let other = app.browser();
-    other.sign_in(&ben).await;
+    let other = app.signed_in(&ben).await;
     let form = [("action", "delete"), ("item", &*id.to_string())];
     assert_eq!(other.post("/data/delete", &form).await.status(), 404);
     app.delete_item(&browser, id).await;

@@ -73,8 +73,7 @@ async fn a_session_becomes_items_with_the_words_they_come_from() {
     assert!(added["source_thread"].is_null() && added["source_message"].is_null());
 
     // From the item to its words.
-    let browser = app.browser();
-    browser.sign_in(&user).await;
+    let browser = app.signed_in(&user).await;
     let (_, page) = browser.get(&format!("/memory/{}", of("os")["id"])).await;
     let links = page.split("href=\"/sessions/").skip(1);
     let mut links = links.map(|link| link.split('"').next().unwrap());

@@ -125,8 +125,7 @@ async fn a_confirmed_item_is_not_superseded_and_the_other_is_put_aside() {
     assert_eq!(active(&app, &user).await, ["Lives in Graz"]);
     assert_eq!(items(&app, &user).await.len(), 2);
     // In the picture of neither it is called replaced.
-    let browser = app.browser();
-    browser.sign_in(&user).await;
+    let browser = app.signed_in(&user).await;
     let (_, page) = browser.get(&format!("/memory/{}", added["id"])).await;
     assert!(page.contains("put aside contradicts this"), "{page}");
     let aside = &items(&app, &user).await[1]["id"];

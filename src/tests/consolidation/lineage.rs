@@ -6,7 +6,6 @@ use keepsake::sessions::SessionId;
 use serde_json::json;
 use time::{Duration, Time, Weekday};
 
-use super::summary::signed_in;
 use super::{told, user_of, user_says};
 use crate::support::{Browser, TestApp};
 use crate::year::model;
@@ -17,8 +16,7 @@ async fn id_of(app: &TestApp, what: &str) -> i64 {
 
 /// The graph of a memory's page.
 async fn graph(browser: &Browser, id: i64) -> String {
-    let (status, page) = browser.get(&format!("/memory/{id}")).await;
-    assert_eq!(status, 200);
+    let page = browser.look(&format!("/memory/{id}")).await;
     let from = page.find("lineage-title").unwrap_or(page.len());
     let until = page[from..].find("</section>").map_or(from, |at| from + at);
     page[from..until].to_owned()
@@ -61,7 +59,7 @@ async fn a_memory_shows_what_it_was_read_from_and_what_was_made_of_it() {
     let episode = id_of(&app, &episode).await;
     let dream = id_of(&app, "SELECT document_id FROM dreams").await;
     let week = id_of(&app, "SELECT id FROM memory_items WHERE type = 'reflection'").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let of_linz = graph(&browser, linz).await;
     for told in [
         &*format!("href=\"/sessions/{session}"),

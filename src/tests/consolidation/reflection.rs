@@ -7,7 +7,7 @@ use keepsake::sessions::SessionId;
 use serde_json::{Value, json};
 use time::{Duration, Time, Weekday};
 
-use super::summary::{Writer, signed_in};
+use super::summary::Writer;
 use super::{fact, told, user_of, user_says};
 use crate::chat::chat;
 use crate::data::{export, import, records};
@@ -81,7 +81,7 @@ async fn on_sunday_a_week_is_written_as_one_memory_and_the_next_takes_its_place(
     app.clock.advance(Duration::days(3));
     assert_eq!(app.run_job("reflect").await, 0);
     // Its page says what it stands on, and theirs that it was written from them.
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, page) = browser.get(&format!("/memory/{first_id}")).await;
     assert!(page.contains("Sources") && page.contains("Prefers linden honey"));
     let (_, source) = browser.get(&format!("/memory/{}", ids[0])).await;
@@ -121,7 +121,7 @@ async fn a_person_of_another_time_zone_has_another_sunday() {
     let app = TestApp::start().await;
     let model = Writer::saying(WEEK).await;
     let anna = user_of(&app, "anna", &model.server).await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let zone = [("time_zone", "Asia/Tokyo")];
     browser.post("/account/time-zone", &zone).await;
     a_week(&app, &anna).await;
@@ -189,7 +189,7 @@ async fn what_is_erased_takes_what_was_written_from_it_along() {
     let app = TestApp::start().await;
     let model = Writer::saying(WEEK).await;
     let anna = user_of(&app, "anna", &model.server).await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let ids = a_week(&app, &anna).await;
     to_sunday(&app);
     browser.sign_in(&anna).await;
@@ -225,7 +225,7 @@ async fn a_memory_that_says_the_same_word_for_word_is_left_as_it_is() {
     assert_eq!(app.run_job("reflect").await, 0);
     assert_eq!(origins(&app).await, vec![]);
     // So that what is erased does not take it along.
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     app.delete_item(&browser, ids[0]).await;
     let left = anna.call("memory_get", json!({ "item_id": own })).await;
     assert_eq!((&left["content"], &left["status"]), (&json!(WEEK), &json!("active")));

@@ -83,16 +83,8 @@ fn text(told: &Value) -> String {
     text.strip_suffix("\n</keepsake-memory>").unwrap().to_owned()
 }
 
-pub(super) async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
-    let browser = app.browser();
-    browser.sign_in(user).await;
-    browser
-}
-
 async fn page(browser: &Browser) -> String {
-    let (status, page) = browser.get("/summary").await;
-    assert_eq!(status, 200);
-    page
+    browser.look("/summary").await
 }
 
 #[tokio::test]
@@ -135,7 +127,7 @@ async fn it_is_written_once_the_memory_is_still_and_tells_what_it_stands_on() {
     // With nothing new nothing is asked.
     assert_eq!(work_later(&app).await, 0);
     assert_eq!(model.calls(), 1);
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let shown = page(&browser).await;
     for words in [
         "Anna lives in Graz.",
@@ -164,7 +156,7 @@ async fn a_change_makes_it_stale_and_then_new() {
         (text(&told).as_str(), &told["stale"], &told["state"]),
         ("Anna lives in Graz.", &json!(true), &json!("waiting"))
     );
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     assert!(page(&browser).await.contains("Your memories have changed since."));
 
     model.says("Anna lives in Linz.");
@@ -210,7 +202,7 @@ async fn what_was_written_stays_when_the_model_fails_and_it_is_tried_again() {
     anna.add("Anna lives in Graz").await;
     work_later(&app).await;
     anna.add("Anna rows").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let nonsense = [
         "{\"summary\": \"Anna rows.\"}",
         "I'm sorry, I cannot do that.",
@@ -268,7 +260,7 @@ async fn after_eight_failures_it_waits_for_a_change_or_for_somebody_to_ask() {
     let told = summary(&anna).await;
     assert_eq!((&told["state"], &told["next_try_at"]), (&json!("failed"), &Value::Null));
     model.says("Anna lives in Graz.");
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     assert!(page(&browser).await.contains("Write now"));
     let pressed = browser.post("/summary", &[("action", "write")]).await;
     assert_eq!(
@@ -298,7 +290,7 @@ async fn after_eight_failures_it_waits_for_a_change_or_for_somebody_to_ask() {
 #[tokio::test]
 async fn without_a_model_or_when_it_is_not_wanted_none_is_written_and_the_page_says_why() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     anna.add("Anna lives in Graz").await;
     let is_off = async |words: &str, has_text: bool| {
         assert_eq!(work_later(&app).await, 0, "{words}");
@@ -352,7 +344,7 @@ async fn one_that_an_erasure_took_while_nobody_could_write_is_written_when_someb
     let temperature = model.server.asked()[0].body["temperature"].as_f64();
     assert_eq!(temperature.map(|t| (t * 100.0).round()), Some(30.0));
 
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     chat(&app).set_enabled(anna.id, false).await.unwrap();
     app.delete_item(&browser, tea).await;
     assert_eq!(work(&app).await, 1, "it is looked at");
@@ -396,7 +388,7 @@ async fn what_was_erased_is_told_no_more_at_once() {
     let parrot = anna.add("Has a parrot").await;
     let later = anna.add("Anna rows").await;
     work_later(&app).await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, item) = browser.get(&format!("/memory/{parrot}")).await;
     assert!(item.contains("The summary uses it"), "{item}");
     // Archived first, as people do: the text is merely out of date.
@@ -487,7 +479,7 @@ async fn no_other_user_is_told_a_word_and_two_workers_write_it_once() {
         (&told["summary"], &told["items"], &told["state"]),
         (&Value::Null, &json!([]), &json!("off"))
     );
-    assert!(!page(&signed_in(&app, &ben).await).await.contains("Graz"));
+    assert!(!page(&app.signed_in(&ben).await).await.contains("Graz"));
 }
 
 #[tokio::test]
@@ -505,6 +497,6 @@ async fn of_very_many_memories_the_surest_are_told_and_the_page_says_so() {
     let items = told["items"].as_array().unwrap();
     assert_eq!((items.len(), &told["items_total"]), (200, &json!(231)));
     assert!(items.contains(&json!(sure)));
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     assert!(page(&browser).await.contains("Based on 200 of 231 memories"));
 }

@@ -55,8 +55,7 @@ async fn scene(app: &TestApp) -> (TestUser, TestUser, Browser) {
     // A call that found the turn.
     app.activity.keep_queries(anna.id, true).await.unwrap();
     anna.find(SAID).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     (anna, ben, browser)
 }
 

@@ -51,8 +51,7 @@ async fn still_there(conn: &mut PgConnection, owner: &TestUser, ids: &[i64]) -> 
 async fn a_call_that_another_server_records_after_an_erasure_names_nothing_that_went() {
     let (app, anna) = TestApp::start_for("anna").await;
     app.activity.keep_queries(anna.id, true).await.unwrap();
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let gone = anna.add("Anna has a parrot.").await;
     let archived = anna.add("Anna had a turtle.").await;
     let tea = anna.add("Anna likes tea.").await;
@@ -142,8 +141,7 @@ async fn calls_that_found_what_was_lent_name_it_no_more_once_it_is_erased() {
     let carla = app.user("carla").await;
     let tie = scene.join().await;
     app.activity.keep_queries(ben.id, true).await.unwrap();
-    let browser = app.browser();
-    browser.sign_in(anna).await;
+    let browser = app.signed_in(anna).await;
     let twin = app.twin().await;
     let view = json!({ "command": "view", "path": "/memories/plan.md" });
     for (server, at) in [(app, "here"), (&twin, "there")] {

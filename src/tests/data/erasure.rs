@@ -167,8 +167,7 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
         .bind(id)
         .run()
         .await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     upload(&browser, format!("{{\"keepsake_export\":1}}\n{{\"record\":\"item\",\"type\":\"fact\",\"content\":\"up {CANARY}\"}}\n")).await;
     while app.jobs().await.is_empty() {
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -525,14 +524,12 @@ async fn the_last_admin_stays_while_there_are_others() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     app.make_admin(&anna).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let fields = [("email", anna.email.as_str()), ("password", PASSWORD)];
     let refused = browser.post("/data/erase", &fields).await;
     assert_eq!(refused.status(), 409);
     assert!(refused.text().await.unwrap().contains("You are the last admin of this server"));
-    let other = app.browser();
-    other.sign_in(&ben).await;
+    let other = app.signed_in(&ben).await;
     erase_by_page(&other, &ben).await;
     erase_by_page(&browser, &anna).await;
     work_off(&app).await;

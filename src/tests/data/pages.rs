@@ -10,10 +10,8 @@ use crate::support::TestApp;
 async fn the_page_counts_what_there_is_and_its_download_is_the_export() {
     let (app, anna, ben) = TestApp::with_users().await;
     ben.add("Ben's own").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
-    let (status, page) = browser.get("/data").await;
-    assert_eq!(status, 200);
+    let browser = app.signed_in(&anna).await;
+    let page = browser.look("/data").await;
     assert!(page.contains("There are no memories yet"));
     anna.add("Anna keeps bees.").await;
     let (_, page) = browser.get("/data").await;
@@ -48,8 +46,7 @@ async fn a_file_is_uploaded_and_what_it_came_to_is_on_the_page() {
         anna.add(&format!("note {n}")).await;
     }
     let file = export(app, &anna).await.replace("note 1", "note \\u0000");
-    let browser = app.browser();
-    browser.sign_in(&ben).await;
+    let browser = app.signed_in(&ben).await;
     upload(&browser, file.clone()).await;
     let (_, page) = browser.get("/data").await;
     assert!(page.contains("2 memories added · 1 rejected"), "{page}");
@@ -61,8 +58,7 @@ async fn a_file_is_uploaded_and_what_it_came_to_is_on_the_page() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn an_upload_without_a_file_or_from_elsewhere_is_refused_in_one_sentence() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let send = async |form: Form, site: &'static str| {
         let request = browser.client.post(format!("{}/data/import", app.base));
         let response = request.header("sec-fetch-site", site).multipart(form).send().await.unwrap();
@@ -84,8 +80,7 @@ async fn an_upload_without_a_file_or_from_elsewhere_is_refused_in_one_sentence()
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_file_past_the_limit_is_refused_and_what_a_dead_server_left_says_so() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let piece = vec![b'x'; 1024 * 1024];
     let pieces = (0..=UPLOAD_BYTES_MAX / piece.len() as u64)
         .map(move |_| Ok::<_, std::io::Error>(piece.clone()));

@@ -56,8 +56,7 @@ async fn an_upload_that_says_it_is_too_large_is_refused_before_it_is_read() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn what_comes_before_the_file_is_bounded() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let send = async |body: String| {
         let request = browser.client.post(format!("{}/data/import", app.base));
         let request = request

@@ -15,9 +15,9 @@ async fn problem(app: &TestApp, user: &TestUser) -> Option<String> {
     overview.serving.and_then(|space| space.problem)
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn a_poison_text_is_isolated_and_the_others_go_on() {
-    let (app, anna) = TestApp::with_user().await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     let mut ids = Vec::new();
@@ -33,7 +33,7 @@ async fn a_poison_text_is_isolated_and_the_others_go_on() {
     }
     let said = embedding(&anna, ids[4]).await["error"].as_str().unwrap().to_owned();
     assert_eq!(said, "The endpoint failed with status 500.");
-    assert!(problem(app, &anna).await.is_none());
+    assert!(problem(&app, &anna).await.is_none());
     // Found by its words all the same.
     assert_eq!(anna.find("poison").await, [ids[4]]);
     provider.behave(|b| b.poison = None);
@@ -42,9 +42,9 @@ async fn a_poison_text_is_isolated_and_the_others_go_on() {
     assert_eq!(embedding(&anna, ids[4]).await["state"], "ready");
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn a_long_text_is_embedded_whole_by_its_passages_and_ready_when_all_are() {
-    let (app, anna) = TestApp::with_user().await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     let words: Vec<String> = (0..2_000).map(|n| format!("word{n}")).collect();
@@ -101,9 +101,9 @@ async fn a_dead_endpoint_is_left_alone_for_a_while_even_across_a_restart() {
     assert!(problem(&app, &anna).await.is_none());
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn an_endpoint_that_asks_for_patience_gets_it() {
-    let (app, anna) = TestApp::with_user().await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     anna.add("Anna keeps bees.").await;
@@ -112,15 +112,15 @@ async fn an_endpoint_that_asks_for_patience_gets_it() {
     assert_eq!(at - app.embeddings.now(), Duration::seconds(120));
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn a_key_that_was_rotated_is_told_and_a_new_one_works_at_once() {
-    let (app, anna) = TestApp::with_user().await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     let id = anna.add("Anna keeps bees.").await;
     provider.behave(|b| b.key = Some("sk-rotated"));
     assert!(matches!(app.drain(&anna).await, Drained::Later(_)));
-    assert!(problem(app, &anna).await.unwrap().contains("rejected the key"));
+    assert!(problem(&app, &anna).await.unwrap().contains("rejected the key"));
     let query = app.embed_query(&anna, "bees").await;
     assert!(query.degraded.unwrap().contains("rejected the key"));
     let saved = app.save_endpoint(&anna, &provider.url(), "model", "sk-rotated", false).await;
@@ -166,15 +166,15 @@ async fn calls_that_are_answered_with_different_widths_write_nothing() {
     assert!(problem(&app, &anna).await.unwrap().contains("width"));
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn vectors_wider_than_are_kept_are_refused_with_what_to_set() {
-    let (app, anna) = TestApp::with_user().await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     provider.behave(|b| b.width = 1_536);
     app.use_provider(&anna, &provider, "model").await;
     anna.add("Anna keeps bees.").await;
     assert!(matches!(app.drain(&anna).await, Drained::Later(_)));
-    let said = problem(app, &anna).await.unwrap();
+    let said = problem(&app, &anna).await.unwrap();
     assert!(said.contains("1536 dimensions") && said.contains("set `dimensions`"), "{said}");
 }
 

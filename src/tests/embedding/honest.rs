@@ -37,11 +37,11 @@ async fn state(user: &TestUser, id: &Value) -> Value {
     item["embedding"]["state"].clone()
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn from_the_first_add_on_everything_says_pending_until_it_is_ready() {
-    let app = TestApp::shared().await;
+    let app = TestApp::start().await;
     let provider = Provider::start().await;
-    serve_all(app, &provider).await;
+    serve_all(&app, &provider).await;
     let anna = app.user("anna").await;
     // Nobody works: others' texts are being embedded.
     let added = add(&anna, "Anna keeps bees.").await;
@@ -59,8 +59,7 @@ async fn from_the_first_add_on_everything_says_pending_until_it_is_ready() {
         assert!(degraded.contains("embeddings are pending"), "{degraded}");
     }
     assert!(provider.texts().is_empty(), "nothing is there to compare");
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     for path in ["/memory", "/memory?q=bees"] {
         let (_, page) = browser.get(path).await;
         let line = "Embedding 0 of 1 memory; keyword search works meanwhile";
@@ -83,16 +82,16 @@ async fn from_the_first_add_on_everything_says_pending_until_it_is_ready() {
     assert!(page.contains("All 1 memory ready") && !page.contains("preparing"));
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn what_was_added_before_there_was_a_provider_is_pending_as_soon_as_there_is_one() {
-    let app = TestApp::shared().await;
+    let app = TestApp::start().await;
     let provider = Provider::start().await;
     let anna = app.user("anna").await;
     for text in ["Anna keeps bees.", "She lives in Bern."] {
         assert_eq!(add(&anna, text).await["embedding"], "off");
     }
     assert_eq!(vectors(&anna).await, json!({ "pending": 0, "failed": 0 }));
-    serve_all(app, &provider).await;
+    serve_all(&app, &provider).await;
     // No job has run.
     assert!(app.vectors(&anna, "active").await.is_empty());
     assert_eq!(vectors(&anna).await["pending"], 2);
@@ -128,15 +127,15 @@ async fn a_users_first_items_on_two_servers_get_one_space_and_a_row_each() {
     assert_eq!(spaces, 1);
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn once_the_provider_is_gone_an_add_says_off_and_nothing_is_pending() {
-    let app = TestApp::shared().await;
+    let app = TestApp::start().await;
     let provider = Provider::start().await;
-    serve_all(app, &provider).await;
+    serve_all(&app, &provider).await;
     let anna = app.user("anna").await;
     let old = add(&anna, "Anna keeps bees.").await;
     app.drain(&anna).await;
-    serve_nobody(app).await;
+    serve_nobody(&app).await;
     for (text, key) in [("Tea, not coffee.", None), ("Bern", Some("home"))] {
         let input = json!({ "type": "fact", "content": text, "key": key });
         let added = anna.call("memory_add", input).await;
@@ -145,8 +144,7 @@ async fn once_the_provider_is_gone_an_add_says_off_and_nothing_is_pending() {
     }
     assert_eq!(state(&anna, &old["id"]).await, "off");
     assert_eq!(vectors(&anna).await, json!({ "pending": 0, "failed": 0 }));
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, page) = browser.get("/memory").await;
     assert!(!page.contains("keyword search works meanwhile"));
     let system = app.embeddings.system_overview().await.unwrap();
@@ -154,16 +152,16 @@ async fn once_the_provider_is_gone_an_add_says_off_and_nothing_is_pending() {
     assert_eq!(app.embeddings.sweep().await.unwrap(), 0, "users with work");
     // Put back, it embeds what came meanwhile.
     provider.forget_calls();
-    serve_all(app, &provider).await;
+    serve_all(&app, &provider).await;
     assert_eq!(vectors(&anna).await["pending"], 2);
     app.drain(&anna).await;
     assert_eq!(provider.texts().len(), 2);
     assert_eq!(vectors(&anna).await["pending"], 0);
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn after_a_rebuild_was_cancelled_that_was_the_first_nothing_is_said_to_be_pending() {
-    let app = TestApp::shared().await;
+    let app = TestApp::start().await;
     let provider = Provider::start().await;
     let anna = app.user("anna").await;
     let old = anna.add("Anna keeps bees.").await;

@@ -56,19 +56,19 @@ async fn a_model_that_is_chosen_again_embeds_only_what_came_since() {
     assert_eq!(overview.serving.unwrap().settings.endpoint.model, "old");
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn a_known_text_that_comes_again_is_not_sent_and_what_searches_see_is_told() {
-    let app = TestApp::shared().await;
+    let app = TestApp::start().await;
     let provider = Provider::start().await;
-    let anna = embedded_by(app, &provider, &["old"]).await;
+    let anna = embedded_by(&app, &provider, &["old"]).await;
     let first = app.vectors(&anna, "active").await[0].0;
     anna.call("memory_archive", json!({ "item_id": first })).await;
     let again = anna.add(TEXTS[0]).await;
     assert_ne!(first, again);
-    let told = revision(app, &anna).await;
+    let told = revision(&app, &anna).await;
     app.drain(&anna).await;
     assert!(provider.texts().is_empty());
-    assert!(are_all_ready(app, &anna).await);
+    assert!(are_all_ready(&app, &anna).await);
     let mut tx = app.db.as_user(anna.id).await.unwrap();
     let changed: Vec<i64> = tx
         .sql("SELECT source_id FROM memory_changes WHERE user_id = $1 AND revision > $2")
@@ -95,11 +95,11 @@ async fn revision(app: &TestApp, anna: &TestUser) -> i64 {
     tx.sql("SELECT revision FROM memory_revisions WHERE user_id = $1").bind(anna.id.0).value().await
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn another_user_s_vectors_are_known_to_nobody_else() {
-    let app = TestApp::shared().await;
+    let app = TestApp::start().await;
     let provider = Provider::start().await;
-    embedded_by(app, &provider, &["old"]).await;
+    embedded_by(&app, &provider, &["old"]).await;
     let ben = app.user("ben").await;
     app.use_provider(&ben, &provider, "old").await;
     ben.add(TEXTS[0]).await;

@@ -27,11 +27,11 @@ fn all(ids: &[i64], state: &str) -> Vec<(i64, String)> {
     ids.iter().map(|id| (*id, state.to_owned())).collect()
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn settings_that_keep_the_space_are_in_force_at_once() {
-    let app = TestApp::shared().await;
+    let app = TestApp::start().await;
     let provider = Provider::start().await;
-    let (anna, ids) = anna_with_items(app, &provider).await;
+    let (anna, ids) = anna_with_items(&app, &provider).await;
     provider.behave(|b| b.key = Some("sk-new"));
     let saved = app.save_endpoint(&anna, &provider.url(), "old", "sk-new", false).await;
     assert_eq!(saved, Saved::InForce);
@@ -41,11 +41,11 @@ async fn settings_that_keep_the_space_are_in_force_at_once() {
     assert_eq!(app.vectors(&anna, "active").await[3], (fourth, "ready".to_owned()));
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn a_change_is_asked_first_with_the_number_and_nothing_happens_until_it_is_confirmed() {
-    let app = TestApp::shared().await;
+    let app = TestApp::start().await;
     let provider = Provider::start().await;
-    let (anna, ids) = anna_with_items(app, &provider).await;
+    let (anna, ids) = anna_with_items(&app, &provider).await;
     let asked = app.save_endpoint(&anna, &provider.url(), "new", "", false).await;
     // The archived item counts too.
     assert_eq!(asked, Saved::AskFirst { texts: memories(3), kept: 0, staged: String::new() });
@@ -68,11 +68,11 @@ async fn a_change_is_asked_first_with_the_number_and_nothing_happens_until_it_is
     assert_eq!(item["embedding"]["model"], "new");
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn a_key_that_is_confirmed_later_travels_sealed() {
-    let app = TestApp::shared().await;
+    let app = TestApp::start().await;
     let provider = Provider::start().await;
-    let (anna, _) = anna_with_items(app, &provider).await;
+    let (anna, _) = anna_with_items(&app, &provider).await;
     let asked = app.save_endpoint(&anna, &provider.url(), "new", "sk-secret", false).await;
     let Saved::AskFirst { staged, .. } = asked else { panic!("{asked:?}") };
     assert!(!staged.is_empty() && !staged.contains("sk-secret"));
@@ -95,11 +95,11 @@ async fn a_key_that_is_confirmed_later_travels_sealed() {
     assert!(app.embeddings.overview(anna.id).await.unwrap().rebuild.is_none());
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn an_item_added_meanwhile_waits_in_both_spaces() {
-    let app = TestApp::shared().await;
+    let app = TestApp::start().await;
     let provider = Provider::start().await;
-    let (anna, ids) = anna_with_items(app, &provider).await;
+    let (anna, ids) = anna_with_items(&app, &provider).await;
     app.use_provider(&anna, &provider, "new").await;
     let fourth = anna.add("She rows on Sundays.").await;
     assert_eq!(app.vectors(&anna, "active").await[3], (fourth, "pending".to_owned()));
@@ -109,11 +109,11 @@ async fn an_item_added_meanwhile_waits_in_both_spaces() {
     assert!(app.vectors(&anna, "building").await.is_empty());
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn items_added_from_many_sides_while_spaces_swap_are_never_without_a_row() {
-    let app = TestApp::shared().await;
+    let app = TestApp::start().await;
     let provider = Provider::start().await;
-    let (anna, _) = anna_with_items(app, &provider).await;
+    let (anna, _) = anna_with_items(&app, &provider).await;
     let adding = async {
         for n in 0..60 {
             anna.add(&format!("thing number {n}")).await;
@@ -151,11 +151,11 @@ async fn a_retired_space_stays_for_a_month_and_then_its_rows_go() {
     assert_eq!(app.vectors(&anna, "active").await.len(), 3);
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn cancel_removes_what_was_being_built_and_it_does_not_begin_again_by_itself() {
-    let app = TestApp::shared().await;
+    let app = TestApp::start().await;
     let provider = Provider::start().await;
-    let (anna, ids) = anna_with_items(app, &provider).await;
+    let (anna, ids) = anna_with_items(&app, &provider).await;
     app.use_provider(&anna, &provider, "new").await;
     assert!(app.embeddings.cancel_rebuild(anna.id).await.unwrap());
     assert!(app.vectors(&anna, "building").await.is_empty());
@@ -172,11 +172,11 @@ async fn cancel_removes_what_was_being_built_and_it_does_not_begin_again_by_itse
     assert_eq!(app.embeddings.rebuild(anna.id).await.unwrap(), Saved::Rebuilding { texts: 4 });
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn another_change_confirmed_meanwhile_replaces_the_older_one() {
-    let app = TestApp::shared().await;
+    let app = TestApp::start().await;
     let provider = Provider::start().await;
-    let (anna, ids) = anna_with_items(app, &provider).await;
+    let (anna, ids) = anna_with_items(&app, &provider).await;
     app.use_provider(&anna, &provider, "new").await;
     app.use_provider(&anna, &provider, "newer").await;
     assert_eq!(app.vectors(&anna, "building").await, all(&ids, "pending"));
@@ -191,11 +191,11 @@ async fn another_change_confirmed_meanwhile_replaces_the_older_one() {
     assert!(app.vectors(&anna, "building").await.is_empty());
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn switched_off_the_vectors_are_kept_unused_and_what_was_missed_is_made_up_for() {
-    let app = TestApp::shared().await;
+    let app = TestApp::start().await;
     let provider = Provider::start().await;
-    let (anna, ids) = anna_with_items(app, &provider).await;
+    let (anna, ids) = anna_with_items(&app, &provider).await;
     app.use_provider(&anna, &provider, "new").await;
     app.embeddings.set_enabled(anna.id, false, false).await.unwrap();
     assert!(app.vectors(&anna, "building").await.is_empty());

@@ -12,8 +12,7 @@ use crate::support::TestApp;
 #[tokio::test]
 async fn an_erased_item_takes_its_mentions_and_what_stood_on_it_alone() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let gone = anna.add("We met Zacharias Plumbottom in Oslo.").await;
     let stays = anna.add("Oslo has a fjord, said Marta Helgesen.").await;
     let at = datetime!(2024-01-10 12:00 UTC);

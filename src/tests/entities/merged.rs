@@ -45,8 +45,7 @@ async fn named(app: &TestApp, user: &TestUser, id: EntityId) -> String {
 #[tokio::test]
 async fn an_erased_name_goes_from_merged_entities_and_from_their_history() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     anna.add("We met Robert King at the fair.").await;
     let gone = anna.add("Then Zacharias Plumbottom came by.").await;
     anna.add("Then Zack Plumtree came by again.").await;
@@ -83,8 +82,7 @@ async fn an_erased_name_goes_from_merged_entities_and_from_their_history() {
 #[tokio::test]
 async fn a_merge_whose_names_are_erased_is_not_undone() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     anna.add("We met Robert King at the fair.").await;
     let gone = anna.add("Then Zacharias Plumbottom came by.").await;
     upkeep(&app).await;
@@ -293,8 +291,7 @@ async fn sources_of_a_relation_of_both_are_copied_at_once_up_to_the_limit() {
 #[tokio::test]
 async fn a_relation_of_both_stands_on_the_sources_of_both() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let of_robert = anna.add("Robert King works at Acme.").await;
     let of_bobby = anna.add("Bobby Kingston works at Acme.").await;
     let acme = ("Acme", EntityType::Organization);

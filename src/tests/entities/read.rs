@@ -199,8 +199,7 @@ async fn what_is_written_of_an_entity_goes_with_what_it_was_written_from() {
     let text = written().await;
     assert_eq!(text.as_deref(), Some("Marta Helgesen brews beer in Bergen."));
     let calls = model.asked().len();
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     app.delete_item(&browser, ids[0]).await;
     assert_eq!(written().await, text, "it is not among the newest twelve");
     night().await;

@@ -57,11 +57,6 @@ async fn go_on_to_the_end(app: &TestApp, user: &TestUser) -> usize {
     panic!("it never ends");
 }
 
-async fn count(app: &TestApp, table: &str) -> i64 {
-    let all = format!("SELECT count(*) FROM {table}");
-    app.sql(all).value().await
-}
-
 #[tokio::test]
 async fn after_a_rebuild_nothing_is_asked_of_a_model_until_somebody_wants_it() {
     let app = TestApp::start().await;
@@ -111,7 +106,7 @@ async fn asked_for_the_same_questions_go_to_the_old_vectors_and_to_the_new() {
     assert_eq!(measured.tokens.chat, 0);
     let standing = evaluation(&app).standing(anna.id).await.unwrap();
     assert_eq!(standing, MeasurementState::Measured);
-    assert_eq!(count(&app, "evaluation_questions").await, 0);
+    assert_eq!(app.count("evaluation_questions").await, 0);
 }
 
 #[tokio::test]
@@ -137,8 +132,7 @@ async fn the_chat_models_share_is_told_before_and_counted_under_its_own_name() {
     // What else was asked is no part of it.
     assert!(today.tokens() > evaluation_tokens);
     let page = {
-        let browser = app.browser();
-        browser.sign_in(&anna).await;
+        let browser = app.signed_in(&anna).await;
         browser.get("/settings/chat").await.1
     };
     assert!(
@@ -220,7 +214,7 @@ async fn asked_again_and_again_it_is_measured_once() {
     assert_eq!(evaluation.ask_for(anna.id).await.unwrap(), RequestOutcome::Over);
     run_job(&app).await;
     assert_eq!(provider.texts().len(), 24);
-    assert_eq!(count(&app, "evaluation_requests").await, 1);
+    assert_eq!(app.count("evaluation_requests").await, 1);
 }
 
 #[tokio::test]
@@ -229,8 +223,7 @@ async fn nobody_asks_for_anothers_or_sees_any_of_it() {
     let provider = Provider::start().await;
     let anna = rebuilt(&app, &provider, 12).await;
     let ben = app.user("ben").await;
-    let browser = app.browser();
-    browser.sign_in(&ben).await;
+    let browser = app.signed_in(&ben).await;
     let (_, page) = browser.get("/settings/embeddings").await;
     assert!(!page.contains("Measure the effect of this change?"));
     let annas = anna.id.0.to_string();
@@ -241,11 +234,11 @@ async fn nobody_asks_for_anothers_or_sees_any_of_it() {
         refused.contains("There is nothing to compare with: a change can be measured for a day"),
         "{refused}"
     );
-    assert_eq!(count(&app, "evaluation_requests").await, 0);
+    assert_eq!(app.count("evaluation_requests").await, 0);
     evaluation(&app).ask_for(anna.id).await.unwrap();
     go_one_step(&app, &anna).await;
     for table in ["evaluation_requests", "evaluation_questions"] {
-        assert!(count(&app, table).await > 0, "{table}");
+        assert!(app.count(table).await > 0, "{table}");
         let mut as_ben = app.db.as_user(ben.id).await.unwrap();
         let all = format!("SELECT count(*) FROM {table}");
         let seen: i64 = as_ben.sql(all).value().await;
@@ -288,12 +281,12 @@ async fn what_cannot_be_finished_is_given_up_once_with_a_sentence() {
     let anna = rebuilt(&app, &provider, 12).await;
     evaluation(&app).ask_for(anna.id).await.unwrap();
     go_one_step(&app, &anna).await;
-    assert_eq!(count(&app, "evaluation_questions").await, 12);
+    assert_eq!(app.count("evaluation_questions").await, 12);
     change_model(&app, &anna, &provider, "newer").await;
     provider.forget_calls();
     run_job(&app).await;
     assert!(provider.texts().is_empty());
-    assert_eq!(count(&app, "evaluation_questions").await, 0);
+    assert_eq!(app.count("evaluation_questions").await, 0);
     assert_eq!(evaluation(&app).users_asked().await.unwrap(), []);
     let told: String = app.sql("SELECT problem FROM evaluation_requests").value().await;
     assert_eq!(
@@ -328,8 +321,7 @@ async fn where_the_model_that_serves_does_not_answer_the_page_says_why() {
     let app = TestApp::start().await;
     let provider = Provider::start().await;
     let anna = rebuilt(&app, &provider, 12).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     evaluation(&app).ask_for(anna.id).await.unwrap();
     provider.behave(|b| b.status = Some(500));
     // The old one is left out first.
@@ -351,10 +343,9 @@ async fn a_question_goes_with_its_memory() {
     evaluation(&app).ask_for(anna.id).await.unwrap();
     go_one_step(&app, &anna).await;
     let one: i64 = app.sql("SELECT item_id FROM evaluation_questions LIMIT 1").value().await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     app.delete_item(&browser, one).await;
-    assert_eq!(count(&app, "evaluation_questions").await, 11);
+    assert_eq!(app.count("evaluation_questions").await, 11);
     run_job(&app).await;
     let measured = evaluation(&app).latest(anna.id).await.unwrap().unwrap();
     assert_eq!(measured.asked.questions, 11);
@@ -365,8 +356,7 @@ async fn the_page_offers_it_with_its_cost_and_shows_how_far_it_is_and_what_was_f
     let app = TestApp::start().await;
     let provider = Provider::start().await;
     let anna = rebuilt(&app, &provider, 20).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let path = "/settings/embeddings";
     let (_, page) = browser.get(path).await;
     for told in [
@@ -384,8 +374,7 @@ async fn the_page_offers_it_with_its_cost_and_shows_how_far_it_is_and_what_was_f
     let again = ask().await.text().await.unwrap();
     assert!(again.contains("It is being measured already."));
     run_job(&app).await;
-    let (status, page) = browser.get(path).await;
-    assert_eq!(status, 200);
+    let page = browser.look(path).await;
     for told in [
         "Effect of the rebuild",
         "Your endpoint · old",

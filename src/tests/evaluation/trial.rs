@@ -4,7 +4,7 @@ use keepsake::evaluation::trial::{TrialProgress, TrialStage};
 use keepsake::evaluation::{Arm, DataSet, Evaluation, EvaluationError};
 use keepsake::providers::settings::EndpointForm;
 use keepsake::search::query::Ingredients;
-use sqlx::PgConnection;
+
 use time::Duration;
 
 use crate::embedding::workers::Worker;
@@ -20,11 +20,6 @@ const TEA: &str = r#"
 {"group":"b","id":"1","content":"Ben drinks mate."}
 {"group":"b","question":"green tea","evidence":["1"],"category":"drinks"}
 "#;
-
-async fn count(conn: &mut PgConnection, table: &str) -> i64 {
-    let statement = format!("SELECT count(*) FROM {table}");
-    conn.sql(statement).value().await
-}
 
 fn evaluation(app: &TestApp) -> Evaluation {
     app.evaluation()
@@ -58,8 +53,8 @@ async fn groups_are_asked_apart_and_nothing_of_them_stays() {
     assert_eq!(report.arms[&Arm::Meaning].any[2], 3);
     assert_eq!(report.categories["drinks"].questions, 2);
     let mut conn = app.superuser().await;
-    assert_eq!(count(&mut conn, "users").await, 1);
-    assert_eq!(count(&mut conn, "memory_items").await, 1);
+    assert_eq!(conn.count("users").await, 1);
+    assert_eq!(conn.count("memory_items").await, 1);
 }
 
 #[tokio::test]
@@ -105,7 +100,7 @@ async fn what_is_broken_off_leaves_nothing_either() {
         evaluation(&app).try_out(&app.accounts, &data, Ingredients::default(), until_asking).await;
     worker.stop().await;
     assert!(matches!(ended, Err(EvaluationError::BrokenOff)), "{ended:?}");
-    assert_eq!(count(&mut app.superuser().await, "users").await, 0);
+    assert_eq!(app.count("users").await, 0);
 }
 
 #[tokio::test]
@@ -155,5 +150,5 @@ async fn an_endpoint_that_is_dead_ends_it_with_its_reason() {
     let error = ended.unwrap_err();
     assert!(matches!(error, EvaluationError::NoVectors { .. }), "{error}");
     assert!(error.to_string().contains("500"), "{error}");
-    assert_eq!(count(&mut app.superuser().await, "users").await, 0);
+    assert_eq!(app.count("users").await, 0);
 }

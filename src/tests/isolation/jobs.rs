@@ -45,8 +45,7 @@ async fn backup_notes_one_users_erasure_and_reads_all() {
     let folder = tempfile::tempdir().unwrap();
     scene.app.backup_dir = Some(folder.path().to_owned());
     let (app, ben) = (&scene.app, &scene.ben);
-    let browser = app.browser();
-    browser.sign_in(ben).await;
+    let browser = app.signed_in(ben).await;
     let note = ben.add("Ben bakes.").await;
     app.delete_item(&browser, note).await;
     keepsake::backup::ask(&app.db, app.embeddings.now()).await.unwrap();

@@ -458,11 +458,9 @@ async fn what_others_do_changes_no_letter_of_what_one_sees() {
     let ben = app.user("ben").await;
     ben.add_to("rowing", "Ben rows.").await;
     ben.find("rows").await;
-    let bens = app.browser();
-    bens.sign_in(&ben).await;
+    let bens = app.signed_in(&ben).await;
     // The scene signs Ben in once more, which he sees in numbers on Your data.
-    let spare = app.browser();
-    spare.sign_in(&ben).await;
+    let spare = app.signed_in(&ben).await;
     let client = Client::new();
     let look = async |app: &TestApp| {
         app.activity.flush().await.unwrap();

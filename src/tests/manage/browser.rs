@@ -15,9 +15,7 @@ impl Place {
     async fn admin(&self) -> Browser {
         let zoe = self.app.user("zoe").await;
         self.app.make_admin(&zoe).await;
-        let admin = self.app.browser();
-        admin.sign_in(&zoe).await;
-        admin
+        self.app.signed_in(&zoe).await
     }
 }
 

@@ -290,8 +290,7 @@ async fn what_does_not_go_is_said_in_a_sentence() {
 #[tokio::test]
 async fn who_is_shut_out_decides_nothing_and_agents_have_no_such_tools() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let id = anna.add("Anna keeps bees.").await;
     for tool in ["memory_restore", "memory_unconfirm", "memory_undo", "memory_delete"] {
         let (status, refused) = anna.refused(tool, json!({ "item_id": id })).await;

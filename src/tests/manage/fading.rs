@@ -315,8 +315,7 @@ async fn a_stranger_and_a_closed_browser_change_nothing() {
     night_after(&place, 400).await;
     app.run_job("fade").await;
     let ben = app.user("ben").await;
-    let his = app.browser();
-    his.sign_in(&ben).await;
+    let his = app.signed_in(&ben).await;
     let item = id.to_string();
     for action in ["restore", "keep"] {
         let answer = his.post(PAGE, &[("action", action), ("item", &item)]).await;

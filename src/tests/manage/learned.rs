@@ -11,9 +11,7 @@ use crate::support::{ChatServer, DueNow, TestApp, TestUser, said};
 const PATH: &str = "/learned";
 
 async fn look(place: &Place) -> String {
-    let (status, page) = place.browser.get(PATH).await;
-    assert_eq!(status, 200);
-    page
+    place.browser.look(PATH).await
 }
 
 async fn press(place: &Place, fields: &[(&str, &str)]) -> (u16, String) {
@@ -175,8 +173,7 @@ async fn a_stranger_and_a_closed_browser_change_nothing() {
     let app = &place.app;
     let bees = place.fact("Anna keeps bees.").await.to_string();
     let ben = app.user("ben").await;
-    let his = app.browser();
-    his.sign_in(&ben).await;
+    let his = app.signed_in(&ben).await;
     assert!(!his.get(PATH).await.1.contains("bees"));
     for action in ["keep", "forget", "confirm", "restore"] {
         let answer = his.post(PATH, &[("action", action), ("item", &bees)]).await;

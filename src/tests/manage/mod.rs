@@ -28,8 +28,7 @@ impl Place {
         app.use_provider(&anna, &provider, "model").await;
         // There is always something to be found.
         anna.add("Berta lives in Bern.").await;
-        let browser = app.browser();
-        browser.sign_in(&anna).await;
+        let browser = app.signed_in(&anna).await;
         Self { app, anna, browser, _provider: provider }
     }
 
@@ -49,9 +48,7 @@ impl Place {
     }
 
     pub async fn page(&self, id: i64) -> String {
-        let (status, page) = self.browser.get(&format!("/memory/{id}")).await;
-        assert_eq!(status, 200);
-        page
+        self.browser.look(&format!("/memory/{id}")).await
     }
 
     /// A decision that is taken: it leads back to the page.

@@ -170,10 +170,10 @@ async fn what_only_the_text_shows_is_seen_too() {
     assert!(anna.find("*").await.is_empty());
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn without_the_database_agents_connect_and_each_call_says_what_is_wrong() {
-    let (app, anna) = TestApp::with_user().await;
-    let mcp = Mcp::of(app, &anna);
+    let (app, anna) = TestApp::start_for("anna").await;
+    let mcp = Mcp::of(&app, &anna);
     app.db.close().await;
     let (status, rest) = anna.refused("memory_search", json!({})).await;
     assert_eq!((status, rest["code"].as_str()), (503, Some("database_unavailable")));
@@ -186,7 +186,7 @@ async fn without_the_database_agents_connect_and_each_call_says_what_is_wrong() 
         (&json!(true), &rest["detail"])
     );
     // What cannot be a token is told without asking.
-    let nobody = Mcp::with_token(app, "ks_mistyped");
+    let nobody = Mcp::with_token(&app, "ks_mistyped");
     assert_eq!(nobody.ask("tools/list", json!({})).await.0, 401);
 }
 

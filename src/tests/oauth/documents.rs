@@ -35,8 +35,7 @@ async fn a_described_client_is_asked_for_by_its_host_and_fetched_once_in_ten_min
     let mut connecting = Connecting::start(&app, &anna).await;
     connecting.client = id;
     let path = connecting.path(&[]);
-    let (status, page) = connecting.browser.get(&path).await;
-    assert_eq!(status, 200, "{page}");
+    let page = connecting.browser.look(&path).await;
     assert!(
         page.contains("Described") && page.contains("described at") && page.contains("claude.ai")
     );

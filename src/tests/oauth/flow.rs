@@ -67,8 +67,7 @@ async fn a_person_allows_a_client_which_remembers_refreshes_and_is_revoked() {
     let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let path = connecting.path(&[]);
-    let (status, page) = connecting.browser.get(&path).await;
-    assert_eq!(status, 200);
+    let page = connecting.browser.look(&path).await;
     for said in
         ["Claude", "claude.ai", "unverified", "memory:read", "memory:write", "a new agent", "Deny"]
     {

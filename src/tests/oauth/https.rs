@@ -148,8 +148,7 @@ async fn a_client_that_is_described_at_an_https_address_is_connected() {
     let described = DescriptionServer::start(&trusted, false).await;
     let (id, path) = (described.id(), asking(&home, &described.id()));
     allow(&browser, &id).await;
-    let (status, page) = browser.get(&path).await;
-    assert_eq!(status, 200, "{page}");
+    let page = browser.look(&path).await;
     assert!(page.contains("described at") && !page.contains("unverified"));
     assert!(page.contains("localhost"), "its host is named");
     let fields =

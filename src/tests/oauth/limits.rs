@@ -10,11 +10,6 @@ use super::{CALLBACK, Connecting, post, register, text};
 use crate::support::Sql as _;
 use crate::support::TestApp;
 
-async fn count(app: &TestApp, table: &str) -> i64 {
-    let rows = format!("SELECT count(*) FROM {table}");
-    app.sql(rows).value().await
-}
-
 #[tokio::test]
 async fn registrations_are_checked_and_slowed_down_by_network() {
     let app = TestApp::start().await;
@@ -41,7 +36,7 @@ async fn registrations_are_checked_and_slowed_down_by_network() {
         }
     }
     assert_eq!(refused, Some((429, json!("temporarily_unavailable"))));
-    assert!(count(&app, "oauth_clients").await <= 30);
+    assert!(app.count("oauth_clients").await <= 30);
 }
 
 #[tokio::test]
@@ -54,7 +49,7 @@ async fn the_oldest_registration_that_nobody_allowed_gives_way() {
          FROM generate_series(1, 9999) n").run().await;
     let metadata = ClientMetadata::of_registration(br#"{"redirect_uris":["https://a.example/"]}"#);
     let newest = app.accounts.register_client(metadata.unwrap()).await.unwrap();
-    assert_eq!(count(&app, "oauth_clients").await, 10_000);
+    assert_eq!(app.count("oauth_clients").await, 10_000);
     assert!(app.accounts.find_client(&newest.id).await.unwrap().is_some());
     let left: Vec<String> = app
         .sql("SELECT client_id FROM oauth_clients WHERE client_id IN ('ksc_1', $1)")
@@ -92,15 +87,14 @@ async fn only_what_is_allowed_or_renewed_keeps_a_registration_and_no_more_than_a
          FROM generate_series(1, 9999) n").run().await;
     conn.sql("DELETE FROM oauth_clients WHERE allowed_at IS NULL").run().await;
     register(&app, &json!({ "redirect_uris": [CALLBACK] })).await;
-    assert_eq!(count(&app, "oauth_clients").await, 10_000);
-    assert_eq!(count(&app, "oauth_clients WHERE client_id = 'ksc_1'").await, 0);
+    assert_eq!(app.count("oauth_clients").await, 10_000);
+    assert_eq!(app.count("oauth_clients WHERE client_id = 'ksc_1'").await, 0);
 }
 
 #[tokio::test]
 async fn revoked_tokens_are_bounded_and_deleted_after_a_month() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (agent, _) = app.accounts.list_agents(anna.id).await.unwrap().remove(0);
     let path = format!("/agents/{}/tokens", agent.id.0);
     let make = async || {
@@ -146,7 +140,7 @@ async fn expired_tokens_take_the_place_of_none_and_are_deleted_after_a_month() {
     assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 0);
     app.clock.advance(Duration::days(30));
     assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 50);
-    assert_eq!(count(&app, "service_tokens").await, 1, "the endless one");
+    assert_eq!(app.count("service_tokens").await, 1, "the endless one");
 }
 
 #[tokio::test]
@@ -161,11 +155,11 @@ async fn what_nobody_uses_is_deleted() {
     assert_eq!(connecting.refresh(&text(&tokens, "refresh_token")).await.0, 200);
     app.clock.advance(Duration::days(61));
     assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 1, "the grant that ended a month ago");
-    assert_eq!(count(&app, "oauth_grants").await, 0);
-    assert_eq!(count(&app, "agent_tokens").await, 1, "the one that Anna made");
+    assert_eq!(app.count("oauth_grants").await, 0);
+    assert_eq!(app.count("agent_tokens").await, 1, "the one that Anna made");
     app.clock.advance(Duration::days(180));
     assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 1, "the client");
-    assert_eq!(count(&app, "oauth_clients").await, 0);
+    assert_eq!(app.count("oauth_clients").await, 0);
 }
 
 #[tokio::test]

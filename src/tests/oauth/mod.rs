@@ -36,8 +36,7 @@ struct Connecting<'a> {
 
 impl<'a> Connecting<'a> {
     async fn start(app: &'a TestApp, user: &TestUser) -> Self {
-        let browser = app.browser();
-        browser.sign_in(user).await;
+        let browser = app.signed_in(user).await;
         let (status, registered) =
             register(app, &json!({ "redirect_uris": [CALLBACK], "client_name": "Claude" })).await;
         assert_eq!(status, 201, "{registered}");

@@ -27,15 +27,12 @@ impl Place {
         let app = TestApp::start().await;
         let (anna, ben) = (app.user("anna").await, app.user("ben").await);
         app.make_admin(&ben).await;
-        let browser = app.browser();
-        browser.sign_in(&ben).await;
+        let browser = app.signed_in(&ben).await;
         Self { app, anna, browser }
     }
 
     async fn page(&self) -> String {
-        let (status, page) = self.browser.get(PATH).await;
-        assert_eq!(status, 200);
-        page
+        self.browser.look(PATH).await
     }
 
     async fn press(&self, action: &str, job: &str) -> (StatusCode, String) {

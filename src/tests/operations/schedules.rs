@@ -14,8 +14,7 @@ const ACCOUNT: &str = "/account/time-zone";
 const JOBS: &str = "/admin/jobs";
 
 async fn set_zone(app: &TestApp, user: &TestUser, zone: &str) {
-    let browser = app.browser();
-    browser.sign_in(user).await;
+    let browser = app.signed_in(user).await;
     let set = browser.post(ACCOUNT, &[("time_zone", zone)]).await;
     assert_eq!(set.status(), StatusCode::OK);
     let page = set.text().await.unwrap();
@@ -50,9 +49,7 @@ async fn why(user: &TestUser, session: &str) -> Option<String> {
 
 async fn admin(app: &TestApp, user: &TestUser) -> Browser {
     app.make_admin(user).await;
-    let browser = app.browser();
-    browser.sign_in(user).await;
-    browser
+    app.signed_in(user).await
 }
 
 #[tokio::test]

@@ -185,8 +185,7 @@ async fn changing_the_password_ends_every_other_web_session() {
 #[tokio::test]
 async fn a_disabled_user_is_signed_out_at_once() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     app.sql("UPDATE users SET disabled_at = now()").run().await;
     assert_eq!(browser.get("/memory").await.0, 303);
     let again = browser.post("/login", &[("email", &anna.email), ("password", PASSWORD)]).await;
@@ -211,8 +210,7 @@ async fn guessing_is_slowed_down() {
 #[tokio::test]
 async fn a_form_from_another_site_is_refused() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let host = app.base.strip_prefix("http://").unwrap();
     for (header, value, admitted) in [
         ("sec-fetch-site", "cross-site", false),
@@ -256,8 +254,7 @@ async fn a_form_from_another_site_is_refused() {
 #[tokio::test]
 async fn a_page_is_compressed_unless_it_repeats_what_its_address_asks() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     for (path, encoding) in
         [("/memory", Some("gzip")), ("/memory?q=tea", None), ("/data/export", None)]
     {
@@ -272,8 +269,7 @@ async fn a_page_is_compressed_unless_it_repeats_what_its_address_asks() {
 #[tokio::test]
 async fn every_answer_carries_the_security_headers() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let others = ["/nowhere", "/livez", "/api/v1/tools"].map(str::to_owned);
     for path in plain_pages().chain(others) {
         let response = browser.client.get(format!("{}{path}", app.base)).send().await.unwrap();
@@ -298,8 +294,7 @@ async fn every_answer_carries_the_security_headers() {
 async fn a_page_has_no_inline_style_and_every_script_its_nonce() {
     let (app, anna) = TestApp::start_for("anna").await;
     anna.add("something").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     for path in ["/memory", "/agents", "/account", "/nowhere"] {
         let (_, page) = browser.get(path).await;
         assert!(!page.contains(" style="), "{path}");

@@ -1,20 +1,12 @@
 use serde_json::{Value, json};
 
-use crate::support::{Browser, TestApp, TestUser};
+use crate::support::{Browser, TestApp};
 use keepsake::accounts::Scope;
-
-async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
-    let browser = app.browser();
-    browser.sign_in(user).await;
-    browser
-}
 
 /// The page, with all that has happened so far.
 async fn look(app: &TestApp, browser: &Browser, path: &str) -> String {
     app.activity.flush().await.unwrap();
-    let (status, page) = browser.get(path).await;
-    assert_eq!(status, 200, "{path}");
-    page
+    browser.look(path).await
 }
 
 fn calls(page: &str) -> usize {
@@ -24,7 +16,7 @@ fn calls(page: &str) -> usize {
 #[tokio::test(crate = "crate::support::shared")]
 async fn calls_are_listed_with_agent_outcome_and_links_to_their_memories() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let id = anna.add("<b>green</b> tea").await;
     anna.call("memory_get", json!({ "item_id": id })).await;
     anna.refused("memory_get", json!({ "item_id": id + 99 })).await;
@@ -52,7 +44,7 @@ async fn calls_are_listed_with_agent_outcome_and_links_to_their_memories() {
 async fn every_filter_is_in_the_address_and_they_add_up() {
     let app = TestApp::start().await;
     let mut anna = app.user("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let tea = anna.add("green tea").await;
     app.clock.advance(time::Duration::days(3));
     anna.find("tea").await;
@@ -86,7 +78,7 @@ async fn every_filter_is_in_the_address_and_they_add_up() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn load_more_shows_older_calls_and_keeps_the_filters() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     for _ in 0..30 {
         anna.find("x").await;
     }
@@ -101,7 +93,7 @@ async fn load_more_shows_older_calls_and_keeps_the_filters() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn an_empty_page_says_how_to_begin() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let page = look(app, &browser, "/activity").await;
     assert!(page.contains("href=\"/agents\"") && page.contains("memory_search"));
     anna.find("x").await;
@@ -114,7 +106,7 @@ async fn nobody_sees_anothers_calls_on_a_page() {
     let (app, anna, ben) = TestApp::with_users().await;
     let id = anna.add("mine alone").await;
     ben.find("x").await;
-    let browser = signed_in(app, &ben).await;
+    let browser = app.signed_in(&ben).await;
     let page = look(app, &browser, "/activity").await;
     assert_eq!(calls(&page), 1);
     assert!(!page.contains("mine alone"));
@@ -127,7 +119,7 @@ async fn nobody_sees_anothers_calls_on_a_page() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn the_words_of_searches_are_kept_shown_and_forgotten_by_plain_forms() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let submit = |action: &'static str| {
         let browser = &browser;
         async move {
@@ -157,7 +149,7 @@ async fn the_words_of_searches_are_kept_shown_and_forgotten_by_plain_forms() {
 async fn an_item_says_who_has_read_it() {
     let app = TestApp::start().await;
     let (mut anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let id = anna.add("green tea").await;
     let address = format!("/memory/{id}");
     let page = look(&app, &browser, &address).await;
@@ -177,7 +169,7 @@ async fn an_item_says_who_has_read_it() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn the_calls_of_every_tool_can_be_filtered() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     anna.add("green tea").await;
     let page = look(app, &browser, "/activity").await;
     let document = format!("{}/api/v1/openapi.json", app.base);
@@ -205,7 +197,7 @@ async fn calls_stand_by_day_and_those_that_are_alike_are_folded() {
     for _ in 0..3 {
         anna.find("tea").await;
     }
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let page = look(&app, &browser, "/activity").await;
     assert_eq!(calls(&page), 10);
     let (today, yesterday) = (page.find(">Today<").unwrap(), page.find(">Yesterday<").unwrap());
@@ -218,7 +210,7 @@ async fn calls_stand_by_day_and_those_that_are_alike_are_folded() {
 #[tokio::test]
 async fn an_agent_is_shown_at_work_for_five_minutes_and_never_by_a_revoked_token() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     anna.add("green tea").await;
     let is_at_work = async || {
         let page = look(&app, &browser, "/agents").await;

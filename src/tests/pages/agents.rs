@@ -12,8 +12,7 @@ fn token_in(page: &str) -> String {
 #[tokio::test(crate = "crate::support::shared")]
 async fn an_agent_is_made_its_token_shown_once_and_revoked() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let fields = [
         ("name", "claude-code"),
         ("scope", "memory:read"),
@@ -52,8 +51,7 @@ async fn an_agent_is_made_its_token_shown_once_and_revoked() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_further_token_is_made_for_an_agent() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, page) = browser.get("/agents").await;
     let action = page
         .split("action=\"")
@@ -73,8 +71,7 @@ async fn a_further_token_is_made_for_an_agent() {
 #[tokio::test]
 async fn bad_input_makes_nothing_and_says_why() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let read = ("scope", "memory:read");
     let long = "x".repeat(65);
     for (fields, said) in [
@@ -104,8 +101,7 @@ async fn nobody_sees_or_touches_anothers_agents() {
     app.token(anna.id, "annas-agent", &keepsake::accounts::Scope::ALL, None).await;
     let agents = app.accounts.list_agents(anna.id).await.unwrap();
     let (agent, tokens) = &agents[0];
-    let browser = app.browser();
-    browser.sign_in(&ben).await;
+    let browser = app.signed_in(&ben).await;
     assert!(!browser.get("/agents").await.1.contains("annas-agent"));
     let revoke = format!("/agents/{}/tokens/{}/revoke", agent.id.0, tokens[0].id.0);
     assert_eq!(browser.post(&revoke, &[]).await.status(), StatusCode::NOT_FOUND);
@@ -128,8 +124,7 @@ async fn nobody_sees_or_touches_anothers_agents() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn an_agent_is_told_of_all_tools_when_its_person_says_so() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, page) = browser.get("/agents").await;
     let path = page.split("action=\"").find_map(|rest| {
         let path = rest.split('"').next().unwrap();
@@ -164,8 +159,7 @@ async fn the_script_that_connects_programs_is_there_for_everybody() {
 #[tokio::test]
 async fn settings_as_json_are_shown_again_after_a_mistake() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let agents = app.accounts.list_agents(anna.id).await.unwrap();
     let path = format!("/agents/{}/settings", agents[0].0.id.0);
     for typed in ["{\"typed\": 1,}", "{\"typed\": 1}"] {

@@ -4,13 +4,7 @@ use keepsake::clock::{Clock, Zone};
 use serde_json::{Value, json};
 use time::Duration;
 
-use crate::support::{Browser, TestApp, TestUser};
-
-async fn look(browser: &Browser, path: &str) -> String {
-    let (status, page) = browser.get(path).await;
-    assert_eq!(status, 200, "{path}: {page}");
-    page
-}
+use crate::support::{TestApp, TestUser};
 
 async fn add(user: &TestUser, content: &str, key: Value) -> i64 {
     let item = json!({ "type": "fact", "content": content, "theme": "profile", "key": key });
@@ -35,30 +29,29 @@ async fn moved(app: &TestApp, user: &TestUser) -> (i64, i64, String) {
 #[tokio::test]
 async fn the_whole_memory_as_of_a_day_has_a_banner_and_the_way_back() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (lyon, freiburg, day) = moved(&app, &anna).await;
     for path in ["/memory?", "/memory?q=lives&"] {
-        let then = look(&browser, &format!("{path}as_of={day}")).await;
+        let then = browser.look(&format!("{path}as_of={day}")).await;
         assert!(then.contains("The memory as of ") && then.contains("back to today"), "{then}");
         assert!(then.contains("Lyon") && !then.contains("Freiburg"), "{then}");
         assert!(then.contains(&format!("/memory/{lyon}?as_of={day}")), "{then}");
-        let now = look(&browser, path).await;
+        let now = browser.look(path).await;
         // This week's changes stand above the list.
         let now = now.split("id=\"results\"").nth(1).unwrap();
         assert!(!now.contains("The memory as of "), "{now}");
         assert!(now.contains("Freiburg") && !now.contains("Lyon"), "{now}");
     }
-    let was_true = look(&browser, &format!("/memory?at={day}")).await;
+    let was_true = browser.look(&format!("/memory?at={day}")).await;
     assert!(was_true.contains("What was true on ") && was_true.contains("Lyon"), "{was_true}");
     assert!(!was_true.contains("Freiburg"), "{was_true}");
-    let empty = look(&browser, "/memory?as_of=2020-01-01").await;
+    let empty = browser.look("/memory?as_of=2020-01-01").await;
     assert!(empty.contains("go back to today"), "{empty}");
 
-    let item = look(&browser, &format!("/memory/{lyon}?as_of={day}")).await;
+    let item = browser.look(&format!("/memory/{lyon}?as_of={day}")).await;
     assert!(item.contains("The memory as of ") && !item.contains("Replaced by"), "{item}");
     assert!(!item.contains("name=\"action\""), "the past is not decided about: {item}");
-    let item = look(&browser, &format!("/memory/{lyon}")).await;
+    let item = browser.look(&format!("/memory/{lyon}")).await;
     assert!(item.contains("Replaced by") && !item.contains("back to today"), "{item}");
     for (path, told) in [
         (format!("/memory/{freiburg}?as_of={day}"), "was not known then"),
@@ -77,8 +70,7 @@ async fn a_day_ends_where_the_person_is() {
     let (app, anna) = TestApp::start_for("anna").await;
     let zone = Zone::find("Pacific/Kiritimati").unwrap();
     app.accounts.set_time_zone(anna.id, &zone).await.unwrap();
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     // To an hour before midnight there: what is added two hours later is of the next day.
     let local = zone.local(app.clock.now());
     let midnight = local.replace_time(time::Time::MIDNIGHT) + Duration::days(1);
@@ -88,11 +80,11 @@ async fn a_day_ends_where_the_person_is() {
     app.clock.advance(Duration::hours(2));
     add(&anna, "Lives in Freiburg.", json!(null)).await;
     app.clock.advance(Duration::days(1));
-    let then = look(&browser, &format!("/memory?as_of={day}")).await;
+    let then = browser.look(&format!("/memory?as_of={day}")).await;
     assert!(then.contains("Lyon") && !then.contains("Freiburg"), "{then}");
-    let of_day = look(&browser, &format!("/timeline?day={day}")).await;
+    let of_day = browser.look(&format!("/timeline?day={day}")).await;
     assert!(of_day.contains("Lyon") && !of_day.contains("Freiburg"), "{of_day}");
-    let all = look(&browser, "/timeline").await;
+    let all = browser.look("/timeline").await;
     assert_eq!(all.matches(": 1 memory learned\"").count(), 2, "two days: {all}");
 }
 
@@ -100,9 +92,8 @@ async fn a_day_ends_where_the_person_is() {
 async fn the_timeline_tells_by_day_what_changed_and_why() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
-    let empty = look(&browser, "/timeline").await;
+    let browser = app.signed_in(&anna).await;
+    let empty = browser.look("/timeline").await;
     assert!(empty.contains("No changes."), "{empty}");
     add(&ben, "Ben sails.", json!(null)).await;
     let (lyon, freiburg, day) = moved(&app, &anna).await;
@@ -110,7 +101,7 @@ async fn the_timeline_tells_by_day_what_changed_and_why() {
     anna.call("memory_add", short).await;
     app.clock.advance(Duration::days(3));
     app.run_job("expire").await;
-    let page = look(&browser, "/timeline").await;
+    let page = browser.look("/timeline").await;
     for told in [
         "replaced by another memory",
         "it expired",
@@ -124,34 +115,33 @@ async fn the_timeline_tells_by_day_what_changed_and_why() {
     // Newest first.
     let at = |text: &str| page.find(text).unwrap();
     assert!(at("it expired") < at("replaced by another memory"), "{page}");
-    let other = look(&browser, &format!("/timeline?day={day}")).await;
+    let other = browser.look(&format!("/timeline?day={day}")).await;
     assert!(other.contains("No changes."), "{other}");
     assert!(other.contains(&format!("/memory?as_of={day}")), "{other}");
 
     let today = iso(&app, &Zone::from_column("UTC"));
-    let compared = look(&browser, &format!("/timeline?from={today}&until={day}")).await;
+    let compared = browser.look(&format!("/timeline?from={today}&until={day}")).await;
     let compared = compared.split("id=\"difference\"").nth(1).unwrap();
     assert!(compared.contains("Changed") && !compared.contains("Gone"), "{compared}");
     assert!(!compared.contains("Added"), "{compared}");
     let (old, new) = (compared.find("Lyon").unwrap(), compared.find("Freiburg").unwrap());
     assert!(old < new, "{compared}");
-    let same = look(&browser, &format!("/timeline?from={day}&until={day}")).await;
+    let same = browser.look(&format!("/timeline?from={day}&until={day}")).await;
     assert!(same.contains("No differences between"), "{same}");
 }
 
 #[tokio::test]
 async fn the_stream_is_read_on_page_by_page_each_once() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     for n in 0..60 {
         add(&anna, &format!("Remark number{n}."), json!(null)).await;
         app.clock.advance(Duration::hours(1));
     }
-    let first = look(&browser, "/timeline").await;
+    let first = browser.look("/timeline").await;
     let older = first.split("href=\"/timeline?before=").nth(1).unwrap();
     let older = older.split('"').next().unwrap();
-    let second = look(&browser, &format!("/timeline?before={older}")).await;
+    let second = browser.look(&format!("/timeline?before={older}")).await;
     for n in 0..60 {
         let told = format!("number{n}.");
         let found = [first.contains(&told), second.contains(&told)];

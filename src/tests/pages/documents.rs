@@ -6,18 +6,6 @@ use serde_json::json;
 
 use crate::support::{Browser, TestApp, TestUser};
 
-async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
-    let browser = app.browser();
-    browser.sign_in(user).await;
-    browser
-}
-
-async fn look(browser: &Browser, path: &str) -> String {
-    let (status, page) = browser.get(path).await;
-    assert_eq!(status, 200, "{path}");
-    page
-}
-
 /// By the person's agent.
 async fn write(user: &TestUser, path: &str, text: &str) -> i64 {
     let address = format!("/api/v1/documents/{path}");
@@ -51,8 +39,8 @@ fn section<'a>(page: &'a str, id: &str) -> &'a str {
 #[tokio::test(crate = "crate::support::shared")]
 async fn before_the_first_document_the_page_says_how_to_begin() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
-    let page = look(&browser, "/documents").await;
+    let browser = app.signed_in(&anna).await;
+    let page = browser.look("/documents").await;
     for words in [
         "No agent has written a document yet.",
         "memory_files",
@@ -68,7 +56,7 @@ async fn before_the_first_document_the_page_says_how_to_begin() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn documents_stand_in_a_tree_and_deleted_ones_apart() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let memory = write(&anna, "MEMORY.md", "# Tea\n").await;
     write(&anna, "memory/2026-03-23.md", &"x".repeat(2_000)).await;
     write(&anna, "memory/deep/a.txt", "a").await;
@@ -77,7 +65,7 @@ async fn documents_stand_in_a_tree_and_deleted_ones_apart() {
     let path = DocumentPath::parse("path", "mine.md").unwrap();
     let own = app.documents();
     own.put(anna.id, ChangeAuthor::person(), &path, "me", ExpectedRevision::Any).await.unwrap();
-    let page = look(&browser, "/documents").await;
+    let page = browser.look("/documents").await;
     let tree = section(&page, "count");
     assert!(tree.contains("4 documents"), "{tree}");
     assert_eq!(tree.matches("<details open").count(), 2);
@@ -87,7 +75,7 @@ async fn documents_stand_in_a_tree_and_deleted_ones_apart() {
     assert!(tree.find("deep").unwrap() < tree.find("2026-03-23.md").unwrap());
     let deleted = page.split("id=\"deleted\"").nth(1).unwrap();
     assert!(deleted.contains("memory/gone.md") && deleted.contains(&format!("/documents/{gone}")));
-    let page = look(&browser, "/documents?folder=memory").await;
+    let page = browser.look("/documents?folder=memory").await;
     assert!(page.contains("In the folder") && !page.contains("MEMORY.md"));
     assert!(page.contains("2 documents"));
     let (status, page) = browser.get("/documents?folder=../x").await;
@@ -98,13 +86,13 @@ async fn documents_stand_in_a_tree_and_deleted_ones_apart() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn hostile_markdown_is_text() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let text = "# Plan <img src=x onerror=alert(1)>\n\n<script>alert(1)</script>\n\n\
         <iframe src=\"http://evil.example\"></iframe>\n\n\
         ![pixel](http://evil.example/p.gif) [go](javascript:alert(1)) [web](https://ok.example/a)\n\n\
         `<b>code</b>` a\u{202e}b **bold**\n\n- [x] task\n";
     let id = write(&anna, "a.md", text).await;
-    let page = look(&browser, &format!("/documents/{id}")).await;
+    let page = browser.look(&format!("/documents/{id}")).await;
     let body = section(&page, "text-title");
     for tag in ["<script", "<iframe", "<img", "<b>", "onerror=alert(1)>"] {
         assert!(!body.contains(tag), "{tag}: {body}");
@@ -123,7 +111,7 @@ async fn hostile_markdown_is_text() {
     ] {
         assert!(body.contains(part), "{part}: {body}");
     }
-    let page = look(&browser, &format!("/documents/{id}?as=text")).await;
+    let page = browser.look(&format!("/documents/{id}?as=text")).await;
     let body = section(&page, "text-title");
     assert!(body.contains("id=\"L1\"") && body.contains("# Plan &lt;img"));
     assert!(body.contains("Show rendered") && !body.contains("<strong>"));
@@ -132,17 +120,17 @@ async fn hostile_markdown_is_text() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_bomb_is_cut_and_its_text_can_be_had() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     for (n, bomb) in
         ["- x\n".repeat(100_000), "> ".repeat(200_000), "*_".repeat(200_000), "a ".repeat(300_000)]
             .iter()
             .enumerate()
     {
         let id = write(&anna, &format!("bomb{n}.md"), bomb).await;
-        let page = look(&browser, &format!("/documents/{id}")).await;
+        let page = browser.look(&format!("/documents/{id}")).await;
         assert!(page.len() < 1_500_000, "{n}: {}", page.len());
         assert!(page.contains("The rest is not rendered: "), "{n}");
-        let text = look(&browser, &format!("/documents/{id}?as=text")).await;
+        let text = browser.look(&format!("/documents/{id}?as=text")).await;
         assert!(text.contains(&format!("href=\"/documents/{id}/raw\"")));
         let is_long = bomb.lines().count() > 5_000;
         assert_eq!(text.contains("The first 5,000 of 100,000 lines"), is_long);
@@ -160,14 +148,14 @@ async fn a_bomb_is_cut_and_its_text_can_be_had() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn each_revision_shows_what_it_changed_and_can_be_restored() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let id = write(&anna, "a.md", "one\ntwo\n<i>three</i>\n").await;
     write(&anna, "a.md", "one\n2\n<i>three</i>\n").await;
     let rename =
         json!({ "command": "rename", "old_path": "/memories/a.md", "new_path": "/memories/b.md" });
     anna.call("memory_files", rename).await;
     let path = format!("/documents/{id}");
-    let page = look(&browser, &path).await;
+    let page = browser.look(&path).await;
     let list = section(&page, "revisions-title");
     for part in [
         "created",
@@ -179,21 +167,21 @@ async fn each_revision_shows_what_it_changed_and_can_be_restored() {
         assert!(list.contains(part), "{part}: {list}");
     }
     assert!(!page.contains("id=\"changes-title\""));
-    let page = look(&browser, &format!("{path}?revision=2")).await;
+    let page = browser.look(&format!("{path}?revision=2")).await;
     let diff = section(&page, "changes-title");
     assert!(diff.contains("1 line added, 1 line removed"), "{diff}");
     assert!(diff.contains("removed: ") && diff.contains("&lt;i&gt;three&lt;/i&gt;"));
     assert!(page.contains("Text at revision 2") && page.contains("Restore revision 2"));
-    let page = look(&browser, &format!("{path}?revision=1")).await;
+    let page = browser.look(&format!("{path}?revision=1")).await;
     assert!(section(&page, "changes-title").contains("3 lines added, 0 lines removed"));
     assert!(section(&page, "text-title").contains("two"));
-    let page = look(&browser, &format!("{path}?revision=3")).await;
+    let page = browser.look(&format!("{path}?revision=3")).await;
     assert!(page.contains("The text is the same as in the previous revision."));
     assert_eq!(browser.get(&format!("{path}?revision=9")).await.0, 404);
     let restore = [("action", "restore_revision"), ("revision", "1")];
     let (status, location, _) = post(&browser, &path, &restore).await;
     assert_eq!((status, location.as_str()), (303, path.as_str()));
-    let page = look(&browser, &path).await;
+    let page = browser.look(&path).await;
     assert!(section(&page, "text-title").contains("two"));
     let list = section(&page, "revisions-title");
     assert!(list.contains("Revision 4") && list.contains("<bdi>you</bdi>"), "{list}");
@@ -201,10 +189,10 @@ async fn each_revision_shows_what_it_changed_and_can_be_restored() {
     assert!(!list.contains("stated by you"));
     // Once more changes nothing.
     assert_eq!(post(&browser, &path, &restore).await.0, 303);
-    assert!(!look(&browser, &path).await.contains("Revision 5"));
+    assert!(!browser.look(&path).await.contains("Revision 5"));
     let long = "x\n".repeat(3_000);
     write(&anna, "b.md", &long).await;
-    let page = look(&browser, &format!("{path}?revision=5")).await;
+    let page = browser.look(&format!("{path}?revision=5")).await;
     assert!(page.contains("too long to compare"));
     for (fields, status, sentence) in [
         (vec![("action", "restore_revision"), ("revision", "x")], 404, "no such"),
@@ -219,11 +207,11 @@ async fn each_revision_shows_what_it_changed_and_can_be_restored() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_deleted_one_is_restored_unless_another_has_its_path() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let id = write(&anna, "a.md", "Anna likes tea.").await;
     delete(&anna, "a.md").await;
     let path = format!("/documents/{id}");
-    let page = look(&browser, &path).await;
+    let page = browser.look(&path).await;
     assert!(page.contains("It was deleted") && page.contains("value=\"restore\""));
     let older = [("action", "restore_revision"), ("revision", "1")];
     let (status, _, page) = post(&browser, &path, &older).await;
@@ -241,31 +229,31 @@ async fn a_deleted_one_is_restored_unless_another_has_its_path() {
     assert!(page.contains("a folder has its path now"), "{page}");
     delete(&anna, "a.md").await;
     assert_eq!(post(&browser, &path, &restore).await.0, 303);
-    assert!(!look(&browser, &path).await.contains("It was deleted"));
-    assert!(look(&browser, "/memory?q=tea&type=document").await.contains("Anna likes "));
-    assert!(look(&browser, &format!("/documents/{other}")).await.contains("It was deleted"));
+    assert!(!browser.look(&path).await.contains("It was deleted"));
+    assert!(browser.look("/memory?q=tea&type=document").await.contains("Anna likes "));
+    assert!(browser.look(&format!("/documents/{other}")).await.contains("It was deleted"));
 }
 
 #[tokio::test]
 async fn a_permanent_deletion_is_confirmed_and_leads_to_its_receipt() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let id = write(&anna, "a.md", "Anna likes tea.").await;
     write(&anna, "a.md", "Anna likes green tea.").await;
     let (path, erase) = (format!("/documents/{id}"), format!("/documents/{id}/erase"));
-    assert!(look(&browser, &path).await.contains("All 2 revisions"));
+    assert!(browser.look(&path).await.contains("All 2 revisions"));
     let (status, _, page) = post(&browser, &erase, &[]).await;
     assert_eq!(status, 422);
     assert!(page.contains("Check the box to confirm; nothing was deleted."));
     assert!(page.contains("id=\"manage\" open"));
     let (status, location, _) = post(&browser, &erase, &[("confirm", "1")]).await;
     assert_eq!(status, 303);
-    let receipt = look(&browser, &location).await;
+    let receipt = browser.look(&location).await;
     assert!(receipt.contains("One document"), "{receipt}");
     assert_eq!(browser.get(&path).await.0, 404);
     assert_eq!(post(&browser, &erase, &[("confirm", "1")]).await.0, 404);
-    assert!(!look(&browser, "/memory?q=tea").await.contains("green"));
-    assert!(!look(&browser, "/documents").await.contains("a.md<"));
+    assert!(!browser.look("/memory?q=tea").await.contains("green"));
+    assert!(!browser.look("/documents").await.contains("a.md<"));
     let kept: i64 = app.sql("SELECT count(*) FROM document_revisions").value().await;
     assert_eq!(kept, 0);
 }
@@ -273,18 +261,18 @@ async fn a_permanent_deletion_is_confirmed_and_leads_to_its_receipt() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn calls_that_found_it_are_told_and_lead_back_to_it() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let id = write(&anna, "notes/a.md", "Anna likes bergamot.").await;
     anna.add("Unrelated.").await;
     let search = json!({ "query": "bergamot", "types": ["document"] });
     anna.call("memory_search", search).await;
     app.activity.flush().await.unwrap();
-    let page = look(&browser, &format!("/documents/{id}")).await;
+    let page = browser.look(&format!("/documents/{id}")).await;
     let found = section(&page, "found-title");
     assert!(found.contains("used as a file") && found.contains("memory_files"), "{found}");
     assert!(found.contains("found by search"), "{found}");
     assert!(found.contains(&format!("href=\"/activity?item={id}\"")));
-    let page = look(&browser, &format!("/activity?item={id}")).await;
+    let page = browser.look(&format!("/activity?item={id}")).await;
     assert!(page.contains(&format!("href=\"/documents/{id}\"")), "{page}");
     assert!(page.contains("notes/a.md") && page.contains(&format!("with document {id}")));
     assert!(!page.contains(&format!("\"/memory/{id}\"")) && !page.contains("unknown tool"));
@@ -293,16 +281,16 @@ async fn calls_that_found_it_are_told_and_lead_back_to_it() {
 #[tokio::test]
 async fn a_part_in_the_memory_list_leads_to_its_document() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     anna.add("A memory of bergamot.").await;
     let id = write(&anna, "notes/a.md", "\nAnna likes bergamot\nvery much.\n").await;
-    let page = look(&browser, "/memory?q=bergamot&type=document").await;
+    let page = browser.look("/memory?q=bergamot&type=document").await;
     assert!(page.contains("id=\"type-document\""));
     assert_eq!(page.matches("data-row").count(), 1);
     assert!(page.contains("notes/a.md") && page.contains("lines 2 to 3"), "{page}");
     assert!(page.contains(&format!("href=\"/documents/{id}\"")));
     let part: i64 = app.sql("SELECT id FROM memory_items WHERE type = 'document'").value().await;
-    let page = look(&browser, &format!("/memory/{part}")).await;
+    let page = browser.look(&format!("/memory/{part}")).await;
     assert!(page.contains("A part of a document") && page.contains(&format!("/documents/{id}")));
     assert!(!page.contains("id=\"manage\""));
 }
@@ -311,7 +299,7 @@ async fn a_part_in_the_memory_list_leads_to_its_document() {
 async fn anothers_document_is_as_if_it_were_not_there() {
     let (app, anna, ben) = TestApp::with_users().await;
     let annas = write(&anna, "quirin.md", "hidden").await;
-    let browser = signed_in(app, &ben).await;
+    let browser = app.signed_in(&ben).await;
     for id in [annas.to_string(), "999999999".to_owned(), "x".to_owned()] {
         for path in ["", "?revision=1", "?as=text", "/raw", "/raw?revision=1"] {
             let (status, page) = browser.get(&format!("/documents/{id}{path}")).await;
@@ -329,7 +317,7 @@ async fn anothers_document_is_as_if_it_were_not_there() {
             assert_eq!(status, 404, "{id}{path} {fields:?}");
         }
     }
-    assert!(!look(&browser, "/documents").await.contains("quirin"));
+    assert!(!browser.look("/documents").await.contains("quirin"));
 }
 
 #[tokio::test]
@@ -339,12 +327,12 @@ async fn where_an_admin_has_closed_the_browser_nothing_is_restored_and_deletion_
     app.make_admin(&admin).await;
     let id = write(&anna, "a.md", "one").await;
     write(&anna, "a.md", "two").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let path = format!("/documents/{id}");
-    let closed = signed_in(&app, &admin).await;
+    let closed = app.signed_in(&admin).await;
     let closed = closed.post("/admin/browser", &[("action", "close")]).await;
     assert_eq!(closed.status(), StatusCode::OK);
-    let page = look(&browser, &format!("{path}?revision=1")).await;
+    let page = browser.look(&format!("{path}?revision=1")).await;
     assert!(!page.contains("Restore revision") && !page.contains("<summary>Manage"));
     assert!(page.contains("Delete permanently"));
     for fields in
@@ -354,7 +342,7 @@ async fn where_an_admin_has_closed_the_browser_nothing_is_restored_and_deletion_
         assert_eq!(status, 403);
         assert!(page.contains("read-only; nothing was changed"), "{page}");
     }
-    assert!(look(&browser, &path).await.contains("two"));
+    assert!(browser.look(&path).await.contains("two"));
     let erased = post(&browser, &format!("{path}/erase"), &[("confirm", "1")]).await;
     assert_eq!(erased.0, 303);
 }

@@ -11,13 +11,11 @@ async fn the_memory_page_shows_each_items_state_and_filters_by_it() {
     provider.behave(|b| b.poison = Some("poison"));
     app.drain(&anna).await;
     anna.add("the pending one").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     for state in ["ready", "error", "pending"] {
         let shown = if state == "error" { "poison" } else { state };
         for words in ["", "&q=one"] {
-            let (status, page) = browser.get(&format!("/memory?embedding={state}{words}")).await;
-            assert_eq!(status, 200);
+            let page = browser.look(&format!("/memory?embedding={state}{words}")).await;
             assert!(
                 page.contains(&format!("the {shown} ")) || page.contains(&format!("the {shown}")),
                 "{state}{words}"
@@ -38,10 +36,8 @@ async fn a_list_found_by_words_alone_says_why() {
     anna.add("Anna keeps bees.").await;
     app.drain(&anna).await;
     provider.behave(|b| b.status = Some(503));
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
-    let (status, page) = browser.get("/memory?q=bees").await;
-    assert_eq!(status, 200);
+    let browser = app.signed_in(&anna).await;
+    let page = browser.look("/memory?q=bees").await;
     assert!(page.contains("The endpoint failed with status 503; found by words alone."));
 }
 
@@ -50,8 +46,7 @@ async fn the_admin_page_and_its_forms_are_not_there_for_members() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     app.make_admin(&anna).await;
-    let browser = app.browser();
-    browser.sign_in(&ben).await;
+    let browser = app.signed_in(&ben).await;
     assert_eq!(browser.get("/admin").await.0, 404);
     for (path, fields) in [
         ("/admin/embeddings", [("action", "builtin_off"), ("url", "")]),
@@ -61,8 +56,7 @@ async fn the_admin_page_and_its_forms_are_not_there_for_members() {
     }
     let overview = app.embeddings.system_overview().await.unwrap();
     assert!(overview.settings.builtin_enabled && overview.allowed.is_empty());
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     assert_eq!(browser.get("/admin").await.0, 200);
     let added =
         browser.post("/admin/endpoints", &[("action", "add"), ("endpoint", "127.0.0.1:80")]).await;
@@ -76,8 +70,7 @@ async fn the_admin_page_and_its_forms_are_not_there_for_members() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_wrong_setting_stands_beside_its_field_and_changes_nothing_and_no_key_comes_back() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let fields = [
         ("action", "save"),
         ("own_enabled", "1"),
@@ -138,8 +131,7 @@ async fn a_rebuild_counts_memories_and_messages_apart() {
     anna.add("Anna keeps bees.").await;
     let said = [message("m1", "user", "I live in Porto."), message("m2", "assistant", "Noted.")];
     ended(&app, &anna, "s1", &said).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, page) = browser.get("/memory").await;
     assert!(page.contains("Embedding 0 of 1 memory;"));
     app.drain(&anna).await;
@@ -161,8 +153,7 @@ async fn a_rebuild_counts_memories_and_messages_apart() {
     app.embeddings.rebuild(anna.id).await.unwrap();
     let (_, page) = browser.get("/settings/embeddings").await;
     assert!(page.contains("0 of 3 texts"));
-    let admin = app.browser();
-    admin.sign_in(&ben).await;
+    let admin = app.signed_in(&ben).await;
     let save = [("action", "save"), ("url", &url), ("model", "other")];
     let asked = admin.post("/admin/embeddings", &save).await;
     let asked = asked.text().await.unwrap();
@@ -182,13 +173,11 @@ async fn the_link_to_all_that_failed_leads_to_archived_ones_too() {
     app.drain(&anna).await;
     let archive = serde_json::json!({ "item_id": last });
     anna.call("memory_archive", archive).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, page) = browser.get("/settings/embeddings").await;
     let link = page.split("href=\"").find(|rest| rest.contains("See all"));
     let link = link.expect("a link to all");
     let link = link.split('"').next().unwrap().replace("&amp;", "&");
-    let (status, all) = browser.get(&link).await;
-    assert_eq!(status, 200);
+    let all = browser.look(&link).await;
     assert!(all.contains("poison number 5"), "{link}: {all}");
 }

@@ -8,18 +8,6 @@ use reqwest::StatusCode;
 
 use crate::support::{Browser, TestApp, TestUser};
 
-async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
-    let browser = app.browser();
-    browser.sign_in(user).await;
-    browser
-}
-
-async fn look(browser: &Browser, path: &str) -> String {
-    let (status, page) = browser.get(path).await;
-    assert_eq!(status, 200, "{path}");
-    page
-}
-
 /// The main part of a page, less what stands in every one.
 fn main_of(page: &str) -> &str {
     page.split("<main").nth(1).unwrap()
@@ -96,8 +84,8 @@ async fn refused(browser: &Browser, path: &str, fields: &[(&str, &str)]) -> (u16
 #[tokio::test(crate = "crate::support::shared")]
 async fn before_the_first_name_the_page_says_what_will_be_here() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
-    let page = look(&browser, "/entities").await;
+    let browser = app.signed_in(&anna).await;
+    let page = browser.look("/entities").await;
     for word in [
         "No entities yet.",
         "Anna Berg lives in Lyon",
@@ -106,7 +94,7 @@ async fn before_the_first_name_the_page_says_what_will_be_here() {
     ] {
         assert!(page.contains(word), "{word}");
     }
-    let page = look(&browser, "/graph").await;
+    let page = browser.look("/graph").await;
     assert!(page.contains("Nothing is connected yet.") && page.contains("/settings/chat"));
     assert!(!page.contains("<svg id=\"graph-picture\""));
 }
@@ -114,45 +102,45 @@ async fn before_the_first_name_the_page_says_what_will_be_here() {
 #[tokio::test]
 async fn names_are_listed_with_their_types_and_narrowed_by_the_address() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let first = anna.add("Dr. Maria Keller works at Acme GmbH in Lyon, maria@acme.org.").await;
     anna.add("Dr. Maria Keller met Dr. Benedikt Huber on 2026-05-17.").await;
     let maria = entity_named(&app, &anna, "Maria Keller").await;
-    let page = look(&browser, "/entities").await;
+    let page = browser.look("/entities").await;
     for name in ["Maria Keller", "Acme GmbH", "Benedikt Huber"] {
         assert!(main_of(&page).contains(name), "{name}");
     }
     assert!(!page.contains("maria@acme.org"), "addresses are folded");
     assert!(page.contains("href=\"/entities?type=email\""));
-    let page = look(&browser, "/entities?type=email").await;
+    let page = browser.look("/entities?type=email").await;
     assert!(page.contains("maria@acme.org") && !page.contains("Benedikt Huber"));
-    let page = look(&browser, "/entities?q=huber&type=person").await;
+    let page = browser.look("/entities?q=huber&type=person").await;
     assert!(page.contains("Benedikt Huber") && !page.contains("Maria Keller"));
     assert!(page.contains("1 entity"));
-    let page = look(&browser, "/entities?q=nobody%25").await;
+    let page = browser.look("/entities?q=nobody%25").await;
     assert!(page.contains("No entity matches."));
     let (status, page) = browser.get("/entities?q=%00").await;
     assert!(status < 500 && page.contains("NUL character"), "{status}");
-    let page = look(&browser, "/entities?sort=name").await;
+    let page = browser.look("/entities?sort=name").await;
     let (benedikt, keller) = (page.find("Benedikt Huber"), page.find("Maria Keller"));
     assert!(benedikt < keller);
-    let page = look(&browser, &format!("/entities/{maria}")).await;
+    let page = browser.look(&format!("/entities/{maria}")).await;
     assert!(page.contains("2 mentions") && page.contains(&format!("/memory/{first}")));
-    let page = look(&browser, &format!("/memory/{first}")).await;
+    let page = browser.look(&format!("/memory/{first}")).await;
     assert!(page.contains("Names: ") && page.contains(&format!("/entities/{maria}")));
     for n in 0..30 {
         make(&app, &anna, &format!("Place{n} Town"), EntityType::Location).await;
     }
-    let page = look(&browser, "/entities?type=location").await;
+    let page = browser.look("/entities?type=location").await;
     assert!(page.contains("href=\"/entities?type=location&amp;shown=50\""));
-    let more = look(&browser, "/entities?type=location&shown=50").await;
+    let more = browser.look("/entities?type=location&shown=50").await;
     assert!(more.matches("data-row").count() >= 30);
 }
 
 #[tokio::test]
 async fn two_are_merged_and_it_is_undone() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let one = make(&app, &anna, "Katharina Vogel", EntityType::Person).await;
     let other = make(&app, &anna, "Kathi Vogel", EntityType::Person).await;
     let path = format!("/entities/{one}");
@@ -169,17 +157,17 @@ async fn two_are_merged_and_it_is_undone() {
         assert!(page.contains("id=\"entity_merge-with-error\""), "{with}");
     }
     assert_done(&browser, &path, &[("action", "merge"), ("with", "kathi vogel")]).await;
-    let merged = look(&browser, &format!("/entities/{other}")).await;
+    let merged = browser.look(&format!("/entities/{other}")).await;
     assert!(merged.contains("Katharina Vogel") && merged.contains("Also called"));
     let history = merged.split("id=\"decisions\"").nth(1).unwrap();
     assert!(history.contains("Merged with") && history.contains("<bdi>Kathi Vogel</bdi>"));
     assert!(history.contains("value=\"undo\""));
-    let list = look(&browser, "/entities").await;
+    let list = browser.look("/entities").await;
     assert!(!list.contains("Kathi Vogel"));
     let decision: i64 = app.sql("SELECT max(id) FROM entity_events").value().await;
     let undo = [("action", "undo"), ("decision", &decision.to_string())];
     assert_done(&browser, &path, &undo).await;
-    assert!(look(&browser, "/entities").await.contains("Kathi Vogel"));
+    assert!(browser.look("/entities").await.contains("Kathi Vogel"));
     let (status, page) = refused(&browser, &path, &undo).await;
     assert_eq!(status, 409);
     assert!(page.contains("This has changed since; nothing was undone."));
@@ -188,7 +176,7 @@ async fn two_are_merged_and_it_is_undone() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn what_may_be_one_is_asked_about_once() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let mut ids = Vec::new();
     for name in ["Jon Smitt", "Jon Smith", "Eva Lang", "Eva Long"] {
         ids.push(make(app, &anna, name, EntityType::Person).await);
@@ -196,7 +184,7 @@ async fn what_may_be_one_is_asked_about_once() {
     for pair in ids.chunks(2) {
         app.sql("INSERT INTO entity_pairs (user_id, one_id, other_id, why, found_at) VALUES ($1, $2, $3, 'spelling', now())").bind(anna.id.0).bind(pair[0]).bind(pair[1]).run().await;
     }
-    let page = look(&browser, "/entities").await;
+    let page = browser.look("/entities").await;
     assert!(page.contains("Possible duplicates") && page.matches("similar spelling").count() == 2);
     let text: Vec<String> = ids.iter().map(i64::to_string).collect();
     let of = |action, one: usize| {
@@ -204,17 +192,17 @@ async fn what_may_be_one_is_asked_about_once() {
     };
     assert_done(&browser, "/entities/pairs", &of("merge", 0)).await;
     assert_done(&browser, "/entities/pairs", &of("apart", 2)).await;
-    let page = look(&browser, "/entities").await;
+    let page = browser.look("/entities").await;
     assert!(!page.contains("Possible duplicates") && !page.contains("Jon Smith<"));
     assert!(page.contains("Eva Lang") && page.contains("Eva Long"));
-    let page = look(&browser, &format!("/entities/{}", ids[2])).await;
+    let page = browser.look(&format!("/entities/{}", ids[2])).await;
     assert!(page.contains("Kept separate from"));
 }
 
 #[tokio::test]
 async fn one_is_split_renamed_and_protected() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let one = make(&app, &anna, "Robert Stein", EntityType::Person).await;
     make(&app, &anna, "Roberta Stein", EntityType::Person).await;
     let path = format!("/entities/{one}");
@@ -226,7 +214,7 @@ async fn one_is_split_renamed_and_protected() {
         app.sql("SELECT id FROM entity_names WHERE name = 'Roberta Stein'").value().await;
     let split = [("action", "split"), ("names", &name.to_string())];
     assert_done(&browser, &path, &split).await;
-    let list = look(&browser, "/entities").await;
+    let list = browser.look("/entities").await;
     assert!(list.contains("Robert Stein") && list.contains("Roberta Stein"));
 
     let long = "x".repeat(1_000);
@@ -236,20 +224,20 @@ async fn one_is_split_renamed_and_protected() {
     assert_eq!(status, 422);
     assert!(page.contains("has 1000 characters; at most"), "{page}");
     assert!(page.contains("id=\"entity_rename-name-error\""));
-    assert!(look(&browser, &path).await.contains("Robert Stein"));
+    assert!(browser.look(&path).await.contains("Robert Stein"));
 
     let evil = "<script>alert(1)</script>";
     let rename = [("action", "rename"), ("name", evil), ("type", "project")];
     assert_done(&browser, &path, &rename).await;
     for path in [path.as_str(), "/entities", &format!("/graph?around={one}")] {
-        let page = look(&browser, path).await;
+        let page = browser.look(path).await;
         assert!(!page.contains("<script>alert"), "{path}");
         assert!(page.contains("&lt;script&gt;alert(1)"), "{path}");
     }
-    assert!(look(&browser, &path).await.contains("Renamed from Robert Stein"));
+    assert!(browser.look(&path).await.contains("Renamed from Robert Stein"));
 
     assert_done(&browser, &path, &[("action", "protect")]).await;
-    assert!(look(&browser, &path).await.contains("Remove protection"));
+    assert!(browser.look(&path).await.contains("Remove protection"));
     let (status, _) = refused(&browser, &path, &[("action", "explode")]).await;
     assert_eq!(status, 422);
 }
@@ -259,7 +247,7 @@ async fn anothers_entity_is_as_if_it_were_not_there() {
     let (app, anna, ben) = TestApp::with_users().await;
     let annas = make(app, &anna, "Quirin Hidden", EntityType::Person).await;
     let bens = make(app, &ben, "Ben Own", EntityType::Person).await;
-    let browser = signed_in(app, &ben).await;
+    let browser = app.signed_in(&ben).await;
     for id in [annas, 999_999_999] {
         for path in [format!("/entities/{id}"), format!("/graph?around={id}")] {
             let (status, page) = browser.get(&path).await;
@@ -285,7 +273,7 @@ async fn anothers_entity_is_as_if_it_were_not_there() {
             assert_eq!(status, 404, "{action}");
         }
     }
-    assert!(!look(&browser, "/entities").await.contains("Quirin"));
+    assert!(!browser.look("/entities").await.contains("Quirin"));
     assert_eq!(browser.get("/entities/x").await.0, 404);
 }
 
@@ -295,13 +283,13 @@ async fn where_an_admin_has_closed_the_browser_nothing_is_decided() {
     let (anna, admin) = (app.user("anna").await, app.user("root").await);
     app.make_admin(&admin).await;
     let one = make(&app, &anna, "Anton Offen", EntityType::Person).await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let path = format!("/entities/{one}");
-    assert!(look(&browser, &path).await.contains("id=\"manage\""));
-    let closed = signed_in(&app, &admin).await;
+    assert!(browser.look(&path).await.contains("id=\"manage\""));
+    let closed = app.signed_in(&admin).await;
     let closed = closed.post("/admin/browser", &[("action", "close")]).await;
     assert_eq!(closed.status(), 200);
-    assert!(!look(&browser, &path).await.contains("id=\"manage\""));
+    assert!(!browser.look(&path).await.contains("id=\"manage\""));
     let rename = [("action", "rename"), ("name", "Other"), ("type", "person")];
     let (status, page) = refused(&browser, &path, &rename).await;
     assert_eq!(status, 403);
@@ -309,13 +297,13 @@ async fn where_an_admin_has_closed_the_browser_nothing_is_decided() {
     let pair = [("action", "apart"), ("one", "1"), ("other", "2")];
     let (status, _) = refused(&browser, "/entities/pairs", &pair).await;
     assert_eq!(status, 403);
-    assert!(look(&browser, &path).await.contains("Anton Offen"));
+    assert!(browser.look(&path).await.contains("Anton Offen"));
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn the_switches_are_kept() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let saved = browser.post("/entities/settings", &[("in_search", "1")]).await;
     assert_eq!(saved.status(), 200);
     let page = saved.text().await.unwrap();
@@ -326,7 +314,7 @@ async fn the_switches_are_kept() {
     };
     assert_eq!((of("by_rules"), of("by_model"), of("in_search")), (false, false, true));
     anna.add("Dr. Maria Keller works at Acme GmbH.").await;
-    assert!(!look(&browser, "/entities").await.contains("Maria Keller"));
+    assert!(!browser.look("/entities").await.contains("Maria Keller"));
 }
 
 /// Anna lived in Lyon, lives in Graz, and works with Benedikt at Acme.
@@ -366,9 +354,9 @@ async fn connected(app: &TestApp, anna: &TestUser) -> [i64; 5] {
 #[tokio::test(crate = "crate::support::shared")]
 async fn relations_stand_along_time_with_their_sources() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let [berger, lyon, graz, ..] = connected(app, &anna).await;
-    let page = look(&browser, &format!("/entities/{berger}")).await;
+    let page = browser.look(&format!("/entities/{berger}")).await;
     for part in [
         "lives in ",
         &format!("href=\"/entities/{graz}\""),
@@ -383,7 +371,7 @@ async fn relations_stand_along_time_with_their_sources() {
     ] {
         assert!(page.contains(part), "{part}");
     }
-    let page = look(&browser, &format!("/entities/{graz}")).await;
+    let page = browser.look(&format!("/entities/{graz}")).await;
     assert!(page.contains("home of ") && page.contains("Anna Berger"));
 }
 
@@ -399,7 +387,7 @@ fn led_to(part: &str) -> Vec<&str> {
 #[tokio::test(crate = "crate::support::shared")]
 async fn the_graph_of_a_day_is_the_same_as_picture_and_as_table() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let [berger, lyon, graz, ..] = connected(app, &anna).await;
     let parts = |page: &str| {
         let main = main_of(page).to_owned();
@@ -414,7 +402,7 @@ async fn the_graph_of_a_day_is_the_same_as_picture_and_as_table() {
         (&format!("/graph?around={berger}"), false, true),
         (&format!("/graph?around={berger}&depth=2&together=0"), false, true),
     ] {
-        let page = look(&browser, path).await;
+        let page = browser.look(path).await;
         let (picture, table) = parts(&page);
         assert_eq!(led_to(&picture), led_to(&table), "{path}");
         let ids = led_to(&table);
@@ -424,15 +412,15 @@ async fn the_graph_of_a_day_is_the_same_as_picture_and_as_table() {
         let rows = table.matches("<tr>").count() - 1;
         assert_eq!(lines, rows, "{path}");
     }
-    let page = look(&browser, "/graph").await;
+    let page = browser.look("/graph").await;
     assert!(page.contains("4 entities, 1 part."), "{page}");
-    let page = look(&browser, &format!("/graph?around={berger}")).await;
+    let page = browser.look(&format!("/graph?around={berger}")).await;
     assert!(page.contains("Graph around") || page.contains(" around "));
     assert_eq!(page.matches("node-center").count(), 1);
-    let page = look(&browser, "/graph?relation=speaks").await;
+    let page = browser.look("/graph?relation=speaks").await;
     assert!(page.contains("Nothing is connected here."));
     // Benedikt's work has no dates, so it holds on every day.
-    let page = look(&browser, "/graph?at=1990-01-01").await;
+    let page = browser.look("/graph?at=1990-01-01").await;
     assert!(page.contains("Benedikt Huber") && !page.contains("Anna Berger"));
     for nonsense in [
         "/graph?at=yesterday",
@@ -440,6 +428,6 @@ async fn the_graph_of_a_day_is_the_same_as_picture_and_as_table() {
         "/graph?at=9999-12-31",
         "/graph?depth=0&relation=x",
     ] {
-        look(&browser, nonsense).await;
+        browser.look(nonsense).await;
     }
 }

@@ -111,8 +111,7 @@ impl Filled {
         let invitation = app.accounts.invite(anna.id, None, Role::Member).await.unwrap();
         let agents = app.accounts.list_agents(anna.id).await.unwrap();
         let operators = app.accounts.list_operators().await.unwrap();
-        let browser = app.browser();
-        browser.sign_in(&anna).await;
+        let browser = app.signed_in(&anna).await;
         let names = [
             ("id", item.to_string()),
             ("item_id", item.to_string()),

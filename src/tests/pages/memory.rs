@@ -2,16 +2,10 @@ use serde_json::json;
 
 use crate::support::{Browser, TestApp, TestUser};
 
-async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
-    let browser = app.browser();
-    browser.sign_in(user).await;
-    browser
-}
-
 #[tokio::test(crate = "crate::support::shared")]
 async fn items_are_listed_found_filtered_and_hidden_when_archived() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let old = anna.add_to("kitchen", "oolong from the old shop").await;
     anna.call(
         "memory_add",
@@ -37,7 +31,7 @@ async fn items_are_listed_found_filtered_and_hidden_when_archived() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn load_more_shows_the_next_rows_and_keeps_the_filters() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     for n in 0..30 {
         anna.add_to("work", &format!("entry-number-{n:02}")).await;
     }
@@ -59,25 +53,23 @@ async fn load_more_shows_the_next_rows_and_keeps_the_filters() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn an_empty_memory_says_how_to_begin_and_an_empty_answer_what_to_loosen() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, empty) = browser.get("/memory").await;
     assert!(empty.contains("href=\"/agents\"") && empty.contains("memory_add"));
     anna.add("something").await;
-    let (status, nothing) = browser.get("/memory?q=zeppelin&theme=nowhere").await;
-    assert_eq!(status, 200);
+    let nothing = browser.look("/memory?q=zeppelin&theme=nowhere").await;
     assert!(!nothing.contains("something") && !nothing.contains("memory_add"));
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn an_item_is_shown_whole_with_provenance_and_history() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let content = "first line\n<script>alert(1)</script> & \u{202e}bidi";
     let input = json!({ "type": "instruction", "content": content, "theme": "Work", "tags": ["<b>tag</b>"] });
     let id = anna.call("memory_add", input).await["id"].as_i64().unwrap();
     anna.call("memory_archive", json!({ "item_id": id })).await;
-    let (status, page) = browser.get(&format!("/memory/{id}")).await;
-    assert_eq!(status, 200);
+    let page = browser.look(&format!("/memory/{id}")).await;
     assert!(page.contains("first line\n&lt;script&gt;alert(1)&lt;/script&gt; &amp; "), "{page}");
     assert!(!page.contains("<script>alert") && !page.contains("<b>tag</b>"));
     for said in ["agent", "rchived", "nstruction", "<time"] {
@@ -89,7 +81,7 @@ async fn an_item_is_shown_whole_with_provenance_and_history() {
 async fn anothers_item_is_not_found_like_one_that_does_not_exist() {
     let (app, anna, ben) = TestApp::with_users().await;
     let id = anna.add("mine alone").await;
-    let browser = signed_in(app, &ben).await;
+    let browser = app.signed_in(&ben).await;
     let (status, theirs) = browser.get(&format!("/memory/{id}")).await;
     assert_eq!(status, 404);
     assert!(!theirs.contains("mine alone"));
@@ -106,7 +98,7 @@ async fn anothers_item_is_not_found_like_one_that_does_not_exist() {
 async fn odd_addresses_are_answered_with_a_page() {
     let (app, anna) = TestApp::with_user().await;
     anna.add("something").await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let long = format!("/memory?q={}", "x".repeat(3_000));
     for odd in [
         "/memory?q=%00",
@@ -128,7 +120,7 @@ async fn odd_addresses_are_answered_with_a_page() {
 async fn a_page_says_how_a_memory_is_known_what_it_replaced_and_until_when_it_holds() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let add = async |content: &str| {
         let input = json!({ "type": "fact", "content": content, "theme": "profile", "key": "home city",
             "source": "user_explicit", "source_context": "I moved there <last> week.", "expires_in_days": 10 });
@@ -169,7 +161,7 @@ async fn a_page_says_how_a_memory_is_known_what_it_replaced_and_until_when_it_ho
     assert!(swept.contains("It has expired") && swept.contains("class=\"event\">expired"));
     // Nobody did it.
     assert!(!swept.contains("<bdi>you</bdi>"), "{swept}");
-    let bens = signed_in(&app, &ben).await;
+    let bens = app.signed_in(&ben).await;
     assert_eq!(bens.get(&format!("/memory/{lisbon}")).await.0, 404);
 }
 
@@ -177,7 +169,7 @@ async fn a_page_says_how_a_memory_is_known_what_it_replaced_and_until_when_it_ho
 async fn a_tag_and_a_date_narrow_the_list_and_each_filter_has_a_link_that_removes_it() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let add = async |who: &TestUser, content: &str, tags: &[&str]| {
         let input = json!({ "type": "fact", "content": content, "theme": "drinks", "tags": tags });
         who.call("memory_add", input).await;
@@ -233,7 +225,7 @@ async fn a_tag_and_a_date_narrow_the_list_and_each_filter_has_a_link_that_remove
 async fn this_week_counts_what_was_learned_changed_and_expires_of_its_person_alone() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let (hers, his) = (signed_in(&app, &anna).await, signed_in(&app, &ben).await);
+    let (hers, his) = (app.signed_in(&anna).await, app.signed_in(&ben).await);
     let week = async |browser: &Browser, path: &str| {
         let page = browser.get(path).await.1;
         let found = page.split("data-live=\"week\"").nth(1).unwrap();
@@ -263,14 +255,14 @@ async fn this_week_counts_what_was_learned_changed_and_expires_of_its_person_alo
     assert!(!week(&hers, "/memory?q=Lyon").await.contains("This week"));
     app.clock.advance(time::Duration::days(5));
     assert_eq!(app.run_job("expire").await, 1);
-    let told = week(&signed_in(&app, &anna).await, "/memory").await;
+    let told = week(&app.signed_in(&anna).await, "/memory").await;
     assert!(told.contains("1 expired or faded"), "{told}");
 }
 
 #[tokio::test]
 async fn the_count_of_all_themes_is_only_there_while_all_are_listed() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let all_themes = |page: &str| {
         let entry = page.split("<bdi>All themes</bdi>").nth(1).unwrap();
         entry.split("</a>").next().unwrap().to_owned()

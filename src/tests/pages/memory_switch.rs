@@ -6,8 +6,7 @@ use crate::support::TestApp;
 async fn a_person_switches_memory_off_and_on_and_still_sees_everything() {
     let (app, anna) = TestApp::start_for("anna").await;
     anna.add("Anna keeps bees.").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let agent = app.accounts.list_agents(anna.id).await.unwrap()[0].0.id.0;
     let of_agent = format!("/agents/{agent}/memory");
     for (page, action) in [("/account", "/account/memory"), ("/agents", of_agent.as_str())] {
@@ -35,8 +34,7 @@ async fn a_person_switches_memory_off_and_on_and_still_sees_everything() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn the_agents_page_says_when_all_of_them_are_switched_off() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let said = "switched off for all of your agents";
     assert!(!browser.get("/agents").await.1.contains(said));
     browser.post("/account/memory", &[("action", "off")]).await;
@@ -49,8 +47,7 @@ async fn nonsense_strangers_and_other_sites_switch_nothing() {
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let agent = app.accounts.list_agents(anna.id).await.unwrap()[0].0.id.0;
     let of_agent = format!("/agents/{agent}/memory");
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     for path in ["/account/memory", of_agent.as_str()] {
         let page = browser.post(path, &[("action", "perhaps")]).await;
         assert_eq!(page.status(), StatusCode::UNPROCESSABLE_ENTITY);
@@ -64,8 +61,7 @@ async fn nonsense_strangers_and_other_sites_switch_nothing() {
         let stranger = app.browser().post(path, &[("action", "off")]).await;
         assert_eq!(stranger.headers()["location"], "/login");
     }
-    let bens = app.browser();
-    bens.sign_in(&ben).await;
+    let bens = app.signed_in(&ben).await;
     for path in [of_agent.as_str(), "/agents/x/memory"] {
         let refused = bens.post(path, &[("action", "off")]).await;
         assert_eq!(refused.status(), StatusCode::NOT_FOUND, "{path}");

@@ -34,8 +34,7 @@ async fn status_with(app: &TestApp, token: &str, user: &str) -> StatusCode {
 async fn an_admin_makes_an_operator_gives_it_tokens_and_revokes_them() {
     let (app, anna) = TestApp::start_for("anna").await;
     app.make_admin(&anna).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let fields = with(&[("name", "support-bot"), ("users_max", "3"), ("expires_days", "")]);
     let made = browser.post("/admin/operators", &fields).await;
     assert_eq!(made.status(), StatusCode::OK);
@@ -71,8 +70,7 @@ async fn bad_input_makes_no_operator_and_says_why() {
     let (app, anna) = TestApp::start_for("anna").await;
     app.make_admin(&anna).await;
     app.service_token("there", &keepsake::accounts::Scope::ALL).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     for (fields, said) in [
         (with(&[("name", "")]), "is empty"),
         (with(&[("name", "a\nb")]), "control character"),
@@ -106,8 +104,7 @@ async fn for_a_member_there_are_no_operators() {
     app.service_token("bot", &keepsake::accounts::Scope::ALL).await;
     let operator = &app.accounts.list_operators().await.unwrap()[0];
     let (id, token) = (operator.id.0, operator.tokens[0].id.0);
-    let browser = app.browser();
-    browser.sign_in(&ben).await;
+    let browser = app.signed_in(&ben).await;
     for path in [
         "/admin/operators".to_owned(),
         format!("/admin/operators/{id}"),

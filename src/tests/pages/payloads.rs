@@ -88,8 +88,7 @@ fn has_error(page: &str) -> bool {
 async fn filled(app: &TestApp) -> (TestUser, Browser) {
     let anna = app.user("anna").await;
     app.make_admin(&anna).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     browser.post("/activity/queries", &[("action", "keep")]).await;
     let provider = Provider::start().await;
     app.use_provider(&anna, &provider, PAYLOADS[0]).await;
@@ -252,8 +251,7 @@ async fn nothing_in_an_address_becomes_markup_and_none_breaks_a_page() {
     let (app, anna) = TestApp::start_for("anna").await;
     app.make_admin(&anna).await;
     let id = anna.add("tea").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let stranger = app.browser();
     let asks = crate::oauth::asking(&app, "Claude").await;
     for payload in PAYLOADS.into_iter().chain(["\0pwn", "pwn\u{fffd}"]) {
@@ -347,8 +345,7 @@ async fn what_a_form_echoes_is_text_and_what_it_refuses_is_refused_in_a_sentence
     let anna = app.user("anna").await;
     app.make_admin(&anna).await;
     app.service_token("bot", &Scope::ALL).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let invitation = app.accounts.invite(anna.id, None, Role::Member).await.unwrap();
     let invitation = format!("/invitation/{}", invitation.reveal());
     let accepting: (&str, &[&str]) = (&invitation, &["email", "password"]);

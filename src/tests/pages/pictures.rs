@@ -6,19 +6,11 @@ use keepsake::embedding::Drained;
 use serde_json::json;
 use time::Duration;
 
-use crate::support::{Browser, TestApp, TestUser};
-
-async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
-    let browser = app.browser();
-    browser.sign_in(user).await;
-    browser
-}
+use crate::support::{Browser, TestApp};
 
 async fn look(app: &TestApp, browser: &Browser, path: &str) -> String {
     app.activity.flush().await.unwrap();
-    let (status, page) = browser.get(path).await;
-    assert_eq!(status, 200, "{path}");
-    page
+    browser.look(path).await
 }
 
 /// What stands from here to there.
@@ -41,7 +33,7 @@ async fn the_nearest_memories_are_told_by_their_embeddings_and_without_them_by_w
     let gone = anna.add("Drinks black tea in the morning.").await;
     anna.call("memory_archive", json!({ "item_id": gone })).await;
     ben.add("Drinks green tea in the morning, too.").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let path = format!("/memory/{tea}");
     let by_words = look(&app, &browser, &format!("/memory/{coffee}")).await;
     assert!(
@@ -58,7 +50,7 @@ async fn the_nearest_memories_are_told_by_their_embeddings_and_without_them_by_w
         assert!(!found.contains(hidden), "{hidden}: {found}");
     }
     // Nothing of it is another's.
-    let theirs = signed_in(&app, &ben).await;
+    let theirs = app.signed_in(&ben).await;
     assert_eq!(theirs.get(&path).await.0, 404);
     let alone = ben.find("tea").await[0];
     let page = look(&app, &theirs, &format!("/memory/{alone}")).await;
@@ -69,7 +61,7 @@ async fn the_nearest_memories_are_told_by_their_embeddings_and_without_them_by_w
 async fn what_is_used_by_whom_is_counted_and_what_never_was_is_listed() {
     let app = TestApp::start().await;
     let (mut anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let empty = look(&app, &browser, "/used").await;
     assert!(
         empty.contains("No memories yet.") && empty.contains("No agent has found or read"),
@@ -105,7 +97,7 @@ async fn what_is_used_by_whom_is_counted_and_what_never_was_is_listed() {
     let calls = look(&app, &browser, &cell.replace("&amp;", "&")).await;
     assert_eq!(calls.matches("data-row").count(), 4, "{cell}");
     assert!(calls.contains("theme: food"), "{calls}");
-    let theirs = signed_in(&app, &ben).await;
+    let theirs = app.signed_in(&ben).await;
     let theirs = look(&app, &theirs, "/used").await;
     assert!(theirs.contains("1 call: agent, secret"), "{theirs}");
     assert!(!theirs.contains("food") && !theirs.contains("Porridge"), "{theirs}");
@@ -114,7 +106,7 @@ async fn what_is_used_by_whom_is_counted_and_what_never_was_is_listed() {
 #[tokio::test]
 async fn a_bar_leads_to_the_calls_of_its_day() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     anna.add("green tea").await;
     let first = app.clock.now().date();
     app.clock.advance(Duration::days(2));
@@ -139,7 +131,7 @@ async fn a_bar_leads_to_the_calls_of_its_day() {
 #[tokio::test]
 async fn themes_have_the_counts_of_the_day_and_are_drawn_as_areas_today() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     anna.add_to("food", "Porridge.").await;
     let one = look(&app, &browser, "/memory").await;
     assert!(!one.contains("id=\"areas\""), "one area says nothing: {one}");
@@ -166,7 +158,7 @@ async fn themes_have_the_counts_of_the_day_and_are_drawn_as_areas_today() {
     // Another sees none of it.
     let ben = app.user("ben").await;
     ben.add_to("garden", "Roses.").await;
-    let theirs = signed_in(&app, &ben).await;
+    let theirs = app.signed_in(&ben).await;
     let theirs = look(&app, &theirs, "/memory").await;
     assert!(!theirs.contains("theme=food") && !theirs.contains("id=\"areas\""), "{theirs}");
 }
@@ -174,7 +166,7 @@ async fn themes_have_the_counts_of_the_day_and_are_drawn_as_areas_today() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_session_has_the_time_at_which_its_last_message_was_sent() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     for (name, sent) in [("imported", json!("2020-05-17T10:00:00Z")), ("live", json!(null))] {
         let said = json!({ "messages": [{ "id": "1", "role": "user", "content": "Hi.", "created_at": sent }] });
         let path = format!("/api/v1/sessions/{name}/messages");

@@ -18,8 +18,7 @@ impl Place {
     async fn start() -> Self {
         let (app, anna) = TestApp::start_for("anna").await;
         app.make_admin(&anna).await;
-        let admin = app.browser();
-        admin.sign_in(&anna).await;
+        let admin = app.signed_in(&anna).await;
         let ben = app.user("ben").await;
         Self { app, anna, admin, ben }
     }
@@ -55,8 +54,7 @@ async fn use_link(app: &TestApp, link: &str, password: &str) -> (StatusCode, Str
 async fn a_reset_link_sets_the_password_once_and_signs_every_browser_out() {
     let place = Place::start().await;
     let app = &place.app;
-    let bens = app.browser();
-    bens.sign_in(&place.ben).await;
+    let bens = app.signed_in(&place.ben).await;
     let link = place.make_link().await;
     assert!(!place.admin.get("/admin/users").await.1.contains(&link), "shown once");
     assert_eq!(bens.get("/memory").await.0, 200, "nothing ends before it is used");
@@ -83,8 +81,7 @@ async fn a_reset_link_sets_the_password_once_and_signs_every_browser_out() {
 async fn a_password_that_its_person_changes_ends_an_open_reset_link() {
     let place = Place::start().await;
     let app = &place.app;
-    let bens = app.browser();
-    bens.sign_in(&place.ben).await;
+    let bens = app.signed_in(&place.ben).await;
     let link = place.make_link().await;
     let fields = [("current_password", PASSWORD), ("new_password", NEW)];
     let changed = bens.post("/account/password", &fields).await;
@@ -139,8 +136,7 @@ async fn a_new_password_enables_nobody_and_a_demoted_admins_links_end() {
 #[tokio::test]
 async fn a_password_set_at_the_command_line_signs_every_browser_out_and_is_recorded() {
     let place = Place::start().await;
-    let bens = place.app.browser();
-    bens.sign_in(&place.ben).await;
+    let bens = place.app.signed_in(&place.ben).await;
     let link = place.make_link().await;
     let password = Password::parse_new("password", NEW).unwrap();
     let accounts = &place.app.accounts;

@@ -1,19 +1,7 @@
 use serde_json::{Value, json};
 
-use crate::support::{Browser, TestApp, TestUser};
+use crate::support::{TestApp, TestUser};
 use keepsake::accounts::Scope;
-
-async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
-    let browser = app.browser();
-    browser.sign_in(user).await;
-    browser
-}
-
-async fn look(browser: &Browser, path: &str) -> String {
-    let (status, page) = browser.get(path).await;
-    assert_eq!(status, 200, "{path}");
-    page
-}
 
 async fn hand_over(user: &TestUser, session: &str, messages: Value) {
     let path = format!("/api/v1/sessions/{session}/messages");
@@ -53,8 +41,8 @@ async fn id_of(app: &TestApp, session: &str) -> i64 {
 #[tokio::test(crate = "crate::support::shared")]
 async fn before_the_first_session_the_page_shows_how_to_hand_one_over() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = signed_in(app, &anna).await;
-    let page = look(&browser, "/sessions").await;
+    let browser = app.signed_in(&anna).await;
+    let page = browser.look("/sessions").await;
     for word in [
         "No agent has handed over a session yet.",
         "/api/v1/sessions/chat-1/messages",
@@ -64,7 +52,7 @@ async fn before_the_first_session_the_page_shows_how_to_hand_one_over() {
     }
     // The line does what it says.
     hand_over(&anna, "chat-1", json!([said(1, "user", "I moved to Lisbon last week.")])).await;
-    let page = look(&browser, "/sessions").await;
+    let page = browser.look("/sessions").await;
     assert!(
         page.contains("chat-1") && page.contains("1 message<") && page.contains("Not read yet.")
     );
@@ -74,7 +62,7 @@ async fn before_the_first_session_the_page_shows_how_to_hand_one_over() {
 async fn the_list_says_what_came_of_each_and_is_narrowed_by_its_address() {
     let (app, anna) = TestApp::start_for("anna").await;
     let other = anna.with_token(&app.token(anna.id, "other", &Scope::ALL, None).await);
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     for name in ["waits", "kept", "bare", "broke", "left-out"] {
         hand_over(&anna, name, json!([said(1, "user", "one")])).await;
         complete(&anna, name).await;
@@ -89,7 +77,7 @@ async fn the_list_says_what_came_of_each_and_is_narrowed_by_its_address() {
     )
     .await;
     end_as(&app, "left-out", "outcome = 'skipped', reason = 'memory is off'").await;
-    let page = look(&browser, "/sessions").await;
+    let page = browser.look("/sessions").await;
     assert_eq!(sessions(&page), 6);
     for sentence in [
         "Waiting to be read.",
@@ -110,7 +98,7 @@ async fn the_list_says_what_came_of_each_and_is_narrowed_by_its_address() {
         (&format!("agent={agent}"), vec!["goes-on"]),
         ("state=open&outcome=failed", vec![]),
     ] {
-        let page = look(&browser, &format!("/sessions?{query}")).await;
+        let page = browser.look(&format!("/sessions?{query}")).await;
         assert_eq!(sessions(&page), names.len(), "{query}");
         assert!(names.iter().all(|name| page.contains(name)), "{query}");
         assert_eq!(names.is_empty(), page.contains("No matching sessions."), "{query}");
@@ -118,16 +106,16 @@ async fn the_list_says_what_came_of_each_and_is_narrowed_by_its_address() {
     for n in 0..30 {
         hand_over(&anna, &format!("more-{n}"), json!([said(1, "user", "one")])).await;
     }
-    let page = look(&browser, "/sessions?state=open").await;
+    let page = browser.look("/sessions?state=open").await;
     assert_eq!(sessions(&page), 25);
     assert!(page.contains("href=\"/sessions?state=open&amp;shown=50\""));
-    assert_eq!(sessions(&look(&browser, "/sessions?state=open&shown=50").await), 31);
+    assert_eq!(sessions(&browser.look("/sessions?state=open&shown=50").await), 31);
 }
 
 #[tokio::test]
 async fn a_session_shows_its_ledger_and_every_word_that_was_said() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let long = format!("{}the end of it", "snow ".repeat(200));
     hand_over(
         &anna,
@@ -151,7 +139,7 @@ async fn a_session_shows_its_ledger_and_every_word_that_was_said() {
     .await;
     hand_over(&anna, "chat", json!([said(5, "user", "Thanks.")])).await;
     let id = id_of(&app, "chat").await;
-    let page = look(&browser, &format!("/sessions/{id}")).await;
+    let page = browser.look(&format!("/sessions/{id}")).await;
     for said in [
         "How is &lt;b&gt;Oslo&lt;/b&gt;?",
         "It snows.",
@@ -180,39 +168,39 @@ async fn a_session_shows_its_ledger_and_every_word_that_was_said() {
 async fn a_long_session_is_read_in_pages_and_from_any_message() {
     let (app, anna) = TestApp::with_user().await;
     let ben = app.user("ben").await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let messages: Vec<Value> = (1..=250).map(|n| said(n, "user", &format!("words {n}."))).collect();
     hand_over(&anna, "long", json!(messages)).await;
     let id = id_of(app, "long").await;
     let shown = |page: &str| page.matches("class=\"said\"").count();
-    let first = look(&browser, &format!("/sessions/{id}")).await;
+    let first = browser.look(&format!("/sessions/{id}")).await;
     assert_eq!(shown(&first), 100);
     assert!(first.contains("Messages 1 to 100 of 250") && !first.contains(">Earlier<"));
     assert!(first.contains(&format!("href=\"/sessions/{id}?from=101\"")));
-    let last = look(&browser, &format!("/sessions/{id}?from=201")).await;
+    let last = browser.look(&format!("/sessions/{id}?from=201")).await;
     assert_eq!(shown(&last), 50);
     assert!(last.contains("words 250.") && !last.contains(">Later<"));
     assert!(last.contains(&format!("href=\"/sessions/{id}?from=101\"")));
-    let middle = look(&browser, &format!("/sessions/{id}?from=173")).await;
+    let middle = browser.look(&format!("/sessions/{id}?from=173")).await;
     assert!(middle.contains("id=\"m173\"") && !middle.contains("id=\"m172\""));
-    let past = look(&browser, &format!("/sessions/{id}?from=999")).await;
+    let past = browser.look(&format!("/sessions/{id}?from=999")).await;
     assert!(past.contains("There are no messages after that."));
     for nowhere in [format!("/sessions/{}", id + 1), "/sessions/chat".to_owned()] {
         assert_eq!(browser.get(&nowhere).await.0, 404);
     }
-    let bens = signed_in(app, &ben).await;
+    let bens = app.signed_in(&ben).await;
     assert_eq!(bens.get(&format!("/sessions/{id}")).await.0, 404);
 }
 
 #[tokio::test]
 async fn a_session_lists_the_memories_that_came_of_it_and_each_message_leads_to_its_own() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let messages: Vec<Value> = (1..=150).map(|n| said(n, "user", &format!("word {n}"))).collect();
     hand_over(&anna, "talk", json!(messages)).await;
     complete(&anna, "talk").await;
     let session = id_of(&app, "talk").await;
-    let page = look(&browser, &format!("/sessions/{session}")).await;
+    let page = browser.look(&format!("/sessions/{session}")).await;
     assert!(!page.contains("that came of it"));
     let mut ids = Vec::new();
     for (words, position, set) in [
@@ -239,7 +227,7 @@ async fn a_session_lists_the_memories_that_came_of_it_and_each_message_leads_to_
         format!("UPDATE memory_items SET superseded_by = {} WHERE id = {}", ids[3], ids[0]);
     app.sql(newest).run().await;
 
-    let page = look(&browser, &format!("/sessions/{session}")).await;
+    let page = browser.look(&format!("/sessions/{session}")).await;
     assert!(page.contains("4 memories extracted"));
     let list =
         page.split("id=\"memories-title\"").nth(1).unwrap().split("</section>").next().unwrap();
@@ -279,7 +267,7 @@ async fn a_session_lists_the_memories_that_came_of_it_and_each_message_leads_to_
 #[tokio::test]
 async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     for (name, set, may) in [
         (
             "broke",
@@ -296,7 +284,7 @@ async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
         complete(&anna, name).await;
         end_as(&app, name, set).await;
         let path = format!("/sessions/{}", id_of(&app, name).await);
-        let page = look(&browser, &path).await;
+        let page = browser.look(&path).await;
         assert_eq!(page.contains("Read again"), may, "{name}");
         let answer = browser.post(&format!("{path}/again"), &[("first", "1")]).await;
         assert_eq!(
@@ -306,7 +294,7 @@ async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
         let is_due: bool = app.sql("SELECT coalesce(next_try_at <= $2 AND reading_since IS NULL, false) FROM session_extractions e
              JOIN sessions s ON s.user_id = e.user_id AND s.id = e.session_id WHERE s.external_id = $1").bind(name).bind(app.embeddings.now()).value().await;
         assert_eq!(is_due, may, "{name}");
-        let page = look(&browser, &path).await;
+        let page = browser.look(&path).await;
         assert_eq!(page.contains("It is being read again."), may || name == "held", "{name}");
         assert!(!page.contains("Read again"), "{name}");
         // Without saying which, nothing happens.
@@ -318,7 +306,7 @@ async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
 async fn a_saved_retention_says_so() {
     let (app, anna) = TestApp::with_user().await;
     hand_over(&anna, "one", json!([said(1, "user", "Hello.")])).await;
-    let browser = signed_in(app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     let fields = [("action", "lifetimes"), ("episode_days", "30"), ("turn_days", "")];
     let saved = browser.post("/sessions", &fields).await;
     assert_eq!(saved.status(), 200);

@@ -261,8 +261,7 @@ async fn an_id_that_somebody_else_chose_never_becomes_a_session() {
 #[tokio::test]
 async fn a_session_ends_thirty_days_after_the_last_visit() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     for _ in 0..3 {
         app.clock.advance(time::Duration::days(20));
         assert_eq!(browser.get("/memory").await.0, 200);
@@ -274,8 +273,7 @@ async fn a_session_ends_thirty_days_after_the_last_visit() {
 #[tokio::test]
 async fn signing_out_deletes_the_session() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let count = async || {
         let count = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM web_sessions");
         count.fetch_one(&mut app.superuser().await).await.unwrap()

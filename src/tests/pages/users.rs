@@ -11,8 +11,7 @@ use crate::support::{Browser, PASSWORD, Provider, TestApp, TestUser, without_mar
 async fn admin(app: &TestApp) -> (TestUser, Browser) {
     let anna = app.user("anna").await;
     app.make_admin(&anna).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     (anna, browser)
 }
 
@@ -50,8 +49,7 @@ async fn disabling_ends_browsers_agents_mcp_jobs_and_invitations_at_once() {
     let (_, browser) = admin(&app).await;
     let ben = app.user("ben").await;
     app.make_admin(&ben).await;
-    let bens = app.browser();
-    bens.sign_in(&ben).await;
+    let bens = app.signed_in(&ben).await;
     let invited = [("email", ""), ("role", "admin")];
     assert_eq!(bens.post("/admin/invitations", &invited).await.status(), 200);
     let provider = Provider::start().await;
@@ -188,8 +186,7 @@ async fn nobody_shuts_out_themself_or_the_last_admin() {
     }
     assert_eq!(change(&browser, ben.id.0, "promote").await.0, 200);
     // Two admins who shut out each other at the same time: one stays.
-    let bens = app.browser();
-    bens.sign_in(&ben).await;
+    let bens = app.signed_in(&ben).await;
     let (anns, bens) =
         tokio::join!(change(&browser, ben.id.0, "disable"), change(&bens, anna.id.0, "disable"));
     assert!((anns.0 == 200) != (bens.0 == 200), "{} {}", anns.0, bens.0);
@@ -202,8 +199,7 @@ async fn roles_change_at_the_next_request_and_each_change_is_recorded_once() {
     let app = TestApp::start().await;
     let (_, browser) = admin(&app).await;
     let ben = app.user("ben").await;
-    let bens = app.browser();
-    bens.sign_in(&ben).await;
+    let bens = app.signed_in(&ben).await;
     assert_eq!(bens.get("/admin/users").await.0, 404);
     for _ in 0..2 {
         assert_eq!(change(&browser, ben.id.0, "promote").await.0, 200);

@@ -3,21 +3,13 @@
 use serde_json::json;
 
 use crate::chat::use_server;
-use crate::support::{Browser, ChatServer, Provider, TestApp, TestUser};
+use crate::support::{Browser, ChatServer, Provider, TestApp};
 
 const PATH: &str = "/settings/work";
 const IDLE: &str = "No work under way.";
 
-async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
-    let browser = app.browser();
-    browser.sign_in(user).await;
-    browser
-}
-
 async fn look(browser: &Browser) -> String {
-    let (status, page) = browser.get(PATH).await;
-    assert_eq!(status, 200);
-    page
+    browser.look(PATH).await
 }
 
 #[tokio::test]
@@ -27,7 +19,7 @@ async fn each_person_sees_how_far_their_own_work_is_and_nobody_elses() {
     let (provider, model) = (Provider::start().await, ChatServer::saying(r#"{"facts":[]}"#).await);
     app.use_provider(&anna, &provider, "model").await;
     use_server(&app, &anna, &model).await;
-    let (hers, his) = (signed_in(&app, &anna).await, signed_in(&app, &ben).await);
+    let (hers, his) = (app.signed_in(&anna).await, app.signed_in(&ben).await);
     assert!(look(&hers).await.contains(IDLE));
     for text in ["Anna keeps bees.", "Anna rows.", "Tea, not coffee."] {
         anna.add(text).await;
@@ -63,7 +55,7 @@ async fn what_stands_in_the_way_is_said_and_so_is_a_pause_of_the_job() {
     provider.behave(|b| b.status = Some(503));
     anna.add("Anna keeps bees.").await;
     app.run_due().await;
-    let hers = signed_in(&app, &anna).await;
+    let hers = app.signed_in(&anna).await;
     let page = look(&hers).await;
     assert!(page.contains("The endpoint failed with status 503."), "{page}");
     assert!(page.contains("Continues"), "{page}");
@@ -77,7 +69,7 @@ async fn what_stands_in_the_way_is_said_and_so_is_a_pause_of_the_job() {
 #[tokio::test]
 async fn what_comes_round_by_the_clock_stands_there_with_where_it_is_switched() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = signed_in(&app, &anna).await;
+    let browser = app.signed_in(&anna).await;
     anna.add("Anna keeps bees.").await;
     let page = look(&browser).await;
     for told in [

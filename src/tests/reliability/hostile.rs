@@ -172,8 +172,7 @@ async fn past_the_calls_of_one_user_more_are_refused_and_others_notice_nothing()
     let (anna, bob) = (app.user("anna").await, app.user("bob").await);
     anna.add("Anna keeps bees.").await;
     bob.add("Bob keeps goats.").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let lock = lock_adding(&app, &anna).await;
     let inputs: Vec<Value> = (0..CALLS_MAX + TOO_MANY)
         .map(|n| json!({ "type": "fact", "content": format!("Hive {n} is full.") }))

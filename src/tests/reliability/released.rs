@@ -8,7 +8,7 @@ use keepsake::clock::{Clock, WallClock};
 use keepsake::providers::builtin;
 use serde_json::{Value, json};
 
-use super::upgrade::{count, found, tool, vectors};
+use super::upgrade::{found, tool, vectors};
 use crate::support::{Browser, TestApp, Wish, fresh_database};
 
 /// Where `end2end/dist/keep.py` puts a backup of each version, and the tokens of its users.
@@ -98,7 +98,7 @@ async fn what_a_released_version_had_is_restored_and_goes_on() {
         let of_before = vectors(&app).await;
         finds_what_is_meant(&app, anna, ben).await;
         app.run_due().await;
-        assert_eq!(count(&app, PENDING).await, 0, "{path:?}");
+        assert_eq!(app.count(PENDING).await, 0, "{path:?}");
         assert_eq!(vectors(&app).await, of_before, "{path:?}");
 
         let again = json!({
@@ -109,7 +109,7 @@ async fn what_a_released_version_had_is_restored_and_goes_on() {
         let new = json!({ "type": "fact", "content": "Ben sells honey on Saturdays." });
         tool(&app, ben, "memory_add", new).await;
         app.run_due().await;
-        assert_eq!(count(&app, PENDING).await, 0, "{path:?}");
+        assert_eq!(app.count(PENDING).await, 0, "{path:?}");
         let found = found(&app, ben, "What does he offer at the weekend?").await;
         assert_eq!(found.first().map(String::as_str), Some("Ben sells honey on Saturdays."));
 

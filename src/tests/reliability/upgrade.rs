@@ -47,10 +47,6 @@ pub async fn vectors(app: &TestApp) -> String {
     .await
 }
 
-pub async fn count(app: &TestApp, of: &str) -> i64 {
-    app.sql(format!("SELECT count(*) FROM {of}")).value().await
-}
-
 pub async fn tool(app: &TestApp, token: &str, name: &str, arguments: Value) -> Value {
     let url = format!("{}/api/v1/tools/{name}", app.base);
     let asked =
@@ -112,9 +108,9 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
     })
     .await;
     // Whoever was here before fading came decides about it.
-    let switched_off = count(&app, "fading_settings WHERE NOT is_on").await;
-    assert_eq!(switched_off, count(&app, "users").await);
-    let sources = count(&app, "memory_items").await;
+    let switched_off = app.count("fading_settings WHERE NOT is_on").await;
+    assert_eq!(switched_off, app.count("users").await);
+    let sources = app.count("memory_items").await;
     assert!(sources >= 14, "{sources}");
     let kept = vectors(&app).await;
 
@@ -136,26 +132,26 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
             ("web", "external")
         ]
     );
-    assert_eq!(count(&app, "memory_items WHERE status = 'active' AND expires_at IS NULL AND live_until <> 'infinity'").await, 0);
+    assert_eq!(app.count("memory_items WHERE status = 'active' AND expires_at IS NULL AND live_until <> 'infinity'").await, 0);
     assert_eq!(
-        count(&app, "memory_items WHERE status <> 'active' AND live_until = 'infinity'").await,
+        app.count("memory_items WHERE status <> 'active' AND live_until = 'infinity'").await,
         0
     );
 
     // Passages are made, and of one memory alone there is more to embed: it had been cut off.
-    assert_eq!(count(&app, "memory_passages").await, 0);
+    assert_eq!(app.count("memory_passages").await, 0);
     app.run_job("passages").await;
-    assert_eq!(count(&app, "memory_passages_due").await, 0);
-    assert_eq!(count(&app, "memory_passages WHERE n = 0").await, sources);
+    assert_eq!(app.count("memory_passages_due").await, 0);
+    assert_eq!(app.count("memory_passages WHERE n = 0").await, sources);
     let pending = "memory_embeddings WHERE state = 'pending'";
     let long: i64 = app
         .sql("SELECT count(DISTINCT source_id) FROM memory_embeddings WHERE state = 'pending'")
         .value()
         .await;
-    assert!(long == 1 && count(&app, pending).await >= 2);
+    assert!(long == 1 && app.count(pending).await >= 2);
     finds_what_is_meant(&app).await;
     app.run_job("embed").await;
-    assert_eq!(count(&app, pending).await, 0);
+    assert_eq!(app.count(pending).await, 0);
     assert_eq!(vectors(&app).await, kept);
     finds_what_is_meant(&app).await;
 

@@ -23,11 +23,6 @@ pub async fn set(app: &TestApp, user: &TestUser, policy: SecretPolicy) {
     redactor.save(user.id, policy).await.unwrap();
 }
 
-pub async fn count(app: &TestApp, of: &str) -> i64 {
-    let count = format!("SELECT count(*) FROM {of}");
-    app.sql(count).value().await
-}
-
 /// Where the secret stands, in any column of any table.
 async fn places_of(app: &TestApp, secret: &str) -> Vec<String> {
     app.activity.flush().await.unwrap();
@@ -86,8 +81,8 @@ async fn by_default_a_secret_is_stored_and_warned_of() {
     assert_eq!(fields, ["source_context", "tags[0]"]);
     let answer = anna.call("memory_add", fact("Anna keeps bees.")).await;
     assert!(answer.get("warnings").is_none(), "{answer}");
-    assert_eq!(count(&app, "secret_findings WHERE count = 3").await, 1);
-    assert_eq!(count(&app, "secret_counts WHERE count = 3").await, 1);
+    assert_eq!(app.count("secret_findings WHERE count = 3").await, 1);
+    assert_eq!(app.count("secret_counts WHERE count = 3").await, 1);
 }
 
 #[tokio::test]
@@ -143,15 +138,14 @@ async fn what_is_masked_is_stored_nowhere_at_any_door() {
     assert_eq!((outcome.added, outcome.failed), (1, 0), "{outcome:?}");
 
     anna.find(&format!("what is {secret}")).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let unwanted = [("action", "unwanted"), ("text", text.as_str())];
     assert_eq!(browser.post("/learned", &unwanted).await.status(), 303);
 
     assert_eq!(places_of(&app, &secret).await, Vec::<String>::new());
-    assert!(count(&app, "activity WHERE query LIKE '%removed: github-pat%'").await == 1);
-    assert!(count(&app, "memory_items WHERE content LIKE '%removed: github-pat%'").await >= 6);
-    assert_eq!(count(&app, "secret_findings").await, 1);
+    assert!(app.count("activity WHERE query LIKE '%removed: github-pat%'").await == 1);
+    assert!(app.count("memory_items WHERE content LIKE '%removed: github-pat%'").await >= 6);
+    assert_eq!(app.count("secret_findings").await, 1);
 }
 
 #[tokio::test]
@@ -183,7 +177,7 @@ async fn what_is_refused_is_named_by_field_and_rule_and_stored_nowhere() {
     let line = json!({ "record": "item", "type": "fact", "content": text });
     let outcome = import(&app, &anna, &file_of(&line)).await;
     assert_eq!((outcome.added, outcome.failed), (1, 0), "{outcome:?}");
-    assert_eq!(count(&app, "memory_items WHERE theme_id IS NOT NULL").await, 1);
+    assert_eq!(app.count("memory_items WHERE theme_id IS NOT NULL").await, 1);
     assert_eq!(places_of(&app, &secret).await, Vec::<String>::new());
 }
 
@@ -240,10 +234,8 @@ async fn what_a_person_allows_on_the_page_is_allowed_for_nobody_else() {
     let (app, anna, ben) = TestApp::with_users().await;
     let secret = secret();
     let text = format!("The token is {secret}.");
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
-    let (status, page) = browser.get(PAGE).await;
-    assert_eq!(status, 200);
+    let browser = app.signed_in(&anna).await;
+    let page = browser.look(PAGE).await;
     assert!(page.contains("Nothing was found"), "{page}");
     for user in [&anna, &ben] {
         set(app, user, SecretPolicy::Refuse).await;
@@ -297,8 +289,8 @@ async fn findings_are_bounded_and_what_is_allowed_stays() {
         let answer = anna.call("memory_add", fact(&text)).await;
         assert_eq!(answer["warnings"].as_array().unwrap().len(), 20);
     }
-    assert_eq!(count(&app, "secret_findings WHERE NOT is_allowed").await, 200);
-    assert_eq!(count(&app, "secret_findings WHERE is_allowed").await, 1);
+    assert_eq!(app.count("secret_findings WHERE NOT is_allowed").await, 200);
+    assert_eq!(app.count("secret_findings WHERE is_allowed").await, 1);
 }
 
 #[tokio::test]
@@ -309,7 +301,7 @@ async fn what_a_model_repeats_is_masked_too() {
     crate::chat::use_server(&app, &anna, &server).await;
     let answer = crate::chat::ask(&app, &anna).await.unwrap();
     assert_eq!(answer.text, said);
-    assert_eq!(count(&app, "secret_findings").await, 0);
+    assert_eq!(app.count("secret_findings").await, 0);
     set(&app, &anna, SecretPolicy::Mask).await;
     let answer = crate::chat::ask(&app, &anna).await.unwrap();
     assert_eq!(answer.text, "It is [removed: github-pat].");
@@ -345,7 +337,7 @@ async fn a_secret_as_long_as_a_document_is_masked_and_a_longer_text_is_not_looke
         let (status, _) = anna.request(Method::POST, files, Some(file)).await;
         assert_eq!(status, 422);
     }
-    assert_eq!(count(&app, "secret_counts").await, 0);
+    assert_eq!(app.count("secret_counts").await, 0);
     let content = json!({ "content": key_of(1_000_000) });
     let (status, answer) = anna.request(put, path, Some(content)).await;
     assert_eq!((status, told(&answer, "rule")), (201, &json!("private-key")));

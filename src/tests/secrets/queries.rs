@@ -4,7 +4,7 @@ use keepsake::redaction::SecretPolicy;
 use reqwest::Method;
 use serde_json::json;
 
-use super::incoming::{count, secret, set};
+use super::incoming::{secret, set};
 use crate::support::{Provider, TestApp};
 
 #[tokio::test]
@@ -60,5 +60,5 @@ async fn an_embedding_endpoint_gets_no_query_with_a_secret_or_what_is_private() 
     assert_eq!((&found["mode"], provider.texts().len()), (&json!("fts"), 0));
     assert!(found["degraded"].as_str().unwrap().contains("private as a whole"));
     assert_eq!(found["results"].as_array().unwrap().len(), 1);
-    assert_eq!(count(&app, "secret_findings").await, 0);
+    assert_eq!(app.count("secret_findings").await, 0);
 }

@@ -315,6 +315,12 @@ impl TestApp {
         Browser::at(self.base.clone())
     }
 
+    pub async fn signed_in(&self, user: &TestUser) -> Browser {
+        let browser = self.browser();
+        browser.sign_in(user).await;
+        browser
+    }
+
     /// The user's own endpoint is this provider from now on, whatever has to be rebuilt.
     pub async fn use_provider(&self, user: &TestUser, provider: &Provider, model: &str) -> Saved {
         self.embeddings.allow_endpoint(&provider.host_port()).await.unwrap();
@@ -686,6 +692,13 @@ impl Browser {
         let response = self.client.get(format!("{}{path}", self.base)).send().await.unwrap();
         let status = response.status().as_u16();
         (status, without_marks(&response.text().await.unwrap()))
+    }
+
+    /// A page that must be there.
+    pub async fn look(&self, path: &str) -> String {
+        let (status, page) = self.get(path).await;
+        assert_eq!(status, 200, "{path}: {page}");
+        page
     }
 
     /// Posts a form as a browser on one of our pages would.

@@ -36,10 +36,19 @@ impl TestApp {
     pub fn sql(&self, text: impl Into<String>) -> Statement<'_> {
         Statement::new(On::App(self), text)
     }
+
+    /// Rows of a table, with a condition perhaps.
+    pub async fn count(&self, of: &str) -> i64 {
+        self.sql(format!("SELECT count(*) FROM {of}")).value().await
+    }
 }
 
 pub trait Sql {
     fn sql(&mut self, text: impl Into<String>) -> Statement<'_>;
+
+    async fn count(&mut self, of: &str) -> i64 {
+        self.sql(format!("SELECT count(*) FROM {of}")).value().await
+    }
 }
 
 impl Sql for PgConnection {

@@ -256,8 +256,7 @@ async fn every_reading_of_what_is_lent_is_in_both_activities_without_the_words()
     assert_eq!(words, 0, "what a member searches for is its own");
     let own = activity(ben, &scene).await;
     assert!(own.iter().any(|(tool, _, items)| tool == "memory_get" && items == &[*of_lead]));
-    let browser = app.browser();
-    browser.sign_in(anna).await;
+    let browser = app.signed_in(anna).await;
     let (_, page) = browser.get("/activity").await;
     assert!(page.contains("crew (ben@example.com), of the team of lead"), "{page}");
     // No more once it has ended; what was stays told.

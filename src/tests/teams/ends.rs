@@ -46,8 +46,7 @@ async fn a_leader_that_is_off_disabled_or_erased_lends_nothing() {
         let expected = if act == AdminAction::Enable { 2 } else { 1 };
         assert_eq!(hits(&scene.ben, "boat").await.len(), expected);
     }
-    let browser = app.browser();
-    browser.sign_in(anna).await;
+    let browser = app.signed_in(anna).await;
     let fields = [("email", "anna@example.com"), ("password", crate::support::PASSWORD)];
     let erased = browser.post("/data/erase", &fields).await;
     assert!(erased.status().is_redirection(), "{}", erased.text().await.unwrap());

@@ -1,13 +1,7 @@
 //! Teams in the browser: invitations, joining, removing.
 
 use super::{Scene, agent_id, hits};
-use crate::support::{Browser, TestApp, TestUser};
-
-async fn signed_in(app: &TestApp, user: &TestUser) -> Browser {
-    let browser = app.browser();
-    browser.sign_in(user).await;
-    browser
-}
+use crate::support::Browser;
 
 /// The path of the invitation on the page.
 async fn invite(browser: &Browser, agent: i64) -> String {
@@ -22,7 +16,7 @@ async fn invite(browser: &Browser, agent: i64) -> String {
 async fn an_invitation_is_handed_on_accepted_once_and_taken_back() {
     let scene = Scene::start().await;
     let (app, anna, ben) = (&scene.app, &scene.anna, &scene.ben);
-    let (annas, bens) = (signed_in(app, anna).await, signed_in(app, ben).await);
+    let (annas, bens) = (app.signed_in(anna).await, app.signed_in(ben).await);
     let lead = agent_id(app, anna, "lead").await.0;
     let crew = agent_id(app, ben, "crew").await.0.to_string();
     let link = invite(&annas, lead).await;
@@ -32,8 +26,7 @@ async fn an_invitation_is_handed_on_accepted_once_and_taken_back() {
 
     let (status, _) = app.browser().get(&link).await;
     assert_eq!(status, 303, "whoever opens it signs in first");
-    let (status, page) = bens.get(&link).await;
-    assert_eq!(status, 200);
+    let page = bens.look(&link).await;
     assert!(
         page.contains("anna@example.com") && page.contains("lead") && page.contains("crew"),
         "{page}"
@@ -68,7 +61,7 @@ async fn an_invitation_is_handed_on_accepted_once_and_taken_back() {
     // After a week it leads nowhere.
     let third = invite(&annas, lead).await;
     app.clock.advance(time::Duration::days(8));
-    let bens = signed_in(app, ben).await;
+    let bens = app.signed_in(ben).await;
     assert_eq!(bens.get(&third).await.0, 404);
     assert_eq!(bens.post(&third, &[("member", &crew)]).await.status(), 404);
 
@@ -83,11 +76,11 @@ async fn an_invitation_is_handed_on_accepted_once_and_taken_back() {
 async fn what_is_not_ones_own_is_not_there_and_bad_input_gets_a_sentence() {
     let scene = Scene::start().await;
     let (app, anna, ben) = (&scene.app, &scene.anna, &scene.ben);
-    let bens = signed_in(app, ben).await;
+    let bens = app.signed_in(ben).await;
     let (lead, alone) = (agent_id(app, anna, "lead").await.0, agent_id(app, anna, "alone").await.0);
     let crew = agent_id(app, ben, "crew").await.0;
     let tie = scene.join().await.0.to_string();
-    let cleos = signed_in(app, &app.user("cleo").await).await;
+    let cleos = app.signed_in(&app.user("cleo").await).await;
     for (browser, agent, fields) in [
         (&bens, lead, vec![("action", "invite")]),
         (&bens, lead, vec![("action", "add"), ("member", "1")]),
@@ -98,7 +91,7 @@ async fn what_is_not_ones_own_is_not_there_and_bad_input_gets_a_sentence() {
         let answer = browser.post(&format!("/agents/{agent}/team"), &fields).await;
         assert_eq!(answer.status(), 404, "{agent} {fields:?}");
     }
-    let annas = signed_in(app, anna).await;
+    let annas = app.signed_in(anna).await;
     for (fields, status, words) in [
         (vec![("action", "dance")], 422, "use the page"),
         (

@@ -41,8 +41,7 @@ fn fact(content: &str) -> Value {
 async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
     let (app, admin) = TestApp::start_for("carla").await;
     app.make_admin(&admin).await;
-    let browser = app.browser();
-    browser.sign_in(&admin).await;
+    let browser = app.signed_in(&admin).await;
     let bot = app.service_token("bot", &Scope::ALL).await;
     let rival = app.service_token("rival", &Scope::ALL).await;
     let hours = "Support hours are nine to five.";

@@ -104,8 +104,7 @@ async fn a_poller_sees_what_many_writers_do_once_and_in_order() {
 #[tokio::test]
 async fn each_kind_of_change_is_told_without_content() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let start = changes(&anna, "since=now").await;
     assert_eq!((events(&start), &start["more"]), (vec![], &json!(false)));
     let tea = anna.add_to("drinks", "Anna drinks tea.").await;
@@ -220,11 +219,9 @@ async fn an_imported_memory_is_stored_once_whatever_it_went_through_elsewhere() 
     let (app, anna, ben) = TestApp::with_users().await;
     let tea = anna.add("Anna drinks tea.").await;
     anna.call("memory_correct", json!({ "item_id": tea, "content": "Anna drinks coffee." })).await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let (_, export) = browser.get("/data/export").await;
-    let browser = app.browser();
-    browser.sign_in(&ben).await;
+    let browser = app.signed_in(&ben).await;
     crate::data::erasure::upload(&browser, export).await;
     let told = changes(&ben, "").await;
     let kinds: Vec<String> = events(&told).into_iter().map(|(kind, _)| kind).collect();
@@ -253,8 +250,7 @@ async fn an_agent_is_told_of_what_it_sees_and_of_nothing_else() {
     let bens = changes(&ben, &format!("since={}", annas["next"].as_str().unwrap())).await;
     assert!(events(&bens).is_empty());
     // Nor do they learn that what they did not see is gone.
-    let browser = app.browser();
-    browser.sign_in(&shared).await;
+    let browser = app.signed_in(&shared).await;
     for id in [of_shared, of_first, of_only] {
         app.delete_item(&browser, id).await;
     }
@@ -326,8 +322,7 @@ async fn what_cannot_be_answered_is_refused_in_one_sentence() {
 #[tokio::test]
 async fn events_that_are_no_memorys_go_after_a_month() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let kept = anna.add("Anna rows.").await;
     let gone = anna.add("Anna bakes.").await;
     app.delete_item(&browser, gone).await;

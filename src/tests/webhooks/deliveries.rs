@@ -61,8 +61,7 @@ async fn the_text_is_sent_where_it_is_wanted_and_only_events_that_were_chosen() 
     assert_eq!(whole.types(), ["memory.stored"]);
     assert_eq!(whole.received()[0].json["item"]["content"], "Anna drinks tea.");
     assert_eq!(chosen.types(), ["memory.archived"]);
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     app.delete_item(&browser, tea).await;
     deliver(&app).await;
     assert_eq!(chosen.types(), ["memory.archived", "memory.erased"]);

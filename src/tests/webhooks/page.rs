@@ -28,10 +28,8 @@ async fn a_webhook_is_added_tested_paused_rotated_and_deleted() {
     let (app, anna) = TestApp::start_for("anna").await;
     let receiver = Receiver::start().await;
     let allowed = receiver.server.address().to_string();
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
-    let (status, empty) = browser.get(PATH).await;
-    assert_eq!(status, 200);
+    let browser = app.signed_in(&anna).await;
+    let empty = browser.look(PATH).await;
     assert!(empty.contains("No webhooks yet") && empty.contains("hmac.digest"), "{empty}");
     let url = receiver.url();
     let (status, refused) = post(&browser, &adding(&url, "memory.stored")).await;
@@ -76,8 +74,7 @@ async fn a_webhook_is_added_tested_paused_rotated_and_deleted() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_user_has_ten_webhooks_however_many_are_added_at_once() {
     let (app, anna) = TestApp::with_user().await;
-    let browser = app.browser();
-    browser.sign_in(&anna).await;
+    let browser = app.signed_in(&anna).await;
     let adds = (0..14).map(|n| {
         let browser = &browser;
         async move {

@@ -63,8 +63,7 @@ impl Year {
         for (n, person) in PEOPLE.iter().enumerate() {
             let user = app.user(person.name).await;
             use_server(&app, &user, &model).await;
-            let browser = app.browser();
-            browser.sign_in(&user).await;
+            let browser = app.signed_in(&user).await;
             browser.post("/account/time-zone", &[("time_zone", person.time_zone)]).await;
             lives.push(Life {
                 person,
