@@ -262,9 +262,9 @@ async fn a_memory_that_grows_past_the_room_is_let_go_and_answered() {
     assert_eq!(app.search.reader().held().1, 0, "it still is");
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn what_is_embedded_again_is_listed_as_pending_at_once() {
-    let app = TestApp::shared().await;
+    let app = TestApp::start().await;
     let (anna, provider) = (app.user("anna").await, Provider::start().await);
     app.use_provider(&anna, &provider, "model").await;
     provider.behave(|b| b.poison = Some("poison"));

@@ -69,9 +69,9 @@ async fn the_vector_of_a_question_is_made_without_the_names_of_who_speaks() {
     assert_eq!(provider.texts(), ["a week in Paris"]);
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn two_speakers_in_one_word_are_no_possessive() {
-    let (app, provider) = (TestApp::shared().await, Provider::start().await);
+    let (app, provider) = (TestApp::start().await, Provider::start().await);
     let anna = app.user("anna").await;
     app.use_provider(&anna, &provider, "m").await;
     for text in ["Anna: tea", "Sam: tea", "S: tea"] {

@@ -366,10 +366,10 @@ fn files_open_with_what_they_are_for_and_stay_readable() {
 }
 
 /// Every landing pays for these. A change that raises one says why in its commit.
-const SERVERS_OF_TESTS_MAX: usize = 690;
+const SERVERS_OF_TESTS_MAX: usize = 720;
 const SERVERS_OF_SPECS_MAX: usize = 1;
 const BROWSERS_MAX: usize = 2;
-const LINES_OF_TESTS_MAX: usize = 46_500;
+const LINES_OF_TESTS_MAX: usize = 46_100;
 
 #[test]
 fn what_all_tests_cost_together_stays_below_its_ceilings() {

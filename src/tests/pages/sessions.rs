@@ -164,14 +164,14 @@ async fn a_session_shows_its_ledger_and_every_word_that_was_said() {
     assert!(page.contains("1,013 characters"));
 }
 
-#[tokio::test(crate = "crate::support::shared")]
+#[tokio::test]
 async fn a_long_session_is_read_in_pages_and_from_any_message() {
-    let (app, anna) = TestApp::with_user().await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let ben = app.user("ben").await;
     let browser = app.signed_in(&anna).await;
     let messages: Vec<Value> = (1..=250).map(|n| said(n, "user", &format!("words {n}."))).collect();
     hand_over(&anna, "long", json!(messages)).await;
-    let id = id_of(app, "long").await;
+    let id = id_of(&app, "long").await;
     let shown = |page: &str| page.matches("class=\"said\"").count();
     let first = browser.look(&format!("/sessions/{id}")).await;
     assert_eq!(shown(&first), 100);
