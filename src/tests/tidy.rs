@@ -242,6 +242,13 @@ fn the_environment_is_read_in_config_alone() {
 }
 
 #[test]
+fn only_tests_hash_passwords_at_another_cost() {
+    for (name, text) in sources().into_iter().filter(|(name, _)| name != "accounts/mod.rs") {
+        assert!(!code(&text).contains("with_hash_cost"), "{name}");
+    }
+}
+
+#[test]
 fn time_comes_from_the_clock() {
     for (name, text) in sources() {
         let code = code(&text);
