@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
 import path from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -46,8 +45,8 @@ export function options() {
 
 function findChromium() {
   if (process.env.CHROMIUM) return process.env.CHROMIUM;
-  if (existsSync("/usr/bin/chromium")) return "/usr/bin/chromium";
-  for (const name of ["chromium", "chromium-browser", "google-chrome"]) {
+  // The first takes two thirds of the others' time: it draws no window.
+  for (const name of ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"]) {
     try {
       return execFileSync("which", [name], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
     } catch {
