@@ -3,7 +3,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { begin, makeAgent, problems, unfold, untilOpened, useChat, withoutJavaScript } from "./browser.mjs";
+import { begin, gone, makeAgent, problems, unfold, untilOpened, useChat, withoutJavaScript } from "./browser.mjs";
 import { startChat } from "./endpoint.mjs";
 
 test("every page is accessible and fits a phone", async (t) => {
@@ -101,6 +101,7 @@ test("every page is accessible and fits a phone", async (t) => {
     const chat = await startChat("The user prefers tea, and other things besides. ".repeat(12) + `\n\nThe user likes ${"unbreakable".repeat(40)}.`);
     t.after(() => chat.stop());
     await useChat(page, url, chat.url);
+    await gone(page, `${url}/memory/${leaving}`); // or it is counted
     await page.goto(`${url}/summary`);
     await page.getByRole("button", { name: "Write now" }).click();
     await untilOpened(page, `${url}/summary`, "the summary is written", async () => (await page.getByText("Sources").count()) > 0);

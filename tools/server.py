@@ -68,6 +68,8 @@ def started(data_dir, **variables):
 def commands(url, data_dir, **variables):
     """A server at this address, whether it runs or not: its program, and what its commands need."""
     binary = str(REPO / os.environ.get("KEEPSAKE_BIN", "target/debug/keepsake"))
+    if not os.path.exists(binary):
+        fail(f"{binary} is missing: build it, or set KEEPSAKE_BIN")
     port = urllib.parse.urlsplit(url).port
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("KEEPSAKE_")}
     env = {**inherited, "KEEPSAKE_DATABASE_URL": os.environ["KEEPSAKE_TEST_DATABASE_URL"], "KEEPSAKE_LISTEN": f"127.0.0.1:{port}",

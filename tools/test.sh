@@ -40,7 +40,7 @@ node_is_here() {
 }
 browser_is_here() {
     node_is_here || return 1
-    command -v chromium >/dev/null || install chromium || return 1
+    command -v chromium-headless-shell >/dev/null || command -v chromium >/dev/null || install chromium-headless-shell || install chromium || return 1
 }
 
 mkdir -p target
