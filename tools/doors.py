@@ -21,7 +21,7 @@ PROGRAMS = {
     "the OpenAPI document, held against the server": ["python3", "end2end/openapi/run.py"],
     "the lines that Agents & tokens gives out, used": ["python3", "end2end/connect/run.py"],
 }
-PAGES = {"the pages, in a browser": ["npm", "test", "--prefix", "end2end"]}
+PAGES = {"the pages, in a browser": ["node", "end2end/run.mjs"]}
 
 
 def side_by_side(parts):
