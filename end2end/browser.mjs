@@ -220,10 +220,10 @@ export function unfold(page) {
 }
 
 /**
- * What keeps somebody from using the page: it scrolls sideways, or axe finds something. `inScheme` is called for each width in light
- * and in dark.
+ * What keeps somebody from using the page: it scrolls sideways, or axe finds something at these widths. `inScheme` is called for each
+ * width in light and in dark.
  */
-export async function problems(page, javaScriptEnabled, inScheme = () => {}) {
+export async function problems(page, javaScriptEnabled, { axeAt = WIDTHS, inScheme = () => {} } = {}) {
   // A page that a form answered may be read before its stylesheet is there.
   await page.waitForLoadState();
   const found = [];
@@ -233,7 +233,7 @@ export async function problems(page, javaScriptEnabled, inScheme = () => {}) {
     if (over > 0) found.push(`at ${width} px it is ${over} px too wide`);
     for (const colorScheme of ["light", "dark"]) {
       await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
-      if (javaScriptEnabled && width === PHONE) {
+      if (javaScriptEnabled && axeAt.includes(width)) {
         for (const { id, nodes } of await violations(page, colorScheme)) {
           const where = nodes.map((node) => `${node.target} (${node.failureSummary.replaceAll(/\s+/g, " ")})`);
           found.push(`${id}, ${colorScheme} at ${width} px: ${where.join("; ")}`);
@@ -256,10 +256,11 @@ function violations(page, colorScheme) {
 
 /** Nothing scrolls sideways, nothing is hard to reach, light and dark; KEEPSAKE_PICTURES names a folder to look at. */
 export async function lookAt(page, name, javaScriptEnabled, fullPage = true) {
-  const found = await problems(page, javaScriptEnabled, async (width, colorScheme) => {
+  const inScheme = async (width, colorScheme) => {
     if (!process.env.KEEPSAKE_PICTURES) return;
     const file = `${name}-${width}-${colorScheme}${javaScriptEnabled ? "" : "-plain"}.png`;
     await page.screenshot({ path: path.resolve(REPO, process.env.KEEPSAKE_PICTURES, file), fullPage });
-  });
+  };
+  const found = await problems(page, javaScriptEnabled, { axeAt: [PHONE], inScheme });
   assert.deepEqual(found.map((one) => `${name}, ${one}`), []);
 }
