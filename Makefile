@@ -1,7 +1,7 @@
 # Keepsake. `make run` is all that a first try needs; `make` alone lists the rest.
 .DEFAULT_GOAL := help
 .PHONY: help run check-env build test check check-citus ui bench bench-peers demo pictures dist sqlx fmt
-KEEPSAKE := target/release/keepsake
+KEEPSAKE := $(or $(CARGO_TARGET_DIR),target)/release/keepsake
 CITUS_TESTS := distributed:: api:: isolation:: embedding:: data:: sessions jobs consolidation:: recall:: entities:: documents:: manage:: oauth:: --skip scopes::
 
 help: ## This list

@@ -14,10 +14,10 @@ import tempfile
 from pathlib import Path
 
 from results import Progress, record
-from run import REPO
+from run import REPO, program
 
 INGREDIENTS = ("late", "neighbours", "speakers", "time", "spread", "trust", "late,neighbours,speakers,time,spread,trust")
-BINARY = os.environ.get("KEEPSAKE_BIN") or REPO / "target/release/keepsake"
+BINARY = program("release")
 
 
 def main(locomo, errors):

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from run import REPO, call, server
+from run import REPO, call, program, server
 from sql import sql
 
 SAME = [
@@ -98,7 +98,7 @@ def distance(server, query, theme):
 
 
 def main():
-    os.environ.setdefault("KEEPSAKE_BIN", "target/release/keepsake")
+    os.environ["KEEPSAKE_BIN"] = str(program("release"))
     with tempfile.TemporaryDirectory() as home:
         # Where the builtin model is.
         data = Path(home) / "data"

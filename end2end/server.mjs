@@ -14,7 +14,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 export const REPO = path.resolve(path.dirname(fileURLToPath(import.meta.url)), "..");
-export const BINARY = path.resolve(REPO, process.env.KEEPSAKE_BIN || "target/debug/keepsake");
+export const BINARY = path.resolve(REPO, process.env.KEEPSAKE_BIN || path.join(process.env.CARGO_TARGET_DIR || "target", "debug/keepsake"));
 export const SITE = path.join(REPO, "target/site");
 export const PASSWORD = "a long sentence about tea";
 

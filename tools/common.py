@@ -16,6 +16,11 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or REPO / "target").absolute()
 DATA_DIR = Path(os.environ.get("KEEPSAKE_DATA_DIR") or REPO / "data").absolute()
 
 
+def program(profile):
+    """The server's program: the one that KEEPSAKE_BIN names (below the checkout), or cargo's of this profile."""
+    return REPO / (os.environ.get("KEEPSAKE_BIN") or TARGET / profile / "keepsake")
+
+
 def say(text):
     print(f"· {text}", file=sys.stderr, flush=True)
 

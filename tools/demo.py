@@ -20,9 +20,9 @@ from datetime import date, datetime, time, timedelta, timezone
 from time import sleep
 from urllib.parse import quote, urlsplit
 
-from common import REPO, fail
+from common import REPO, fail, program
 
-BINARY = os.environ.get("KEEPSAKE_BIN") or str(REPO / "target/release/keepsake")
+BINARY = str(program("release"))
 PUBLIC_URL = os.environ.get("KEEPSAKE_PUBLIC_URL", "").rstrip("/")
 LISTEN = os.environ.get("KEEPSAKE_LISTEN", "")
 DEMO = REPO / "tools/demo"

@@ -23,7 +23,7 @@ from pathlib import Path
 
 import fetch_model
 import fetch_postgres
-from common import REPO, fail, say, sha256_of
+from common import REPO, TARGET, fail, say, sha256_of
 
 DIST = REPO / "target/dist"
 # Below DIST and not below the data folder: a release has no other PostgreSQL than this version's.
@@ -69,8 +69,7 @@ def build():
     env = {**os.environ, "KEEPSAKE_VERSION": full_version(), "SQLX_OFFLINE": "true"}
     command = ["cargo", "build", "--locked", "--profile", "dist", "--bin", "keepsake"]
     subprocess.run(command, cwd=REPO, env=env, check=True)
-    target = Path(os.environ.get("CARGO_TARGET_DIR") or REPO / "target")
-    return target / "dist/keepsake"
+    return TARGET / "dist/keepsake"
 
 
 def version():

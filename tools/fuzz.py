@@ -18,7 +18,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from common import REPO, fail, say
+from common import REPO, TARGET, fail, say
 
 WORK = REPO / "target/fuzz"
 TARGETS = REPO / "src/tests/fuzz/targets.rs"
@@ -62,7 +62,7 @@ def build():
     env = dict(os.environ, RUSTC_WORKSPACE_WRAPPER=str(wrapper))
     command = ["cargo", "build", "--example", "fuzz", "--features", "fuzz"]
     subprocess.run(command, cwd=REPO, env=env, check=True)
-    return REPO / "target/debug/examples/fuzz"
+    return TARGET / "debug/examples/fuzz"
 
 
 def run(program, name, seconds):

@@ -22,7 +22,7 @@ import types
 import urllib.parse
 import urllib.request
 
-from common import REPO, fail, say
+from common import REPO, fail, program, say
 from with_postgres import free_port, run, stop_on_signals
 
 EMAIL, PASSWORD = "anna@example.com", "a long password"
@@ -67,7 +67,7 @@ def started(data_dir, **variables):
 
 def commands(url, data_dir, **variables):
     """A server at this address, whether it runs or not: its program, and what its commands need."""
-    binary = str(REPO / os.environ.get("KEEPSAKE_BIN", "target/debug/keepsake"))
+    binary = str(program("debug"))
     if not os.path.exists(binary):
         fail(f"{binary} is missing: build it, or set KEEPSAKE_BIN")
     port = urllib.parse.urlsplit(url).port

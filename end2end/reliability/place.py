@@ -17,7 +17,7 @@ from pathlib import Path
 REPO = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(REPO / "tools"))
 
-from common import fail  # noqa: E402
+from common import fail, program  # noqa: E402
 from fetch_postgres import fetch  # noqa: E402
 from with_postgres import as_user, free_port, initdb, reachable, stop_on_signals, unprivileged_user  # noqa: E402
 
@@ -126,7 +126,7 @@ class Server:
     """The release binary."""
 
     def __init__(self, home, database_url=None, **variables):
-        self.binary = str(REPO / os.environ.get("KEEPSAKE_BIN", "target/release/keepsake"))
+        self.binary = str(program("release"))
         if not Path(self.binary).is_file():
             fail(f"{self.binary} is not here: run `make build`, or name a program in KEEPSAKE_BIN")
         self.port = free_port()

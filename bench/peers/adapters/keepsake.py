@@ -6,6 +6,7 @@ import os
 import subprocess
 import time
 
+from common import program
 from database import OnPostgres, connect
 from peer import REPO, bench_python
 from server import keepsake
@@ -23,7 +24,7 @@ class Peer(OnPostgres):
         return bench_python()
 
     def start(self, users):
-        os.environ.setdefault("KEEPSAKE_BIN", "target/release/keepsake")
+        os.environ["KEEPSAKE_BIN"] = str(program("release"))
         self.running = contextlib.ExitStack()
         with variable("KEEPSAKE_TEST_DATABASE_URL", self.url):
             self.server = self.running.enter_context(keepsake(self.folder, KEEPSAKE_LLAMACPP_URL=self.embedder_url.removesuffix("/v1")))
