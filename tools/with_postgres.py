@@ -11,6 +11,7 @@ queries (tools/tests_build.py).
 """
 
 import contextlib
+import ctypes
 import os
 import pwd
 import secrets
@@ -50,7 +51,7 @@ def throwaway_postgres():
         return
     owner = unprivileged_user()
     home = Path(tempfile.mkdtemp(prefix="keepsake-postgres-", dir=None if owner is None else "/tmp"))
-    data = Path(tempfile.mkdtemp(prefix="keepsake-postgres-", dir=in_memory() or home))
+    data = Path(tempfile.mkdtemp(prefix=f"keepsake-postgres-{os.getpid()}-", dir=in_memory() or home))
     (home / "data").symlink_to(data)
     server = None
     try:
@@ -80,6 +81,9 @@ def in_memory():
     the thousand files of a test's database: a third of the time of all tests."""
     with contextlib.suppress(OSError, StopIteration, ValueError):
         shm, available = "/dev/shm", next(line for line in open("/proc/meminfo") if line.startswith("MemAvailable"))
+        for left in Path(shm).glob("keepsake-postgres-*-*"):  # by a process that was killed
+            if not Path(f"/proc/{left.name.split('-')[2]}").exists():
+                shutil.rmtree(left, ignore_errors=True)
         if min(shutil.disk_usage(shm).free, int(available.split()[1]) * 1024) >= IN_MEMORY_BYTES_MIN:
             return shm
     return None
@@ -142,7 +146,7 @@ def start(bin_dir, home, owner, settings=SETTINGS):
         options = [f"-c{name}={value}" for name, value in {**settings, "port": port}.items()]
         with log.open("w") as output:
             command = [bin_dir / "postgres", "-D", home / "data", *options]
-            server = subprocess.Popen(command, stdout=output, stderr=output, **as_user(owner, home))
+            server = subprocess.Popen(command, stdout=output, stderr=output, preexec_fn=end_with_parent, **as_user(owner, home))
         deadline = time.monotonic() + START_TIMEOUT_SECONDS
         while server.poll() is None and time.monotonic() < deadline:
             if "ready to accept connections" in log.read_text():
@@ -151,6 +155,12 @@ def start(bin_dir, home, owner, settings=SETTINGS):
         server.kill()
         server.wait()
     fail(f"PostgreSQL did not start: {log.read_text().strip()}")
+
+
+def end_with_parent():
+    """Linux ends the process that calls this when its parent is killed."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(1, signal.SIGQUIT)  # PR_SET_PDEATHSIG
 
 
 def free_port():
