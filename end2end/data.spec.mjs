@@ -6,7 +6,7 @@ import { PASSWORD } from "./server.mjs";
 
 const SECRET = "The spare key lies beneath the third flowerpot.";
 
-scenario("what is one's own is exported, imported and erased", data);
+scenario("what is one's own is exported, imported and erased", data, "nothing renews the page while a file is imported");
 
 async function data(t, { javaScriptEnabled }) {
   const { url, tool, email, page, complaints, step } = await begin(t, { javaScriptEnabled, acceptDownloads: true });

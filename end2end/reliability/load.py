@@ -151,14 +151,15 @@ class Load:
     async def watch(self, ends):
         began = time.monotonic()
         while time.monotonic() < ends:
-            self.resident.append(((time.monotonic() - began) / 60, self.server.resident_kb()))
-            await asyncio.sleep(1)
+            indexes = await asyncio.to_thread(self.server.gauge, "keepsake_index_bytes")
+            self.resident.append(((time.monotonic() - began) / 60, self.server.resident_kb(), indexes / 1024))
+            await asyncio.sleep(5)
 
     def growth_kb_a_minute(self, minutes):
+        """Of the server's memory, and of the indexes of what is stored."""
         after = min(SETTLED_AFTER_MINUTES, minutes / 3)
-        settled = [(at, kb) for at, kb in self.resident if at >= after]
-        slope, _ = statistics.linear_regression(*zip(*settled))
-        return slope
+        at, resident, indexes = zip(*(each for each in self.resident if each[0] >= after))
+        return [statistics.linear_regression(at, kb).slope for kb in (resident, indexes)]
 
 
 async def embedded(postgres):
@@ -234,7 +235,7 @@ async def measure(server, postgres, given):
     took = time.monotonic() - began
     spent = cpu_seconds([server.process.pid]) - cpu[0], cpu_seconds(family(mother)) - cpu[1], time.process_time() - cpu[2]
     requests = sum(len(each) for each in load.took.values())
-    growth = load.growth_kb_a_minute(given.minutes)
+    growth, of_indexes = load.growth_kb_a_minute(given.minutes)
     found_deadlocks = deadlocks(postgres) - before
     log = server.log.read_text()
     shown = {
@@ -250,8 +251,8 @@ async def measure(server, postgres, given):
         "errors": sum(load.errors.values()),
         "searches by words alone": f"{sum(load.degraded.values())} of {len(load.took['search'])}",
         "deadlocks in PostgreSQL": found_deadlocks,
-        "server's memory, MB": f"{load.resident[0][1] / 1024:.0f} at first, {load.resident[-1][1] / 1024:.0f} at last, at most {max(kb for _, kb in load.resident) / 1024:.0f}",
-        "growth of it, MB a minute": f"{growth / 1024:.2f}",
+        "server's memory, MB": f"{load.resident[0][1] / 1024:.0f} at first, {load.resident[-1][1] / 1024:.0f} at last, at most {max(each[1] for each in load.resident) / 1024:.0f}",
+        "growth of it, MB a minute": f"{growth / 1024:.2f}, of which the indexes {of_indexes / 1024:.2f}",
         "memories that wait for vectors at the end": sql(postgres.bin, postgres.url(), "SELECT count(*) FROM memory_embeddings WHERE state = 'pending'")[0][0],
     }
     bad = [f"{count} × {what}" for what, count in load.errors.items()]

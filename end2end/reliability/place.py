@@ -187,6 +187,10 @@ class Server:
         except (OSError, urllib.error.URLError):
             return False
 
+    def gauge(self, name):
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=30) as answer:
+            return float(next(line.split()[1] for line in answer.read().decode().splitlines() if line.startswith(f"{name} ")))
+
     def resident_kb(self):
         return int(Path(f"/proc/{self.process.pid}/status").read_text().partition("VmRSS:")[2].split()[0])
 
