@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::assert_has;
 use crate::support::TestApp;
 
 #[tokio::test]
@@ -9,16 +10,13 @@ async fn a_stranger_reads_every_operation_and_every_error() {
     let app = TestApp::start().await;
     let browser = app.browser();
     let page = browser.look("/docs").await;
-    let (_, document) = browser.get("/api/v1/openapi.json").await;
+    let document = browser.look("/api/v1/openapi.json").await;
     let document: Value = serde_json::from_str(&document).unwrap();
     for (path, methods) in document["paths"].as_object().unwrap() {
         assert!(page.contains(&format!("<code>{path}</code>")), "{path}");
         for operation in methods.as_object().unwrap().values() {
             let id = operation["operationId"].as_str().unwrap();
-            assert!(
-                page.contains(&format!("id=\"{id}\"")) && page.contains(&format!("href=\"#{id}\"")),
-                "{id}"
-            );
+            assert_has(&page, &[&format!("id=\"{id}\""), &format!("href=\"#{id}\"")]);
         }
     }
     for response in document["components"]["responses"].as_object().unwrap().values() {

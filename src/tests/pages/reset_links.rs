@@ -1,7 +1,8 @@
-use crate::support::Sql as _;
-use crate::support::{Browser, PASSWORD, TestApp, TestUser};
 use keepsake::accounts::Password;
 use keepsake::accounts::admin_events::{AdminAction, AdminActor};
+
+use crate::support::Sql as _;
+use crate::support::{Browser, PASSWORD, TestApp, TestUser};
 
 const NEW: &str = "a wholly new password";
 
