@@ -9,8 +9,7 @@ use crate::support::{ChatServer, TestApp, database_url};
 
 #[tokio::test]
 async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::start_for_two().await;
     ben.add("Ben's own").await;
     let vienna = Zone::find("Europe/Vienna").unwrap();
     app.accounts.set_time_zone(anna.id, &vienna).await.unwrap();
@@ -41,24 +40,22 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
     let first: serde_json::Value = serde_json::from_str(file.lines().next().unwrap()).unwrap();
     assert_eq!(first["keepsake_export"], 1);
     let items = records(&file, "item");
-    assert_eq!(items.len(), 2);
-    assert_eq!(items[0]["id"], id);
-    assert_eq!(items[0]["theme"], "food-drink");
-    assert_eq!(items[0]["tags"], json!(["tea"]));
-    assert_eq!(items[0]["agent"], "agent");
-    assert_eq!(items[1]["status"], "archived");
-    let events: Vec<_> =
-        items[1]["events"].as_array().unwrap().iter().map(|e| e["event"].clone()).collect();
-    assert_eq!(events, ["added", "archived"]);
-    let themes: Vec<_> =
-        records(&file, "theme").iter().map(|t| t["display_name"].clone()).collect();
-    assert_eq!(themes, ["Food & Drink", "general"]);
-    assert_eq!(records(&file, "account")[0]["time_zone"], "Europe/Vienna");
-    assert_eq!(records(&file, "agent")[0]["name"], "agent");
-    let settings = records(&file, "embedding_settings");
-    assert_eq!(settings[0]["endpoint"], "https://api.example.com/v1");
-    let settings = records(&file, "chat_settings");
-    assert_eq!(settings[0]["model"], "small");
+    assert_eq!((items.len(), &items[0]["id"], &items[1]["status"]), (2, &id, &json!("archived")));
+    let [theme, tags, agent] = ["theme", "tags", "agent"].map(|field| items[0][field].clone());
+    assert_eq!((theme, tags, agent), (json!("food-drink"), json!(["tea"]), json!("agent")));
+    let events = items[1]["events"].as_array().unwrap().iter().map(|e| e["event"].clone());
+    assert_eq!(events.collect::<Vec<_>>(), ["added", "archived"]);
+    for (record, n, field, value) in [
+        ("theme", 0, "display_name", "Food & Drink"),
+        ("theme", 1, "display_name", "general"),
+        ("account", 0, "time_zone", "Europe/Vienna"),
+        ("agent", 0, "name", "agent"),
+        ("embedding_settings", 0, "endpoint", "https://api.example.com/v1"),
+        ("chat_settings", 0, "model", "small"),
+    ] {
+        assert_eq!(records(&file, record)[n][field], value, "{record}");
+    }
+    assert_eq!(records(&file, "theme").len(), 2);
     let spent = &records(&file, "chat_spend")[0];
     assert_eq!((&spent["tokens_in"], &spent["calls"]), (&json!(80), &json!(2)));
     assert_eq!(spent["day"].as_str().unwrap().len(), 10);
@@ -66,10 +63,7 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
     let search = calls.iter().find(|c| c["tool"] == "memory_search").unwrap();
     assert_eq!((search["query"].as_str(), search["item_ids"][0].clone()), (Some("tea"), id));
     let session = &records(&file, "session")[0];
-    assert_eq!(
-        (&session["external_id"], &session["completed_why"]),
-        (&json!("chat"), &json!("asked"))
-    );
+    assert_eq!([&session["external_id"], &session["completed_why"]], ["chat", "asked"]);
     let messages = records(&file, "message");
     assert_eq!(messages.len(), 2);
     assert_eq!(messages[0]["session"], session["id"]);
@@ -109,9 +103,9 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
         assert_eq!(told(&again), told(&file), "{kind}");
     }
     let end: serde_json::Value = serde_json::from_str(file.lines().last().unwrap()).unwrap();
-    assert_eq!(end["counts"]["items"], 2);
-    assert_eq!(end["counts"]["messages"], 2);
-    assert_eq!(end["counts"]["calls"], calls.len());
+    for (record, count) in [("items", 2), ("messages", 2), ("calls", calls.len())] {
+        assert_eq!(end["counts"][record], count, "{record}");
+    }
     for secret in ["Ben", "sk-canary-key", crate::chat::KEY, "sealed", "password", &anna.token[3..]]
     {
         assert!(!file.contains(secret), "{secret}");
@@ -163,20 +157,15 @@ async fn a_hundred_thousand_memories_go_out_in_bounded_memory() {
     }
     assert!(child.wait().unwrap().success());
     let before: f64 = before.unwrap();
-    println!(
-        "{lines} lines, {} MiB in {:?}; memory grew by {:.1} MiB",
-        bytes / 1024 / 1024,
-        began.elapsed(),
-        most - before
-    );
+    let (mib, took, grew) = (bytes >> 20, began.elapsed(), most - before);
+    println!("{lines} lines, {mib} MiB in {took:?}; memory grew by {grew:.1} MiB");
     assert!(lines as i64 > ITEMS && bytes > 60 * 1024 * 1024);
-    assert!(most - before < GROWTH_MIB_MAX, "{before} → {most} MiB");
+    assert!(grew < GROWTH_MIB_MAX, "{before} → {most} MiB");
 }
 
 #[tokio::test]
 async fn the_command_line_exports_and_imports_and_says_what_was_not_taken_in() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::start_for_two().await;
     anna.add("Anna keeps bees.").await;
     let home = Home::new();
     let run = |command: &str, email: &str, input: &str| {
@@ -203,6 +192,5 @@ async fn the_command_line_exports_and_imports_and_says_what_was_not_taken_in() {
     assert_eq!((code, said.as_str()), (Some(1), "0 added, 0 known already, 1 failed\n"));
     assert!(problems.contains("Line 5: `type` is not known"), "{problems}");
     let (code, _, said) = run("export", "nobody@example.com", "");
-    assert_eq!(code, Some(1));
-    assert!(said.contains("there is no account"), "{said}");
+    assert!(code == Some(1) && said.contains("there is no account"), "{said}");
 }
