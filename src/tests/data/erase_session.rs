@@ -18,7 +18,8 @@ fn traces(word: &str) -> Vec<String> {
 }
 
 /// Two sessions of Anna's and one of Ben's, each read, with two memories each.
-async fn scene(app: &TestApp) -> (TestUser, TestUser, Browser) {
+async fn scene() -> (TestApp, TestUser, TestUser, Browser) {
+    let (app, anna, ben) = TestApp::start_for_two().await;
     let facts = json!({ "facts": [
         { "category": "profile", "key": "bird", "value": format!("Has a bird, {KEPT}"), "source": "user_explicit", "source_context": format!("I have a {SAID}") },
         { "category": "preferences", "key": "seed", "value": format!("Likes {KEPT} seed"), "source": "conversation", "source_context": SAID },
@@ -29,9 +30,8 @@ async fn scene(app: &TestApp) -> (TestUser, TestUser, Browser) {
         false => said(&other.to_string()),
     })
     .await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     for user in [&anna, &ben] {
-        use_server(app, user, &model).await;
+        use_server(&app, user, &model).await;
     }
     let bird = json!([
         { "id": SAID, "role": "user", "content": format!("I have a {SAID}.") },
@@ -48,7 +48,7 @@ async fn scene(app: &TestApp) -> (TestUser, TestUser, Browser) {
             consolidation.extract(due).await.unwrap();
         }
     }
-    for due in turns_due(app).await {
+    for due in turns_due(&app).await {
         let made = turns::make_some(&app.db, &app.embeddings, due).await;
         assert!(made.unwrap());
     }
@@ -56,7 +56,7 @@ async fn scene(app: &TestApp) -> (TestUser, TestUser, Browser) {
     app.activity.keep_queries(anna.id, true).await.unwrap();
     anna.find(SAID).await;
     let browser = app.signed_in(&anna).await;
-    (anna, ben, browser)
+    (app, anna, ben, browser)
 }
 
 async fn hand_over(user: &TestUser, session: &str, messages: &Value) {
@@ -80,8 +80,7 @@ async fn erase(browser: &Browser, session: i64, fields: &[(&str, &str)]) -> Stri
 
 #[tokio::test]
 async fn an_erased_session_takes_every_word_that_was_said_and_the_memories_stay() {
-    let app = TestApp::start().await;
-    let (anna, ben, browser) = scene(&app).await;
+    let (app, anna, ben, browser) = scene().await;
     let mut conn = app.superuser().await;
     let bens = fingerprint(&mut conn, ben.id.0).await;
     let session = id_of(&app, &anna, SAID).await;
@@ -125,8 +124,7 @@ async fn an_erased_session_takes_every_word_that_was_said_and_the_memories_stay(
 
 #[tokio::test]
 async fn its_memories_go_with_it_when_the_person_says_so() {
-    let app = TestApp::start().await;
-    let (anna, ben, browser) = scene(&app).await;
+    let (app, anna, ben, browser) = scene().await;
     let mut conn = app.superuser().await;
     let bens = fingerprint(&mut conn, ben.id.0).await;
     let session = id_of(&app, &anna, SAID).await;
@@ -189,8 +187,7 @@ async fn of_names_that_nothing_mentions_those_go_that_the_session_alone_told() {
 
 #[tokio::test]
 async fn nobody_erases_anothers_session_or_one_that_is_gone() {
-    let app = TestApp::start().await;
-    let (anna, ben, browser) = scene(&app).await;
+    let (app, anna, ben, browser) = scene().await;
     let theirs = id_of(&app, &ben, "boat").await;
     let mut conn = app.superuser().await;
     let before = fingerprint(&mut conn, ben.id.0).await;
@@ -209,8 +206,7 @@ async fn nobody_erases_anothers_session_or_one_that_is_gone() {
 
 #[tokio::test]
 async fn what_is_read_while_it_is_erased_is_not_kept() {
-    let app = TestApp::start().await;
-    let (anna, _, browser) = scene(&app).await;
+    let (app, anna, _, browser) = scene().await;
     let slow = ChatServer::answering(|_, _| {
         let facts = json!([{ "category": "profile", "key": "late", "value": "Comes late", "source": "conversation" }]);
         said(&facts.to_string())

@@ -52,6 +52,12 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
         ("agent", 0, "name", "agent"),
         ("embedding_settings", 0, "endpoint", "https://api.example.com/v1"),
         ("chat_settings", 0, "model", "small"),
+        ("session", 0, "external_id", "chat"),
+        ("session", 0, "completed_why", "asked"),
+        ("message", 0, "content", "I like tea."),
+        ("message", 0, "sent_at", "2026-11-21T10:00:00Z"),
+        ("extraction", 0, "outcome", "pending"),
+        ("summary", 0, "text", "Anna likes tea."),
     ] {
         assert_eq!(records(&file, record)[n][field], value, "{record}");
     }
@@ -63,19 +69,13 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
     let search = calls.iter().find(|c| c["tool"] == "memory_search").unwrap();
     assert_eq!((search["query"].as_str(), search["item_ids"][0].clone()), (Some("tea"), id));
     let session = &records(&file, "session")[0];
-    assert_eq!([&session["external_id"], &session["completed_why"]], ["chat", "asked"]);
     let messages = records(&file, "message");
     assert_eq!(messages.len(), 2);
     assert_eq!(messages[0]["session"], session["id"]);
-    assert_eq!(messages[0]["content"], "I like tea.");
-    assert_eq!(messages[0]["sent_at"], "2026-11-21T10:00:00Z");
     assert_eq!(messages[1]["tool_calls"][0]["name"], "kettle");
-    assert_eq!(records(&file, "extraction")[0]["outcome"], "pending");
     let summary = &records(&file, "summary")[0];
-    assert_eq!(
-        (&summary["text"], &summary["items"], &summary["items_total"]),
-        (&json!("Anna likes tea."), &json!([items[0]["id"]]), &json!(1))
-    );
+    assert_eq!(summary["items"], json!([items[0]["id"]]));
+    assert_eq!(summary["items_total"], 1);
     // Every kind of record that an export can hold, into another account.
     let kinds = keepsake::export::KINDS.map(|(_, name, _)| name);
     // Those are tested with the tools that make them.

@@ -61,8 +61,10 @@ async fn every_filter_is_in_the_address_and_they_add_up() {
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn load_more_shows_older_calls_and_keeps_the_filters() {
+async fn an_empty_page_says_how_to_begin_and_load_more_shows_older_calls_and_keeps_the_filters() {
     let (app, anna, browser) = TestApp::with_browser().await;
+    let page = look(app, &browser, "/activity").await;
+    assert!(page.contains("href=\"/agents\"") && page.contains("memory_search"));
     for _ in 0..30 {
         anna.find("x").await;
     }
@@ -72,14 +74,6 @@ async fn load_more_shows_older_calls_and_keeps_the_filters() {
     let second = look(app, &browser, "/activity?tool=memory_search&shown=50").await;
     assert_eq!(calls(&second), 30);
     assert!(!second.contains("shown=75"));
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn an_empty_page_says_how_to_begin() {
-    let (app, anna, browser) = TestApp::with_browser().await;
-    let page = look(app, &browser, "/activity").await;
-    assert!(page.contains("href=\"/agents\"") && page.contains("memory_search"));
-    anna.find("x").await;
     let page = look(app, &browser, "/activity?tool=memory_add").await;
     assert!(page.contains("No matching calls") && !page.contains("YOUR_TOKEN"));
 }

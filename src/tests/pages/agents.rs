@@ -75,13 +75,8 @@ async fn nobody_sees_or_touches_anothers_agents() {
     assert!(!browser.get("/agents").await.1.contains("annas-agent"));
     let revoke = format!("/agents/{}/tokens/{}/revoke", agent.id.0, tokens[0].id.0);
     let more = format!("/agents/{}/tokens", agent.id.0);
-    for path in [
-        "/agents/x/tokens",
-        "/agents/99999999999999999999/tokens",
-        "/agents/1/tokens/x/revoke",
-        &revoke,
-        &more,
-    ] {
+    let far = "/agents/99999999999999999999/tokens";
+    for path in [far, "/agents/x/tokens", "/agents/1/tokens/x/revoke", &revoke, &more] {
         browser.answers(404, path, &[("scope", "memory:read")]).await;
     }
     assert!(app.accounts.list_agents(anna.id).await.unwrap()[0].1[0].revoked_at.is_none());

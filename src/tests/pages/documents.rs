@@ -27,17 +27,12 @@ fn section<'a>(page: &'a str, id: &str) -> &'a str {
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn before_the_first_document_the_page_says_how_to_begin() {
-    let (_, _, browser) = TestApp::with_browser().await;
+async fn the_page_says_how_to_begin_and_has_documents_in_a_tree_and_deleted_ones_apart() {
+    let (app, anna, browser) = TestApp::with_browser().await;
     let page = browser.look("/documents").await;
     assert_has(&page, &["No agent has written a document yet.", "memory_files", "Anthropic"]);
     assert_has(&page, &["/api/v1/documents/MEMORY.md", "href=\"/agents\""]);
     assert!(page.contains("aria-current=\"page\">Documents"), "{page}");
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn documents_stand_in_a_tree_and_deleted_ones_apart() {
-    let (app, anna, browser) = TestApp::with_browser().await;
     let memory = write(&anna, "MEMORY.md", "# Tea\n").await;
     write(&anna, "memory/2026-03-23.md", &"x".repeat(2_000)).await;
     write(&anna, "memory/deep/a.txt", "a").await;

@@ -1,4 +1,4 @@
-use super::assert_has;
+use super::{assert_has, endpoint_form};
 use crate::support::{Provider, TestApp};
 use crate::turns::{ended, message};
 
@@ -69,28 +69,15 @@ async fn the_admin_page_and_its_forms_are_not_there_for_members_and_a_stranger_s
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_wrong_setting_stands_beside_its_field_and_changes_nothing_and_no_key_comes_back() {
     let (app, anna, browser) = TestApp::with_browser().await;
-    let fields = [
-        ("action", "save"),
-        ("own_enabled", "1"),
-        ("provider_type", "openai"),
-        ("url", "https://api.example.com/v1"),
-        ("model", "text-embedding-3-large"),
-        ("dimensions", "3072"),
-        ("key", "sk-secret-key"),
-    ];
+    let own = endpoint_form("save", "https://api.example.com/v1", "text-embedding-3-large");
+    let fields = [&own[..], &[("dimensions", "3072"), ("key", "sk-secret-key")]].concat();
     let page = browser.answers(422, "/settings/embeddings", &fields).await;
     assert!(page.contains("`dimensions` is out of range; give 1 to 1024"));
     assert!(page.contains("text-embedding-3-large") && !page.contains("sk-secret-key"));
     assert!(!app.embeddings.overview(anna.id).await.unwrap().settings.own_enabled);
     browser.answers(422, "/settings/embeddings", &[("action", "explode")]).await;
-    let stolen = [
-        ("action", "confirm"),
-        ("own_enabled", "1"),
-        ("provider_type", "openai"),
-        ("url", "https://a.example"),
-        ("model", "m"),
-        ("staged", "bm9uc2Vuc2U"),
-    ];
+    let stolen = endpoint_form("confirm", "https://a.example", "m");
+    let stolen = [&stolen[..], &[("staged", "bm9uc2Vuc2U")]].concat();
     browser.answers(422, "/settings/embeddings", &stolen).await;
 }
 
@@ -112,13 +99,7 @@ async fn a_rebuild_counts_memories_and_messages_apart() {
     let again = format!("{all} will be embedded again by");
     assert_has(&page, &[&format!("All {all} ready"), &again]);
     let url = provider.url();
-    let save = [
-        ("action", "save"),
-        ("own_enabled", "1"),
-        ("provider_type", "openai"),
-        ("url", &url),
-        ("model", "other"),
-    ];
+    let save = endpoint_form("save", &url, "other");
     let (_, asked) = browser.submit("/settings/embeddings", &save).await;
     assert!(asked.contains(&format!("{all} will be rebuilt with other")));
     app.embeddings.rebuild(anna.id).await.unwrap();

@@ -29,50 +29,25 @@ async fn make(app: &TestApp, user: &TestUser, name: &str, entity_type: EntityTyp
     id.unwrap().unwrap().0
 }
 
-/// What was stated, and where.
-struct Said<'a> {
-    subject: i64,
-    predicate: &'a str,
-    object: i64,
-    /// Since and until.
-    period: (Option<&'a str>, Option<&'a str>),
-    item: Option<i64>,
-    sentence: &'a str,
-}
-
-async fn relate(app: &TestApp, user: &TestUser, said: Said<'_>) {
-    let now = time::OffsetDateTime::now_utc();
-    let stated = StatedRelation {
-        subject: EntityId(said.subject),
-        predicate: Predicate::parse(said.predicate).unwrap(),
-        words: None,
-        object: RelationTarget::Entity(EntityId(said.object)),
-        period: Period::parse(said.period.0, said.period.1).unwrap(),
-        confidence: 80,
-        evidence: RelationEvidence {
-            sentence: Some(said.sentence.to_owned()),
-            item: said.item.map(ItemId),
-            session: None,
-            position: None,
-            trust: Trust::User,
-            at: now,
-        },
-    };
-    let mut tx = app.db.as_writer(user.id).await.unwrap();
-    let noted = note(&mut tx, user.id, &stated, now).await.unwrap();
-    assert!(noted.is_some());
-    tx.commit().await.unwrap();
-}
-
 #[tokio::test(crate = "crate::support::shared")]
-async fn before_the_first_name_the_page_says_what_will_be_here() {
-    let (_, _, browser) = TestApp::with_browser().await;
+async fn before_the_first_name_the_page_says_what_will_be_here_and_its_switches_are_kept() {
+    let (_, anna, browser) = TestApp::with_browser().await;
     let page = browser.look("/entities").await;
     assert_has(&page, &["No entities yet.", "Anna Berg lives in Lyon", "/api/v1/tools/memory_add"]);
     assert!(page.contains("Find names as memories are added"), "{page}");
     let page = browser.look("/graph").await;
     assert!(page.contains("Nothing is connected yet.") && page.contains("/settings/chat"));
     assert!(!page.contains("<svg id=\"graph-picture\""));
+    // The switches are kept.
+    let page = browser.answers(200, "/entities/settings", &[("in_search", "1")]).await;
+    assert!(page.contains("Saved."));
+    let of = |name: &str| {
+        let input = page.split("<input").find(|tag| tag.contains(&format!("name=\"{name}\"")));
+        input.unwrap().split('>').next().unwrap().contains("checked")
+    };
+    assert_eq!((of("by_rules"), of("by_model"), of("in_search")), (false, false, true));
+    anna.add("Dr. Maria Keller works at Acme GmbH.").await;
+    assert!(!browser.look("/entities").await.contains("Maria Keller"));
 }
 
 #[tokio::test]
@@ -256,23 +231,10 @@ async fn where_an_admin_has_closed_the_browser_nothing_is_decided() {
     assert!(browser.look(&path).await.contains("Anton Offen"));
 }
 
-#[tokio::test(crate = "crate::support::shared")]
-async fn the_switches_are_kept() {
-    let (_, anna, browser) = TestApp::with_browser().await;
-    let page = browser.answers(200, "/entities/settings", &[("in_search", "1")]).await;
-    assert!(page.contains("Saved."));
-    let of = |name: &str| {
-        let input = page.split("<input").find(|tag| tag.contains(&format!("name=\"{name}\"")));
-        input.unwrap().split('>').next().unwrap().contains("checked")
-    };
-    assert_eq!((of("by_rules"), of("by_model"), of("in_search")), (false, false, true));
-    anna.add("Dr. Maria Keller works at Acme GmbH.").await;
-    assert!(!browser.look("/entities").await.contains("Maria Keller"));
-}
-
 /// Anna lived in Lyon, lives in Graz, and works with Benedikt at Acme.
 async fn connected(app: &TestApp, anna: &TestUser) -> [i64; 5] {
-    let item = anna.add("I moved to Graz in 2024.").await;
+    let sentence = "I moved to Graz in 2024.";
+    let (item, now) = (anna.add(sentence).await, time::OffsetDateTime::now_utc());
     let names = [
         ("Anna Berger", EntityType::Person),
         ("Lyon", EntityType::Location),
@@ -285,21 +247,31 @@ async fn connected(app: &TestApp, anna: &TestUser) -> [i64; 5] {
         *id = make(app, anna, name, entity_type).await;
     }
     let [berger, lyon, graz, acme, huber] = ids;
-    for (subject, predicate, object, period) in [
-        (berger, "lives_in", lyon, (Some("2015"), Some("2023"))),
-        (berger, "lives_in", graz, (Some("2024"), None)),
-        (berger, "works_at", acme, (Some("2020"), None)),
-        (huber, "works_at", acme, (None, None)),
+    for (subject, predicate, object, since, until) in [
+        (berger, "lives_in", lyon, Some("2015"), Some("2023")),
+        (berger, "lives_in", graz, Some("2024"), None),
+        (berger, "works_at", acme, Some("2020"), None),
+        (huber, "works_at", acme, None, None),
     ] {
-        let said = Said {
-            subject,
-            predicate,
-            object,
-            period,
-            item: Some(item),
-            sentence: "I moved to Graz in 2024.",
+        let stated = StatedRelation {
+            subject: EntityId(subject),
+            predicate: Predicate::parse(predicate).unwrap(),
+            words: None,
+            object: RelationTarget::Entity(EntityId(object)),
+            period: Period::parse(since, until).unwrap(),
+            confidence: 80,
+            evidence: RelationEvidence {
+                sentence: Some(sentence.to_owned()),
+                item: Some(ItemId(item)),
+                session: None,
+                position: None,
+                trust: Trust::User,
+                at: now,
+            },
         };
-        relate(app, anna, said).await;
+        let mut tx = app.db.as_writer(anna.id).await.unwrap();
+        assert!(note(&mut tx, anna.id, &stated, now).await.unwrap().is_some());
+        tx.commit().await.unwrap();
     }
     ids
 }

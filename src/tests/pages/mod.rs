@@ -99,6 +99,12 @@ pub fn between<'a>(page: &'a str, from: &str, until: &str) -> &'a str {
     rest.split(until).next().unwrap()
 }
 
+/// What is posted of an endpoint for embeddings or chat.
+fn endpoint_form<'a>(action: &'a str, url: &'a str, model: &'a str) -> [(&'a str, &'a str); 5] {
+    let own = ("own_enabled", "1");
+    [("action", action), own, ("provider_type", "openai"), ("url", url), ("model", model)]
+}
+
 /// The address of the page's first form whose address ends so.
 fn action_in(page: &str, end: &str) -> String {
     let mut actions = page.split("action=\"").skip(1).map(|rest| rest.split('"').next().unwrap());

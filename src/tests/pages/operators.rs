@@ -88,11 +88,6 @@ async fn for_a_member_there_are_no_operators() {
         let fields = with(&[("name", "mine"), ("users_max", "9")]);
         let page = browser.answers(404, &path, &fields).await;
         assert!(!page.contains("ks_"));
-        let elsewhere = browser
-            .client
-            .post(format!("{}{path}", app.base))
-            .header("sec-fetch-site", "cross-site");
-        assert_eq!(elsewhere.send().await.unwrap().status(), 403, "{path}");
     }
     let after = app.accounts.list_operators().await.unwrap();
     assert_eq!((after.len(), after[0].tokens.len(), after[0].users_max), (1, 1, 10_000));

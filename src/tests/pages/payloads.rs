@@ -8,6 +8,7 @@ use keepsake::config::SignUp;
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 
+use super::endpoint_form;
 use super::every_route::plain_pages;
 use crate::support::{Browser, ChatServer, PASSWORD, Provider, TestApp, TestUser};
 
@@ -23,9 +24,6 @@ const PAYLOADS: [&str; 9] = [
     "&lt;script&gt;pwn()&lt;/script&gt;",
     "\u{202e}pwn\u{2066}\u{2067}\u{200b}\u{feff}pwn",
 ];
-
-/// A user's own endpoint, in its form.
-const OWN: [(&str, &str); 2] = [("own_enabled", "1"), ("provider_type", "openai")];
 
 /// Nothing of a page is made of the payload; returns how often its text is shown.
 fn check(what: &str, page: &str) -> usize {
@@ -95,9 +93,8 @@ async fn filled(app: &TestApp) -> (TestUser, Browser) {
     app.use_provider(&anna, &provider, PAYLOADS[0]).await;
     let url = provider.url();
     for payload in PAYLOADS {
-        let [own, openai] = OWN;
-        let test = [("action", "test"), own, openai, ("url", &url), ("model", payload)];
         // The provider says its model's name, which is the payload.
+        let test = endpoint_form("test", &url, payload);
         let report = browser.post("/settings/embeddings", &test).await;
         let report = report.text().await.unwrap();
         assert!(report.contains("Works:") && check("a test's report", &report) >= 2);
@@ -151,14 +148,11 @@ async fn filled(app: &TestApp) -> (TestUser, Browser) {
         .into_iter()
         .flat_map(|path| PAYLOADS.map(|payload| (path, payload)))
     {
-        let [own, openai] = OWN;
-        let form =
-            |action| [("action", action), own, openai, ("url", url.as_str()), ("model", payload)];
         // The endpoint says its model's name, which is the payload; past ten it is
         // enough that what was typed comes back as text.
-        let report = browser.post(path, &form("test")).await;
+        let report = browser.post(path, &endpoint_form("test", &url, payload)).await;
         assert!(check("a chat test's report", &report.text().await.unwrap()) >= 1);
-        browser.post(path, &form("save")).await;
+        browser.post(path, &endpoint_form("save", &url, payload)).await;
     }
     provider.behave(|b| b.poison = Some("pwn"));
     app.drain(&anna).await;
@@ -353,8 +347,8 @@ async fn what_a_form_echoes_is_text_and_what_it_refuses_is_refused_in_a_sentence
                     sent.extend(allow.into_iter().filter(|(name, _)| name != field));
                 }
                 if is_of_endpoint {
-                    let endpoint = [("url", "https://models.example.com"), ("model", "m")];
-                    let endpoint = OWN.into_iter().chain(endpoint);
+                    let form = endpoint_form("", "https://models.example.com", "m");
+                    let endpoint = form.into_iter().filter(|(name, _)| *name != "action");
                     sent.extend(endpoint.filter(|(name, _)| name != field));
                 }
                 let response = browser.post(path, &sent).await;

@@ -1,6 +1,7 @@
 use keepsake::accounts::Password;
 use keepsake::accounts::admin_events::{AdminAction, AdminActor};
 
+use super::endpoint_form;
 use crate::support::Sql as _;
 use crate::support::{Browser, PASSWORD, TestApp, TestUser};
 
@@ -158,51 +159,31 @@ async fn a_sign_in_with_the_old_password_does_not_outlive_the_change() {
 #[tokio::test]
 async fn what_admins_do_to_operators_and_providers_is_recorded() {
     let place = Place::start().await;
-    for (path, fields) in [
-        ("/admin/operators", &[("name", "shop"), ("users_max", "5"), ("scope", "memory:read")][..]),
-        ("/admin/operators/1", &[("users_max", "7")]),
-        ("/admin/operators/1/tokens", &[("scope", "memory:read")]),
-        ("/admin/operators/1/tokens/1/revoke", &[]),
-        ("/admin/embeddings", &[("action", "save"), ("url", "http://127.0.0.1:9")]),
-        ("/admin/embeddings", &[("action", "save"), ("url", "")]),
-        ("/admin/embeddings", &[("action", "builtin_off")]),
-        ("/admin/embeddings", &[("action", "builtin_on")]),
-        (
-            "/admin/chat",
-            &[
-                ("action", "save"),
-                ("provider_type", "openai"),
-                ("url", "http://127.0.0.1:9/v1"),
-                ("model", "m"),
-            ],
-        ),
-        ("/admin/chat", &[("action", "save"), ("url", "")]),
-        ("/admin/endpoints", &[("action", "add"), ("endpoint", "127.0.0.1:9")]),
-        ("/admin/endpoints", &[("action", "remove"), ("endpoint", "127.0.0.1:9")]),
+    let operator = [("name", "shop"), ("users_max", "5"), ("scope", "memory:read")];
+    let [action, _, own @ ..] = endpoint_form("save", "http://127.0.0.1:9/v1", "m");
+    let chat = [&[action][..], &own].concat();
+    let endpoint = ("endpoint", "127.0.0.1:9");
+    let mut expected = Vec::new();
+    for (path, fields, told) in [
+        ("/admin/operators", &operator[..], "make_operator make_service_token"),
+        ("/admin/operators/1", &[("users_max", "7")], "change_operator"),
+        ("/admin/operators/1/tokens", &[("scope", "memory:read")], "make_service_token"),
+        ("/admin/operators/1/tokens/1/revoke", &[], "revoke_service_token"),
+        ("/admin/embeddings", &[("action", "save"), ("url", "http://127.0.0.1:9")], "set_provider"),
+        ("/admin/embeddings", &[("action", "save"), ("url", "")], "remove_provider"),
+        ("/admin/embeddings", &[("action", "builtin_off")], "builtin_off"),
+        ("/admin/embeddings", &[("action", "builtin_on")], "builtin_on"),
+        ("/admin/chat", &chat[..], "set_chat"),
+        ("/admin/chat", &[("action", "save"), ("url", "")], "remove_chat"),
+        ("/admin/endpoints", &[("action", "add"), endpoint], "allow_endpoint"),
+        ("/admin/endpoints", &[("action", "remove"), endpoint], "disallow_endpoint"),
     ] {
         let (status, page) = place.admin.submit(path, fields).await;
         assert!(status < 400, "{path}: {status} {page}");
+        expected.extend(told.split(' '));
     }
-    let mut events = place.events().await;
-    events.reverse();
-    assert_eq!(
-        events,
-        [
-            "make_operator",
-            "make_service_token",
-            "change_operator",
-            "make_service_token",
-            "revoke_service_token",
-            "set_provider",
-            "remove_provider",
-            "builtin_off",
-            "builtin_on",
-            "set_chat",
-            "remove_chat",
-            "allow_endpoint",
-            "disallow_endpoint",
-        ]
-    );
+    expected.reverse();
+    assert_eq!(place.events().await, expected);
     let (_, page) = place.admin.get("/admin/users").await;
     assert!(page.contains("revoked a service token of") && page.contains("shop"), "{page}");
 }

@@ -38,7 +38,7 @@ async fn id_of(app: &TestApp, session: &str) -> i64 {
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn before_the_first_session_the_page_shows_how_to_hand_one_over() {
+async fn before_the_first_session_the_page_shows_how_to_hand_one_over_and_retention_is_saved() {
     let (_, anna, browser) = TestApp::with_browser().await;
     let page = browser.look("/sessions").await;
     assert_has(&page, &["No agent has handed over a session yet.", "href=\"/agents\""]);
@@ -47,6 +47,11 @@ async fn before_the_first_session_the_page_shows_how_to_hand_one_over() {
     hand_over(&anna, "chat-1", json!([said(1, "user", "I moved to Lisbon last week.")])).await;
     let page = browser.look("/sessions").await;
     assert_has(&page, &["chat-1", "1 message<", "Not read yet."]);
+    // A saved retention says so.
+    let fields = [("action", "lifetimes"), ("episode_days", "30"), ("turn_days", "")];
+    let page = browser.answers(200, "/sessions", &fields).await;
+    let part = page.split("id=\"lifetimes\"").nth(1).unwrap();
+    assert!(part.contains("Saved.") && part.contains("value=\"30\""), "{part}");
 }
 
 #[tokio::test]
@@ -238,14 +243,4 @@ async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
         // Without saying which, nothing happens.
         browser.answers(303, &format!("{path}/again"), &[]).await;
     }
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn a_saved_retention_says_so() {
-    let (_, anna, browser) = TestApp::with_browser().await;
-    hand_over(&anna, "one", json!([said(1, "user", "Hello.")])).await;
-    let fields = [("action", "lifetimes"), ("episode_days", "30"), ("turn_days", "")];
-    let page = browser.answers(200, "/sessions", &fields).await;
-    let part = page.split("id=\"lifetimes\"").nth(1).unwrap();
-    assert!(part.contains("Saved.") && part.contains("value=\"30\""), "{part}");
 }

@@ -9,7 +9,7 @@ use keepsake::accounts::{AccountError, Email, HashCost, Password};
 use keepsake::config::SignUp;
 use reqwest::{Response, StatusCode};
 
-use super::assert_has;
+use super::{assert_has, endpoint_form};
 use crate::support::{PASSWORD, Provider, TestApp, Wish};
 
 async fn behind_a_proxy() -> TestApp {
@@ -76,13 +76,7 @@ async fn tests_of_endpoints_are_counted_for_each_user() {
     app.make_admin(&anna).await;
     let provider = Provider::start().await;
     let url = provider.url();
-    let fields = [
-        ("action", "test"),
-        ("own_enabled", "1"),
-        ("provider_type", "openai"),
-        ("url", url.as_str()),
-        ("model", "m"),
-    ];
+    let fields = endpoint_form("test", &url, "m");
     let (annas, bens) = (app.signed_in(&anna).await, app.signed_in(&ben).await);
     for n in 0..10 {
         let path = ["/settings/embeddings", "/admin/embeddings"][n % 2];

@@ -97,15 +97,12 @@ impl Receiver {
     }
 
     pub fn types(&self) -> Vec<String> {
-        let received = self.received();
-        received.iter().map(|one| one.event_type().to_owned()).collect()
+        self.received().iter().map(|one| one.event_type().to_owned()).collect()
     }
 
     /// Of the memories that it was told of, in order.
     pub fn items(&self) -> Vec<i64> {
-        let received = self.received();
-        let items = received.iter().map(|one| one.json["item"]["id"].as_i64());
-        items.map(|id| id.unwrap()).collect()
+        self.received().iter().map(|one| one.json["item"]["id"].as_i64().unwrap()).collect()
     }
 
     /// Messages come in, and wait for their answers until this is dropped.
