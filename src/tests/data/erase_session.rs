@@ -1,8 +1,9 @@
 use keepsake::erasure::ErasureKind;
 use keepsake::sessions::turns;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::erasure::{find_everywhere, fingerprint, receipt_of};
+use super::hand_over;
 use crate::chat::use_server;
 use crate::pages::assert_has;
 use crate::support::Sql as _;
@@ -57,14 +58,6 @@ async fn scene() -> (TestApp, TestUser, TestUser, Browser) {
     anna.find(SAID).await;
     let browser = app.signed_in(&anna).await;
     (app, anna, ben, browser)
-}
-
-async fn hand_over(user: &TestUser, session: &str, messages: &Value) {
-    let path = format!("/api/v1/sessions/{session}");
-    for (door, body) in [("messages", json!({ "messages": messages })), ("complete", json!({}))] {
-        let answer = user.post(&format!("{path}/{door}"), &body).await;
-        assert_eq!(answer.status(), 200);
-    }
 }
 
 async fn id_of(app: &TestApp, user: &TestUser, session: &str) -> i64 {

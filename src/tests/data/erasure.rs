@@ -11,7 +11,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 use sqlx::PgConnection;
 
-use super::{export, import};
+use super::{export, hand_over, import};
 use crate::support::Sql as _;
 use crate::support::{Browser, ChatServer, PASSWORD, Provider, TestApp, TestUser, until};
 
@@ -98,15 +98,12 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
     anna.call("memory_archive", json!({ "item_id": old })).await;
     anna.find(CANARY).await;
     app.drain(&anna).await;
-    let said = json!({ "messages": [
+    let said = json!([
         { "id": CANARY, "role": "user", "content": TEXT },
         { "id": "2", "role": "assistant", "tool_calls": [{ "id": CANARY, "name": CANARY, "arguments": CANARY }] },
         { "id": "3", "role": "tool", "tool_call_id": CANARY, "content": CANARY },
-    ] });
-    for (path, body) in [("messages", said), ("complete", json!({}))] {
-        let path = format!("/api/v1/sessions/{CANARY}/{path}");
-        assert_eq!(anna.post(&path, &body).await.status(), 200);
-    }
+    ]);
+    hand_over(&anna, CANARY, &said).await;
     crate::support::change_model(app, &anna, provider, &format!("second-{CANARY}")).await;
     app.drain(&anna).await;
     anna.find(CANARY).await;

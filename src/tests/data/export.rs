@@ -3,7 +3,7 @@ use std::io::{Read, Write};
 use keepsake::clock::Zone;
 use serde_json::json;
 
-use super::{export, import, records};
+use super::{export, hand_over, import, records};
 use crate::server::Home;
 use crate::support::{ChatServer, TestApp, database_url};
 
@@ -25,14 +25,11 @@ async fn an_export_holds_all_that_a_person_owns_and_no_secret() {
     crate::chat::use_server(&app, &anna, &server).await;
     crate::chat::ask(&app, &anna).await.unwrap();
 
-    let said = json!({ "messages": [
+    let said = json!([
         { "id": "a", "role": "user", "content": "I like tea.", "created_at": "2026-11-21T10:00:00Z" },
         { "id": "b", "role": "assistant", "tool_calls": [{ "name": "kettle" }] },
-    ] });
-    for (path, body) in [("messages", said), ("complete", json!({}))] {
-        let path = format!("/api/v1/sessions/chat/{path}");
-        assert_eq!(anna.post(&path, &body).await.status(), 200);
-    }
+    ]);
+    hand_over(&anna, "chat", &said).await;
     let consolidation = app.consolidation();
     consolidation.ask_for_summary(anna.id).await.unwrap();
     consolidation.summarize(anna.id).await.unwrap();

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Place;
 use crate::chat::use_server;
 use crate::consolidation::{fact, user_says};
-use crate::data::{export, import, records};
+use crate::data::{export, hand_over, import, records};
 use crate::pages::assert_has;
 use crate::support::{ChatServer, DueNow, TestApp, TestUser, said};
 
@@ -21,11 +21,8 @@ async fn press(place: &Place, fields: &[(&str, &str)]) -> (u16, String) {
 
 /// Hands a conversation over and reads it. What the model was asked.
 async fn read(app: &TestApp, anna: &TestUser, model: &ChatServer, session: &str) -> Value {
-    let path = format!("/api/v1/sessions/{session}");
     let words = "I drink my tea at four, and it rains.";
-    let messages = json!({ "messages": [user_says("m1", words)] });
-    anna.post(&format!("{path}/messages"), &messages).await;
-    anna.post(&format!("{path}/complete"), &json!({})).await;
+    hand_over(anna, session, &json!([user_says("m1", words)])).await;
     let consolidation = app.consolidation();
     for due in consolidation.due().await.unwrap() {
         consolidation.extract(due).await.unwrap();

@@ -47,13 +47,21 @@ async fn load_more_shows_the_next_rows_and_keeps_the_filters() {
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn an_empty_memory_says_how_to_begin_and_an_empty_answer_what_to_loosen() {
+async fn a_page_says_how_to_begin_or_what_to_loosen_and_answers_odd_addresses() {
     let (_, anna, browser) = TestApp::with_browser().await;
     let empty = browser.look("/memory").await;
     assert!(empty.contains("href=\"/agents\"") && empty.contains("memory_add"));
     anna.add("something").await;
     let nothing = browser.look("/memory?q=zeppelin&theme=nowhere").await;
     assert!(!nothing.contains("something") && !nothing.contains("memory_add"));
+    // Odd addresses are answered with a page.
+    let long = format!("q={}", "x".repeat(3_000));
+    let words = ["q=%00", "q=%ff", "q=%E2%80%AE", long.as_str(), "theme=!!!", "type=nonsense"];
+    let others = ["shown=-1", "shown=99999999999", "archived=maybe&status=gone"];
+    for odd in words.into_iter().chain(others) {
+        let (status, page) = browser.get(&format!("/memory?{odd}")).await;
+        assert!(status < 500 && page.contains("<main"), "{odd}: {status}");
+    }
 }
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -83,19 +91,6 @@ async fn anothers_item_is_not_found_like_one_that_does_not_exist() {
     assert_eq!(browser.get("/nowhere").await.0, 404);
     assert!(!browser.get("/memory?q=mine").await.1.contains("mine alone"));
     assert!(!browser.get("/memory").await.1.contains("mine alone"));
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn odd_addresses_are_answered_with_a_page() {
-    let (_, anna, browser) = TestApp::with_browser().await;
-    anna.add("something").await;
-    let long = format!("q={}", "x".repeat(3_000));
-    let words = ["q=%00", "q=%ff", "q=%E2%80%AE", long.as_str(), "theme=!!!", "type=nonsense"];
-    let others = ["shown=-1", "shown=99999999999", "archived=maybe&status=gone"];
-    for odd in words.into_iter().chain(others) {
-        let (status, page) = browser.get(&format!("/memory?{odd}")).await;
-        assert!(status < 500 && page.contains("<main"), "{odd}: {status}");
-    }
 }
 
 #[tokio::test]

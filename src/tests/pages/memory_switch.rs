@@ -11,23 +11,20 @@ async fn a_person_switches_memory_off_and_on_and_still_sees_everything() {
         let before = browser.look(page).await;
         assert_has(&before, &["Switch memory off", &format!("action=\"{action}\"")]);
         assert!(!before.contains("Switch memory on"), "{page}");
+        let of_all =
+            async || browser.look("/agents").await.contains("switched off for all of your agents");
+        assert!(!of_all().await, "{page}");
         let off = browser.post(action, &[("action", "off")]).await;
         assert_eq!(off.status(), 303);
+        assert_eq!(off.headers()["location"], page);
+        assert!(browser.look(page).await.contains("Switch memory on"), "{page}");
+        assert_eq!(of_all().await, page == "/account", "{page}");
         let search = anna.send("memory_search", &serde_json::json!({})).await;
         assert_eq!(search.status(), 403, "{page}");
         assert!(browser.get("/memory?q=bees").await.1.contains("Anna keeps"), "{page}");
         browser.post(action, &[("action", "on")]).await;
         assert_eq!(anna.find("bees").await.len(), 1, "{page}");
     }
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn the_agents_page_says_when_all_of_them_are_switched_off() {
-    let (_, _, browser) = TestApp::with_browser().await;
-    let said = "switched off for all of your agents";
-    assert!(!browser.get("/agents").await.1.contains(said));
-    browser.post("/account/memory", &[("action", "off")]).await;
-    assert!(browser.get("/agents").await.1.contains(said));
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use keepsake::config::SignUp;
 use reqwest::{Response, StatusCode};
 
 use super::{assert_has, endpoint_form};
-use crate::support::{PASSWORD, Provider, TestApp, Wish};
+use crate::support::{PASSWORD, Provider, TestApp, Wish, problem};
 
 async fn behind_a_proxy() -> TestApp {
     let trusted_proxies = Some("127.0.0.1");
@@ -306,9 +306,12 @@ async fn a_stranger_who_guesses_does_not_lock_the_owner_out() {
 async fn pages_and_forms_answer_to_no_name_but_their_own() {
     let app = TestApp::start().await;
     let client = app.browser().client;
+    let get = async |path: &str, host: &str| {
+        let request = client.get(format!("{}{path}", app.base)).header("host", host);
+        request.send().await.unwrap()
+    };
     for path in ["/login", "/docs", "/memory", "/nowhere"] {
-        let request = client.get(format!("{}{path}", app.base)).header("host", "evil.example:3000");
-        let (status, refused) = crate::support::problem(request.send().await.unwrap()).await;
+        let (status, refused) = problem(get(path, "evil.example:3000").await).await;
         assert_eq!((status, refused["code"].as_str()), (421, Some("wrong_host")), "{path}");
     }
     let form = client
@@ -317,15 +320,13 @@ async fn pages_and_forms_answer_to_no_name_but_their_own() {
         .header("origin", "http://evil.example:3000")
         .header("sec-fetch-site", "same-origin")
         .form(&[("email", "eve@example.com"), ("password", PASSWORD)]);
-    assert_eq!(form.send().await.unwrap().status().as_u16(), 421);
+    assert_eq!(form.send().await.unwrap().status(), 421);
     assert!(app.accounts.list_users().await.unwrap().is_empty());
     for probe in ["/livez", "/readyz", "/api/v1/openapi.json"] {
-        let request = client.get(format!("{}{probe}", app.base)).header("host", "evil.example");
-        let status = request.send().await.unwrap().status().as_u16();
+        let status = get(probe, "evil.example").await.status();
         assert_ne!(status, 421, "{probe} is asked by balancers and programs");
     }
     for host in ["localhost:3000", "192.168.1.5:3000", "[::1]:3000"] {
-        let request = client.get(format!("{}/login", app.base)).header("host", host);
-        assert_eq!(request.send().await.unwrap().status().as_u16(), 200, "{host}");
+        assert_eq!(get("/login", host).await.status(), 200, "{host}");
     }
 }

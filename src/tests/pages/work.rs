@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::assert_has;
 use crate::chat::use_server;
+use crate::data::hand_over;
 use crate::support::{Browser, ChatServer, Provider, TestApp};
 
 const PATH: &str = "/settings/work";
@@ -24,9 +25,8 @@ async fn each_person_sees_how_far_their_own_work_is_and_nobody_elses() {
     for text in ["Anna keeps bees.", "Anna rows.", "Tea, not coffee."] {
         anna.add(text).await;
     }
-    let said = json!({ "messages": [{ "id": "1", "role": "user", "content": "I row." }] });
-    anna.post("/api/v1/sessions/talk/messages", &said).await;
-    anna.post("/api/v1/sessions/talk/complete", &json!({})).await;
+    let said = json!([{ "id": "1", "role": "user", "content": "I row." }]);
+    hand_over(&anna, "talk", &said).await;
     let page = look(&hers).await;
     assert_has(&page, &["0 of 3 memories embedded", "1 session is waiting to be read."]);
     assert_has(&page, &["Making the messages of 1 session searchable."]);
