@@ -1,10 +1,11 @@
 use keepsake::erasure::ErasureKind;
 use keepsake::sessions::turns;
-use serde_json::{Value, json};
-use sqlx::AssertSqlSafe;
+use serde_json::json;
 
 use super::erasure::{find_everywhere, fingerprint, receipt_of};
+use super::hand_over;
 use crate::chat::use_server;
+use crate::pages::assert_has;
 use crate::support::Sql as _;
 use crate::support::{Browser, ChatServer, DueNow, TestApp, TestUser, said, turns_due};
 
@@ -18,7 +19,8 @@ fn traces(word: &str) -> Vec<String> {
 }
 
 /// Two sessions of Anna's and one of Ben's, each read, with two memories each.
-async fn scene(app: &TestApp) -> (TestUser, TestUser, Browser) {
+async fn scene() -> (TestApp, TestUser, TestUser, Browser) {
+    let (app, anna, ben) = TestApp::start_for_two().await;
     let facts = json!({ "facts": [
         { "category": "profile", "key": "bird", "value": format!("Has a bird, {KEPT}"), "source": "user_explicit", "source_context": format!("I have a {SAID}") },
         { "category": "preferences", "key": "seed", "value": format!("Likes {KEPT} seed"), "source": "conversation", "source_context": SAID },
@@ -29,9 +31,8 @@ async fn scene(app: &TestApp) -> (TestUser, TestUser, Browser) {
         false => said(&other.to_string()),
     })
     .await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     for user in [&anna, &ben] {
-        use_server(app, user, &model).await;
+        use_server(&app, user, &model).await;
     }
     let bird = json!([
         { "id": SAID, "role": "user", "content": format!("I have a {SAID}.") },
@@ -48,7 +49,7 @@ async fn scene(app: &TestApp) -> (TestUser, TestUser, Browser) {
             consolidation.extract(due).await.unwrap();
         }
     }
-    for due in turns_due(app).await {
+    for due in turns_due(&app).await {
         let made = turns::make_some(&app.db, &app.embeddings, due).await;
         assert!(made.unwrap());
     }
@@ -56,31 +57,12 @@ async fn scene(app: &TestApp) -> (TestUser, TestUser, Browser) {
     app.activity.keep_queries(anna.id, true).await.unwrap();
     anna.find(SAID).await;
     let browser = app.signed_in(&anna).await;
-    (anna, ben, browser)
-}
-
-async fn hand_over(user: &TestUser, session: &str, messages: &Value) {
-    let path = format!("/api/v1/sessions/{session}");
-    for (door, body) in [("messages", json!({ "messages": messages })), ("complete", json!({}))] {
-        let answer = user.post(&format!("{path}/{door}"), &body).await;
-        assert_eq!(answer.status(), 200);
-    }
-}
-
-async fn one(app: &TestApp, sql: &str) -> i64 {
-    let look = sqlx::query_scalar(AssertSqlSafe(sql.to_owned()));
-    look.fetch_one(&mut app.superuser().await).await.unwrap()
+    (app, anna, ben, browser)
 }
 
 async fn id_of(app: &TestApp, user: &TestUser, session: &str) -> i64 {
-    one(
-        app,
-        &format!(
-            "SELECT id FROM sessions WHERE user_id = {} AND external_id = '{session}'",
-            user.id.0
-        ),
-    )
-    .await
+    let id = "SELECT id FROM sessions WHERE user_id = $1 AND external_id = $2";
+    app.sql(id).bind(user.id.0).bind(session).value().await
 }
 
 async fn erase(browser: &Browser, session: i64, fields: &[(&str, &str)]) -> String {
@@ -91,22 +73,15 @@ async fn erase(browser: &Browser, session: i64, fields: &[(&str, &str)]) -> Stri
 
 #[tokio::test]
 async fn an_erased_session_takes_every_word_that_was_said_and_the_memories_stay() {
-    let app = TestApp::start().await;
-    let (anna, ben, browser) = scene(&app).await;
+    let (app, anna, ben, browser) = scene().await;
     let mut conn = app.superuser().await;
     let bens = fingerprint(&mut conn, ben.id.0).await;
     let session = id_of(&app, &anna, SAID).await;
     let said_in = find_everywhere(&mut conn, &traces(SAID)).await;
     assert!(said_in.len() >= 5 && said_in.contains(&"entity_names.name".to_owned()), "{said_in:?}");
-    let (_, page) = browser.get(&format!("/sessions/{session}")).await;
-    for words in [
-        "2 memories extracted",
-        "3 messages and their extraction records",
-        "Delete permanently",
-        "name=\"memories\"",
-    ] {
-        assert!(page.contains(words), "{words}");
-    }
+    let page = browser.look(&format!("/sessions/{session}")).await;
+    assert_has(&page, &["2 memories extracted", "3 messages and their extraction records"]);
+    assert_has(&page, &["Delete permanently", "name=\"memories\""]);
 
     // Another such call, which its server records afterwards.
     let twin = app.twin().await;
@@ -116,48 +91,33 @@ async fn an_erased_session_takes_every_word_that_was_said_and_the_memories_stay(
     assert_eq!(find_everywhere(&mut conn, &traces(SAID)).await, Vec::<String>::new());
     let receipt = receipt_of(&app, &path).await;
     assert_eq!(receipt.kind, ErasureKind::Session);
-    let counts: Vec<(&str, i64)> =
-        receipt.erased.iter().map(|(name, n)| (name.as_str(), *n)).collect();
-    assert_eq!(
-        counts,
-        [
-            ("episodes", 1),
-            ("quotes", 2),
-            ("session_extractions", 1),
-            ("session_messages", 3),
-            ("sessions", 1),
-            ("turns", 1)
-        ]
-    );
-    let (_, page) = browser.get(&path).await;
-    assert!(
-        page.contains("One session")
-            && page.contains("memories that stay, without their source messages"),
-        "{page}"
-    );
-    let (_, document) = browser.get(&format!("{path}/receipt.json")).await;
+    let counts: Vec<String> =
+        receipt.erased.iter().map(|(name, n)| format!("{n} {name}")).collect();
+    let expected = ["1 episodes", "2 quotes", "1 session_extractions", "3 session_messages"];
+    assert_eq!(counts, [&expected[..], &["1 sessions", "1 turns"]].concat());
+    let page = browser.look(&path).await;
+    assert_has(&page, &["One session", "memories that stay, without their source messages"]);
+    let document = browser.look(&format!("{path}/receipt.json")).await;
     assert!(document.contains("\"erased\":\"session\""), "{document}");
 
     // The memories are found as before, and lead nowhere.
     let found = anna.find(KEPT).await;
     assert_eq!(found.len(), 2);
-    let (status, page) = browser.get(&format!("/memory/{}", found[0])).await;
-    assert!(status == 200 && !page.contains("View conversation"));
+    let page = browser.look(&format!("/memory/{}", found[0])).await;
+    assert!(!page.contains("View conversation"));
     assert_eq!(browser.get(&format!("/sessions/{session}")).await.0, 404);
     assert_eq!(anna.get(&format!("/api/v1/sessions/{SAID}")).await.status(), 404);
     assert_eq!(anna.get("/api/v1/sessions/boat").await.status(), 200);
     assert_eq!(fingerprint(&mut conn, ben.id.0).await, bens);
     // The list of receipts says what it was.
-    let (_, page) = browser.get("/data").await;
-    assert!(page.contains("One session"));
+    assert!(browser.look("/data").await.contains("One session"));
     // The agent may use its name for another.
     hand_over(&anna, SAID, &json!([{ "id": "1", "role": "user", "content": "Hello." }])).await;
 }
 
 #[tokio::test]
 async fn its_memories_go_with_it_when_the_person_says_so() {
-    let app = TestApp::start().await;
-    let (anna, ben, browser) = scene(&app).await;
+    let (app, anna, ben, browser) = scene().await;
     let mut conn = app.superuser().await;
     let bens = fingerprint(&mut conn, ben.id.0).await;
     let session = id_of(&app, &anna, SAID).await;
@@ -172,12 +132,8 @@ async fn its_memories_go_with_it_when_the_person_says_so() {
         (Some(2), Some(2), Some(1))
     );
     assert_eq!((of("sessions"), of("session_messages"), of("quotes")), (Some(1), Some(3), None));
-    let items = one(
-        &app,
-        &format!("SELECT count(*) FROM memory_items WHERE user_id = {} AND NOT is_turn", anna.id.0),
-    )
-    .await;
-    assert_eq!(items, 1, "of the other session");
+    let items = format!("memory_items WHERE user_id = {} AND NOT is_turn", anna.id.0);
+    assert_eq!(app.count(&items).await, 1, "of the other session");
     assert_eq!(fingerprint(&mut conn, ben.id.0).await, bens);
 }
 
@@ -199,18 +155,12 @@ async fn of_names_that_nothing_mentions_those_go_that_the_session_alone_told() {
         ("Zeppelin", false, true),
         ("Zeppelin Works", false, true),
     ] {
-        conn.sql(
-            "WITH made AS (INSERT INTO entities (user_id, name, type, by_person, created_at)
+        let made = "WITH made AS (INSERT INTO entities (user_id, name, type, by_person, created_at)
                            VALUES ($1, $2, 'other', $3, now()) RETURNING id)
              INSERT INTO entity_names (user_id, entity_id, name, normal, filled_at)
-             SELECT $1, id, $2, $2, CASE WHEN $4 THEN now() END FROM made",
-        )
-        .bind(anna.id.0)
-        .bind(name)
-        .bind(by_person)
-        .bind(is_filled)
-        .run()
-        .await;
+             SELECT $1, id, $2, $2, CASE WHEN $4 THEN now() END FROM made";
+        let made = conn.sql(made).bind(anna.id.0).bind(name).bind(by_person).bind(is_filled);
+        made.run().await;
     }
     let session = id_of(&app, &anna, "talk").await;
     // Where rules do not look, memories mention nothing.
@@ -219,26 +169,18 @@ async fn of_names_that_nothing_mentions_those_go_that_the_session_alone_told() {
         (true, &["Bob", "espresso machine", "kite", "Zeppelin Works"]),
     ] {
         let mut tx = app.db.as_writer(anna.id).await.unwrap();
-        tx.sql("INSERT INTO entity_settings (user_id, by_rules) VALUES ($1, $2)")
-            .bind(anna.id.0)
-            .bind(by_rules)
-            .run()
-            .await;
+        let settings = "INSERT INTO entity_settings (user_id, by_rules) VALUES ($1, $2)";
+        tx.sql(settings).bind(anna.id.0).bind(by_rules).run().await;
         tx.sql("SELECT erase_session($1, false, 'ers_x', now())").bind(session).run().await;
-        let left: Vec<String> = tx
-            .sql("SELECT name FROM entities WHERE user_id = $1 ORDER BY id")
-            .bind(anna.id.0)
-            .values()
-            .await;
-        assert_eq!(left, expected);
+        let left = tx.sql("SELECT name FROM entities WHERE user_id = $1 ORDER BY id");
+        assert_eq!(left.bind(anna.id.0).values::<String>().await, expected);
         tx.rollback().await.unwrap();
     }
 }
 
 #[tokio::test]
 async fn nobody_erases_anothers_session_or_one_that_is_gone() {
-    let app = TestApp::start().await;
-    let (anna, ben, browser) = scene(&app).await;
+    let (app, anna, ben, browser) = scene().await;
     let theirs = id_of(&app, &ben, "boat").await;
     let mut conn = app.superuser().await;
     let before = fingerprint(&mut conn, ben.id.0).await;
@@ -248,10 +190,8 @@ async fn nobody_erases_anothers_session_or_one_that_is_gone() {
         [theirs.to_string(), own.to_string(), "x".to_owned(), "99999999999999999999".to_owned()]
     {
         for door in ["erase", "again"] {
-            let answer = browser
-                .post(&format!("/sessions/{session}/{door}"), &[("first", "1"), ("memories", "1")])
-                .await;
-            assert_eq!(answer.status(), 404, "{session} {door}");
+            let path = format!("/sessions/{session}/{door}");
+            browser.answers(404, &path, &[("first", "1"), ("memories", "1")]).await;
         }
     }
     assert_eq!(fingerprint(&mut conn, ben.id.0).await, before);
@@ -259,8 +199,7 @@ async fn nobody_erases_anothers_session_or_one_that_is_gone() {
 
 #[tokio::test]
 async fn what_is_read_while_it_is_erased_is_not_kept() {
-    let app = TestApp::start().await;
-    let (anna, _, browser) = scene(&app).await;
+    let (app, anna, _, browser) = scene().await;
     let slow = ChatServer::answering(|_, _| {
         let facts = json!([{ "category": "profile", "key": "late", "value": "Comes late", "source": "conversation" }]);
         said(&facts.to_string())
@@ -277,12 +216,6 @@ async fn what_is_read_while_it_is_erased_is_not_kept() {
     erase(&browser, session, &[]).await;
     drop(held);
     reading.await.unwrap().unwrap();
-    assert_eq!(
-        one(&app, "SELECT count(*) FROM memory_items WHERE content = 'Comes late'").await,
-        0
-    );
-    assert_eq!(
-        one(&app, "SELECT count(*) FROM session_extractions WHERE outcome = 'pending'").await,
-        0
-    );
+    assert_eq!(app.count("memory_items WHERE content = 'Comes late'").await, 0);
+    assert_eq!(app.count("session_extractions WHERE outcome = 'pending'").await, 0);
 }

@@ -4,7 +4,7 @@ use keepsake::accounts::UserId;
 use keepsake::activity::{ActivityFilter, ActivityRow};
 use keepsake::erasure;
 use serde_json::json;
-use sqlx::{AssertSqlSafe, PgConnection};
+use sqlx::PgConnection;
 
 use crate::support::Sql as _;
 use crate::support::{TestApp, TestUser, is_left_out};
@@ -28,8 +28,7 @@ async fn write_document(user: &TestUser, text: &str) {
 }
 
 async fn document_of(app: &TestApp, user: &TestUser) -> i64 {
-    let id = sqlx::query_scalar("SELECT id FROM documents WHERE user_id = $1").bind(user.id.0);
-    id.fetch_one(&mut app.superuser().await).await.unwrap()
+    app.sql("SELECT id FROM documents WHERE user_id = $1").bind(user.id.0).value().await
 }
 
 async fn erase_document(app: &TestApp, user: &TestUser, id: i64) {
@@ -43,8 +42,7 @@ async fn named(app: &TestApp, ids: &[i64]) -> Vec<i64> {
 }
 
 async fn still_there(conn: &mut PgConnection, owner: &TestUser, ids: &[i64]) -> Vec<i64> {
-    let there = sqlx::query_scalar("SELECT still_there($1, $2)").bind(owner.id.0);
-    there.bind(ids).fetch_all(conn).await.unwrap()
+    conn.sql("SELECT still_there($1, $2)").bind(owner.id.0).bind(ids).values().await
 }
 
 #[tokio::test]
@@ -63,8 +61,7 @@ async fn a_call_that_another_server_records_after_an_erasure_names_nothing_that_
     for query in ["parrot", "pier", "turtle", "tea"] {
         assert!(!there.find(query).await.is_empty(), "{query}");
     }
-    let archive = json!({ "item_id": archived });
-    anna.call("memory_archive", archive).await;
+    anna.call("memory_archive", json!({ "item_id": archived })).await;
     app.delete_item(&browser, gone).await;
     erase_document(&app, &anna, document).await;
 
@@ -90,38 +87,29 @@ async fn an_erasure_waits_for_a_call_that_is_being_recorded_and_none_waits_for_a
         let mut recording = app.db.as_user(anna.id).await.unwrap();
         assert_eq!(still_there(&mut recording, &anna, &[id]).await, [id]);
         let mut erasing = app.db.as_writer(anna.id).await.unwrap();
-        let erase = sqlx::query("SELECT erase_document($1, $2, now())");
-        let erase = erase.bind(document).bind(format!("of {id}"));
+        let of = format!("of {id}");
+        let erase = erasing.sql("SELECT erase_document($1, $2, now())").bind(document).bind(of);
         let insert = async {
             app.until_blocked(1).await;
             recording.sql("INSERT INTO activity (user_id, at, tool, outcome, duration_us, item_ids) VALUES ($1, now(), 'x', 'ok', 1, ARRAY[$2])").bind(anna.id.0).bind(id).run().await;
             recording.commit().await.unwrap();
         };
-        let (erased, ()) = tokio::join!(erase.execute(&mut *erasing), insert);
-        erased.unwrap();
-        let left: i64 = erasing
-            .sql("SELECT count(*) FROM activity WHERE $1 = ANY (item_ids)")
-            .bind(id)
-            .value()
-            .await;
-        assert_eq!(left, 0, "{id} of {document}");
+        tokio::join!(erase.run(), insert);
+        let left = format!("activity WHERE {id} = ANY (item_ids)");
+        assert_eq!(erasing.count(&left).await, 0, "{id} of {document}");
         erasing.rollback().await.unwrap();
     }
     // Of what an erasure holds nothing is recorded, and nobody waits.
     let found = anna.find("pier").await;
     assert!(!found.is_empty());
     app.activity.flush().await.unwrap();
-    let before = named(&app, &[document]).await;
-    assert_eq!(before, [document]);
+    assert_eq!(named(&app, &[document]).await, [document]);
     anna.find("pier").await;
     let mut erasing = app.superuser().await;
-    for hold in [
-        "BEGIN",
-        &format!("SELECT FROM documents WHERE user_id = {} FOR UPDATE", anna.id.0),
-        &format!("SELECT FROM memory_items WHERE user_id = {} FOR UPDATE", anna.id.0),
-    ] {
-        let hold = sqlx::query(AssertSqlSafe(hold.to_owned()));
-        hold.execute(&mut erasing).await.unwrap();
+    erasing.sql("BEGIN").run().await;
+    for table in ["documents", "memory_items"] {
+        let hold = format!("SELECT FROM {table} WHERE user_id = $1 FOR UPDATE");
+        erasing.sql(hold).bind(anna.id.0).run().await;
     }
     let recorded = calls(&app, anna.id).await;
     let searches = recorded.iter().filter(|row| row.tool == "memory_search");
@@ -146,9 +134,9 @@ async fn calls_that_found_what_was_lent_name_it_no_more_once_it_is_erased() {
     let view = json!({ "command": "view", "path": "/memories/plan.md" });
     for (server, at) in [(app, "here"), (&twin, "there")] {
         let ben = ben.at(server);
-        ben.find(&format!("boat Bergen {at}")).await;
-        ben.find(&format!("pier {at}")).await;
-        ben.find(&format!("paper {at}")).await;
+        for words in ["boat Bergen", "pier", "paper"] {
+            ben.find(&format!("{words} {at}")).await;
+        }
         ben.call("memory_get", json!({ "item_id": of_lead })).await;
         ben.call("memory_files", view.clone()).await;
     }
@@ -178,8 +166,7 @@ async fn calls_that_found_what_was_lent_name_it_no_more_once_it_is_erased() {
             let words = row.query.as_deref().unwrap_or("paper");
             assert!(words.contains("paper"), "{row:?}");
         }
-        let own = search_of(&recorded, "paper here");
-        assert_eq!(own.items, [*of_ben]);
+        assert_eq!(search_of(&recorded, "paper here").items, [*of_ben]);
     }
     let recorded = calls(app, ben.id).await;
     assert_eq!(search_of(&recorded, "paper there").items, [*of_ben]);

@@ -9,11 +9,11 @@ use keepsake::tools::ToolError;
 use reqwest::multipart::{Form, Part};
 use serde_json::json;
 use sha2::{Digest, Sha256};
-use sqlx::{AssertSqlSafe, PgConnection, Row};
+use sqlx::PgConnection;
 
-use super::{export, import};
+use super::{export, hand_over, import};
 use crate::support::Sql as _;
-use crate::support::{Browser, ChatServer, PASSWORD, PATIENCE, Provider, TestApp, TestUser, until};
+use crate::support::{Browser, ChatServer, PASSWORD, Provider, TestApp, TestUser, until};
 
 /// One word, as every part of a person's data holds it.
 const CANARY: &str = "kanarienvogel4711";
@@ -32,14 +32,10 @@ fn traces() -> Vec<String> {
 /// Every column of every table of every schema, PostgreSQL's own with its statistics
 /// among them: where one of these is found.
 pub async fn find_everywhere(conn: &mut PgConnection, needles: &[String]) -> Vec<String> {
-    let columns: Vec<(String, String)> = conn
-        .sql(
-            "SELECT c.oid::regclass::text, quote_ident(a.attname) FROM pg_class c
+    let columns = "SELECT c.oid::regclass::text, quote_ident(a.attname) FROM pg_class c
          JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-         WHERE c.relkind IN ('r', 'p', 'm') ORDER BY 1, a.attnum",
-        )
-        .rows()
-        .await;
+         WHERE c.relkind IN ('r', 'p', 'm') ORDER BY 1, a.attnum";
+    let columns: Vec<(String, String)> = conn.sql(columns).rows().await;
     assert!(columns.len() > 500, "only {} columns", columns.len());
     let mut found = Vec::new();
     for (table, column) in columns {
@@ -54,56 +50,33 @@ pub async fn find_everywhere(conn: &mut PgConnection, needles: &[String]) -> Vec
 
 /// Columns that name the user, in any table.
 async fn find_user(conn: &mut PgConnection, user: i64) -> Vec<String> {
-    let tables: Vec<String> = conn
-        .sql(
-            "SELECT c.oid::regclass::text FROM pg_class c
+    let tables = "SELECT c.oid::regclass::text FROM pg_class c
          JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'user_id' AND NOT a.attisdropped
-         WHERE c.relkind IN ('r', 'p') ORDER BY 1",
-        )
-        .values()
-        .await;
+         WHERE c.relkind IN ('r', 'p') ORDER BY 1";
+    let tables: Vec<String> = conn.sql(tables).values().await;
     assert!(tables.len() >= 11, "{tables:?}");
-    let mut looks: Vec<String> = tables
+    let looks = tables
         .iter()
         .map(|table| format!("SELECT '{table}' FROM {table} WHERE user_id = {user}"))
-        .collect();
-    looks.push(format!("SELECT 'users' FROM users WHERE id = {user}"));
-    let all = AssertSqlSafe(looks.join(" UNION "));
-    let rows = sqlx::query(all).fetch_all(conn).await.unwrap();
-    rows.into_iter().map(|row| row.get(0)).collect()
+        .chain([format!("SELECT 'users' FROM users WHERE id = {user}")]);
+    conn.sql(looks.collect::<Vec<_>>().join(" UNION ")).values().await
 }
 
 /// All rows of a user, as one hash.
 pub async fn fingerprint(conn: &mut PgConnection, user: i64) -> String {
-    const TABLES: [&str; 17] = [
-        "agents",
-        "agent_tokens",
-        "memory_themes",
-        "memory_items",
-        "memory_item_events",
-        "embedding_settings",
-        "chat_settings",
-        "chat_spend",
-        "embedding_spaces",
-        "memory_embeddings",
-        "activity",
-        "web_sessions",
-        "sessions",
-        "session_messages",
-        "session_extractions",
-        "memory_summaries",
-        "memory_summary_items",
-    ];
-    let of = |table: &&str| {
+    const TABLES: &str = "agents agent_tokens memory_themes memory_items memory_item_events \
+        embedding_settings chat_settings chat_spend embedding_spaces memory_embeddings activity \
+        web_sessions sessions session_messages session_extractions memory_summaries \
+        memory_summary_items";
+    let of = |table: &str| {
         format!("SELECT '{table}' || t::text AS line FROM {table} t WHERE user_id = {user}")
     };
-    let all: Vec<String> = TABLES.iter().map(of).collect();
+    let all: Vec<String> = TABLES.split(' ').map(of).collect();
     let hash = format!(
         "SELECT count(*) || ' ' || md5(string_agg(line, '|' ORDER BY line)) FROM ({} UNION ALL SELECT u::text FROM users u WHERE id = {user}) x",
         all.join(" UNION ALL ")
     );
-    let hash = sqlx::query_scalar(AssertSqlSafe(hash));
-    hash.fetch_one(conn).await.unwrap()
+    conn.sql(hash).value().await
 }
 
 /// A person whose every field holds the canary, after a life of searches, archiving,
@@ -125,15 +98,12 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
     anna.call("memory_archive", json!({ "item_id": old })).await;
     anna.find(CANARY).await;
     app.drain(&anna).await;
-    let said = json!({ "messages": [
+    let said = json!([
         { "id": CANARY, "role": "user", "content": TEXT },
         { "id": "2", "role": "assistant", "tool_calls": [{ "id": CANARY, "name": CANARY, "arguments": CANARY }] },
         { "id": "3", "role": "tool", "tool_call_id": CANARY, "content": CANARY },
-    ] });
-    for (path, body) in [("messages", said), ("complete", json!({}))] {
-        let path = format!("/api/v1/sessions/{CANARY}/{path}");
-        assert_eq!(anna.post(&path, &body).await.status(), 200);
-    }
+    ]);
+    hand_over(&anna, CANARY, &said).await;
     crate::support::change_model(app, &anna, provider, &format!("second-{CANARY}")).await;
     app.drain(&anna).await;
     anna.find(CANARY).await;
@@ -162,11 +132,8 @@ async fn planted(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
               counts AS (INSERT INTO secret_counts (user_id, day, rule, count) VALUES ($1, '2026-11-21', $2, 1))
          INSERT INTO secret_findings (user_id, fingerprint, rule, field, agent_id, last_at, count)
          SELECT $1, decode(md5($2), 'hex'), $2, $2, id, now(), 1 FROM agents WHERE user_id = $1 LIMIT 1").bind(anna.id.0).bind(CANARY).run().await;
-    app.sql("INSERT INTO memory_summary_items VALUES ($1, $2)")
-        .bind(anna.id.0)
-        .bind(id)
-        .run()
-        .await;
+    let stands_on = "INSERT INTO memory_summary_items VALUES ($1, $2)";
+    app.sql(stands_on).bind(anna.id.0).bind(id).run().await;
     let browser = app.signed_in(&anna).await;
     upload(&browser, format!("{{\"keepsake_export\":1}}\n{{\"record\":\"item\",\"type\":\"fact\",\"content\":\"up {CANARY}\"}}\n")).await;
     while app.jobs().await.is_empty() {
@@ -191,18 +158,17 @@ pub async fn upload(browser: &Browser, file: String) {
         .await;
 }
 
-/// To the end, as the job does: how many steps it took.
-async fn work_off(app: &TestApp) -> usize {
+/// To the end, as the job does.
+async fn work_off(app: &TestApp) {
     let mut refused = None;
-    for steps in 1..1_000 {
+    for _ in 1..1_000 {
         for account in erasure::users_due(&app.db).await.unwrap() {
             match erasure::step(&app.db, account, app.embeddings.now()).await {
-                Ok(ErasureStep::Finished) => return steps,
-                Ok(ErasureStep::More) => {}
+                Ok(ErasureStep::Finished) => return,
+                // There is more, or the row of one that failed may still be held.
+                Ok(_) => {}
                 // Somebody was adding to what goes.
                 Err(error) => refused = Some(error),
-                // The row of one that failed may still be held.
-                Ok(ErasureStep::Waiting | ErasureStep::Nothing) => {}
             }
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
@@ -254,45 +220,29 @@ async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
     let mut conn = app.superuser().await;
     let customer: i64 =
         conn.sql("SELECT id FROM users WHERE external_id = 'customer-1'").value().await;
-    let others = [ben.id.0, customer];
-    let before = [fingerprint(&mut conn, others[0]).await, fingerprint(&mut conn, others[1]).await];
+    let before = [fingerprint(&mut conn, ben.id.0).await, fingerprint(&mut conn, customer).await];
 
     // The search itself is seen to find what is there.
     let planted_in = find_everywhere(&mut conn, &traces()).await;
-    for place in [
-        "users.email",
-        "agents.name",
-        "memory_themes.slug",
-        "memory_themes.display_name",
-        "memory_themes.description",
-        "memory_items.key",
-        "memory_items.content",
-        "memory_items.content_hash",
-        "memory_items.tags",
-        "memory_items.source",
-        "memory_items.source_context",
-        "memory_items.attributes",
-        "memory_embeddings.error",
-        "chat_settings.endpoint",
-        "chat_settings.model",
-        "embedding_settings.model",
-        "embedding_settings.declined",
-        "embedding_settings.query_prefix",
-        "embedding_spaces.model",
-        "activity.query",
-        "sessions.external_id",
-        "session_messages.external_id",
-        "session_messages.content",
-        "session_messages.tool_calls",
-        "session_messages.tool_call_id",
-        "session_extractions.reason",
-        "session_extractions.model",
-        "memory_summaries.body",
-        "memory_summaries.model",
-        "memory_summaries.facts_hash",
-        "memory_summaries.failure",
+    for (table, columns) in [
+        ("users", "email"),
+        ("agents", "name"),
+        ("memory_themes", "slug display_name description"),
+        ("memory_items", "key content content_hash tags source source_context attributes"),
+        ("memory_embeddings", "error"),
+        ("chat_settings", "endpoint model"),
+        ("embedding_settings", "model declined query_prefix"),
+        ("embedding_spaces", "model"),
+        ("activity", "query"),
+        ("sessions", "external_id"),
+        ("session_messages", "external_id content tool_calls tool_call_id"),
+        ("session_extractions", "reason model"),
+        ("memory_summaries", "body model facts_hash failure"),
     ] {
-        assert!(planted_in.iter().any(|p| p == place), "{place} is not in {planted_in:?}");
+        for column in columns.split(' ') {
+            let place = format!("{table}.{column}");
+            assert!(planted_in.contains(&place), "{place} is not in {planted_in:?}");
+        }
     }
     // Samples of ANALYZE hold none of it even now.
     assert!(!planted_in.iter().any(|p| p.starts_with("pg_statistic")), "{planted_in:?}");
@@ -300,36 +250,34 @@ async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
     assert!(named_in.len() >= 11, "{named_in:?}");
 
     let wrong = [("email", anna.email.as_str()), ("password", "not the password")];
-    let refused = browser.post("/data/erase", &wrong).await;
-    assert_eq!(refused.status(), 422);
-    assert!(refused.text().await.unwrap().contains("not your password"));
+    browser.says(422, "/data/erase", &wrong, "not your password").await;
     let path = erase_by_page(&browser, &anna).await;
     // At once, whatever the workers do.
     assert_eq!(anna.send("memory_list_themes", &json!({})).await.status(), 401);
     assert!(browser.get("/memory").await.0 == 303);
-    let (status, page) = app.browser().get(&path).await;
-    assert_eq!(status, 200);
+    let page = app.browser().look(&path).await;
     assert!(page.contains("The account is being deleted") && page.contains("progressbar"));
     work_off(&app).await;
 
     assert_eq!(find_everywhere(&mut conn, &traces()).await, Vec::<String>::new());
     assert_eq!(find_user(&mut conn, anna.id.0).await, Vec::<String>::new());
-    let after = [fingerprint(&mut conn, others[0]).await, fingerprint(&mut conn, others[1]).await];
+    let after = [fingerprint(&mut conn, ben.id.0).await, fingerprint(&mut conn, customer).await];
     assert_eq!(after, before);
     let receipt = receipt_of(&app, &path).await;
-    assert_eq!(receipt.erased["memory_items"], 23);
-    assert_eq!(receipt.erased["session_messages"], 3);
-    assert_eq!(receipt.erased["memory_summary_items"], 1);
+    for (table, rows) in
+        [("memory_items", 23), ("session_messages", 3), ("memory_summary_items", 1), ("users", 1)]
+    {
+        assert_eq!(receipt.erased[table], rows, "{table}");
+    }
     assert_eq!(receipt.found["memory_summaries"], 1);
-    assert_eq!(receipt.erased["users"], 1);
     for (table, rows) in &receipt.found {
         assert!(receipt.erased.get(table).unwrap_or(&0) >= rows, "{table}: {receipt:?}");
     }
     let (_, page) = app.browser().get(&path).await;
     assert!(page.contains("The account is deleted") && !page.contains(CANARY));
-    let (status, document) = app.browser().get(&format!("{path}/receipt.json")).await;
+    let document = app.browser().look(&format!("{path}/receipt.json")).await;
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
-    assert_eq!((status, &document["rows"]["memory_items"]), (200, &json!(23)));
+    assert_eq!(document["rows"]["memory_items"], 23);
     assert_eq!(app.browser().get("/erased/00000000000000000000000000000000").await.0, 404);
 
     // The same of an operator's user, who signs in nowhere.
@@ -346,9 +294,8 @@ async fn an_erased_account_leaves_no_trace_in_any_column_of_any_table() {
 
 #[tokio::test]
 async fn an_erased_item_takes_all_that_derives_from_it_and_nothing_else() {
-    let app = TestApp::start().await;
+    let (app, anna, ben) = TestApp::start_for_two().await;
     let provider = Provider::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     for user in [&anna, &ben] {
         app.use_provider(user, &provider, "first").await;
         app.activity.keep_queries(user.id, true).await.unwrap();
@@ -362,21 +309,17 @@ async fn an_erased_item_takes_all_that_derives_from_it_and_nothing_else() {
     assert!(anna.find(CANARY).await.contains(&id));
     app.activity.flush().await.unwrap();
     let mut conn = app.superuser().await;
-    conn.sql("UPDATE memory_items SET superseded_by = $1 WHERE id = $2")
-        .bind(id)
-        .bind(kept)
-        .run()
-        .await;
+    let superseded = "UPDATE memory_items SET superseded_by = $1 WHERE id = $2";
+    conn.sql(superseded).bind(id).bind(kept).run().await;
     let bens = fingerprint(&mut conn, ben.id.0).await;
     assert!(find_everywhere(&mut conn, &traces()).await.len() >= 6);
 
-    let (browser, other) = (app.browser(), app.browser());
-    other.sign_in(&ben).await;
+    let other = app.signed_in(&ben).await;
     let named = id.to_string();
     let delete = [("action", "delete"), ("item", named.as_str())];
-    assert_eq!(other.post("/data/delete", &delete).await.status(), 404);
-    browser.sign_in(&anna).await;
-    let (_, page) = browser.get(&format!("/memory/{id}")).await;
+    other.answers(404, "/data/delete", &delete).await;
+    let browser = app.signed_in(&anna).await;
+    let page = browser.look(&format!("/memory/{id}")).await;
     assert!(page.contains("1 vector and 1 entry of its history"), "{page}");
     // Not before Anna does it.
     let path = app.delete_item(&browser, id).await;
@@ -398,24 +341,19 @@ async fn an_erased_item_takes_all_that_derives_from_it_and_nothing_else() {
     let erased: Vec<(&str, i64)> = receipt.erased.iter().map(|(n, c)| (n.as_str(), *c)).collect();
     assert_eq!(erased, expected);
     assert!(receipt.finished_at.is_some());
-    let (status, _) = anna.refused("memory_get", json!({ "item_id": id })).await;
-    assert_eq!(status, 404);
-    let mentions: i64 =
-        conn.sql("SELECT count(*) FROM activity WHERE $1 = ANY (item_ids)").bind(id).value().await;
-    assert_eq!(mentions, 0);
+    assert_eq!(anna.refused("memory_get", json!({ "item_id": id })).await.0, 404);
+    assert_eq!(conn.count(&format!("activity WHERE {id} = ANY (item_ids)")).await, 0);
     assert!(anna.find("tea").await.contains(&kept));
     app.activity.flush().await.unwrap();
-    let (_, data) = browser.get("/data").await;
-    assert!(data.contains(&path), "the receipt is listed");
+    assert!(browser.look("/data").await.contains(&path), "the receipt is listed");
     // Twice is not there any more.
-    assert_eq!(browser.post("/data/delete", &delete).await.status(), 404);
+    browser.answers(404, "/data/delete", &delete).await;
     // Ben signed in meanwhile, and that is all.
     for undo in [
         "DELETE FROM web_sessions WHERE user_id = $1",
         "UPDATE users SET last_sign_in_at = NULL WHERE id = $1",
     ] {
-        let undone = sqlx::query(undo).bind(ben.id.0).execute(&mut conn).await;
-        assert_eq!(undone.unwrap().rows_affected(), 1);
+        assert_eq!(conn.sql(undo).bind(ben.id.0).run().await, 1);
     }
     assert_eq!(fingerprint(&mut conn, ben.id.0).await, bens);
 }
@@ -461,12 +399,9 @@ async fn what_is_added_and_searched_meanwhile_leaves_no_row_behind() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     erasure::begin(&app.db, anna.id, app.embeddings.now()).await.unwrap();
     work_off(&app).await;
-    let mut ended = Vec::new();
     for task in busy {
-        ended.push(task.await.unwrap());
-    }
-    println!("added, and refused in other words, by task: {ended:?}");
-    for (added, unclear) in ended {
+        let (added, unclear) = task.await.unwrap();
+        println!("added, and refused in other words: {added} {unclear:?}");
         assert!(added < 100_000, "it never heard that the account is gone");
         assert_eq!(unclear, [""; 0], "some were told nothing clear");
     }
@@ -480,39 +415,29 @@ async fn what_is_added_and_searched_meanwhile_leaves_no_row_behind() {
 
 #[tokio::test]
 async fn an_erasure_that_was_killed_in_the_middle_goes_on_with_the_next_worker() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::start_for_two().await;
     ben.add("Ben's own").await;
     anna.add("The first of many.").await;
     app.sql("INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
          SELECT user_id, theme_id, type, 'note ' || n, sha256(n::text::bytea), source, created_at, updated_at
          FROM memory_items, generate_series(1, 9000) n WHERE user_id = $1").bind(anna.id.0).run().await;
     let receipt = erasure::begin(&app.db, anna.id, app.embeddings.now()).await.unwrap();
+    let now = async || erasure::find_receipt(&app.db, receipt.as_str()).await.unwrap().unwrap();
     let again = erasure::begin(&app.db, anna.id, app.embeddings.now()).await;
     assert!(matches!(again, Err(erasure::ErasureError::Gone)));
     for _ in 0..3 {
-        assert_eq!(
-            erasure::step(&app.db, anna.id, app.embeddings.now()).await.unwrap(),
-            ErasureStep::More
-        );
+        let step = erasure::step(&app.db, anna.id, app.embeddings.now()).await;
+        assert_eq!(step.unwrap(), ErasureStep::More);
     }
-    let halfway = erasure::find_receipt(&app.db, receipt.as_str()).await.unwrap().unwrap();
+    let halfway = now().await;
     let gone = halfway.erased.get("memory_items").copied().unwrap_or_default();
     assert!((1..9_000).contains(&gone), "{halfway:?}");
     // The server is gone; another one starts its workers.
     let twin = app.twin().await;
     let (stop, stopped) = tokio::sync::watch::channel(false);
     let workers = tokio::spawn(jobs::run(twin.job_context(), stopped));
-    let patience = std::time::Instant::now();
-    loop {
-        let now = erasure::find_receipt(&app.db, receipt.as_str()).await.unwrap().unwrap();
-        if now.finished_at.is_some() {
-            assert_eq!(now.erased["memory_items"], 9_001);
-            break;
-        }
-        assert!(patience.elapsed() < PATIENCE, "{now:?}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until("it is finished", async || now().await.finished_at.is_some()).await;
+    assert_eq!(now().await.erased["memory_items"], 9_001);
     stop.send(true).ok();
     workers.await.unwrap();
     assert_eq!(find_user(&mut app.superuser().await, anna.id.0).await, Vec::<String>::new());
@@ -521,21 +446,15 @@ async fn an_erasure_that_was_killed_in_the_middle_goes_on_with_the_next_worker()
 
 #[tokio::test]
 async fn the_last_admin_stays_while_there_are_others() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    app.make_admin(&anna).await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::start_with_admin().await;
+    let ben = app.user("ben").await;
     let fields = [("email", anna.email.as_str()), ("password", PASSWORD)];
-    let refused = browser.post("/data/erase", &fields).await;
-    assert_eq!(refused.status(), 409);
-    assert!(refused.text().await.unwrap().contains("You are the last admin of this server"));
-    let other = app.signed_in(&ben).await;
-    erase_by_page(&other, &ben).await;
+    browser.says(409, "/data/erase", &fields, "You are the last admin of this server").await;
+    erase_by_page(&app.signed_in(&ben).await, &ben).await;
     erase_by_page(&browser, &anna).await;
     work_off(&app).await;
     work_off(&app).await;
-    let users: i64 = app.sql("SELECT count(*) FROM users").value().await;
-    assert_eq!(users, 0);
+    assert_eq!(app.count("users").await, 0);
 }
 
 #[tokio::test]
@@ -571,17 +490,13 @@ async fn with_an_account_its_links_invitations_and_all_copies_of_its_keys_go_at_
     let keys = "SELECT (SELECT count(*) FROM embedding_spaces WHERE sealed_key IS NOT NULL)
                      + (SELECT count(*) FROM embedding_settings WHERE sealed_key IS NOT NULL)
                      + (SELECT count(*) FROM chat_settings WHERE sealed_key IS NOT NULL)";
-    let count = async |sql: &'static str| -> i64 {
-        let mut conn = app.superuser().await;
-        conn.sql(sql).value().await
-    };
-    assert!(count(keys).await >= 3, "copies to be removed");
+    assert!(app.sql(keys).value::<i64>().await >= 3, "copies to be removed");
 
     erasure::begin(&app.db, anna.id, app.embeddings.now()).await.unwrap();
-    assert_eq!(count(keys).await, 0);
+    assert_eq!(app.sql(keys).value::<i64>().await, 0);
     assert!(app.accounts.find_invitation(&open).await.unwrap().is_none());
-    assert!(app.accounts.find_reset(&of_zoe).await.unwrap().is_none());
-    assert!(app.accounts.find_reset(&of_anna).await.unwrap().is_none());
-    let address = "SELECT count(*) FROM invitations WHERE email = 'anna@example.com'";
-    assert_eq!(count(address).await, 0);
+    for link in [of_zoe, of_anna] {
+        assert!(app.accounts.find_reset(&link).await.unwrap().is_none());
+    }
+    assert_eq!(app.count("invitations WHERE email = 'anna@example.com'").await, 0);
 }

@@ -5,7 +5,6 @@ use keepsake::export::{ImportOutcome, Importer};
 use serde_json::{Value, json};
 
 use super::{export, import, records};
-use crate::support::Sql as _;
 use crate::support::{Provider, TestApp, TestUser};
 
 /// All that is in a user's memory, less ids.
@@ -14,8 +13,7 @@ async fn memory(app: &TestApp, user: &TestUser) -> Vec<String> {
         .into_iter()
         .map(|mut item| {
             item["id"] = Value::Null;
-            let is_old = !item["superseded_by"].is_null();
-            item["superseded_by"] = is_old.into();
+            item["superseded_by"] = (!item["superseded_by"].is_null()).into();
             let events = item["events"].as_array_mut().unwrap();
             events.retain(|event| event["event"] != "imported");
             item.to_string()
@@ -59,8 +57,11 @@ async fn what_was_exported_is_imported_as_it_was_and_twice_changes_nothing() {
     let (app, anna, ben) = TestApp::with_users().await;
     filled(app, &anna).await;
     let file = export(app, &anna).await;
-    let outcome = import(app, &ben, &file).await;
-    assert_eq!((outcome.added, outcome.known, outcome.failed), (4, 0, 0), "{outcome:?}");
+    let counts = async |user: &TestUser, file: &str| {
+        let outcome = import(app, user, file).await;
+        (outcome.added, outcome.known, outcome.failed)
+    };
+    assert_eq!(counts(&ben, &file).await, (4, 0, 0));
     assert_eq!(memory(app, &ben).await, memory(app, &anna).await);
     let once = export(app, &ben).await;
     for item in records(&once, "item") {
@@ -68,13 +69,11 @@ async fn what_was_exported_is_imported_as_it_was_and_twice_changes_nothing() {
         assert_eq!(events.last().unwrap()["event"], "imported");
         assert_eq!(events[0]["event"], "added");
     }
-    let again = import(app, &ben, &file).await;
-    assert_eq!((again.added, again.known, again.failed), (0, 4, 0));
+    assert_eq!(counts(&ben, &file).await, (0, 4, 0));
     let twice = export(app, &ben).await;
     assert_eq!(records(&twice, "item"), records(&once, "item"));
     // Into its own account, too.
-    let own = import(app, &anna, &file).await;
-    assert_eq!((own.added, own.known), (0, 4));
+    assert_eq!(counts(&anna, &file).await, (0, 4, 0));
     assert_eq!(ben.find("Bonn").await.len(), 1);
 }
 
@@ -90,15 +89,13 @@ async fn what_was_archived_since_does_not_come_back() {
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn imported_memories_get_their_vectors() {
-    let app = TestApp::shared().await;
+    let (app, anna, ben) = TestApp::with_users().await;
     let provider = Provider::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     for n in 0..450 {
         anna.add(&format!("note {n}")).await;
     }
     app.use_provider(&ben, &provider, "first").await;
-    let outcome = import(app, &ben, &export(app, &anna).await).await;
-    assert_eq!(outcome.added, 450);
+    assert_eq!(import(app, &ben, &export(app, &anna).await).await.added, 450);
     app.drain(&ben).await;
     let vectors = app.vectors(&ben, "active").await;
     assert_eq!(vectors.len(), 450);
@@ -156,20 +153,14 @@ async fn mem0_and_chatgpt_are_known_by_their_shape() {
     let chatgpt = json!([{ "title": "t", "mapping": { "a": said("all", "hello"), "b": said("bio", "User has a dog.") } }]);
     assert_eq!(import(app, &anna, &chatgpt.to_string()).await.added, 1);
     let items = records(&export(app, &anna).await, "item");
-    let told: Vec<_> = items
-        .iter()
-        .map(|i| (i["content"].clone(), i["source"].clone(), i["created_at"].clone()))
-        .collect();
-    assert_eq!(
-        told,
-        [
-            ("Loves hiking".into(), "mem0".into(), json!("2025-02-13T09:12:04Z")),
-            ("User has a dog.".into(), "chatgpt".into(), json!("2024-05-06T12:53:20.25Z")),
-        ]
-    );
-    for (file, code) in
-        [("PK\u{3}\u{4}", "zip"), ("", "empty"), ("{\"a\":1}", "in no form that is known")]
-    {
+    let told = items.iter().map(|i| ["content", "source", "created_at"].map(|field| &i[field]));
+    let expected = [
+        ["Loves hiking", "mem0", "2025-02-13T09:12:04Z"],
+        ["User has a dog.", "chatgpt", "2024-05-06T12:53:20.25Z"],
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+    let zip = "PK\u{3}\u{4}";
+    for (file, code) in [(zip, "zip"), ("", "empty"), ("{\"a\":1}", "in no form that is known")] {
         let outcome = import(app, &anna, file).await;
         assert_eq!(outcome.added, 0);
         assert!(outcome.problems[0].sentence.contains(code), "{outcome:?}");
@@ -206,8 +197,7 @@ async fn of_a_key_one_memory_stays_active_and_what_is_here_keeps_it() {
     let rome = of("Lives in Rome.", "home_city");
     assert_eq!((&rome["status"], &rome["superseded_by"]), (&json!("archived"), &here));
     assert_eq!(of("Lives in Porto.", "home_city")["status"], "active");
-    let vim = of("Vim.", "editor");
-    let emacs = of("Emacs.", "editor");
+    let (vim, emacs) = (of("Vim.", "editor"), of("Emacs.", "editor"));
     assert_eq!((&vim["status"], &emacs["status"]), (&json!("active"), &json!("archived")));
     assert_eq!(emacs["superseded_by"], vim["id"]);
     assert_eq!(of("Vim.", "second_editor")["status"], "active");
@@ -216,9 +206,7 @@ async fn of_a_key_one_memory_stays_active_and_what_is_here_keeps_it() {
 #[tokio::test]
 async fn links_wait_for_their_newer_item_also_if_its_batch_is_refused() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let refuse = "ALTER TABLE memory_items ADD CONSTRAINT refuse CHECK (content <> 'refused')";
-    let mut superuser = app.superuser().await;
-    superuser.sql(refuse).run().await;
+    app.refuse_unless("memory_items", "content <> 'refused'").await;
     // Batches have 200; every second line is a duplicate.
     let content = |n: usize| match n {
         300 => "refused".to_owned(),
@@ -268,8 +256,7 @@ async fn progress_is_told_where_no_batch_fills() {
         r#"{"record":"theme","slug":"work","created_at":"2026-01-01T00:00:00Z"}"#.to_owned() + "\n";
     assert_eq!(told(theme.repeat(450)).await.len(), 2);
     let long = told("x".repeat(9 * 1024 * 1024) + "\nnonsense\n").await;
-    assert_eq!(long.len(), 1);
-    assert_eq!(long[0].failed, 1);
+    assert_eq!((long.len(), long[0].failed), (1, 1));
 }
 
 #[tokio::test]
@@ -279,17 +266,15 @@ async fn every_event_of_a_history_is_taken_in() {
     let events: Vec<&str> = check.split('\'').skip(1).step_by(2).collect();
     assert!(events.len() > 10, "{check}");
     for event in events {
-        assert!(
-            keepsake::export::read::EVENTS.contains(&event),
-            "{event}: add it to EVENTS in src/export/read.rs"
-        );
+        let is_read = keepsake::export::read::EVENTS.contains(&event);
+        assert!(is_read, "{event}: add it to EVENTS in src/export/read.rs");
     }
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn of_a_long_history_the_newest_events_go_out_and_come_in() {
-    let app = TestApp::shared().await;
-    let (anna, ben, cleo) = (app.user("anna").await, app.user("ben").await, app.user("cleo").await);
+    let (app, anna, ben) = TestApp::with_users().await;
+    let cleo = app.user("cleo").await;
     let id = anna.add("Anna keeps bees.").await;
     app.sql("INSERT INTO memory_item_events (user_id, item_id, event, at)
          SELECT user_id, id, 'changed', '2030-01-01T00:00:00Z'::timestamptz + n * interval '1 second'

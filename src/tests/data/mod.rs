@@ -9,7 +9,7 @@ mod pages;
 mod uploads;
 
 use keepsake::export::{Export, ImportOutcome, Importer};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{TestApp, TestUser};
 
@@ -35,4 +35,12 @@ pub async fn import(app: &TestApp, user: &TestUser, file: &str) -> ImportOutcome
     let file = std::io::Cursor::new(file.as_bytes().to_vec());
     let importer = Importer::new(&app.db, &app.embeddings, user.id);
     importer.run(file, |_| std::future::ready(())).await.unwrap()
+}
+
+/// Hands these messages over, and ends the session.
+pub async fn hand_over(user: &TestUser, session: &str, messages: &Value) {
+    for (door, body) in [("messages", json!({ "messages": messages })), ("complete", json!({}))] {
+        let answer = user.post(&format!("/api/v1/sessions/{session}/{door}"), &body).await;
+        assert_eq!(answer.status(), 200, "{session} {door}");
+    }
 }

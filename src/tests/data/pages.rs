@@ -4,6 +4,7 @@ use keepsake::export::UPLOAD_BYTES_MAX;
 use reqwest::multipart::{Form, Part};
 
 use super::{erasure::upload, export, records};
+use crate::pages::assert_has;
 use crate::support::TestApp;
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -14,26 +15,21 @@ async fn the_page_counts_what_there_is_and_its_download_is_the_export() {
     let page = browser.look("/data").await;
     assert!(page.contains("There are no memories yet"));
     anna.add("Anna keeps bees.").await;
-    let (_, page) = browser.get("/data").await;
-    assert!(page.contains("1 memory and 1 recorded call"), "{page}");
+    assert_has(&browser.look("/data").await, &["1 memory and 1 recorded call"]);
 
     let response = browser.client.get(format!("{}/data/export", app.base)).send().await.unwrap();
     assert_eq!(response.status(), 200);
-    let headers = response.headers().clone();
-    assert!(
-        headers["content-disposition"]
-            .to_str()
-            .unwrap()
-            .starts_with("attachment; filename=\"keepsake-")
-    );
-    assert_eq!(headers["cache-control"], "no-store");
+    let named = response.headers()["content-disposition"].to_str().unwrap();
+    assert!(named.starts_with("attachment; filename=\"keepsake-"), "{named}");
+    assert_eq!(response.headers()["cache-control"], "no-store");
     let file = response.text().await.unwrap();
     assert_eq!(records(&file, "item"), records(&export(app, &anna).await, "item"));
     assert_eq!(records(&file, "end").len(), 1);
     // Strangers and tokens get neither.
     let stranger = app.browser();
-    assert_eq!(stranger.get("/data").await.0, 303);
-    assert_eq!(stranger.get("/data/export").await.0, 303);
+    for path in ["/data", "/data/export"] {
+        assert_eq!(stranger.get(path).await.0, 303, "{path}");
+    }
     let by_token =
         stranger.client.get(format!("{}/data/export", app.base)).bearer_auth(&anna.token);
     assert_eq!(by_token.send().await.unwrap().status(), 303);
@@ -48,17 +44,15 @@ async fn a_file_is_uploaded_and_what_it_came_to_is_on_the_page() {
     let file = export(app, &anna).await.replace("note 1", "note \\u0000");
     let browser = app.signed_in(&ben).await;
     upload(&browser, file.clone()).await;
-    let (_, page) = browser.get("/data").await;
-    assert!(page.contains("2 memories added · 1 rejected"), "{page}");
-    assert!(page.contains("contains a NUL character"), "{page}");
+    let page = browser.look("/data").await;
+    assert_has(&page, &["2 memories added · 1 rejected", "contains a NUL character"]);
     upload(&browser, file).await;
     assert!(browser.get("/data").await.1.contains("0 memories added · 2 already known"));
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn an_upload_without_a_file_or_from_elsewhere_is_refused_in_one_sentence() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
+    let (app, _, browser) = TestApp::with_browser().await;
     let send = async |form: Form, site: &'static str| {
         let request = browser.client.post(format!("{}/data/import", app.base));
         let response = request.header("sec-fetch-site", site).multipart(form).send().await.unwrap();
@@ -70,8 +64,7 @@ async fn an_upload_without_a_file_or_from_elsewhere_is_refused_in_one_sentence()
     assert!(page.contains("Choose a file first."), "{page}");
     assert_eq!(send(Form::new().text("other", "x"), "same-origin").await.0, 422);
     assert_eq!(send(Form::new().text("file", "{}"), "cross-site").await.0, 403);
-    let plain = browser.post("/data/import", &[("file", "x")]).await;
-    assert_eq!(plain.status(), 422);
+    browser.answers(422, "/data/import", &[("file", "x")]).await;
     // A document of no known form is taken and told.
     upload(&browser, "{\"a\": 1}".to_owned()).await;
     assert!(browser.get("/data").await.1.contains("in no form that is known here"));
@@ -79,8 +72,7 @@ async fn an_upload_without_a_file_or_from_elsewhere_is_refused_in_one_sentence()
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_file_past_the_limit_is_refused_and_what_a_dead_server_left_says_so() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::with_browser().await;
     let piece = vec![b'x'; 1024 * 1024];
     let pieces = (0..=UPLOAD_BYTES_MAX / piece.len() as u64)
         .map(move |_| Ok::<_, std::io::Error>(piece.clone()));
@@ -98,8 +90,8 @@ async fn a_file_past_the_limit_is_refused_and_what_a_dead_server_left_says_so() 
     }
     app.sql("INSERT INTO data_imports (user_id, state, bytes_total, bytes_done, added, started_at, updated_at)
          VALUES ($1, 'running', 100, 50, 7, $2::timestamptz - interval '2 minutes', $2::timestamptz - interval '1 minute')").bind(anna.id.0).bind(app.embeddings.now()).run().await;
-    let (_, page) = browser.get("/data").await;
-    assert!(page.contains("nothing is duplicated") && page.contains("7 memories added"), "{page}");
+    let page = browser.look("/data").await;
+    assert_has(&page, &["nothing is duplicated", "7 memories added"]);
     upload(&browser, "{\"keepsake_export\":1}\n".to_owned()).await;
     tokio::time::sleep(Duration::from_millis(10)).await;
 }

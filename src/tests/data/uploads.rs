@@ -55,8 +55,7 @@ async fn an_upload_that_says_it_is_too_large_is_refused_before_it_is_read() {
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn what_comes_before_the_file_is_bounded() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
+    let (app, _, browser) = TestApp::with_browser().await;
     let send = async |body: String| {
         let request = browser.client.post(format!("{}/data/import", app.base));
         let request = request
@@ -65,17 +64,13 @@ async fn what_comes_before_the_file_is_bounded() {
         let response = request.body(body).send().await.unwrap();
         (response.status().as_u16(), response.text().await.unwrap())
     };
-    let part = |name: &str, content: &str| {
-        format!("--x\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{content}\r\n")
-    };
+    let head = |name: &str| format!("--x\r\ncontent-disposition: form-data; name=\"{name}\"\r\n");
+    let part = |name: &str, content: &str| format!("{}\r\n{content}\r\n", head(name));
     let file = format!("{}--x--\r\n", part("file", "{\"keepsake_export\":1}\n"));
     let long = "y".repeat(96 * 1024);
     for (what, body) in [
         ("no boundary", long.clone()),
-        (
-            "headers without an end",
-            format!("--x\r\ncontent-disposition: form-data; name=\"file\"\r\nx-long: {long}"),
-        ),
+        ("headers without an end", format!("{}x-long: {long}", head("file"))),
         ("another part", part("other", &long) + &file),
         ("many parts", part("other", "y").repeat(2_000) + &file),
     ] {

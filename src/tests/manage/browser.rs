@@ -1,11 +1,11 @@
 //! The admin's setting *read-only browser*.
 
-use reqwest::StatusCode;
-use serde_json::{Value, json};
+use serde_json::json;
 use time::Duration;
 
 use super::Place;
 use crate::pages::held_body::{held_form, sign_in};
+use crate::pages::{assert_has, assert_lacks};
 use crate::support::Browser;
 
 const PATH: &str = "/admin/browser";
@@ -20,10 +20,7 @@ impl Place {
 }
 
 async fn set(admin: &Browser, action: &str, says: &str) {
-    let answer = admin.post(PATH, &[("action", action)]).await;
-    assert_eq!(answer.status(), StatusCode::OK);
-    let page = answer.text().await.unwrap();
-    assert!(page.contains(says), "{page}");
+    admin.says(200, PATH, &[("action", action)], says).await;
 }
 
 const CLOSED: &str = "The memory browser is now read-only for all users.";
@@ -39,62 +36,47 @@ async fn a_read_only_browser_has_no_section_and_takes_no_form_but_deletion() {
     set(&admin, "close", CLOSED).await;
     set(&admin, "close", CLOSED).await;
     let page = place.page(id).await;
-    assert!(!page.contains("id=\"manage\""), "{page}");
-    assert!(
-        !page.contains("name=\"event\"")
-            && !page.contains("<button type=\"submit\" name=\"action\"")
-    );
+    assert_lacks(&page, &["id=\"manage\"", "name=\"event\""]);
+    assert!(!page.contains("<button type=\"submit\" name=\"action\""));
     let before = place.row(id).await;
     for action in ["archive", "restore", "confirm", "unconfirm", "share", "own", "undo", "x"] {
         let fields = [("action", action), ("event", event.as_str())];
-        let answer = place.post(id, &fields).await;
         if action == "x" {
             // Refused for what it says, or for where.
-            assert!(answer.status().is_client_error());
+            assert!(place.post(id, &fields).await.status().is_client_error());
             continue;
         }
-        assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{action}");
-        let told = answer.text().await.unwrap();
-        assert!(told.contains("read-only; nothing was changed"), "{told}");
-        assert!(told.contains("</html>"), "a page: {told}");
+        let page = place.answers(403, id, &fields).await;
+        assert_has(&page, &["read-only; nothing was changed", "</html>"]);
     }
     assert_eq!(place.row(id).await, before);
     // Agents go on, and deletion is a right.
     place.anna.call("memory_archive", json!({ "item_id": id })).await;
-    let (_, data) = place.browser.get("/data").await;
-    assert!(data.contains("Delete one memory"), "{data}");
-    let item = id.to_string();
-    let delete = |action| [("action", action), ("item", item.as_str())];
+    assert_has(&place.browser.look("/data").await, &["Delete one memory"]);
     for action in ["delete", "undo", "delete"] {
-        let answer = place.browser.post("/data/delete", &delete(action)).await;
-        assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{action}");
+        let fields = [("action", action), ("item", &id.to_string())];
+        place.browser.answers(303, "/data/delete", &fields).await;
     }
-    let page = place.page(id).await;
-    assert!(page.contains("deleted permanently in ten seconds"), "{page}");
+    place.tells(id, &["deleted permanently in ten seconds"]).await;
     place.app.clock.advance(Duration::seconds(10));
     assert_eq!(place.app.run_job("delete").await, 1);
 
     let other = place.fact("Anna rows.").await;
     set(&admin, "open", OPEN).await;
-    assert!(place.page(other).await.contains("id=\"manage\""));
+    place.tells(other, &["id=\"manage\""]).await;
     place.decide(other, "confirm").await;
     let events: Vec<(String, bool, Option<i64>)> = place.app.sql("SELECT action, by_command, subject_id FROM admin_events WHERE action LIKE '%browser' ORDER BY id").rows().await;
     let event = |action: &str| (action.to_owned(), false, None);
     assert_eq!(events, [event("close_browser"), event("open_browser")]);
-    let (_, users) = admin.get("/admin/users").await;
-    assert!(users.contains("made the memory browser read-only"), "{users}");
+    assert_has(&admin.look("/admin/users").await, &["made the memory browser read-only"]);
 }
 
 #[tokio::test]
 async fn only_admins_set_it_and_what_is_unknown_is_refused() {
     let place = Place::start().await;
-    let answer = place.browser.post(PATH, &[("action", "close")]).await;
-    assert_eq!(answer.status(), StatusCode::NOT_FOUND);
+    place.browser.answers(404, PATH, &[("action", "close")]).await;
     let admin = place.admin().await;
-    let answer = admin.post(PATH, &[("action", "maybe")]).await;
-    assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY);
-    let page = answer.text().await.unwrap();
-    assert!(page.contains("`action` is not known"), "{page}");
+    admin.says(422, PATH, &[("action", "maybe")], "`action` is not known").await;
     let set: bool = place.app.sql("SELECT read_only_browser FROM system_settings").value().await;
     assert!(!set);
 }
@@ -111,10 +93,9 @@ async fn the_setting_is_read_in_the_transaction_that_acts() {
     let (status, said) = held.finish().await;
     assert_eq!(status, 403, "{said}");
     assert!(said.contains("read-only; nothing was changed"), "{said}");
-    assert_eq!(place.row(id).await["status"], "active");
+    assert_eq!(place.status(id).await, "active");
     let held = held_form(&place.app, &cookie, &path, "action=archive").await;
     set(&admin, "open", OPEN).await;
     assert_eq!(held.finish().await.0, 303);
-    let row: Value = place.row(id).await;
-    assert_eq!(row["status"], "archived");
+    assert_eq!(place.status(id).await, "archived");
 }

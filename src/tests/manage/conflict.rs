@@ -1,8 +1,8 @@
-use reqwest::StatusCode;
 use serde_json::{Value, json};
 use time::Duration;
 
 use super::Place;
+use crate::pages::assert_has;
 
 fn keyed(content: &str, key: &str) -> Value {
     json!({ "type": "fact", "content": content, "theme": "home", "key": key })
@@ -12,24 +12,22 @@ impl Place {
     /// Restoring asks first. Returns the page that asks.
     async fn asks(&self, id: i64, names: &[i64]) -> String {
         let before = (self.row(id).await, self.events(id).await);
-        let answer = self.post(id, &[("action", "restore")]).await;
-        assert_eq!(answer.status(), StatusCode::OK);
-        let page = answer.text().await.unwrap();
+        let page = self.answers(200, id, &[("action", "restore")]).await;
         for name in names {
-            assert!(page.contains(&format!("href=\"/memory/{name}\"")), "{page}");
-            assert!(page.contains(&format!("name=\"newer\" value=\"{name}\"")), "{page}");
+            let field = format!("name=\"newer\" value=\"{name}\"");
+            assert_has(&page, &[&format!("href=\"/memory/{name}\""), &field]);
         }
-        let named = page.matches("name=\"newer\"").count();
-        assert_eq!(named, names.len(), "{page}");
+        assert_eq!(page.matches("name=\"newer\"").count(), names.len(), "{page}");
         assert_eq!((self.row(id).await, self.events(id).await), before);
         page
     }
 
-    async fn restore_instead_of(&self, id: i64, newer: &[i64]) -> StatusCode {
+    /// What was agreed to is to be archived for it.
+    async fn restore_instead_of(&self, id: i64, newer: &[i64], status: u16) {
         let ids: Vec<String> = newer.iter().map(i64::to_string).collect();
         let mut fields = vec![("action", "restore")];
         fields.extend(ids.iter().map(|id| ("newer", id.as_str())));
-        self.post(id, &fields).await.status()
+        self.answers(status, id, &fields).await;
     }
 }
 
@@ -45,25 +43,20 @@ async fn what_a_newer_fact_of_its_key_replaced_is_restored_in_its_place_or_not_a
     assert_eq!(old_row["confidence"], 30);
 
     let page = place.asks(older, &[newer]).await;
-    for told in
-        ["Anna lives in Freiburg.", "Restore this and archive the newer one", "Keep the newer one"]
-    {
-        assert!(page.contains(told), "{told}: {page}");
-    }
+    assert_has(&page, &["Anna lives in Freiburg.", "Restore this and archive the newer one"]);
+    assert_has(&page, &["Keep the newer one"]);
     assert_eq!(place.row(newer).await, new_row, "nothing was changed");
 
     // What was agreed to is another.
-    assert_eq!(place.restore_instead_of(older, &[older]).await, 200);
-    assert_eq!(place.restore_instead_of(older, &[newer]).await, 303);
+    place.restore_instead_of(older, &[older], 200).await;
+    place.restore_instead_of(older, &[newer], 303).await;
     let (restored, replaced) = (place.row(older).await, place.row(newer).await);
     assert_eq!((&restored["status"], &restored["superseded_by"]), (&json!("active"), &Value::Null));
     assert_eq!(restored["confidence"], before_all["confidence"]);
     // What takes the place of a confirmed item is not confirmed by that.
     assert_eq!(restored["protected"], before_all["protected"]);
-    assert_eq!(
-        (&replaced["status"], &replaced["superseded_by"]),
-        (&json!("archived"), &json!(older))
-    );
+    assert_eq!(replaced["status"], "archived");
+    assert_eq!(replaced["superseded_by"], older);
     let last = place.events(newer).await.pop().unwrap();
     assert_eq!(last, ("superseded".to_owned(), false), "by Anna");
     assert_eq!(place.is_found(older, "Lyon").await, (true, true));
@@ -105,19 +98,14 @@ async fn its_text_elsewhere_and_what_took_its_place_without_a_key_are_in_the_way
     // What was erased leaves no number behind in the history of others.
     place.decide(wrong, "restore").await;
     place.app.delete_item(&place.browser, right).await;
-    let named: i64 = place
-        .app
-        .sql("SELECT count(*) FROM memory_item_events WHERE was_superseded_by IS NOT NULL")
-        .value()
-        .await;
-    assert_eq!(named, 0);
+    let named = place.app.count("memory_item_events WHERE was_superseded_by IS NOT NULL");
+    assert_eq!(named.await, 0);
 }
 
 #[tokio::test]
 async fn several_in_its_place_are_named_and_archived_together() {
     let place = Place::start().await;
-    let input = keyed("Anna drives a Volvo.", "car");
-    let first = place.add(input).await;
+    let first = place.add(keyed("Anna drives a Volvo.", "car")).await;
     let second = place.add(keyed("Anna drives a Saab.", "car")).await;
     place.decide(second, "archive").await;
     place.app.clock.advance(Duration::minutes(1));
@@ -129,14 +117,14 @@ async fn several_in_its_place_are_named_and_archived_together() {
     let text = json!({ "type": "fact", "content": "Anna drives a Volvo.", "theme": "home" });
     let nameless = place.add(text).await;
     place.asks(first, &[second, nameless]).await;
-    assert_eq!(place.restore_instead_of(first, &[second]).await, 200);
-    assert_eq!(place.restore_instead_of(first, &[second, nameless]).await, 303);
+    place.restore_instead_of(first, &[second], 200).await;
+    place.restore_instead_of(first, &[second, nameless], 303).await;
     for gone in [second, nameless] {
         assert_eq!(place.row(gone).await["superseded_by"], first);
     }
     place.undo(first).await;
     for back in [second, nameless] {
-        assert_eq!(place.row(back).await["status"], "active");
+        assert_eq!(place.status(back).await, "active");
     }
     assert_eq!(place.row(first).await["superseded_by"], second);
 }
@@ -150,7 +138,7 @@ async fn what_has_expired_in_its_place_gives_way_by_itself() {
     let newer = place.add(short).await;
     place.app.clock.advance(Duration::days(2));
     place.decide(older, "restore").await;
-    assert_eq!(place.row(older).await["status"], "active");
+    assert_eq!(place.status(older).await, "active");
     let last = place.events(newer).await.pop().unwrap();
     assert_eq!(last.0, "expired");
 }
@@ -165,13 +153,8 @@ async fn an_agent_that_adds_the_key_meanwhile_and_a_restore_leave_one_of_them_ac
         let restore = place.post(older, &[("action", "restore")]);
         let (_, restored) = tokio::join!(add, restore);
         assert!(matches!(restored.status().as_u16(), 200 | 303), "{n}");
-        let active: i64 = place
-            .app
-            .sql("SELECT count(*) FROM memory_items WHERE key = 'home_city' AND status = 'active'")
-            .value()
-            .await;
-        assert_eq!(active, 1, "{n}");
-        let forget = json!({ "key": "home_city" });
-        place.anna.call("memory_forget", forget).await;
+        let active = "memory_items WHERE key = 'home_city' AND status = 'active'";
+        assert_eq!(place.app.count(active).await, 1, "{n}");
+        place.anna.call("memory_forget", json!({ "key": "home_city" })).await;
     }
 }

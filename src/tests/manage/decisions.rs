@@ -1,5 +1,4 @@
 use keepsake::accounts::admin_events::{AdminAction, AdminActor};
-use reqwest::StatusCode;
 use serde_json::json;
 use time::Duration;
 use time::format_description::well_known::Rfc3339;
@@ -11,8 +10,7 @@ const BY_AGENT: bool = true;
 const BY_ANNA: bool = false;
 
 fn history(events: &[(&str, bool)]) -> Vec<(String, bool)> {
-    let events = events.iter();
-    events.map(|(e, by)| ((*e).to_owned(), *by)).collect()
+    events.iter().map(|(event, by)| ((*event).to_owned(), *by)).collect()
 }
 
 #[tokio::test]
@@ -29,10 +27,7 @@ async fn what_is_archived_and_restored_leaves_and_comes_back_to_both_arms_of_the
 
     place.decide(id, "archive").await;
     assert_eq!(place.is_found(id, "bees").await, (false, false));
-    let page = place.page(id).await;
-    for told in ["You archived this memory.", "Undo", "Restore", "archived"] {
-        assert!(page.contains(told), "{told}: {page}");
-    }
+    place.tells(id, &["You archived this memory.", "Undo", "Restore", "archived"]).await;
     place.undo(id).await;
     assert_eq!(place.row(id).await, before);
     assert_eq!(place.is_found(id, "bees").await, (true, true));
@@ -42,8 +37,7 @@ async fn what_is_archived_and_restored_leaves_and_comes_back_to_both_arms_of_the
     assert!(!place.page(id).await.contains("You archived"));
     place.decide(id, "restore").await;
     assert_eq!(place.is_found(id, "bees").await, (true, true));
-    let page = place.page(id).await;
-    assert!(page.contains("You restored this memory."), "{page}");
+    place.tells(id, &["You restored this memory."]).await;
     place.undo(id).await;
     assert_eq!(place.is_found(id, "bees").await, (false, false));
     let expected = [
@@ -56,12 +50,9 @@ async fn what_is_archived_and_restored_leaves_and_comes_back_to_both_arms_of_the
     ];
     assert_eq!(place.events(id).await, history(&expected));
     // The same in words, and each in the activity, as hers.
-    let page = place.page(id).await;
-    for told in ["restored", "by <bdi>you</bdi>"] {
-        assert!(page.contains(told), "{told}: {page}");
-    }
+    place.tells(id, &["restored", "by <bdi>you</bdi>"]).await;
     place.app.activity.flush().await.unwrap();
-    let (_, activity) = place.browser.get("/activity?tool=memory_restore").await;
+    let activity = place.browser.look("/activity?tool=memory_restore").await;
     assert!(activity.contains(">you</bdi>"), "{activity}");
     assert_eq!(activity.matches("data-row").count(), 1, "{activity}");
 }
@@ -83,20 +74,17 @@ async fn a_confirmation_is_taken_back_with_all_that_it_changed() {
     place.decide(id, "confirm").await;
     place.app.clock.advance(Duration::days(1));
     let confirmed = place.row(id).await;
-    let page = place.page(id).await;
-    assert!(page.contains("Remove confirmation"), "{page}");
+    place.tells(id, &["Remove confirmation"]).await;
     place.decide(id, "unconfirm").await;
     assert_eq!(place.row(id).await, before);
-    let page = place.page(id).await;
-    assert!(page.contains("confirmation removed"), "{page}");
+    place.tells(id, &["confirmation removed"]).await;
     place.undo(id).await;
     assert_eq!(place.row(id).await, confirmed);
 
     // What an agent confirmed, too; its confirming again renews the date alone.
     place.decide(id, "unconfirm").await;
     for _ in 0..2 {
-        let confirm = json!({ "item_id": id });
-        place.anna.call("memory_confirm", confirm).await;
+        place.anna.call("memory_confirm", json!({ "item_id": id })).await;
         place.app.clock.advance(Duration::days(1));
     }
     place.decide(id, "unconfirm").await;
@@ -108,12 +96,12 @@ async fn a_confirmation_is_taken_back_with_all_that_it_changed() {
 #[tokio::test]
 async fn what_is_restored_after_its_expiry_has_none() {
     let place = Place::start().await;
-    let short = json!({ "type": "fact", "content": "On call this week.", "expires_in_days": 7 });
-    let (swept, expired) = (place.add(short.clone()).await, {
-        let mut other = short;
-        other["content"] = json!("On holiday next week.");
-        place.add(other).await
-    });
+    let add = async |content: &str| {
+        let short = json!({ "type": "fact", "content": content, "expires_in_days": 7 });
+        place.add(short).await
+    };
+    let swept = add("On call this week.").await;
+    let expired = add("On holiday next week.").await;
     let of_expiry = place.row(swept).await;
     place.decide(swept, "archive").await;
     place.undo(swept).await;
@@ -123,15 +111,13 @@ async fn what_is_restored_after_its_expiry_has_none() {
         if id == swept {
             assert_eq!(place.app.run_job("expire").await, 1);
         }
-        let page = place.page(id).await;
-        assert!(page.contains("Its expiry date is removed."), "{page}");
+        place.tells(id, &["Its expiry date is removed."]).await;
         let before = place.row(id).await;
         place.decide(id, "restore").await;
         assert_eq!(place.row(id).await["expires"], json!(null));
         assert_eq!(place.is_found(id, word).await, (true, true));
         place.undo(id).await;
-        let after = place.row(id).await;
-        assert_eq!(after["expires"], before["expires"]);
+        assert_eq!(place.row(id).await["expires"], before["expires"]);
         assert_eq!(place.is_found(id, word).await, (false, false));
         place.decide(id, "restore").await;
     }
@@ -141,8 +127,10 @@ async fn what_is_restored_after_its_expiry_has_none() {
 async fn undo_is_judged_by_the_servers_clock() {
     let place = Place::start().await;
     let id = place.fact("Anna keeps bees.").await;
-    for (waits, is_in_time) in
-        [(Duration::seconds(12), true), (Duration::seconds(12) + Duration::microseconds(1), false)]
+    let told = "The ten seconds for Undo are over; nothing was changed.";
+    let last = Duration::seconds(12);
+    for (waits, answer, told, status) in
+        [(last, 303, "", "active"), (last + Duration::microseconds(1), 409, told, "archived")]
     {
         place.decide(id, "archive").await;
         let event = place.offered(id).await;
@@ -150,21 +138,9 @@ async fn undo_is_judged_by_the_servers_clock() {
         let page = place.page(id).await;
         assert!(!page.contains("name=\"event\""), "{page}");
         let fields = [("action", "undo"), ("event", event.as_str())];
-        let answer = place.post(id, &fields).await;
-        let expected = match is_in_time {
-            true => StatusCode::SEE_OTHER,
-            false => StatusCode::CONFLICT,
-        };
-        assert_eq!(answer.status(), expected);
-        let status = place.row(id).await["status"].clone();
-        if is_in_time {
-            assert_eq!(status, "active");
-        } else {
-            assert_eq!(status, "archived");
-            let page = answer.text().await.unwrap();
-            let told = "The ten seconds for Undo are over; nothing was changed.";
-            assert!(page.contains(told), "{page}");
-        }
+        let page = place.answers(answer, id, &fields).await;
+        assert_eq!(place.status(id).await, status);
+        assert!(page.contains(told), "{page}");
     }
 }
 
@@ -174,9 +150,7 @@ async fn undo_takes_back_the_last_thing_alone_and_only_what_the_person_did() {
     let id = place.fact("Anna keeps bees.").await;
     let other = place.fact("Anna rows.").await;
     let refused = async |id: i64, event: &str| {
-        let answer = place.post(id, &[("action", "undo"), ("event", event)]).await;
-        assert_eq!(answer.status(), StatusCode::CONFLICT, "{event}");
-        let page = answer.text().await.unwrap();
+        let page = place.answers(409, id, &[("action", "undo"), ("event", event)]).await;
         let told = "This memory has changed since; nothing was undone.";
         assert!(page.contains(told), "{page}");
     };
@@ -200,15 +174,11 @@ async fn undo_takes_back_the_last_thing_alone_and_only_what_the_person_did() {
     place.anna.call("memory_archive", json!({ "item_id": id })).await;
     let page = place.page(id).await;
     assert!(!page.contains("name=\"event\""), "{page}");
-    let last: i64 = place
-        .app
-        .sql("SELECT max(id) FROM memory_item_events WHERE item_id = $1")
-        .bind(id)
-        .value()
-        .await;
+    let last = place.app.sql("SELECT max(id) FROM memory_item_events WHERE item_id = $1");
+    let last: i64 = last.bind(id).value().await;
     refused(id, &last.to_string()).await;
-    let (_, row) = (refused(id, &confirmed).await, place.row(id).await);
-    assert_eq!(row["status"], "archived");
+    refused(id, &confirmed).await;
+    assert_eq!(place.status(id).await, "archived");
 }
 
 /// An agent's change soon after another of its own, with a decision of the person between them.
@@ -232,8 +202,7 @@ async fn what_an_agent_changes_after_a_decision_is_kept_by_its_undo_and_told_of_
     let expected =
         [("added", BY_AGENT), ("changed", BY_AGENT), ("confirmed", BY_ANNA), ("changed", BY_AGENT)];
     assert_eq!(place.events(id).await, history(&expected));
-    let undo = [("action", "undo"), ("event", &*confirmed)];
-    assert_eq!(place.post(id, &undo).await.status(), StatusCode::CONFLICT);
+    place.answers(409, id, &[("action", "undo"), ("event", &*confirmed)]).await;
     let get = async |input| place.anna.call("memory_get", input).await["tags"].clone();
     assert_eq!(get(json!({ "item_id": id })).await, json!(["third"]));
     let past = json!({ "item_id": id, "as_of": then });
@@ -253,7 +222,7 @@ async fn two_clicks_at_once_do_one_thing() {
     let fields = [("action", "undo"), ("event", event.as_str())];
     let clicks = (0..4).map(|_| place.sent(id, &fields));
     futures_util::future::join_all(clicks).await;
-    assert_eq!(place.row(id).await["status"], "archived");
+    assert_eq!(place.status(id).await, "archived");
     assert_eq!(place.events(id).await.len(), 6);
 }
 
@@ -262,35 +231,27 @@ async fn what_does_not_go_is_said_in_a_sentence() {
     let place = Place::start().await;
     let id = place.fact("Anna keeps bees.").await;
     for fields in [&[("action", "")][..], &[("action", "erase")], &[]] {
-        let answer = place.post(id, fields).await;
-        assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY);
-        let page = answer.text().await.unwrap();
+        let page = place.answers(422, id, fields).await;
         assert!(page.contains("`action` is not known"), "{page}");
     }
     for path in ["/memory/x", "/memory/999999", "/memory/99999999999999999999"] {
-        let answer = place.browser.post(path, &[("action", "archive")]).await;
-        assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{path}");
+        place.browser.answers(404, path, &[("action", "archive")]).await;
     }
     // From a page that is out of date.
     place.decide(id, "archive").await;
     for action in ["confirm", "unconfirm"] {
-        let answer = place.post(id, &[("action", action)]).await;
-        assert_eq!(answer.status(), StatusCode::CONFLICT);
-        let page = answer.text().await.unwrap();
+        let page = place.answers(409, id, &[("action", action)]).await;
         assert!(page.contains("is archived or has expired"), "{page}");
     }
     assert_eq!(place.events(id).await.len(), 2);
     // Nothing of that is an act.
     place.app.activity.flush().await.unwrap();
-    let calls: i64 =
-        place.app.sql("SELECT count(*) FROM activity WHERE agent_id IS NULL").value().await;
-    assert_eq!(calls, 1);
+    assert_eq!(place.app.count("activity WHERE agent_id IS NULL").await, 1);
 }
 
 #[tokio::test]
 async fn who_is_shut_out_decides_nothing_and_agents_have_no_such_tools() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::start_with_browser().await;
     let id = anna.add("Anna keeps bees.").await;
     for tool in ["memory_restore", "memory_unconfirm", "memory_undo", "memory_delete"] {
         let (status, refused) = anna.refused(tool, json!({ "item_id": id })).await;
@@ -302,11 +263,11 @@ async fn who_is_shut_out_decides_nothing_and_agents_have_no_such_tools() {
         .bearer_auth(&anna.token)
         .form(&[("action", "archive")]);
     let answer = by_token.send().await.unwrap();
-    assert!(answer.url().path() == "/login" || answer.status() == StatusCode::SEE_OTHER);
+    assert!(answer.url().path() == "/login" || answer.status() == 303);
     let disabled = app.accounts.change_person(AdminActor::Command, anna.id, AdminAction::Disable);
     disabled.await.unwrap();
     let answer = browser.post(&format!("/memory/{id}"), &[("action", "archive")]).await;
-    assert_eq!(answer.status(), StatusCode::SEE_OTHER);
+    assert_eq!(answer.status(), 303);
     assert_eq!(answer.headers()["location"], "/login");
     let active: bool = app.sql("SELECT status = 'active' FROM memory_items").value().await;
     assert!(active);

@@ -1,27 +1,25 @@
-use reqwest::StatusCode;
 use serde_json::{Value, json};
 use time::Duration;
 
 use super::Place;
 use crate::embedding::workers::Worker;
+use crate::pages::assert_has;
 use crate::support::until;
 
 impl Place {
-    async fn deletes(&self, item: &str, action: &str) -> (StatusCode, String) {
-        let fields = [("action", action), ("item", item)];
-        let answer = self.browser.post("/data/delete", &fields).await;
-        (answer.status(), answer.text().await.unwrap())
+    async fn deletes(&self, item: &str, action: &str) -> (u16, String) {
+        self.browser.submit("/data/delete", &[("action", action), ("item", item)]).await
     }
 
     async fn asked(&self, id: i64, action: &str) {
         let fields = [("action", action), ("item", &id.to_string())];
         let answer = self.browser.post("/data/delete", &fields).await;
-        assert_eq!(answer.status(), StatusCode::SEE_OTHER, "{action}");
+        assert_eq!(answer.status(), 303, "{action}");
         assert_eq!(answer.headers()["location"], format!("/memory/{id}"));
     }
 
     async fn receipts(&self) -> i64 {
-        self.app.sql("SELECT count(*) FROM erasure_receipts WHERE kind = 'item'").value().await
+        self.app.count("erasure_receipts WHERE kind = 'item'").await
     }
 }
 
@@ -29,16 +27,11 @@ impl Place {
 async fn a_memory_is_deleted_ten_seconds_after_it_was_asked_for_unless_that_is_undone() {
     let place = Place::start().await;
     let id = place.fact("Anna keeps bees.").await;
-    let page = place.page(id).await;
-    for told in ["Delete permanently", "1 vector and 1 entry of its history"] {
-        assert!(page.contains(told), "{told}: {page}");
-    }
+    place.tells(id, &["Delete permanently", "1 vector and 1 entry of its history"]).await;
     let before = place.row(id).await;
     place.asked(id, "delete").await;
     let page = place.page(id).await;
-    for told in ["This memory will be deleted permanently in ten seconds.", "Undo"] {
-        assert!(page.contains(told), "{told}: {page}");
-    }
+    assert_has(&page, &["This memory will be deleted permanently in ten seconds.", "Undo"]);
     assert!(!page.contains("id=\"manage\""), "{page}");
     // It is no event, and until then it is there.
     assert_eq!(place.events(id).await.len(), 1);
@@ -61,12 +54,10 @@ async fn a_memory_is_deleted_ten_seconds_after_it_was_asked_for_unless_that_is_u
     place.app.run_due().await;
     assert_eq!(place.browser.get(&format!("/memory/{id}")).await.0, 404);
     assert_eq!(place.receipts().await, 1);
-    let (_, data) = place.browser.get("/data").await;
-    assert!(data.contains("One memory"), "{data}");
+    assert_has(&place.browser.look("/data").await, &["One memory"]);
     for action in ["undo", "delete"] {
-        let (status, page) = place.deletes(&id.to_string(), action).await;
-        assert_eq!(status, StatusCode::NOT_FOUND);
-        assert!(page.contains("There is no such memory."), "{page}");
+        let fields = [("action", action), ("item", &id.to_string())];
+        place.browser.says(404, "/data/delete", &fields, "There is no such memory.").await;
     }
 }
 
@@ -80,9 +71,9 @@ async fn an_undo_that_comes_after_twelve_seconds_is_refused_though_nothing_has_r
     place.asked(id, "delete").await;
     place.app.clock.advance(Duration::seconds(12) + Duration::microseconds(1));
     let (status, page) = place.deletes(&id.to_string(), "undo").await;
-    assert_eq!(status, StatusCode::CONFLICT);
+    assert_eq!(status, 409);
     let told = "The ten seconds for Undo are over; nothing was changed.";
-    assert!(page.contains(told) && page.contains("Anna keeps bees."), "{page}");
+    assert_has(&page, &[told, "Anna keeps bees."]);
     assert_eq!(place.app.run_job("delete").await, 1);
 }
 
@@ -101,9 +92,8 @@ async fn it_is_found_by_number_and_by_address_and_nothing_else_is_taken() {
         ("1", "erase", 422, "`action` is not known"),
     ] {
         let (answered, page) = place.deletes(named, action).await;
-        assert_eq!(answered.as_u16(), status, "{named} {action}");
-        assert!(page.contains(told), "{told}: {page}");
-        assert!(page.contains("Delete one memory"), "{page}");
+        assert_eq!(answered, status, "{named} {action}");
+        assert_has(&page, &[told, "Delete one memory"]);
     }
     place.app.clock.advance(Duration::seconds(10));
     assert_eq!(place.app.run_job("delete").await, 2);
@@ -130,8 +120,7 @@ async fn clicks_at_once_leave_one_receipt_and_undo_and_the_job_at_once_one_of_bo
     let named = id.to_string();
     let (undone, _) = tokio::join!(place.deletes(&named, "undo"), place.app.run_due());
     let is_there = place.browser.get(&format!("/memory/{id}")).await.0 == 200;
-    let expected = if is_there { 303 } else { 404 };
-    assert_eq!(undone.0, expected);
+    assert_eq!(undone.0, if is_there { 303 } else { 404 });
     place.app.clock.advance(Duration::minutes(1));
     place.app.run_due().await;
     let (status, _) = place.browser.get(&format!("/memory/{id}")).await;
@@ -157,7 +146,6 @@ async fn what_a_killed_server_has_not_deleted_the_next_one_deletes() {
     worker.stop().await;
     assert_eq!(place.row(kept).await["delete_at"], Value::Null);
     for id in ids {
-        let (status, _) = place.anna.refused("memory_get", json!({ "item_id": id })).await;
-        assert_eq!(status, 404);
+        assert_eq!(place.anna.refused("memory_get", json!({ "item_id": id })).await.0, 404);
     }
 }

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::Place;
 use crate::chat::use_server;
 use crate::consolidation::{fact, user_says};
-use crate::data::{export, import, records};
+use crate::data::{export, hand_over, import, records};
+use crate::pages::assert_has;
 use crate::support::{ChatServer, DueNow, TestApp, TestUser, said};
 
 const PATH: &str = "/learned";
@@ -15,17 +16,13 @@ async fn look(place: &Place) -> String {
 }
 
 async fn press(place: &Place, fields: &[(&str, &str)]) -> (u16, String) {
-    let answer = place.browser.post(PATH, fields).await;
-    (answer.status().as_u16(), answer.text().await.unwrap())
+    place.browser.submit(PATH, fields).await
 }
 
 /// Hands a conversation over and reads it. What the model was asked.
 async fn read(app: &TestApp, anna: &TestUser, model: &ChatServer, session: &str) -> Value {
-    let path = format!("/api/v1/sessions/{session}");
     let words = "I drink my tea at four, and it rains.";
-    let messages = json!({ "messages": [user_says("m1", words)] });
-    anna.post(&format!("{path}/messages"), &messages).await;
-    anna.post(&format!("{path}/complete"), &json!({})).await;
+    hand_over(anna, session, &json!([user_says("m1", words)])).await;
     let consolidation = app.consolidation();
     for due in consolidation.due().await.unwrap() {
         consolidation.extract(due).await.unwrap();
@@ -48,59 +45,39 @@ async fn what_agents_store_waits_to_be_looked_at_and_what_is_forgotten_teaches()
     })
     .await;
     use_server(app, anna, &model).await;
-    let (_, memory) = place.browser.get("/memory").await;
-    assert!(memory.contains("New to review") && memory.contains(">1</span>"), "{memory}");
+    assert_has(&place.browser.look("/memory").await, &["New to review", ">1</span>"]);
     let asked = read(app, anna, &model, "s1").await;
     assert!(!asked.to_string().contains("unwanted"), "{asked}");
     let page = look(&place).await;
-    for told in [
-        "3 memories to review, newest first.",
-        "Berta lives in Bern.",
-        "Drinks tea at four",
-        "I drink my tea at four",
-        "View conversation",
-    ] {
-        assert!(page.contains(told), "{told}: {page}");
-    }
+    assert_has(&page, &["3 memories to review, newest first.", "Berta lives in Bern."]);
+    assert_has(&page, &["Drinks tea at four", "I drink my tea at four", "View conversation"]);
     let id_of = async |words: &str| -> String {
-        let id: i64 = app
-            .sql("SELECT id FROM memory_items WHERE content = $1 AND theme_id IS NOT NULL")
-            .bind(words)
-            .value()
-            .await;
-        id.to_string()
+        let id = "SELECT id FROM memory_items WHERE content = $1 AND theme_id IS NOT NULL";
+        app.sql(id).bind(words).value::<i64>().await.to_string()
     };
     let (rain, tea) = (id_of("It rains today").await, id_of("Drinks tea at four").await);
     let (status, page) = press(&place, &[("action", "forget"), ("item", &rain)]).await;
     assert_eq!(status, 200);
-    assert!(
-        page.contains("similar ones are no longer stored") && page.contains("2 memories to review"),
-        "{page}"
-    );
-    assert_eq!(place.row(rain.parse().unwrap()).await["status"], "archived");
+    assert_has(&page, &["similar ones are no longer stored", "2 memories to review"]);
+    assert_eq!(place.status(rain.parse().unwrap()).await, "archived");
     press(&place, &[("action", "keep"), ("item", &tea)]).await;
     let berta = id_of("Berta lives in Bern.").await;
     let (_, page) = press(&place, &[("action", "confirm"), ("item", &berta)]).await;
-    assert!(page.contains("is confirmed") && page.contains("Nothing new."), "{page}");
+    assert_has(&page, &["is confirmed", "Nothing new."]);
     assert_eq!(place.row(berta.parse().unwrap()).await["protected"], true);
 
     // The next reading is told, as data.
     press(&place, &[("action", "unwanted"), ("text", "  what a\tbuild printed ")]).await;
     let asked = read(app, anna, &model, "s2").await;
-    let (system, user) =
-        (asked[0]["content"].as_str().unwrap(), asked[1]["content"].as_str().unwrap());
+    let [system, user] = [0, 1].map(|n| asked[n]["content"].as_str().unwrap());
     assert!(system.contains("the person did not want such things to be kept"));
-    assert!(
-        user.contains("<unwanted>\n- what a build printed\n- It rains today\n</unwanted>"),
-        "{user}"
-    );
+    assert_has(user, &["<unwanted>\n- what a build printed\n- It rains today\n</unwanted>"]);
     // It comes back with one click, and is off the list.
     let page = look(&place).await;
-    let line = page.split("name=\"line\" value=\"").nth(2).unwrap();
-    let line = line.split('"').next().unwrap().to_owned();
-    let (_, page) = press(&place, &[("action", "restore"), ("item", &rain), ("line", &line)]).await;
+    let line = page.split("name=\"line\" value=\"").nth(2).unwrap().split('"').next().unwrap();
+    let (_, page) = press(&place, &[("action", "restore"), ("item", &rain), ("line", line)]).await;
     assert!(page.contains(&format!("Memory {rain} is active again.")), "{page}");
-    assert_eq!(place.row(rain.parse().unwrap()).await["status"], "active");
+    assert_eq!(place.status(rain.parse().unwrap()).await, "active");
     let asked = read(app, anna, &model, "s3").await;
     assert!(!asked.to_string().contains("- It rains today"), "{asked}");
 
@@ -123,8 +100,7 @@ async fn what_is_imported_or_erased_stands_there_no_more() {
     let page = look(&place).await;
     assert!(!page.contains("The roof is red.") && page.contains("Berta"), "{page}");
     let canary = place.fact("The canary is called Zebedee.").await;
-    let id = canary.to_string();
-    press(&place, &[("action", "forget"), ("item", &id)]).await;
+    press(&place, &[("action", "forget"), ("item", &canary.to_string())]).await;
     assert!(look(&place).await.contains("Zebedee"), "on the list");
     // An export takes the list along.
     let file = export(app, &place.anna).await;
@@ -139,8 +115,7 @@ async fn what_is_imported_or_erased_stands_there_no_more() {
     assert!(matches!(of_ben.as_slice(), [Some(item)] if *item != canary), "{of_ben:?}");
     app.delete_item(&place.browser, canary).await;
     assert!(!look(&place).await.contains("Zebedee"), "what is erased goes from the list, too");
-    let left: i64 = app.sql("SELECT count(*) FROM unwanted").value().await;
-    assert_eq!(left, 1, "Ben's");
+    assert_eq!(app.count("unwanted").await, 1, "Ben's");
 }
 
 #[tokio::test]
@@ -152,19 +127,17 @@ async fn the_list_is_bounded_and_bad_input_gets_one_sentence() {
     let page = look(&place).await;
     assert!(page.contains("kind 24") && page.contains("kind 5<") && !page.contains("kind 4<"));
     for (text, sentence) in [("", "`text` is empty"), (&*"x".repeat(121), "`text`")] {
-        let (status, page) = press(&place, &[("action", "unwanted"), ("text", text)]).await;
-        assert_eq!(status, 422);
-        assert!(page.contains(sentence), "{page}");
+        let fields = [("action", "unwanted"), ("text", text)];
+        place.browser.says(422, PATH, &fields, sentence).await;
     }
     for fields in [
         [("action", "forget"), ("item", "x")],
         [("action", "keep"), ("item", "-1")],
         [("action", "confirm"), ("item", "99999999999999999999")],
     ] {
-        assert_eq!(press(&place, &fields).await.0, 404, "{fields:?}");
+        place.browser.answers(404, PATH, &fields).await;
     }
-    let (status, _) = press(&place, &[("action", "dance")]).await;
-    assert_eq!(status, 422);
+    place.browser.answers(422, PATH, &[("action", "dance")]).await;
 }
 
 #[tokio::test]
@@ -176,20 +149,18 @@ async fn a_stranger_and_a_closed_browser_change_nothing() {
     let his = app.signed_in(&ben).await;
     assert!(!his.get(PATH).await.1.contains("bees"));
     for action in ["keep", "forget", "confirm", "restore"] {
-        let answer = his.post(PATH, &[("action", action), ("item", &bees)]).await;
-        assert_eq!(answer.status(), 404, "{action}");
+        his.answers(404, PATH, &[("action", action), ("item", &bees)]).await;
     }
     his.post(PATH, &[("action", "keep_all"), ("item", &bees)]).await;
-    keepsake::memories::manage::set_browser_read_only(&app.db, &app.shared_clock(), true)
-        .await
-        .unwrap();
+    let clock = app.shared_clock();
+    keepsake::memories::manage::set_browser_read_only(&app.db, &clock, true).await.unwrap();
     let page = look(&place).await;
     assert!(page.contains("Anna keeps bees.") && !page.contains("value=\"forget\""));
     for action in ["keep", "forget", "confirm", "keep_all", "unwanted"] {
         let fields = [("action", action), ("item", &*bees), ("text", "x")];
-        assert_eq!(press(&place, &fields).await.0, 403, "{action}");
+        place.browser.answers(403, PATH, &fields).await;
     }
-    assert_eq!(place.row(bees.parse().unwrap()).await["status"], "active");
+    assert_eq!(place.status(bees.parse().unwrap()).await, "active");
 }
 
 #[tokio::test]
@@ -198,11 +169,7 @@ async fn what_is_not_counted_is_called_more() {
     for n in 1..100 {
         place.anna.add(&format!("note {n}")).await;
     }
-    let page = look(&place).await;
-    assert!(page.contains("100 memories to review"), "{page}");
-    assert!(page.contains("And 50 more."), "{page}");
+    assert_has(&look(&place).await, &["100 memories to review", "And 50 more."]);
     place.anna.add("note 100").await;
-    let page = look(&place).await;
-    assert!(page.contains("More than 100 memories to review"), "{page}");
-    assert!(page.contains("And more."), "{page}");
+    assert_has(&look(&place).await, &["More than 100 memories to review", "And more."]);
 }

@@ -10,6 +10,7 @@ mod learned;
 use reqwest::{Response, StatusCode};
 use serde_json::{Value, json};
 
+use crate::pages::assert_has;
 use crate::support::{Browser, Provider, TestApp, TestUser, ids};
 
 /// Anna, with vectors, signed in.
@@ -22,9 +23,8 @@ pub struct Place {
 
 impl Place {
     pub async fn start() -> Self {
-        let app = TestApp::start().await;
+        let (app, anna) = TestApp::start_for("anna").await;
         let provider = Provider::start().await;
-        let anna = app.user("anna").await;
         app.use_provider(&anna, &provider, "model").await;
         // There is always something to be found.
         anna.add("Berta lives in Bern.").await;
@@ -49,6 +49,20 @@ impl Place {
 
     pub async fn page(&self, id: i64) -> String {
         self.browser.look(&format!("/memory/{id}")).await
+    }
+
+    /// Each of these stands on its page.
+    pub async fn tells(&self, id: i64, parts: &[&str]) {
+        assert_has(&self.page(id).await, parts);
+    }
+
+    /// A form of its page that is answered with this status. Gives the page.
+    pub async fn answers(&self, status: u16, id: i64, fields: &[(&str, &str)]) -> String {
+        self.browser.answers(status, &format!("/memory/{id}"), fields).await
+    }
+
+    pub async fn status(&self, id: i64) -> Value {
+        self.row(id).await["status"].clone()
     }
 
     /// A decision that is taken: it leads back to the page.

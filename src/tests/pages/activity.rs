@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 
+use super::{assert_has, assert_lacks};
 use crate::support::{Browser, TestApp};
 use keepsake::accounts::Scope;
 
@@ -15,70 +16,55 @@ fn calls(page: &str) -> usize {
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn calls_are_listed_with_agent_outcome_and_links_to_their_memories() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::with_browser().await;
     let id = anna.add("<b>green</b> tea").await;
     anna.call("memory_get", json!({ "item_id": id })).await;
     anna.refused("memory_get", json!({ "item_id": id + 99 })).await;
     anna.call("memory_list_themes", json!({})).await;
     let page = look(app, &browser, "/activity").await;
     assert_eq!(calls(&page), 4);
-    for said in [
-        "added",
-        "read",
-        "listed themes",
-        "agent",
-        "not_found",
-        "No such memory.",
-        "&lt;b&gt;green&lt;/b&gt; tea",
-        "4 calls in 30 days, 1 failed",
-        " ms",
-    ] {
-        assert!(page.contains(said), "{said}");
-    }
+    assert_has(&page, &["added", "read", "listed themes", "agent", "not_found", " ms"]);
+    assert_has(&page, &["No such memory.", "&lt;b&gt;green&lt;/b&gt; tea"]);
+    assert!(page.contains("4 calls in 30 days, 1 failed"), "{page}");
     assert_eq!(page.matches(&format!("href=\"/memory/{id}\"")).count(), 2);
     assert!(!page.contains("<b>green"));
 }
 
 #[tokio::test]
 async fn every_filter_is_in_the_address_and_they_add_up() {
-    let app = TestApp::start().await;
-    let mut anna = app.user("anna").await;
-    let browser = app.signed_in(&anna).await;
+    let (app, mut anna, browser) = TestApp::start_with_browser().await;
     let tea = anna.add("green tea").await;
     app.clock.advance(time::Duration::days(3));
     anna.find("tea").await;
     anna.refused("memory_get", json!({ "item_id": 0 })).await;
     anna.token = app.token(anna.id, "other", &Scope::ALL, None).await;
     anna.add("coffee").await;
-    let list = |address: String| {
-        let (app, browser) = (&app, &browser);
-        async move { calls(&look(app, browser, &address).await) }
-    };
     let other: i64 = app.sql("SELECT id FROM agents WHERE name = 'other'").value().await;
     for (query, expected) in [
-        (String::new(), 4),
-        ("tool=memory_add".to_owned(), 2),
-        ("outcome=ok".to_owned(), 3),
-        ("outcome=failed".to_owned(), 1),
-        (format!("agent={other}"), 1),
-        ("days=1".to_owned(), 3),
-        ("days=7".to_owned(), 4),
-        (format!("item={tea}"), 2),
-        (format!("item={tea}&tool=memory_search"), 1),
-        (format!("item={tea}&agent={other}"), 0),
-        ("tool=&outcome=&agent=&days=".to_owned(), 4),
-        ("tool=nonsense&outcome=maybe&agent=x&days=-1&item=%ff&shown=x".to_owned(), 4),
-        ("agent=99999999999999999999&item=-9223372036854775808".to_owned(), 0),
+        ("", 4),
+        ("tool=memory_add", 2),
+        ("outcome=ok", 3),
+        ("outcome=failed", 1),
+        (&format!("agent={other}"), 1),
+        ("days=1", 3),
+        ("days=7", 4),
+        (&format!("item={tea}"), 2),
+        (&format!("item={tea}&tool=memory_search"), 1),
+        (&format!("item={tea}&agent={other}"), 0),
+        ("tool=&outcome=&agent=&days=", 4),
+        ("tool=nonsense&outcome=maybe&agent=x&days=-1&item=%ff&shown=x", 4),
+        ("agent=99999999999999999999&item=-9223372036854775808", 0),
     ] {
-        assert_eq!(list(format!("/activity?{query}")).await, expected, "{query}");
+        let page = look(&app, &browser, &format!("/activity?{query}")).await;
+        assert_eq!(calls(&page), expected, "{query}");
     }
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn load_more_shows_older_calls_and_keeps_the_filters() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
+async fn an_empty_page_says_how_to_begin_and_load_more_shows_older_calls_and_keeps_the_filters() {
+    let (app, anna, browser) = TestApp::with_browser().await;
+    let page = look(app, &browser, "/activity").await;
+    assert!(page.contains("href=\"/agents\"") && page.contains("memory_search"));
     for _ in 0..30 {
         anna.find("x").await;
     }
@@ -88,15 +74,6 @@ async fn load_more_shows_older_calls_and_keeps_the_filters() {
     let second = look(app, &browser, "/activity?tool=memory_search&shown=50").await;
     assert_eq!(calls(&second), 30);
     assert!(!second.contains("shown=75"));
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn an_empty_page_says_how_to_begin() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
-    let page = look(app, &browser, "/activity").await;
-    assert!(page.contains("href=\"/agents\"") && page.contains("memory_search"));
-    anna.find("x").await;
     let page = look(app, &browser, "/activity?tool=memory_add").await;
     assert!(page.contains("No matching calls") && !page.contains("YOUR_TOKEN"));
 }
@@ -111,22 +88,14 @@ async fn nobody_sees_anothers_calls_on_a_page() {
     assert_eq!(calls(&page), 1);
     assert!(!page.contains("mine alone"));
     assert_eq!(calls(&look(app, &browser, &format!("/activity?item={id}")).await), 0);
-    let stranger = app.browser();
-    let (status, _) = stranger.get("/activity").await;
-    assert_eq!(status, 303);
+    assert_eq!(app.browser().get("/activity").await.0, 303);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn the_words_of_searches_are_kept_shown_and_forgotten_by_plain_forms() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
-    let submit = |action: &'static str| {
-        let browser = &browser;
-        async move {
-            let answer = browser.post("/activity/queries", &[("action", action)]).await;
-            (answer.status().as_u16(), answer.text().await.unwrap())
-        }
-    };
+    let (app, anna, browser) = TestApp::with_browser().await;
+    let submit =
+        async |action: &str| browser.submit("/activity/queries", &[("action", action)]).await;
     anna.find("zeppelin").await;
     assert!(!look(app, &browser, "/activity").await.contains("zeppelin"));
     assert_eq!(submit("keep").await.0, 200);
@@ -137,9 +106,7 @@ async fn the_words_of_searches_are_kept_shown_and_forgotten_by_plain_forms() {
     assert!(status == 200 && page.contains("Delete the queries of 1 search"));
     anna.find("sencha").await;
     let (_, page) = submit("forget").await;
-    assert!(
-        !page.contains("oolong") && !page.contains("sencha") && !page.contains("Delete queries")
-    );
+    assert_lacks(&page, &["oolong", "sencha", "Delete queries"]);
     assert_eq!(calls(&page), 3);
     let (status, page) = submit("burn").await;
     assert!(status == 422 && page.contains("use the page"));
@@ -147,8 +114,7 @@ async fn the_words_of_searches_are_kept_shown_and_forgotten_by_plain_forms() {
 
 #[tokio::test]
 async fn an_item_says_who_has_read_it() {
-    let app = TestApp::start().await;
-    let (mut anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, mut anna, ben) = TestApp::start_for_two().await;
     let browser = app.signed_in(&anna).await;
     let id = anna.add("green tea").await;
     let address = format!("/memory/{id}");
@@ -168,19 +134,15 @@ async fn an_item_says_who_has_read_it() {
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn the_calls_of_every_tool_can_be_filtered() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::with_browser().await;
     anna.add("green tea").await;
     let page = look(app, &browser, "/activity").await;
-    let document = format!("{}/api/v1/openapi.json", app.base);
-    let document = reqwest::get(document).await.unwrap();
-    let document: Value = document.json().await.unwrap();
+    let document = app.browser().look("/api/v1/openapi.json").await;
+    let document: Value = serde_json::from_str(&document).unwrap();
     let paths = document["paths"].as_object().unwrap().keys();
     for name in paths.filter_map(|path| path.strip_prefix("/api/v1/tools/")) {
-        assert!(
-            page.contains(&format!("value=\"{name}\"")),
-            "{name}: add it to TOOLS in app/src/kinds.rs"
-        );
+        let option = format!("value=\"{name}\"");
+        assert!(page.contains(&option), "{name}: add it to TOOLS in app/src/kinds.rs");
     }
 }
 
@@ -209,8 +171,7 @@ async fn calls_stand_by_day_and_those_that_are_alike_are_folded() {
 
 #[tokio::test]
 async fn an_agent_is_shown_at_work_for_five_minutes_and_never_by_a_revoked_token() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::start_with_browser().await;
     anna.add("green tea").await;
     let is_at_work = async || {
         let page = look(&app, &browser, "/agents").await;

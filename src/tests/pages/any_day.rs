@@ -4,6 +4,7 @@ use keepsake::clock::{Clock, Zone};
 use serde_json::{Value, json};
 use time::Duration;
 
+use super::{assert_has, assert_lacks};
 use crate::support::{TestApp, TestUser};
 
 async fn add(user: &TestUser, content: &str, key: Value) -> i64 {
@@ -28,22 +29,21 @@ async fn moved(app: &TestApp, user: &TestUser) -> (i64, i64, String) {
 
 #[tokio::test]
 async fn the_whole_memory_as_of_a_day_has_a_banner_and_the_way_back() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::start_with_browser().await;
     let (lyon, freiburg, day) = moved(&app, &anna).await;
     for path in ["/memory?", "/memory?q=lives&"] {
         let then = browser.look(&format!("{path}as_of={day}")).await;
-        assert!(then.contains("The memory as of ") && then.contains("back to today"), "{then}");
-        assert!(then.contains("Lyon") && !then.contains("Freiburg"), "{then}");
-        assert!(then.contains(&format!("/memory/{lyon}?as_of={day}")), "{then}");
+        let link = format!("/memory/{lyon}?as_of={day}");
+        assert_has(&then, &["The memory as of ", "back to today", "Lyon", &link]);
+        assert!(!then.contains("Freiburg"), "{then}");
         let now = browser.look(path).await;
         // This week's changes stand above the list.
         let now = now.split("id=\"results\"").nth(1).unwrap();
-        assert!(!now.contains("The memory as of "), "{now}");
-        assert!(now.contains("Freiburg") && !now.contains("Lyon"), "{now}");
+        assert_lacks(now, &["The memory as of ", "Lyon"]);
+        assert!(now.contains("Freiburg"), "{now}");
     }
     let was_true = browser.look(&format!("/memory?at={day}")).await;
-    assert!(was_true.contains("What was true on ") && was_true.contains("Lyon"), "{was_true}");
+    assert_has(&was_true, &["What was true on ", "Lyon"]);
     assert!(!was_true.contains("Freiburg"), "{was_true}");
     let empty = browser.look("/memory?as_of=2020-01-01").await;
     assert!(empty.contains("go back to today"), "{empty}");
@@ -54,13 +54,13 @@ async fn the_whole_memory_as_of_a_day_has_a_banner_and_the_way_back() {
     let item = browser.look(&format!("/memory/{lyon}")).await;
     assert!(item.contains("Replaced by") && !item.contains("back to today"), "{item}");
     for (path, told) in [
-        (format!("/memory/{freiburg}?as_of={day}"), "was not known then"),
-        ("/memory?as_of=2999-01-01".to_owned(), "in the future"),
-        ("/memory?at=soon".to_owned(), "is no date"),
-        ("/timeline?day=soon".to_owned(), "not a date"),
-        ("/timeline?before=1".to_owned(), "is not valid"),
+        (&*format!("/memory/{freiburg}?as_of={day}"), "was not known then"),
+        ("/memory?as_of=2999-01-01", "in the future"),
+        ("/memory?at=soon", "is no date"),
+        ("/timeline?day=soon", "not a date"),
+        ("/timeline?before=1", "is not valid"),
     ] {
-        let (status, page) = browser.get(&path).await;
+        let (status, page) = browser.get(path).await;
         assert!(status == 422 && page.contains(told), "{path}: {status} {page}");
     }
 }
@@ -80,18 +80,17 @@ async fn a_day_ends_where_the_person_is() {
     app.clock.advance(Duration::hours(2));
     add(&anna, "Lives in Freiburg.", json!(null)).await;
     app.clock.advance(Duration::days(1));
-    let then = browser.look(&format!("/memory?as_of={day}")).await;
-    assert!(then.contains("Lyon") && !then.contains("Freiburg"), "{then}");
-    let of_day = browser.look(&format!("/timeline?day={day}")).await;
-    assert!(of_day.contains("Lyon") && !of_day.contains("Freiburg"), "{of_day}");
+    for path in [format!("/memory?as_of={day}"), format!("/timeline?day={day}")] {
+        let then = browser.look(&path).await;
+        assert!(then.contains("Lyon") && !then.contains("Freiburg"), "{path}: {then}");
+    }
     let all = browser.look("/timeline").await;
     assert_eq!(all.matches(": 1 memory learned\"").count(), 2, "two days: {all}");
 }
 
 #[tokio::test]
 async fn the_timeline_tells_by_day_what_changed_and_why() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::start_for_two().await;
     let browser = app.signed_in(&anna).await;
     let empty = browser.look("/timeline").await;
     assert!(empty.contains("No changes."), "{empty}");
@@ -102,28 +101,23 @@ async fn the_timeline_tells_by_day_what_changed_and_why() {
     app.clock.advance(Duration::days(3));
     app.run_job("expire").await;
     let page = browser.look("/timeline").await;
-    for told in [
-        "replaced by another memory",
-        "it expired",
-        &format!("href=\"/memory/{lyon}\""),
-        &format!("href=\"/memory/{freiburg}\""),
-        "3 memories were learned in the last year.",
-    ] {
-        assert!(page.contains(told), "{told}: {page}");
+    let learned = "3 memories were learned in the last year.";
+    assert_has(&page, &["replaced by another memory", "it expired", learned]);
+    for id in [lyon, freiburg] {
+        assert!(page.contains(&format!("href=\"/memory/{id}\"")), "{id}: {page}");
     }
     assert!(!page.contains("Ben sails"), "{page}");
     // Newest first.
     let at = |text: &str| page.find(text).unwrap();
     assert!(at("it expired") < at("replaced by another memory"), "{page}");
     let other = browser.look(&format!("/timeline?day={day}")).await;
-    assert!(other.contains("No changes."), "{other}");
-    assert!(other.contains(&format!("/memory?as_of={day}")), "{other}");
+    assert_has(&other, &["No changes.", &format!("/memory?as_of={day}")]);
 
     let today = iso(&app, &Zone::from_column("UTC"));
     let compared = browser.look(&format!("/timeline?from={today}&until={day}")).await;
     let compared = compared.split("id=\"difference\"").nth(1).unwrap();
-    assert!(compared.contains("Changed") && !compared.contains("Gone"), "{compared}");
-    assert!(!compared.contains("Added"), "{compared}");
+    assert!(compared.contains("Changed"), "{compared}");
+    assert_lacks(compared, &["Gone", "Added"]);
     let (old, new) = (compared.find("Lyon").unwrap(), compared.find("Freiburg").unwrap());
     assert!(old < new, "{compared}");
     let same = browser.look(&format!("/timeline?from={day}&until={day}")).await;
@@ -132,8 +126,7 @@ async fn the_timeline_tells_by_day_what_changed_and_why() {
 
 #[tokio::test]
 async fn the_stream_is_read_on_page_by_page_each_once() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::start_with_browser().await;
     for n in 0..60 {
         add(&anna, &format!("Remark number{n}."), json!(null)).await;
         app.clock.advance(Duration::hours(1));

@@ -1,10 +1,10 @@
 //! Documents as plain HTML: the tree, one document rendered, its revisions, and what a person decides about it.
 
 use keepsake::documents::{ChangeAuthor, DocumentPath, ExpectedRevision};
-use reqwest::StatusCode;
 use serde_json::json;
 
-use crate::support::{Browser, TestApp, TestUser};
+use super::{assert_has, assert_lacks, between};
+use crate::support::{TestApp, TestUser};
 
 /// By the person's agent.
 async fn write(user: &TestUser, path: &str, text: &str) -> i64 {
@@ -21,42 +21,18 @@ async fn delete(user: &TestUser, path: &str) {
     assert_eq!(status, 200);
 }
 
-async fn post(browser: &Browser, path: &str, fields: &[(&str, &str)]) -> (u16, String, String) {
-    let response = browser.post(path, fields).await;
-    let location = response.headers().get("location");
-    let location = location.map_or("", |l| l.to_str().unwrap()).to_owned();
-    let status = response.status().as_u16();
-    (status, location, response.text().await.unwrap())
-}
-
 /// The part of a page between this id and the end of its section.
 fn section<'a>(page: &'a str, id: &str) -> &'a str {
-    let from = page.split(&format!("id=\"{id}\"")).nth(1);
-    let from = from.unwrap_or_else(|| panic!("no {id} in {page}"));
-    from.split("</section>").next().unwrap()
+    between(page, &format!("id=\"{id}\""), "</section>")
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn before_the_first_document_the_page_says_how_to_begin() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
+async fn the_page_says_how_to_begin_and_has_documents_in_a_tree_and_deleted_ones_apart() {
+    let (app, anna, browser) = TestApp::with_browser().await;
     let page = browser.look("/documents").await;
-    for words in [
-        "No agent has written a document yet.",
-        "memory_files",
-        "Anthropic",
-        "/api/v1/documents/MEMORY.md",
-        "href=\"/agents\"",
-        "aria-current=\"page\">Documents",
-    ] {
-        assert!(page.contains(words), "{words}");
-    }
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn documents_stand_in_a_tree_and_deleted_ones_apart() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
+    assert_has(&page, &["No agent has written a document yet.", "memory_files", "Anthropic"]);
+    assert_has(&page, &["/api/v1/documents/MEMORY.md", "href=\"/agents\""]);
+    assert!(page.contains("aria-current=\"page\">Documents"), "{page}");
     let memory = write(&anna, "MEMORY.md", "# Tea\n").await;
     write(&anna, "memory/2026-03-23.md", &"x".repeat(2_000)).await;
     write(&anna, "memory/deep/a.txt", "a").await;
@@ -85,8 +61,7 @@ async fn documents_stand_in_a_tree_and_deleted_ones_apart() {
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn hostile_markdown_is_text() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
+    let (_, anna, browser) = TestApp::with_browser().await;
     let text = "# Plan <img src=x onerror=alert(1)>\n\n<script>alert(1)</script>\n\n\
         <iframe src=\"http://evil.example\"></iframe>\n\n\
         ![pixel](http://evil.example/p.gif) [go](javascript:alert(1)) [web](https://ok.example/a)\n\n\
@@ -94,23 +69,12 @@ async fn hostile_markdown_is_text() {
     let id = write(&anna, "a.md", text).await;
     let page = browser.look(&format!("/documents/{id}")).await;
     let body = section(&page, "text-title");
-    for tag in ["<script", "<iframe", "<img", "<b>", "onerror=alert(1)>"] {
-        assert!(!body.contains(tag), "{tag}: {body}");
-    }
+    assert_lacks(body, &["<script", "<iframe", "<img", "<b>", "onerror=alert(1)>"]);
     assert!(!page.contains("href=\"javascript"));
-    for part in [
-        "&lt;script&gt;alert(1)&lt;/script&gt;",
-        "<h3",
-        "Image: ",
-        "http://evil.example/p.gif",
-        "(javascript:alert(1))",
-        "href=\"https://ok.example/a\" rel=\"nofollow noreferrer noopener\"",
-        "<strong>",
-        "class=\"unseen\"",
-        "done: ",
-    ] {
-        assert!(body.contains(part), "{part}: {body}");
-    }
+    assert_has(body, &["&lt;script&gt;alert(1)&lt;/script&gt;", "<h3", "Image: ", "<strong>"]);
+    assert_has(body, &["http://evil.example/p.gif", "(javascript:alert(1))", "done: "]);
+    assert_has(body, &["href=\"https://ok.example/a\" rel=\"nofollow noreferrer noopener\""]);
+    assert!(body.contains("class=\"unseen\""), "{body}");
     let page = browser.look(&format!("/documents/{id}?as=text")).await;
     let body = section(&page, "text-title");
     assert!(body.contains("id=\"L1\"") && body.contains("# Plan &lt;img"));
@@ -119,8 +83,7 @@ async fn hostile_markdown_is_text() {
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_bomb_is_cut_and_its_text_can_be_had() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::with_browser().await;
     for (n, bomb) in
         ["- x\n".repeat(100_000), "> ".repeat(200_000), "*_".repeat(200_000), "a ".repeat(300_000)]
             .iter()
@@ -147,8 +110,7 @@ async fn a_bomb_is_cut_and_its_text_can_be_had() {
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn each_revision_shows_what_it_changed_and_can_be_restored() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
+    let (_, anna, browser) = TestApp::with_browser().await;
     let id = write(&anna, "a.md", "one\ntwo\n<i>three</i>\n").await;
     write(&anna, "a.md", "one\n2\n<i>three</i>\n").await;
     let rename =
@@ -157,15 +119,8 @@ async fn each_revision_shows_what_it_changed_and_can_be_restored() {
     let path = format!("/documents/{id}");
     let page = browser.look(&path).await;
     let list = section(&page, "revisions-title");
-    for part in [
-        "created",
-        "edited",
-        "renamed from a.md to b.md",
-        "?revision=2#changes-title",
-        "by <bdi>agent</bdi>",
-    ] {
-        assert!(list.contains(part), "{part}: {list}");
-    }
+    assert_has(list, &["created", "edited", "renamed from a.md to b.md", "by <bdi>agent</bdi>"]);
+    assert!(list.contains("?revision=2#changes-title"), "{list}");
     assert!(!page.contains("id=\"changes-title\""));
     let page = browser.look(&format!("{path}?revision=2")).await;
     let diff = section(&page, "changes-title");
@@ -179,8 +134,9 @@ async fn each_revision_shows_what_it_changed_and_can_be_restored() {
     assert!(page.contains("The text is the same as in the previous revision."));
     assert_eq!(browser.get(&format!("{path}?revision=9")).await.0, 404);
     let restore = [("action", "restore_revision"), ("revision", "1")];
-    let (status, location, _) = post(&browser, &path, &restore).await;
-    assert_eq!((status, location.as_str()), (303, path.as_str()));
+    let restored = browser.post(&path, &restore).await;
+    assert_eq!(restored.status(), 303);
+    assert_eq!(restored.headers()["location"], path);
     let page = browser.look(&path).await;
     assert!(section(&page, "text-title").contains("two"));
     let list = section(&page, "revisions-title");
@@ -188,47 +144,36 @@ async fn each_revision_shows_what_it_changed_and_can_be_restored() {
     // Whose word it is stays: the agent's.
     assert!(!list.contains("stated by you"));
     // Once more changes nothing.
-    assert_eq!(post(&browser, &path, &restore).await.0, 303);
+    browser.answers(303, &path, &restore).await;
     assert!(!browser.look(&path).await.contains("Revision 5"));
-    let long = "x\n".repeat(3_000);
-    write(&anna, "b.md", &long).await;
+    write(&anna, "b.md", &"x\n".repeat(3_000)).await;
     let page = browser.look(&format!("{path}?revision=5")).await;
     assert!(page.contains("too long to compare"));
-    for (fields, status, sentence) in [
-        (vec![("action", "restore_revision"), ("revision", "x")], 404, "no such"),
-        (vec![("action", "explode")], 422, "use the page"),
-    ] {
-        let (told, _, page) = post(&browser, &path, &fields).await;
-        assert_eq!(told, status, "{fields:?}");
-        assert!(status == 404 || page.contains(sentence), "{fields:?}");
-    }
+    let unknown = [("action", "restore_revision"), ("revision", "x")];
+    browser.answers(404, &path, &unknown).await;
+    browser.says(422, &path, &[("action", "explode")], "use the page").await;
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_deleted_one_is_restored_unless_another_has_its_path() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
+    let (_, anna, browser) = TestApp::with_browser().await;
     let id = write(&anna, "a.md", "Anna likes tea.").await;
     delete(&anna, "a.md").await;
     let path = format!("/documents/{id}");
     let page = browser.look(&path).await;
     assert!(page.contains("It was deleted") && page.contains("value=\"restore\""));
     let older = [("action", "restore_revision"), ("revision", "1")];
-    let (status, _, page) = post(&browser, &path, &older).await;
-    assert_eq!(status, 409);
-    assert!(page.contains("This document is deleted; restore it first."));
+    let told = "This document is deleted; restore it first.";
+    browser.says(409, &path, &older, told).await;
     let other = write(&anna, "a.md", "other").await;
     let restore = [("action", "restore")];
-    let (status, _, page) = post(&browser, &path, &restore).await;
-    assert_eq!(status, 409);
-    assert!(page.contains("Not restored: another document has its path now."));
+    let told = "Not restored: another document has its path now.";
+    browser.says(409, &path, &restore, told).await;
     delete(&anna, "a.md").await;
     write(&anna, "a.md/b.md", "folder").await;
-    let (status, _, page) = post(&browser, &path, &restore).await;
-    assert_eq!(status, 409);
-    assert!(page.contains("a folder has its path now"), "{page}");
+    browser.says(409, &path, &restore, "a folder has its path now").await;
     delete(&anna, "a.md").await;
-    assert_eq!(post(&browser, &path, &restore).await.0, 303);
+    browser.answers(303, &path, &restore).await;
     assert!(!browser.look(&path).await.contains("It was deleted"));
     assert!(browser.look("/memory?q=tea&type=document").await.contains("Anna likes "));
     assert!(browser.look(&format!("/documents/{other}")).await.contains("It was deleted"));
@@ -236,32 +181,28 @@ async fn a_deleted_one_is_restored_unless_another_has_its_path() {
 
 #[tokio::test]
 async fn a_permanent_deletion_is_confirmed_and_leads_to_its_receipt() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::start_with_browser().await;
     let id = write(&anna, "a.md", "Anna likes tea.").await;
     write(&anna, "a.md", "Anna likes green tea.").await;
     let (path, erase) = (format!("/documents/{id}"), format!("/documents/{id}/erase"));
     assert!(browser.look(&path).await.contains("All 2 revisions"));
-    let (status, _, page) = post(&browser, &erase, &[]).await;
-    assert_eq!(status, 422);
+    let page = browser.answers(422, &erase, &[]).await;
     assert!(page.contains("Check the box to confirm; nothing was deleted."));
     assert!(page.contains("id=\"manage\" open"));
-    let (status, location, _) = post(&browser, &erase, &[("confirm", "1")]).await;
-    assert_eq!(status, 303);
-    let receipt = browser.look(&location).await;
+    let erased = browser.post(&erase, &[("confirm", "1")]).await;
+    assert_eq!(erased.status(), 303);
+    let receipt = browser.look(erased.headers()["location"].to_str().unwrap()).await;
     assert!(receipt.contains("One document"), "{receipt}");
     assert_eq!(browser.get(&path).await.0, 404);
-    assert_eq!(post(&browser, &erase, &[("confirm", "1")]).await.0, 404);
+    browser.answers(404, &erase, &[("confirm", "1")]).await;
     assert!(!browser.look("/memory?q=tea").await.contains("green"));
     assert!(!browser.look("/documents").await.contains("a.md<"));
-    let kept: i64 = app.sql("SELECT count(*) FROM document_revisions").value().await;
-    assert_eq!(kept, 0);
+    assert_eq!(app.count("document_revisions").await, 0);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn calls_that_found_it_are_told_and_lead_back_to_it() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::with_browser().await;
     let id = write(&anna, "notes/a.md", "Anna likes bergamot.").await;
     anna.add("Unrelated.").await;
     let search = json!({ "query": "bergamot", "types": ["document"] });
@@ -269,25 +210,22 @@ async fn calls_that_found_it_are_told_and_lead_back_to_it() {
     app.activity.flush().await.unwrap();
     let page = browser.look(&format!("/documents/{id}")).await;
     let found = section(&page, "found-title");
-    assert!(found.contains("used as a file") && found.contains("memory_files"), "{found}");
-    assert!(found.contains("found by search"), "{found}");
-    assert!(found.contains(&format!("href=\"/activity?item={id}\"")));
+    let calls = format!("href=\"/activity?item={id}\"");
+    assert_has(found, &["used as a file", "memory_files", "found by search", &calls]);
     let page = browser.look(&format!("/activity?item={id}")).await;
-    assert!(page.contains(&format!("href=\"/documents/{id}\"")), "{page}");
-    assert!(page.contains("notes/a.md") && page.contains(&format!("with document {id}")));
-    assert!(!page.contains(&format!("\"/memory/{id}\"")) && !page.contains("unknown tool"));
+    let link = format!("href=\"/documents/{id}\"");
+    assert_has(&page, &["notes/a.md", &link, &format!("with document {id}")]);
+    assert_lacks(&page, &[&format!("\"/memory/{id}\""), "unknown tool"]);
 }
 
 #[tokio::test]
 async fn a_part_in_the_memory_list_leads_to_its_document() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::start_with_browser().await;
     anna.add("A memory of bergamot.").await;
     let id = write(&anna, "notes/a.md", "\nAnna likes bergamot\nvery much.\n").await;
     let page = browser.look("/memory?q=bergamot&type=document").await;
-    assert!(page.contains("id=\"type-document\""));
     assert_eq!(page.matches("data-row").count(), 1);
-    assert!(page.contains("notes/a.md") && page.contains("lines 2 to 3"), "{page}");
+    assert_has(&page, &["id=\"type-document\"", "notes/a.md", "lines 2 to 3"]);
     assert!(page.contains(&format!("href=\"/documents/{id}\"")));
     let part: i64 = app.sql("SELECT id FROM memory_items WHERE type = 'document'").value().await;
     let page = browser.look(&format!("/memory/{part}")).await;
@@ -313,8 +251,7 @@ async fn anothers_document_is_as_if_it_were_not_there() {
             ("/erase", vec![("confirm", "1")]),
             ("/erase", vec![]),
         ] {
-            let (status, ..) = post(&browser, &format!("/documents/{id}{path}"), &fields).await;
-            assert_eq!(status, 404, "{id}{path} {fields:?}");
+            browser.answers(404, &format!("/documents/{id}{path}"), &fields).await;
         }
     }
     assert!(!browser.look("/documents").await.contains("quirin"));
@@ -329,20 +266,15 @@ async fn where_an_admin_has_closed_the_browser_nothing_is_restored_and_deletion_
     write(&anna, "a.md", "two").await;
     let browser = app.signed_in(&anna).await;
     let path = format!("/documents/{id}");
-    let closed = app.signed_in(&admin).await;
-    let closed = closed.post("/admin/browser", &[("action", "close")]).await;
-    assert_eq!(closed.status(), StatusCode::OK);
+    let admin = app.signed_in(&admin).await;
+    admin.answers(200, "/admin/browser", &[("action", "close")]).await;
     let page = browser.look(&format!("{path}?revision=1")).await;
-    assert!(!page.contains("Restore revision") && !page.contains("<summary>Manage"));
+    assert_lacks(&page, &["Restore revision", "<summary>Manage"]);
     assert!(page.contains("Delete permanently"));
-    for fields in
-        [vec![("action", "restore_revision"), ("revision", "1")], vec![("action", "restore")]]
-    {
-        let (status, _, page) = post(&browser, &path, &fields).await;
-        assert_eq!(status, 403);
-        assert!(page.contains("read-only; nothing was changed"), "{page}");
+    let older = [("action", "restore_revision"), ("revision", "1")];
+    for fields in [&older[..], &[("action", "restore")]] {
+        browser.says(403, &path, fields, "read-only; nothing was changed").await;
     }
     assert!(browser.look(&path).await.contains("two"));
-    let erased = post(&browser, &format!("{path}/erase"), &[("confirm", "1")]).await;
-    assert_eq!(erased.0, 303);
+    browser.answers(303, &format!("{path}/erase"), &[("confirm", "1")]).await;
 }

@@ -143,14 +143,8 @@ impl Filled {
     /// All rows of all tables, less what a visit may touch.
     pub async fn fingerprint(&self) -> BTreeMap<String, String> {
         let mut conn = self.app.superuser().await;
-        let tables: Vec<String> = conn
-            .sql(
-                "SELECT c.oid::regclass::text FROM pg_class c
-             WHERE c.relkind IN ('r', 'p') AND c.relnamespace IN
-                   (SELECT oid FROM pg_namespace WHERE nspname = 'public')",
-            )
-            .values()
-            .await;
+        let tables = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'";
+        let tables: Vec<String> = conn.sql(tables).values().await;
         assert!(tables.len() > 15, "{tables:?}");
         let mut found = BTreeMap::new();
         for table in tables {
@@ -249,54 +243,42 @@ async fn no_get_changes_anything() {
     filled.app.activity.flush().await.unwrap();
     assert!(seen >= 40, "{seen}");
     // That an agent read the summary, and looked for a document, is recorded, as for every tool.
-    let recorded =
-        sqlx::query("DELETE FROM activity WHERE tool IN ('memory_summary', 'memory_files')");
-    let mut conn = filled.app.superuser().await;
-    let recorded = recorded.execute(&mut conn);
-    assert_eq!(recorded.await.unwrap().rows_affected(), 4);
+    let recorded = "DELETE FROM activity WHERE tool IN ('memory_summary', 'memory_files')";
+    assert_eq!(filled.app.sql(recorded).run().await, 4);
     assert_eq!(filled.fingerprint().await, before);
 }
 
 #[tokio::test]
-async fn an_address_of_a_form_alone_answers_a_visit_with_a_page() {
+async fn an_address_of_a_form_alone_or_of_a_page_alone_answers_the_other_with_a_page_that_says_so()
+{
     let filled = Filled::start().await;
     let stranger = filled.app.browser();
-    let mut visited = 0;
+    let (mut visited, mut sent) = (0, 0);
     for route in routes().iter().filter(|r| r.caller == "people") {
-        if route.methods != ["post"] {
+        let url = filled.url(route);
+        let (requests, says) = if route.methods == ["post"] {
+            visited += 1;
+            let visits = [&filled.browser, &stranger].map(|browser| browser.client.get(&url));
+            (Vec::from(visits), "it is no page")
+        } else if route.methods == ["get"] {
+            sent += 1;
+            let form = filled.browser.client.post(&url).header("sec-fetch-site", "same-origin");
+            (vec![form.form(&[("a", "b")])], "takes no form")
+        } else {
             continue;
-        }
-        visited += 1;
-        for client in [&filled.browser.client, &stranger.client] {
-            let response = client.get(filled.url(route)).send().await.unwrap();
+        };
+        for request in requests {
+            let response = request.send().await.unwrap();
             assert_eq!(response.status(), 405, "{}", route.path);
-            assert_eq!(response.headers()["allow"], "POST", "{}", route.path);
+            let allowed = response.headers()["allow"].to_str().unwrap();
+            let is_told =
+                if route.methods == ["post"] { allowed == "POST" } else { allowed.contains("GET") };
+            assert!(is_told, "{}: {allowed}", route.path);
             let page = response.text().await.unwrap();
-            assert!(page.contains("it is no page"), "{}: {page}", route.path);
+            assert!(page.contains(says), "{}: {page}", route.path);
         }
     }
-    assert!(visited >= 20, "{visited}");
-}
-
-#[tokio::test]
-async fn a_form_sent_to_a_page_that_takes_none_is_answered_with_a_page_that_says_so() {
-    let filled = Filled::start().await;
-    let mut sent = 0;
-    for route in routes().iter().filter(|r| r.caller == "people") {
-        if route.methods != ["get"] {
-            continue;
-        }
-        sent += 1;
-        let form = filled.browser.client.post(filled.url(route));
-        let form = form.header("sec-fetch-site", "same-origin");
-        let response = form.form(&[("a", "b")]).send().await.unwrap();
-        assert_eq!(response.status(), 405, "{}", route.path);
-        let allowed = response.headers()["allow"].to_str().unwrap();
-        assert!(allowed.contains("GET"), "{}: {allowed}", route.path);
-        let page = response.text().await.unwrap();
-        assert!(page.contains("takes no form"), "{}: {page}", route.path);
-    }
-    assert!(sent >= 10, "{sent}");
+    assert!(visited >= 20 && sent >= 10, "{visited} {sent}");
 }
 
 /// On every answer: of pages, probes, programs and files, refused or not.
@@ -317,10 +299,8 @@ fn check_headers(what: &str, response: &Response) {
     let policy = header("content-security-policy");
     assert!(policy.starts_with("default-src 'none'"), "{what}: {policy}");
     assert!(policy.contains("frame-ancestors 'none'"), "{what}: {policy}");
-    assert!(
-        !policy.contains("unsafe-inline") && !policy.contains("'unsafe-eval'"),
-        "{what}: {policy}"
-    );
+    let is_loose = ["unsafe-inline", "'unsafe-eval'"].iter().any(|word| policy.contains(word));
+    assert!(!is_loose, "{what}: {policy}");
     let is_page = header("content-type").starts_with("text/html");
     assert_eq!(policy.contains("'nonce-"), is_page, "{what}: {policy}");
     let is_file = what.contains("/pkg/") || what.contains("favicon");
@@ -345,15 +325,9 @@ async fn every_answer_of_every_route_carries_the_security_headers() {
     let filled = Filled::start().await;
     let stranger = filled.app.browser();
     let mut urls: Vec<String> = routes().iter().map(|route| filled.url(route)).collect();
-    for path in [
-        "/nowhere",
-        "/admin/nothing",
-        "/pkg/keepsake.css",
-        "/pkg/nothing.css",
-        "/favicon.svg",
-        "/memory/x",
-        "/memory?q=%00",
-    ] {
+    let nowhere = ["/nowhere", "/admin/nothing", "/memory/x", "/memory?q=%00"];
+    let files = ["/pkg/keepsake.css", "/pkg/nothing.css", "/favicon.svg"];
+    for path in nowhere.into_iter().chain(files) {
         urls.push(format!("{}{path}", filled.app.base));
     }
     let (mut pages, mut nonces) = (0, Vec::new());

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use super::assert_has;
 use super::every_route::{Filled, Route, routes};
 use crate::support::Sql as _;
 use crate::support::{PASSWORD, TestApp, TestUser};
@@ -54,9 +55,8 @@ impl Held {
 
 /// The cookie of a new web session.
 pub async fn sign_in(app: &TestApp, user: &TestUser) -> String {
-    let browser = app.browser();
     let fields = [("email", user.email.as_str()), ("password", PASSWORD)];
-    let response = browser.post("/login", &fields).await;
+    let response = app.browser().post("/login", &fields).await;
     assert_eq!(response.status(), 303);
     let cookie = response.headers()["set-cookie"].to_str().unwrap();
     cookie.split(';').next().unwrap().to_owned()
@@ -95,8 +95,7 @@ fn fields_of(path: &str) -> &'static str {
         "/agents/{agent_id}/memory" | "/sessions" | "/account/memory" => "action=off",
         "/agents/{agent_id}/tools" => "action=full",
         "/activity/queries" => "action=on",
-        "/settings/embeddings" => "action=disable",
-        "/settings/chat" => "action=disable",
+        "/settings/embeddings" | "/settings/chat" => "action=disable",
         "/account/password" => {
             "current_password=correct horse battery&new_password=another long one"
         }
@@ -127,68 +126,50 @@ fn is_held(route: &Route) -> bool {
 }
 
 #[tokio::test]
-async fn a_held_form_of_an_admin_who_was_demoted_changes_nothing() {
-    let filled = Filled::start().await;
-    let app = &filled.app;
-    let zoe = app.user("zoe").await;
-    app.make_admin(&zoe).await;
-    let cookie = sign_in(app, &filled.anna).await;
-    let mut held_count = 0;
-    let admin_forms =
-        routes().into_iter().filter(|route| is_held(route) && route.path.starts_with("/admin"));
-    for route in admin_forms {
-        let path = filled.url(&route).replace(&app.base, "");
-        let held = held_form(app, &cookie, &path, fields_of(&route.path)).await;
-        held_count += 1;
-        let change = |act| app.accounts.change_person(AdminActor::Command, filled.anna.id, act);
-        change(AdminAction::Demote).await.unwrap();
-        let before = filled.fingerprint().await;
-        let (status, said) = held.finish().await;
-        assert_eq!(status, 403, "{}: {said}", route.path);
-        assert!(
-            said.contains("no longer an admin")
-                && said.contains("</html>")
-                && !said.contains("href=\"/admin\""),
-            "{}: {said}",
-            route.path
-        );
-        assert_eq!(filled.fingerprint().await, before, "{}", route.path);
-        change(AdminAction::Promote).await.unwrap();
-    }
-    assert!(held_count >= 8, "{held_count}");
-}
-
-#[tokio::test]
-async fn a_held_form_of_somebody_who_was_disabled_changes_nothing() {
+async fn a_held_form_of_somebody_who_was_demoted_or_disabled_changes_nothing() {
     let filled = Filled::start().await;
     let app = &filled.app;
     let zoe = app.user("zoe").await;
     app.make_admin(&zoe).await;
     let cookie = sign_in(app, &filled.anna).await;
     let mut conn = app.superuser().await;
-    let keep = "CREATE TEMP TABLE kept AS SELECT * FROM web_sessions";
-    conn.sql(keep).run_all().await;
-    let mut held_count = 0;
-    let forms = routes()
-        .into_iter()
-        .filter(|route| is_held(route) && !FOR_STRANGERS.contains(&route.path.as_str()))
-        // Refused before anything else without a client's request in its address.
-        .filter(|route| route.path != "/oauth/authorize");
-    for route in forms {
-        let path = filled.url(&route).replace(&app.base, "");
-        let held = held_form(app, &cookie, &path, fields_of(&route.path)).await;
-        held_count += 1;
-        let change = |act| app.accounts.change_person(AdminActor::Command, filled.anna.id, act);
-        change(AdminAction::Disable).await.unwrap();
-        let before = filled.fingerprint().await;
-        let (status, said) = held.finish().await;
-        assert_eq!(status, 401, "{}: {said}", route.path);
-        assert_eq!(filled.fingerprint().await, before, "{}", route.path);
-        change(AdminAction::Enable).await.unwrap();
-        let again = "INSERT INTO web_sessions SELECT * FROM kept ON CONFLICT DO NOTHING";
-        conn.sql(again).run_all().await;
+    conn.sql("CREATE TEMP TABLE kept AS SELECT * FROM web_sessions").run_all().await;
+    let change = |act| app.accounts.change_person(AdminActor::Command, filled.anna.id, act);
+    for (end, back, refusal, held_min) in [
+        (AdminAction::Demote, AdminAction::Promote, 403, 8),
+        (AdminAction::Disable, AdminAction::Enable, 401, 18),
+    ] {
+        let mut held_count = 0;
+        for route in routes().iter().filter(|route| is_held(route)) {
+            let is_meant = match end {
+                AdminAction::Demote => route.path.starts_with("/admin"),
+                // Refused before anything else without a client's request in its address.
+                _ => {
+                    route.path != "/oauth/authorize"
+                        && !FOR_STRANGERS.contains(&route.path.as_str())
+                }
+            };
+            if !is_meant {
+                continue;
+            }
+            let path = filled.url(route).replace(&app.base, "");
+            let held = held_form(app, &cookie, &path, fields_of(&route.path)).await;
+            held_count += 1;
+            change(end).await.unwrap();
+            let before = filled.fingerprint().await;
+            let (status, said) = held.finish().await;
+            assert_eq!(status, refusal, "{}: {said}", route.path);
+            if end == AdminAction::Demote {
+                assert_has(&said, &["no longer an admin", "</html>"]);
+                assert!(!said.contains("href=\"/admin\""), "{}: {said}", route.path);
+            }
+            assert_eq!(filled.fingerprint().await, before, "{}", route.path);
+            change(back).await.unwrap();
+            let again = "INSERT INTO web_sessions SELECT * FROM kept ON CONFLICT DO NOTHING";
+            conn.sql(again).run_all().await;
+        }
+        assert!(held_count >= held_min, "{held_count}");
     }
-    assert!(held_count >= 18, "{held_count}");
 }
 
 /// What is sent at each door of programs, and where.
@@ -219,12 +200,8 @@ async fn held_call(
 }
 
 async fn written(app: &TestApp) -> i64 {
-    app.sql(
-        "SELECT (SELECT count(*) FROM memory_items) + (SELECT count(*) FROM session_messages)
-              + (SELECT count(*) FROM users WHERE operator_id IS NOT NULL)",
-    )
-    .value()
-    .await
+    let users = app.count("users WHERE operator_id IS NOT NULL").await;
+    app.count("memory_items").await + app.count("session_messages").await + users
 }
 
 #[tokio::test]
@@ -240,26 +217,17 @@ async fn a_held_call_of_a_token_that_ended_meanwhile_writes_nothing() {
             let lifetime = Some(time::Duration::hours(1));
             let token = app.token(anna.id, end, &keepsake::accounts::Scope::ALL, lifetime).await;
             let held = held_call(&app, &token, None, path, &body).await;
-            let command = AdminActor::Command;
+            let change = |act| app.accounts.change_person(AdminActor::Command, anna.id, act);
             match end {
                 "revoke" => {
-                    let (agent, token): (i64, i64) = app
-                        .sql("SELECT agent_id, id FROM agent_tokens ORDER BY id DESC LIMIT 1")
-                        .row()
-                        .await;
-                    let (agent, token) = (AgentId(agent), TokenId(token));
-                    app.accounts
-                        .revoke_token(TokenHolder::Agent(anna.id, agent), token)
-                        .await
-                        .unwrap();
+                    let newest = "SELECT agent_id, id FROM agent_tokens ORDER BY id DESC LIMIT 1";
+                    let (agent, token) = app.sql(newest).row::<(i64, i64)>().await;
+                    let of_agent = TokenHolder::Agent(anna.id, AgentId(agent));
+                    app.accounts.revoke_token(of_agent, TokenId(token)).await.unwrap();
                 }
                 "expire" => app.clock.advance(time::Duration::hours(2)),
                 "switch off" => app.accounts.switch_user_memory(anna.id, false).await.unwrap(),
-                _ => {
-                    let disabled =
-                        app.accounts.change_person(command, anna.id, AdminAction::Disable);
-                    disabled.await.unwrap();
-                }
+                _ => drop(change(AdminAction::Disable).await.unwrap()),
             }
             let (status, said) = held.finish().await;
             assert!(said.contains(code), "{path} {end}: {said}");
@@ -268,8 +236,7 @@ async fn a_held_call_of_a_token_that_ended_meanwhile_writes_nothing() {
             assert!(is_refused, "{path} {end}: {said}");
             assert_eq!(written(&app).await, 0, "{path} {end}");
             app.accounts.switch_user_memory(anna.id, true).await.unwrap();
-            let enabled = app.accounts.change_person(command, anna.id, AdminAction::Enable);
-            enabled.await.unwrap();
+            change(AdminAction::Enable).await.unwrap();
         }
     }
 }

@@ -1,42 +1,38 @@
 use serde_json::json;
 
+use super::{assert_has, assert_lacks, between};
 use crate::support::{Browser, TestApp, TestUser};
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn items_are_listed_found_filtered_and_hidden_when_archived() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
+    let (_, anna, browser) = TestApp::with_browser().await;
     let old = anna.add_to("kitchen", "oolong from the old shop").await;
-    anna.call(
-        "memory_add",
-        json!({ "type": "preference", "content": "green tea", "theme": "home" }),
-    )
-    .await;
-    let (_, all) = browser.get("/memory").await;
-    assert!(all.contains("oolong from") && all.contains("green tea") && all.contains("kitchen"));
-    let (_, found) = browser.get("/memory?q=oolong").await;
+    let green = json!({ "type": "preference", "content": "green tea", "theme": "home" });
+    anna.call("memory_add", green).await;
+    let all = browser.look("/memory").await;
+    assert_has(&all, &["oolong from", "green tea", "kitchen"]);
+    let found = browser.look("/memory?q=oolong").await;
     assert!(found.contains("<mark>oolong</mark>") && !found.contains("green tea"));
-    let (_, theme) = browser.get("/memory?theme=home").await;
-    assert!(!theme.contains("oolong from") && theme.contains("green tea"));
-    let (_, of_type) = browser.get("/memory?type=fact&type=summary").await;
-    assert!(of_type.contains("oolong from") && !of_type.contains("green tea"));
+    let listed = async |query: &str| {
+        let page = browser.look(&format!("/memory?{query}")).await;
+        ["oolong from", "green tea"].map(|content| page.contains(content))
+    };
+    assert_eq!(listed("theme=home").await, [false, true]);
+    assert_eq!(listed("type=fact&type=summary").await, [true, false]);
     anna.call("memory_archive", json!({ "item_id": old })).await;
-    assert!(!browser.get("/memory").await.1.contains("oolong from"));
-    let (_, with_archived) = browser.get("/memory?status=all").await;
-    assert!(with_archived.contains("oolong from") && with_archived.contains("green tea"));
-    let (_, only_archived) = browser.get("/memory?status=archived").await;
-    assert!(only_archived.contains("oolong from") && !only_archived.contains("green tea"));
+    assert_eq!(listed("").await, [false, true]);
+    assert_eq!(listed("status=all").await, [true, true]);
+    assert_eq!(listed("status=archived").await, [true, false]);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn load_more_shows_the_next_rows_and_keeps_the_filters() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
+    let (_, anna, browser) = TestApp::with_browser().await;
     for n in 0..30 {
         anna.add_to("work", &format!("entry-number-{n:02}")).await;
     }
     let rows = |page: &str| page.matches("entry-number-").count();
-    let (_, first) = browser.get("/memory?theme=work").await;
+    let first = browser.look("/memory?theme=work").await;
     assert_eq!(rows(&first), 25);
     let more = first
         .split("href=\"")
@@ -45,36 +41,40 @@ async fn load_more_shows_the_next_rows_and_keeps_the_filters() {
         .find(|href| href.contains("shown=50"))
         .expect("a link to more");
     assert!(more.contains("theme=work"), "{more}");
-    let (_, second) = browser.get(&more).await;
+    let second = browser.look(&more).await;
     assert_eq!(rows(&second), 30);
     assert!(!second.contains("shown=75"));
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn an_empty_memory_says_how_to_begin_and_an_empty_answer_what_to_loosen() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
-    let (_, empty) = browser.get("/memory").await;
+async fn a_page_says_how_to_begin_or_what_to_loosen_and_answers_odd_addresses() {
+    let (_, anna, browser) = TestApp::with_browser().await;
+    let empty = browser.look("/memory").await;
     assert!(empty.contains("href=\"/agents\"") && empty.contains("memory_add"));
     anna.add("something").await;
     let nothing = browser.look("/memory?q=zeppelin&theme=nowhere").await;
     assert!(!nothing.contains("something") && !nothing.contains("memory_add"));
+    // Odd addresses are answered with a page.
+    let long = format!("q={}", "x".repeat(3_000));
+    let words = ["q=%00", "q=%ff", "q=%E2%80%AE", long.as_str(), "theme=!!!", "type=nonsense"];
+    let others = ["shown=-1", "shown=99999999999", "archived=maybe&status=gone"];
+    for odd in words.into_iter().chain(others) {
+        let (status, page) = browser.get(&format!("/memory?{odd}")).await;
+        assert!(status < 500 && page.contains("<main"), "{odd}: {status}");
+    }
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn an_item_is_shown_whole_with_provenance_and_history() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
+    let (_, anna, browser) = TestApp::with_browser().await;
     let content = "first line\n<script>alert(1)</script> & \u{202e}bidi";
     let input = json!({ "type": "instruction", "content": content, "theme": "Work", "tags": ["<b>tag</b>"] });
     let id = anna.call("memory_add", input).await["id"].as_i64().unwrap();
     anna.call("memory_archive", json!({ "item_id": id })).await;
     let page = browser.look(&format!("/memory/{id}")).await;
     assert!(page.contains("first line\n&lt;script&gt;alert(1)&lt;/script&gt; &amp; "), "{page}");
-    assert!(!page.contains("<script>alert") && !page.contains("<b>tag</b>"));
-    for said in ["agent", "rchived", "nstruction", "<time"] {
-        assert!(page.contains(said), "{said}");
-    }
+    assert_lacks(&page, &["<script>alert", "<b>tag</b>"]);
+    assert_has(&page, &["agent", "rchived", "nstruction", "<time"]);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -85,41 +85,17 @@ async fn anothers_item_is_not_found_like_one_that_does_not_exist() {
     let (status, theirs) = browser.get(&format!("/memory/{id}")).await;
     assert_eq!(status, 404);
     assert!(!theirs.contains("mine alone"));
-    for none in
-        ["/memory/999999", "/memory/x", "/memory/-1", "/memory/99999999999999999999", "/nowhere"]
-    {
-        assert_eq!(browser.get(none).await.0, 404, "{none}");
+    for none in ["999999", "x", "-1", "99999999999999999999"] {
+        assert_eq!(browser.get(&format!("/memory/{none}")).await.0, 404, "{none}");
     }
+    assert_eq!(browser.get("/nowhere").await.0, 404);
     assert!(!browser.get("/memory?q=mine").await.1.contains("mine alone"));
     assert!(!browser.get("/memory").await.1.contains("mine alone"));
 }
 
-#[tokio::test(crate = "crate::support::shared")]
-async fn odd_addresses_are_answered_with_a_page() {
-    let (app, anna) = TestApp::with_user().await;
-    anna.add("something").await;
-    let browser = app.signed_in(&anna).await;
-    let long = format!("/memory?q={}", "x".repeat(3_000));
-    for odd in [
-        "/memory?q=%00",
-        "/memory?shown=-1",
-        "/memory?shown=99999999999",
-        "/memory?type=nonsense",
-        "/memory?q=%ff",
-        "/memory?theme=!!!",
-        "/memory?q=%E2%80%AE",
-        "/memory?archived=maybe&status=gone",
-        long.as_str(),
-    ] {
-        let (status, page) = browser.get(odd).await;
-        assert!(status < 500 && page.contains("<main"), "{odd}: {status}");
-    }
-}
-
 #[tokio::test]
 async fn a_page_says_how_a_memory_is_known_what_it_replaced_and_until_when_it_holds() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::start_for_two().await;
     let browser = app.signed_in(&anna).await;
     let add = async |content: &str| {
         let input = json!({ "type": "fact", "content": content, "theme": "profile", "key": "home city",
@@ -129,32 +105,19 @@ async fn a_page_says_how_a_memory_is_known_what_it_replaced_and_until_when_it_ho
     let porto = add("Lives in Porto.").await;
     let lisbon = add("Lives in Lisbon.").await;
     anna.call("memory_confirm", json!({ "item_id": lisbon })).await;
-    let page = async |id: i64| browser.get(&format!("/memory/{id}")).await.1;
+    let page = async |id: i64| browser.look(&format!("/memory/{id}")).await;
     let newer = page(lisbon).await;
-    for said in [
-        "<code>home_city</code>",
-        "an agent reports your words",
-        "I moved there &lt;last&gt; week.",
-        "<blockquote",
-        "100 %",
-        "Expires",
-        "confirmed",
-        &format!("href=\"/memory/{porto}\""),
-    ] {
-        assert!(newer.contains(said), "{said}");
-    }
+    assert_has(&newer, &["<code>home_city</code>", "an agent reports your words", "<blockquote"]);
+    assert_has(&newer, &["I moved there &lt;last&gt; week.", "100 %", "Expires", "confirmed"]);
+    assert!(newer.contains(&format!("href=\"/memory/{porto}\"")), "{newer}");
     let older = page(porto).await;
-    for said in
-        ["superseded", "30 %", "replaced by another memory", &format!("href=\"/memory/{lisbon}\"")]
-    {
-        assert!(older.contains(said), "{said}");
-    }
-    let (_, list) = browser.get("/memory?status=all").await;
+    assert_has(&older, &["superseded", "30 %", "replaced by another memory"]);
+    assert!(older.contains(&format!("href=\"/memory/{lisbon}\"")), "{older}");
+    let list = browser.look("/memory?status=all").await;
     assert!(list.contains("superseded") && !list.contains("expired"));
     app.clock.advance(time::Duration::days(10));
     assert!(!browser.get("/memory").await.1.contains("Lives in Lisbon."));
-    let (_, list) = browser.get("/memory?status=all").await;
-    assert!(list.contains("Lives in Lisbon.") && list.contains("expired"));
+    assert_has(&browser.look("/memory?status=all").await, &["Lives in Lisbon.", "expired"]);
     assert!(page(lisbon).await.contains("It has expired"));
     assert_eq!(app.run_job("expire").await, 1);
     let swept = page(lisbon).await;
@@ -167,8 +130,7 @@ async fn a_page_says_how_a_memory_is_known_what_it_replaced_and_until_when_it_ho
 
 #[tokio::test]
 async fn a_tag_and_a_date_narrow_the_list_and_each_filter_has_a_link_that_removes_it() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::start_for_two().await;
     let browser = app.signed_in(&anna).await;
     let add = async |who: &TestUser, content: &str, tags: &[&str]| {
         let input = json!({ "type": "fact", "content": content, "theme": "drinks", "tags": tags });
@@ -180,7 +142,7 @@ async fn a_tag_and_a_date_narrow_the_list_and_each_filter_has_a_link_that_remove
     add(&anna, "Anna drinks espresso.", &["coffee"]).await;
     add(&anna, "Anna drinks matcha.", &["tea"]).await;
     let list = async |query: &str| {
-        let page = browser.get(&format!("/memory?{query}")).await.1;
+        let page = browser.look(&format!("/memory?{query}")).await;
         page.split("id=\"results\"").nth(1).unwrap().to_owned()
     };
     for (query, shown) in [
@@ -195,16 +157,12 @@ async fn a_tag_and_a_date_narrow_the_list_and_each_filter_has_a_link_that_remove
         assert_eq!(found, shown, "{query}");
         assert!(!list.contains("rooibos"), "{query}");
     }
-    let (_, page) =
-        browser.get("/memory?q=drinks&theme=drinks&type=fact&tag=tea&status=all&days=7").await;
-    for without in [
-        "/memory?q=drinks&amp;type=fact&amp;tag=tea&amp;status=all&amp;days=7",
-        "/memory?q=drinks&amp;theme=drinks&amp;tag=tea&amp;status=all&amp;days=7",
-        "/memory?q=drinks&amp;theme=drinks&amp;type=fact&amp;status=all&amp;days=7",
-        "/memory?q=drinks&amp;theme=drinks&amp;type=fact&amp;tag=tea&amp;days=7",
-        "/memory?q=drinks&amp;theme=drinks&amp;type=fact&amp;tag=tea&amp;status=all\"",
-    ] {
-        assert!(page.contains(&format!("href=\"{without}")), "{without}");
+    let path = "/memory?q=drinks&theme=drinks&type=fact&tag=tea&status=all&days=7";
+    let page = browser.look(path).await;
+    let filters = ["&amp;theme=drinks", "&amp;type=fact", "&amp;tag=tea", "&amp;status=all"];
+    let all = format!("href=\"/memory?q=drinks{}&amp;days=7\"", filters.concat());
+    for filter in filters.into_iter().chain(["&amp;days=7"]) {
+        assert!(page.contains(&all.replace(filter, "")), "{filter}");
     }
     assert!(page.contains("(5)"), "as many filters are in use");
     for (query, told) in [
@@ -223,13 +181,10 @@ async fn a_tag_and_a_date_narrow_the_list_and_each_filter_has_a_link_that_remove
 
 #[tokio::test]
 async fn this_week_counts_what_was_learned_changed_and_expires_of_its_person_alone() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::start_for_two().await;
     let (hers, his) = (app.signed_in(&anna).await, app.signed_in(&ben).await);
     let week = async |browser: &Browser, path: &str| {
-        let page = browser.get(path).await.1;
-        let found = page.split("data-live=\"week\"").nth(1).unwrap();
-        found.split("data-live=").next().unwrap().to_owned()
+        between(&browser.look(path).await, "data-live=\"week\"", "data-live=").to_owned()
     };
     let city = async |content: &str| {
         let input =
@@ -261,16 +216,12 @@ async fn this_week_counts_what_was_learned_changed_and_expires_of_its_person_alo
 
 #[tokio::test]
 async fn the_count_of_all_themes_is_only_there_while_all_are_listed() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.signed_in(&anna).await;
-    let all_themes = |page: &str| {
-        let entry = page.split("<bdi>All themes</bdi>").nth(1).unwrap();
-        entry.split("</a>").next().unwrap().to_owned()
-    };
+    let (app, anna, browser) = TestApp::start_with_browser().await;
+    let all_themes = |page: &str| between(page, "<bdi>All themes</bdi>", "</a>").to_owned();
     for n in 0..200 {
         anna.add_to(&format!("theme-{n}"), &format!("note {n}")).await;
     }
-    let (_, page) = browser.get("/memory").await;
+    let page = browser.look("/memory").await;
     assert!(all_themes(&page).contains("200"), "{}", all_themes(&page));
     assert!(page.contains(">190 more<"));
     anna.add_to("one-more", "note 200").await;
@@ -278,7 +229,7 @@ async fn the_count_of_all_themes_is_only_there_while_all_are_listed() {
     let day = app.embeddings.now().date();
     app.clock.advance(time::Duration::days(2));
     for path in ["/memory".to_owned(), format!("/memory?as_of={day}")] {
-        let (_, page) = browser.get(&path).await;
+        let page = browser.look(&path).await;
         let entry = all_themes(&page);
         assert!(!entry.contains("number"), "{path}: {entry}");
         assert!(page.contains(">More themes<"), "{path}");

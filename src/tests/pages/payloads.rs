@@ -8,6 +8,7 @@ use keepsake::config::SignUp;
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 
+use super::endpoint_form;
 use super::every_route::plain_pages;
 use crate::support::{Browser, ChatServer, PASSWORD, Provider, TestApp, TestUser};
 
@@ -34,16 +35,14 @@ fn check(what: &str, page: &str) -> usize {
                 let name = String::from_utf8_lossy(&tag.name).into_owned();
                 in_script = name == "script";
                 assert!(!name.contains("pwn"), "{what}: <{name}>");
-                assert!(
-                    !["iframe", "object", "embed", "base", "img"].contains(&name.as_str()),
-                    "{what}: <{name}>"
-                );
+                let is_embedded =
+                    ["iframe", "object", "embed", "base", "img"].contains(&name.as_str());
+                assert!(!is_embedded, "{what}: <{name}>");
                 for (attribute, value) in &tag.attributes {
                     let attribute = String::from_utf8_lossy(attribute).into_owned();
                     let value = String::from_utf8_lossy(&value.value).into_owned();
                     let is_code = attribute.starts_with("on")
-                        || attribute == "style"
-                        || attribute == "srcdoc";
+                        || ["style", "srcdoc"].contains(&attribute.as_str());
                     assert!(!is_code && !attribute.contains("pwn"), "{what}: <{name} {attribute}>");
                     let is_address =
                         ["href", "src", "action", "formaction"].contains(&attribute.as_str());
@@ -94,14 +93,8 @@ async fn filled(app: &TestApp) -> (TestUser, Browser) {
     app.use_provider(&anna, &provider, PAYLOADS[0]).await;
     let url = provider.url();
     for payload in PAYLOADS {
-        let test = [
-            ("action", "test"),
-            ("own_enabled", "1"),
-            ("provider_type", "openai"),
-            ("url", &url),
-            ("model", payload),
-        ];
         // The provider says its model's name, which is the payload.
+        let test = endpoint_form("test", &url, payload);
         let report = browser.post("/settings/embeddings", &test).await;
         let report = report.text().await.unwrap();
         assert!(report.contains("Works:") && check("a test's report", &report) >= 2);
@@ -113,12 +106,11 @@ async fn filled(app: &TestApp) -> (TestUser, Browser) {
         let asks = crate::oauth::asking(app, payload).await;
         assert!(look(&browser, &asks).await >= 1, "{payload}");
         let allow = [("action", "allow"), ("agent", "new"), ("scope", "memory:read")];
-        let allowed = browser.post(&asks, &allow).await;
-        assert_eq!(allowed.status(), 422, "a new agent has a name");
+        // A new agent has a name.
+        browser.answers(422, &asks, &allow).await;
         let name = format!("client of {payload}");
         let allow = allow.into_iter().chain([("name", name.as_str())]);
-        let allowed = browser.post(&asks, &allow.collect::<Vec<_>>()).await;
-        assert_eq!(allowed.status(), 303, "{payload}");
+        browser.answers(303, &asks, &allow.collect::<Vec<_>>()).await;
         let service = app.service_token(payload, &Scope::ALL).await;
         let token = app.token(anna.id, payload, &Scope::ALL, None).await;
         let agent = anna.with_token(&token);
@@ -156,20 +148,11 @@ async fn filled(app: &TestApp) -> (TestUser, Browser) {
         .into_iter()
         .flat_map(|path| PAYLOADS.map(|payload| (path, payload)))
     {
-        let form = |action| {
-            [
-                ("action", action),
-                ("own_enabled", "1"),
-                ("provider_type", "openai"),
-                ("url", url.as_str()),
-                ("model", payload),
-            ]
-        };
         // The endpoint says its model's name, which is the payload; past ten it is
         // enough that what was typed comes back as text.
-        let report = browser.post(path, &form("test")).await;
+        let report = browser.post(path, &endpoint_form("test", &url, payload)).await;
         assert!(check("a chat test's report", &report.text().await.unwrap()) >= 1);
-        browser.post(path, &form("save")).await;
+        browser.post(path, &endpoint_form("save", &url, payload)).await;
     }
     provider.behave(|b| b.poison = Some("pwn"));
     app.drain(&anna).await;
@@ -179,16 +162,12 @@ async fn filled(app: &TestApp) -> (TestUser, Browser) {
 
 /// A session with the payload in each of its fields.
 async fn hand_over(agent: &TestUser, payload: &str) {
-    let path = format!("/api/v1/sessions/{}", encoded(payload));
-    let said = json!({ "messages": [
+    let said = json!([
         { "id": payload, "role": "user", "content": payload },
         { "id": "2", "role": "assistant", "tool_calls": [{ "id": payload, "name": payload, "arguments": payload }] },
         { "id": "3", "role": "tool", "tool_call_id": payload, "content": payload.repeat(60) },
-    ] });
-    for (door, body) in [("messages", said), ("complete", json!({}))] {
-        let response = agent.post(&format!("{path}/{door}"), &body).await;
-        assert_eq!(response.status(), 200, "{payload}");
-    }
+    ]);
+    crate::data::hand_over(agent, &encoded(payload), &said).await;
 }
 
 #[tokio::test]
@@ -229,15 +208,14 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
     app.sql(summary).bind(anna.id.0).bind(PAYLOADS.join("\n\n")).bind(PAYLOADS[0]).run().await;
     let stands_on =
         "INSERT INTO memory_summary_items SELECT user_id, id FROM memory_items WHERE user_id = $1";
-    let stands_on = sqlx::query(stands_on).bind(anna.id.0);
-    stands_on.execute(&mut app.superuser().await).await.unwrap();
+    app.sql(stands_on).bind(anna.id.0).run().await;
     assert!(look(&browser, "/summary").await >= PAYLOADS.len() * 2 + 2);
     // As who has such an address.
     let users = app.accounts.list_users().await.unwrap();
     let hostile = users.into_iter().find(|u| u.email.contains("<script>")).unwrap();
     let theirs = app.browser();
     let fields = [("email", hostile.email.as_str()), ("password", PASSWORD)];
-    assert_eq!(theirs.post("/login", &fields).await.status(), 303);
+    theirs.answers(303, "/login", &fields).await;
     for path in plain_pages().filter(|path| path != "/login" && !path.starts_with("/admin")) {
         assert!(look(&theirs, &path).await >= 1, "{path} says who is signed in");
     }
@@ -248,10 +226,8 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
 
 #[tokio::test]
 async fn nothing_in_an_address_becomes_markup_and_none_breaks_a_page() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    app.make_admin(&anna).await;
+    let (app, anna, browser) = TestApp::start_with_admin().await;
     let id = anna.add("tea").await;
-    let browser = app.signed_in(&anna).await;
     let stranger = app.browser();
     let asks = crate::oauth::asking(&app, "Claude").await;
     for payload in PAYLOADS.into_iter().chain(["\0pwn", "pwn\u{fffd}"]) {
@@ -284,17 +260,10 @@ async fn nothing_in_an_address_becomes_markup_and_none_breaks_a_page() {
         assert!(echoed >= 4, "{payload:?} is seen {echoed} times");
     }
     for byte in ["%ff", "%c3%28", "%ed%a0%80"] {
-        for path in [
-            "/memory?q=",
-            "/memory?theme=",
-            "/admin/users?q=",
-            "/login?next=",
-            "/memory/",
-            "/invitation/",
-        ] {
-            let path = format!("{path}{byte}");
-            let (status, _) = browser.get(&path).await;
-            assert!(status < 500, "{path}: {status}");
+        let queries = ["/memory?q=", "/memory?theme=", "/admin/users?q=", "/login?next="];
+        for path in queries.into_iter().chain(["/memory/", "/invitation/"]) {
+            let (status, _) = browser.get(&format!("{path}{byte}")).await;
+            assert!(status < 500, "{path}{byte}: {status}");
         }
     }
 }
@@ -374,13 +343,9 @@ async fn what_a_form_echoes_is_text_and_what_it_refuses_is_refused_in_a_sentence
                     sent.extend(allow.into_iter().filter(|(name, _)| name != field));
                 }
                 if is_of_endpoint {
-                    let endpoint = [
-                        ("own_enabled", "1"),
-                        ("provider_type", "openai"),
-                        ("url", "https://models.example.com"),
-                        ("model", "m"),
-                    ];
-                    sent.extend(endpoint.into_iter().filter(|(name, _)| name != field));
+                    let form = endpoint_form("", "https://models.example.com", "m");
+                    let endpoint = form.into_iter().filter(|(name, _)| *name != "action");
+                    sent.extend(endpoint.filter(|(name, _)| name != field));
                 }
                 let response = browser.post(path, &sent).await;
                 let status = response.status().as_u16();

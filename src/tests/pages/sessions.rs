@@ -1,5 +1,6 @@
 use serde_json::{Value, json};
 
+use super::{assert_has, between};
 use crate::support::{TestApp, TestUser};
 use keepsake::accounts::Scope;
 
@@ -25,9 +26,7 @@ async fn end_as(app: &TestApp, session: &str, set: &str) {
          WHERE id = (SELECT max(e.id) FROM session_extractions e JOIN sessions s ON s.user_id = e.user_id AND s.id = e.session_id
                      WHERE s.external_id = '{session}')"
     );
-    let done = sqlx::query(sqlx::AssertSqlSafe(update));
-    let done = done.execute(&mut app.superuser().await).await.unwrap();
-    assert_eq!(done.rows_affected(), 1);
+    assert_eq!(app.sql(update).run().await, 1);
 }
 
 fn sessions(page: &str) -> usize {
@@ -39,30 +38,26 @@ async fn id_of(app: &TestApp, session: &str) -> i64 {
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn before_the_first_session_the_page_shows_how_to_hand_one_over() {
-    let (app, anna) = TestApp::with_user().await;
-    let browser = app.signed_in(&anna).await;
+async fn before_the_first_session_the_page_shows_how_to_hand_one_over_and_retention_is_saved() {
+    let (_, anna, browser) = TestApp::with_browser().await;
     let page = browser.look("/sessions").await;
-    for word in [
-        "No agent has handed over a session yet.",
-        "/api/v1/sessions/chat-1/messages",
-        "href=\"/agents\"",
-    ] {
-        assert!(page.contains(word), "{word}");
-    }
+    assert_has(&page, &["No agent has handed over a session yet.", "href=\"/agents\""]);
+    assert!(page.contains("/api/v1/sessions/chat-1/messages"), "{page}");
     // The line does what it says.
     hand_over(&anna, "chat-1", json!([said(1, "user", "I moved to Lisbon last week.")])).await;
     let page = browser.look("/sessions").await;
-    assert!(
-        page.contains("chat-1") && page.contains("1 message<") && page.contains("Not read yet.")
-    );
+    assert_has(&page, &["chat-1", "1 message<", "Not read yet."]);
+    // A saved retention says so.
+    let fields = [("action", "lifetimes"), ("episode_days", "30"), ("turn_days", "")];
+    let page = browser.answers(200, "/sessions", &fields).await;
+    let part = page.split("id=\"lifetimes\"").nth(1).unwrap();
+    assert!(part.contains("Saved.") && part.contains("value=\"30\""), "{part}");
 }
 
 #[tokio::test]
 async fn the_list_says_what_came_of_each_and_is_narrowed_by_its_address() {
-    let (app, anna) = TestApp::start_for("anna").await;
+    let (app, anna, browser) = TestApp::start_with_browser().await;
     let other = anna.with_token(&app.token(anna.id, "other", &Scope::ALL, None).await);
-    let browser = app.signed_in(&anna).await;
     for name in ["waits", "kept", "bare", "broke", "left-out"] {
         hand_over(&anna, name, json!([said(1, "user", "one")])).await;
         complete(&anna, name).await;
@@ -79,16 +74,9 @@ async fn the_list_says_what_came_of_each_and_is_narrowed_by_its_address() {
     end_as(&app, "left-out", "outcome = 'skipped', reason = 'memory is off'").await;
     let page = browser.look("/sessions").await;
     assert_eq!(sessions(&page), 6);
-    for sentence in [
-        "Waiting to be read.",
-        "Stored 2, 1 already known.",
-        "Nothing worth storing.",
-        "Failed: the model did not answer in time.",
-        "Skipped: memory is off.",
-        "6 sessions, newest first",
-    ] {
-        assert!(page.contains(sentence), "{sentence}");
-    }
+    assert_has(&page, &["Waiting to be read.", "Stored 2, 1 already known."]);
+    assert_has(&page, &["Nothing worth storing.", "Failed: the model did not answer in time."]);
+    assert_has(&page, &["Skipped: memory is off.", "6 sessions, newest first"]);
     let agent: i64 = app.sql("SELECT id FROM agents WHERE name = 'other'").value().await;
     for (query, names) in [
         ("state=open", vec!["goes-on"]),
@@ -114,8 +102,7 @@ async fn the_list_says_what_came_of_each_and_is_narrowed_by_its_address() {
 
 #[tokio::test]
 async fn a_session_shows_its_ledger_and_every_word_that_was_said() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::start_with_browser().await;
     let long = format!("{}the end of it", "snow ".repeat(200));
     hand_over(
         &anna,
@@ -140,24 +127,14 @@ async fn a_session_shows_its_ledger_and_every_word_that_was_said() {
     hand_over(&anna, "chat", json!([said(5, "user", "Thanks.")])).await;
     let id = id_of(&app, "chat").await;
     let page = browser.look(&format!("/sessions/{id}")).await;
-    for said in [
-        "How is &lt;b&gt;Oslo&lt;/b&gt;?",
-        "It snows.",
-        "the end of it",
-        "{\"city\":\"Oslo\"}",
-        "Messages 1 to 4",
-        "Stored 1.",
-        "The model was not available",
-        "1,200 characters in its middle were not read.",
-        "2 parts of the model&#x27;s answer could not be read.",
-        "1,234 tokens in, 56 out, 2.5 s",
-        "Next attempt ",
-        "1 message is not read yet: the session is open.",
-        "id=\"m3\"",
-        "href=\"#m5\"",
-    ] {
-        assert!(page.contains(said) || page.contains(&said.replace("&#x27;", "'")), "{said}");
-    }
+    let page = page.replace("&#x27;", "'");
+    assert_has(&page, &["How is &lt;b&gt;Oslo&lt;/b&gt;?", "It snows.", "the end of it"]);
+    assert_has(&page, &["{\"city\":\"Oslo\"}", "Messages 1 to 4", "Stored 1.", "Next attempt "]);
+    assert_has(&page, &["The model was not available", "1,234 tokens in, 56 out, 2.5 s"]);
+    assert_has(&page, &["1,200 characters in its middle were not read."]);
+    assert_has(&page, &["2 parts of the model's answer could not be read."]);
+    assert_has(&page, &["1 message is not read yet: the session is open."]);
+    assert_has(&page, &["id=\"m3\"", "href=\"#m5\""]);
     // The call and its long result are folded; the result says whose it is.
     assert_eq!(page.matches("<details>").count(), 2);
     assert_eq!(page.matches("<bdi>weather</bdi>").count(), 2);
@@ -166,8 +143,7 @@ async fn a_session_shows_its_ledger_and_every_word_that_was_said() {
 
 #[tokio::test]
 async fn a_long_session_is_read_in_pages_and_from_any_message() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let ben = app.user("ben").await;
+    let (app, anna, ben) = TestApp::start_for_two().await;
     let browser = app.signed_in(&anna).await;
     let messages: Vec<Value> = (1..=250).map(|n| said(n, "user", &format!("words {n}."))).collect();
     hand_over(&anna, "long", json!(messages)).await;
@@ -194,43 +170,32 @@ async fn a_long_session_is_read_in_pages_and_from_any_message() {
 
 #[tokio::test]
 async fn a_session_lists_the_memories_that_came_of_it_and_each_message_leads_to_its_own() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::start_with_browser().await;
     let messages: Vec<Value> = (1..=150).map(|n| said(n, "user", &format!("word {n}"))).collect();
     hand_over(&anna, "talk", json!(messages)).await;
     complete(&anna, "talk").await;
     let session = id_of(&app, "talk").await;
     let page = browser.look(&format!("/sessions/{session}")).await;
     assert!(!page.contains("that came of it"));
+    let superseded = "status = 'archived', superseded_by = (SELECT max(id) FROM memory_items)";
     let mut ids = Vec::new();
     for (words, position, set) in [
-        (
-            "Lives in Graz",
-            2,
-            "status = 'archived', superseded_by = (SELECT max(id) FROM memory_items)",
-        ),
+        ("Lives in Graz", 2, superseded),
         ("Rows on Sundays", 2, "status = 'archived'"),
         ("Likes tea", 140, "expires_at = created_at"),
         ("Lives in Linz", 3, "confidence = 90"),
     ] {
         let id = anna.add(words).await;
         ids.push(id);
-        let update = format!(
-            "UPDATE memory_items SET session_id = {session}, message_id = {position} WHERE id = {id}"
-        );
-        for update in [update, format!("UPDATE memory_items SET {set} WHERE id = {id}")] {
-            let done = sqlx::query(sqlx::AssertSqlSafe(update));
-            done.execute(&mut app.superuser().await).await.unwrap();
-        }
+        let said = format!("session_id = {session}, message_id = {position}");
+        app.sql(format!("UPDATE memory_items SET {said}, {set} WHERE id = {id}")).run().await;
     }
-    let newest =
-        format!("UPDATE memory_items SET superseded_by = {} WHERE id = {}", ids[3], ids[0]);
-    app.sql(newest).run().await;
+    let newest = "UPDATE memory_items SET superseded_by = $1 WHERE id = $2";
+    app.sql(newest).bind(ids[3]).bind(ids[0]).run().await;
 
     let page = browser.look(&format!("/sessions/{session}")).await;
     assert!(page.contains("4 memories extracted"));
-    let list =
-        page.split("id=\"memories-title\"").nth(1).unwrap().split("</section>").next().unwrap();
+    let list = between(&page, "id=\"memories-title\"", "</section>");
     let mut at = 0;
     for (id, state) in
         [(ids[0], "superseded"), (ids[1], "archived"), (ids[3], "active"), (ids[2], "expired")]
@@ -241,40 +206,20 @@ async fn a_session_lists_the_memories_that_came_of_it_and_each_message_leads_to_
         let rest = list[row..].split("</li>").next().unwrap();
         assert!(rest.contains(state), "{id}: {rest}");
     }
-    assert!(
-        list.contains("href=\"#m2\"")
-            && list.contains(&format!("href=\"/sessions/{session}?from=140#m140\"")),
-        "{list}"
-    );
+    let later = format!("href=\"/sessions/{session}?from=140#m140\"");
+    assert_has(list, &["href=\"#m2\"", &later]);
     // Back from the words to what was kept of them.
-    let message = page.split("id=\"m2\"").nth(1).unwrap().split("</li>").next().unwrap();
-    assert!(
-        message.contains(&format!("href=\"/memory/{}\"", ids[0]))
-            && message.contains(&format!("href=\"/memory/{}\"", ids[1]))
-    );
-    assert!(
-        !page
-            .split("id=\"m4\"")
-            .nth(1)
-            .unwrap()
-            .split("</li>")
-            .next()
-            .unwrap()
-            .contains("/memory/")
-    );
+    let [graz, rows] = [ids[0], ids[1]].map(|id| format!("href=\"/memory/{id}\""));
+    assert_has(between(&page, "id=\"m2\"", "</li>"), &[&graz, &rows]);
+    assert!(!between(&page, "id=\"m4\"", "</li>").contains("/memory/"));
 }
 
 #[tokio::test]
 async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::start_with_browser().await;
     for (name, set, may) in [
-        (
-            "broke",
-            "outcome = 'failed', reason = 'the model was away', next_try_at = '2100-01-01Z'",
-            true,
-        ),
-        ("given-up", "outcome = 'failed', reason = 'the model was away', next_try_at = NULL", true),
+        ("broke", "outcome = 'failed', reason = 'it was away', next_try_at = '2100-01-01Z'", true),
+        ("given-up", "outcome = 'failed', reason = 'it was away', next_try_at = NULL", true),
         ("left-out", "outcome = 'skipped', reason = 'memory is switched off'", true),
         ("kept", "outcome = 'stored', stored_count = 1", false),
         ("bare", "outcome = 'nothing'", false),
@@ -287,10 +232,8 @@ async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
         let page = browser.look(&path).await;
         assert_eq!(page.contains("Read again"), may, "{name}");
         let answer = browser.post(&format!("{path}/again"), &[("first", "1")]).await;
-        assert_eq!(
-            (answer.status().as_u16(), answer.headers()["location"].to_str().unwrap()),
-            (303, path.as_str())
-        );
+        assert_eq!(answer.status(), 303);
+        assert_eq!(answer.headers()["location"], path);
         let is_due: bool = app.sql("SELECT coalesce(next_try_at <= $2 AND reading_since IS NULL, false) FROM session_extractions e
              JOIN sessions s ON s.user_id = e.user_id AND s.id = e.session_id WHERE s.external_id = $1").bind(name).bind(app.embeddings.now()).value().await;
         assert_eq!(is_due, may, "{name}");
@@ -298,19 +241,6 @@ async fn what_failed_or_was_skipped_is_read_again_when_its_person_says_so() {
         assert_eq!(page.contains("It is being read again."), may || name == "held", "{name}");
         assert!(!page.contains("Read again"), "{name}");
         // Without saying which, nothing happens.
-        assert_eq!(browser.post(&format!("{path}/again"), &[]).await.status(), 303);
+        browser.answers(303, &format!("{path}/again"), &[]).await;
     }
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn a_saved_retention_says_so() {
-    let (app, anna) = TestApp::with_user().await;
-    hand_over(&anna, "one", json!([said(1, "user", "Hello.")])).await;
-    let browser = app.signed_in(&anna).await;
-    let fields = [("action", "lifetimes"), ("episode_days", "30"), ("turn_days", "")];
-    let saved = browser.post("/sessions", &fields).await;
-    assert_eq!(saved.status(), 200);
-    let page = saved.text().await.unwrap();
-    let part = page.split("id=\"lifetimes\"").nth(1).unwrap();
-    assert!(part.contains("Saved.") && part.contains("value=\"30\""), "{part}");
 }

@@ -9,7 +9,8 @@ use keepsake::accounts::{AccountError, Email, HashCost, Password};
 use keepsake::config::SignUp;
 use reqwest::{Response, StatusCode};
 
-use crate::support::{PASSWORD, Provider, TestApp, Wish};
+use super::{assert_has, endpoint_form};
+use crate::support::{PASSWORD, Provider, TestApp, Wish, problem};
 
 async fn behind_a_proxy() -> TestApp {
     let trusted_proxies = Some("127.0.0.1");
@@ -18,13 +19,16 @@ async fn behind_a_proxy() -> TestApp {
 }
 
 async fn guess(app: &TestApp, email: &str, forwarded_for: &str) -> Response {
-    let fields = [("email", email), ("password", "not the password")];
+    sign_in(app, email, "not the password", forwarded_for).await
+}
+
+async fn sign_in(app: &TestApp, email: &str, password: &str, forwarded_for: &str) -> Response {
     app.browser()
         .client
         .post(format!("{}/login", app.base))
         .header("sec-fetch-site", "same-origin")
         .header("x-forwarded-for", forwarded_for)
-        .form(&fields)
+        .form(&[("email", email), ("password", password)])
         .send()
         .await
         .unwrap()
@@ -59,34 +63,21 @@ async fn refused_of_70(app: &TestApp) -> usize {
 }
 
 #[tokio::test]
-async fn what_a_client_says_of_its_address_is_not_heeded() {
+async fn what_a_trusted_proxy_says_of_its_clients_is_heeded_and_what_a_client_says_is_not() {
     // Of 60 at once and one in two seconds.
     let refused = refused_of_70(&TestApp::start().await).await;
     assert!((1..=10).contains(&refused), "{refused}");
-}
-
-#[tokio::test]
-async fn what_a_trusted_proxy_says_is_and_its_clients_are_told_apart() {
-    assert_eq!(refused_of_70(&behind_a_proxy().await).await, 0);
+    assert_eq!(refused_of_70(&behind_a_proxy().await).await, 0, "its clients are told apart");
 }
 
 #[tokio::test]
 async fn tests_of_endpoints_are_counted_for_each_user() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::start_for_two().await;
     app.make_admin(&anna).await;
     let provider = Provider::start().await;
     let url = provider.url();
-    let fields = [
-        ("action", "test"),
-        ("own_enabled", "1"),
-        ("provider_type", "openai"),
-        ("url", url.as_str()),
-        ("model", "m"),
-    ];
-    let (annas, bens) = (app.browser(), app.browser());
-    annas.sign_in(&anna).await;
-    bens.sign_in(&ben).await;
+    let fields = endpoint_form("test", &url, "m");
+    let (annas, bens) = (app.signed_in(&anna).await, app.signed_in(&ben).await);
     for n in 0..10 {
         let path = ["/settings/embeddings", "/admin/embeddings"][n % 2];
         assert_eq!(annas.post(path, &fields).await.status(), 200, "{n}");
@@ -99,8 +90,7 @@ async fn tests_of_endpoints_are_counted_for_each_user() {
         assert!(refused.text().await.unwrap().contains("Too many tests"), "{path}");
         assert_eq!(provider.call_sizes().len(), calls, "nobody is called");
     }
-    let bens = bens.post("/settings/embeddings", &fields).await;
-    assert_eq!(bens.status(), StatusCode::OK);
+    bens.answers(200, "/settings/embeddings", &fields).await;
 }
 
 #[tokio::test]
@@ -260,8 +250,7 @@ async fn an_id_that_somebody_else_chose_never_becomes_a_session() {
 
 #[tokio::test]
 async fn a_session_ends_thirty_days_after_the_last_visit() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.signed_in(&anna).await;
+    let (app, _anna, browser) = TestApp::start_with_browser().await;
     for _ in 0..3 {
         app.clock.advance(time::Duration::days(20));
         assert_eq!(browser.get("/memory").await.0, 200);
@@ -272,33 +261,23 @@ async fn a_session_ends_thirty_days_after_the_last_visit() {
 
 #[tokio::test]
 async fn signing_out_deletes_the_session() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.signed_in(&anna).await;
-    let count = async || {
-        let count = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM web_sessions");
-        count.fetch_one(&mut app.superuser().await).await.unwrap()
-    };
-    assert_eq!(count().await, 1);
+    let (app, _anna, browser) = TestApp::start_with_browser().await;
+    assert_eq!(app.count("web_sessions").await, 1);
     let out = browser.post("/logout", &[]).await;
     assert_eq!(out.headers()["location"], "/login");
-    assert_eq!(count().await, 0);
+    assert_eq!(app.count("web_sessions").await, 0);
 }
 
 #[tokio::test]
 async fn behind_https_the_cookie_is_bound_to_the_host() {
-    let app = TestApp::start_as(Wish {
-        public_url: Some("https://memory.example.com"),
-        ..Wish::default()
-    })
-    .await;
+    let public_url = Some("https://memory.example.com");
+    let app = TestApp::start_as(Wish { public_url, ..Wish::default() }).await;
     let anna = app.user("anna").await;
     let fields = [("email", anna.email.as_str()), ("password", PASSWORD)];
     let response = app.browser().post("/login", &fields).await;
     let cookie = response.headers()["set-cookie"].to_str().unwrap();
     assert!(cookie.starts_with("__Host-keepsake="), "{cookie}");
-    for part in ["; Secure", "; HttpOnly", "; SameSite=Lax", "; Path=/"] {
-        assert!(cookie.contains(part), "{cookie}");
-    }
+    assert_has(cookie, &["; Secure", "; HttpOnly", "; SameSite=Lax", "; Path=/"]);
     assert!(!cookie.contains("Domain"), "{cookie}");
     // A plain cookie of that name is not read.
     let plain = cookie.split(';').next().unwrap().trim_start_matches("__Host-");
@@ -318,15 +297,8 @@ async fn a_stranger_who_guesses_does_not_lock_the_owner_out() {
         refused += usize::from(answer.status() == StatusCode::TOO_MANY_REQUESTS);
     }
     assert!(refused >= 1, "the stranger is slowed down");
-    let browser = app.browser();
-    let fields = [("email", anna.email.as_str()), ("password", PASSWORD)];
-    let signed_in = browser
-        .client
-        .post(format!("{}/login", app.base))
-        .header("sec-fetch-site", "same-origin")
-        .header("x-forwarded-for", "203.0.113.9")
-        .form(&fields);
-    assert_eq!(signed_in.send().await.unwrap().status(), StatusCode::SEE_OTHER);
+    let signed_in = sign_in(&app, &anna.email, PASSWORD, "203.0.113.9").await;
+    assert_eq!(signed_in.status(), StatusCode::SEE_OTHER);
 }
 
 /// DNS rebinding: to the browser the attacker's page and ours are of one origin.
@@ -334,9 +306,12 @@ async fn a_stranger_who_guesses_does_not_lock_the_owner_out() {
 async fn pages_and_forms_answer_to_no_name_but_their_own() {
     let app = TestApp::start().await;
     let client = app.browser().client;
+    let get = async |path: &str, host: &str| {
+        let request = client.get(format!("{}{path}", app.base)).header("host", host);
+        request.send().await.unwrap()
+    };
     for path in ["/login", "/docs", "/memory", "/nowhere"] {
-        let request = client.get(format!("{}{path}", app.base)).header("host", "evil.example:3000");
-        let (status, refused) = crate::support::problem(request.send().await.unwrap()).await;
+        let (status, refused) = problem(get(path, "evil.example:3000").await).await;
         assert_eq!((status, refused["code"].as_str()), (421, Some("wrong_host")), "{path}");
     }
     let form = client
@@ -345,15 +320,13 @@ async fn pages_and_forms_answer_to_no_name_but_their_own() {
         .header("origin", "http://evil.example:3000")
         .header("sec-fetch-site", "same-origin")
         .form(&[("email", "eve@example.com"), ("password", PASSWORD)]);
-    assert_eq!(form.send().await.unwrap().status().as_u16(), 421);
+    assert_eq!(form.send().await.unwrap().status(), 421);
     assert!(app.accounts.list_users().await.unwrap().is_empty());
     for probe in ["/livez", "/readyz", "/api/v1/openapi.json"] {
-        let request = client.get(format!("{}{probe}", app.base)).header("host", "evil.example");
-        let status = request.send().await.unwrap().status().as_u16();
+        let status = get(probe, "evil.example").await.status();
         assert_ne!(status, 421, "{probe} is asked by balancers and programs");
     }
     for host in ["localhost:3000", "192.168.1.5:3000", "[::1]:3000"] {
-        let request = client.get(format!("{}/login", app.base)).header("host", host);
-        assert_eq!(request.send().await.unwrap().status().as_u16(), 200, "{host}");
+        assert_eq!(get("/login", host).await.status(), 200, "{host}");
     }
 }

@@ -2,7 +2,9 @@
 
 use serde_json::json;
 
+use super::assert_has;
 use crate::chat::use_server;
+use crate::data::hand_over;
 use crate::support::{Browser, ChatServer, Provider, TestApp};
 
 const PATH: &str = "/settings/work";
@@ -14,8 +16,7 @@ async fn look(browser: &Browser) -> String {
 
 #[tokio::test]
 async fn each_person_sees_how_far_their_own_work_is_and_nobody_elses() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::start_for_two().await;
     let (provider, model) = (Provider::start().await, ChatServer::saying(r#"{"facts":[]}"#).await);
     app.use_provider(&anna, &provider, "model").await;
     use_server(&app, &anna, &model).await;
@@ -24,21 +25,14 @@ async fn each_person_sees_how_far_their_own_work_is_and_nobody_elses() {
     for text in ["Anna keeps bees.", "Anna rows.", "Tea, not coffee."] {
         anna.add(text).await;
     }
-    let said = json!({ "messages": [{ "id": "1", "role": "user", "content": "I row." }] });
-    anna.post("/api/v1/sessions/talk/messages", &said).await;
-    anna.post("/api/v1/sessions/talk/complete", &json!({})).await;
+    let said = json!([{ "id": "1", "role": "user", "content": "I row." }]);
+    hand_over(&anna, "talk", &said).await;
     let page = look(&hers).await;
-    for told in [
-        "0 of 3 memories embedded",
-        "Making the messages of 1 session searchable.",
-        "1 session is waiting to be read.",
-        "It is written after a few quiet minutes.",
-    ] {
-        assert!(page.contains(told), "{told}: {page}");
-    }
+    assert_has(&page, &["0 of 3 memories embedded", "1 session is waiting to be read."]);
+    assert_has(&page, &["Making the messages of 1 session searchable."]);
+    assert_has(&page, &["It is written after a few quiet minutes."]);
     assert!(look(&his).await.contains(IDLE), "none of it is Ben's");
-    let (status, _) = app.browser().get(PATH).await;
-    assert_eq!(status, 303, "a stranger signs in first");
+    assert_eq!(app.browser().get(PATH).await.0, 303, "a stranger signs in first");
 
     app.run_due().await;
     // The summary alone waits for the memory to be still.
@@ -57,8 +51,7 @@ async fn what_stands_in_the_way_is_said_and_so_is_a_pause_of_the_job() {
     app.run_due().await;
     let hers = app.signed_in(&anna).await;
     let page = look(&hers).await;
-    assert!(page.contains("The endpoint failed with status 503."), "{page}");
-    assert!(page.contains("Continues"), "{page}");
+    assert_has(&page, &["The endpoint failed with status 503.", "Continues"]);
     let job = keepsake::jobs::find("embed").unwrap();
     let now = app.embeddings.now();
     keepsake::jobs::control::pause(&app.db, job, now).await.unwrap();
@@ -68,19 +61,11 @@ async fn what_stands_in_the_way_is_said_and_so_is_a_pause_of_the_job() {
 
 #[tokio::test]
 async fn what_comes_round_by_the_clock_stands_there_with_where_it_is_switched() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::start_with_browser().await;
     anna.add("Anna keeps bees.").await;
     let page = look(&browser).await;
-    for told in [
-        "Reflection",
-        "every Sunday at 03:00",
-        "every day at 04:00",
-        "It needs a chat model.",
-        "href=\"/settings/fading\"",
-    ] {
-        assert!(page.contains(told), "{told}: {page}");
-    }
+    assert_has(&page, &["Reflection", "every Sunday at 03:00", "every day at 04:00"]);
+    assert_has(&page, &["It needs a chat model.", "href=\"/settings/fading\""]);
     let of_fading = |page: &str| {
         let row = page.split("<tr>").skip(1).find(|row| row.contains(">Fading")).unwrap();
         row.to_owned()

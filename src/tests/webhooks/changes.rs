@@ -6,7 +6,6 @@ use time::Duration;
 use time::format_description::well_known::Rfc3339;
 
 use crate::scopes::agent;
-use crate::support::Sql as _;
 use crate::support::{TestApp, TestUser, problem};
 
 async fn changes(user: &TestUser, query: &str) -> Value {
@@ -19,12 +18,11 @@ async fn changes(user: &TestUser, query: &str) -> Value {
 
 fn events(answer: &Value) -> Vec<(String, i64)> {
     let events = answer["events"].as_array().unwrap().iter();
-    events
-        .map(|event| {
-            let kind = event["type"].as_str().unwrap().to_owned();
-            (kind, event["item"]["id"].as_i64().unwrap_or(0))
-        })
-        .collect()
+    let of = |event: &Value| {
+        let kind = event["type"].as_str().unwrap().to_owned();
+        (kind, event["item"]["id"].as_i64().unwrap_or(0))
+    };
+    events.map(of).collect()
 }
 
 /// All that there is after this, in pages of so many.
@@ -44,8 +42,7 @@ async fn follow(user: &TestUser, mut since: String, limit: usize) -> (Vec<Value>
 async fn a_poller_sees_what_many_writers_do_once_and_in_order() {
     const WRITERS: usize = 6;
     const EACH: usize = 12;
-    let (app, anna) = TestApp::with_user().await;
-    let ben = app.user("ben").await;
+    let (_, anna, ben) = TestApp::with_users().await;
     let writers = (0..WRITERS).map(|writer| {
         let anna = anna.with_token(&anna.token);
         tokio::spawn(async move {
@@ -103,21 +100,16 @@ async fn a_poller_sees_what_many_writers_do_once_and_in_order() {
 
 #[tokio::test]
 async fn each_kind_of_change_is_told_without_content() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::start_with_browser().await;
     let start = changes(&anna, "since=now").await;
     assert_eq!((events(&start), &start["more"]), (vec![], &json!(false)));
     let tea = anna.add_to("drinks", "Anna drinks tea.").await;
-    let coffee = anna
-        .call("memory_correct", json!({ "item_id": tea, "content": "Anna drinks coffee." }))
-        .await["id"]
-        .as_i64()
-        .unwrap();
+    let coffee = json!({ "item_id": tea, "content": "Anna drinks coffee." });
+    let coffee = anna.call("memory_correct", coffee).await["id"].as_i64().unwrap();
     anna.call("memory_confirm", json!({ "item_id": coffee })).await;
     let bees = anna.add("Anna keeps bees.").await;
     anna.call("memory_archive", json!({ "item_id": bees })).await;
-    let path = format!("/memory/{bees}");
-    browser.post(&path, &[("action", "restore")]).await;
+    browser.post(&format!("/memory/{bees}"), &[("action", "restore")]).await;
     let since = start["next"].as_str().unwrap();
     let told = changes(&anna, &format!("since={since}")).await;
     let expected = [
@@ -137,11 +129,10 @@ async fn each_kind_of_change_is_told_without_content() {
     found.sort();
     assert_eq!(found, expected, "{told}");
     assert!(!told.to_string().contains("Anna"), "{told}");
-    let superseded = told["events"].as_array().unwrap().iter();
-    let superseded = superseded.clone().find(|event| event["type"] == "memory.superseded");
-    let item = &superseded.unwrap()["item"];
+    let mut all = told["events"].as_array().unwrap().iter();
+    let superseded = all.find(|event| event["type"] == "memory.superseded").unwrap();
     let expected = json!({ "id": tea, "status": "archived", "type": "fact", "theme": "drinks", "superseded_by": coffee });
-    assert_eq!(item, &expected);
+    assert_eq!(superseded["item"], expected);
     // What is erased takes its events along, and leaves that it is gone.
     app.delete_item(&browser, bees).await;
     let told = changes(&anna, &format!("since={since}&types=memory.stored,memory.erased")).await;
@@ -150,8 +141,7 @@ async fn each_kind_of_change_is_told_without_content() {
     let erased = told["events"].as_array().unwrap().last().unwrap();
     assert_eq!(erased["item"], json!({ "id": bees, "status": "erased" }));
     // By the server's clock.
-    let at = erased["at"].as_str().unwrap();
-    let at = time::OffsetDateTime::parse(at, &Rfc3339);
+    let at = time::OffsetDateTime::parse(erased["at"].as_str().unwrap(), &Rfc3339);
     assert_eq!(at.unwrap(), app.embeddings.now());
 }
 
@@ -183,12 +173,9 @@ async fn each_change_of_an_agent_is_told_also_within_the_hour() {
     // The state before them is kept once an hour.
     let states: Vec<bool> = app.sql("SELECT was_protected IS NOT NULL FROM memory_item_events WHERE item_id = $1 AND event = 'changed' ORDER BY id").bind(bees).values().await;
     assert_eq!(states, [true, false, false]);
-    let past = json!({ "item_id": bees, "as_of": before });
-    let past = anna.call("memory_get", past).await;
-    assert_eq!(
-        (&past["tags"], &past["valid_from"], &past["protected"]),
-        (&json!([]), &Value::Null, &json!(false))
-    );
+    let past = anna.call("memory_get", json!({ "item_id": bees, "as_of": before })).await;
+    let past = ["tags", "valid_from", "protected"].map(|field| past[field].clone());
+    assert_eq!(past, [json!([]), Value::Null, json!(false)]);
 }
 
 #[tokio::test]
@@ -219,13 +206,11 @@ async fn an_imported_memory_is_stored_once_whatever_it_went_through_elsewhere() 
     let (app, anna, ben) = TestApp::with_users().await;
     let tea = anna.add("Anna drinks tea.").await;
     anna.call("memory_correct", json!({ "item_id": tea, "content": "Anna drinks coffee." })).await;
-    let browser = app.signed_in(&anna).await;
-    let (_, export) = browser.get("/data/export").await;
-    let browser = app.signed_in(&ben).await;
-    crate::data::erasure::upload(&browser, export).await;
-    let told = changes(&ben, "").await;
-    let kinds: Vec<String> = events(&told).into_iter().map(|(kind, _)| kind).collect();
-    assert_eq!(kinds, ["memory.stored", "memory.stored"], "{told}");
+    let (_, export) = app.signed_in(&anna).await.get("/data/export").await;
+    crate::data::erasure::upload(&app.signed_in(&ben).await, export).await;
+    let told = events(&changes(&ben, "").await);
+    let kinds: Vec<&str> = told.iter().map(|(kind, _)| kind.as_str()).collect();
+    assert_eq!(kinds, ["memory.stored", "memory.stored"], "{told:?}");
 }
 
 #[tokio::test]
@@ -237,14 +222,17 @@ async fn an_agent_is_told_of_what_it_sees_and_of_nothing_else() {
     let of_shared = shared.add("The boat is red.").await;
     let of_first = first.add("The trip is in May.").await;
     let of_only = only.add("The key is under the mat.").await;
-    let told = async |user: &TestUser| {
-        let told = changes(user, "types=memory.stored").await;
+    let sees = || {
+        let of_agents = [(&first, vec![of_shared, of_first]), (&only, vec![of_only])];
+        of_agents.into_iter().chain([(&shared, vec![of_shared]), (&ben, vec![])])
+    };
+    let told = async |user: &TestUser, query: &str| {
+        let told = changes(user, query).await;
         events(&told).into_iter().map(|(_, id)| id).collect::<Vec<_>>()
     };
-    assert_eq!(told(&shared).await, [of_shared]);
-    assert_eq!(told(&first).await, [of_shared, of_first]);
-    assert_eq!(told(&only).await, [of_only]);
-    assert!(told(&ben).await.is_empty());
+    for (user, sees) in sees() {
+        assert_eq!(told(user, "types=memory.stored").await, sees);
+    }
     // A cursor of another names nothing of theirs.
     let annas = changes(&shared, "since=now").await;
     let bens = changes(&ben, &format!("since={}", annas["next"].as_str().unwrap())).await;
@@ -254,29 +242,16 @@ async fn an_agent_is_told_of_what_it_sees_and_of_nothing_else() {
     for id in [of_shared, of_first, of_only] {
         app.delete_item(&browser, id).await;
     }
-    for (user, sees) in [
-        (&shared, vec![of_shared]),
-        (&first, vec![of_shared, of_first]),
-        (&only, vec![of_only]),
-        (&ben, vec![]),
-    ] {
-        let told = changes(user, "").await;
-        let gone: Vec<i64> = events(&told).into_iter().map(|(_, id)| id).collect();
-        assert_eq!(gone, sees, "{told}");
+    for (user, sees) in sees() {
+        assert_eq!(told(user, "").await, sees, "gone");
     }
     // Jobs and dreams are their person's.
-    let mut conn = app.superuser().await;
-    conn.sql(
-        "INSERT INTO feed_events (user_id, id, event, at, job, dream_id) VALUES
+    let of_jobs = "INSERT INTO feed_events (user_id, id, event, at, job, dream_id) VALUES
              ($1, nextval('memory_item_events_id_seq'), 'job_failed', now(), 'extract', NULL),
-             ($1, nextval('memory_item_events_id_seq'), 'dream_proposed', now(), NULL, 1)",
-    )
-    .bind(shared.id.0)
-    .run()
-    .await;
+             ($1, nextval('memory_item_events_id_seq'), 'dream_proposed', now(), NULL, 1)";
+    app.sql(of_jobs).bind(shared.id.0).run().await;
     for user in [&shared, &first, &only] {
-        let told = changes(user, "types=job.failed,dream.proposed").await;
-        assert!(events(&told).is_empty(), "{told}");
+        assert_eq!(told(user, "types=job.failed,dream.proposed").await, [0; 0]);
     }
 }
 
@@ -305,8 +280,7 @@ async fn what_cannot_be_answered_is_refused_in_one_sentence() {
         let answer = anna.get(&format!("/api/v1/changes?{query}")).await;
         let (status, body) = problem(answer).await;
         assert_eq!((status, &body["code"]), (422, &json!(code)), "{query:.60}");
-        let field = query.split('=').next().unwrap();
-        assert_eq!(body["field"], field, "{body}");
+        assert_eq!(body["field"], query.split('=').next().unwrap(), "{body}");
     }
     let writer = app.token(anna.id, "writer", &[Scope::MemoryWrite], None).await;
     let answer = anna.with_token(&writer).get("/api/v1/changes").await;
@@ -321,8 +295,7 @@ async fn what_cannot_be_answered_is_refused_in_one_sentence() {
 
 #[tokio::test]
 async fn events_that_are_no_memorys_go_after_a_month() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = TestApp::start_with_browser().await;
     let kept = anna.add("Anna rows.").await;
     let gone = anna.add("Anna bakes.").await;
     app.delete_item(&browser, gone).await;
@@ -331,6 +304,5 @@ async fn events_that_are_no_memorys_go_after_a_month() {
     assert_eq!(events(&changes(&anna, "").await).len(), 2);
     app.clock.advance(Duration::days(2));
     app.run_job("cleanup").await;
-    let left = events(&changes(&anna, "").await);
-    assert_eq!(left, [("memory.stored".to_owned(), kept)]);
+    assert_eq!(events(&changes(&anna, "").await), [("memory.stored".to_owned(), kept)]);
 }

@@ -7,20 +7,25 @@ use time::Duration;
 use wiremock::matchers::any;
 use wiremock::{Mock, ResponseTemplate};
 
-use super::{ALL, Receiver, hook, last};
+use super::{ALL, Receiver, hook, last, with_hook};
 use crate::embedding::workers::Worker;
-use crate::support::Sql as _;
-use crate::support::{TestApp, until};
+use crate::support::{TestApp, TestUser, until};
 
 /// Runs what is due now of webhooks. Returns how many messages were accepted.
 async fn deliver(app: &TestApp) -> u32 {
     app.run_job("webhooks").await
 }
 
+/// Why the last delivery of the user's first webhook failed.
+async fn assert_problem(app: &TestApp, user: &TestUser, told: &str) {
+    let listed = app.webhooks.list(user.id).await.unwrap();
+    let problem = listed[0].1[0].problem.clone().unwrap();
+    assert!(problem.contains(told), "{problem}");
+}
+
 #[tokio::test]
 async fn a_message_is_signed_and_tells_its_own_users_events_without_content() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = TestApp::start_for_two().await;
     anna.add("Before there was a webhook.").await;
     let (annas, bens) = (Receiver::start().await, Receiver::start().await);
     let secret = hook(&app, &anna, &annas, ALL).await;
@@ -34,8 +39,7 @@ async fn a_message_is_signed_and_tells_its_own_users_events_without_content() {
     assert!(told.is_signed_with(secret.reveal()), "{told:?}");
     assert!(!bens.received()[0].is_signed_with(secret.reveal()));
     assert_eq!(told.id, told.json["id"]);
-    let now = app.embeddings.now().unix_timestamp().to_string();
-    assert_eq!(told.timestamp, now);
+    assert_eq!(told.timestamp, app.embeddings.now().unix_timestamp().to_string());
     assert_eq!(told.event_type(), "memory.stored");
     let item = json!({ "id": tea, "status": "active", "type": "fact", "theme": "drinks" });
     assert_eq!(told.json["item"], item);
@@ -51,8 +55,7 @@ async fn the_text_is_sent_where_it_is_wanted_and_only_events_that_were_chosen() 
     let (app, anna) = TestApp::start_for("anna").await;
     let (whole, chosen) = (Receiver::start().await, Receiver::start().await);
     hook(&app, &anna, &chosen, "memory.archived memory.erased").await;
-    let allowed = whole.server.address().to_string();
-    app.embeddings.allow_endpoint(&allowed).await.unwrap();
+    whole.allow(&app).await;
     let new = NewWebhook::parse(&whole.url(), "memory.stored", true).unwrap();
     app.webhooks.create(anna.id, &new).await.unwrap();
     let tea = anna.add("Anna drinks tea.").await;
@@ -71,13 +74,8 @@ async fn the_text_is_sent_where_it_is_wanted_and_only_events_that_were_chosen() 
 
 #[tokio::test]
 async fn what_was_refused_is_sent_again_before_anything_later() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let receiver = Receiver::start().await;
-    hook(&app, &anna, &receiver, ALL).await;
-    let mut stored = Vec::new();
-    for n in 0..3 {
-        stored.push(anna.add(&format!("thing {n}")).await);
-    }
+    let (app, anna, receiver) = with_hook().await;
+    let stored = [anna.add("thing 0").await, anna.add("thing 1").await, anna.add("thing 2").await];
     receiver.answer(ResponseTemplate::new(500));
     for seconds in [0, 6, 12] {
         app.clock.advance(Duration::seconds(seconds));
@@ -104,14 +102,11 @@ async fn a_redirect_is_not_followed_and_retry_after_is_heeded() {
     let (app, anna) = TestApp::start_for("anna").await;
     let (receiver, elsewhere) = (Receiver::start().await, Receiver::start().await);
     hook(&app, &anna, &receiver, ALL).await;
-    let redirect = ResponseTemplate::new(307).insert_header("location", elsewhere.url());
-    receiver.answer(redirect);
+    receiver.answer(ResponseTemplate::new(307).insert_header("location", elsewhere.url()));
     anna.add("Anna rows.").await;
     assert_eq!(deliver(&app).await, 0);
     assert_eq!((receiver.items().len(), elsewhere.items().len()), (1, 0));
-    let listed = app.webhooks.list(anna.id).await.unwrap();
-    let problem = listed[0].1[0].problem.clone().unwrap();
-    assert!(problem.contains("redirects"), "{problem}");
+    assert_problem(&app, &anna, "redirects").await;
     receiver.answer(ResponseTemplate::new(503).insert_header("retry-after", "600"));
     app.clock.advance(Duration::seconds(20));
     deliver(&app).await;
@@ -126,24 +121,18 @@ async fn a_redirect_is_not_followed_and_retry_after_is_heeded() {
 async fn a_private_address_is_called_only_while_an_admin_allows_it() {
     let (app, anna) = TestApp::start_for("anna").await;
     let receiver = Receiver::start().await;
-    for url in [
-        receiver.url(),
-        "http://localhost:1/".to_owned(),
-        "http://169.254.169.254/latest".to_owned(),
-        "http://[::1]:80/".to_owned(),
-    ] {
-        let new = NewWebhook::parse(&url, ALL, false).unwrap();
-        let refused = app.webhooks.create(anna.id, &new).await.err();
-        assert!(
-            matches!(&refused, Some(WebhookError::Invalid(invalid)) if invalid.field == "url"),
-            "{url}: {refused:?}"
-        );
+    let metadata = "http://169.254.169.254/latest";
+    for url in ["http://localhost:1/", metadata, "http://[::1]:80/", &receiver.url()] {
+        let new = NewWebhook::parse(url, ALL, false).unwrap();
+        match app.webhooks.create(anna.id, &new).await.err() {
+            Some(WebhookError::Invalid(invalid)) => assert_eq!(invalid.field, "url", "{url}"),
+            other => panic!("{url}: {other:?}"),
+        }
     }
     hook(&app, &anna, &receiver, ALL).await;
     anna.add("Anna rows.").await;
     assert_eq!(deliver(&app).await, 1);
-    let mut conn = app.superuser().await;
-    conn.sql("DELETE FROM allowed_endpoints").run().await;
+    app.sql("DELETE FROM allowed_endpoints").run().await;
     anna.add("Anna bakes.").await;
     assert_eq!(deliver(&app).await, 0);
     assert_eq!(receiver.items().len(), 1);
@@ -155,11 +144,9 @@ async fn a_private_address_is_called_only_while_an_admin_allows_it() {
 
 #[tokio::test]
 async fn an_address_that_does_not_answer_keeps_nobody_else_waiting() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let (slow, annas, bens) =
-        (Receiver::start().await, Receiver::start().await, Receiver::start().await);
-    hook(&app, &anna, &slow, ALL).await;
+    let (app, anna, slow) = with_hook().await;
+    let (ben, annas, bens) =
+        (app.user("ben").await, Receiver::start().await, Receiver::start().await);
     hook(&app, &anna, &annas, ALL).await;
     hook(&app, &ben, &bens, ALL).await;
     let held = slow.hold();
@@ -176,9 +163,8 @@ async fn an_address_that_does_not_answer_keeps_nobody_else_waiting() {
         listed[0].1.first().is_some_and(|one| one.status.is_none())
     })
     .await;
+    assert_problem(&app, &anna, "no answer").await;
     let listed = app.webhooks.list(anna.id).await.unwrap();
-    let problem = listed[0].1[0].problem.clone().unwrap();
-    assert!(problem.contains("no answer"), "{problem}");
     assert!(listed[1].0.failing_since.is_none());
     drop(held);
     worker.stop().await;
@@ -186,9 +172,7 @@ async fn an_address_that_does_not_answer_keeps_nobody_else_waiting() {
 
 #[tokio::test]
 async fn a_server_that_is_killed_while_it_sends_leaves_it_to_the_next_one() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let receiver = Receiver::start().await;
-    hook(&app, &anna, &receiver, ALL).await;
+    let (app, anna, receiver) = with_hook().await;
     let held = receiver.hold();
     let stored = [anna.add("thing 1").await, anna.add("thing 2").await];
     let victim = Worker::start(&app);
@@ -208,9 +192,7 @@ async fn a_server_that_is_killed_while_it_sends_leaves_it_to_the_next_one() {
 
 #[tokio::test]
 async fn one_that_fails_for_three_days_is_switched_off_and_continues_when_it_is_resumed() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let receiver = Receiver::start().await;
-    hook(&app, &anna, &receiver, ALL).await;
+    let (app, anna, receiver) = with_hook().await;
     receiver.answer(ResponseTemplate::new(502));
     let mut stored = vec![anna.add("thing 1").await];
     let mut hours = 0;
@@ -239,22 +221,15 @@ async fn one_that_fails_for_three_days_is_switched_off_and_continues_when_it_is_
 
 #[tokio::test]
 async fn a_failure_after_a_success_is_the_first_of_its_kind() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let receiver = Receiver::start().await;
-    hook(&app, &anna, &receiver, ALL).await;
-    for n in 0..2 {
-        anna.add(&format!("thing {n}")).await;
-    }
+    let (app, anna, receiver) = with_hook().await;
+    anna.add("thing 0").await;
+    anna.add("thing 1").await;
     receiver.answer(ResponseTemplate::new(500));
     assert_eq!(deliver(&app).await, 0);
     app.clock.advance(FAILING_MAX);
     // The first is accepted, and the second fails.
-    Mock::given(any())
-        .respond_with(ResponseTemplate::new(200))
-        .up_to_n_times(1)
-        .with_priority(1)
-        .mount(&receiver.server)
-        .await;
+    let once = Mock::given(any()).respond_with(ResponseTemplate::new(200)).up_to_n_times(1);
+    once.with_priority(1).mount(&receiver.server).await;
     assert_eq!(deliver(&app).await, 1);
     assert_eq!(receiver.items().len(), 2);
     let (_, state, is_failing) = last(&app, &anna).await;
@@ -266,17 +241,12 @@ async fn a_failure_after_a_success_is_the_first_of_its_kind() {
 
 #[tokio::test]
 async fn a_new_secret_helps_where_the_one_before_cannot_be_read() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let receiver = Receiver::start().await;
-    hook(&app, &anna, &receiver, ALL).await;
-    let damage = "UPDATE webhooks SET sealed_secret = sealed_secret || '\\x00'";
-    app.sql(damage).run().await;
+    let (app, anna, receiver) = with_hook().await;
+    app.sql("UPDATE webhooks SET sealed_secret = sealed_secret || '\\x00'").run().await;
     anna.add("Anna rows.").await;
     assert_eq!(deliver(&app).await, 0);
-    let listed = app.webhooks.list(anna.id).await.unwrap();
-    let problem = listed[0].1[0].problem.clone().unwrap();
-    assert!(problem.contains("make a new one"), "{problem}");
-    let (_, new) = app.webhooks.rotate(anna.id, listed[0].0.id).await.unwrap();
+    assert_problem(&app, &anna, "make a new one").await;
+    let (_, new) = app.webhooks.rotate(anna.id, last(&app, &anna).await.0).await.unwrap();
     app.clock.advance(Duration::seconds(6));
     assert_eq!(deliver(&app).await, 1);
     let told = receiver.received().pop().unwrap();
@@ -303,10 +273,8 @@ async fn for_a_day_after_a_rotation_both_secrets_sign() {
 
 #[tokio::test]
 async fn a_webhook_hears_nothing_while_it_is_paused_or_its_person_is_disabled() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let receiver = Receiver::start().await;
-    hook(&app, &anna, &receiver, ALL).await;
+    let (app, anna, receiver) = with_hook().await;
+    let ben = app.user("ben").await;
     let (id, ..) = last(&app, &anna).await;
     for refused in [
         app.webhooks.pause(ben.id, id).await,
@@ -321,10 +289,9 @@ async fn a_webhook_hears_nothing_while_it_is_paused_or_its_person_is_disabled() 
     let first = anna.add("thing 1").await;
     assert_eq!(deliver(&app).await, 0);
     app.webhooks.resume(anna.id, id).await.unwrap();
-    let mut conn = app.superuser().await;
     let disable = "UPDATE users SET disabled_at = CASE WHEN disabled_at IS NULL THEN created_at END WHERE id = $1";
     for delivered in [0, 1] {
-        conn.sql(disable).bind(anna.id.0).run().await;
+        app.sql(disable).bind(anna.id.0).run().await;
         assert_eq!(deliver(&app).await, delivered);
     }
     assert_eq!(receiver.items(), [first]);
@@ -349,11 +316,8 @@ async fn a_job_that_begins_to_fail_is_told_once() {
         app.run_due().await;
         app.clock.advance(Duration::hours(2));
     }
-    let attempts: i32 = app
-        .sql("SELECT attempts FROM job_queue WHERE user_id = $1 AND job = 'expire'")
-        .bind(anna.id.0)
-        .value()
-        .await;
+    let attempts = app.sql("SELECT attempts FROM job_queue WHERE user_id = $1 AND job = 'expire'");
+    let attempts: i32 = attempts.bind(anna.id.0).value().await;
     assert!(attempts >= 2, "{attempts}");
     let told = receiver.received();
     let of_job: Vec<_> = told.iter().filter(|one| one.json["job"]["name"] == "expire").collect();

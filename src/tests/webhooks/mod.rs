@@ -84,6 +84,10 @@ impl Receiver {
         format!("{}/hook", self.server.uri())
     }
 
+    async fn allow(&self, app: &TestApp) {
+        app.embeddings.allow_endpoint(&self.server.address().to_string()).await.unwrap();
+    }
+
     pub fn answer(&self, with: ResponseTemplate) {
         *self.state.answer.lock().unwrap() = with;
     }
@@ -93,15 +97,12 @@ impl Receiver {
     }
 
     pub fn types(&self) -> Vec<String> {
-        let received = self.received();
-        received.iter().map(|one| one.event_type().to_owned()).collect()
+        self.received().iter().map(|one| one.event_type().to_owned()).collect()
     }
 
     /// Of the memories that it was told of, in order.
     pub fn items(&self) -> Vec<i64> {
-        let received = self.received();
-        let items = received.iter().map(|one| one.json["item"]["id"].as_i64());
-        items.map(|id| id.unwrap()).collect()
+        self.received().iter().map(|one| one.json["item"]["id"].as_i64().unwrap()).collect()
     }
 
     /// Messages come in, and wait for their answers until this is dropped.
@@ -136,16 +137,18 @@ impl Respond for Receiving {
 }
 
 /// Adds a webhook at an address that an admin has allowed.
-pub async fn hook(
-    app: &TestApp,
-    user: &TestUser,
-    receiver: &Receiver,
-    events: &str,
-) -> WebhookSecret {
-    let allowed = receiver.server.address().to_string();
-    app.embeddings.allow_endpoint(&allowed).await.unwrap();
-    let new = NewWebhook::parse(&receiver.url(), events, false).unwrap();
+pub async fn hook(app: &TestApp, user: &TestUser, at: &Receiver, events: &str) -> WebhookSecret {
+    at.allow(app).await;
+    let new = NewWebhook::parse(&at.url(), events, false).unwrap();
     app.webhooks.create(user.id, &new).await.unwrap()
+}
+
+/// Anna on a server of her own, with a webhook that is told of everything.
+async fn with_hook() -> (TestApp, TestUser, Receiver) {
+    let (app, anna) = TestApp::start_for("anna").await;
+    let receiver = Receiver::start().await;
+    hook(&app, &anna, &receiver, ALL).await;
+    (app, anna, receiver)
 }
 
 /// Those of the user's last webhook: its id, state and position.

@@ -15,8 +15,8 @@ async fn a_dream_that_proposes_is_told_without_what_it_proposes() {
     model.names(&PAIRS);
     let anna = five(&app, &model).await;
     memories(&app, &anna).await;
-    let (receiver, ben) = (Receiver::start().await, app.user("ben").await);
-    let bens = Receiver::start().await;
+    let (receiver, bens) = (Receiver::start().await, Receiver::start().await);
+    let ben = app.user("ben").await;
     let secret = hook(&app, &anna, &receiver, "dream.proposed").await;
     hook(&app, &ben, &bens, ALL).await;
     app.clock.advance(QUIET);
