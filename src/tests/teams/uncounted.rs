@@ -4,10 +4,9 @@
 use serde_json::{Value, json};
 use time::Duration;
 
-use super::{Scene, agent};
+use super::{Scene, agent, found};
 use crate::search_hybrid::{at, embed, space};
-use crate::support::Sql as _;
-use crate::support::{Provider, TestUser};
+use crate::support::{Provider, Sql as _, TestUser};
 use crate::turns::{ended, message};
 
 /// The confidence of an answer, and all that explains its hits.
@@ -63,10 +62,8 @@ async fn directions_of_two_models_make_nothing_alike() {
     let mut conn = app.superuser().await;
     let own = ben.add("harbour").await;
     let spaces = [space(&mut conn, ben, "active").await, space(&mut conn, anna, "active").await];
-    conn.sql("UPDATE embedding_spaces SET model = 'other' WHERE user_id = $1")
-        .bind(anna.id.0)
-        .run()
-        .await;
+    let other = "UPDATE embedding_spaces SET model = 'other' WHERE user_id = $1";
+    conn.sql(other).bind(anna.id.0).run().await;
     let far = lead.add("harbour of stone").await;
     app.clock.advance(Duration::minutes(1));
     let near = lead.add("harbour of wood").await;
@@ -76,8 +73,7 @@ async fn directions_of_two_models_make_nothing_alike() {
         embed(&mut conn, space, item, &at(degrees)).await;
     }
     let query = json!({ "query": "harbour", "spread": true });
-    let answer = ben.call("memory_search", query).await;
-    assert_eq!(crate::support::ids(&answer), [own, near, far], "{answer}");
+    assert_eq!(found(ben, query).await, [own, near, far]);
 }
 
 #[tokio::test]
@@ -94,15 +90,11 @@ async fn of_two_copies_the_members_own_is_returned_at_its_own_place() {
         [("anchor today", 1, vec![other]), ("anchor today", 9, vec![other, own])]
     {
         let input = json!({ "query": query, "limit": limit });
-        let answer = ben.call("memory_search", input).await;
-        assert_eq!(crate::support::ids(&answer), expected, "{answer}");
+        assert_eq!(found(ben, input).await, expected, "at most {limit}");
     }
     // What is not among the member's own that are asked for is lent.
     let recent = json!({ "query": "anchor today", "recency_days": 5 });
-    let answer = ben.call("memory_search", recent).await;
-    assert_eq!(crate::support::ids(&answer), [lent]);
-    let list = json!({ "query": "*", "limit": 50 });
-    let answer = ben.call("memory_search", list).await;
-    let listed = crate::support::ids(&answer);
-    assert!(listed.contains(&own) && !listed.contains(&lent), "{answer}");
+    assert_eq!(found(ben, recent).await, [lent]);
+    let listed = found(ben, json!({ "query": "*", "limit": 50 })).await;
+    assert!(listed.contains(&own) && !listed.contains(&lent), "{listed:?}");
 }
