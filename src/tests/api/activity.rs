@@ -5,6 +5,7 @@ use keepsake::accounts::Scope;
 use serde_json::json;
 use sqlx::{Connection, PgConnection};
 
+use super::two_users;
 use crate::server::{Home, Server, call as call_server, is_ready};
 use crate::support::{Sql as _, TestApp, TestUser, database_url, server_options, until};
 
@@ -144,8 +145,7 @@ async fn a_change_and_its_record_are_committed_together_or_not_at_all() {
 
 #[tokio::test]
 async fn nobody_sees_anothers_calls() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     let id = anna.add("mine").await;
     let (_, _) = ben.refused("memory_get", json!({ "item_id": id })).await;
     app.activity.flush().await.unwrap();
@@ -181,8 +181,7 @@ async fn call_with_canaries(user: &TestUser) {
 
 #[tokio::test]
 async fn no_word_is_recorded_but_of_searches_while_their_user_wants_that_and_can_be_forgotten() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     call_with_canaries(&ben).await;
     assert_eq!(recorded(&app, &ben).await.len(), 9);
     assert!(!all_columns(&app).await.contains(CANARY), "nobody has asked for that");
@@ -336,8 +335,7 @@ async fn a_read_that_the_database_refused_is_recorded_and_a_write_is_not() {
 
 #[tokio::test]
 async fn what_is_old_or_too_much_is_removed_and_nothing_else() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     let fill = "INSERT INTO activity (user_id, at, tool, outcome, duration_us, item_ids)
                 SELECT $1, now() - make_interval(secs => n), 'memory_search', 'ok', 1, '{}'
                 FROM generate_series(1, $2) n";

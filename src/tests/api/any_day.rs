@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use time::Duration;
 use time::format_description::well_known::Rfc3339;
 
-use super::{fields, refused_field, with};
+use super::{fields, refused_field, two_users, with};
 use crate::data::{import, records};
 use crate::documents::create;
 use crate::entities::related::{say, state};
@@ -317,8 +317,7 @@ async fn entities_are_told_as_they_were_known_and_as_it_was() {
 
 #[tokio::test]
 async fn an_export_as_of_a_day_has_what_was_known_and_is_imported() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     let home = json!({ "content": "Lives in the city of Lyon.", "key": "home", "tags": ["home"] });
     let lyon = add(&anna, home).await;
     let gone = add(&anna, json!({ "content": "Works in the city hall." })).await;

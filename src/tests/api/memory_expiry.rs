@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use sqlx::Connection;
 use time::Duration;
 
-use super::{add, code, fields, get, with};
+use super::{add, code, fields, get, two_users, with};
 use crate::support::{Provider, Sql as _, TestApp, TestUser, ids};
 
 async fn found(user: &TestUser, query: &str, status: &str) -> (Vec<i64>, Value) {
@@ -62,8 +62,7 @@ async fn an_item_leaves_both_arms_the_list_the_counts_and_the_guidance_at_its_ti
 
 #[tokio::test]
 async fn the_sweep_archives_what_has_expired_and_says_so_in_its_history() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     let brief = async |user: &TestUser, content: &str, days: i64| {
         let input = json!({ "type": "fact", "content": content, "expires_in_days": days });
         add(user, input).await["id"].as_i64().unwrap()

@@ -7,7 +7,7 @@ use keepsake::memories::{
 use serde_json::{Value, json};
 use time::Duration;
 
-use super::{add, code, fields, get, refused_field};
+use super::{add, code, fields, get, refused_field, two_users};
 use crate::support::{Provider, TestApp, TestUser, ids};
 
 fn city(content: &str) -> Value {
@@ -349,8 +349,7 @@ async fn forgetting_a_key_archives_it_in_one_theme_or_in_all() {
 
 #[tokio::test]
 async fn stats_count_what_is_there_and_nothing_of_anothers() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     let empty = anna.call("memory_stats", json!({})).await;
     assert_eq!(fields(&empty, ["active", "oldest"]), json!([0, null]));
     add(&anna, city("Lives in Porto.")).await;

@@ -1,7 +1,7 @@
 use keepsake::accounts::Scope;
-use serde_json::json;
 
-use crate::support::{TestApp, TestUser};
+use super::two_users;
+use crate::support::TestUser;
 
 const CALLS: [(&str, &str); 5] = [
     ("memory_search", r#"{"query":"*"}"#),
@@ -22,8 +22,7 @@ async fn is_refused(user: &TestUser, place: &str) {
 
 #[tokio::test]
 async fn switched_off_for_a_user_no_tool_reads_or_writes_from_the_next_call_on() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     let id = anna.add("Anna's own.").await;
     // Each user's client keeps its connection: this is in the middle of it.
     app.accounts.switch_user_memory(anna.id, false).await.unwrap();
@@ -35,8 +34,7 @@ async fn switched_off_for_a_user_no_tool_reads_or_writes_from_the_next_call_on()
 
 #[tokio::test]
 async fn switched_off_for_an_agent_the_users_others_go_on_and_nobody_switches_anothers() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     let agent = app.accounts.list_agents(anna.id).await.unwrap()[0].0.id;
     assert!(app.accounts.switch_agent_memory(ben.id, agent, false).await.is_err());
     anna.add("mine").await;

@@ -26,7 +26,14 @@ use reqwest::Response;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::support::{TestUser, problem};
+use crate::support::{TestApp, TestUser, problem};
+
+/// A server of their own, and two members.
+async fn two_users() -> (TestApp, TestUser, TestUser) {
+    let (app, anna) = TestApp::start_for("anna").await;
+    let ben = app.user("ben").await;
+    (app, anna, ben)
+}
 
 /// What is answered with 200.
 async fn answer(response: Response) -> Value {

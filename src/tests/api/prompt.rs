@@ -4,7 +4,7 @@ use reqwest::Client;
 use serde_json::json;
 use time::Duration;
 
-use super::code;
+use super::{code, two_users};
 use crate::support::{Sql as _, TestApp, TestUser, problem};
 
 async fn ask(app: &TestApp, token: &str) -> reqwest::Response {
@@ -106,8 +106,7 @@ fn one_theme_more_than_is_shown_is_asked_for() {
 
 #[tokio::test]
 async fn the_themes_are_counted_off_an_index_in_the_order_of_themes() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     fill(&app, &anna, 10_000, 2, "theme").await;
     fill(&app, &ben, 10_000, 2, "theme").await;
     let mut plan = String::new();
@@ -133,8 +132,7 @@ async fn explained(app: &TestApp, user: &TestUser) -> String {
 
 #[tokio::test]
 async fn within_a_minute_the_database_is_asked_once_and_nobody_gets_anothers_answer() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     anna.add_to("annas", "one").await;
     let first = prompt(&app, &anna.token).await;
     assert!(first.contains("annas (1)"));

@@ -9,7 +9,7 @@ use time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::{answer, code, fields};
+use super::{answer, code, fields, two_users};
 use crate::support::{TestApp, TestUser, problem};
 
 const MESSAGES: &str = "/api/v1/sessions/chat/messages";
@@ -149,8 +149,7 @@ async fn a_session_that_its_agent_has_left_for_another_is_completed_when_it_is_s
 
 #[tokio::test]
 async fn the_sweep_completes_what_is_still_and_at_night_what_pauses() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     // Noon, so that no night comes by chance.
     let now = app.embeddings.now();
     let noon = now.replace_time(time::macros::time!(12:00)) + Duration::days(1);

@@ -2,7 +2,7 @@ use keepsake::accounts::{AgentId, Scope, Token, TokenHolder, TokenId};
 use reqwest::Client;
 use time::Duration;
 
-use super::code;
+use super::{code, two_users};
 use crate::support::TestApp;
 
 async fn code_for(app: &TestApp, authorization: Option<&str>) -> String {
@@ -42,8 +42,7 @@ async fn a_token_that_is_missing_malformed_or_unknown_opens_nothing() {
 
 #[tokio::test]
 async fn a_token_that_is_expired_or_revoked_or_of_a_disabled_user_opens_nothing() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     let brief = app.token(anna.id, "brief", &Scope::ALL, Some(Duration::days(1))).await;
     assert_eq!(code_of(&app, &brief).await, "200");
     app.clock.advance(Duration::days(1));
