@@ -122,22 +122,18 @@ async fn a_change_and_its_record_are_committed_together_or_not_at_all() {
             .await
     };
     // The record fails; then everything went well but the commit: there is no such session.
-    let refuse = [
-        "ALTER TABLE activity ADD CONSTRAINT refuse CHECK (false) NOT VALID",
-        "ALTER TABLE memory_item_events ADD CONSTRAINT refuse FOREIGN KEY (user_id, item_id)
-             REFERENCES sessions (user_id, id) DEFERRABLE INITIALLY DEFERRED NOT VALID",
-    ];
-    let accept = [
-        "ALTER TABLE activity DROP CONSTRAINT refuse",
-        "ALTER TABLE memory_item_events DROP CONSTRAINT refuse",
-    ];
-    for (refuse, accept) in refuse.into_iter().zip(accept) {
+    let no_session = "FOREIGN KEY (user_id, item_id) REFERENCES sessions (user_id, id)
+                      DEFERRABLE INITIALLY DEFERRED NOT VALID";
+    for (table, refuse) in
+        [("activity", "CHECK (false) NOT VALID"), ("memory_item_events", no_session)]
+    {
+        let refuse = format!("ALTER TABLE {table} ADD CONSTRAINT refuse {refuse}");
         app.sql(refuse).run_all().await;
         let new = json!({ "type": "fact", "content": "new" });
         for (tool, input) in [("memory_add", new), ("memory_archive", json!({ "item_id": old }))] {
             assert_eq!(anna.refused(tool, input).await.0, 503, "{tool}");
         }
-        app.sql(accept).run_all().await;
+        app.refuse_no_more(table).await;
         assert_eq!(counts().await, (1, 0));
         assert_eq!(recorded(&app, &anna).await, before);
     }

@@ -50,9 +50,12 @@ async fn every_type_and_tags_are_kept() {
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn an_exact_duplicate_in_its_theme_returns_the_existing_id() {
-    let (_, anna) = TestApp::with_user().await;
+async fn an_exact_duplicate_in_its_theme_returns_the_existing_id_and_another_user_is_not_seen() {
+    let (_, anna, ben) = TestApp::with_users().await;
     let first = anna.add("Prefers tea.").await;
+    let bens = add(&ben, json!({ "type": "fact", "content": "Prefers tea." })).await;
+    assert_eq!(bens["duplicate"], false);
+    assert_eq!(anna.find("tea").await, [first]);
     let again = add(&anna, json!({ "type": "fact", "content": "Prefers tea." })).await;
     assert_eq!(fields(&again, ["id", "duplicate"]), json!([first, true]));
     let elsewhere = anna.add_to("food", "Prefers tea.").await;
@@ -69,15 +72,6 @@ async fn twenty_agents_adding_one_text_at_once_make_one_item() {
     let mut added = futures_util::future::join_all(adds).await;
     added.dedup();
     assert_eq!(added.len(), 1);
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn another_user_may_keep_the_same_text_and_neither_sees_the_other() {
-    let (_, anna, ben) = TestApp::with_users().await;
-    let annas = anna.add("Prefers tea.").await;
-    let bens = add(&ben, json!({ "type": "fact", "content": "Prefers tea." })).await;
-    assert_eq!(bens["duplicate"], false);
-    assert_eq!(anna.find("tea").await, [annas]);
 }
 
 #[tokio::test]

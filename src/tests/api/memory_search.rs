@@ -123,17 +123,12 @@ async fn an_exact_token_does_not_match_its_neighbours() {
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn stems_are_found_and_the_exact_word_ranks_first() {
+async fn stems_are_found_after_the_exact_word_and_of_several_words_the_rarer_weighs_more() {
     let (_, anna) = TestApp::with_user().await;
     let stem = anna.add("The deployment runs on Fridays").await;
     let exact = anna.add("She deploys whenever she likes").await;
     anna.add("Unrelated").await;
     assert_eq!(anna.find("deploys").await, [exact, stem]);
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn any_of_the_words_matches_and_rarer_words_weigh_more() {
-    let (_, anna) = TestApp::with_user().await;
     for n in 0..20 {
         anna.add(&format!("project note number {n}")).await;
     }
@@ -273,7 +268,7 @@ async fn odd_queries_find_nothing_and_break_nothing() {
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn a_second_user_finds_nothing() {
+async fn a_second_user_finds_nothing_and_rarity_is_counted_among_ones_own_items() {
     let (_, anna, ben) = TestApp::with_users().await;
     anna.add("tea at ten in the kitchen").await;
     for query in ["tea", "*", "", "kitche"] {
@@ -284,12 +279,6 @@ async fn a_second_user_finds_nothing() {
             assert_eq!(answer["cursor"], json!(null));
         }
     }
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn rarity_is_counted_among_ones_own_items() {
-    let (_, anna, ben) = TestApp::with_users().await;
-    anna.add("tea").await;
     let find = async || {
         let answer = search(&anna, json!({ "query": "tea", "explain": true })).await;
         answer["results"][0]["explain"]["lexical"].as_f64().unwrap()

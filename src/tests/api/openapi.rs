@@ -88,24 +88,11 @@ async fn the_examples_are_calls_that_work_and_the_answers_they_give() {
     let (app, anna) = TestApp::start_for("anna").await;
     let document = document(&app).await;
     // In the order of a life: added, found, read, corrected, confirmed, forgotten.
-    for tool in [
-        "memory_add",
-        "memory_search",
-        "memory_get",
-        "memory_list_themes",
-        "memory_correct",
-        "memory_confirm",
-        "memory_describe_theme",
-        "memory_entity",
-        "memory_graph",
-        "memory_files",
-        "memory_stats",
-        "memory_summary",
-        "search",
-        "fetch",
-        "memory_archive",
-        "memory_forget",
-    ] {
+    let tools =
+        "memory_add memory_search memory_get memory_list_themes memory_correct memory_confirm
+                 memory_describe_theme memory_entity memory_graph memory_files memory_stats
+                 memory_summary search fetch memory_archive memory_forget";
+    for tool in tools.split_whitespace() {
         let operation = &document["paths"][format!("/api/v1/tools/{tool}")]["post"];
         let mut input = example(&operation["requestBody"]);
         assert!(input.is_object(), "{tool} has no example");
@@ -235,7 +222,7 @@ async fn functions(app: &TestApp, token: &str, format: &str) -> Value {
 }
 
 #[tokio::test]
-async fn functions_come_as_openai_and_anthropic_take_them() {
+async fn functions_come_as_openai_and_anthropic_take_them_and_cost_few_tokens() {
     let (app, anna) = TestApp::start_for("anna").await;
     let openai = functions(&app, &anna.token, "openai").await;
     let anthropic = functions(&app, &anna.token, "anthropic").await;
@@ -259,11 +246,8 @@ async fn functions_come_as_openai_and_anthropic_take_them() {
             assert!(field.as_object().unwrap().keys().all(known), "{field}");
         }
     }
-}
 
-#[tokio::test]
-async fn the_core_functions_cost_about_a_thousand_tokens_and_all_less_than_two_and_a_half() {
-    let (app, anna) = TestApp::start_for("anna").await;
+    // The core about a thousand, all less than two and a half.
     let full =
         TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile: Some(ToolProfile::Full) };
     let agent = AgentName::parse("full").unwrap();
@@ -279,7 +263,7 @@ async fn the_core_functions_cost_about_a_thousand_tokens_and_all_less_than_two_a
 
 #[tokio::test]
 async fn a_format_that_is_not_known_is_told_those_that_are() {
-    let (app, anna) = TestApp::start_for("anna").await;
+    let (_app, anna) = TestApp::start_for("anna").await;
     for query in
         ["format=yaml", "format=", "format=%FF", "format=json&format=json", "format=OpenAI"]
     {

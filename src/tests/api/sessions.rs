@@ -83,14 +83,9 @@ async fn the_same_request_sent_by_many_at_once_stores_each_message_once() {
     assert_eq!(contents(&anna, "busy").await, expected);
 
     // Of different requests each stays together, whoever comes first.
-    let many = (0..8).map(|batch| {
-        let anna = &anna;
-        async move {
-            let messages: Vec<Value> = (0..5)
-                .map(|n| said(&format!("{batch}.{n}"), "user", &format!("{batch} {n}")))
-                .collect();
-            add(anna, "mixed", json!(messages)).await
-        }
+    let many = (0..8).map(|batch: i32| {
+        let message = |n: i32| said(&format!("{batch}.{n}"), "user", &format!("{batch} {n}"));
+        add(&anna, "mixed", (0..5).map(message).collect())
     });
     futures_util::future::join_all(many).await;
     let kept = contents(&anna, "mixed").await;
