@@ -43,20 +43,24 @@ fn days(app: &TestApp, n: i64) {
     app.clock.advance(Duration::days(n));
 }
 
+/// The moment in so many days, after which as many pass.
+fn between(app: &TestApp, n: i64) -> String {
+    days(app, n);
+    let moment = now(app);
+    days(app, n);
+    moment
+}
+
 #[tokio::test]
 async fn what_was_known_comes_back_and_what_came_later_is_absent() {
     let (app, anna) = TestApp::start_for("anna").await;
     let lyon = add(&anna, json!({ "content": "Lives in the city of Lyon.", "key": "home" })).await;
     let old = add(&anna, json!({ "content": "Works in the city hall." })).await;
-    days(&app, 2);
-    let first = now(&app);
-    days(&app, 2);
+    let first = between(&app, 2);
     let home = json!({ "content": "Lives in the city of Freiburg.", "key": "home" });
     let freiburg = add(&anna, home).await;
     anna.call("memory_archive", json!({ "item_id": old })).await;
-    days(&app, 2);
-    let second = now(&app);
-    days(&app, 2);
+    let second = between(&app, 2);
     let later = add(&anna, json!({ "content": "Likes the city of Basel." })).await;
 
     for query in ["city", "*", "ities OR ity"] {
@@ -104,9 +108,7 @@ async fn what_was_true_follows_its_dates_and_who_took_its_place() {
     let job = json!({ "content": "Works in the city hall.", "valid_from": "2015", "valid_until": "2019-05" });
     let job = add(&anna, job).await;
     let wrong = add(&anna, json!({ "content": "Hates every city." })).await;
-    days(&app, 10);
-    let before = now(&app);
-    days(&app, 10);
+    let before = between(&app, 10);
     let graz =
         json!({ "content": "Lives in the city of Graz.", "key": "home", "valid_from": "2022-03" });
     let graz = add(&anna, graz).await;
@@ -144,9 +146,7 @@ async fn dates_tags_and_trust_are_told_as_they_were() {
     let (app, anna) = TestApp::start_for("anna").await;
     let was = json!({ "content": "Is in Norway.", "tags": ["north"], "valid_from": "2020", "source": "web", "confidence": 40 });
     let id = add(&anna, was).await;
-    days(&app, 1);
-    let first = now(&app);
-    days(&app, 1);
+    let first = between(&app, 1);
     let is = json!({ "content": "Is in Norway.", "tags": ["travel"], "valid_from": "2023", "confidence": 90 });
     assert_eq!(add(&anna, is).await, id);
     days(&app, 1);
@@ -166,9 +166,7 @@ async fn turns_go_by_when_they_were_said_and_documents_by_when_they_were_written
     let (app, anna) = TestApp::start_for("anna").await;
     ended(&app, &anna, "one", &[message("1", "user", "The walrus is grey.")]).await;
     create(&anna, "memory/sea.md", "# Sea\n\nThe walrus sleeps.\n").await;
-    days(&app, 1);
-    let first = now(&app);
-    days(&app, 1);
+    let first = between(&app, 1);
     ended(&app, &anna, "two", &[message("1", "user", "The walrus is brown.")]).await;
     create(&anna, "memory/land.md", "# Land\n\nThe walrus walks.\n").await;
     days(&app, 1);
@@ -194,9 +192,7 @@ async fn what_an_agent_does_not_see_stays_unseen_on_any_day() {
     let ben = ben.with_token(&app.token(ben.id, "crew", &Scope::ALL, None).await);
     let of_shared = add(&shared, json!({ "content": "The boat is red.", "key": "boat" })).await;
     let of_only = add(&only, json!({ "content": "The boat is sold." })).await;
-    days(&app, 1);
-    let first = now(&app);
-    days(&app, 1);
+    let first = between(&app, 1);
     let newer = add(&shared, json!({ "content": "The boat is blue.", "key": "boat" })).await;
     days(&app, 1);
     for more in
@@ -215,9 +211,7 @@ async fn what_an_agent_does_not_see_stays_unseen_on_any_day() {
     // What is lent goes by the same days, and nothing else is.
     let lead = agent(&app, &shared, "lead", "own_first").await;
     let lent = add(&lead, json!({ "content": "The boat leaves at nine.", "key": "leaves" })).await;
-    days(&app, 1);
-    let second = now(&app);
-    days(&app, 1);
+    let second = between(&app, 1);
     let moved = add(&lead, json!({ "content": "The boat leaves at ten.", "key": "leaves" })).await;
     days(&app, 1);
     join(&app, (&shared, "lead"), (&ben, "crew")).await;
@@ -269,9 +263,7 @@ async fn entities_are_told_as_they_were_known_and_as_it_was() {
     let said = |object, at| say("Marta Weber", "lives_in", (object, EntityType::Location), at);
     let first = anna.add("Marta Weber lives in Lyon.").await;
     state(&app, anna.id, said("Lyon", app.clock.now()), Some(first)).await;
-    days(&app, 10);
-    let day = now(&app);
-    days(&app, 10);
+    let day = between(&app, 10);
     let second = anna.add("Marta Weber lives in Freiburg.").await;
     let mut moved = said("Freiburg", app.clock.now());
     // She had moved before that was said.

@@ -72,7 +72,7 @@ async fn users(app: &TestApp) -> (i64, i64) {
 }
 
 #[tokio::test]
-async fn a_service_token_acts_for_the_user_it_names_who_is_made_on_first_use() {
+async fn a_service_token_acts_for_the_user_of_its_operator_that_it_names_made_on_first_use() {
     let app = TestApp::start().await;
     let bot = Operator::new(&app, "support-bot").await;
     let one = bot.add("customer-1", "Likes tea.").await;
@@ -89,6 +89,15 @@ async fn a_service_token_acts_for_the_user_it_names_who_is_made_on_first_use() {
     let named: Vec<_> = users.iter().map(|u| (&*u.operator, &*u.external_id)).collect();
     assert_eq!(named, [("support-bot", "customer-1"), ("support-bot", "customer-2")]);
     assert!(app.accounts.list_users().await.unwrap().is_empty(), "nobody of them signs in");
+    // Two operators' ids never meet.
+    let other = Operator::new(&app, "other").await;
+    assert!(other.find("customer-1").await.is_empty());
+    let others = other.add("customer-1", "The other's.").await;
+    assert_eq!(other.find("customer-1").await, [others]);
+    // A further token of the operator leads to the same users.
+    for bot in [bot, Operator::new(&app, "support-bot").await] {
+        assert_eq!(bot.find("customer-1").await, [one]);
+    }
 }
 
 #[tokio::test]
@@ -177,18 +186,6 @@ async fn two_servers_beside_each_other_make_one_user_and_keep_to_the_cap() {
     assert!(answers.chunks(2).all(|pair| pair[0] == pair[1]), "{answers:?}");
     assert_eq!(answers.iter().filter(|answer| *answer == "200").count(), 2 * 3, "{answers:?}");
     assert_eq!(users(&one).await, (3, 3));
-}
-
-#[tokio::test]
-async fn two_operators_ids_never_meet() {
-    let app = TestApp::start().await;
-    let (one, other) = (Operator::new(&app, "one").await, Operator::new(&app, "other").await);
-    let ones = one.add("42", "The first one's.").await;
-    assert!(other.find("42").await.is_empty());
-    let others = other.add("42", "The other's.").await;
-    assert_eq!((one.find("42").await, other.find("42").await), (vec![ones], vec![others]));
-    // A further token of the operator leads to the same users.
-    assert_eq!(Operator::new(&app, "one").await.find("42").await, [ones]);
 }
 
 #[tokio::test]
