@@ -202,8 +202,7 @@ async fn no_word_is_recorded_but_of_searches_while_their_user_wants_that_and_can
     let calls = recorded(&app, &anna).await.len();
     assert_eq!(app.activity.forget_queries(ben.id).await.unwrap(), 0);
     assert_eq!(app.activity.forget_queries(anna.id).await.unwrap(), 3);
-    let after = recorded(&app, &anna).await;
-    assert_eq!(after.len(), calls, "the calls stay");
+    assert_eq!(recorded(&app, &anna).await.len(), calls, "the calls stay");
     assert!(!all_columns(&app).await.contains(CANARY));
 }
 
@@ -214,8 +213,7 @@ async fn a_search_of_fifty_names_its_fifty_items() {
         anna.add(&format!("entry {n}")).await;
     }
     anna.call("memory_search", json!({ "query": "*", "limit": 50 })).await;
-    let calls = recorded(app, &anna).await;
-    assert_eq!(calls.last().unwrap().2.len(), 50);
+    assert_eq!(recorded(app, &anna).await.last().unwrap().2.len(), 50);
 }
 
 /// Ends every connection to this database and runs a statement about it.
@@ -325,8 +323,7 @@ async fn a_read_that_the_database_refused_is_recorded_and_a_write_is_not() {
     ] {
         assert_eq!(anna.refused(tool, input).await.0, 503, "{tool}");
     }
-    let read = call("memory_get", "database_unavailable", &[]);
-    assert_eq!(recorded(&app, &anna).await, [read]);
+    assert_eq!(recorded(&app, &anna).await, [call("memory_get", "database_unavailable", &[])]);
 }
 
 #[tokio::test]

@@ -134,8 +134,7 @@ async fn what_was_true_follows_its_dates_and_who_took_its_place() {
         }
     }
     // What was believed then: nobody had said yet that it is Graz.
-    let both = json!({ "as_of": before, "at": "2025" });
-    assert_eq!(found(&anna, "city", both).await, [lyon, wrong]);
+    assert_eq!(found(&anna, "city", json!({ "as_of": before, "at": "2025" })).await, [lyon, wrong]);
     let input = json!({ "item_id": lyon, "at": today });
     assert_eq!(refused_field(&anna, "memory_get", input).await, "422 at");
     assert_eq!(get(&anna, lyon, json!({ "at": "2020" })).await.0, 200);
@@ -267,14 +266,12 @@ async fn entities_are_told_as_they_were_known_and_as_it_was() {
     let second = anna.add("Marta Weber lives in Freiburg.").await;
     let mut moved = said("Freiburg", app.clock.now());
     // She had moved before that was said.
-    let since = app.clock.now() - Duration::days(15);
-    moved.period = Period { from: Some(since), until: None };
+    moved.period = Period { from: Some(app.clock.now() - Duration::days(15)), until: None };
     state(&app, anna.id, moved, Some(second)).await;
     days(&app, 1);
 
     let entity = async |more: Value| {
-        let input = with(json!({ "name": "Marta Weber" }), more);
-        let told = anna.call("memory_entity", input).await;
+        let told = anna.call("memory_entity", with(json!({ "name": "Marta Weber" }), more)).await;
         let of = |list: &str, field: &str| -> Value {
             told[list].as_array().unwrap().iter().map(|entry| entry[field].clone()).collect()
         };

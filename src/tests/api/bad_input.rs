@@ -114,12 +114,9 @@ async fn wrong_bodies_are_told_apart() {
         assert_eq!(code(response).await, expected, "{body}");
     }
     let no_utf8 = b"{\"type\":\"fact\",\"content\":\"\xff\"}".to_vec();
-    let response = post(app, &anna, "application/json", no_utf8).await;
-    assert_eq!(problem(response).await.0, 400);
-    let response = post(app, &anna, "text/plain", ok).await;
-    assert_eq!(code(response).await, "415 unsupported_media_type");
-    let response = post(app, &anna, "application/json; charset=utf-8", ok).await;
-    assert_eq!(response.status(), 200);
+    assert_eq!(problem(post(app, &anna, "application/json", no_utf8).await).await.0, 400);
+    assert_eq!(code(post(app, &anna, "text/plain", ok).await).await, "415 unsupported_media_type");
+    assert_eq!(post(app, &anna, "application/json; charset=utf-8", ok).await.status(), 200);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -138,8 +135,7 @@ async fn deep_json_and_a_body_over_one_mebibyte_are_refused() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn unknown_tools_endpoints_and_methods_are_problems_too() {
     let (app, anna) = TestApp::with_user().await;
-    let unknown = anna.send("memory_delete", &json!({})).await;
-    assert_eq!(code(unknown).await, "404 unknown_tool");
+    assert_eq!(code(anna.send("memory_delete", &json!({})).await).await, "404 unknown_tool");
     let client = Client::new();
     let nowhere = client.get(format!("{}/api/v1/nowhere", app.base)).send().await.unwrap();
     assert_eq!(problem(nowhere).await.0, 404);

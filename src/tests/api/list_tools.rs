@@ -25,8 +25,7 @@ async fn token(
 ) -> String {
     let wish = TokenWish { scopes: scopes.iter().copied().collect(), lifetime: None, profile };
     let agent = AgentName::parse(agent).unwrap();
-    let token = app.accounts.create_token_by_name(user.id, &agent, &wish);
-    token.await.unwrap().reveal()
+    app.accounts.create_token_by_name(user.id, &agent, &wish).await.unwrap().reveal()
 }
 
 #[tokio::test]
@@ -84,8 +83,7 @@ async fn the_users_of_an_operator_are_told_of_what_its_profile_says() {
     let name = AgentName::parse("acme").unwrap();
     let make = async |profile| {
         let wish = TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile };
-        let token = app.accounts.create_service_token_by_name(&name, &wish);
-        token.await.unwrap().reveal()
+        app.accounts.create_service_token_by_name(&name, &wish).await.unwrap().reveal()
     };
     let token = make(None).await;
     let count = async || {
@@ -140,8 +138,7 @@ async fn an_agent_of_one_tool_saves_searches_lists_and_forgets_with_it() {
     let prompt = small.get("/api/v1/prompt").await.text().await.unwrap();
     assert!(prompt.contains("the tool memory.") && !prompt.contains("memory_"), "{prompt}");
     let say = async |input: Value| {
-        let answer = small.call("memory", input).await;
-        answer["output"].as_str().unwrap().to_owned()
+        small.call("memory", input).await["output"].as_str().unwrap().to_owned()
     };
     let save = json!({ "action": "save", "text": "Lives in Lisbon.", "key": "home_city" });
     let saved = say(save.clone()).await;

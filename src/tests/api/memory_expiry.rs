@@ -45,8 +45,7 @@ async fn an_item_leaves_both_arms_the_list_the_counts_and_the_guidance_at_its_ti
             let (with, answer) = found(&anna, query, status).await;
             assert!(with.contains(&short), "{query} {status}");
             let hits = answer["results"].as_array().unwrap();
-            let hit = hits.iter().find(|hit| hit["id"] == short).unwrap();
-            assert_eq!(hit["status"], "archived");
+            assert_eq!(hits.iter().find(|hit| hit["id"] == short).unwrap()["status"], "archived");
         }
     }
     // By meaning alone: no word of the query is in either.

@@ -182,8 +182,7 @@ async fn an_item_says_how_it_is_known_and_how_sure_that_is() {
         assert_eq!(item["source_context"], "the words");
         input["content"] = json!(format!("Another fact {n}."));
         input["confidence"] = json!(12);
-        let item = get(&anna, &add(&anna, input).await["id"]).await;
-        assert_eq!(item["confidence"], 12, "{source}");
+        assert_eq!(get(&anna, &add(&anna, input).await["id"]).await["confidence"], 12, "{source}");
     }
     for (field, value) in [
         ("source", json!("hearsay")),
@@ -226,8 +225,7 @@ async fn a_confirmed_item_yields_to_the_user_and_to_a_correction_alone() {
         { "id": "m1", "role": "assistant", "content": "So I live in Rome now, she says." },
         { "id": "m2", "role": "user", "content": "By the way, I live in\nROME now." },
     ] });
-    let posted = anna.post("/api/v1/sessions/talk/messages", &messages).await;
-    assert_eq!(posted.status(), 200);
+    assert_eq!(anna.post("/api/v1/sessions/talk/messages", &messages).await.status(), 200);
     let rome = add(&anna, said).await;
     assert_eq!(rome["superseded"], porto["id"]);
     assert_eq!((&rome["trust"], &rome["note"]), (&json!("user"), &json!(null)));
@@ -235,8 +233,7 @@ async fn a_confirmed_item_yields_to_the_user_and_to_a_correction_alone() {
     assert_eq!(get(&anna, &rome["id"]).await["protected"], false);
     let corrected = json!({ "key": "home city", "content": "Lives in Oslo." });
     assert_eq!(anna.call("memory_correct", corrected).await["superseded"], rome["id"]);
-    let events = history(app, &anna, &porto["id"]).await;
-    assert_eq!(events, ["added", "confirmed", "superseded"]);
+    assert_eq!(history(app, &anna, &porto["id"]).await, ["added", "confirmed", "superseded"]);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -302,8 +299,7 @@ async fn a_correction_must_name_one_item() {
         (json!({ "item_id": 999_999, "content": content }), "404 not_found"),
         (json!({ "item_id": rome["id"], "content": " " }), "422 required"),
     ] {
-        let response = anna.send("memory_correct", &input).await;
-        assert_eq!(code(response).await, expected, "{input}");
+        assert_eq!(code(anna.send("memory_correct", &input).await).await, expected, "{input}");
     }
     let input = json!({ "key": "home city", "theme": "travel", "content": content });
     assert_eq!(anna.call("memory_correct", input).await["superseded"], rome["id"]);
@@ -411,8 +407,7 @@ async fn what_was_said_before_and_what_may_not_replace_is_kept_aside_once() {
     assert_eq!(first.put_aside_for, Some(holder.id));
     let second = keep(&older).await;
     assert_eq!((second.id, second.duplicate), (first.id, true));
-    let rome = get(&anna, first.id.0).await;
-    let told = fields(&rome, ["status", "superseded_by", "confidence"]);
+    let told = fields(&get(&anna, first.id.0).await, ["status", "superseded_by", "confidence"]);
     assert_eq!(told, json!(["archived", holder.id.0, 90]));
     assert_eq!(history(&app, &anna, &json!(first.id.0)).await, ["added", "put_aside"]);
 

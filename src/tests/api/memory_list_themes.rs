@@ -35,8 +35,7 @@ async fn a_theme_is_called_and_described_as_somebody_says_and_keeps_its_slug() {
     let expected = json!({ "slug": "home-lab", "display_name": "Servers",
                            "description": "What runs at home.", "active_count": 1 });
     assert_eq!(anna.call("memory_describe_theme", input).await, expected);
-    let listed = anna.call("memory_list_themes", json!({})).await;
-    assert_eq!(listed["themes"], json!([expected]));
+    assert_eq!(anna.call("memory_list_themes", json!({})).await["themes"], json!([expected]));
     // Of another user nothing is changed, and what is left out stays.
     let bens = ben.call("memory_list_themes", json!({})).await;
     assert_eq!(bens["themes"][0]["display_name"], "Home Lab");

@@ -183,8 +183,7 @@ async fn where_no_word_matches_a_substring_of_at_most_64_characters_does() {
     // Its words begin otherwise, so that none of them matches.
     let id = anna.add(&format!("The key is x{shared}tail")).await;
     assert_eq!(anna.find(&format!("{shared}another")).await, [id]);
-    let differs_earlier = format!("{}x", &shared[..63]);
-    assert!(anna.find(&differs_earlier).await.is_empty());
+    assert!(anna.find(&format!("{}x", &shared[..63])).await.is_empty());
 }
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -198,8 +197,7 @@ async fn archived_items_are_hidden_from_search_unless_asked_for() {
         for (status, expected) in
             [("active", vec![new]), ("archived", vec![old]), ("any", vec![old, new])]
         {
-            let input = json!({ "query": query, "status": status });
-            let mut found = ids(&search(&anna, input).await);
+            let mut found = ids(&search(&anna, json!({ "query": query, "status": status })).await);
             found.sort_unstable();
             assert_eq!(found, expected, "{query} {status}");
         }

@@ -13,8 +13,7 @@ const CALLS: [(&str, &str); 5] = [
 
 async fn is_refused(user: &TestUser, place: &str) {
     for (tool, input) in CALLS {
-        let input = serde_json::from_str(input).unwrap();
-        let (status, problem) = user.refused(tool, input).await;
+        let (status, problem) = user.refused(tool, serde_json::from_str(input).unwrap()).await;
         assert_eq!((status, problem["code"].as_str()), (403, Some("memory_off")), "{tool}");
         assert!(problem["detail"].as_str().unwrap().contains(place), "{problem}");
     }

@@ -19,8 +19,7 @@ async fn period(user: &TestUser, id: &Value) -> Value {
 #[tokio::test(crate = "crate::support::shared")]
 async fn since_when_and_until_when_it_is_true_is_kept_told_and_changed() {
     let (app, anna) = TestApp::with_user().await;
-    let first = job("Works at Aurora.", json!("2015-03"), json!("2019"));
-    let added = add(&anna, first).await;
+    let added = add(&anna, job("Works at Aurora.", json!("2015-03"), json!("2019"))).await;
     let told = json!(["2015-03-01T00:00:00Z", "2020-01-01T00:00:00Z"]);
     assert_eq!(period(&anna, &added["id"]).await, told);
     let found = anna.call("memory_search", json!({ "query": "aurora" })).await;
@@ -30,8 +29,7 @@ async fn since_when_and_until_when_it_is_true_is_kept_told_and_changed() {
 
     // A correction changes the side that it names, in the same item or in a new one.
     let until = json!({ "item_id": added["id"], "content": "Works at Aurora.", "valid_until": "2019-06-30" });
-    let same = anna.call("memory_correct", until).await;
-    assert_eq!(same["id"], added["id"]);
+    assert_eq!(anna.call("memory_correct", until).await["id"], added["id"]);
     let told = json!(["2015-03-01T00:00:00Z", "2019-07-01T00:00:00Z"]);
     assert_eq!(period(&anna, &added["id"]).await, told);
     let text = json!({ "item_id": added["id"], "content": "Worked at Aurora in Graz." });
@@ -100,8 +98,7 @@ async fn what_is_no_date_or_ends_before_it_begins_is_refused_by_its_field() {
         let told = (status, refused["field"].as_str(), refused["code"].as_str());
         assert_eq!(told, (422, Some(field), Some(code)), "{refused}");
     }
-    let found = anna.call("memory_search", json!({ "query": "*" })).await;
-    assert_eq!(found["results"], json!([]));
+    assert_eq!(anna.call("memory_search", json!({ "query": "*" })).await["results"], json!([]));
 }
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -109,8 +106,7 @@ async fn an_export_has_the_dates_and_an_import_takes_them_in() {
     let (app, anna, ben) = TestApp::with_users().await;
     let input = job("Works at Aurora.", json!("0850-03"), json!("2019-05-17T15:04:05.123456Z"));
     add(&anna, input).await;
-    let file = export(app, &anna).await;
-    assert_eq!(import(app, &ben, &file).await.added, 1);
+    assert_eq!(import(app, &ben, &export(app, &anna).await).await.added, 1);
     let found = ben.call("memory_search", json!({ "query": "aurora" })).await;
     let told = json!(["0850-03-01T00:00:00Z", "2019-05-17T15:04:05.123456Z"]);
     assert_eq!(period(&ben, &found["results"][0]["id"]).await, told);

@@ -154,8 +154,7 @@ async fn that_the_user_said_so_is_looked_up_in_what_they_said() {
         { "id": "m3", "role": "user", "content": "What does this say?\n> I own a red car\nThanks." },
         { "id": "m4", "role": "tool", "content": "The user owns a black horse." },
     ] });
-    let posted = anna.post("/api/v1/sessions/talk/messages", &messages).await;
-    assert_eq!(posted.status(), 200);
+    assert_eq!(anna.post("/api/v1/sessions/talk/messages", &messages).await.status(), 200);
     let add = async |user: &TestUser, thing: &str, context: &str| {
         let input = json!({ "type": "fact", "content": format!("Owns thing {thing}."), "source": "user_explicit",
                             "source_context": context });

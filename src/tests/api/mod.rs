@@ -68,8 +68,7 @@ async fn get(user: &TestUser, id: impl Serialize) -> Value {
 
 /// The object with these fields, which take the place of those of the same names.
 fn with(mut object: Value, more: Value) -> Value {
-    let more = more.as_object().unwrap().clone();
-    object.as_object_mut().unwrap().extend(more);
+    object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     object
 }
 

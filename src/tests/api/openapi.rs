@@ -158,8 +158,7 @@ async fn the_documented_errors_are_those_that_come() {
     let (app, anna) = TestApp::start_for("anna").await;
     let reader = app.token(anna.id, "reader", &[Scope::MemoryRead], None).await;
     let document = document(&app).await;
-    let elsewhere = TestApp::start().await;
-    let unknown = elsewhere.user("anna").await.token;
+    let unknown = TestApp::start().await.user("anna").await.token;
     let url = |tool: &str| format!("{}/api/v1/tools/{tool}", app.base);
     let json = "application/json";
     let item_42 = br#"{"item_id":42}"#.to_vec();
@@ -174,8 +173,7 @@ async fn the_documented_errors_are_those_that_come() {
         ("memory_search", &anna.token, json, br#"{"limit":500}"#.to_vec()),
     ] {
         let request = Client::new().post(url(tool)).bearer_auth(token);
-        let request = request.header("content-type", content_type).body(body);
-        came.push(request.send().await.unwrap());
+        came.push(request.header("content-type", content_type).body(body).send().await.unwrap());
     }
     let mut seen = BTreeSet::new();
     for response in came {
@@ -267,8 +265,7 @@ async fn a_format_that_is_not_known_is_told_those_that_are() {
     for query in
         ["format=yaml", "format=", "format=%FF", "format=json&format=json", "format=OpenAI"]
     {
-        let response = anna.get(&format!("/api/v1/tools?{query}")).await;
-        let (status, body) = problem(response).await;
+        let (status, body) = problem(anna.get(&format!("/api/v1/tools?{query}")).await).await;
         assert_eq!((status, body["field"].as_str()), (422, Some("format")), "{query}");
         for known in ["openai", "anthropic", "json"] {
             assert!(body["detail"].as_str().unwrap().contains(known), "{query}: {body}");

@@ -77,8 +77,7 @@ async fn content_tags_and_display_names_never_enter_it() {
 #[tokio::test]
 async fn ten_thousand_themes_with_the_longest_names_stay_below_two_kilobytes() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let slug = "漢".repeat(64);
-    fill(&app, &anna, 9_999, 2, &slug).await;
+    fill(&app, &anna, 9_999, 2, &"漢".repeat(64)).await;
     // One fuller than the others; its name is plain.
     for n in 0..3 {
         anna.add_to("first", &format!("{n}")).await;

@@ -26,8 +26,7 @@ async fn a_memory_that_is_full_takes_no_more_items_until_some_are_erased() {
     }
     bob.add("Bob keeps goats.").await;
 
-    let browser = app.signed_in(&anna).await;
-    app.delete_item(&browser, first).await;
+    app.delete_item(&app.signed_in(&anna).await, first).await;
     add(&anna, one_more).await;
 }
 
@@ -89,8 +88,7 @@ async fn a_page_of_messages_weighs_tool_calls_as_they_are_read() {
     for n in 0..6 {
         let calls = vec![json!({ "name": "write", "arguments": "a".repeat(100_000) }); 8];
         let message = json!({ "id": format!("{n}"), "role": "assistant", "tool_calls": calls });
-        let sent = anna.post(path, &json!({ "messages": [message] })).await;
-        assert_eq!(sent.status(), 200);
+        assert_eq!(anna.post(path, &json!({ "messages": [message] })).await.status(), 200);
     }
     let page = answer(anna.get(path).await).await;
     // Two MiB, and the one that goes past them.

@@ -200,8 +200,7 @@ async fn a_service_token_never_leads_to_an_account_that_signs_in() {
         bot.add(guess, "Not Anna's.").await;
     }
     assert_eq!(anna.find("*").await, [mine]);
-    let browser = app.signed_in(&anna).await;
-    assert!(!browser.get("/memory").await.1.contains("Not Anna"));
+    assert!(!app.signed_in(&anna).await.look("/memory").await.contains("Not Anna"));
     let both = "UPDATE users SET operator_id = (SELECT id FROM operators), external_id = 'x' WHERE email IS NOT NULL";
     let refused = app.sql(both).try_run().await.unwrap_err();
     assert!(refused.to_string().contains("users_kind_check"), "{refused}");
@@ -220,8 +219,7 @@ async fn each_kind_of_token_says_what_it_needs() {
     assert_eq!(list(&bot.token, &["x", "y"]).await, "400 invalid_user");
     assert_eq!(app.count(OPERATED).await, 0);
     let read = Operator { app: &app, token: app.service_token("bot", &[Scope::MemoryRead]).await };
-    let input = json!({ "type": "fact", "content": "x" });
-    let add = read.send(b"x", "memory_add", input).await;
+    let add = read.send(b"x", "memory_add", json!({ "type": "fact", "content": "x" })).await;
     assert_eq!(code(add).await, "403 missing_scope");
     assert!(read.find("x").await.is_empty());
 }

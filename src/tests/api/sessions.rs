@@ -37,8 +37,7 @@ async fn contents(user: &TestUser, session: &str) -> Vec<String> {
     for (at, message) in messages.iter().enumerate() {
         assert_eq!(message["position"], at + 1, "{messages:?}");
     }
-    let content = |message: &Value| message["content"].as_str().unwrap().to_owned();
-    messages.iter().map(content).collect()
+    messages.iter().map(|message: &Value| message["content"].as_str().unwrap().to_owned()).collect()
 }
 
 /// First and last position of each row, as the ledger has them.
@@ -65,8 +64,7 @@ async fn messages_are_kept_once_and_in_the_order_in_which_they_were_sent() {
     assert_eq!(add(&anna, "chat-7", more).await, took(2, 2));
     assert_eq!(contents(&anna, "chat-7").await, ["one", "two", "three", "four"]);
     let session = read(&anna, "chat-7").await;
-    let told = fields(&session, ["state", "message_count", "new_count"]);
-    assert_eq!(told, json!(["open", 4, 4]));
+    assert_eq!(fields(&session, ["state", "message_count", "new_count"]), json!(["open", 4, 4]));
     assert_eq!(session["extraction"]["outcome"], Value::Null);
 }
 
@@ -114,8 +112,7 @@ async fn a_completion_is_one_row_of_the_ledger_and_saying_it_twice_changes_nothi
     assert_eq!(read(&anna, "chat").await, session);
     add(&anna, "chat", json!([said("2", "user", "two"), said("3", "user", "three")])).await;
     let session = read(&anna, "chat").await;
-    let told = fields(&session, ["state", "completed_at", "new_count"]);
-    assert_eq!(told, json!(["open", null, 1]));
+    assert_eq!(fields(&session, ["state", "completed_at", "new_count"]), json!(["open", null, 1]));
     complete(&anna, "chat").await;
     assert_eq!(ledger_of(&app, &anna).await, [(1, 2, pending.clone()), (3, 3, pending)]);
 }
@@ -190,8 +187,7 @@ async fn the_same_id_of_another_user_or_agent_is_another_session() {
     let other = anna.with_token(&app.token(anna.id, "other", &Scope::ALL, None).await);
     let all = [(&anna, "Anna's"), (&ben, "Ben's"), (&other, "the other's")];
     for (whose, words) in all {
-        let added = add(whose, "chat%2F1", json!([said("1", "user", words)])).await;
-        assert_eq!(added["accepted"], 1);
+        assert_eq!(add(whose, "chat%2F1", json!([said("1", "user", words)])).await["accepted"], 1);
     }
     for (whose, words) in all {
         assert_eq!(contents(whose, "chat%2F1").await, [words]);
@@ -296,8 +292,7 @@ async fn what_is_past_a_limit_is_refused_in_one_sentence_and_nothing_is_kept() {
         assert_eq!(problem(response).await.0, 404, "{path}");
     }
     for query in ["limit=0", "limit=501", "after=-1", "after=x", "limit=1&limit=2"] {
-        let response = anna.get(&format!("{MESSAGES}?{query}")).await;
-        assert_eq!(problem(response).await.0, 422, "{query}");
+        assert_eq!(problem(anna.get(&format!("{MESSAGES}?{query}")).await).await.0, 422, "{query}");
     }
 }
 
@@ -375,8 +370,7 @@ async fn an_operators_user_is_made_by_the_first_message_and_not_by_a_look() {
     assert_eq!(problem(ask(bad).await).await.0, 422);
     assert_eq!(users().await, 0);
     let good = json!({ "messages": [said("1", "user", "one")] });
-    let response = ask(client.post(format!("{base}/messages")).json(&good)).await;
-    assert_eq!(response.status(), 200);
+    assert_eq!(ask(client.post(format!("{base}/messages")).json(&good)).await.status(), 200);
     assert_eq!(users().await, 1);
     assert_eq!(ask(client.get(&base)).await.status(), 200);
 }

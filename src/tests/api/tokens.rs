@@ -35,8 +35,7 @@ async fn a_token_that_is_missing_malformed_or_unknown_opens_nothing() {
         (Some(format!("Bearer {unknown}")), "401 unknown_token"),
         (Some(format!("bearer {}", anna.token)), "200"),
     ] {
-        let code = code_for(app, authorization.as_deref()).await;
-        assert_eq!(code, expected, "{authorization:?}");
+        assert_eq!(code_for(app, authorization.as_deref()).await, expected, "{authorization:?}");
     }
 }
 

@@ -127,8 +127,7 @@ async fn the_servers_own_documents_are_read_alone() {
     let made =
         documents.put(anna.id, ChangeAuthor::person(), &path, "Dreamt.", ExpectedRevision::None);
     made.await.unwrap();
-    let seen = view(&anna, "/memories/_system/dreaming/20260101.md").await;
-    assert!(seen.contains("Dreamt."));
+    assert!(view(&anna, "/memories/_system/dreaming/20260101.md").await.contains("Dreamt."));
     for input in [
         edit("_system/dreaming/20260101.md", "D", "d"),
         delete("_system"),

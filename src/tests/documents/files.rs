@@ -65,8 +65,7 @@ async fn a_file_is_created_once_and_read_by_its_lines() {
         let input = json!({ "command": "create", "path": path, "file_text": text });
         assert_eq!(refused(&anna, input).await, (status, words.to_owned()));
     }
-    let much = "\n".repeat(1_000_000);
-    create(&anna, "lines.txt", &much).await;
+    create(&anna, "lines.txt", &"\n".repeat(1_000_000)).await;
     let words = "File /memories/lines.txt exceeds maximum line limit of 999,999 lines.".to_owned();
     let input = json!({ "command": "view", "path": "/memories/lines.txt" });
     assert_eq!(refused(&anna, input).await, (409, words));
@@ -151,8 +150,7 @@ async fn files_and_folders_are_renamed_and_deleted() {
     assert_eq!(done(&anna, delete("c")).await, "Successfully deleted /memories/c");
     let words = "Error: The path /memories/c does not exist".to_owned();
     assert_eq!(refused(&anna, delete("c")).await, (404, words));
-    let root = json!({ "command": "delete", "path": "/memories" });
-    assert_eq!(refused(&anna, root).await.0, 409);
+    assert_eq!(refused(&anna, json!({ "command": "delete", "path": "/memories" })).await.0, 409);
     assert!(view(&anna, "/memories").await.ends_with("4B\t/memories\n4B\t/memories/z.md"));
     // What was deleted makes room for another of its name.
     create(&anna, "c/d/x.md", "anew").await;

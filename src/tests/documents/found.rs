@@ -34,8 +34,7 @@ async fn a_part_is_found_with_its_path_and_lines() {
     assert_eq!(hits(&anna, "*", &[]).await.len(), 1);
     assert_eq!(hits(&anna, "*", &["document"]).await.len(), 2);
     for tool in ["memory_archive", "memory_confirm"] {
-        let input = json!({ "item_id": found[0]["id"] });
-        assert_eq!(anna.refused(tool, input).await.0, 404, "{tool}");
+        assert_eq!(anna.refused(tool, json!({ "item_id": found[0]["id"] })).await.0, 404, "{tool}");
     }
     let stats = anna.call("memory_stats", json!({})).await;
     assert_eq!((&stats["active"], &stats["documents"]), (&json!(1), &json!(3)), "{stats}");
@@ -59,8 +58,7 @@ async fn an_edit_computes_what_changed_alone() {
     done(&anna, edit("a.md", "# honey", "# wax\n\nSealed with wax.")).await;
     app.drain(&anna).await;
     let asked = provider.texts().split_off(computed);
-    let texts = asked.iter().filter(|text| text.contains("Words about")).count();
-    assert_eq!(texts, 1, "{asked:#?}");
+    assert_eq!(asked.iter().filter(|text| text.contains("Words about")).count(), 1, "{asked:#?}");
     let found = hits(&anna, "bees", &["document"]).await;
     assert_eq!(found[0]["id"], bees);
     assert_eq!(found[0]["part_of"]["lines"][0], 7);

@@ -172,8 +172,7 @@ async fn the_public_url_names_the_host_and_the_origin_that_are_allowed() {
         ("other.example.com", "https://memory.example.com", 403),
     ] {
         let request = mcp.post().header("host", host).header("origin", origin);
-        let got = request.json(&list).send().await.unwrap().status();
-        assert_eq!(got, status, "{host} {origin}");
+        assert_eq!(request.json(&list).send().await.unwrap().status(), status, "{host} {origin}");
     }
 }
 

@@ -12,8 +12,7 @@ async fn connector(app: &TestApp, user: &TestUser, scopes: &[Scope]) -> Mcp {
 }
 
 fn keys(value: &Value) -> Vec<&str> {
-    let keys = value.as_object().unwrap_or_else(|| panic!("{value}")).keys();
-    keys.map(String::as_str).collect()
+    value.as_object().unwrap_or_else(|| panic!("{value}")).keys().map(String::as_str).collect()
 }
 
 /// The content: one item, the JSON of the structured content.
@@ -105,8 +104,7 @@ async fn the_two_tools_are_listed_to_connectors_alone_and_fit_what_chatgpt_reads
 #[tokio::test]
 async fn what_goes_wrong_is_one_sentence() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let ben = app.user("ben").await;
-    let bens = ben.add("Ben hides a quokka.").await;
+    let bens = app.user("ben").await.add("Ben hides a quokka.").await;
     let mcp = connector(&app, &anna, &[Scope::MemoryRead]).await;
     let no_id = "`id` is no id of a memory; give the `id` of a result of search.".to_owned();
     for (id, said) in [
@@ -129,8 +127,7 @@ async fn what_goes_wrong_is_one_sentence() {
         let result = mcp.result(tool, input).await;
         assert_eq!(result["_meta"]["keepsake/problem"]["field"], field, "{result}");
     }
-    let found = mcp.call("search", json!({ "query": "quokka" })).await;
-    assert_eq!(found, json!({ "results": [] }));
+    assert_eq!(mcp.call("search", json!({ "query": "quokka" })).await, json!({ "results": [] }));
     let writer = connector(&app, &anna, &[Scope::MemoryWrite]).await;
     for (tool, input) in [("search", json!({ "query": "x" })), ("fetch", json!({ "id": "1" }))] {
         let result = writer.result(tool, input).await;
@@ -150,8 +147,7 @@ async fn a_connector_finds_and_reads_what_was_said_and_notes_too() {
     }
     let mcp = connector(&app, &anna, &[Scope::MemoryRead]).await;
     let read = async |query: &str| {
-        let found = mcp.call("search", json!({ "query": query })).await;
-        let id = found["results"][0]["id"].clone();
+        let id = mcp.call("search", json!({ "query": query })).await["results"][0]["id"].clone();
         mcp.call("fetch", json!({ "id": id })).await
     };
     let turn = read("theremin").await;
@@ -164,6 +160,5 @@ async fn a_connector_finds_and_reads_what_was_said_and_notes_too() {
     let many = mcp.call("search", json!({ "query": "kazoo" })).await;
     assert_eq!(many["results"].as_array().unwrap().len(), 20);
     app.activity.flush().await.unwrap();
-    let calls = "activity WHERE tool IN ('search', 'fetch') AND outcome = 'ok'";
-    assert_eq!(app.count(calls).await, 5);
+    assert_eq!(app.count("activity WHERE tool IN ('search', 'fetch') AND outcome = 'ok'").await, 5);
 }

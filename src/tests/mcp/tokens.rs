@@ -27,13 +27,11 @@ async fn a_refused_token_is_told_where_a_new_one_is_made_at_both_doors() {
         let rest = client.get(format!("{}/api/v1/tools", app.base));
         let (_, rest) = problem(rest.send().await.unwrap()).await;
         let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
-        let mcp = client.post(format!("{}/mcp", app.base)).json(&ping);
-        let response = mcp.send().await.unwrap();
+        let response = client.post(format!("{}/mcp", app.base)).json(&ping).send().await.unwrap();
         assert_eq!(response.status(), 401);
         let challenge = response.headers()["www-authenticate"].to_str().unwrap();
         assert!(challenge.starts_with("Bearer realm=\"keepsake\", "), "{challenge}");
-        let is_wrong = challenge.contains("error=\"invalid_token\"");
-        assert_eq!(is_wrong, !token.is_empty(), "{challenge}");
+        assert_eq!(challenge.contains("error=\"invalid_token\""), !token.is_empty(), "{challenge}");
         let answer: Value = response.json().await.unwrap();
         let error = &answer["error"];
         assert_eq!((&answer["id"], &error["data"]), (&Value::Null, &rest));
@@ -104,12 +102,10 @@ async fn only_a_tool_that_runs_makes_an_operators_user() {
         HeaderMap::from_iter([("keepsake-user".parse().unwrap(), HeaderValue::from_static("x"))]);
     mcp.client = reqwest::Client::builder().default_headers(named).build().unwrap();
     let (status, hello) = mcp.ask("server/discover", json!({})).await;
-    let said = &hello["result"]["instructions"];
-    assert_eq!((status, said), (200, &json!(guidance::INSTRUCTIONS)));
+    assert_eq!((status, &hello["result"]["instructions"]), (200, &json!(guidance::INSTRUCTIONS)));
     assert_eq!(mcp.ask("tools/list", json!({})).await.0, 200);
     mcp.ask("tools/call", json!({ "name": "memory_forget" })).await;
-    let wrong = mcp.result("memory_add", json!({ "typ": "fact" })).await;
-    assert_eq!(wrong["isError"], true);
+    assert_eq!(mcp.result("memory_add", json!({ "typ": "fact" })).await["isError"], true);
     let call = super::message("tools/call", json!({ "name": "memory_search" }));
     for (header, value) in [("origin", "https://evil.example"), ("host", "evil.example")] {
         let request = mcp.post().header(header, value).json(&call);

@@ -9,8 +9,7 @@ const FACT: &str = "The staging database listens on 5433.";
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn discover_says_who_this_is_and_when_to_use_the_tools() {
-    let mcp = Mcp::shared().await;
-    let (status, answer) = mcp.ask("server/discover", json!({})).await;
+    let (status, answer) = Mcp::shared().await.ask("server/discover", json!({})).await;
     let result = &answer["result"];
     assert_eq!((status, &answer["id"]), (200, &json!(7)));
     assert_eq!(result["instructions"], guidance::INSTRUCTIONS);
@@ -177,8 +176,7 @@ async fn without_the_database_agents_connect_and_each_call_says_what_is_wrong() 
     assert_eq!(result["isError"], true);
     assert_eq!(result["content"][0]["text"], rest["detail"]);
     // What cannot be a token is told without asking.
-    let nobody = Mcp::with_token(&app, "ks_mistyped");
-    assert_eq!(nobody.ask("tools/list", json!({})).await.0, 401);
+    assert_eq!(Mcp::with_token(&app, "ks_mistyped").ask("tools/list", json!({})).await.0, 401);
 }
 
 #[tokio::test]
@@ -188,8 +186,7 @@ async fn any_server_answers_any_request() {
     let (here, there) = (Mcp::of(&app, &anna), Mcp::of(&twin, &anna));
     here.ask("server/discover", json!({})).await;
     let added = there.call("memory_add", json!({ "type": "fact", "content": FACT })).await;
-    let read = here.call("memory_get", json!({ "item_id": added["id"] })).await;
-    assert_eq!(read["content"], FACT);
+    assert_eq!(here.call("memory_get", json!({ "item_id": added["id"] })).await["content"], FACT);
 }
 
 #[tokio::test(crate = "crate::support::shared")]

@@ -66,8 +66,7 @@ async fn conversations_quotes_and_providers_are_not_lent() {
     let scene = Scene::start().await;
     let Scene { app, anna, lead, ben, .. } = &scene;
     scene.join().await;
-    let switch = keepsake::sessions::turns::switch(&app.db, anna.id, true, app.embeddings.now());
-    switch.await.unwrap();
+    keepsake::sessions::turns::switch(&app.db, anna.id, true, app.embeddings.now()).await.unwrap();
     let body = json!({ "messages": [{ "id": "m1", "role": "user", "content": "I keep the walrus in harbour four." }] });
     for (path, body) in [("messages", body), ("complete", json!({}))] {
         let answer = lead.post(&format!("/api/v1/sessions/dock/{path}"), &body).await;
@@ -106,8 +105,7 @@ async fn what_is_lent_is_recalled_with_whose_it_is_and_once_a_session() {
     scene.join().await;
     let ask = json!({ "message": "When does the boat to Bergen leave?", "session": "chat", "min_relevance": 0.0 });
     let told = scene.ben.call("memory_recall", ask.clone()).await;
-    let items = told["items"].as_array().unwrap();
-    let of_lead = items.iter().find(|item| item["id"] == scene.of_lead);
+    let of_lead = told["items"].as_array().unwrap().iter().find(|item| item["id"] == scene.of_lead);
     assert_eq!(of_lead.unwrap()["memory_of"], "lead", "{told}");
     let section = told["section"].as_str().unwrap();
     assert!(section.contains(", lent by lead) The boat to Bergen leaves at nine."), "{section}");
@@ -350,8 +348,7 @@ async fn a_transaction_that_reads_what_is_lent_writes_nothing_and_begins_for_mem
             ..keepsake::accounts::Viewer::agent(ben.id, agent_id(app, ben, "crew").await)
         };
         let filters = keepsake::search::Filters::default();
-        let gathered = app.search.gather(&viewer, &filters, "boat").await.unwrap();
-        let found = gathered.lent.unwrap();
+        let found = app.search.gather(&viewer, &filters, "boat").await.unwrap().lent.unwrap();
         assert!(found.has(scene.of_lead) && found.begin().await.unwrap().is_some());
         scene.leave(tie).await;
         assert!(found.begin().await.unwrap().is_none());

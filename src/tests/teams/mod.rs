@@ -67,8 +67,7 @@ async fn read(user: &TestUser, id: i64) -> Value {
 
 /// A command of the tool for files that is done: what it says.
 async fn file(user: &TestUser, command: Value) -> String {
-    let done = user.call("memory_files", command).await;
-    done["output"].as_str().unwrap().to_owned()
+    user.call("memory_files", command).await["output"].as_str().unwrap().to_owned()
 }
 
 pub async fn status(user: &TestUser, tool: &str, input: Value) -> u16 {

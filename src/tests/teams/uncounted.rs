@@ -29,8 +29,7 @@ async fn no_answer_tells_which_words_stand_in_what_is_not_seen() {
     quiet.add("Rolf: The boat to Bergen is white.").await;
     quiet.add("Tea comes from China.").await;
     lead.add("Rolf: The sail is white.").await;
-    let turns = keepsake::sessions::turns::switch(&app.db, anna.id, true, app.embeddings.now());
-    turns.await.unwrap();
+    keepsake::sessions::turns::switch(&app.db, anna.id, true, app.embeddings.now()).await.unwrap();
     let provider = Provider::start().await;
     for user in [anna, ben] {
         app.use_provider(user, &provider, "m").await;
@@ -40,8 +39,7 @@ async fn no_answer_tells_which_words_stand_in_what_is_not_seen() {
     for n in 0..12 {
         anna.add(&format!("Bergen: A blue boat, number {n}")).await;
     }
-    let said = [message("m1", "user", "Rolf has a blue boat in Bergen.")];
-    ended(app, lead, "dock", &said).await;
+    ended(app, lead, "dock", &[message("m1", "user", "Rolf has a blue boat in Bergen.")]).await;
     app.drain(anna).await;
     assert_eq!((told(ben).await, told(&quiet).await), before);
     // What they see counts.
@@ -72,8 +70,7 @@ async fn directions_of_two_models_make_nothing_alike() {
     {
         embed(&mut conn, space, item, &at(degrees)).await;
     }
-    let query = json!({ "query": "harbour", "spread": true });
-    assert_eq!(found(ben, query).await, [own, near, far]);
+    assert_eq!(found(ben, json!({ "query": "harbour", "spread": true })).await, [own, near, far]);
 }
 
 #[tokio::test]
@@ -93,8 +90,7 @@ async fn of_two_copies_the_members_own_is_returned_at_its_own_place() {
         assert_eq!(found(ben, input).await, expected, "at most {limit}");
     }
     // What is not among the member's own that are asked for is lent.
-    let recent = json!({ "query": "anchor today", "recency_days": 5 });
-    assert_eq!(found(ben, recent).await, [lent]);
+    assert_eq!(found(ben, json!({ "query": "anchor today", "recency_days": 5 })).await, [lent]);
     let listed = found(ben, json!({ "query": "*", "limit": 50 })).await;
     assert!(listed.contains(&own) && !listed.contains(&lent), "{listed:?}");
 }
