@@ -296,11 +296,8 @@ async fn entities_are_told_as_they_were_known_and_as_it_was() {
         let told = anna.call("memory_graph", input.clone()).await;
         let nodes = told["nodes"].as_array().unwrap().iter().skip(1);
         let names: Vec<&str> = nodes.map(|node| node["name"].as_str().unwrap()).collect();
-        assert_eq!(
-            (names.as_slice(), &told["edges"][0]["item_id"]),
-            (there.as_slice(), &json!(item)),
-            "{input}"
-        );
+        assert_eq!(names, there.as_slice(), "{input}");
+        assert_eq!(told["edges"][0]["item_id"], json!(item), "{input}");
     }
 }
 

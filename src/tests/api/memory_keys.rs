@@ -61,23 +61,20 @@ async fn the_same_key_with_another_value_takes_the_place_of_the_older_item() {
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn keys_are_of_their_theme_and_of_their_user() {
+async fn keys_are_of_their_theme_and_user_and_one_value_under_two_keys_is_two_items() {
     let (_, anna, ben) = TestApp::with_users().await;
     let profile = add(&anna, city("Lives in Porto.")).await;
     let travel = city_in("travel", "Lives in Rome for a while.");
     assert_eq!(add(&anna, travel).await["superseded"], json!(null));
     assert_eq!(add(&ben, city("Lives in Oslo.")).await["superseded"], json!(null));
     assert_eq!(get(&anna, &profile["id"]).await["status"], "active");
-}
 
-#[tokio::test(crate = "crate::support::shared")]
-async fn one_value_under_two_keys_is_two_items_and_text_without_a_key_meets_either() {
-    let (_, anna) = TestApp::with_user().await;
     let of =
         |key: &str| json!({ "type": "preference", "content": "true", "theme": "ui", "key": key });
     let dark = add(&anna, of("prefers_dark")).await;
     let dense = add(&anna, of("prefers_dense")).await;
     assert_eq!(dense["duplicate"], false);
+    // Text without a key meets either.
     let plain = add(&anna, json!({ "type": "preference", "content": "true", "theme": "ui" })).await;
     assert_eq!(plain["duplicate"], true);
     assert!(plain["id"] == dark["id"] || plain["id"] == dense["id"]);

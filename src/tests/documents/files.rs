@@ -75,11 +75,8 @@ async fn a_file_is_created_once_and_read_by_its_lines() {
 async fn text_is_replaced_where_it_stands_once() {
     let (_, anna) = TestApp::with_user().await;
     create(&anna, "n.md", "a\nb tea\nc\nd tea\ne\n").await;
-    let said = done(&anna, edit("n.md", "c\n", "C\nCC\n")).await;
-    assert_eq!(
-        said,
-        "The memory file has been edited.\n     1\ta\n     2\tb tea\n     3\tC\n     4\tCC\n     5\td tea"
-    );
+    let edited = "The memory file has been edited.\n     1\ta\n     2\tb tea\n     3\tC\n     4\tCC\n     5\td tea";
+    assert_eq!(done(&anna, edit("n.md", "c\n", "C\nCC\n")).await, edited);
     let missing =
         "No replacement was performed, old_str `coffee` did not appear verbatim in /memories/n.md.";
     let twice = "No replacement was performed. Multiple occurrences of old_str `tea` in lines: 2, 5. Please ensure it is unique";
@@ -109,10 +106,8 @@ async fn lines_are_inserted_after_a_line() {
         assert_eq!(said, "The file /memories/n.md has been edited.");
     }
     let told = view(&anna, "/memories/n.md").await;
-    assert!(
-        told.ends_with("1\tfirst\n     2\tsecond\n     3\ta\n     4\tb\n     5\tlast\n     6\t"),
-        "{told}"
-    );
+    let lines = "1\tfirst\n     2\tsecond\n     3\ta\n     4\tb\n     5\tlast\n     6\t";
+    assert!(told.ends_with(lines), "{told}");
     for line in [-1, 6, i64::MAX] {
         let words = format!(
             "Error: Invalid `insert_line` parameter: {line}. It should be within the range of lines of the file: [0, 5]"

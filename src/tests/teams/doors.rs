@@ -288,10 +288,9 @@ async fn with_another_model_what_is_lent_is_found_by_words_and_the_answer_says_s
     let search = json!({ "query": "boat Bergen" });
     let found = ben.call("memory_search", search.clone()).await;
     assert_eq!(found["mode"], "hybrid", "{found}");
-    assert_eq!(
-        found["degraded"],
-        "what the team's leader lends has vectors of another model, so it was found by words alone"
-    );
+    let by_words =
+        "what the team's leader lends has vectors of another model, so it was found by words alone";
+    assert_eq!(found["degraded"], by_words);
     let of_leads = |found: &Value| {
         let mut results = found["results"].as_array().unwrap().iter();
         results.find(|hit| hit["id"] == *of_lead).unwrap()["signals"].clone()
