@@ -260,8 +260,8 @@ async fn functions_come_as_openai_and_anthropic_take_them_and_cost_few_tokens() 
 }
 
 #[tokio::test]
-async fn a_format_that_is_not_known_is_told_those_that_are() {
-    let (_app, anna) = TestApp::start_for("anna").await;
+async fn a_format_that_is_not_known_is_told_those_that_are_and_a_name_of_no_unicode_is_no_tool() {
+    let (app, anna) = TestApp::start_for("anna").await;
     for query in
         ["format=yaml", "format=", "format=%FF", "format=json&format=json", "format=OpenAI"]
     {
@@ -271,11 +271,6 @@ async fn a_format_that_is_not_known_is_told_those_that_are() {
             assert!(body["detail"].as_str().unwrap().contains(known), "{query}: {body}");
         }
     }
-}
-
-#[tokio::test]
-async fn a_name_that_is_no_unicode_is_no_tool() {
-    let (app, anna) = TestApp::start_for("anna").await;
     for name in ["%FF", "memory%00add", "%F0%9F%8D%B5", "memory_add%2F"] {
         let url = format!("{}/api/v1/tools/{name}", app.base);
         let response = Client::new().post(url).bearer_auth(&anna.token).send().await.unwrap();
