@@ -44,7 +44,7 @@ async fn since_when_and_until_when_it_is_true_is_kept_told_and_changed() {
     for (from, until, told) in [(json!(null), json!(""), told), (json!("2016"), json!(null), newer)]
     {
         let again = add(&anna, job("Worked at Aurora in Graz.", from, until)).await;
-        assert_eq!(again["duplicate"], true);
+        assert_eq!(again["duplicate"], true, "{told}");
         assert_eq!(period(&anna, &other["id"]).await, told);
     }
 }

@@ -20,7 +20,7 @@ async fn discover_says_who_this_is_and_when_to_use_the_tools() {
         ("version", env!("CARGO_PKG_VERSION")),
         ("websiteUrl", "http://127.0.0.1:3000"),
     ] {
-        assert_eq!(server[field], value);
+        assert_eq!(server[field], value, "{field}");
     }
     let versions = result["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2025-06-18")));

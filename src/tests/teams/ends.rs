@@ -19,7 +19,7 @@ async fn who_leaves_or_is_removed_has_what_is_its_own_from_the_next_call_on() {
     // Of a membership that is not theirs nobody ends anything.
     let cleo = scene.app.user("cleo").await;
     for agent in [agent_id(&scene.app, &cleo, "agent").await, lead] {
-        assert!(accounts.leave_team(cleo.id, agent, tie).await.is_err());
+        assert!(accounts.leave_team(cleo.id, agent, tie).await.is_err(), "{agent:?}");
     }
     accounts.leave_team(scene.anna.id, lead, tie).await.unwrap();
     scene.assert_alone().await;
