@@ -3,11 +3,11 @@
 
 use keepsake::accounts::Scope;
 use serde_json::json;
-use sqlx::{AssertSqlSafe, Connection, PgConnection, Row};
+use sqlx::{Connection, PgConnection};
 
+use super::two_users;
 use crate::server::{Home, Server, call as call_server, is_ready};
-use crate::support::Sql as _;
-use crate::support::{TestApp, TestUser, database_url, server_options, until};
+use crate::support::{Sql as _, TestApp, TestUser, database_url, server_options, until};
 
 /// Tool, outcome, items and the words kept, in the order of their coming.
 type Recorded = (String, String, Vec<i64>, Option<String>);
@@ -41,28 +41,25 @@ async fn every_tool_and_every_outcome_is_recorded_once_with_its_items() {
     tick();
     assert_eq!(anna.add("green tea").await, tea, "a duplicate");
     tick();
-    let mut found = anna.find("green").await;
+    let found = anna.find("green").await;
     assert_eq!(found.len(), 2);
-    tick();
-    anna.call("memory_get", json!({ "item_id": coffee })).await;
-    tick();
-    anna.call("memory_archive", json!({ "item_id": coffee })).await;
-    tick();
-    anna.call("memory_list_themes", json!({})).await;
-    tick();
-    assert!(anna.find("zeppelin").await.is_empty());
     tick();
     let mut expected = vec![
         call("memory_add", "ok", &[tea]),
         call("memory_add", "ok", &[coffee]),
         call("memory_add", "ok", &[tea]),
-        call("memory_search", "ok", &[]),
-        call("memory_get", "ok", &[coffee]),
-        call("memory_archive", "ok", &[coffee]),
-        call("memory_list_themes", "ok", &[]),
-        call("memory_search", "ok", &[]),
+        call("memory_search", "ok", &found),
     ];
-    expected[3].2.append(&mut found);
+    for (tool, input, item) in [
+        ("memory_get", json!({ "item_id": coffee }), Some(coffee)),
+        ("memory_archive", json!({ "item_id": coffee }), Some(coffee)),
+        ("memory_list_themes", json!({}), None),
+        ("memory_search", json!({ "query": "zeppelin" }), None),
+    ] {
+        anna.call(tool, input).await;
+        expected.push(call(tool, "ok", item.as_slice()));
+        tick();
+    }
     let refusals = [
         ("memory_get", json!({ "item_id": coffee + 1_000 }), "not_found"),
         ("memory_archive", json!({ "item_id": 0 }), "not_found"),
@@ -92,18 +89,12 @@ async fn a_call_says_which_agent_made_it_when_and_how_long_it_took() {
     let (status, _) = anna.refused("memory_add", json!({ "type": "fact", "content": "x" })).await;
     assert_eq!(status, 403);
     app.activity.flush().await.unwrap();
-    let row = sqlx::query(
-        "SELECT c.at, a.name, c.outcome, c.duration_us FROM activity c
-         JOIN agents a ON a.user_id = c.user_id AND a.id = c.agent_id",
-    )
-    .fetch_one(&mut app.superuser().await)
-    .await
-    .unwrap();
-    assert_eq!(row.get::<String, _>("name"), "reader");
-    assert_eq!(row.get::<String, _>("outcome"), "missing_scope");
-    let at: time::OffsetDateTime = row.get("at");
+    let of_all = "SELECT c.at, a.name, c.outcome, c.duration_us FROM activity c
+                  JOIN agents a ON a.user_id = c.user_id AND a.id = c.agent_id";
+    let (at, agent, outcome, took): (time::OffsetDateTime, String, String, i32) =
+        app.sql(of_all).row().await;
+    assert_eq!((agent.as_str(), outcome.as_str()), ("reader", "missing_scope"));
     assert_eq!(at, keepsake::clock::Clock::now(&*app.clock));
-    let took: i32 = row.get("duration_us");
     assert!((1..5_000_000).contains(&took), "{took}");
 }
 
@@ -131,24 +122,18 @@ async fn a_change_and_its_record_are_committed_together_or_not_at_all() {
             .await
     };
     // The record fails; then everything went well but the commit: there is no such session.
-    let refuse = [
-        "ALTER TABLE activity ADD CONSTRAINT refuse CHECK (false) NOT VALID",
-        "ALTER TABLE memory_item_events ADD CONSTRAINT refuse FOREIGN KEY (user_id, item_id)
-             REFERENCES sessions (user_id, id) DEFERRABLE INITIALLY DEFERRED NOT VALID",
-    ];
-    let accept = [
-        "ALTER TABLE activity DROP CONSTRAINT refuse",
-        "ALTER TABLE memory_item_events DROP CONSTRAINT refuse",
-    ];
-    let mut superuser = app.superuser().await;
-    for (refuse, accept) in refuse.into_iter().zip(accept) {
-        superuser.sql(refuse).run_all().await;
-        let (status, _) =
-            anna.refused("memory_add", json!({ "type": "fact", "content": "new" })).await;
-        assert_eq!(status, 503);
-        let (status, _) = anna.refused("memory_archive", json!({ "item_id": old })).await;
-        assert_eq!(status, 503);
-        superuser.sql(accept).run_all().await;
+    let no_session = "FOREIGN KEY (user_id, item_id) REFERENCES sessions (user_id, id)
+                      DEFERRABLE INITIALLY DEFERRED NOT VALID";
+    for (table, refuse) in
+        [("activity", "CHECK (false) NOT VALID"), ("memory_item_events", no_session)]
+    {
+        let refuse = format!("ALTER TABLE {table} ADD CONSTRAINT refuse {refuse}");
+        app.sql(refuse).run_all().await;
+        let new = json!({ "type": "fact", "content": "new" });
+        for (tool, input) in [("memory_add", new), ("memory_archive", json!({ "item_id": old }))] {
+            assert_eq!(anna.refused(tool, input).await.0, 503, "{tool}");
+        }
+        app.refuse_no_more(table).await;
         assert_eq!(counts().await, (1, 0));
         assert_eq!(recorded(&app, &anna).await, before);
     }
@@ -156,8 +141,7 @@ async fn a_change_and_its_record_are_committed_together_or_not_at_all() {
 
 #[tokio::test]
 async fn nobody_sees_anothers_calls() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     let id = anna.add("mine").await;
     let (_, _) = ben.refused("memory_get", json!({ "item_id": id })).await;
     app.activity.flush().await.unwrap();
@@ -192,17 +176,11 @@ async fn call_with_canaries(user: &TestUser) {
 }
 
 #[tokio::test]
-async fn no_word_of_a_memory_or_a_query_is_recorded_unless_asked_for() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    call_with_canaries(&anna).await;
-    assert_eq!(recorded(&app, &anna).await.len(), 9);
-    assert!(!all_columns(&app).await.contains(CANARY));
-}
-
-#[tokio::test]
-async fn the_words_of_searches_are_kept_while_their_user_wants_that_and_can_be_forgotten() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+async fn no_word_is_recorded_but_of_searches_while_their_user_wants_that_and_can_be_forgotten() {
+    let (app, anna, ben) = two_users().await;
+    call_with_canaries(&ben).await;
+    assert_eq!(recorded(&app, &ben).await.len(), 9);
+    assert!(!all_columns(&app).await.contains(CANARY), "nobody has asked for that");
     let words = |calls: Vec<Recorded>| calls.into_iter().filter_map(|c| c.3).collect::<Vec<_>>();
     app.activity.keep_queries(anna.id, true).await.unwrap();
     call_with_canaries(&anna).await;
@@ -224,8 +202,7 @@ async fn the_words_of_searches_are_kept_while_their_user_wants_that_and_can_be_f
     let calls = recorded(&app, &anna).await.len();
     assert_eq!(app.activity.forget_queries(ben.id).await.unwrap(), 0);
     assert_eq!(app.activity.forget_queries(anna.id).await.unwrap(), 3);
-    let after = recorded(&app, &anna).await;
-    assert_eq!(after.len(), calls, "the calls stay");
+    assert_eq!(recorded(&app, &anna).await.len(), calls, "the calls stay");
     assert!(!all_columns(&app).await.contains(CANARY));
 }
 
@@ -236,20 +213,15 @@ async fn a_search_of_fifty_names_its_fifty_items() {
         anna.add(&format!("entry {n}")).await;
     }
     anna.call("memory_search", json!({ "query": "*", "limit": 50 })).await;
-    let calls = recorded(app, &anna).await;
-    assert_eq!(calls.last().unwrap().2.len(), 50);
+    assert_eq!(recorded(app, &anna).await.last().unwrap().2.len(), 50);
 }
 
-/// Ends every connection to this app's database and runs a statement about it, whose
-/// `{}` is its name.
-async fn alter_database(app: &TestApp, is_called: &str, statement: &str) {
+/// Ends every connection to this database and runs a statement about it.
+async fn alter_database(is_called: &str, statement: String) {
     let mut conn = PgConnection::connect_with(&server_options()).await.unwrap();
-    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1";
-    let name = app.options.get_database().unwrap();
-    for text in [end.replace("$1", &format!("'{is_called}'")), statement.replace("{}", name)] {
-        let statement = sqlx::raw_sql(AssertSqlSafe(text));
-        statement.execute(&mut conn).await.unwrap();
-    }
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname";
+    conn.sql(format!("{end} = '{is_called}'")).run_all().await;
+    conn.sql(statement).run_all().await;
 }
 
 #[tokio::test]
@@ -258,10 +230,10 @@ async fn while_the_database_is_away_calls_wait_and_are_recorded_when_it_is_back(
     anna.find("before").await;
     let name = app.options.get_database().unwrap();
     let away = format!("{name}_away");
-    alter_database(&app, name, "ALTER DATABASE {} RENAME TO {}_away").await;
+    alter_database(name, format!("ALTER DATABASE {name} RENAME TO {away}")).await;
     assert!(app.activity.flush().await.is_err());
     assert!(app.activity.flush().await.is_err());
-    alter_database(&app, &away, "ALTER DATABASE {}_away RENAME TO {}").await;
+    alter_database(&away, format!("ALTER DATABASE {away} RENAME TO {name}")).await;
     assert_eq!(recorded(&app, &anna).await, [call("memory_search", "ok", &[])]);
 }
 
@@ -270,8 +242,8 @@ async fn while_the_database_reads_only_calls_wait() {
     let (app, anna) = TestApp::start_for("anna").await;
     anna.find("before").await;
     let name = app.options.get_database().unwrap();
-    let read_only = "ALTER DATABASE {} SET default_transaction_read_only = on";
-    alter_database(&app, name, read_only).await;
+    let setting = "default_transaction_read_only";
+    alter_database(name, format!("ALTER DATABASE {name} SET {setting} = on")).await;
     // First it notices that its connections were ended.
     loop {
         let error = app.activity.flush().await.unwrap_err();
@@ -280,8 +252,7 @@ async fn while_the_database_reads_only_calls_wait() {
             break;
         }
     }
-    let back = "ALTER DATABASE {} RESET default_transaction_read_only";
-    alter_database(&app, name, back).await;
+    alter_database(name, format!("ALTER DATABASE {name} RESET {setting}")).await;
     while app.activity.flush().await.is_err() {}
     assert_eq!(recorded(&app, &anna).await, [call("memory_search", "ok", &[])]);
 }
@@ -293,11 +264,9 @@ async fn a_call_that_is_refused_for_good_costs_no_other_of_its_user() {
     anna.find("before").await;
     anna.with_token(&other).call("memory_list_themes", json!({})).await;
     anna.find("after").await;
-    let mut conn = app.superuser().await;
     for table in ["agent_tokens WHERE agent_id =", "agents WHERE id ="] {
         let delete = format!("DELETE FROM {table} (SELECT id FROM agents WHERE name = 'other')");
-        let delete = sqlx::raw_sql(AssertSqlSafe(delete));
-        delete.execute(&mut conn).await.unwrap();
+        app.sql(delete).run_all().await;
     }
     let search = call("memory_search", "ok", &[]);
     assert_eq!(recorded(&app, &anna).await, [search.clone(), search]);
@@ -309,8 +278,7 @@ async fn who_asks_for_a_flush_and_goes_away_loses_no_call() {
     anna.find("x").await;
     let mut conn = app.superuser().await;
     let mut lock = conn.begin().await.unwrap();
-    let statement = sqlx::raw_sql("LOCK TABLE activity IN ACCESS EXCLUSIVE MODE");
-    statement.execute(&mut *lock).await.unwrap();
+    lock.sql("LOCK TABLE activity IN ACCESS EXCLUSIVE MODE").run_all().await;
     let activity = app.activity.clone();
     let asked = tokio::spawn(async move { activity.flush().await });
     app.until_blocked(1).await;
@@ -324,8 +292,7 @@ async fn a_call_whose_client_hangs_up_is_recorded_as_cancelled() {
     let (app, anna) = TestApp::start_for("anna").await;
     let mut conn = app.superuser().await;
     let mut lock = conn.begin().await.unwrap();
-    let statement = sqlx::raw_sql("LOCK TABLE memory_items IN ACCESS EXCLUSIVE MODE");
-    statement.execute(&mut *lock).await.unwrap();
+    lock.sql("LOCK TABLE memory_items IN ACCESS EXCLUSIVE MODE").run_all().await;
     let calls = [
         ("memory_search", json!({ "query": "x" })),
         ("memory_add", json!({ "type": "fact", "content": "x" })),
@@ -348,54 +315,48 @@ async fn a_call_whose_client_hangs_up_is_recorded_as_cancelled() {
 #[tokio::test]
 async fn a_read_that_the_database_refused_is_recorded_and_a_write_is_not() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let statement = sqlx::raw_sql("ALTER TABLE memory_items RENAME TO gone");
-    statement.execute(&mut app.superuser().await).await.unwrap();
+    app.sql("ALTER TABLE memory_items RENAME TO gone").run_all().await;
     for (tool, input) in [
         ("memory_get", json!({ "item_id": 1 })),
         ("memory_add", json!({ "type": "fact", "content": "x" })),
         ("memory_archive", json!({ "item_id": 1 })),
     ] {
-        let (status, _) = anna.refused(tool, input).await;
-        assert_eq!(status, 503, "{tool}");
+        assert_eq!(anna.refused(tool, input).await.0, 503, "{tool}");
     }
-    let read = call("memory_get", "database_unavailable", &[]);
-    assert_eq!(recorded(&app, &anna).await, [read]);
+    assert_eq!(recorded(&app, &anna).await, [call("memory_get", "database_unavailable", &[])]);
 }
 
 #[tokio::test]
 async fn what_is_old_or_too_much_is_removed_and_nothing_else() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     let fill = "INSERT INTO activity (user_id, at, tool, outcome, duration_us, item_ids)
                 SELECT $1, now() - make_interval(secs => n), 'memory_search', 'ok', 1, '{}'
                 FROM generate_series(1, $2) n";
-    let mut conn = app.superuser().await;
     // More are too many than one step removes.
     for (user, rows) in [(&anna, 112_003), (&ben, 10)] {
-        conn.sql(fill).bind(user.id.0).bind(rows).run().await;
+        app.sql(fill).bind(user.id.0).bind(rows).run().await;
     }
     for days in [89, 91] {
         let old = "INSERT INTO activity (user_id, at, tool, outcome, duration_us, item_ids)
                    VALUES ($1, now() - make_interval(days => $2), 'memory_get', 'ok', 1, '{}')";
-        conn.sql(old).bind(ben.id.0).bind(days).run().await;
+        app.sql(old).bind(ben.id.0).bind(days).run().await;
     }
     // The last of more users than one step looks at.
     let many = "INSERT INTO users (email, password_hash, role, created_at, updated_at)
                 SELECT n || '@example.com', 'x', 'member', now(), now() FROM generate_series(1, 250) n";
-    conn.sql(many).run_all().await;
+    app.sql(many).run_all().await;
     let last = "INSERT INTO activity (user_id, at, tool, outcome, duration_us, item_ids)
                 SELECT max(id), now() - interval '91 days', 'memory_get', 'ok', 1, '{}' FROM users";
-    conn.sql(last).run_all().await;
+    app.sql(last).run_all().await;
     let mut other = app.superuser().await;
     let mut lock = other.begin().await.unwrap();
     let taken = "SELECT pg_advisory_xact_lock(hashtextextended('keepsake prune_activity', 0))";
     lock.sql(taken).run_all().await;
-    let pruned = app.activity.prune().await.unwrap();
-    assert_eq!(pruned, 0, "another server is at it");
+    assert_eq!(app.activity.prune().await.unwrap(), 0, "another server is at it");
     lock.rollback().await.unwrap();
     assert_eq!(app.activity.prune().await.unwrap(), 12_003 + 1 + 1);
     assert_eq!(app.activity.prune().await.unwrap(), 0);
-    let left: Vec<(i64, i64, bool)> = conn.sql("SELECT user_id, count(*), min(at) < now() - interval '88 days' FROM activity GROUP BY 1 ORDER BY 1").rows().await;
+    let left: Vec<(i64, i64, bool)> = app.sql("SELECT user_id, count(*), min(at) < now() - interval '88 days' FROM activity GROUP BY 1 ORDER BY 1").rows().await;
     assert_eq!(left, [(anna.id.0, 100_000, false), (ben.id.0, 11, true)]);
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use time::Duration;
 use time::format_description::well_known::Rfc3339;
 
+use super::{fields, refused_field, two_users, with};
 use crate::data::{import, records};
 use crate::documents::create;
 use crate::entities::related::{say, state};
@@ -22,31 +23,32 @@ fn now(app: &TestApp) -> String {
 }
 
 async fn found(user: &TestUser, query: &str, more: Value) -> Vec<i64> {
-    let mut input = json!({ "query": query, "limit": 50 });
-    let more = more.as_object().unwrap().clone();
-    input.as_object_mut().unwrap().extend(more);
+    let input = with(json!({ "query": query, "limit": 50 }), more);
     let mut ids = ids(&user.call("memory_search", input).await);
     ids.sort_unstable();
     ids
 }
 
 async fn get(user: &TestUser, id: i64, more: Value) -> (u16, Value) {
-    let mut input = json!({ "item_id": id });
-    let more = more.as_object().unwrap().clone();
-    input.as_object_mut().unwrap().extend(more);
-    let answer = user.send("memory_get", &input).await;
+    let answer = user.send("memory_get", &with(json!({ "item_id": id }), more)).await;
     (answer.status().as_u16(), answer.json().await.unwrap())
 }
 
 async fn add(user: &TestUser, input: Value) -> i64 {
-    let mut item = json!({ "type": "fact", "theme": "profile" });
-    let more = input.as_object().unwrap().clone();
-    item.as_object_mut().unwrap().extend(more);
-    user.call("memory_add", item).await["id"].as_i64().unwrap()
+    let item = with(json!({ "type": "fact", "theme": "profile" }), input);
+    super::add(user, item).await["id"].as_i64().unwrap()
 }
 
 fn days(app: &TestApp, n: i64) {
     app.clock.advance(Duration::days(n));
+}
+
+/// The moment in so many days, after which as many pass.
+fn between(app: &TestApp, n: i64) -> String {
+    days(app, n);
+    let moment = now(app);
+    days(app, n);
+    moment
 }
 
 #[tokio::test]
@@ -54,15 +56,11 @@ async fn what_was_known_comes_back_and_what_came_later_is_absent() {
     let (app, anna) = TestApp::start_for("anna").await;
     let lyon = add(&anna, json!({ "content": "Lives in the city of Lyon.", "key": "home" })).await;
     let old = add(&anna, json!({ "content": "Works in the city hall." })).await;
-    days(&app, 2);
-    let first = now(&app);
-    days(&app, 2);
+    let first = between(&app, 2);
     let home = json!({ "content": "Lives in the city of Freiburg.", "key": "home" });
     let freiburg = add(&anna, home).await;
     anna.call("memory_archive", json!({ "item_id": old })).await;
-    days(&app, 2);
-    let second = now(&app);
-    days(&app, 2);
+    let second = between(&app, 2);
     let later = add(&anna, json!({ "content": "Likes the city of Basel." })).await;
 
     for query in ["city", "*", "ities OR ity"] {
@@ -83,27 +81,22 @@ async fn what_was_known_comes_back_and_what_came_later_is_absent() {
     let page = json!({ "query": "*", "limit": 1, "as_of": first });
     let told = anna.call("memory_search", page.clone()).await;
     assert_eq!((ids(&told), &told["results"][0]["status"]), (vec![old], &json!("active")));
-    let mut next = page;
-    next["cursor"] = told["cursor"].clone();
+    let next = with(page, json!({ "cursor": told["cursor"] }));
     assert_eq!(ids(&anna.call("memory_search", next).await), [lyon]);
     let (_, was) = get(&anna, lyon, json!({ "as_of": first })).await;
-    assert_eq!((&was["status"], &was["superseded_by"]), (&json!("active"), &json!(null)));
+    assert_eq!(fields(&was, ["status", "superseded_by"]), json!(["active", null]));
     let (_, is) = get(&anna, lyon, json!({})).await;
-    assert_eq!((&is["status"], &is["superseded_by"]), (&json!("archived"), &json!(freiburg)));
+    assert_eq!(fields(&is, ["status", "superseded_by"]), json!(["archived", freiburg]));
     assert!(was["confidence"].as_i64() > is["confidence"].as_i64(), "{was} {is}");
     assert!(was["updated_at"].as_str() < is["updated_at"].as_str(), "{was} {is}");
     for (id, as_of) in [(freiburg, &first), (lyon, &second)] {
-        let (status, refused) = get(&anna, id, json!({ "as_of": as_of })).await;
-        assert_eq!((status, refused["field"].as_str()), (422, Some("as_of")), "{refused}");
+        let input = json!({ "item_id": id, "as_of": as_of });
+        assert_eq!(refused_field(&anna, "memory_get", input).await, "422 as_of");
     }
     // What was restored was live twice.
     days(&app, 2);
-    let restored = anna
-        .call(
-            "memory_correct",
-            json!({ "item_id": freiburg, "content": "Lives in the city of Lyon." }),
-        )
-        .await;
+    let lyon_again = json!({ "item_id": freiburg, "content": "Lives in the city of Lyon." });
+    let restored = anna.call("memory_correct", lyon_again).await;
     assert_eq!(found(&anna, "Lyon", json!({ "as_of": first })).await, [lyon]);
     assert_ne!(restored["id"], lyon);
 }
@@ -111,20 +104,16 @@ async fn what_was_known_comes_back_and_what_came_later_is_absent() {
 #[tokio::test]
 async fn what_was_true_follows_its_dates_and_who_took_its_place() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let lyon = json!({ "content": "Lives in the city of Lyon.", "key": "home" });
-    let lyon = add(&anna, lyon).await;
+    let lyon = add(&anna, json!({ "content": "Lives in the city of Lyon.", "key": "home" })).await;
     let job = json!({ "content": "Works in the city hall.", "valid_from": "2015", "valid_until": "2019-05" });
     let job = add(&anna, job).await;
     let wrong = add(&anna, json!({ "content": "Hates every city." })).await;
-    days(&app, 10);
-    let before = now(&app);
-    days(&app, 10);
+    let before = between(&app, 10);
     let graz =
         json!({ "content": "Lives in the city of Graz.", "key": "home", "valid_from": "2022-03" });
     let graz = add(&anna, graz).await;
     days(&app, 10);
-    let bern = json!({ "content": "Lives in the city of Bern.", "key": "home" });
-    let bern = add(&anna, bern).await;
+    let bern = add(&anna, json!({ "content": "Lives in the city of Bern.", "key": "home" })).await;
     anna.call("memory_archive", json!({ "item_id": wrong })).await;
     ended(&app, &anna, "talk", &[message("1", "user", "I saw the city.")]).await;
     days(&app, 1);
@@ -145,10 +134,9 @@ async fn what_was_true_follows_its_dates_and_who_took_its_place() {
         }
     }
     // What was believed then: nobody had said yet that it is Graz.
-    let both = json!({ "as_of": before, "at": "2025" });
-    assert_eq!(found(&anna, "city", both).await, [lyon, wrong]);
-    let (status, refused) = get(&anna, lyon, json!({ "at": today })).await;
-    assert_eq!((status, refused["field"].as_str()), (422, Some("at")), "{refused}");
+    assert_eq!(found(&anna, "city", json!({ "as_of": before, "at": "2025" })).await, [lyon, wrong]);
+    let input = json!({ "item_id": lyon, "at": today });
+    assert_eq!(refused_field(&anna, "memory_get", input).await, "422 at");
     assert_eq!(get(&anna, lyon, json!({ "at": "2020" })).await.0, 200);
 }
 
@@ -157,18 +145,15 @@ async fn dates_tags_and_trust_are_told_as_they_were() {
     let (app, anna) = TestApp::start_for("anna").await;
     let was = json!({ "content": "Is in Norway.", "tags": ["north"], "valid_from": "2020", "source": "web", "confidence": 40 });
     let id = add(&anna, was).await;
-    days(&app, 1);
-    let first = now(&app);
-    days(&app, 1);
+    let first = between(&app, 1);
     let is = json!({ "content": "Is in Norway.", "tags": ["travel"], "valid_from": "2023", "confidence": 90 });
     assert_eq!(add(&anna, is).await, id);
     days(&app, 1);
     let told = anna.call("memory_search", json!({ "query": "Norway", "as_of": first })).await;
-    let hit = &told["results"][0];
-    assert_eq!((&hit["tags"], &hit["trust"]), (&json!(["north"]), &json!("external")), "{hit}");
-    assert_eq!(hit["valid_from"], "2020-01-01T00:00:00Z");
+    let hit = fields(&told["results"][0], ["tags", "trust", "valid_from"]);
+    assert_eq!(hit, json!([["north"], "external", "2020-01-01T00:00:00Z"]));
     let (_, item) = get(&anna, id, json!({ "as_of": first })).await;
-    assert_eq!((&item["confidence"], &item["tags"]), (&json!(40), &json!(["north"])), "{item}");
+    assert_eq!(fields(&item, ["confidence", "tags"]), json!([40, ["north"]]), "{item}");
     let both = |at: &str| json!({ "as_of": first, "at": at });
     assert_eq!(found(&anna, "Norway", both("2021")).await, [id]);
     assert_eq!(found(&anna, "Norway", json!({ "at": "2021" })).await, [0_i64; 0]);
@@ -180,9 +165,7 @@ async fn turns_go_by_when_they_were_said_and_documents_by_when_they_were_written
     let (app, anna) = TestApp::start_for("anna").await;
     ended(&app, &anna, "one", &[message("1", "user", "The walrus is grey.")]).await;
     create(&anna, "memory/sea.md", "# Sea\n\nThe walrus sleeps.\n").await;
-    days(&app, 1);
-    let first = now(&app);
-    days(&app, 1);
+    let first = between(&app, 1);
     ended(&app, &anna, "two", &[message("1", "user", "The walrus is brown.")]).await;
     create(&anna, "memory/land.md", "# Land\n\nThe walrus walks.\n").await;
     days(&app, 1);
@@ -205,20 +188,18 @@ async fn what_an_agent_does_not_see_stays_unseen_on_any_day() {
     let (app, shared) = TestApp::start_for("anna").await;
     let only = agent(&app, &shared, "only", "own_only").await;
     let ben = app.user("ben").await;
-    let crew = app.token(ben.id, "crew", &Scope::ALL, None).await;
-    let ben = ben.with_token(&crew);
+    let ben = ben.with_token(&app.token(ben.id, "crew", &Scope::ALL, None).await);
     let of_shared = add(&shared, json!({ "content": "The boat is red.", "key": "boat" })).await;
     let of_only = add(&only, json!({ "content": "The boat is sold." })).await;
-    days(&app, 1);
-    let first = now(&app);
-    days(&app, 1);
+    let first = between(&app, 1);
     let newer = add(&shared, json!({ "content": "The boat is blue.", "key": "boat" })).await;
     days(&app, 1);
     for more in
         [json!({ "as_of": first }), json!({ "at": first }), json!({ "as_of": first, "at": first })]
     {
-        assert_eq!(found(&only, "boat", more.clone()).await, [of_only], "{more}");
-        assert_eq!(found(&only, "*", more.clone()).await, [of_only], "{more}");
+        for query in ["boat", "*"] {
+            assert_eq!(found(&only, query, more.clone()).await, [of_only], "{query} {more}");
+        }
         assert_eq!(found(&ben, "boat", more.clone()).await, [0_i64; 0], "{more}");
         for id in [of_shared, newer] {
             assert_eq!(get(&only, id, more.clone()).await.0, 404, "{more}");
@@ -229,11 +210,8 @@ async fn what_an_agent_does_not_see_stays_unseen_on_any_day() {
     // What is lent goes by the same days, and nothing else is.
     let lead = agent(&app, &shared, "lead", "own_first").await;
     let lent = add(&lead, json!({ "content": "The boat leaves at nine.", "key": "leaves" })).await;
-    days(&app, 1);
-    let second = now(&app);
-    days(&app, 1);
-    let moved = json!({ "content": "The boat leaves at ten.", "key": "leaves" });
-    let moved = add(&lead, moved).await;
+    let second = between(&app, 1);
+    let moved = add(&lead, json!({ "content": "The boat leaves at ten.", "key": "leaves" })).await;
     days(&app, 1);
     join(&app, (&shared, "lead"), (&ben, "crew")).await;
     for query in ["boat", "*"] {
@@ -242,10 +220,8 @@ async fn what_an_agent_does_not_see_stays_unseen_on_any_day() {
         assert_eq!(found(&ben, query, of(&second)).await, [lent], "{query}");
         assert_eq!(found(&ben, query, json!({})).await, [moved], "{query}");
     }
-    assert_eq!(
-        get(&ben, lent, json!({ "as_of": second })).await.1["content"],
-        "The boat leaves at nine."
-    );
+    let (_, was) = get(&ben, lent, json!({ "as_of": second })).await;
+    assert_eq!(was["content"], "The boat leaves at nine.");
     assert_eq!(get(&ben, moved, json!({ "as_of": second })).await.0, 422);
     assert_eq!(get(&ben, of_shared, json!({ "as_of": first })).await.0, 404);
 }
@@ -270,16 +246,14 @@ async fn what_is_no_day_or_not_past_is_refused_by_its_field() {
             ("at", "2019-02-30", "invalid_date"),
             ("at", "0000", "out_of_range"),
         ] {
-            let mut bad = input.clone();
-            bad[field] = json!(value);
+            let bad = with(input.clone(), json!({ field: value }));
             let (status, refused) = anna.refused(tool, bad).await;
             let told = (status, refused["field"].as_str(), refused["code"].as_str());
             assert_eq!(told, (422, Some(field), Some(code)), "{tool}: {refused}");
         }
     }
     let archived = json!({ "query": "tea", "as_of": "2020", "status": "archived" });
-    let (status, refused) = anna.refused("memory_search", archived).await;
-    assert_eq!((status, refused["field"].as_str()), (422, Some("status")));
+    assert_eq!(refused_field(&anna, "memory_search", archived).await, "422 status");
 }
 
 #[tokio::test]
@@ -288,57 +262,48 @@ async fn entities_are_told_as_they_were_known_and_as_it_was() {
     let said = |object, at| say("Marta Weber", "lives_in", (object, EntityType::Location), at);
     let first = anna.add("Marta Weber lives in Lyon.").await;
     state(&app, anna.id, said("Lyon", app.clock.now()), Some(first)).await;
-    days(&app, 10);
-    let day = now(&app);
-    days(&app, 10);
+    let day = between(&app, 10);
     let second = anna.add("Marta Weber lives in Freiburg.").await;
     let mut moved = said("Freiburg", app.clock.now());
     // She had moved before that was said.
-    let since = app.clock.now() - Duration::days(15);
-    moved.period = Period { from: Some(since), until: None };
+    moved.period = Period { from: Some(app.clock.now() - Duration::days(15)), until: None };
     state(&app, anna.id, moved, Some(second)).await;
     days(&app, 1);
 
     let entity = async |more: Value| {
-        let mut input = json!({ "name": "Marta Weber" });
-        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let told = anna.call("memory_entity", input).await;
-        let of = |list: &str| -> Vec<String> {
-            let all = told[list].as_array().unwrap().iter();
-            all.map(|r| r["object"].as_str().unwrap().to_owned()).collect()
+        let told = anna.call("memory_entity", with(json!({ "name": "Marta Weber" }), more)).await;
+        let of = |list: &str, field: &str| -> Value {
+            told[list].as_array().unwrap().iter().map(|entry| entry[field].clone()).collect()
         };
-        let items = told["items"].as_array().unwrap().iter();
-        let items: Vec<i64> = items.map(|item| item["id"].as_i64().unwrap()).collect();
-        (of("relations"), of("changed"), items, told["mentions"].as_i64().unwrap())
+        let (relations, changed) = (of("relations", "object"), of("changed", "object"));
+        json!([relations, changed, of("items", "id"), told["mentions"]])
     };
-    let names = |names: &[&str]| -> Vec<String> { names.iter().map(|n| n.to_string()).collect() };
-    let (lyon, freiburg, none) = (names(&["Lyon"]), names(&["Freiburg"]), names(&[]));
-    assert_eq!(entity(json!({})).await, (freiburg.clone(), lyon.clone(), vec![second, first], 2));
-    assert_eq!(entity(json!({ "as_of": day })).await, (lyon.clone(), none, vec![first], 1));
+    let now_known = json!([["Freiburg"], ["Lyon"], [second, first], 2]);
+    assert_eq!(entity(json!({})).await, now_known);
+    assert_eq!(entity(json!({ "as_of": day })).await, json!([["Lyon"], [], [first], 1]));
     let at = entity(json!({ "at": day })).await;
-    assert_eq!((at.0, at.1), (freiburg, lyon), "she had moved, as is known now");
-    let (status, refused) =
-        anna.refused("memory_entity", json!({ "name": "Freiburg", "as_of": day })).await;
-    assert_eq!((status, refused["field"].as_str()), (422, Some("as_of")), "{refused}");
+    assert_eq!((&at[0], &at[1]), (&now_known[0], &now_known[1]), "she had moved, as is known now");
+    let input = json!({ "name": "Freiburg", "as_of": day });
+    assert_eq!(refused_field(&anna, "memory_entity", input).await, "422 as_of");
 
-    let graph = async |more: Value| {
-        let mut input = json!({ "entity": "Marta Weber", "relation": "lives_in" });
-        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        let told = anna.call("memory_graph", input).await;
+    for (more, there, item) in [
+        (json!({}), Some("Freiburg"), Some(second)),
+        (json!({ "at": day }), Some("Freiburg"), Some(second)),
+        (json!({ "as_of": day }), Some("Lyon"), Some(first)),
+        (json!({ "as_of": "2020" }), None, None),
+    ] {
+        let input = with(json!({ "entity": "Marta Weber", "relation": "lives_in" }), more);
+        let told = anna.call("memory_graph", input.clone()).await;
         let nodes = told["nodes"].as_array().unwrap().iter().skip(1);
-        let nodes: Vec<String> = nodes.map(|n| n["name"].as_str().unwrap().to_owned()).collect();
-        (nodes, told["edges"][0]["item_id"].as_i64())
-    };
-    assert_eq!(graph(json!({})).await, (names(&["Freiburg"]), Some(second)));
-    assert_eq!(graph(json!({ "at": day })).await, (names(&["Freiburg"]), Some(second)));
-    assert_eq!(graph(json!({ "as_of": day })).await, (names(&["Lyon"]), Some(first)));
-    assert_eq!(graph(json!({ "as_of": "2020" })).await, (vec![], None));
+        let names: Vec<&str> = nodes.map(|node| node["name"].as_str().unwrap()).collect();
+        assert_eq!(names, there.as_slice(), "{input}");
+        assert_eq!(told["edges"][0]["item_id"], json!(item), "{input}");
+    }
 }
 
 #[tokio::test]
 async fn an_export_as_of_a_day_has_what_was_known_and_is_imported() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     let home = json!({ "content": "Lives in the city of Lyon.", "key": "home", "tags": ["home"] });
     let lyon = add(&anna, home).await;
     let gone = add(&anna, json!({ "content": "Works in the city hall." })).await;
@@ -348,9 +313,8 @@ async fn an_export_as_of_a_day_has_what_was_known_and_is_imported() {
     days(&app, 1);
     let day = Day::parse(Some(&now(&app)), None, app.clock.now()).unwrap();
     days(&app, 1);
-    let home = json!({ "content": "Lives in the city of Freiburg.", "key": "home" });
-    add(&anna, home).await;
-    anna.call("memory_add", json!({ "type": "fact", "theme": "later", "content": "Swims." })).await;
+    add(&anna, json!({ "content": "Lives in the city of Freiburg.", "key": "home" })).await;
+    anna.add_to("later", "Swims.").await;
     ended(&app, &anna, "two", &[message("1", "user", "I saw Basel.")]).await;
     let changed = json!({ "command": "insert", "path": "/memories/memory/sea.md", "insert_line": 1, "insert_text": "It woke.\n" });
     anna.call("memory_files", changed).await;

@@ -4,23 +4,18 @@
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 
+use super::{code, with};
 use crate::support::{TestApp, TestUser, problem};
 
-async fn refusal(user: &TestUser, tool: &str, input: Value) -> (u16, String, String) {
-    let (status, problem) = user.refused(tool, input).await;
-    let text = |name: &str| problem[name].as_str().unwrap_or_default().to_owned();
-    (status, text("code"), text("field"))
+fn fact(more: Value) -> Value {
+    with(json!({ "type": "fact", "content": "ok" }), more)
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn each_limit_is_named_with_its_field() {
     let (_, anna) = TestApp::with_user().await;
-    let fact = |more: Value| {
-        let mut input = json!({ "type": "fact", "content": "ok" });
-        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        input
-    };
-    let cases = [
+    let (long_theme, big) = (format!(" {}", "x".repeat(64)), "99999999999999999999.1");
+    for (tool, input, code, field) in [
         ("memory_add", fact(json!({ "content": "x".repeat(20_001) })), "too_long", "content"),
         ("memory_add", fact(json!({ "content": "" })), "required", "content"),
         ("memory_add", fact(json!({ "content": " \n " })), "required", "content"),
@@ -33,12 +28,7 @@ async fn each_limit_is_named_with_its_field() {
         ("memory_add", fact(json!({ "colour": "red" })), "unknown_field", "colour"),
         ("memory_add", fact(json!({ "theme": "x".repeat(65) })), "too_long", "theme"),
         // Blanks count, as in the schema.
-        (
-            "memory_add",
-            fact(json!({ "theme": format!(" {}", "x".repeat(64)) })),
-            "too_long",
-            "theme",
-        ),
+        ("memory_add", fact(json!({ "theme": long_theme })), "too_long", "theme"),
         ("memory_search", json!({ "theme": " ".repeat(65) }), "too_long", "theme"),
         ("memory_add", fact(json!({ "theme": "!!!" })), "invalid_theme", "theme"),
         ("memory_add", fact(json!({ "theme": "a\u{0}" })), "invalid_text", "theme"),
@@ -61,12 +51,7 @@ async fn each_limit_is_named_with_its_field() {
         ("memory_search", json!({ "recency_days": 0 }), "out_of_range", "recency_days"),
         ("memory_search", json!({ "recency_days": 36_501 }), "out_of_range", "recency_days"),
         ("memory_search", json!({ "cursor": "nonsense" }), "invalid_cursor", "cursor"),
-        (
-            "memory_search",
-            json!({ "cursor": "99999999999999999999.1" }),
-            "invalid_cursor",
-            "cursor",
-        ),
+        ("memory_search", json!({ "cursor": big }), "invalid_cursor", "cursor"),
         ("memory_search", json!({ "query": "tea", "cursor": "1.1" }), "invalid_cursor", "cursor"),
         ("memory_search", json!({ "user_id": 1 }), "unknown_field", "user_id"),
         ("memory_get", json!({}), "required", "item_id"),
@@ -74,24 +59,22 @@ async fn each_limit_is_named_with_its_field() {
         ("memory_get", json!({ "item_id": 1e300 }), "invalid_type", "item_id"),
         ("memory_archive", json!({ "item_id": null }), "invalid_type", "item_id"),
         ("memory_list_themes", json!({ "themes": 1 }), "unknown_field", "themes"),
-    ];
-    for (tool, input, code, field) in cases {
+    ] {
         let shown: String = input.to_string().chars().take(80).collect();
-        let expected = (422, code.to_owned(), field.to_owned());
-        assert_eq!(refusal(&anna, tool, input).await, expected, "{tool} {shown}");
+        let (status, problem) = anna.refused(tool, input).await;
+        let told = (status, problem["code"].as_str(), problem["field"].as_str());
+        assert_eq!(told, (422, Some(code), Some(field)), "{tool} {shown}");
     }
     // The limits themselves are inside.
-    anna.call("memory_add", fact(json!({ "content": "é".repeat(20_000) }))).await;
-    anna.call(
-        "memory_add",
-        fact(json!({ "tags": (0..32).map(|n| format!("{n:064}")).collect::<Vec<_>>() })),
-    )
-    .await;
-    anna.call(
-        "memory_search",
-        json!({ "query": "x".repeat(2_000), "limit": 50, "recency_days": 36_500 }),
-    )
-    .await;
+    let tags: Vec<_> = (0..32).map(|n| format!("{n:064}")).collect();
+    let query = json!({ "query": "x".repeat(2_000), "limit": 50, "recency_days": 36_500 });
+    for (tool, input) in [
+        ("memory_add", fact(json!({ "content": "é".repeat(20_000) }))),
+        ("memory_add", fact(json!({ "tags": tags }))),
+        ("memory_search", query),
+    ] {
+        anna.call(tool, input).await;
+    }
 }
 
 async fn post(
@@ -114,56 +97,45 @@ async fn post(
 async fn wrong_bodies_are_told_apart() {
     let (app, anna) = TestApp::with_user().await;
     let ok = r#"{"type":"fact","content":"ok"}"#;
-    for (body, status, code) in [
-        ("{", 400, "invalid_json"),
-        ("", 422, "required"),
-        ("[]", 400, "invalid_json"),
-        (r#"["fact", "ok"]"#, 400, "invalid_json"),
-        ("null", 400, "invalid_json"),
-        (r#""text""#, 400, "invalid_json"),
-        (r#"{"type":"fact","content":"ok"} {}"#, 400, "invalid_json"),
-        (r#"{"type":"fact","content":"ok","content":"again"}"#, 422, "duplicate_field"),
-        (r#"{"type":"fact","content":"\ud800"}"#, 422, "invalid_text"),
-        (r#"{"type":"fact","content":"a\udc00b"}"#, 422, "invalid_text"),
-        (r#"{"type":"fact","content":"ok","tags":["\ud800"]}"#, 422, "invalid_text"),
+    for (body, expected) in [
+        ("{", "400 invalid_json"),
+        ("", "422 required"),
+        ("[]", "400 invalid_json"),
+        (r#"["fact", "ok"]"#, "400 invalid_json"),
+        ("null", "400 invalid_json"),
+        (r#""text""#, "400 invalid_json"),
+        (r#"{"type":"fact","content":"ok"} {}"#, "400 invalid_json"),
+        (r#"{"type":"fact","content":"ok","content":"again"}"#, "422 duplicate_field"),
+        (r#"{"type":"fact","content":"\ud800"}"#, "422 invalid_text"),
+        (r#"{"type":"fact","content":"a\udc00b"}"#, "422 invalid_text"),
+        (r#"{"type":"fact","content":"ok","tags":["\ud800"]}"#, "422 invalid_text"),
     ] {
-        let (got, problem) = problem(post(app, &anna, "application/json", body).await).await;
-        assert_eq!((got, problem["code"].as_str()), (status, Some(code)), "{body}: {problem}");
+        let response = post(app, &anna, "application/json", body).await;
+        assert_eq!(code(response).await, expected, "{body}");
     }
-    let (status, _) = problem(
-        post(app, &anna, "application/json", b"{\"type\":\"fact\",\"content\":\"\xff\"}".to_vec())
-            .await,
-    )
-    .await;
-    assert_eq!(status, 400);
-    let (status, problem) = problem(post(app, &anna, "text/plain", ok).await).await;
-    assert_eq!((status, problem["code"].as_str()), (415, Some("unsupported_media_type")));
+    let no_utf8 = b"{\"type\":\"fact\",\"content\":\"\xff\"}".to_vec();
+    assert_eq!(problem(post(app, &anna, "application/json", no_utf8).await).await.0, 400);
+    assert_eq!(code(post(app, &anna, "text/plain", ok).await).await, "415 unsupported_media_type");
     assert_eq!(post(app, &anna, "application/json; charset=utf-8", ok).await.status(), 200);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn deep_json_is_refused_and_does_not_overflow_the_stack() {
+async fn deep_json_and_a_body_over_one_mebibyte_are_refused() {
     let (app, anna) = TestApp::with_user().await;
+    // The stack does not overflow.
     let deep = format!(r#"{{"type":"fact","content":"ok","tags":{}"#, "[".repeat(200_000));
     let (status, _) = problem(post(app, &anna, "application/json", deep).await).await;
-    assert!(status == 400 || status == 422);
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn a_body_over_one_mebibyte_is_413_even_at_ten() {
-    let (app, anna) = TestApp::with_user().await;
+    assert!(status == 400 || status == 422, "deep: {status}");
     for size in [1024 * 1024 + 1, 10 * 1024 * 1024] {
-        let (status, problem) =
-            problem(post(app, &anna, "application/json", vec![b' '; size]).await).await;
-        assert_eq!((status, problem["code"].as_str()), (413, Some("body_too_large")));
+        let response = post(app, &anna, "application/json", vec![b' '; size]).await;
+        assert_eq!(code(response).await, "413 body_too_large", "{size}");
     }
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn unknown_tools_endpoints_and_methods_are_problems_too() {
     let (app, anna) = TestApp::with_user().await;
-    let (status, unknown) = anna.refused("memory_delete", json!({})).await;
-    assert_eq!((status, unknown["code"].as_str()), (404, Some("unknown_tool")));
+    assert_eq!(code(anna.send("memory_delete", &json!({})).await).await, "404 unknown_tool");
     let client = Client::new();
     let nowhere = client.get(format!("{}/api/v1/nowhere", app.base)).send().await.unwrap();
     assert_eq!(problem(nowhere).await.0, 404);

@@ -1,24 +1,41 @@
 use keepsake::accounts::{AgentName, Scope, TokenWish, ToolProfile};
 use serde_json::{Value, json};
 
-use crate::support::{TestApp, TestUser, problem};
+use super::{answer, code, refused_field};
+use crate::support::{TestApp, TestUser};
+
+/// What is listed to this token: an object as Keepsake has it, or an array of functions.
+async fn listed(user: &TestUser, token: &str, format: &str) -> Value {
+    let path = format!("/api/v1/tools?format={format}");
+    answer(user.with_token(token).get(&path).await).await
+}
+
+fn names(tools: &Value) -> Vec<String> {
+    let tools = tools.as_array().unwrap().iter();
+    tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// A token of the agent of this name, which has this profile from now on when one is named.
+async fn token(
+    app: &TestApp,
+    user: &TestUser,
+    agent: &str,
+    scopes: &[Scope],
+    profile: Option<ToolProfile>,
+) -> String {
+    let wish = TokenWish { scopes: scopes.iter().copied().collect(), lifetime: None, profile };
+    let agent = AgentName::parse(agent).unwrap();
+    app.accounts.create_token_by_name(user.id, &agent, &wish).await.unwrap().reveal()
+}
 
 #[tokio::test]
 async fn the_five_core_tools_are_listed_with_their_schemas() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let get = |query: &str| {
-        reqwest::Client::new()
-            .get(format!("{}/api/v1/tools{query}", app.base))
-            .bearer_auth(&anna.token)
-            .send()
-    };
-    let listed: Value = get("").await.unwrap().json().await.unwrap();
+    let (_app, anna) = TestApp::start_for("anna").await;
+    let listed = answer(anna.get("/api/v1/tools").await).await;
+    let core =
+        ["memory_search", "memory_add", "memory_get", "memory_archive", "memory_list_themes"];
+    assert_eq!(names(&listed["tools"]), core);
     let tools = listed["tools"].as_array().unwrap();
-    let names: Vec<&str> = tools.iter().map(|t| t["name"].as_str().unwrap()).collect();
-    assert_eq!(
-        names,
-        ["memory_search", "memory_add", "memory_get", "memory_archive", "memory_list_themes"]
-    );
     for tool in tools {
         assert_eq!(tool["input_schema"]["type"], "object", "{tool}");
         assert_eq!(tool["input_schema"]["additionalProperties"], false, "{tool}");
@@ -26,53 +43,29 @@ async fn the_five_core_tools_are_listed_with_their_schemas() {
         assert!(!tool.to_string().contains("$ref"), "{tool}");
         assert!(tool["description"].as_str().unwrap().contains("Example:"), "{tool}");
     }
-    assert_eq!(tools[1]["input_schema"]["required"], serde_json::json!(["type", "content"]));
-    let (status, refused) = problem(get("?format=yaml").await.unwrap()).await;
-    assert_eq!((status, refused["field"].as_str()), (422, Some("format")));
+    assert_eq!(tools[1]["input_schema"]["required"], json!(["type", "content"]));
 }
 
 #[tokio::test]
 async fn an_agent_of_the_full_profile_is_told_of_all_tools_and_one_of_core_may_call_them_too() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let agent = AgentName::parse("all tools").unwrap();
-    let make = async |profile| {
-        let wish = TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile };
-        let token = app.accounts.create_token_by_name(anna.id, &agent, &wish);
-        token.await.unwrap().reveal()
-    };
-    let listed = async |token: &str, format: &str| -> Value {
-        let url = format!("{}/api/v1/tools?format={format}", app.base);
-        let request = reqwest::Client::new().get(url).bearer_auth(token);
-        request.send().await.unwrap().json().await.unwrap()
+    let make = |profile| token(&app, &anna, "all tools", &Scope::ALL, profile);
+    let count = async |token: &str, format: &str| {
+        listed(&anna, token, format).await.as_array().unwrap().len()
     };
     let full = make(Some(ToolProfile::Full)).await;
-    let named = listed(&full, "json").await;
-    let named: Vec<&str> =
-        named["tools"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
-    assert_eq!(
-        named[5..],
-        [
-            "memory_correct",
-            "memory_confirm",
-            "memory_forget",
-            "memory_stats",
-            "memory_summary",
-            "memory_entity",
-            "memory_graph",
-            "memory_files"
-        ]
-    );
+    let named = names(&listed(&anna, &full, "json").await["tools"]);
+    let further = "memory_correct memory_confirm memory_forget memory_stats memory_summary
+                   memory_entity memory_graph memory_files";
+    assert_eq!(named[5..], further.split_whitespace().collect::<Vec<_>>());
     for format in ["openai", "anthropic"] {
-        let count = |list: &Value| list.as_array().unwrap().len();
-        assert_eq!(count(&listed(&anna.token, format).await), 5);
-        assert_eq!(count(&listed(&full, format).await), 13);
+        assert_eq!((count(&anna.token, format).await, count(&full, format).await), (5, 13));
     }
     // The profile is the agent's: another token of it leaves it as it is, and one says otherwise.
-    let further = make(None).await;
-    assert_eq!(listed(&further, "openai").await.as_array().unwrap().len(), 13);
+    assert_eq!(count(&make(None).await, "openai").await, 13);
     make(Some(ToolProfile::Core)).await;
-    assert_eq!(listed(&full, "openai").await.as_array().unwrap().len(), 5);
-    anna.call("memory_stats", serde_json::json!({})).await;
+    assert_eq!(count(&full, "openai").await, 5);
+    anna.call("memory_stats", json!({})).await;
 }
 
 #[tokio::test]
@@ -81,8 +74,7 @@ async fn the_users_of_an_operator_are_told_of_what_its_profile_says() {
     let name = AgentName::parse("acme").unwrap();
     let make = async |profile| {
         let wish = TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile };
-        let token = app.accounts.create_service_token_by_name(&name, &wish);
-        token.await.unwrap().reveal()
+        app.accounts.create_service_token_by_name(&name, &wish).await.unwrap().reveal()
     };
     let token = make(None).await;
     let count = async || {
@@ -90,8 +82,7 @@ async fn the_users_of_an_operator_are_told_of_what_its_profile_says() {
             .get(format!("{}/api/v1/tools?format=openai", app.base))
             .bearer_auth(&token)
             .header("keepsake-user", "customer-1");
-        let listed: Value = listed.send().await.unwrap().json().await.unwrap();
-        listed.as_array().unwrap().len()
+        answer(listed.send().await.unwrap()).await.as_array().unwrap().len()
     };
     assert_eq!(count().await, 5);
     make(Some(ToolProfile::Full)).await;
@@ -103,13 +94,7 @@ async fn each_tool_asks_for_its_scope() {
     let (app, anna) = TestApp::start_for("anna").await;
     let reader = app.token(anna.id, "reader", &[Scope::MemoryRead], None).await;
     let writer = app.token(anna.id, "writer", &[Scope::MemoryWrite], None).await;
-    let call = |token: &str, tool: &str| {
-        reqwest::Client::new()
-            .post(format!("{}/api/v1/tools/{tool}", app.base))
-            .bearer_auth(token)
-            .json(&serde_json::json!({}))
-            .send()
-    };
+    let [reader, writer] = [reader, writer].map(|token| anna.with_token(&token));
     for (tool, wrong, right) in [
         ("memory_search", &writer, &reader),
         ("memory_get", &writer, &reader),
@@ -125,62 +110,44 @@ async fn each_tool_asks_for_its_scope() {
         ("search", &writer, &reader),
         ("fetch", &writer, &reader),
     ] {
-        let (status, refused) = problem(call(wrong, tool).await.unwrap()).await;
-        assert_eq!((status, refused["code"].as_str()), (403, Some("missing_scope")), "{tool}");
-        assert_ne!(call(right, tool).await.unwrap().status(), 403, "{tool}");
+        assert_eq!(code(wrong.send(tool, &json!({})).await).await, "403 missing_scope", "{tool}");
+        assert_ne!(right.send(tool, &json!({})).await.status(), 403, "{tool}");
     }
 }
 
 #[tokio::test]
 async fn an_agent_of_one_tool_saves_searches_lists_and_forgets_with_it() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let agent = AgentName::parse("small").unwrap();
-    let make = async |scopes: Vec<Scope>| {
-        let wish = TokenWish {
-            scopes: scopes.into_iter().collect(),
-            lifetime: None,
-            profile: Some(ToolProfile::Single),
-        };
-        let token = app.accounts.create_token_by_name(anna.id, &agent, &wish);
-        token.await.unwrap().reveal()
+    let make = async |scopes: &[Scope]| {
+        anna.with_token(&token(&app, &anna, "small", scopes, Some(ToolProfile::Single)).await)
     };
-    let small = anna.with_token(&make(Scope::ALL.into()).await);
-    let listed: Value = small.get("/api/v1/tools?format=openai").await.json().await.unwrap();
+    let small = make(&Scope::ALL).await;
+    let listed = listed(&small, &small.token, "openai").await;
     assert_eq!(listed.as_array().unwrap().len(), 1);
     assert_eq!(listed[0]["function"]["name"], "memory");
     assert!(listed.to_string().len() < 1_600, "{listed}");
     let prompt = small.get("/api/v1/prompt").await.text().await.unwrap();
     assert!(prompt.contains("the tool memory.") && !prompt.contains("memory_"), "{prompt}");
     let say = async |input: Value| {
-        let answer = small.call("memory", input).await;
-        answer["output"].as_str().unwrap().to_owned()
+        small.call("memory", input).await["output"].as_str().unwrap().to_owned()
     };
-    let saved =
-        say(json!({ "action": "save", "text": "Lives in Lisbon.", "key": "home_city" })).await;
+    let save = json!({ "action": "save", "text": "Lives in Lisbon.", "key": "home_city" });
+    let saved = say(save.clone()).await;
     let id: i64 = saved.trim_start_matches("Saved as #").trim_end_matches('.').parse().unwrap();
-    assert_eq!(
-        say(json!({ "action": "save", "text": "Lives in Lisbon.", "key": "home_city" })).await,
-        format!("Known already, as #{id}.")
-    );
-    let found = say(json!({ "action": "search", "text": "Lisbon" })).await;
-    assert!(
-        found.starts_with(&format!("#{id} (2026-"))
-            && found.ends_with(", agent, key home_city) Lives in Lisbon."),
-        "{found}"
-    );
+    assert_eq!(say(save).await, format!("Known already, as #{id}."));
+    let search = json!({ "action": "search", "text": "Lisbon" });
+    let found = say(search.clone()).await;
+    assert!(found.starts_with(&format!("#{id} (2026-")), "{found}");
+    assert!(found.ends_with(", agent, key home_city) Lives in Lisbon."), "{found}");
     assert_eq!(say(json!({ "action": "list" })).await, found);
-    assert_eq!(
-        say(json!({ "action": "forget", "key": "home_city" })).await,
-        "Forgotten: 1 memory is archived."
-    );
-    assert_eq!(
-        say(json!({ "action": "forget", "key": "home_city" })).await,
-        "Nothing has this key."
-    );
-    assert_eq!(
-        say(json!({ "action": "search", "text": "Lisbon" })).await,
-        "Nothing is remembered about that."
-    );
+    let forget = json!({ "action": "forget", "key": "home_city" });
+    for (input, said) in [
+        (forget.clone(), "Forgotten: 1 memory is archived."),
+        (forget, "Nothing has this key."),
+        (search, "Nothing is remembered about that."),
+    ] {
+        assert_eq!(say(input).await, said);
+    }
     for (input, field) in [
         (json!({ "action": "save" }), "text"),
         (json!({ "action": "search", "text": " " }), "text"),
@@ -188,32 +155,12 @@ async fn an_agent_of_one_tool_saves_searches_lists_and_forgets_with_it() {
         (json!({ "action": "erase" }), "action"),
         (json!({}), "action"),
     ] {
-        let (status, problem) = small.refused("memory", input).await;
-        assert_eq!((status, problem["field"].as_str()), (422, Some(field)), "{problem}");
+        assert_eq!(refused_field(&small, "memory", input).await, format!("422 {field}"));
     }
     // Who may only read saves nothing.
-    let reader = anna.with_token(&make(vec![Scope::MemoryRead]).await);
+    let reader = make(&[Scope::MemoryRead]).await;
     assert_eq!(reader.refused("memory", json!({ "action": "save", "text": "x" })).await.0, 403);
     reader.call("memory", json!({ "action": "list" })).await;
-}
-
-/// The names of the tools in this list; `None`: of all tools.
-async fn names(app: &TestApp, user: &TestUser, list: Option<ToolProfile>) -> Vec<String> {
-    let Some(profile) = list else {
-        let document = user.get("/api/v1/openapi.json").await;
-        let document: Value = document.json().await.unwrap();
-        let paths = document["paths"].as_object().unwrap().keys();
-        let names = paths.filter_map(|path| path.strip_prefix("/api/v1/tools/"));
-        return names.map(str::to_owned).collect();
-    };
-    let wish = TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile: Some(profile) };
-    let name = AgentName::parse(profile.as_str()).unwrap();
-    let token = app.accounts.create_token_by_name(user.id, &name, &wish);
-    let user = user.with_token(&token.await.unwrap().reveal());
-    let listed: Value = user.get("/api/v1/tools").await.json().await.unwrap();
-    let tools = listed["tools"].as_array().unwrap();
-    let names = tools.iter().map(|tool| tool["name"].as_str().unwrap());
-    names.map(str::to_owned).collect()
 }
 
 /// "Tools: all (2). Core, and forget, list themes."
@@ -225,10 +172,13 @@ async fn the_page_says_which_tools_are_in_each_list() {
         let words = names.iter().map(|name| name.trim_start_matches("memory_").replace('_', " "));
         words.collect::<Vec<_>>().join(", ")
     };
-    let core = names(&app, &anna, Some(ToolProfile::Core)).await;
-    let full = names(&app, &anna, Some(ToolProfile::Full)).await;
+    let of = async |profile: ToolProfile| {
+        let token = token(&app, &anna, profile.as_str(), &Scope::ALL, Some(profile)).await;
+        names(&listed(&anna, &token, "json").await["tools"])
+    };
+    let (core, full) = (of(ToolProfile::Core).await, of(ToolProfile::Full).await);
     assert_eq!(full[..core.len()], core);
-    let connector = names(&app, &anna, Some(ToolProfile::Connector)).await;
+    let connector = of(ToolProfile::Connector).await;
     assert!(connector.iter().all(|name| !full.contains(name)));
     let first = in_words(&core[..1]);
     let of_core = in_words(&core).replacen(&first, &(first[..1].to_uppercase() + &first[1..]), 1);
@@ -240,7 +190,7 @@ async fn the_page_says_which_tools_are_in_each_list() {
             connector.len(),
             in_words(&connector).replacen('s', "S", 1)
         ),
-        format!("\"Tools: one ({}).", names(&app, &anna, Some(ToolProfile::Single)).await.concat()),
+        format!("\"Tools: one ({}).", of(ToolProfile::Single).await.concat()),
     ] {
         assert!(page.contains(&told), "{told}");
     }
@@ -248,8 +198,10 @@ async fn the_page_says_which_tools_are_in_each_list() {
 
 #[tokio::test]
 async fn what_lists_the_tools_lists_all_of_them() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let all = names(&app, &anna, None).await;
+    let (_app, anna) = TestApp::start_for("anna").await;
+    let document = answer(anna.get("/api/v1/openapi.json").await).await;
+    let paths = document["paths"].as_object().unwrap().keys();
+    let all: Vec<_> = paths.filter_map(|path| path.strip_prefix("/api/v1/tools/")).collect();
     assert!(all.len() > 13, "{all:?}");
     for (file, quote) in [("app/src/kinds.rs", '"'), ("README.md", '`'), ("docs/tools.md", '`')] {
         let text = std::fs::read_to_string(file).unwrap();

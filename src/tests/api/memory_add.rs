@@ -1,35 +1,32 @@
 use serde_json::json;
-use sqlx::Row;
 
-use crate::support::{TestApp, ids};
+use super::{add, fields, get};
+use crate::support::TestApp;
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn an_item_is_added_to_general_when_no_theme_is_named() {
     let (_, anna) = TestApp::with_user().await;
-    let added =
-        anna.call("memory_add", json!({ "type": "fact", "content": " Lives in Lyon. " })).await;
-    assert_eq!(added["status"], "active");
-    assert_eq!(added["embedding"], "off");
-    assert_eq!(added["duplicate"], false);
-    let item = anna.call("memory_get", json!({ "item_id": added["id"] })).await;
-    assert_eq!(item["theme"], "general");
-    assert_eq!(item["content"], "Lives in Lyon.");
-    assert_eq!(item["source"], "agent");
+    let added = add(&anna, json!({ "type": "fact", "content": " Lives in Lyon. " })).await;
+    let told = fields(&added, ["status", "embedding", "duplicate"]);
+    assert_eq!(told, json!(["active", "off", false]));
+    let item = fields(&get(&anna, &added["id"]).await, ["theme", "content", "source"]);
+    assert_eq!(item, json!(["general", "Lives in Lyon.", "agent"]));
+    // A blank theme means it too.
+    add(&anna, json!({ "type": "other", "content": "x", "theme": "  " })).await;
+    add(&anna, json!({ "type": "other", "content": "y", "theme": null, "tags": null })).await;
+    let themes = anna.call("memory_list_themes", json!({})).await;
+    assert_eq!(fields(&themes["themes"][0], ["slug", "active_count"]), json!(["general", 3]));
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_theme_is_made_when_missing_and_its_slug_is_normalised() {
     let (_, anna) = TestApp::with_user().await;
     for theme in ["Home Lab", "home-lab", " HOME/LAB "] {
-        let content = format!("from {theme:?}");
-        anna.call("memory_add", json!({ "type": "fact", "content": content, "theme": theme }))
-            .await;
+        anna.add_to(theme, &format!("from {theme:?}")).await;
     }
+    let theme = json!({ "slug": "home-lab", "display_name": "Home Lab", "description": "", "active_count": 3 });
     let themes = anna.call("memory_list_themes", json!({})).await;
-    assert_eq!(
-        themes,
-        json!({ "themes": [{ "slug": "home-lab", "display_name": "Home Lab", "description": "", "active_count": 3 }], "truncated": false })
-    );
+    assert_eq!(themes, json!({ "themes": [theme], "truncated": false }));
 }
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -37,24 +34,9 @@ async fn a_word_may_begin_with_any_letter_and_have_a_capital_inside() {
     let (_, anna) = TestApp::with_user().await;
     for word in ["Ägypten-Reise", "Öko-Strom", "Über-App", "Île-de-France", "Ä2.5"] {
         for text in [word.to_owned(), format!("We talked about {word} again.")] {
-            let added = json!({ "type": "fact", "content": text });
-            anna.call("memory_add", added).await;
+            anna.add(&text).await;
         }
     }
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn a_blank_theme_means_general() {
-    let (_, anna) = TestApp::with_user().await;
-    anna.call("memory_add", json!({ "type": "other", "content": "x", "theme": "  " })).await;
-    anna.call(
-        "memory_add",
-        json!({ "type": "other", "content": "y", "theme": null, "tags": null }),
-    )
-    .await;
-    let themes = anna.call("memory_list_themes", json!({})).await;
-    assert_eq!(themes["themes"][0]["slug"], "general");
-    assert_eq!(themes["themes"][0]["active_count"], 2);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -62,19 +44,20 @@ async fn every_type_and_tags_are_kept() {
     let (_, anna) = TestApp::with_user().await;
     for item_type in ["preference", "fact", "instruction", "summary", "other"] {
         let input = json!({ "type": item_type, "content": item_type, "tags": [" a ", "b", "a"] });
-        let id = anna.call("memory_add", input).await["id"].clone();
-        let item = anna.call("memory_get", json!({ "item_id": id })).await;
-        assert_eq!(item["type"], item_type);
-        assert_eq!(item["tags"], json!(["a", "b"]));
+        let item = get(&anna, &add(&anna, input).await["id"]).await;
+        assert_eq!(fields(&item, ["type", "tags"]), json!([item_type, ["a", "b"]]));
     }
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn an_exact_duplicate_in_its_theme_returns_the_existing_id() {
-    let (_, anna) = TestApp::with_user().await;
+async fn an_exact_duplicate_in_its_theme_returns_the_existing_id_and_another_user_is_not_seen() {
+    let (_, anna, ben) = TestApp::with_users().await;
     let first = anna.add("Prefers tea.").await;
-    let again = anna.call("memory_add", json!({ "type": "fact", "content": "Prefers tea." })).await;
-    assert_eq!((again["id"].as_i64(), again["duplicate"].as_bool()), (Some(first), Some(true)));
+    let bens = add(&ben, json!({ "type": "fact", "content": "Prefers tea." })).await;
+    assert_eq!(bens["duplicate"], false);
+    assert_eq!(anna.find("tea").await, [first]);
+    let again = add(&anna, json!({ "type": "fact", "content": "Prefers tea." })).await;
+    assert_eq!(fields(&again, ["id", "duplicate"]), json!([first, true]));
     let elsewhere = anna.add_to("food", "Prefers tea.").await;
     assert_ne!(elsewhere, first);
     anna.call("memory_archive", json!({ "item_id": first })).await;
@@ -91,33 +74,17 @@ async fn twenty_agents_adding_one_text_at_once_make_one_item() {
     assert_eq!(added.len(), 1);
 }
 
-#[tokio::test(crate = "crate::support::shared")]
-async fn another_user_may_keep_the_same_text_and_neither_sees_the_other() {
-    let (_, anna, ben) = TestApp::with_users().await;
-    let annas = anna.add("Prefers tea.").await;
-    let bens = ben.call("memory_add", json!({ "type": "fact", "content": "Prefers tea." })).await;
-    assert_eq!(bens["duplicate"], false);
-    assert_eq!(ids(&anna.call("memory_search", json!({ "query": "tea" })).await), [annas]);
-}
-
 #[tokio::test]
 async fn nothing_is_written_when_the_input_is_refused() {
     let (app, anna) = TestApp::start_for("anna").await;
-    anna.refused(
-        "memory_add",
+    for input in [
         json!({ "type": "fact", "content": "x".repeat(20_001), "theme": "new" }),
-    )
-    .await;
-    anna.refused(
-        "memory_add",
         json!({ "type": "fact", "content": "ok", "theme": "new", "tags": [""] }),
-    )
-    .await;
-    let mut conn = app.superuser().await;
+    ] {
+        anna.refused("memory_add", input).await;
+    }
     for table in ["memory_items", "memory_themes", "memory_item_events"] {
-        let count = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
-        let rows: i64 = sqlx::query(count).fetch_one(&mut conn).await.unwrap().get(0);
-        assert_eq!(rows, 0, "{table}");
+        assert_eq!(app.count(table).await, 0, "{table}");
     }
 }
 

@@ -1,5 +1,6 @@
 use serde_json::json;
 
+use super::{code, get};
 use crate::support::TestApp;
 
 #[tokio::test]
@@ -12,8 +13,7 @@ async fn archiving_is_idempotent_and_keeps_the_row() {
         assert_eq!(answer, json!({ "id": id, "status": "archived" }));
         app.clock.advance(time::Duration::hours(1));
     }
-    let item = anna.call("memory_get", json!({ "item_id": id })).await;
-    assert_eq!(item["content"], "outdated");
+    assert_eq!(get(&anna, id).await["content"], "outdated");
     let events = "SELECT event FROM memory_item_events WHERE item_id = $1 ORDER BY id";
     let happened: Vec<String> = app.sql(events).bind(id).values().await;
     assert_eq!(happened, ["added", "archived"], "archiving again is no event");
@@ -23,9 +23,9 @@ async fn archiving_is_idempotent_and_keeps_the_row() {
 async fn nobody_archives_anothers_item() {
     let (_, anna, ben) = TestApp::with_users().await;
     let id = anna.add("mine").await;
-    let (status, problem) = ben.refused("memory_archive", json!({ "item_id": id })).await;
-    assert_eq!((status, problem["code"].as_str()), (404, Some("not_found")));
-    assert_eq!(anna.call("memory_get", json!({ "item_id": id })).await["status"], "active");
-    let (status, _) = anna.refused("memory_archive", json!({ "item_id": id + 1_000 })).await;
-    assert_eq!(status, 404);
+    for (user, item) in [(&ben, id), (&anna, id + 1_000)] {
+        let refused = user.send("memory_archive", &json!({ "item_id": item })).await;
+        assert_eq!(code(refused).await, "404 not_found", "{item}");
+    }
+    assert_eq!(get(&anna, id).await["status"], "active");
 }

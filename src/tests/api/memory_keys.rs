@@ -7,19 +7,15 @@ use keepsake::memories::{
 use serde_json::{Value, json};
 use time::Duration;
 
-use crate::support::{Provider, TestApp, TestUser};
+use super::{add, code, fields, get, refused_field, two_users};
+use crate::support::{Provider, TestApp, TestUser, ids};
 
 fn city(content: &str) -> Value {
-    json!({ "type": "fact", "content": content, "theme": "profile", "key": "Home City" })
+    city_in("profile", content)
 }
 
-/// Its answer.
-async fn add(user: &TestUser, input: Value) -> Value {
-    user.call("memory_add", input).await
-}
-
-async fn get(user: &TestUser, id: &Value) -> Value {
-    user.call("memory_get", json!({ "item_id": id })).await
+fn city_in(theme: &str, content: &str) -> Value {
+    json!({ "type": "fact", "content": content, "theme": theme, "key": "Home City" })
 }
 
 /// What happened to an item, oldest first.
@@ -39,51 +35,46 @@ async fn the_same_key_with_another_value_takes_the_place_of_the_older_item() {
     let porto = add(&anna, city("Lives in Porto.")).await;
     app.drain(&anna).await;
     let lisbon = add(&anna, city("Lives in Lisbon.")).await;
-    assert_eq!(lisbon["superseded"], porto["id"]);
-    assert_eq!((&lisbon["status"], &lisbon["duplicate"]), (&json!("active"), &json!(false)));
+    let told = fields(&lisbon, ["status", "duplicate", "superseded"]);
+    assert_eq!(told, json!(["active", false, porto["id"]]));
     app.drain(&anna).await;
     // Neither arm finds the older one; whoever asks for what is archived does.
     let found = anna.call("memory_search", json!({ "query": "lives in Porto" })).await;
-    assert_eq!(crate::support::ids(&found), [lisbon["id"].as_i64().unwrap()]);
+    assert_eq!(ids(&found), [lisbon["id"].as_i64().unwrap()]);
     assert_eq!(found["results"][0]["key"], "home_city");
     let archived = json!({ "query": "lives in Porto", "status": "archived" });
     let archived = anna.call("memory_search", archived).await;
-    assert_eq!(crate::support::ids(&archived), [porto["id"].as_i64().unwrap()]);
+    assert_eq!(ids(&archived), [porto["id"].as_i64().unwrap()]);
     assert_eq!(archived["mode"], "hybrid");
 
     let older = get(&anna, &porto["id"]).await;
-    assert_eq!(older["status"], "archived");
-    assert_eq!((&older["confidence"], &older["superseded_by"]), (&json!(30), &lisbon["id"]));
-    assert_eq!(older["key"], "home_city");
+    let told = fields(&older, ["status", "confidence", "superseded_by", "key"]);
+    assert_eq!(told, json!(["archived", 30, lisbon["id"], "home_city"]));
     assert_eq!(history(app, &anna, &porto["id"]).await, ["added", "superseded"]);
     // Said again, it is the duplicate; and the first value again is a new item.
     let again = add(&anna, city("Lives in Lisbon.")).await;
-    assert_eq!((&again["id"], &again["duplicate"]), (&lisbon["id"], &json!(true)));
-    assert_eq!(again["superseded"], json!(null));
+    let told = fields(&again, ["id", "duplicate", "superseded"]);
+    assert_eq!(told, json!([lisbon["id"], true, null]));
     let back = add(&anna, city("Lives in Porto.")).await;
     assert_eq!(back["superseded"], lisbon["id"]);
     assert_ne!(back["id"], porto["id"]);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn keys_are_of_their_theme_and_of_their_user() {
+async fn keys_are_of_their_theme_and_user_and_one_value_under_two_keys_is_two_items() {
     let (_, anna, ben) = TestApp::with_users().await;
     let profile = add(&anna, city("Lives in Porto.")).await;
-    let mut travel = city("Lives in Rome for a while.");
-    travel["theme"] = json!("travel");
+    let travel = city_in("travel", "Lives in Rome for a while.");
     assert_eq!(add(&anna, travel).await["superseded"], json!(null));
     assert_eq!(add(&ben, city("Lives in Oslo.")).await["superseded"], json!(null));
     assert_eq!(get(&anna, &profile["id"]).await["status"], "active");
-}
 
-#[tokio::test(crate = "crate::support::shared")]
-async fn one_value_under_two_keys_is_two_items_and_text_without_a_key_meets_either() {
-    let (_, anna) = TestApp::with_user().await;
     let of =
         |key: &str| json!({ "type": "preference", "content": "true", "theme": "ui", "key": key });
     let dark = add(&anna, of("prefers_dark")).await;
     let dense = add(&anna, of("prefers_dense")).await;
     assert_eq!(dense["duplicate"], false);
+    // Text without a key meets either.
     let plain = add(&anna, json!({ "type": "preference", "content": "true", "theme": "ui" })).await;
     assert_eq!(plain["duplicate"], true);
     assert!(plain["id"] == dark["id"] || plain["id"] == dense["id"]);
@@ -96,10 +87,8 @@ async fn a_text_that_is_there_without_a_key_is_given_it_and_supersedes_by_it() {
     let plain = json!({ "type": "fact", "content": "Lives in Rome.", "theme": "profile" });
     let plain = add(&anna, plain).await;
     let named = add(&anna, city("Lives in Rome.")).await;
-    assert_eq!(
-        (&named["id"], &named["duplicate"], &named["superseded"]),
-        (&plain["id"], &json!(true), &porto["id"])
-    );
+    let told = fields(&named, ["id", "duplicate", "superseded"]);
+    assert_eq!(told, json!([plain["id"], true, porto["id"]]));
     assert_eq!(get(&anna, &plain["id"]).await["key"], "home_city");
     assert_eq!(get(&anna, &porto["id"]).await["superseded_by"], plain["id"]);
     assert_eq!(history(app, &anna, &plain["id"]).await, ["added", "named"]);
@@ -108,20 +97,14 @@ async fn a_text_that_is_there_without_a_key_is_given_it_and_supersedes_by_it() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn an_item_is_found_by_the_words_of_its_key_whenever_it_was_given() {
     let (_, anna) = TestApp::with_user().await;
-    let found = async |query: &str| {
-        let hits = anna.call("memory_search", json!({ "query": query })).await;
-        let hits = hits["results"].as_array().unwrap().clone();
-        hits.iter().map(|hit| hit["id"].clone()).collect::<Vec<_>>()
-    };
     let porto = add(&anna, city("Porto")).await;
-    assert_eq!(found("Which city?").await, [porto["id"].clone()]);
-    let plain = json!({ "type": "fact", "content": "Helix", "theme": "profile" });
-    let plain = add(&anna, plain).await;
-    assert!(found("favourite editors").await.is_empty());
+    assert_eq!(anna.find("Which city?").await, [porto["id"].as_i64().unwrap()]);
+    let plain = anna.add_to("profile", "Helix").await;
+    assert!(anna.find("favourite editors").await.is_empty());
     let named = json!({ "type": "fact", "content": "Helix", "theme": "profile", "key": "favourite_editor" });
     add(&anna, named).await;
-    assert_eq!(found("favourite editors").await, [plain["id"].clone()]);
-    assert_eq!(found("helix").await, [plain["id"].clone()]);
+    assert_eq!(anna.find("favourite editors").await, [plain]);
+    assert_eq!(anna.find("helix").await, [plain]);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -196,10 +179,8 @@ async fn an_item_says_how_it_is_known_and_how_sure_that_is() {
         assert_eq!(item["source_context"], "the words");
         input["content"] = json!(format!("Another fact {n}."));
         input["confidence"] = json!(12);
-        let item = get(&anna, &add(&anna, input).await["id"]).await;
-        assert_eq!(item["confidence"], 12, "{source}");
+        assert_eq!(get(&anna, &add(&anna, input).await["id"]).await["confidence"], 12, "{source}");
     }
-    let mut input = json!({ "type": "fact", "content": "x" });
     for (field, value) in [
         ("source", json!("hearsay")),
         ("confidence", json!(101)),
@@ -211,10 +192,8 @@ async fn an_item_says_how_it_is_known_and_how_sure_that_is() {
         ("key", json!("a\u{0}b")),
         ("source_context", json!("x".repeat(2_001))),
     ] {
-        input[field] = value;
-        let (status, refused) = anna.refused("memory_add", input.clone()).await;
-        assert_eq!((status, refused["field"].as_str()), (422, Some(field)), "{refused}");
-        input.as_object_mut().unwrap().remove(field);
+        let input = json!({ "type": "fact", "content": "x", field: value });
+        assert_eq!(refused_field(&anna, "memory_add", input).await, format!("422 {field}"));
     }
 }
 
@@ -225,7 +204,7 @@ async fn a_confirmed_item_yields_to_the_user_and_to_a_correction_alone() {
     let confirmed = anna.call("memory_confirm", json!({ "item_id": porto["id"] })).await;
     assert_eq!(confirmed["protected"], true);
     let item = get(&anna, &porto["id"]).await;
-    assert_eq!((&item["confidence"], &item["protected"]), (&json!(100), &json!(true)));
+    assert_eq!(fields(&item, ["confidence", "protected"]), json!([100, true]));
     assert!(item["last_verified_at"].is_string());
 
     let (status, refused) = anna.refused("memory_add", city("Lives in Rome.")).await;
@@ -238,35 +217,28 @@ async fn a_confirmed_item_yields_to_the_user_and_to_a_correction_alone() {
     let mut said = city("Lives in Rome.");
     said["source"] = json!("user_explicit");
     said["source_context"] = json!("I live in Rome now");
-    let (status, refused) = anna.refused("memory_add", said.clone()).await;
-    assert_eq!((status, refused["code"].as_str()), (409, Some("confirmed")));
+    assert_eq!(code(anna.send("memory_add", &said).await).await, "409 confirmed");
     let messages = json!({ "messages": [
         { "id": "m1", "role": "assistant", "content": "So I live in Rome now, she says." },
         { "id": "m2", "role": "user", "content": "By the way, I live in\nROME now." },
     ] });
-    let posted = anna.post("/api/v1/sessions/talk/messages", &messages).await;
-    assert_eq!(posted.status(), 200);
+    assert_eq!(anna.post("/api/v1/sessions/talk/messages", &messages).await.status(), 200);
     let rome = add(&anna, said).await;
     assert_eq!(rome["superseded"], porto["id"]);
     assert_eq!((&rome["trust"], &rome["note"]), (&json!("user"), &json!(null)));
     // What takes the place of a confirmed item is not confirmed by that.
     assert_eq!(get(&anna, &rome["id"]).await["protected"], false);
     let corrected = json!({ "key": "home city", "content": "Lives in Oslo." });
-    let oslo = anna.call("memory_correct", corrected).await;
-    assert_eq!(oslo["superseded"], rome["id"]);
-    let events = history(app, &anna, &porto["id"]).await;
-    assert_eq!(events, ["added", "confirmed", "superseded"]);
+    assert_eq!(anna.call("memory_correct", corrected).await["superseded"], rome["id"]);
+    assert_eq!(history(app, &anna, &porto["id"]).await, ["added", "confirmed", "superseded"]);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_correction_keeps_what_it_does_not_change() {
     let (_, anna) = TestApp::with_user().await;
-    let wrong = add(
-        &anna,
-        json!({ "type": "preference", "content": "Takes tea.", "theme": "food", "key": "drink",
-            "tags": ["morning"], "expires_in_days": 30 }),
-    )
-    .await;
+    let wrong = json!({ "type": "preference", "content": "Takes tea.", "theme": "food", "key": "drink",
+        "tags": ["morning"], "expires_in_days": 30 });
+    let wrong = add(&anna, wrong).await;
     let was = get(&anna, &wrong["id"]).await;
     let input = json!({ "item_id": wrong["id"], "content": "Takes coffee.", "source": "user_explicit",
         "source_context": "No, coffee." });
@@ -276,9 +248,9 @@ async fn a_correction_keeps_what_it_does_not_change() {
     for kept in ["theme", "key", "type", "tags", "expires_at"] {
         assert_eq!(is[kept], was[kept], "{kept}");
     }
-    assert_eq!((&is["content"], &is["confidence"]), (&json!("Takes coffee."), &json!(80)));
-    let older = get(&anna, &wrong["id"]).await;
-    assert_eq!((&older["status"], &older["superseded_by"]), (&json!("archived"), &right["id"]));
+    assert_eq!(fields(&is, ["content", "confidence"]), json!(["Takes coffee.", 80]));
+    let older = fields(&get(&anna, &wrong["id"]).await, ["status", "superseded_by"]);
+    assert_eq!(older, json!(["archived", right["id"]]));
 
     // Asked again, it says which item is in force; by the key it is done already.
     let (status, refused) = anna.refused("memory_correct", input).await;
@@ -286,12 +258,12 @@ async fn a_correction_keeps_what_it_does_not_change() {
     assert!(refused["detail"].as_str().unwrap().contains(&right["id"].to_string()));
     let same = json!({ "key": "drink", "content": "Takes coffee." });
     let same = anna.call("memory_correct", same).await;
-    assert_eq!((&same["id"], &same["duplicate"]), (&right["id"], &json!(true)));
+    assert_eq!(fields(&same, ["id", "duplicate"]), json!([right["id"], true]));
 
     let moved = json!({ "item_id": right["id"], "content": "Takes coffee.", "theme": "habits", "key": "morning drink" });
     let moved = anna.call("memory_correct", moved).await;
-    let item = get(&anna, &moved["id"]).await;
-    assert_eq!((&item["theme"], &item["key"]), (&json!("habits"), &json!("morning_drink")));
+    let item = fields(&get(&anna, &moved["id"]).await, ["theme", "key"]);
+    assert_eq!(item, json!(["habits", "morning_drink"]));
     assert_eq!(get(&anna, &right["id"]).await["superseded_by"], moved["id"]);
 }
 
@@ -306,32 +278,25 @@ async fn a_correction_with_the_same_words_changes_tags_expiry_and_confidence() {
     let is = get(&anna, &id).await;
     assert_eq!((&is["tags"], &is["confidence"]), (&json!(["fjord"]), &json!(55)));
     assert!(is["expires_at"].is_string() && is["last_verified_at"].is_string(), "{is}");
-    let hits = async |query: &str| {
-        let answer = anna.call("memory_search", json!({ "query": query })).await;
-        answer["results"].as_array().unwrap().len()
-    };
-    assert_eq!((hits("fjord").await, hits("north").await), (1, 0));
+    assert_eq!((anna.find("fjord").await.len(), anna.find("north").await.len()), (1, 0));
     app.clock.advance(Duration::days(8));
-    assert_eq!(hits("fjord").await, 0);
+    assert!(anna.find("fjord").await.is_empty());
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_correction_must_name_one_item() {
     let (_, anna) = TestApp::with_user().await;
     add(&anna, city("Lives in Porto.")).await;
-    let mut travel = city("Lives in Rome for a while.");
-    travel["theme"] = json!("travel");
-    let rome = add(&anna, travel).await;
+    let rome = add(&anna, city_in("travel", "Lives in Rome for a while.")).await;
     let content = "Lives in Oslo.";
-    for (input, status, code) in [
-        (json!({ "content": content }), 422, "required"),
-        (json!({ "key": "home city", "content": content }), 409, "ambiguous_key"),
-        (json!({ "key": "nothing", "content": content }), 404, "not_found"),
-        (json!({ "item_id": 999_999, "content": content }), 404, "not_found"),
-        (json!({ "item_id": rome["id"], "content": " " }), 422, "required"),
+    for (input, expected) in [
+        (json!({ "content": content }), "422 required"),
+        (json!({ "key": "home city", "content": content }), "409 ambiguous_key"),
+        (json!({ "key": "nothing", "content": content }), "404 not_found"),
+        (json!({ "item_id": 999_999, "content": content }), "404 not_found"),
+        (json!({ "item_id": rome["id"], "content": " " }), "422 required"),
     ] {
-        let (got, refused) = anna.refused("memory_correct", input.clone()).await;
-        assert_eq!((got, refused["code"].as_str()), (status, Some(code)), "{input}");
+        assert_eq!(code(anna.send("memory_correct", &input).await).await, expected, "{input}");
     }
     let input = json!({ "key": "home city", "theme": "travel", "content": content });
     assert_eq!(anna.call("memory_correct", input).await["superseded"], rome["id"]);
@@ -359,47 +324,44 @@ async fn forgetting_a_key_archives_it_in_one_theme_or_in_all() {
     let (_, anna) = TestApp::with_user().await;
     let mut ids = Vec::new();
     for theme in ["a", "b", "c"] {
-        let mut input = city(&format!("Lives in {theme}."));
-        input["theme"] = json!(theme);
+        let input = city_in(theme, &format!("Lives in {theme}."));
         ids.push(add(&anna, input).await["id"].clone());
     }
     anna.call("memory_confirm", json!({ "item_id": ids[1] })).await;
-    let one = json!({ "key": "home city", "theme": "a" });
-    let one = anna.call("memory_forget", one).await;
-    assert_eq!(one, json!({ "count": 1, "archived": [ids[0]] }));
-    let rest = anna.call("memory_forget", json!({ "key": "home_city" })).await;
-    assert_eq!(rest, json!({ "count": 2, "archived": [ids[1], ids[2]] }));
-    let none = anna.call("memory_forget", json!({ "key": "home_city" })).await;
-    assert_eq!(none, json!({ "count": 0, "archived": [] }));
+    for (input, archived) in [
+        (json!({ "key": "home city", "theme": "a" }), &ids[..1]),
+        (json!({ "key": "home_city" }), &ids[1..]),
+        (json!({ "key": "home_city" }), &ids[..0]),
+    ] {
+        let forgotten = anna.call("memory_forget", input).await;
+        assert_eq!(forgotten, json!({ "count": archived.len(), "archived": archived }));
+    }
     assert_eq!(get(&anna, &ids[1]).await["status"], "archived");
-    let (status, refused) = anna.refused("memory_forget", json!({ "key": " " })).await;
-    assert_eq!((status, refused["field"].as_str()), (422, Some("key")));
+    assert_eq!(refused_field(&anna, "memory_forget", json!({ "key": " " })).await, "422 key");
 }
 
 #[tokio::test]
 async fn stats_count_what_is_there_and_nothing_of_anothers() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     let empty = anna.call("memory_stats", json!({})).await;
-    assert_eq!((&empty["active"], &empty["oldest"]), (&json!(0), &json!(null)));
+    assert_eq!(fields(&empty, ["active", "oldest"]), json!([0, null]));
     add(&anna, city("Lives in Porto.")).await;
     let lisbon = add(&anna, city("Lives in Lisbon.")).await;
     anna.call("memory_confirm", json!({ "item_id": lisbon["id"] })).await;
-    add(&anna, json!({ "type": "instruction", "content": "Be short.", "expires_in_days": 3 }))
-        .await;
-    add(&anna, json!({ "type": "instruction", "content": "Be clear.", "expires_in_days": 30 }))
-        .await;
-    add(&anna, json!({ "type": "fact", "content": "Over tomorrow.", "expires_in_days": 1 })).await;
+    for (kind, content, days) in [
+        ("instruction", "Be short.", 3),
+        ("instruction", "Be clear.", 30),
+        ("fact", "Over tomorrow.", 1),
+    ] {
+        add(&anna, json!({ "type": kind, "content": content, "expires_in_days": days })).await;
+    }
     ben.add("Ben's.").await;
     app.clock.advance(Duration::days(1));
     let stats = anna.call("memory_stats", json!({})).await;
-    assert_eq!(stats["active"], 3);
-    assert_eq!(stats["archived"], 2);
-    assert_eq!((&stats["confirmed"], &stats["with_key"]), (&json!(1), &json!(1)));
-    assert_eq!(stats["expiring_soon"], 1);
-    let instructions =
-        json!([{ "type": "instruction", "count": 2 }, { "type": "fact", "count": 1 }]);
-    assert_eq!(stats["by_type"], instructions);
+    let counts = ["active", "archived", "confirmed", "with_key", "expiring_soon"];
+    assert_eq!(fields(&stats, counts), json!([3, 2, 1, 1, 1]));
+    let by_type = json!([{ "type": "instruction", "count": 2 }, { "type": "fact", "count": 1 }]);
+    assert_eq!(stats["by_type"], by_type);
     assert_eq!(stats["by_theme"][0], json!({ "theme": "general", "count": 2 }));
     assert_eq!(stats["vectors"], json!({ "pending": 0, "failed": 0 }));
 }
@@ -442,12 +404,8 @@ async fn what_was_said_before_and_what_may_not_replace_is_kept_aside_once() {
     assert_eq!(first.put_aside_for, Some(holder.id));
     let second = keep(&older).await;
     assert_eq!((second.id, second.duplicate), (first.id, true));
-    let rome = get(&anna, &json!(first.id.0)).await;
-    assert_eq!(
-        (&rome["status"], &rome["superseded_by"]),
-        (&json!("archived"), &json!(holder.id.0))
-    );
-    assert_eq!(rome["confidence"], 90);
+    let told = fields(&get(&anna, first.id.0).await, ["status", "superseded_by", "confidence"]);
+    assert_eq!(told, json!(["archived", holder.id.0, 90]));
     assert_eq!(history(&app, &anna, &json!(first.id.0)).await, ["added", "put_aside"]);
 
     anna.call("memory_confirm", json!({ "item_id": holder.id.0 })).await;

@@ -1,14 +1,13 @@
 use serde_json::json;
 
+use super::{fields, refused_field};
 use crate::support::TestApp;
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn themes_come_with_counts_of_active_items_fullest_first() {
-    let (_, anna) = TestApp::with_user().await;
-    assert_eq!(
-        anna.call("memory_list_themes", json!({})).await,
-        json!({ "themes": [], "truncated": false })
-    );
+async fn themes_come_with_counts_of_active_items_fullest_first_and_nothing_of_anothers() {
+    let (_, anna, ben) = TestApp::with_users().await;
+    let none = json!({ "themes": [], "truncated": false });
+    assert_eq!(anna.call("memory_list_themes", json!({})).await, none);
     anna.add_to("work", "a").await;
     anna.add_to("work", "b").await;
     let gone = anna.add_to("garden", "c").await;
@@ -20,16 +19,8 @@ async fn themes_come_with_counts_of_active_items_fullest_first() {
         { "slug": "garden", "display_name": "garden", "description": "", "active_count": 0 },
     ], "truncated": false });
     assert_eq!(anna.call("memory_list_themes", json!({})).await, expected);
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn a_second_user_sees_no_theme_and_may_use_the_same_name() {
-    let (_, anna, ben) = TestApp::with_users().await;
-    anna.add_to("work", "a").await;
-    assert_eq!(
-        ben.call("memory_list_themes", json!({})).await,
-        json!({ "themes": [], "truncated": false })
-    );
+    // A second user sees none, and may use the same name.
+    assert_eq!(ben.call("memory_list_themes", json!({})).await, none);
     ben.add_to("work", "b").await;
     let themes = ben.call("memory_list_themes", json!({})).await;
     assert_eq!(themes["themes"][0]["active_count"], 1);
@@ -44,24 +35,19 @@ async fn a_theme_is_called_and_described_as_somebody_says_and_keeps_its_slug() {
     let expected = json!({ "slug": "home-lab", "display_name": "Servers",
                            "description": "What runs at home.", "active_count": 1 });
     assert_eq!(anna.call("memory_describe_theme", input).await, expected);
-    let listed = anna.call("memory_list_themes", json!({})).await;
-    assert_eq!(listed["themes"], json!([expected]));
+    assert_eq!(anna.call("memory_list_themes", json!({})).await["themes"], json!([expected]));
     // Of another user nothing is changed, and what is left out stays.
     let bens = ben.call("memory_list_themes", json!({})).await;
     assert_eq!(bens["themes"][0]["display_name"], "Home Lab");
     let input = json!({ "theme": "home-lab", "description": "" });
     let described = anna.call("memory_describe_theme", input).await;
-    assert_eq!(
-        (&described["display_name"], &described["description"]),
-        (&json!("Servers"), &json!(""))
-    );
-    for (input, status, field) in [
-        (json!({ "theme": "none", "description": "x" }), 404, None),
-        (json!({ "theme": " ", "description": "x" }), 422, Some("theme")),
-        (json!({ "theme": "home-lab", "display_name": " " }), 422, Some("display_name")),
-        (json!({ "theme": "home-lab", "description": "x".repeat(501) }), 422, Some("description")),
+    assert_eq!(fields(&described, ["display_name", "description"]), json!(["Servers", ""]));
+    for (input, told) in [
+        (json!({ "theme": "none", "description": "x" }), "404 "),
+        (json!({ "theme": " ", "description": "x" }), "422 theme"),
+        (json!({ "theme": "home-lab", "display_name": " " }), "422 display_name"),
+        (json!({ "theme": "home-lab", "description": "x".repeat(501) }), "422 description"),
     ] {
-        let (was, problem) = anna.refused("memory_describe_theme", input).await;
-        assert_eq!((was, problem["field"].as_str()), (status, field), "{problem}");
+        assert_eq!(refused_field(&anna, "memory_describe_theme", input).await, told);
     }
 }

@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 use time::Duration;
 
+use super::{add, with};
 use crate::support::{TestApp, TestUser, ids};
 
 async fn finds(user: &TestUser, content: &str, queries: &[&str]) {
@@ -8,6 +9,10 @@ async fn finds(user: &TestUser, content: &str, queries: &[&str]) {
     for query in queries {
         assert!(user.find(query).await.contains(&id), "{query:?} in {content:?}");
     }
+}
+
+async fn search(user: &TestUser, input: Value) -> Value {
+    user.call("memory_search", input).await
 }
 
 #[tokio::test]
@@ -22,9 +27,8 @@ async fn star_and_empty_list_the_newest_first() {
     for input in
         [json!({ "query": "*" }), json!({ "query": "" }), json!({ "query": " " }), json!({})]
     {
-        let answer = anna.call("memory_search", input).await;
-        assert_eq!(ids(&answer), added);
-        assert_eq!(answer["mode"], "recent");
+        let answer = search(&anna, input).await;
+        assert_eq!((ids(&answer), &answer["mode"]), (added.clone(), &json!("recent")));
         assert_eq!(answer["results"][0]["score"], 0.0);
         assert_eq!(answer["cursor"], json!(null));
     }
@@ -39,18 +43,13 @@ async fn a_cursor_reads_on_to_the_end_without_gaps_even_at_equal_times() {
     }
     added.reverse();
     let mut read = Vec::new();
-    let mut cursor = json!(null);
-    loop {
-        let answer = anna
-            .call("memory_search", json!({ "query": "*", "limit": 10, "cursor": cursor }))
-            .await;
+    let mut input = json!({ "query": "*", "limit": 10 });
+    while input.get("cursor") != Some(&json!(null)) {
+        let answer = search(&anna, input.clone()).await;
         read.extend(ids(&answer));
         // What is added meanwhile is newer, and shifts nothing.
         anna.add(&format!("meanwhile {}", read.len())).await;
-        cursor = answer["cursor"].clone();
-        if cursor.is_null() {
-            break;
-        }
+        input["cursor"] = answer["cursor"].clone();
     }
     assert_eq!(read, added);
 }
@@ -60,68 +59,57 @@ async fn a_cursor_reads_on_among_items_from_before_1970() {
     let (app, anna) = TestApp::start_for("anna").await;
     let added = [anna.add("one").await, anna.add("two").await];
     // 1969-07-20 20:17:40.5 UTC, and for each id a hundred years before.
-    app.sql("UPDATE memory_items SET created_at = to_timestamp(-14182939.5 - id * 3155760000)")
-        .run()
-        .await;
-    let list = |cursor: Value| json!({ "query": "*", "limit": 1, "cursor": cursor });
-    let first = anna.call("memory_search", list(json!(null))).await;
+    let before = "created_at = to_timestamp(-14182939.5 - id * 3155760000)";
+    app.sql(format!("UPDATE memory_items SET {before}")).run().await;
+    let list = |cursor: &Value| json!({ "query": "*", "limit": 1, "cursor": cursor });
+    let first = search(&anna, list(&json!(null))).await;
     assert_eq!(ids(&first), added[..1]);
-    let second = anna.call("memory_search", list(first["cursor"].clone())).await;
-    assert_eq!(ids(&second), added[1..]);
+    assert_eq!(ids(&search(&anna, list(&first["cursor"])).await), added[1..]);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_hit_says_what_an_agent_needs_to_judge_it() {
     let (_, anna) = TestApp::with_user().await;
     let input = json!({ "type": "preference", "content": "Prefers oolong tea.", "theme": "Food", "tags": ["drink"] });
-    let id = anna.call("memory_add", input).await["id"].clone();
-    let answer = anna.call("memory_search", json!({ "query": "oolong", "explain": true })).await;
+    let id = add(&anna, input).await["id"].clone();
+    let answer = search(&anna, json!({ "query": "oolong", "explain": true })).await;
     assert_eq!(answer["mode"], "fts");
-    assert_eq!(
-        answer["degraded"],
-        "no embedding provider is set up, so this was found by words alone"
-    );
+    let by_words = "no embedding provider is set up, so this was found by words alone";
+    assert_eq!(answer["degraded"], by_words);
     let hit = &answer["results"][0];
-    assert_eq!(hit["id"], id);
-    assert_eq!(hit["theme"], "food");
-    assert_eq!(hit["type"], "preference");
-    assert_eq!(hit["content_snippet"], "Prefers oolong tea.");
-    assert_eq!(hit["signals"], json!({ "fts": true, "semantic": false }));
-    assert_eq!(hit["score"], 1.0, "a lone signal counts 1");
-    assert_eq!(hit["source"], "agent");
-    assert_eq!(hit["status"], "active");
-    assert_eq!(hit["tags"], json!(["drink"]));
+    for (field, value) in [
+        ("id", id),
+        ("theme", json!("food")),
+        ("type", json!("preference")),
+        ("content_snippet", json!("Prefers oolong tea.")),
+        ("signals", json!({ "fts": true, "semantic": false })),
+        // A lone signal counts 1.
+        ("score", json!(1.0)),
+        ("source", json!("agent")),
+        ("status", json!("active")),
+        ("tags", json!(["drink"])),
+    ] {
+        assert_eq!(hit[field], value, "{field}");
+    }
     assert!(hit["created_at"].as_str().unwrap().ends_with('Z'));
     assert_eq!(hit["explain"]["words_matched"], 1);
-    let plain = anna.call("memory_search", json!({ "query": "oolong" })).await;
+    let plain = search(&anna, json!({ "query": "oolong" })).await;
     assert!(plain["results"][0].get("explain").is_none());
 }
 
 #[tokio::test]
 async fn exact_tokens_are_found() {
     let (_app, anna) = TestApp::start_for("anna").await;
-    finds(
-        &anna,
-        "The env var is MAX_RETRY_COUNT, set to 3",
-        &["max_retry_count", "MAX_RETRY_COUNT", "retry"],
-    )
-    .await;
+    let max_retry = ["max_retry_count", "MAX_RETRY_COUNT", "retry"];
+    finds(&anna, "The env var is MAX_RETRY_COUNT, set to 3", &max_retry).await;
     finds(&anna, "Login fails with ERR_5021 on staging", &["ERR_5021", "err_5021", "5021"]).await;
     finds(&anna, "Import stops at ERR-6077.", &["ERR-6077", "6077"]).await;
-    finds(
-        &anna,
-        "The NAS is at 192.168.1.168:8443",
-        &["192.168.1.168", "8443", "192.168.1.168:8443"],
-    )
-    .await;
+    let address = ["192.168.1.168", "8443", "192.168.1.168:8443"];
+    finds(&anna, "The NAS is at 192.168.1.168:8443", &address).await;
     finds(&anna, "Write to anna.m@example.com", &["anna.m@example.com", "example.com"]).await;
     finds(&anna, "Pinned to tokio 1.54.1-rc.2", &["1.54.1", "1.54.1-rc.2", "tokio"]).await;
-    finds(
-        &anna,
-        "Bug is in /home/anna/keepsake/src/db.rs",
-        &["db.rs", "src/db.rs", "/home/anna/keepsake/src/db.rs"],
-    )
-    .await;
+    let file = ["db.rs", "src/db.rs", "/home/anna/keepsake/src/db.rs"];
+    finds(&anna, "Bug is in /home/anna/keepsake/src/db.rs", &file).await;
     finds(&anna, "Written in C++ and C#", &["c++", "C#"]).await;
 }
 
@@ -130,23 +118,17 @@ async fn an_exact_token_does_not_match_its_neighbours() {
     let (_, anna) = TestApp::with_user().await;
     let right = anna.add("Login fails with ERR_5021").await;
     let wrong = anna.add("Login fails with ERR_5022").await;
-    let found = anna.find("ERR_5021").await;
-    assert_eq!(found.first(), Some(&right));
+    assert_eq!(anna.find("ERR_5021").await[0], right);
     assert!(!anna.find("5021").await.contains(&wrong));
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn stems_are_found_and_the_exact_word_ranks_first() {
+async fn stems_are_found_after_the_exact_word_and_of_several_words_the_rarer_weighs_more() {
     let (_, anna) = TestApp::with_user().await;
     let stem = anna.add("The deployment runs on Fridays").await;
     let exact = anna.add("She deploys whenever she likes").await;
     anna.add("Unrelated").await;
     assert_eq!(anna.find("deploys").await, [exact, stem]);
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn any_of_the_words_matches_and_rarer_words_weigh_more() {
-    let (_, anna) = TestApp::with_user().await;
     for n in 0..20 {
         anna.add(&format!("project note number {n}")).await;
     }
@@ -182,31 +164,26 @@ async fn other_scripts_and_accents_are_found() {
 async fn tags_are_found_by_their_words() {
     let (_, anna) = TestApp::with_user().await;
     let input = json!({ "type": "fact", "content": "Ordered a bow.", "tags": ["cello-practice"] });
-    let id = anna.call("memory_add", input).await["id"].as_i64().unwrap();
+    let id = add(&anna, input).await["id"].as_i64().unwrap();
     assert_eq!(anna.find("cello").await, [id]);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn where_no_word_matches_a_substring_does() {
+async fn where_no_word_matches_a_substring_of_at_most_64_characters_does() {
     let (_, anna) = TestApp::with_user().await;
     let id = anna.add("Uses Kubernetes with 100% of nodes").await;
-    let answer = anna.call("memory_search", json!({ "query": "bernet", "explain": true })).await;
+    let answer = search(&anna, json!({ "query": "bernet", "explain": true })).await;
     assert_eq!(ids(&answer), [id]);
     assert_eq!(answer["results"][0]["explain"]["substring"], true);
-    assert_eq!(anna.find("%_%").await, [] as [i64; 0], "wildcards are letters here");
+    assert!(anna.find("%_%").await.is_empty(), "wildcards are letters here");
     anna.add("bernet is a surname").await;
     assert!(!anna.find("bernet").await.contains(&id), "words come first");
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn a_long_substring_is_looked_for_by_its_first_64_characters() {
-    let (_, anna) = TestApp::with_user().await;
+    // A longer one is looked for by its first 64 characters.
     let shared = "abcdefgh".repeat(8);
     // Its words begin otherwise, so that none of them matches.
     let id = anna.add(&format!("The key is x{shared}tail")).await;
     assert_eq!(anna.find(&format!("{shared}another")).await, [id]);
-    let differs_earlier = format!("{}x", &shared[..63]);
-    assert_eq!(anna.find(&differs_earlier).await, [] as [i64; 0]);
+    assert!(anna.find(&format!("{}x", &shared[..63])).await.is_empty());
 }
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -216,13 +193,14 @@ async fn archived_items_are_hidden_from_search_unless_asked_for() {
     let new = anna.add("tea from the new shop").await;
     anna.call("memory_archive", json!({ "item_id": old })).await;
     for query in ["tea", "*"] {
-        let find = |status| anna.call("memory_search", json!({ "query": query, "status": status }));
         assert_eq!(anna.find(query).await, [new]);
-        assert_eq!(ids(&find("active").await), [new]);
-        assert_eq!(ids(&find("archived").await), [old]);
-        let mut any = ids(&find("any").await);
-        any.sort_unstable();
-        assert_eq!(any, [old, new]);
+        for (status, expected) in
+            [("active", vec![new]), ("archived", vec![old]), ("any", vec![old, new])]
+        {
+            let mut found = ids(&search(&anna, json!({ "query": query, "status": status })).await);
+            found.sort_unstable();
+            assert_eq!(found, expected, "{query} {status}");
+        }
     }
 }
 
@@ -232,60 +210,48 @@ async fn filters_by_theme_types_and_recency_work_with_and_without_words() {
     let old = anna.add_to("work", "tea break at ten").await;
     app.clock.advance(Duration::days(10));
     let work = anna.add_to("work", "tea break at four").await;
-    let home = anna
-        .call(
-            "memory_add",
-            json!({ "type": "preference", "content": "green tea", "theme": "home" }),
-        )
-        .await["id"]
-        .as_i64()
-        .unwrap();
+    let home = json!({ "type": "preference", "content": "green tea", "theme": "home" });
+    let home = add(&anna, home).await["id"].as_i64().unwrap();
     for query in ["tea", "*"] {
-        let find = async |mut filter: Value| {
-            filter["query"] = json!(query);
-            let mut found = ids(&anna.call("memory_search", filter).await);
+        for (filter, expected) in [
+            (json!({ "theme": "work" }), vec![old, work]),
+            (json!({ "theme": " WORK " }), vec![old, work]),
+            (json!({ "types": ["preference"] }), vec![home]),
+            (json!({ "types": ["preference", "fact"], "recency_days": 5 }), vec![work, home]),
+            (json!({ "types": [] }), vec![old, work, home]),
+            // An unknown theme is empty, and no error.
+            (json!({ "theme": "nowhere" }), vec![]),
+        ] {
+            let input = with(filter, json!({ "query": query }));
+            let mut found = ids(&search(&anna, input.clone()).await);
             found.sort_unstable();
-            found
-        };
-        assert_eq!(find(json!({ "theme": "work" })).await, [old, work]);
-        assert_eq!(find(json!({ "theme": " WORK " })).await, [old, work]);
-        assert_eq!(find(json!({ "types": ["preference"] })).await, [home]);
-        assert_eq!(
-            find(json!({ "types": ["preference", "fact"], "recency_days": 5 })).await,
-            [work, home]
-        );
-        assert_eq!(find(json!({ "types": [] })).await.len(), 3);
-        assert_eq!(
-            find(json!({ "theme": "nowhere" })).await,
-            [] as [i64; 0],
-            "unknown theme: empty, no error"
-        );
-        assert_eq!(find(json!({ "limit": 1 })).await.len(), 1);
+            assert_eq!(found, expected, "{input}");
+        }
+        let one = search(&anna, json!({ "query": query, "limit": 1 })).await;
+        assert_eq!(ids(&one).len(), 1, "{query}");
     }
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_filter_applies_before_the_fifty_candidates() {
     let (_, anna) = TestApp::with_user().await;
-    let rare = anna
-        .add_to("quiet", "a long remark in which, after many other words, tea is named once")
-        .await;
+    let remark = "a long remark in which, after many other words, tea is named once";
+    let rare = anna.add_to("quiet", remark).await;
     for n in 0..60 {
         anna.add_to("loud", &format!("tea tea tea {n}")).await;
     }
-    let answer =
-        anna.call("memory_search", json!({ "query": "tea", "theme": "quiet", "limit": 50 })).await;
-    assert_eq!(ids(&answer), [rare]);
-    let all = anna.call("memory_search", json!({ "query": "tea", "limit": 50 })).await;
-    assert_eq!(ids(&all).len(), 50);
+    let all = json!({ "query": "tea", "limit": 50 });
+    let of_theme = with(all.clone(), json!({ "theme": "quiet" }));
+    assert_eq!(ids(&search(&anna, of_theme).await), [rare]);
+    assert_eq!(ids(&search(&anna, all).await).len(), 50);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_long_item_is_shown_around_the_word_that_matched() {
     let (_, anna) = TestApp::with_user().await;
     anna.add(&format!("{} the zeppelin {}", "hay ".repeat(300), "hay ".repeat(300))).await;
-    let answer = anna.call("memory_search", json!({ "query": "zeppelin" })).await;
-    let snippet = answer["results"][0]["content_snippet"].as_str().unwrap().to_owned();
+    let answer = search(&anna, json!({ "query": "zeppelin" })).await;
+    let snippet = answer["results"][0]["content_snippet"].as_str().unwrap();
     assert!(snippet.contains("zeppelin") && snippet.chars().count() <= 282, "{snippet}");
 }
 
@@ -294,33 +260,25 @@ async fn odd_queries_find_nothing_and_break_nothing() {
     let (_, anna) = TestApp::with_user().await;
     anna.add("something").await;
     for query in ["'", "\\", "' | '", "!!!", "a & b | !c", "🦀", ":*", "--", "$1", "\u{202e}"] {
-        let answer = anna.call("memory_search", json!({ "query": query })).await;
-        assert_eq!(answer["results"], json!([]), "{query:?}");
+        assert!(anna.find(query).await.is_empty(), "{query:?}");
     }
-    anna.call("memory_search", json!({ "query": "word ".repeat(400) })).await;
+    anna.find(&"word ".repeat(400)).await;
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn a_second_user_finds_nothing() {
+async fn a_second_user_finds_nothing_and_rarity_is_counted_among_ones_own_items() {
     let (_, anna, ben) = TestApp::with_users().await;
     anna.add("tea at ten in the kitchen").await;
     for query in ["tea", "*", "", "kitche"] {
         for status in ["active", "archived", "any"] {
-            let answer = ben
-                .call("memory_search", json!({ "query": query, "status": status, "explain": true }))
-                .await;
+            let input = json!({ "query": query, "status": status, "explain": true });
+            let answer = search(&ben, input).await;
             assert_eq!(answer["results"], json!([]), "{query:?} {status}");
             assert_eq!(answer["cursor"], json!(null));
         }
     }
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn rarity_is_counted_among_ones_own_items() {
-    let (_, anna, ben) = TestApp::with_users().await;
-    anna.add("tea").await;
     let find = async || {
-        let answer = anna.call("memory_search", json!({ "query": "tea", "explain": true })).await;
+        let answer = search(&anna, json!({ "query": "tea", "explain": true })).await;
         answer["results"][0]["explain"]["lexical"].as_f64().unwrap()
     };
     let before = find().await;

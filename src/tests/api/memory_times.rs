@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use time::Duration;
 
+use super::{add, fields, get, refused_field, with};
 use crate::data::{export, import};
 use crate::support::{TestApp, TestUser};
 
@@ -11,75 +12,63 @@ fn job(content: &str, from: Value, until: Value) -> Value {
 }
 
 /// Its period, as the tools give it.
-async fn period(user: &TestUser, id: &Value) -> [Value; 2] {
-    let item = user.call("memory_get", json!({ "item_id": id })).await;
-    ["valid_from", "valid_until"].map(|side| item[side].clone())
+async fn period(user: &TestUser, id: &Value) -> Value {
+    fields(&get(user, id).await, ["valid_from", "valid_until"])
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn since_when_and_until_when_it_is_true_is_kept_told_and_changed() {
     let (app, anna) = TestApp::with_user().await;
-    let first = job("Works at Aurora.", json!("2015-03"), json!("2019"));
-    let added = anna.call("memory_add", first).await;
-    let told = ["2015-03-01T00:00:00Z", "2020-01-01T00:00:00Z"].map(Value::from);
+    let added = add(&anna, job("Works at Aurora.", json!("2015-03"), json!("2019"))).await;
+    let told = json!(["2015-03-01T00:00:00Z", "2020-01-01T00:00:00Z"]);
     assert_eq!(period(&anna, &added["id"]).await, told);
     let found = anna.call("memory_search", json!({ "query": "aurora" })).await;
-    let hit = &found["results"][0];
-    assert_eq!([&hit["valid_from"], &hit["valid_until"]], [&told[0], &told[1]]);
-    let browser = app.signed_in(&anna).await;
-    let (_, page) = browser.get(&format!("/memory/{}", added["id"])).await;
+    assert_eq!(fields(&found["results"][0], ["valid_from", "valid_until"]), told);
+    let page = app.signed_in(&anna).await.look(&format!("/memory/{}", added["id"])).await;
     assert!(page.contains("March 2015 to 2019"), "{page}");
 
     // A correction changes the side that it names, in the same item or in a new one.
     let until = json!({ "item_id": added["id"], "content": "Works at Aurora.", "valid_until": "2019-06-30" });
-    let same = anna.call("memory_correct", until).await;
-    assert_eq!(same["id"], added["id"]);
-    let told = ["2015-03-01T00:00:00Z", "2019-07-01T00:00:00Z"].map(Value::from);
+    assert_eq!(anna.call("memory_correct", until).await["id"], added["id"]);
+    let told = json!(["2015-03-01T00:00:00Z", "2019-07-01T00:00:00Z"]);
     assert_eq!(period(&anna, &added["id"]).await, told);
     let text = json!({ "item_id": added["id"], "content": "Worked at Aurora in Graz." });
     let other = anna.call("memory_correct", text).await;
     assert_eq!(period(&anna, &other["id"]).await, told);
     let before =
         json!({ "item_id": other["id"], "content": "Worked at Aurora.", "valid_until": "2014" });
-    let (status, refused) = anna.refused("memory_correct", before).await;
-    assert_eq!((status, &refused["field"]), (422, &json!("valid_until")));
+    assert_eq!(refused_field(&anna, "memory_correct", before).await, "422 valid_until");
 
     // Saying it again without a date leaves it; with one, the newer statement counts.
-    let again = job("Worked at Aurora in Graz.", json!(null), json!(""));
-    assert_eq!(anna.call("memory_add", again).await["duplicate"], true);
-    assert_eq!(period(&anna, &other["id"]).await, told);
-    let again = job("Worked at Aurora in Graz.", json!("2016"), json!(null));
-    assert_eq!(anna.call("memory_add", again).await["duplicate"], true);
-    let told = [json!("2016-01-01T00:00:00Z"), json!(null)];
-    assert_eq!(period(&anna, &other["id"]).await, told);
+    let newer = json!(["2016-01-01T00:00:00Z", null]);
+    for (from, until, told) in [(json!(null), json!(""), told), (json!("2016"), json!(null), newer)]
+    {
+        let again = add(&anna, job("Worked at Aurora in Graz.", from, until)).await;
+        assert_eq!(again["duplicate"], true, "{told}");
+        assert_eq!(period(&anna, &other["id"]).await, told);
+    }
 }
 
 #[tokio::test]
 async fn the_history_keeps_what_was_before_a_change() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let said = |more: Value| {
-        let mut input = json!({ "type": "fact", "content": "Is in Norway." });
-        let more = more.as_object().unwrap().clone();
-        input.as_object_mut().unwrap().extend(more);
-        input
-    };
+    let say =
+        |more: Value| add(&anna, with(json!({ "type": "fact", "content": "Is in Norway." }), more));
     let first =
-        said(json!({ "tags": ["north"], "source": "web", "confidence": 40, "expires_in_days": 9 }));
-    let added = anna.call("memory_add", first).await;
+        json!({ "tags": ["north"], "source": "web", "confidence": 40, "expires_in_days": 9 });
+    let added = say(first).await;
     // By default it is surer than that.
-    anna.call("memory_add", said(json!({ "source": "web", "expires_in_days": 9 }))).await;
+    say(json!({ "source": "web", "expires_in_days": 9 })).await;
     // Agents make an event that keeps the state once an hour: what changes in between is part of it.
-    let second = said(json!({ "tags": ["travel"], "valid_from": "2026", "confidence": 90 }));
     app.clock.advance(Duration::hours(2));
-    anna.call("memory_add", second).await;
-    anna.call("memory_add", said(json!({ "tags": ["cold"] }))).await;
+    say(json!({ "tags": ["travel"], "valid_from": "2026", "confidence": 90 })).await;
+    say(json!({ "tags": ["cold"] })).await;
     app.clock.advance(Duration::hours(2));
-    anna.call("memory_add", said(json!({ "valid_from": "2025" }))).await;
+    say(json!({ "valid_from": "2025" })).await;
     // What archives it keeps its confidence alone, which is none that it had before.
     let key = json!({ "item_id": added["id"], "content": "Is in Sweden." });
     anna.call("memory_correct", key).await;
-    let browser = app.signed_in(&anna).await;
-    let (_, page) = browser.get(&format!("/memory/{}", added["id"])).await;
+    let page = app.signed_in(&anna).await.look(&format!("/memory/{}", added["id"])).await;
     assert_eq!(page.matches(">changed<").count(), 4, "{page}");
     for told in [
         "its tags were north; it expired ",
@@ -109,19 +98,17 @@ async fn what_is_no_date_or_ends_before_it_begins_is_refused_by_its_field() {
         let told = (status, refused["field"].as_str(), refused["code"].as_str());
         assert_eq!(told, (422, Some(field), Some(code)), "{refused}");
     }
-    let found = anna.call("memory_search", json!({ "query": "*" })).await;
-    assert_eq!(found["results"], json!([]));
+    assert_eq!(anna.call("memory_search", json!({ "query": "*" })).await["results"], json!([]));
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn an_export_has_the_dates_and_an_import_takes_them_in() {
     let (app, anna, ben) = TestApp::with_users().await;
     let input = job("Works at Aurora.", json!("0850-03"), json!("2019-05-17T15:04:05.123456Z"));
-    anna.call("memory_add", input).await;
-    let file = export(app, &anna).await;
-    assert_eq!(import(app, &ben, &file).await.added, 1);
+    add(&anna, input).await;
+    assert_eq!(import(app, &ben, &export(app, &anna).await).await.added, 1);
     let found = ben.call("memory_search", json!({ "query": "aurora" })).await;
-    let told = ["0850-03-01T00:00:00Z", "2019-05-17T15:04:05.123456Z"].map(Value::from);
+    let told = json!(["0850-03-01T00:00:00Z", "2019-05-17T15:04:05.123456Z"]);
     assert_eq!(period(&ben, &found["results"][0]["id"]).await, told);
     let line = r#"{"keepsake_export":1}
 {"record":"item","type":"fact","content":"x","valid_from":"2020-01-01T00:00:00Z","valid_until":"2019-01-01T00:00:00Z"}"#;

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 
 use keepsake::accounts::{AgentName, Scope, TokenWish, ToolProfile};
 use keepsake::memories::mentions::EntityType;
-use reqwest::{Client, Method, Response};
+use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
+use super::{answer, code, fields, get};
 use crate::entities::related::{say, state};
 use crate::support::{TestApp, problem};
 
@@ -19,23 +20,13 @@ const FULL_TOKENS_MAX: usize = 2_500;
 /// (measured with npm's gpt-tokenizer); a little less, to be on the safe side.
 const BYTES_PER_TOKEN: usize = 4;
 
-const OPENAI_KEYWORDS: [&str; 9] = [
-    "type",
-    "properties",
-    "required",
-    "additionalProperties",
-    "description",
-    "enum",
-    "items",
-    "minimum",
-    "maximum",
-];
+const OPENAI_KEYWORDS: &str =
+    "type properties required additionalProperties description enum items minimum maximum";
 
 async fn document(app: &TestApp) -> Value {
     let response = reqwest::get(format!("{}/api/v1/openapi.json", app.base)).await.unwrap();
-    assert_eq!(response.status(), 200);
     assert_eq!(response.headers()["content-type"], "application/json");
-    response.json().await.unwrap()
+    answer(response).await
 }
 
 #[tokio::test]
@@ -43,17 +34,10 @@ async fn the_document_is_what_it_was() {
     let app = TestApp::start().await;
     let document = document(&app).await;
     assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
-    insta::assert_snapshot!(format!("{document:#}"));
-}
-
-/// Every `$ref` and every link leads somewhere.
-#[tokio::test]
-async fn nothing_in_the_document_points_nowhere() {
-    let app = TestApp::start().await;
-    let document = document(&app).await;
+    // Every `$ref` and every link leads somewhere.
     let mut ids = BTreeSet::new();
     for operation in operations(&document) {
-        assert!(ids.insert(operation.1["operationId"].clone().to_string()), "{operation:?}");
+        assert!(ids.insert(operation.1["operationId"].to_string()), "{operation:?}");
     }
     let mut seen = 0;
     walk(&document, &mut |name, value| {
@@ -67,6 +51,7 @@ async fn nothing_in_the_document_points_nowhere() {
         }
     });
     assert!(seen > 50, "{seen}");
+    insta::assert_snapshot!(format!("{document:#}"));
 }
 
 fn walk(value: &Value, visit: &mut impl FnMut(&str, &Value)) {
@@ -85,42 +70,29 @@ fn walk(value: &Value, visit: &mut impl FnMut(&str, &Value)) {
 /// Method and path of each, with its object.
 fn operations(document: &Value) -> Vec<((String, String), Value)> {
     let paths = document["paths"].as_object().unwrap();
-    let of_path = |(path, methods): (&String, &Value)| {
-        let methods = methods.as_object().unwrap().clone();
-        let path = path.clone();
-        methods
-            .into_iter()
-            .map(move |(method, object)| ((method.to_uppercase(), path.clone()), object))
-    };
-    paths.iter().flat_map(of_path).collect()
+    let mut all = Vec::new();
+    for (path, methods) in paths {
+        for (method, object) in methods.as_object().unwrap() {
+            all.push(((method.to_uppercase(), path.clone()), object.clone()));
+        }
+    }
+    all
+}
+
+fn example(object: &Value) -> Value {
+    object["content"]["application/json"]["examples"]["example"]["value"].clone()
 }
 
 #[tokio::test]
 async fn the_examples_are_calls_that_work_and_the_answers_they_give() {
     let (app, anna) = TestApp::start_for("anna").await;
     let document = document(&app).await;
-    let example = |object: &Value| {
-        object["content"]["application/json"]["examples"]["example"]["value"].clone()
-    };
     // In the order of a life: added, found, read, corrected, confirmed, forgotten.
-    for tool in [
-        "memory_add",
-        "memory_search",
-        "memory_get",
-        "memory_list_themes",
-        "memory_correct",
-        "memory_confirm",
-        "memory_describe_theme",
-        "memory_entity",
-        "memory_graph",
-        "memory_files",
-        "memory_stats",
-        "memory_summary",
-        "search",
-        "fetch",
-        "memory_archive",
-        "memory_forget",
-    ] {
+    let tools =
+        "memory_add memory_search memory_get memory_list_themes memory_correct memory_confirm
+                 memory_describe_theme memory_entity memory_graph memory_files memory_stats
+                 memory_summary search fetch memory_archive memory_forget";
+    for tool in tools.split_whitespace() {
         let operation = &document["paths"][format!("/api/v1/tools/{tool}")]["post"];
         let mut input = example(&operation["requestBody"]);
         assert!(input.is_object(), "{tool} has no example");
@@ -145,21 +117,10 @@ async fn the_examples_are_calls_that_work_and_the_answers_they_give() {
             input["query"] = json!("tea");
         }
         let answer = anna.call(tool, input).await;
-        assert_eq!(
-            shape(&answer),
-            shape(&example(&operation["responses"]["200"])),
-            "{tool}: {answer}"
-        );
+        let said = example(&operation["responses"]["200"]);
+        assert_eq!(shape(&answer), shape(&said), "{tool}: {answer}");
     }
-}
-
-#[tokio::test]
-async fn the_examples_of_sessions_are_calls_that_work_and_the_answers_they_give() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let document = document(&app).await;
-    let example = |object: &Value| {
-        object["content"]["application/json"]["examples"]["example"]["value"].clone()
-    };
+    // Those of sessions.
     for (method, below) in
         [("post", "/messages"), ("post", "/complete"), ("get", ""), ("get", "/messages")]
     {
@@ -170,19 +131,16 @@ async fn the_examples_of_sessions_are_calls_that_work_and_the_answers_they_give(
             "post" => anna.post(&path, &example(&operation["requestBody"])).await,
             _ => anna.get(&path).await,
         };
-        assert_eq!(response.status(), 200, "{path}");
-        let mut answer: Value = response.json().await.unwrap();
+        let mut answer = answer(response).await;
         let said = example(&operation["responses"]["200"]);
         assert_eq!(shape(&answer), shape(&said), "{path}: {answer}");
-        if below == "/messages" && method == "post" {
-            assert_eq!(answer, said);
-        }
-        for moment in ["created_at", "last_message_at", "completed_at"] {
-            if said.get("extraction").is_some() {
+        let is_session = said.get("extraction").is_some();
+        if is_session {
+            for moment in ["created_at", "last_message_at", "completed_at"] {
                 answer[moment] = said[moment].clone();
             }
         }
-        if said.get("extraction").is_some() {
+        if is_session || (method, below) == ("post", "/messages") {
             assert_eq!(answer, said, "{path}");
         }
     }
@@ -191,9 +149,7 @@ async fn the_examples_of_sessions_are_calls_that_work_and_the_answers_they_give(
 /// The names of all fields, however deep.
 fn shape(value: &Value) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    walk(value, &mut |name, _| {
-        names.insert(name.to_owned());
-    });
+    walk(value, &mut |name, _| _ = names.insert(name.to_owned()));
     names
 }
 
@@ -202,28 +158,23 @@ async fn the_documented_errors_are_those_that_come() {
     let (app, anna) = TestApp::start_for("anna").await;
     let reader = app.token(anna.id, "reader", &[Scope::MemoryRead], None).await;
     let document = document(&app).await;
-    let elsewhere = TestApp::start().await;
-    let unknown = elsewhere.user("anna").await.token;
-    let send = |path: &str, token: &str, content_type: &str, body: Vec<u8>| {
-        Client::new()
-            .post(format!("{}/api/v1/tools/{path}", app.base))
-            .bearer_auth(token)
-            .header("content-type", content_type)
-            .body(body)
-            .send()
-    };
+    let unknown = TestApp::start().await.user("anna").await.token;
+    let url = |tool: &str| format!("{}/api/v1/tools/{tool}", app.base);
     let json = "application/json";
     let item_42 = br#"{"item_id":42}"#.to_vec();
-    let came: Vec<Response> = vec![
-        send("memory_get", &unknown, json, item_42.clone()).await.unwrap(),
-        send("memory_get", &anna.token, json, b"[]".to_vec()).await.unwrap(),
-        send("memory_archive", &reader, json, item_42.clone()).await.unwrap(),
-        send("memory_get", &anna.token, json, item_42).await.unwrap(),
-        send("memory_get", &anna.token, json, vec![b' '; 1024 * 1024 + 1]).await.unwrap(),
-        send("memory_get", &anna.token, "text/plain", b"{}".to_vec()).await.unwrap(),
-        send("memory_search", &anna.token, json, br#"{"limit":500}"#.to_vec()).await.unwrap(),
-        Client::new().get(format!("{}/api/v1/tools/memory_get", app.base)).send().await.unwrap(),
-    ];
+    let mut came = vec![Client::new().get(url("memory_get")).send().await.unwrap()];
+    for (tool, token, content_type, body) in [
+        ("memory_get", &unknown, json, item_42.clone()),
+        ("memory_get", &anna.token, json, b"[]".to_vec()),
+        ("memory_archive", &reader, json, item_42.clone()),
+        ("memory_get", &anna.token, json, item_42),
+        ("memory_get", &anna.token, json, vec![b' '; 1024 * 1024 + 1]),
+        ("memory_get", &anna.token, "text/plain", b"{}".to_vec()),
+        ("memory_search", &anna.token, json, br#"{"limit":500}"#.to_vec()),
+    ] {
+        let request = Client::new().post(url(tool)).bearer_auth(token);
+        came.push(request.header("content-type", content_type).body(body).send().await.unwrap());
+    }
     let mut seen = BTreeSet::new();
     for response in came {
         let (status, body) = problem(response).await;
@@ -233,26 +184,21 @@ async fn the_documented_errors_are_those_that_come() {
             body["detail"].as_str().unwrap().split_inclusive('.').next().unwrap().to_owned()
         };
         assert_eq!(sentence(said), sentence(&body), "{status}");
-        let rest = |body: &Value| {
-            ["type", "title", "status", "code", "field"].map(|name| body[name].clone())
-        };
-        assert_eq!(rest(said), rest(&body), "{status}");
+        let names = ["type", "title", "status", "code", "field"];
+        assert_eq!(fields(said, names), fields(&body, names), "{status}");
         seen.insert(status);
     }
-    assert!(
-        seen.is_superset(&BTreeSet::from([400, 401, 403, 404, 405, 413, 415, 422])),
-        "{seen:?}"
-    );
+    assert_eq!(seen, BTreeSet::from([400, 401, 403, 404, 405, 413, 415, 422]));
 }
 
 fn component(document: &Value, status: u16) -> Value {
     let responses = document["components"]["responses"].as_object().unwrap();
-    let contents = responses.values().map(|r| r["content"]["application/problem+json"].clone());
-    let mut of_status = contents.filter(|content| {
+    let mut contents = responses.values().map(|r| &r["content"]["application/problem+json"]);
+    let of_status = contents.find(|content| {
         let mut examples = content["examples"].as_object().unwrap().values();
         examples.any(|example| example["value"]["status"] == status)
     });
-    of_status.next().unwrap_or_else(|| panic!("{status} is not documented"))
+    of_status.unwrap_or_else(|| panic!("{status} is not documented")).clone()
 }
 
 #[tokio::test]
@@ -270,13 +216,11 @@ async fn every_path_says_405_with_its_methods_and_a_problem() {
 
 async fn functions(app: &TestApp, token: &str, format: &str) -> Value {
     let url = format!("{}/api/v1/tools?format={format}", app.base);
-    let response = Client::new().get(url).bearer_auth(token).send().await.unwrap();
-    assert_eq!(response.status(), 200);
-    response.json().await.unwrap()
+    answer(Client::new().get(url).bearer_auth(token).send().await.unwrap()).await
 }
 
 #[tokio::test]
-async fn functions_come_as_openai_and_anthropic_take_them() {
+async fn functions_come_as_openai_and_anthropic_take_them_and_cost_few_tokens() {
     let (app, anna) = TestApp::start_for("anna").await;
     let openai = functions(&app, &anna.token, "openai").await;
     let anthropic = functions(&app, &anna.token, "anthropic").await;
@@ -294,19 +238,14 @@ async fn functions_come_as_openai_and_anthropic_take_them() {
         assert_eq!(schema, &anthropic["input_schema"]);
         // OpenAI refuses an object without `properties`, and knows no `$ref` from elsewhere.
         assert!(schema["type"] == "object" && schema["properties"].is_object(), "{schema}");
-        let fields = schema["properties"].as_object().unwrap();
-        for field in fields.values() {
+        for field in schema["properties"].as_object().unwrap().values() {
             assert!(field["type"].is_string(), "{field}");
-            let unknown =
-                field.as_object().unwrap().keys().find(|k| !OPENAI_KEYWORDS.contains(&k.as_str()));
-            assert_eq!(unknown, None, "{field}");
+            let known = |keyword: &String| OPENAI_KEYWORDS.split(' ').any(|known| known == keyword);
+            assert!(field.as_object().unwrap().keys().all(known), "{field}");
         }
     }
-}
 
-#[tokio::test]
-async fn the_core_functions_cost_about_a_thousand_tokens_and_all_less_than_two_and_a_half() {
-    let (app, anna) = TestApp::start_for("anna").await;
+    // The core about a thousand, all less than two and a half.
     let full =
         TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile: Some(ToolProfile::Full) };
     let agent = AgentName::parse("full").unwrap();
@@ -321,29 +260,21 @@ async fn the_core_functions_cost_about_a_thousand_tokens_and_all_less_than_two_a
 }
 
 #[tokio::test]
-async fn a_format_that_is_not_known_is_told_those_that_are() {
+async fn a_format_that_is_not_known_is_told_those_that_are_and_a_name_of_no_unicode_is_no_tool() {
     let (app, anna) = TestApp::start_for("anna").await;
     for query in
         ["format=yaml", "format=", "format=%FF", "format=json&format=json", "format=OpenAI"]
     {
-        let url = format!("{}/api/v1/tools?{query}", app.base);
-        let response = Client::new().get(url).bearer_auth(&anna.token).send().await.unwrap();
-        let (status, body) = problem(response).await;
+        let (status, body) = problem(anna.get(&format!("/api/v1/tools?{query}")).await).await;
         assert_eq!((status, body["field"].as_str()), (422, Some("format")), "{query}");
         for known in ["openai", "anthropic", "json"] {
             assert!(body["detail"].as_str().unwrap().contains(known), "{query}: {body}");
         }
     }
-}
-
-#[tokio::test]
-async fn a_name_that_is_no_unicode_is_no_tool() {
-    let (app, anna) = TestApp::start_for("anna").await;
     for name in ["%FF", "memory%00add", "%F0%9F%8D%B5", "memory_add%2F"] {
         let url = format!("{}/api/v1/tools/{name}", app.base);
         let response = Client::new().post(url).bearer_auth(&anna.token).send().await.unwrap();
-        let (status, body) = problem(response).await;
-        assert_eq!((status, body["code"].as_str()), (404, Some("unknown_tool")), "{name}");
+        assert_eq!(code(response).await, "404 unknown_tool", "{name}");
     }
 }
 
@@ -351,12 +282,9 @@ async fn a_name_that_is_no_unicode_is_no_tool() {
 async fn a_whole_number_may_be_written_with_a_point() {
     let (_app, anna) = TestApp::start_for("anna").await;
     let id = anna.add("Prefers tea over coffee.").await;
-    let found = anna
-        .call("memory_search", json!({ "query": "tea", "limit": 5.0, "recency_days": 7.0 }))
-        .await;
-    assert_eq!(found["results"][0]["id"], id);
-    let got = anna.call("memory_get", json!({ "item_id": id as f64 })).await;
-    assert_eq!(got["id"], id);
+    let input = json!({ "query": "tea", "limit": 5.0, "recency_days": 7.0 });
+    assert_eq!(anna.call("memory_search", input).await["results"][0]["id"], id);
+    assert_eq!(get(&anna, id as f64).await["id"], id);
     for item_id in [json!(1.5), json!(1e17), json!(u64::MAX), json!(true)] {
         let (status, body) = anna.refused("memory_get", json!({ "item_id": item_id })).await;
         assert_eq!((status, body["code"].as_str()), (422, Some("invalid_type")), "{body}");

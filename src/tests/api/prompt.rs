@@ -4,8 +4,8 @@ use reqwest::Client;
 use serde_json::json;
 use time::Duration;
 
-use crate::support::Sql as _;
-use crate::support::{TestApp, TestUser, problem};
+use super::{code, two_users};
+use crate::support::{Sql as _, TestApp, TestUser, problem};
 
 async fn ask(app: &TestApp, token: &str) -> reqwest::Response {
     let url = format!("{}/api/v1/prompt", app.base);
@@ -22,14 +22,8 @@ async fn prompt(app: &TestApp, token: &str) -> String {
     text
 }
 
-async fn refused(app: &TestApp, token: &str) -> (u16, String) {
-    let (status, problem) = problem(ask(app, token).await).await;
-    (status, problem["code"].as_str().unwrap().to_owned())
-}
-
 /// `themes` with `items` active items in each, and one archived in each.
 async fn fill(app: &TestApp, user: &TestUser, themes: i64, items: i64, slug: &str) {
-    let mut conn = app.superuser().await;
     for statement in [
         "INSERT INTO memory_themes (user_id, slug, display_name, created_at, updated_at)
          SELECT $1, left(n || '-' || $4, 64), 'Display ' || n, now(), now() FROM generate_series(1, $2) n
@@ -39,15 +33,10 @@ async fn fill(app: &TestApp, user: &TestUser, themes: i64, items: i64, slug: &st
          SELECT $1, t.id, 'fact', repeat('canary ', 40), sha256((n || $4)::bytea), '{canary}', 'agent',
                 CASE n WHEN 0 THEN 'archived' ELSE 'active' END, now(), now()
          FROM memory_themes t, generate_series(0, $3) n WHERE t.user_id = $1 AND $2 > 0",
-        "ANALYZE memory_items, memory_themes",
     ] {
-        let query = sqlx::query(statement);
-        let query = match statement.starts_with("ANALYZE") {
-            true => query,
-            false => query.bind(user.id.0).bind(themes).bind(items).bind(slug),
-        };
-        query.execute(&mut conn).await.unwrap();
+        app.sql(statement).bind(user.id.0).bind(themes).bind(items).bind(slug).run().await;
     }
+    app.sql("ANALYZE memory_items, memory_themes").run().await;
 }
 
 #[tokio::test]
@@ -88,8 +77,7 @@ async fn content_tags_and_display_names_never_enter_it() {
 #[tokio::test]
 async fn ten_thousand_themes_with_the_longest_names_stay_below_two_kilobytes() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let slug = "漢".repeat(64);
-    fill(&app, &anna, 9_999, 2, &slug).await;
+    fill(&app, &anna, 9_999, 2, &"漢".repeat(64)).await;
     // One fuller than the others; its name is plain.
     for n in 0..3 {
         anna.add_to("first", &format!("{n}")).await;
@@ -117,8 +105,7 @@ fn one_theme_more_than_is_shown_is_asked_for() {
 
 #[tokio::test]
 async fn the_themes_are_counted_off_an_index_in_the_order_of_themes() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     fill(&app, &anna, 10_000, 2, "theme").await;
     fill(&app, &ben, 10_000, 2, "theme").await;
     let mut plan = String::new();
@@ -144,8 +131,7 @@ async fn explained(app: &TestApp, user: &TestUser) -> String {
 
 #[tokio::test]
 async fn within_a_minute_the_database_is_asked_once_and_nobody_gets_anothers_answer() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+    let (app, anna, ben) = two_users().await;
     anna.add_to("annas", "one").await;
     let first = prompt(&app, &anna.token).await;
     assert!(first.contains("annas (1)"));
@@ -166,12 +152,9 @@ async fn hints_that_fail_leave_the_instructions() {
     let instructions = prompt(&app, &anna.token).await;
     anna.add_to("annas", "one").await;
     app.clock.advance(Duration::minutes(1));
-    let mut conn = app.superuser().await;
-    let refuse = "REVOKE SELECT ON memory_themes FROM keepsake_app";
-    conn.sql(refuse).run().await;
+    app.sql("REVOKE SELECT ON memory_themes FROM keepsake_app").run().await;
     assert_eq!(prompt(&app, &anna.token).await, instructions);
-    let allow = "GRANT SELECT ON memory_themes TO keepsake_app";
-    conn.sql(allow).run().await;
+    app.sql("GRANT SELECT ON memory_themes TO keepsake_app").run().await;
     app.clock.advance(Duration::minutes(1));
     assert!(prompt(&app, &anna.token).await.contains("annas (1)"));
 }
@@ -197,7 +180,7 @@ async fn with_memory_off_or_the_database_away_it_says_that_the_tools_are_unavail
     let unknown = Token::generate(None).unwrap().reveal();
     assert!(is_minimal(&prompt(&app, &unknown).await), "any whole token");
     let cut = &anna.token[..anna.token.len() - 1];
-    assert_eq!(refused(&app, cut).await, (401, "malformed_token".to_owned()));
+    assert_eq!(code(ask(&app, cut).await).await, "401 malformed_token");
 }
 
 #[tokio::test]
@@ -205,12 +188,12 @@ async fn a_token_that_opens_nothing_is_told_nothing() {
     let (app, anna) = TestApp::start_for("anna").await;
     let brief = app.token(anna.id, "brief", &Scope::ALL, Some(Duration::days(1))).await;
     app.clock.advance(Duration::days(1));
-    assert_eq!(refused(&app, &brief).await, (401, "expired_token".to_owned()));
+    assert_eq!(code(ask(&app, &brief).await).await, "401 expired_token");
     let unknown = Token::generate(None).unwrap().reveal();
-    assert_eq!(refused(&app, &unknown).await, (401, "unknown_token".to_owned()));
+    assert_eq!(code(ask(&app, &unknown).await).await, "401 unknown_token");
     let (agent, tokens) = app.accounts.list_agents(anna.id).await.unwrap().pop().unwrap();
     app.accounts.revoke_token(TokenHolder::Agent(anna.id, agent.id), tokens[0].id).await.unwrap();
-    assert_eq!(refused(&app, &anna.token).await, (401, "revoked_token".to_owned()));
+    assert_eq!(code(ask(&app, &anna.token).await).await, "401 revoked_token");
     let bare = Client::new().get(format!("{}/api/v1/prompt", app.base)).send().await.unwrap();
     assert_eq!(problem(bare).await.0, 401);
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{TestApp, Wish, problem};
+use super::{add, answer, code, fields, refused_field};
+use crate::support::{TestApp, Wish};
 
 #[tokio::test]
 async fn a_memory_that_is_full_takes_no_more_items_until_some_are_erased() {
@@ -25,9 +26,8 @@ async fn a_memory_that_is_full_takes_no_more_items_until_some_are_erased() {
     }
     bob.add("Bob keeps goats.").await;
 
-    let browser = app.signed_in(&anna).await;
-    app.delete_item(&browser, first).await;
-    anna.call("memory_add", one_more).await;
+    app.delete_item(&app.signed_in(&anna).await, first).await;
+    add(&anna, one_more).await;
 }
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -43,26 +43,25 @@ async fn the_ten_thousand_and_first_theme_is_refused_and_themes_are_listed_up_to
     anna.add_to("the-last", "Anna keeps bees.").await;
     for key in [Value::Null, json!("honey")] {
         let input = json!({ "type": "fact", "content": "Honey.", "theme": "one-more", "key": key });
-        let (status, refused) = anna.refused("memory_add", input).await;
-        assert_eq!((status, &refused["code"]), (422, &json!("too_many_themes")));
-        assert_eq!(refused["field"], "theme");
+        let (_, refused) = anna.refused("memory_add", input).await;
+        let told = fields(&refused, ["status", "code", "field"]);
+        assert_eq!(told, json!([422, "too_many_themes", "theme"]));
     }
     // One that is there takes more, and another user has room.
     anna.add_to("theme-7", "Anna sells honey.").await;
     app.user("bob").await.add_to("goats", "Bob keeps goats.").await;
 
-    let listed = async |input: Value| -> (usize, Value, Value) {
+    for (input, listed) in
+        [(json!({}), 100), (json!({ "limit": 1 }), 1), (json!({ "limit": 1000 }), 1000)]
+    {
         let answer = anna.call("memory_list_themes", input).await;
         let themes = answer["themes"].as_array().unwrap();
-        (themes.len(), themes[0]["slug"].clone(), answer["truncated"].clone())
-    };
-    let fullest = json!("the-last");
-    assert_eq!(listed(json!({})).await, (100, fullest.clone(), json!(true)));
-    assert_eq!(listed(json!({ "limit": 1 })).await, (1, fullest.clone(), json!(true)));
-    assert_eq!(listed(json!({ "limit": 1000 })).await, (1000, fullest, json!(true)));
+        assert_eq!((themes.len(), &themes[0]["slug"]), (listed, &json!("the-last")));
+        assert_eq!(answer["truncated"], true, "{listed}");
+    }
     for limit in [0, -1, 1001] {
-        let (status, refused) = anna.refused("memory_list_themes", json!({ "limit": limit })).await;
-        assert_eq!((status, &refused["field"]), (422, &json!("limit")));
+        let input = json!({ "limit": limit });
+        assert_eq!(refused_field(&anna, "memory_list_themes", input).await, "422 limit");
     }
 }
 
@@ -77,8 +76,7 @@ async fn the_hundred_thousand_and_first_session_is_refused() {
     app.sql("INSERT INTO sessions (user_id, agent_id, external_id, created_at, opened_at, last_message_at)
          SELECT user_id, agent_id, 'made-' || n, created_at, opened_at, last_message_at
          FROM sessions CROSS JOIN generate_series(1, 99999) n").run().await;
-    let (status, refused) = problem(send("one-more", "1").await).await;
-    assert_eq!((status, &refused["code"]), (422, &json!("too_many_sessions")));
+    assert_eq!(code(send("one-more", "1").await).await, "422 too_many_sessions");
     assert_eq!(send("first", "2").await.status(), 200);
 }
 
@@ -86,15 +84,13 @@ async fn the_hundred_thousand_and_first_session_is_refused() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_page_of_messages_weighs_tool_calls_as_they_are_read() {
     let (_, anna) = TestApp::with_user().await;
+    let path = "/api/v1/sessions/long/messages";
     for n in 0..6 {
-        let calls: Vec<Value> =
-            (0..8).map(|_| json!({ "name": "write", "arguments": "a".repeat(100_000) })).collect();
+        let calls = vec![json!({ "name": "write", "arguments": "a".repeat(100_000) }); 8];
         let message = json!({ "id": format!("{n}"), "role": "assistant", "tool_calls": calls });
-        let sent =
-            anna.post("/api/v1/sessions/long/messages", &json!({ "messages": [message] })).await;
-        assert_eq!(sent.status(), 200);
+        assert_eq!(anna.post(path, &json!({ "messages": [message] })).await.status(), 200);
     }
-    let page: Value = anna.get("/api/v1/sessions/long/messages").await.json().await.unwrap();
+    let page = answer(anna.get(path).await).await;
     // Two MiB, and the one that goes past them.
     assert_eq!(page["messages"].as_array().unwrap().len(), 3, "{}", page["next_after"]);
     assert_eq!(page["next_after"], 3);

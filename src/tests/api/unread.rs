@@ -29,17 +29,17 @@ impl Connection {
         Self { socket, host }
     }
 
-    async fn begin_post(&mut self, path: &str, body_bytes: usize) {
-        let head = format!(
-            "POST {path} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {body_bytes}\r\n\r\n",
-            self.host
-        );
+    /// With further headers, each of which ends its line.
+    async fn begin(&mut self, request: &str, headers: &str) {
+        let host = &self.host;
+        let head = format!("{request} HTTP/1.1\r\nhost: {host}\r\n{headers}\r\n");
         self.socket.write_all(head.as_bytes()).await.unwrap();
     }
 
-    async fn get(&mut self, path: &str) {
-        let head = format!("GET {path} HTTP/1.1\r\nhost: {}\r\n\r\n", self.host);
-        self.socket.write_all(head.as_bytes()).await.unwrap();
+    async fn begin_post(&mut self, path: &str, body_bytes: usize) {
+        let length = format!("content-length: {body_bytes}\r\n");
+        let headers = format!("content-type: application/json\r\n{length}");
+        self.begin(&format!("POST {path}"), &headers).await;
     }
 
     /// The head of an answer, read to the end of its body.
@@ -57,7 +57,7 @@ impl Connection {
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn a_body_that_comes_late_spoils_no_connection() {
+async fn a_body_that_comes_late_spoils_no_connection_and_one_that_never_ends_closes_it() {
     let app = TestApp::shared().await;
     for path in REFUSING {
         let mut connection = Connection::open(app).await;
@@ -69,21 +69,15 @@ async fn a_body_that_comes_late_spoils_no_connection() {
             assert!(refused.starts_with("HTTP/1.1 4"), "{path}: {refused}");
             assert!(!refused.contains("connection: close"), "{path}: {refused}");
         }
-        connection.get("/livez").await;
+        connection.begin("GET /livez", "").await;
         let next = connection.answer().await;
         assert!(next.starts_with("HTTP/1.1 200"), "{path}: {next}");
-    }
-}
 
-#[tokio::test(crate = "crate::support::shared")]
-async fn a_body_that_never_ends_is_answered_and_the_connection_said_to_close() {
-    let app = TestApp::shared().await;
-    for path in REFUSING {
         let mut connection = Connection::open(app).await;
         connection.begin_post(path, 100).await;
         let refused = connection.answer().await;
-        assert!(refused.starts_with("HTTP/1.1 4"), "{path}: {refused}");
-        assert!(refused.contains("connection: close"), "{path}: {refused}");
+        assert!(refused.starts_with("HTTP/1.1 4"), "never ends: {path}: {refused}");
+        assert!(refused.contains("connection: close"), "never ends: {path}: {refused}");
     }
 }
 
@@ -108,13 +102,12 @@ async fn a_body_that_is_withheld_is_refused_at_its_deadline_and_the_connection_c
         ("/mcp", &of_mcp),
         ("/login", of_form),
     ] {
-        let Connection { mut socket, host } = Connection::open(&app).await;
-        let begun = format!(
-            "POST {path} HTTP/1.1\r\nhost: {host}\r\n{headers}content-length: 100\r\n\r\n{{\"type\":"
-        );
-        socket.write_all(begun.as_bytes()).await.unwrap();
+        let mut connection = Connection::open(&app).await;
+        let headers = format!("{headers}content-length: 100\r\n");
+        connection.begin(&format!("POST {path}"), &headers).await;
+        connection.socket.write_all(b"{\"type\":").await.unwrap();
         let mut read = String::new();
-        let answered = timeout(HANG_GUARD, socket.read_to_string(&mut read)).await;
+        let answered = timeout(HANG_GUARD, connection.socket.read_to_string(&mut read)).await;
         answered.expect("an answer, and the end").unwrap();
         let (head, body) = read.split_once("\r\n\r\n").unwrap();
         assert!(head.starts_with("HTTP/1.1 408"), "{path}: {head}");

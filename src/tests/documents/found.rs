@@ -4,7 +4,7 @@ use keepsake::entities::{EntityId, decide};
 use keepsake::memories::mentions::EntityType;
 use serde_json::{Value, json};
 
-use super::{create, done};
+use super::{create, delete, done, edit, rename};
 use crate::support::{Provider, TestApp, TestUser};
 
 async fn hits(user: &TestUser, query: &str, types: &[&str]) -> Vec<Value> {
@@ -15,15 +15,9 @@ async fn hits(user: &TestUser, query: &str, types: &[&str]) -> Vec<Value> {
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_part_is_found_with_its_path_and_lines() {
     let (_, anna) = TestApp::with_user().await;
-    create(
-        &anna,
-        "memory/tea.md",
-        &format!(
-            "# Coffee\n\n{}\n\n# Tea\n\nGyokuro is her favourite tea.\n",
-            "None of it. ".repeat(20)
-        ),
-    )
-    .await;
+    let coffee = "None of it. ".repeat(20);
+    let text = format!("# Coffee\n\n{coffee}\n\n# Tea\n\nGyokuro is her favourite tea.\n");
+    create(&anna, "memory/tea.md", &text).await;
     create(&anna, "notes.txt", "Gyokuro in a file that is not searched.").await;
     create(&anna, "MEMORY.json", "{\"tea\": \"gyokuro\"}").await;
     anna.add("Drinks gyokuro at four.").await;
@@ -37,12 +31,10 @@ async fn a_part_is_found_with_its_path_and_lines() {
     assert_eq!(part["content"], "# Tea\n\nGyokuro is her favourite tea.");
     assert_eq!(part["part_of"]["path"], "memory/tea.md");
     // Parts are no memories: nothing lists, counts or changes them.
-    let listed = hits(&anna, "*", &[]).await;
-    assert_eq!(listed.len(), 1);
+    assert_eq!(hits(&anna, "*", &[]).await.len(), 1);
     assert_eq!(hits(&anna, "*", &["document"]).await.len(), 2);
     for tool in ["memory_archive", "memory_confirm"] {
-        let (status, _) = anna.refused(tool, json!({ "item_id": found[0]["id"] })).await;
-        assert_eq!(status, 404, "{tool}");
+        assert_eq!(anna.refused(tool, json!({ "item_id": found[0]["id"] })).await.0, 404, "{tool}");
     }
     let stats = anna.call("memory_stats", json!({})).await;
     assert_eq!((&stats["active"], &stats["documents"]), (&json!(1), &json!(3)), "{stats}");
@@ -63,58 +55,39 @@ async fn an_edit_computes_what_changed_alone() {
     let computed = provider.texts().len();
     assert_eq!(computed, 3);
     let bees = hits(&anna, "bees", &["document"]).await[0]["id"].clone();
-    let change = json!({ "command": "str_replace", "path": "/memories/a.md", "old_str": "# honey", "new_str": "# wax\n\nSealed with wax." });
-    done(&anna, change).await;
+    done(&anna, edit("a.md", "# honey", "# wax\n\nSealed with wax.")).await;
     app.drain(&anna).await;
-    let asked: Vec<String> = provider.texts().split_off(computed);
-    let texts: Vec<&String> = asked.iter().filter(|text| text.contains("Words about")).collect();
-    assert_eq!(texts.len(), 1, "{asked:#?}");
+    let asked = provider.texts().split_off(computed);
+    assert_eq!(asked.iter().filter(|text| text.contains("Words about")).count(), 1, "{asked:#?}");
     let found = hits(&anna, "bees", &["document"]).await;
     assert_eq!(found[0]["id"], bees);
     assert_eq!(found[0]["part_of"]["lines"][0], 7);
     let wax = hits(&anna, "wax", &["document"]).await.swap_remove(0);
     assert!(wax["content_snippet"].as_str().unwrap().contains("wax"));
     // Deleted, it is found no more; a file that is Markdown no more neither.
-    done(
-        &anna,
-        json!({ "command": "rename", "old_path": "/memories/a.md", "new_path": "/memories/a.txt" }),
-    )
-    .await;
+    done(&anna, rename("a.md", "a.txt")).await;
     assert!(hits(&anna, "bees", &["document"]).await.is_empty());
-    done(
-        &anna,
-        json!({ "command": "rename", "old_path": "/memories/a.txt", "new_path": "/memories/b.md" }),
-    )
-    .await;
+    done(&anna, rename("a.txt", "b.md")).await;
     assert_eq!(hits(&anna, "bees", &["document"]).await[0]["part_of"]["path"], "b.md");
-    done(&anna, json!({ "command": "delete", "path": "/memories/b.md" })).await;
+    done(&anna, delete("b.md")).await;
     assert!(hits(&anna, "bees", &[]).await.is_empty());
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn what_a_document_names_is_known_and_forgotten_with_it() {
-    let (_, anna) = TestApp::with_user().await;
-    create(&anna, "people.md", "Our friend Marta Helgesen brews in Bergen.\n").await;
-    let marta = anna.call("memory_entity", json!({ "name": "Marta Helgesen" })).await;
-    assert_eq!(marta["mentions"], 1);
-    done(&anna, json!({ "command": "delete", "path": "/memories/people.md" })).await;
-    let (status, _) = anna.refused("memory_entity", json!({ "name": "Marta Helgesen" })).await;
-    assert_eq!(status, 404);
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn what_an_edited_part_goes_on_naming_stays_as_its_person_named_it() {
+async fn what_a_document_names_is_forgotten_with_it_and_after_an_edit_is_as_its_person_named_it() {
     let (app, anna) = TestApp::with_user().await;
-    let path = "/memories/people.md";
-    create(&anna, "people.md", "Our friend Marta Helgesen brews.\n").await;
+    create(&anna, "people.md", "Our friend Marta Helgesen brews in Bergen.\n").await;
     let marta = json!({ "name": "Marta Helgesen" });
+    assert_eq!(anna.call("memory_entity", marta.clone()).await["mentions"], 1);
+    done(&anna, delete("people.md")).await;
+    assert_eq!(anna.refused("memory_entity", marta.clone()).await.0, 404);
+    // What an edited part goes on naming stays.
+    create(&anna, "people.md", "Our friend Marta Helgesen brews.\n").await;
     let id = anna.call("memory_entity", marta.clone()).await["id"].clone();
     let entity = EntityId(id.as_i64().unwrap());
     let (name, now) = ("Marta the brewer", app.embeddings.now());
     decide::rename(&app.db, anna.id, entity, name, EntityType::Person, now).await.unwrap();
-    let edit =
-        json!({ "command": "str_replace", "path": path, "old_str": "brews", "new_str": "bakes" });
-    done(&anna, edit).await;
+    done(&anna, edit("people.md", "brews", "bakes")).await;
     let told = anna.call("memory_entity", marta).await;
     assert_eq!((&told["id"], &told["name"], &told["mentions"]), (&id, &json!(name), &json!(1)));
 }
@@ -125,8 +98,7 @@ async fn a_bomb_is_bounded() {
     let (app, anna) = TestApp::start_for("anna").await;
     create(&anna, "headings.md", &"# a\n".repeat(200_000)).await;
     create(&anna, "list.md", &"- b\n".repeat(200_000)).await;
-    let parts: i64 =
-        app.sql("SELECT count(*) FROM memory_items WHERE type = 'document'").value().await;
+    let parts = app.count("memory_items WHERE type = 'document'").await;
     assert!((1_000..10_000).contains(&parts), "{parts}");
-    done(&anna, json!({ "command": "delete", "path": "/memories/headings.md" })).await;
+    done(&anna, delete("headings.md")).await;
 }

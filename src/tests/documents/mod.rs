@@ -23,12 +23,25 @@ async fn refused(user: &TestUser, input: Value) -> (u16, String) {
     (status, problem["detail"].as_str().unwrap().to_owned())
 }
 
+/// Commands of the tool, of paths below /memories.
+fn edit(path: &str, old: &str, new: &str) -> Value {
+    let path = format!("/memories/{path}");
+    json!({ "command": "str_replace", "path": path, "old_str": old, "new_str": new })
+}
+
+fn rename(from: &str, to: &str) -> Value {
+    let (from, to) = (format!("/memories/{from}"), format!("/memories/{to}"));
+    json!({ "command": "rename", "old_path": from, "new_path": to })
+}
+
+fn delete(path: &str) -> Value {
+    json!({ "command": "delete", "path": format!("/memories/{path}") })
+}
+
 pub async fn create(user: &TestUser, path: &str, text: &str) {
-    let said = done(
-        user,
-        json!({ "command": "create", "path": format!("/memories/{path}"), "file_text": text }),
-    );
-    assert_eq!(said.await, format!("File created successfully at: /memories/{path}"));
+    let path = format!("/memories/{path}");
+    let said = done(user, json!({ "command": "create", "path": path, "file_text": text })).await;
+    assert_eq!(said, format!("File created successfully at: {path}"));
 }
 
 async fn view(user: &TestUser, path: &str) -> String {

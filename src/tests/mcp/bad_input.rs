@@ -22,91 +22,48 @@ async fn refusal(request: RequestBuilder) -> (u16, Value, String, String) {
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn each_wrong_message_has_a_sentence_of_its_own() {
-    let app = TestApp::shared().await;
-    let mcp = Mcp::of(app, &app.user("anna").await);
+    let mcp = Mcp::shared().await;
+    let refused = async |body: String, id: &str, code: &str, words: &str| {
+        let (status, got_id, got_code, said) = refusal(mcp.post().body(body.clone())).await;
+        let told = (status, got_id.to_string(), got_code);
+        assert_eq!(told, (400, id.to_owned(), code.to_owned()), "{body}: {said}");
+        assert!(said.contains(words), "{body}: {said}");
+    };
     let ok = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
     for (body, id, code, words) in [
-        ("{", Value::Null, "invalid_json", "is not valid JSON (line 1, column 1)"),
-        ("", Value::Null, "invalid_json", "is not valid JSON"),
-        ("tools/list", Value::Null, "invalid_json", "is not valid JSON"),
-        (&format!("{ok} {ok}"), Value::Null, "invalid_json", "is not valid JSON"),
-        (&format!("[{ok},{ok}]"), Value::Null, "batch", "each message in a request of its own"),
-        ("[]", Value::Null, "batch", "Batches are not taken"),
-        ("5", Value::Null, "invalid_message", "a JSON object"),
-        ("null", Value::Null, "invalid_message", "a JSON object"),
-        ("{}", Value::Null, "invalid_message", "`jsonrpc` must be"),
-        (
-            r#"{"jsonrpc":2,"id":1,"method":"ping"}"#,
-            json!(1),
-            "invalid_message",
-            "`jsonrpc` must be",
-        ),
-        (r#"{"jsonrpc":"2.0","id":1}"#, json!(1), "invalid_message", "`method` must be"),
-        (r#"{"jsonrpc":"2.0","id":1,"method":5}"#, json!(1), "invalid_message", "`method` must be"),
-        (
-            r#"{"jsonrpc":"2.0","id":1.5,"method":"tools/list"}"#,
-            Value::Null,
-            "invalid_message",
-            "`id` must be",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":null,"method":"tools/list"}"#,
-            Value::Null,
-            "invalid_message",
-            "`id` must be",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"memory_add"}}"#,
-            Value::Null,
-            "invalid_message",
-            "`id` is missing",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":{},"method":"tools/list"}"#,
-            Value::Null,
-            "invalid_message",
-            "`id` must be",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":"x","method":"tools/list","params":[]}"#,
-            json!("x"),
-            "invalid_params",
-            "`params` must be",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#,
-            json!(1),
-            "invalid_params",
-            "`params` is missing",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}"#,
-            json!(1),
-            "invalid_params",
-            "`params.name` must be",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}"#,
-            json!(1),
-            "invalid_params",
-            "`params.name` must be",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#,
-            json!(1),
-            "invalid_params",
-            "`params.protocolVersion` must be",
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"initialize"}"#,
-            json!(1),
-            "invalid_params",
-            "`params.protocolVersion` must be",
-        ),
+        ("{", "null", "invalid_json", "is not valid JSON (line 1, column 1)"),
+        ("", "null", "invalid_json", "is not valid JSON"),
+        ("tools/list", "null", "invalid_json", "is not valid JSON"),
+        (&format!("{ok} {ok}"), "null", "invalid_json", "is not valid JSON"),
+        (&format!("[{ok},{ok}]"), "null", "batch", "each message in a request of its own"),
+        ("[]", "null", "batch", "Batches are not taken"),
+        ("5", "null", "invalid_message", "a JSON object"),
+        ("null", "null", "invalid_message", "a JSON object"),
+        ("{}", "null", "invalid_message", "`jsonrpc` must be"),
+        (r#"{"jsonrpc":2,"id":1,"method":"ping"}"#, "1", "invalid_message", "`jsonrpc` must be"),
     ] {
-        let (status, got_id, got_code, said) = refusal(mcp.post().body(body.to_owned())).await;
-        assert_eq!((status, got_id, got_code.as_str()), (400, id, code), "{body}: {said}");
-        assert!(said.contains(words), "{body}: {said}");
+        refused(body.to_owned(), id, code, words).await;
+    }
+    let message = |rest: &str| format!(r#"{{"jsonrpc":"2.0",{rest}}}"#);
+    for (rest, id, words) in [
+        (r#""id":1"#, "1", "`method` must be"),
+        (r#""id":1,"method":5"#, "1", "`method` must be"),
+        (r#""id":1.5,"method":"tools/list""#, "null", "`id` must be"),
+        (r#""id":null,"method":"tools/list""#, "null", "`id` must be"),
+        (r#""method":"tools/call","params":{"name":"memory_add"}"#, "null", "`id` is missing"),
+        (r#""id":{},"method":"tools/list""#, "null", "`id` must be"),
+    ] {
+        refused(message(rest), id, "invalid_message", words).await;
+    }
+    for (rest, id, words) in [
+        (r#""id":"x","method":"tools/list","params":[]"#, "\"x\"", "`params` must be"),
+        (r#""id":1,"method":"tools/call""#, "1", "`params` is missing"),
+        (r#""id":1,"method":"tools/call","params":{}"#, "1", "`params.name` must be"),
+        (r#""id":1,"method":"tools/call","params":{"name":5}"#, "1", "`params.name` must be"),
+        (r#""id":1,"method":"initialize","params":{}"#, "1", "`params.protocolVersion` must be"),
+        (r#""id":1,"method":"initialize""#, "1", "`params.protocolVersion` must be"),
+    ] {
+        refused(message(rest), id, "invalid_params", words).await;
     }
     let (status, _, code, _) = refusal(mcp.post().body(b"{\"a\":\"\xff\"}".to_vec())).await;
     assert_eq!((status, code.as_str()), (400, "invalid_json"));
@@ -121,8 +78,7 @@ async fn each_wrong_message_has_a_sentence_of_its_own() {
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn unknown_methods_and_tools_are_errors_of_the_protocol() {
-    let app = TestApp::shared().await;
-    let mcp = Mcp::of(app, &app.user("anna").await);
+    let mcp = Mcp::shared().await;
     let (status, answer) = mcp.ask("tools/call", json!({ "name": "memory_delete" })).await;
     assert_eq!((status, &answer["error"]["code"]), (200, &json!(-32_602)));
     let said = "There is no tool of this name; there are memory_search, memory_add, memory_get, memory_archive, memory_list_themes, memory_correct, memory_confirm, memory_forget, memory_describe_theme, memory_stats, memory_summary, memory_entity, memory_graph, memory_files, memory_recall, memory, search, fetch.";
@@ -136,16 +92,13 @@ async fn unknown_methods_and_tools_are_errors_of_the_protocol() {
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_version_that_is_not_spoken_is_refused_with_those_that_are() {
-    let app = TestApp::shared().await;
-    let mcp = Mcp::of(app, &app.user("anna").await);
+    let mcp = Mcp::shared().await;
     let list = json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" });
     let request = mcp.post().header("mcp-protocol-version", "1999-01-01").json(&list);
     let (status, id, code, said) = refusal(request).await;
     assert_eq!((status, id, code.as_str()), (400, json!(3), "unsupported_protocol_version"));
-    assert!(
-        said.contains("2025-06-18") && said.contains(CURRENT) && !said.contains("1999"),
-        "{said}"
-    );
+    assert!(said.contains("2025-06-18") && said.contains(CURRENT), "{said}");
+    assert!(!said.contains("1999"), "{said}");
 
     // The current protocol names its version in each message.
     let mut newer = message("tools/list", json!({}));
@@ -155,22 +108,17 @@ async fn a_version_that_is_not_spoken_is_refused_with_those_that_are() {
     let response = request.json(&newer).send().await.unwrap();
     assert_eq!(response.status(), 400);
     let answer: Value = response.json().await.unwrap();
-    assert!(
-        answer["error"]["data"]["supported"].as_array().unwrap().contains(&json!(CURRENT)),
-        "{answer}"
-    );
+    let supported = answer["error"]["data"]["supported"].as_array().unwrap();
+    assert!(supported.contains(&json!(CURRENT)), "{answer}");
 
-    let other = mcp
-        .post()
-        .header("mcp-protocol-version", "2025-06-18")
-        .json(&message("tools/list", json!({})));
-    assert_eq!(other.send().await.unwrap().status(), 400, "header and message name two versions");
+    let other = mcp.post().header("mcp-protocol-version", "2025-06-18");
+    let other = other.json(&message("tools/list", json!({}))).send().await.unwrap();
+    assert_eq!(other.status(), 400, "header and message name two versions");
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn only_post_is_taken() {
-    let app = TestApp::shared().await;
-    let mcp = Mcp::of(app, &app.user("anna").await);
+    let mcp = Mcp::shared().await;
     for request in [
         mcp.client.get(&mcp.url).header("accept", "text/event-stream"),
         mcp.client.delete(&mcp.url).header("mcp-session-id", "1"),
@@ -186,8 +134,7 @@ async fn only_post_is_taken() {
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn pages_and_names_of_elsewhere_are_refused() {
-    let app = TestApp::shared().await;
-    let mcp = Mcp::of(app, &app.user("anna").await);
+    let mcp = Mcp::shared().await;
     let list = json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" });
     let with = |name: &str, value: &str| mcp.post().header(name, value).json(&list);
     for (name, value, code) in [
@@ -212,11 +159,8 @@ async fn pages_and_names_of_elsewhere_are_refused() {
 
 #[tokio::test]
 async fn the_public_url_names_the_host_and_the_origin_that_are_allowed() {
-    let app = TestApp::start_as(Wish {
-        public_url: Some("https://memory.example.com"),
-        ..Wish::default()
-    })
-    .await;
+    let public_url = Some("https://memory.example.com");
+    let app = TestApp::start_as(Wish { public_url, ..Wish::default() }).await;
     let mcp = Mcp::of(&app, &app.user("anna").await);
     let list = json!({ "jsonrpc": "2.0", "id": 3, "method": "tools/list" });
     for (host, origin, status) in [
@@ -228,15 +172,13 @@ async fn the_public_url_names_the_host_and_the_origin_that_are_allowed() {
         ("other.example.com", "https://memory.example.com", 403),
     ] {
         let request = mcp.post().header("host", host).header("origin", origin);
-        let got = request.json(&list).send().await.unwrap().status();
-        assert_eq!(got, status, "{host} {origin}");
+        assert_eq!(request.json(&list).send().await.unwrap().status(), status, "{host} {origin}");
     }
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_body_over_one_mebibyte_is_413_and_other_types_are_415() {
-    let app = TestApp::shared().await;
-    let mcp = Mcp::of(app, &app.user("anna").await);
+    let mcp = Mcp::shared().await;
     let content = "x".repeat(2 * 1024 * 1024);
     let params =
         json!({ "name": "memory_add", "arguments": { "type": "fact", "content": content } });
@@ -248,10 +190,10 @@ async fn a_body_over_one_mebibyte_is_413_and_other_types_are_415() {
         let request = mcp.client.post(&mcp.url).bearer_auth(&mcp.token);
         request.header("accept", accept).header("content-type", content_type).body(list)
     };
-    let (status, _, code, _) =
-        refusal(plain("application/json, text/event-stream", "text/plain")).await;
+    let both = "application/json, text/event-stream";
+    let (status, _, code, _) = refusal(plain(both, "text/plain")).await;
     assert_eq!((status, code.as_str()), (415, "unsupported_media_type"));
     let (status, id, code, said) = refusal(plain("text/html", "application/json")).await;
     assert_eq!((status, id, code.as_str()), (406, json!(3), "not_acceptable"));
-    assert!(said.contains("Accept: application/json, text/event-stream"));
+    assert!(said.contains(&format!("Accept: {both}")));
 }

@@ -1,6 +1,6 @@
 //! `search` and `fetch`, in the form that ChatGPT expects of a connector: one text with the JSON that `structuredContent` has.
 
-use keepsake::accounts::{AgentName, Scope, TokenWish, ToolProfile};
+use keepsake::accounts::{Scope, ToolProfile};
 use serde_json::{Value, json};
 
 use super::Mcp;
@@ -8,19 +8,11 @@ use crate::support::{TestApp, TestUser, Wish};
 use crate::turns;
 
 async fn connector(app: &TestApp, user: &TestUser, scopes: &[Scope]) -> Mcp {
-    let wish = TokenWish {
-        scopes: scopes.iter().copied().collect(),
-        lifetime: None,
-        profile: Some(ToolProfile::Connector),
-    };
-    let name = AgentName::parse("ChatGPT").unwrap();
-    let token = app.accounts.create_token_by_name(user.id, &name, &wish);
-    Mcp::with_token(app, &token.await.unwrap().reveal())
+    Mcp::of_profile(app, user, scopes, ToolProfile::Connector).await
 }
 
 fn keys(value: &Value) -> Vec<&str> {
-    let keys = value.as_object().unwrap_or_else(|| panic!("{value}")).keys();
-    keys.map(String::as_str).collect()
+    value.as_object().unwrap_or_else(|| panic!("{value}")).keys().map(String::as_str).collect()
 }
 
 /// The content: one item, the JSON of the structured content.
@@ -36,11 +28,8 @@ fn same_twice(result: &Value) -> &Value {
 
 #[tokio::test]
 async fn search_gives_ids_titles_and_addresses_and_fetch_the_whole_with_its_metadata() {
-    let app = TestApp::start_as(Wish {
-        public_url: Some("https://memory.example.com"),
-        ..Wish::default()
-    })
-    .await;
+    let public_url = Some("https://memory.example.com");
+    let app = TestApp::start_as(Wish { public_url, ..Wish::default() }).await;
     let anna = app.user("anna").await;
     let mcp = connector(&app, &anna, &[Scope::MemoryRead]).await;
     let text = format!("The boat to Bergen\nleaves at nine. {}", "It is slow. ".repeat(50));
@@ -87,18 +76,14 @@ async fn search_gives_ids_titles_and_addresses_and_fetch_the_whole_with_its_meta
 async fn the_two_tools_are_listed_to_connectors_alone_and_fit_what_chatgpt_reads() {
     let (app, anna) = TestApp::start_for("anna").await;
     let mcp = connector(&app, &anna, &Scope::ALL).await;
-    let (_, listed) = mcp.ask("tools/list", json!({})).await;
-    let tools = listed["result"]["tools"].as_array().unwrap();
-    let of = |name: &str| {
-        let found = tools.iter().find(|tool| tool["name"] == name);
-        found.unwrap_or_else(|| panic!("{name}: {listed}"))
-    };
+    let tools = mcp.tools().await;
     assert_eq!(tools.len(), 2);
     for (name, argument) in [("search", "query"), ("fetch", "id")] {
-        let tool = of(name);
-        assert_eq!(tool["inputSchema"]["required"], json!([argument]));
-        assert_eq!(keys(&tool["inputSchema"]["properties"]), [argument]);
-        assert_eq!(tool["inputSchema"]["properties"][argument]["type"], "string");
+        let tool = tools.iter().find(|tool| tool["name"] == name).expect(name);
+        let input = &tool["inputSchema"];
+        assert_eq!(input["required"], json!([argument]));
+        assert_eq!(keys(&input["properties"]), [argument]);
+        assert_eq!(input["properties"][argument]["type"], "string");
         assert_eq!(tool["annotations"]["readOnlyHint"], true);
         assert_eq!(tool["outputSchema"]["type"], "object");
     }
@@ -106,56 +91,31 @@ async fn the_two_tools_are_listed_to_connectors_alone_and_fit_what_chatgpt_reads
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello });
     let greeted: Value = mcp.post().json(&hello).send().await.unwrap().json().await.unwrap();
     let instructions = greeted["result"]["instructions"].as_str().unwrap();
-    assert!(
-        instructions.contains("- fetch:") && !instructions.contains("memory_"),
-        "{instructions}"
-    );
+    assert!(instructions.contains("- fetch:"), "{instructions}");
+    assert!(!instructions.contains("memory_"), "{instructions}");
     // Nobody else is listed them.
     for profile in [ToolProfile::Single, ToolProfile::Core, ToolProfile::Full] {
-        let wish = TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile: Some(profile) };
-        let name = AgentName::parse(profile.as_str()).unwrap();
-        let token = app.accounts.create_token_by_name(anna.id, &name, &wish);
-        let other = Mcp::with_token(&app, &token.await.unwrap().reveal());
-        let (_, listed) = other.ask("tools/list", json!({})).await;
-        let tools = listed["result"]["tools"].as_array().unwrap();
-        let is_connectors =
-            |tool: &Value| ["search", "fetch"].contains(&tool["name"].as_str().unwrap());
-        assert!(!tools.iter().any(is_connectors), "{profile:?}");
+        for tool in Mcp::of_profile(&app, &anna, &Scope::ALL, profile).await.tools().await {
+            assert!(tool["name"] != "search" && tool["name"] != "fetch", "{profile:?}");
+        }
     }
 }
 
 #[tokio::test]
 async fn what_goes_wrong_is_one_sentence() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let ben = app.user("ben").await;
-    let bens = ben.add("Ben hides a quokka.").await;
+    let bens = app.user("ben").await.add("Ben hides a quokka.").await;
     let mcp = connector(&app, &anna, &[Scope::MemoryRead]).await;
-    for (tool, input, said) in [
-        (
-            "fetch",
-            json!({ "id": "987654321" }),
-            "There is no item 987654321 in your memory.".to_owned(),
-        ),
-        (
-            "fetch",
-            json!({ "id": bens.to_string() }),
-            format!("There is no item {bens} in your memory."),
-        ),
-        (
-            "fetch",
-            json!({ "id": "tea" }),
-            "`id` is no id of a memory; give the `id` of a result of search.".to_owned(),
-        ),
-        (
-            "fetch",
-            json!({ "id": "9".repeat(40) }),
-            "`id` is no id of a memory; give the `id` of a result of search.".to_owned(),
-        ),
+    let no_id = "`id` is no id of a memory; give the `id` of a result of search.".to_owned();
+    for (id, said) in [
+        ("987654321".to_owned(), "There is no item 987654321 in your memory.".to_owned()),
+        (bens.to_string(), format!("There is no item {bens} in your memory.")),
+        ("tea".to_owned(), no_id.clone()),
+        ("9".repeat(40), no_id),
     ] {
-        let result = mcp.result(tool, input).await;
+        let result = mcp.result("fetch", json!({ "id": id })).await;
         assert_eq!(result["isError"], true, "{result}");
-        assert_eq!(result["content"][0]["text"], said.as_str());
-        assert_eq!(result["content"].as_array().unwrap().len(), 1);
+        assert_eq!(result["content"], json!([{ "type": "text", "text": said }]));
     }
     for (tool, input, field) in [
         ("fetch", json!({}), "id"),
@@ -167,13 +127,11 @@ async fn what_goes_wrong_is_one_sentence() {
         let result = mcp.result(tool, input).await;
         assert_eq!(result["_meta"]["keepsake/problem"]["field"], field, "{result}");
     }
-    let found = mcp.call("search", json!({ "query": "quokka" })).await;
-    assert_eq!(found, json!({ "results": [] }));
+    assert_eq!(mcp.call("search", json!({ "query": "quokka" })).await, json!({ "results": [] }));
     let writer = connector(&app, &anna, &[Scope::MemoryWrite]).await;
     for (tool, input) in [("search", json!({ "query": "x" })), ("fetch", json!({ "id": "1" }))] {
         let result = writer.result(tool, input).await;
-        let said = "This token lacks the scope memory:read.";
-        assert_eq!(result["content"][0]["text"], said);
+        assert_eq!(result["content"][0]["text"], "This token lacks the scope memory:read.");
     }
 }
 
@@ -189,20 +147,18 @@ async fn a_connector_finds_and_reads_what_was_said_and_notes_too() {
     }
     let mcp = connector(&app, &anna, &[Scope::MemoryRead]).await;
     let read = async |query: &str| {
-        let found = mcp.call("search", json!({ "query": query })).await;
-        let id = found["results"][0]["id"].clone();
+        let id = mcp.call("search", json!({ "query": query })).await["results"][0]["id"].clone();
         mcp.call("fetch", json!({ "id": id })).await
     };
     let turn = read("theremin").await;
     assert_eq!(turn["text"], "My sister Lena plays the theremin.");
-    assert_eq!(turn["metadata"]["session"], "chat-7");
-    assert_eq!(turn["metadata"]["role"], "user");
+    let metadata = &turn["metadata"];
+    assert_eq!((&metadata["session"], &metadata["role"]), (&json!("chat-7"), &json!("user")));
     let part = read("zeppelin").await;
     assert_eq!(part["metadata"]["path"], "boats.md");
     assert!(part["text"].as_str().unwrap().contains("zeppelin"));
     let many = mcp.call("search", json!({ "query": "kazoo" })).await;
     assert_eq!(many["results"].as_array().unwrap().len(), 20);
     app.activity.flush().await.unwrap();
-    let calls: i64 = app.sql("SELECT count(*) FROM activity WHERE user_id = $1 AND tool IN ('search', 'fetch') AND outcome = 'ok'").bind(anna.id.0).value().await;
-    assert_eq!(calls, 5);
+    assert_eq!(app.count("activity WHERE tool IN ('search', 'fetch') AND outcome = 'ok'").await, 5);
 }

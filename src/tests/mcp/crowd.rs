@@ -23,12 +23,8 @@ async fn work(mcp: Mcp, user: TestUser, own: String) {
         let id = mcp.call("memory_add", private.clone()).await["id"].clone();
         let item = user.call("memory_get", json!({ "item_id": id })).await;
         assert_eq!((&item["content"], &item["theme"]), (&private["content"], &private["theme"]));
-        let found = mcp
-            .call(
-                "memory_search",
-                json!({ "query": format!("{own} fact"), "theme": own, "limit": 50 }),
-            )
-            .await;
+        let input = json!({ "query": format!("{own} fact"), "theme": own, "limit": 50 });
+        let found = mcp.call("memory_search", input).await;
         let found = found["results"].as_array().unwrap();
         assert_eq!(found.len(), n + 1);
         assert!(found.iter().all(|hit| hit["theme"] == own));
@@ -66,19 +62,17 @@ async fn ten_agents_of_one_user_and_ten_users_do_not_get_in_each_others_way() {
 /// All that is remembered of this user; each text once.
 async fn all(user: &TestUser) -> BTreeSet<String> {
     let mut texts = BTreeSet::new();
-    let mut cursor = json!(null);
+    let mut input = json!({ "query": "*", "limit": 50 });
     loop {
-        let page = user
-            .call("memory_search", json!({ "query": "*", "limit": 50, "cursor": cursor }))
-            .await;
+        let page = user.call("memory_search", input.clone()).await;
         for hit in page["results"].as_array().unwrap() {
             let text = hit["content_snippet"].as_str().unwrap().to_owned();
             assert!(texts.insert(text), "{hit} twice");
         }
-        cursor = page["cursor"].clone();
-        if cursor.is_null() {
+        if page["cursor"].is_null() {
             return texts;
         }
+        input["cursor"] = page["cursor"].clone();
     }
 }
 

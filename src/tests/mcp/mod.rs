@@ -9,6 +9,7 @@ mod tokens;
 mod tools;
 mod vanish;
 
+use keepsake::accounts::{AgentName, Scope, TokenWish, ToolProfile};
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
 
@@ -31,6 +32,33 @@ impl Mcp {
 
     pub fn with_token(app: &TestApp, token: &str) -> Self {
         Self { url: format!("{}/mcp", app.base), token: token.to_owned(), client: Client::new() }
+    }
+
+    /// Of a member on the shared server.
+    async fn shared() -> Self {
+        let (app, anna) = TestApp::with_user().await;
+        Self::of(app, &anna)
+    }
+
+    /// Of an agent that is named as its profile.
+    async fn of_profile(
+        app: &TestApp,
+        user: &TestUser,
+        scopes: &[Scope],
+        profile: ToolProfile,
+    ) -> Self {
+        let scopes = scopes.iter().copied().collect();
+        let wish = TokenWish { scopes, lifetime: None, profile: Some(profile) };
+        let name = AgentName::parse(profile.as_str()).unwrap();
+        let token = app.accounts.create_token_by_name(user.id, &name, &wish);
+        Self::with_token(app, &token.await.unwrap().reveal())
+    }
+
+    /// The tools that it is listed.
+    async fn tools(&self) -> Vec<Value> {
+        let (status, listed) = self.ask("tools/list", json!({})).await;
+        assert_eq!(status, 200, "{listed}");
+        listed["result"]["tools"].as_array().unwrap().clone()
     }
 
     /// With the headers of every message.

@@ -2,10 +2,9 @@ use keepsake::accounts::{AgentId, Scope, Token, TokenHolder, TokenId};
 use keepsake::tools::guidance;
 use reqwest::header::{HeaderMap, HeaderValue};
 use serde_json::{Value, json};
-use sqlx::Row;
 
 use super::Mcp;
-use crate::support::{TestApp, TestUser, problem};
+use crate::support::{TestApp, problem};
 
 /// The public URL of tests.
 const AGENTS: &str = "http://127.0.0.1:3000/agents";
@@ -28,13 +27,11 @@ async fn a_refused_token_is_told_where_a_new_one_is_made_at_both_doors() {
         let rest = client.get(format!("{}/api/v1/tools", app.base));
         let (_, rest) = problem(rest.send().await.unwrap()).await;
         let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
-        let mcp = client.post(format!("{}/mcp", app.base)).json(&ping);
-        let response = mcp.send().await.unwrap();
+        let response = client.post(format!("{}/mcp", app.base)).json(&ping).send().await.unwrap();
         assert_eq!(response.status(), 401);
         let challenge = response.headers()["www-authenticate"].to_str().unwrap();
         assert!(challenge.starts_with("Bearer realm=\"keepsake\", "), "{challenge}");
-        let is_wrong = challenge.contains("error=\"invalid_token\"");
-        assert_eq!(is_wrong, !token.is_empty(), "{challenge}");
+        assert_eq!(challenge.contains("error=\"invalid_token\""), !token.is_empty(), "{challenge}");
         let answer: Value = response.json().await.unwrap();
         let error = &answer["error"];
         assert_eq!((&answer["id"], &error["data"]), (&Value::Null, &rest));
@@ -49,23 +46,13 @@ async fn a_token_that_is_revoked_in_a_running_connection_opens_nothing_more() {
     let (app, anna) = TestApp::start_for("anna").await;
     let mcp = Mcp::of(&app, &anna);
     mcp.call("memory_search", json!({})).await;
-    revoke_all(&app, &anna).await;
+    let (agent, token): (i64, i64) = app.sql("SELECT agent_id, id FROM agent_tokens").row().await;
+    let holder = TokenHolder::Agent(anna.id, AgentId(agent));
+    app.accounts.revoke_token(holder, TokenId(token)).await.unwrap();
     let (status, answer) = mcp.ask("tools/call", json!({ "name": "memory_search" })).await;
     assert_eq!((status, &answer["error"]["data"]["code"]), (401, &json!("revoked_token")));
     let said = answer["error"]["message"].as_str().unwrap();
     assert_eq!(said, format!("This token was revoked. Make a new one at {AGENTS}."));
-}
-
-async fn revoke_all(app: &TestApp, user: &TestUser) {
-    let rows = sqlx::query("SELECT agent_id, id FROM agent_tokens WHERE user_id = $1")
-        .bind(user.id.0)
-        .fetch_all(&mut app.superuser().await)
-        .await
-        .unwrap();
-    for row in rows {
-        let (agent, token) = (AgentId(row.get(0)), TokenId(row.get(1)));
-        app.accounts.revoke_token(TokenHolder::Agent(user.id, agent), token).await.unwrap();
-    }
 }
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -114,31 +101,22 @@ async fn only_a_tool_that_runs_makes_an_operators_user() {
     let named =
         HeaderMap::from_iter([("keepsake-user".parse().unwrap(), HeaderValue::from_static("x"))]);
     mcp.client = reqwest::Client::builder().default_headers(named).build().unwrap();
-    let users = async || {
-        let all = "SELECT count(*) FROM users";
-        let row = sqlx::query(all).fetch_one(&mut app.superuser().await).await;
-        row.unwrap().get::<i64, _>(0)
-    };
     let (status, hello) = mcp.ask("server/discover", json!({})).await;
-    let said = &hello["result"]["instructions"];
-    assert_eq!((status, said), (200, &json!(guidance::INSTRUCTIONS)));
+    assert_eq!((status, &hello["result"]["instructions"]), (200, &json!(guidance::INSTRUCTIONS)));
     assert_eq!(mcp.ask("tools/list", json!({})).await.0, 200);
     mcp.ask("tools/call", json!({ "name": "memory_forget" })).await;
-    let wrong = mcp.result("memory_add", json!({ "typ": "fact" })).await;
-    assert_eq!(wrong["isError"], true);
+    assert_eq!(mcp.result("memory_add", json!({ "typ": "fact" })).await["isError"], true);
     let call = super::message("tools/call", json!({ "name": "memory_search" }));
     for (header, value) in [("origin", "https://evil.example"), ("host", "evil.example")] {
         let request = mcp.post().header(header, value).json(&call);
         assert_eq!(request.send().await.unwrap().status(), 403, "{header}");
     }
     assert_eq!(mcp.post().body("{").send().await.unwrap().status(), 400);
-    assert_eq!(
-        mcp.client.get(&mcp.url).bearer_auth(&mcp.token).send().await.unwrap().status(),
-        405
-    );
-    assert_eq!(users().await, 0);
+    let get = mcp.client.get(&mcp.url).bearer_auth(&mcp.token).send();
+    assert_eq!(get.await.unwrap().status(), 405);
+    assert_eq!(app.count("users").await, 0);
     mcp.call("memory_search", json!({})).await;
-    assert_eq!(users().await, 1);
+    assert_eq!(app.count("users").await, 1);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -150,24 +128,20 @@ async fn the_instructions_name_the_fullest_themes_and_nothing_of_what_is_in_them
     let said = hello["result"]["instructions"].as_str().unwrap();
     assert!(said.starts_with(guidance::INSTRUCTIONS));
     assert!(said.contains("sailing") && !said.contains("sloop"), "{said}");
-    let url = format!("{}/api/v1/prompt", app.base);
-    let rest = mcp.client.get(url).bearer_auth(&mcp.token).send().await;
-    assert_eq!(rest.unwrap().text().await.unwrap(), said);
+    assert_eq!(anna.get("/api/v1/prompt").await.text().await.unwrap(), said);
 }
 
 #[tokio::test]
 async fn a_token_that_may_not_read_is_told_the_same_as_at_rest() {
     let (app, anna) = TestApp::start_for("anna").await;
     anna.add_to("annas", "one").await;
-    let write = [Scope::MemoryWrite];
-    let mcp = Mcp::with_token(&app, &app.token(anna.id, "writer", &write, None).await);
+    let writer = anna.with_token(&app.token(anna.id, "writer", &[Scope::MemoryWrite], None).await);
+    let mcp = Mcp::of(&app, &writer);
     for (on, said) in [(true, guidance::INSTRUCTIONS), (false, guidance::UNAVAILABLE)] {
         app.accounts.switch_user_memory(anna.id, on).await.unwrap();
         let (_, hello) = mcp.ask("server/discover", json!({})).await;
         assert_eq!(hello["result"]["instructions"], said);
-        let url = format!("{}/api/v1/prompt", app.base);
-        let rest = mcp.client.get(url).bearer_auth(&mcp.token).send();
-        let rest = rest.await.unwrap();
+        let rest = writer.get("/api/v1/prompt").await;
         assert_eq!((rest.status().as_u16(), rest.text().await.unwrap().as_str()), (200, said));
     }
 }

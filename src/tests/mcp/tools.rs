@@ -1,4 +1,4 @@
-use keepsake::accounts::{AgentName, Scope, TokenWish, ToolProfile};
+use keepsake::accounts::{Scope, ToolProfile};
 use keepsake::tools::guidance;
 use serde_json::{Value, json};
 
@@ -9,25 +9,26 @@ const FACT: &str = "The staging database listens on 5433.";
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn discover_says_who_this_is_and_when_to_use_the_tools() {
-    let app = TestApp::shared().await;
-    let mcp = Mcp::of(app, &app.user("anna").await);
-    let (status, answer) = mcp.ask("server/discover", json!({})).await;
+    let (status, answer) = Mcp::shared().await.ask("server/discover", json!({})).await;
     let result = &answer["result"];
     assert_eq!((status, &answer["id"]), (200, &json!(7)));
     assert_eq!(result["instructions"], guidance::INSTRUCTIONS);
     let server = &result["_meta"]["io.modelcontextprotocol/serverInfo"];
-    assert_eq!(server["name"], "keepsake");
-    assert_eq!(server["title"], "Keepsake");
-    assert_eq!(server["version"], env!("CARGO_PKG_VERSION"));
-    assert_eq!(server["websiteUrl"], "http://127.0.0.1:3000");
+    for (field, value) in [
+        ("name", "keepsake"),
+        ("title", "Keepsake"),
+        ("version", env!("CARGO_PKG_VERSION")),
+        ("websiteUrl", "http://127.0.0.1:3000"),
+    ] {
+        assert_eq!(server[field], value, "{field}");
+    }
     let versions = result["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!("2026-07-28")) && versions.contains(&json!("2025-06-18")));
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn an_older_client_says_initialize_and_goes_on_without_a_session() {
-    let app = TestApp::shared().await;
-    let mcp = Mcp::of(app, &app.user("anna").await);
+    let mcp = Mcp::shared().await;
     for (asked, agreed) in [
         ("2025-03-26", "2025-03-26"),
         ("2025-06-18", "2025-06-18"),
@@ -60,20 +61,12 @@ async fn an_older_client_says_initialize_and_goes_on_without_a_session() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn tools_are_those_of_rest_with_what_a_client_may_count_on() {
     let (app, anna) = TestApp::with_user().await;
-    let (_, listed) = Mcp::of(app, &anna).ask("tools/list", json!({})).await;
-    let rest = |format: &str| {
-        reqwest::Client::new()
-            .get(format!("{}/api/v1/tools?format={format}", app.base))
-            .bearer_auth(&anna.token)
-            .send()
-    };
-    let functions: Value = rest("openai").await.unwrap().json().await.unwrap();
-    let rest: Value = rest("json").await.unwrap().json().await.unwrap();
-    let list = |value: &Value| value.as_array().unwrap().clone();
-    let tools = list(&listed["result"]["tools"]);
-    let (rest, functions) = (list(&rest["tools"]), list(&functions));
+    let tools = Mcp::of(app, &anna).tools().await;
+    let functions: Value = anna.get("/api/v1/tools?format=openai").await.json().await.unwrap();
+    let rest: Value = anna.get("/api/v1/tools").await.json().await.unwrap();
+    let (rest, functions) = (rest["tools"].as_array().unwrap(), functions.as_array().unwrap());
     assert_eq!((tools.len(), tools.len()), (rest.len(), functions.len()));
-    for ((tool, rest), function) in tools.iter().zip(&rest).zip(&functions) {
+    for ((tool, rest), function) in tools.iter().zip(rest).zip(functions) {
         assert_eq!(tool["name"], rest["name"]);
         assert_eq!(tool["description"], rest["description"]);
         assert_eq!(tool["inputSchema"], function["function"]["parameters"]);
@@ -177,17 +170,13 @@ async fn without_the_database_agents_connect_and_each_call_says_what_is_wrong() 
     app.db.close().await;
     let (status, rest) = anna.refused("memory_search", json!({})).await;
     assert_eq!((status, rest["code"].as_str()), (503, Some("database_unavailable")));
-    let (status, listed) = mcp.ask("tools/list", json!({})).await;
-    assert_eq!((status, listed["result"]["tools"].as_array().unwrap().len()), (200, 5));
+    assert_eq!(mcp.tools().await.len(), 5);
     assert_eq!(mcp.ask("server/discover", json!({})).await.0, 200);
     let result = mcp.result("memory_search", json!({})).await;
-    assert_eq!(
-        (&result["isError"], &result["content"][0]["text"]),
-        (&json!(true), &rest["detail"])
-    );
+    assert_eq!(result["isError"], true);
+    assert_eq!(result["content"][0]["text"], rest["detail"]);
     // What cannot be a token is told without asking.
-    let nobody = Mcp::with_token(&app, "ks_mistyped");
-    assert_eq!(nobody.ask("tools/list", json!({})).await.0, 401);
+    assert_eq!(Mcp::with_token(&app, "ks_mistyped").ask("tools/list", json!({})).await.0, 401);
 }
 
 #[tokio::test]
@@ -196,9 +185,8 @@ async fn any_server_answers_any_request() {
     let twin = app.twin().await;
     let (here, there) = (Mcp::of(&app, &anna), Mcp::of(&twin, &anna));
     here.ask("server/discover", json!({})).await;
-    let id =
-        there.call("memory_add", json!({ "type": "fact", "content": FACT })).await["id"].clone();
-    assert_eq!(here.call("memory_get", json!({ "item_id": id })).await["content"], FACT);
+    let added = there.call("memory_add", json!({ "type": "fact", "content": FACT })).await;
+    assert_eq!(here.call("memory_get", json!({ "item_id": added["id"] })).await["content"], FACT);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -206,10 +194,8 @@ async fn every_token_sees_all_tools_and_calls_those_of_its_scopes() {
     let (app, anna) = TestApp::with_user().await;
     let reader = app.token(anna.id, "reader", &[Scope::MemoryRead], None).await;
     let reader = Mcp::with_token(app, &reader);
-    let (_, listed) = reader.ask("tools/list", json!({})).await;
-    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 5);
-    let fact = json!({ "type": "fact", "content": FACT });
-    let result = reader.result("memory_add", fact).await;
+    assert_eq!(reader.tools().await.len(), 5);
+    let result = reader.result("memory_add", json!({ "type": "fact", "content": FACT })).await;
     assert_eq!(result["content"][0]["text"], "This token lacks the scope memory:write.");
     assert_eq!(result["_meta"]["keepsake/problem"]["code"], "missing_scope");
     reader.call("memory_search", json!({})).await;
@@ -218,22 +204,12 @@ async fn every_token_sees_all_tools_and_calls_those_of_its_scopes() {
 #[tokio::test]
 async fn an_agent_of_the_full_profile_is_listed_all_tools_and_corrects_by_one() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let wish =
-        TokenWish { scopes: Scope::ALL.into(), lifetime: None, profile: Some(ToolProfile::Full) };
-    let agent = AgentName::parse("full").unwrap();
-    let token = app.accounts.create_token_by_name(anna.id, &agent, &wish).await.unwrap().reveal();
-    let mcp = Mcp::with_token(&app, &token);
-    let names = async |mcp: &Mcp| -> Vec<String> {
-        let (_, listed) = mcp.ask("tools/list", json!({})).await;
-        let tools = listed["result"]["tools"].as_array().unwrap();
-        tools.iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
-    };
-    assert_eq!(names(&mcp).await.len(), 13);
-    assert_eq!(names(&Mcp::of(&app, &anna)).await.len(), 5);
+    let mcp = Mcp::of_profile(&app, &anna, &Scope::ALL, ToolProfile::Full).await;
+    assert_eq!((mcp.tools().await.len(), Mcp::of(&app, &anna).tools().await.len()), (13, 5));
     let input = json!({ "type": "fact", "content": FACT, "key": "staging port" });
     let item = mcp.call("memory_add", input).await;
-    let input =
-        json!({ "key": "staging_port", "content": "The staging database listens on 5434." });
+    let moved = "The staging database listens on 5434.";
+    let input = json!({ "key": "staging_port", "content": moved });
     let right = mcp.call("memory_correct", input).await;
     assert_eq!(right["superseded"], item["id"]);
     let gone = mcp.result("memory_confirm", json!({ "item_id": item["id"] })).await;

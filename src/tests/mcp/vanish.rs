@@ -5,8 +5,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::message;
-use crate::support::Sql as _;
-use crate::support::{PATIENCE, Provider, TestApp};
+use crate::support::{Provider, TestApp, until};
 
 const TIMES: usize = 30;
 
@@ -40,24 +39,14 @@ async fn a_client_that_vanishes_in_mid_call_leaves_nothing_half_written() {
         }
         drop(socket);
     }
-    let mut conn = app.superuser().await;
-    let sleeping = tokio::time::timeout(PATIENCE, async {
-        let busy = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()";
-        while conn.sql(busy).value::<i64>().await > 0 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    });
-    sleeping.await.unwrap();
-    let count = async |statement: &'static str| -> i64 { app.sql(statement).value().await };
-    let items = count("SELECT count(*) FROM memory_items").await;
+    let busy = "pg_stat_activity WHERE datname = current_database() AND state <> 'idle' AND pid <> pg_backend_pid()";
+    until("no connection is busy", async || app.count(busy).await == 0).await;
+    let items = app.count("memory_items").await;
     assert!(items > 0 && items <= TIMES as i64, "{items} of {TIMES}");
-    assert_eq!(
-        count("SELECT count(*) FROM memory_embeddings WHERE state = 'pending'").await,
-        items
-    );
-    assert_eq!(count("SELECT count(*) FROM memory_themes WHERE slug LIKE 'theme-%'").await, items);
+    assert_eq!(app.count("memory_embeddings WHERE state = 'pending'").await, items);
+    assert_eq!(app.count("memory_themes WHERE slug LIKE 'theme-%'").await, items);
     assert!(!app.jobs().await.is_empty());
     assert_eq!(anna.find("number").await.len(), 10.min(items as usize));
     app.drain(&anna).await;
-    assert_eq!(count("SELECT count(*) FROM memory_embeddings WHERE state = 'ready'").await, items);
+    assert_eq!(app.count("memory_embeddings WHERE state = 'ready'").await, items);
 }

@@ -2,11 +2,9 @@
 
 use reqwest::Method;
 use serde_json::{Value, json};
-use sqlx::Row as _;
 
-use super::{REFUSAL, Scene, agent, agent_id, hits, join, lent, status};
-use crate::support::Sql as _;
-use crate::support::{Provider, TestUser, ids, turns_due};
+use super::{REFUSAL, Scene, agent, agent_id, file, found, hits, join, lent, read, status};
+use crate::support::{Provider, Sql as _, TestUser, ids, turns_due};
 
 #[tokio::test]
 async fn a_member_finds_and_reads_what_its_leader_keeps_for_itself_and_nothing_else() {
@@ -19,19 +17,18 @@ async fn a_member_finds_and_reads_what_its_leader_keeps_for_itself_and_nothing_e
     assert_eq!(hits(ben, "boat").await, both);
     assert_eq!(hits(ben, "*").await, both, "by date");
     assert_eq!(hits(ben, "erge").await, [lent(*of_lead, "lead")], "inside of words");
-    let read = ben.call("memory_get", json!({ "item_id": of_lead })).await;
-    assert_eq!(read["content"], "The boat to Bergen leaves at nine.");
-    assert_eq!(read["memory_of"], "lead");
-    assert_eq!(read["trust"], "external", "it is no word of Ben's: {read}");
-    let own = ben.call("memory_get", json!({ "item_id": of_ben })).await;
-    assert!(own["memory_of"].is_null(), "{own}");
+    let lent_item = read(ben, *of_lead).await;
+    assert_eq!(lent_item["content"], "The boat to Bergen leaves at nine.");
+    assert_eq!(lent_item["memory_of"], "lead");
+    assert_eq!(lent_item["trust"], "external", "it is no word of Ben's: {lent_item}");
+    assert!(read(ben, *of_ben).await["memory_of"].is_null());
     for id in not_lent {
         assert_eq!(status(ben, "memory_get", json!({ "item_id": id })).await, 404);
     }
     // What the leader's person said is nobody's own word here.
-    let input = json!({ "query": "boat", "explain": true });
-    let found = ben.call("memory_search", input).await;
-    for hit in found["results"].as_array().unwrap() {
+    let explained = json!({ "query": "boat", "explain": true });
+    let explained = ben.call("memory_search", explained).await;
+    for hit in explained["results"].as_array().unwrap() {
         assert_eq!(hit["explain"]["trust"], 0.0, "{hit}");
     }
     // One page after another, each memory once.
@@ -50,8 +47,7 @@ async fn a_member_finds_and_reads_what_its_leader_keeps_for_itself_and_nothing_e
     all.sort_unstable();
     assert_eq!(paged, all);
     // By theme, though the theme is another's.
-    let of_theme = ben.call("memory_search", json!({ "query": "boat", "theme": "boats" })).await;
-    assert_eq!(of_theme["results"].as_array().unwrap().len(), 2, "{of_theme}");
+    assert_eq!(found(ben, json!({ "query": "boat", "theme": "boats" })).await.len(), 2);
     let listed = ben.call("memory", json!({ "action": "search", "text": "boat to Bergen" })).await;
     assert!(listed["output"].as_str().unwrap().contains("leaves at nine"), "{listed}");
     // What is not lent: themes, figures, names, the summary.
@@ -70,12 +66,11 @@ async fn conversations_quotes_and_providers_are_not_lent() {
     let scene = Scene::start().await;
     let Scene { app, anna, lead, ben, .. } = &scene;
     scene.join().await;
-    let switch = keepsake::sessions::turns::switch(&app.db, anna.id, true, app.embeddings.now());
-    switch.await.unwrap();
+    keepsake::sessions::turns::switch(&app.db, anna.id, true, app.embeddings.now()).await.unwrap();
     let body = json!({ "messages": [{ "id": "m1", "role": "user", "content": "I keep the walrus in harbour four." }] });
     for (path, body) in [("messages", body), ("complete", json!({}))] {
         let answer = lead.post(&format!("/api/v1/sessions/dock/{path}"), &body).await;
-        assert_eq!(answer.status(), 200);
+        assert_eq!(answer.status(), 200, "{path}");
     }
     while !turns_due(app).await.is_empty() {
         app.run_job("turns").await;
@@ -84,28 +79,23 @@ async fn conversations_quotes_and_providers_are_not_lent() {
     assert_eq!(turn.len(), 1);
     assert_eq!(hits(ben, "walrus").await, []);
     assert!(!hits(ben, "*").await.iter().any(|(id, _)| *id == turn[0]));
-    let of_turns = ben.call("memory_search", json!({ "query": "walrus", "types": ["turn"] })).await;
-    assert_eq!(of_turns["results"], json!([]));
+    assert!(found(ben, json!({ "query": "walrus", "types": ["turn"] })).await.is_empty());
     assert_eq!(status(ben, "memory_get", json!({ "item_id": turn[0] })).await, 404);
-    let told = ben
-        .call(
-            "memory_recall",
-            json!({ "message": "Where is the walrus in harbour four?", "min_relevance": 0.0 }),
-        )
-        .await;
+    let ask = json!({ "message": "Where is the walrus in harbour four?", "min_relevance": 0.0 });
+    let told = ben.call("memory_recall", ask).await;
     assert!(!told.to_string().contains("I keep the walrus"), "{told}");
 
     let quoted = json!({ "type": "fact", "content": "Anna feeds the walrus at noon.", "source_context": "I feed it at noon, said Anna." });
     let id = lead.call("memory_add", quoted).await["id"].as_i64().unwrap();
-    let own = lead.call("memory_get", json!({ "item_id": id })).await;
+    let own = read(lead, id).await;
     assert_eq!(own["source_context"], "I feed it at noon, said Anna.");
-    let read = ben.call("memory_get", json!({ "item_id": id })).await;
-    assert_eq!(read["content"], own["content"]);
+    let lent = read(ben, id).await;
+    assert_eq!(lent["content"], own["content"]);
     for field in ["source_context", "source_thread", "source_message"] {
-        assert!(read[field].is_null(), "{field}: {read}");
+        assert!(lent[field].is_null(), "{field}: {lent}");
     }
     for field in ["error", "provider_type", "model", "dimensions"] {
-        assert!(read["embedding"][field].is_null(), "{field}: {read}");
+        assert!(lent["embedding"][field].is_null(), "{field}: {lent}");
     }
 }
 
@@ -115,8 +105,7 @@ async fn what_is_lent_is_recalled_with_whose_it_is_and_once_a_session() {
     scene.join().await;
     let ask = json!({ "message": "When does the boat to Bergen leave?", "session": "chat", "min_relevance": 0.0 });
     let told = scene.ben.call("memory_recall", ask.clone()).await;
-    let items = told["items"].as_array().unwrap();
-    let of_lead = items.iter().find(|item| item["id"] == scene.of_lead);
+    let of_lead = told["items"].as_array().unwrap().iter().find(|item| item["id"] == scene.of_lead);
     assert_eq!(of_lead.unwrap()["memory_of"], "lead", "{told}");
     let section = told["section"].as_str().unwrap();
     assert!(section.contains(", lent by lead) The boat to Bergen leaves at nine."), "{section}");
@@ -130,21 +119,17 @@ async fn what_a_member_would_change_of_its_leaders_is_refused_in_one_sentence() 
     let scene = Scene::start().await;
     let Scene { app, anna, lead, ben, of_lead, .. } = &scene;
     scene.join().await;
-    let before = lead.call("memory_get", json!({ "item_id": of_lead })).await;
+    let before = read(lead, *of_lead).await;
     for (tool, input) in [
         ("memory_archive", json!({ "item_id": of_lead })),
         ("memory_confirm", json!({ "item_id": of_lead })),
         ("memory_correct", json!({ "item_id": of_lead, "content": "It leaves at ten." })),
     ] {
         let (status, problem) = ben.refused(tool, input).await;
-        assert_eq!(
-            (status, &problem["code"]),
-            (403, &json!("read_only_memory")),
-            "{tool}: {problem}"
-        );
-        assert_eq!(problem["detail"], REFUSAL, "{tool}");
+        let told = (status, problem["code"].as_str(), problem["detail"].as_str());
+        assert_eq!(told, (403, Some("read_only_memory"), Some(REFUSAL)), "{tool}");
     }
-    assert_eq!(lead.call("memory_get", json!({ "item_id": of_lead })).await, before);
+    assert_eq!(read(lead, *of_lead).await, before);
     // What they write is their own, of the same key too.
     let keyed = |text: &str| json!({ "type": "fact", "content": text, "theme": "boats", "key": "departure" });
     let of_leads =
@@ -153,11 +138,11 @@ async fn what_a_member_would_change_of_its_leaders_is_refused_in_one_sentence() 
     assert!(own["superseded"].is_null(), "{own}");
     let forgotten = ben.call("memory_forget", json!({ "key": "departure" })).await;
     assert_eq!(forgotten["archived"], json!([own["id"]]), "{forgotten}");
-    assert_eq!(lead.call("memory_get", json!({ "item_id": of_leads })).await["status"], "active");
+    assert_eq!(read(lead, of_leads).await["status"], "active");
     // Of one text the own copy is found.
     let copy = ben.add_to("boats", "The boat to Bergen leaves at nine.").await;
-    assert!(hits(ben, "boat Bergen").await.contains(&(copy, None)));
-    assert!(!hits(ben, "boat Bergen").await.contains(&lent(*of_lead, "lead")));
+    let found = hits(ben, "boat Bergen").await;
+    assert!(found.contains(&(copy, None)) && !found.contains(&lent(*of_lead, "lead")));
     assert_eq!(app.accounts.teams(anna.id).await.unwrap().own[0].1, 2);
 }
 
@@ -172,15 +157,13 @@ async fn documents_are_lent_after_the_members_own_and_written_by_nobody_else() {
         (anna, "shared.md", "Not lent."),
     ] {
         let path = format!("/memories/{path}");
-        who.call("memory_files", json!({ "command": "create", "path": path, "file_text": text }))
-            .await;
+        file(who, json!({ "command": "create", "path": path, "file_text": text })).await;
     }
     let view = |path: &str| json!({ "command": "view", "path": path });
     assert_eq!(status(ben, "memory_files", view("/memories/plan.md")).await, 404);
     scene.join().await;
-    let plan = ben.call("memory_files", view("/memories/plan.md")).await;
-    assert!(plan["output"].as_str().unwrap().contains("pier two"), "{plan}");
-    let folder = ben.call("memory_files", view("/memories")).await.to_string();
+    assert!(file(ben, view("/memories/plan.md")).await.contains("pier two"));
+    let folder = file(ben, view("/memories")).await;
     assert!(folder.contains("plan.md") && folder.contains("boats/list.md"), "{folder}");
     assert!(!folder.contains("shared.md"), "{folder}");
     assert_eq!(status(ben, "memory_files", view("/memories/shared.md")).await, 404);
@@ -196,9 +179,8 @@ async fn documents_are_lent_after_the_members_own_and_written_by_nobody_else() {
     }
     // The REST door says the same.
     let (code, listed) = ben.request(Method::GET, "/api/v1/documents", None).await;
-    assert_eq!(code, 200);
     let documents = listed["documents"].as_array().unwrap();
-    assert_eq!(documents.len(), 3, "{listed}");
+    assert_eq!((code, documents.len()), (200, 3), "{listed}");
     assert!(documents.iter().all(|document| document["memory_of"] == "lead"), "{listed}");
     let read = ben.request(Method::GET, "/api/v1/documents/plan.md?revision=1", None).await;
     assert_eq!((read.0, &read.1["memory_of"]), (200, &json!("lead")), "{read:?}");
@@ -214,11 +196,10 @@ async fn documents_are_lent_after_the_members_own_and_written_by_nobody_else() {
     // One of their own of the same path is theirs, and comes first.
     let own =
         json!({ "command": "create", "path": "/memories/plan.md", "file_text": "Ten, by foot." });
-    ben.call("memory_files", own).await;
-    let plan = ben.call("memory_files", view("/memories/plan.md")).await.to_string();
+    file(ben, own).await;
+    let plan = file(ben, view("/memories/plan.md")).await;
     assert!(plan.contains("by foot") && !plan.contains("pier"), "{plan}");
-    let of_lead = lead.call("memory_files", view("/memories/plan.md")).await.to_string();
-    assert!(of_lead.contains("pier two"), "{of_lead}");
+    assert!(file(lead, view("/memories/plan.md")).await.contains("pier two"));
 }
 
 async fn activity(user: &TestUser, scene: &Scene) -> Vec<(String, Option<String>, Vec<i64>)> {
@@ -248,16 +229,11 @@ async fn every_reading_of_what_is_lent_is_in_both_activities_without_the_words()
         assert!(items.iter().all(|id| id == of_lead), "{tool} {items:?}");
     }
     assert_eq!(read[0].2, [*of_lead]);
-    let words: i64 = app
-        .sql("SELECT count(*) FROM activity WHERE user_id = $1 AND query IS NOT NULL")
-        .bind(anna.id.0)
-        .value()
-        .await;
-    assert_eq!(words, 0, "what a member searches for is its own");
+    let words = format!("activity WHERE user_id = {} AND query IS NOT NULL", anna.id.0);
+    assert_eq!(app.count(&words).await, 0, "what a member searches for is its own");
     let own = activity(ben, &scene).await;
     assert!(own.iter().any(|(tool, _, items)| tool == "memory_get" && items == &[*of_lead]));
-    let browser = app.signed_in(anna).await;
-    let (_, page) = browser.get("/activity").await;
+    let page = app.signed_in(anna).await.look("/activity").await;
     assert!(page.contains("crew (ben@example.com), of the team of lead"), "{page}");
     // No more once it has ended; what was stays told.
     scene.leave(tie).await;
@@ -271,18 +247,13 @@ async fn a_busy_member_pushes_nothing_else_out_of_its_leaders_activity() {
     let scene = Scene::start().await;
     let (app, anna) = (&scene.app, &scene.anna);
     app.activity.flush().await.unwrap();
-    let mut conn = app.superuser().await;
-    conn.sql("INSERT INTO activity (user_id, at, agent_id, tool, outcome, duration_us, item_ids, member_user, member_agent)
+    app.sql("INSERT INTO activity (user_id, at, agent_id, tool, outcome, duration_us, item_ids, member_user, member_agent)
          SELECT $1, now() - n * interval '1 millisecond', NULL, 'memory_search', 'ok', 1, '{}', $2, 1
          FROM generate_series(1, 10003) n").bind(anna.id.0).bind(scene.ben.id.0).run().await;
-    let own = "SELECT count(*) FROM activity WHERE user_id = $1 AND member_user IS NULL";
-    let mut count = async || -> i64 {
-        let count = sqlx::query_scalar(own).bind(anna.id.0);
-        count.fetch_one(&mut conn).await.unwrap()
-    };
-    let before = count().await;
+    let own = format!("activity WHERE user_id = {} AND member_user IS NULL", anna.id.0);
+    let before = app.count(&own).await;
     assert_eq!(app.activity.prune().await.unwrap(), 3);
-    assert_eq!((app.activity.prune().await.unwrap(), count().await), (0, before));
+    assert_eq!((app.activity.prune().await.unwrap(), app.count(&own).await), (0, before));
 }
 
 #[tokio::test]
@@ -312,20 +283,17 @@ async fn with_another_model_what_is_lent_is_found_by_words_and_the_answer_says_s
     let Scene { app, anna, ben, of_lead, .. } = &scene;
     scene.join().await;
     let provider = Provider::start().await;
-    app.embeddings.allow_endpoint(&provider.host_port()).await.unwrap();
     app.use_provider(ben, &provider, "model-of-ben").await;
     app.drain(ben).await;
     let search = json!({ "query": "boat Bergen" });
     let found = ben.call("memory_search", search.clone()).await;
     assert_eq!(found["mode"], "hybrid", "{found}");
-    assert_eq!(
-        found["degraded"],
-        "what the team's leader lends has vectors of another model, so it was found by words alone"
-    );
+    let by_words =
+        "what the team's leader lends has vectors of another model, so it was found by words alone";
+    assert_eq!(found["degraded"], by_words);
     let of_leads = |found: &Value| {
-        let results = found["results"].as_array().unwrap().clone();
-        let hit = results.into_iter().find(|hit| hit["id"] == *of_lead);
-        hit.unwrap()["signals"].clone()
+        let mut results = found["results"].as_array().unwrap().iter();
+        results.find(|hit| hit["id"] == *of_lead).unwrap()["signals"].clone()
     };
     assert_eq!(of_leads(&found), json!({ "fts": true, "semantic": false }));
     // With the same one it is one search.
@@ -347,13 +315,8 @@ async fn a_transaction_that_reads_what_is_lent_writes_nothing_and_begins_for_mem
     // Nobody acts: nobody is lent anything.
     let error = lent.as_user(anna.id).await.err().unwrap();
     assert!(keepsake::db::is_not_lent(&error), "{error}");
-    let token_id: i64 =
-        sqlx::query("SELECT id FROM agent_tokens WHERE user_id = $1 ORDER BY id DESC LIMIT 1")
-            .bind(ben.id.0)
-            .fetch_one(&mut app.superuser().await)
-            .await
-            .unwrap()
-            .get(0);
+    let token = "SELECT id FROM agent_tokens WHERE user_id = $1 ORDER BY id DESC LIMIT 1";
+    let token_id: i64 = app.sql(token).bind(ben.id.0).value().await;
     let actor = keepsake::db::actor::Actor::Agent { user: ben.id, token_id };
     let clock: keepsake::clock::SharedClock = app.clock.clone();
     let within = keepsake::db::actor::scope(Some(actor), &clock, async {
@@ -366,13 +329,13 @@ async fn a_transaction_that_reads_what_is_lent_writes_nothing_and_begins_for_mem
             "INSERT INTO memory_themes (user_id, slug, created_at) VALUES (current_user_id(), 'x', now())",
         ] {
             let mut tx = lent.as_user(anna.id).await.unwrap();
-            let refused = sqlx::query(statement).execute(&mut *tx).await.err().unwrap();
+            let refused = tx.sql(statement).try_run().await.err().unwrap();
             assert!(refused.to_string().contains("read-only transaction"), "{refused}");
         }
         assert!(lent.as_writer(anna.id).await.is_err());
         // Only at a transaction's begin, and only in one that reads.
         let mut own = app.db.as_user(ben.id).await.unwrap();
-        let entered = sqlx::query("SELECT enter_lent($1)").bind(anna.id.0).execute(&mut *own).await;
+        let entered = own.sql("SELECT enter_lent($1)").bind(anna.id.0).try_run().await;
         assert!(keepsake::db::is_not_lent(&entered.err().unwrap()));
         // What was found while they were a member is read no more afterwards.
         let viewer = keepsake::accounts::Viewer {
@@ -384,16 +347,12 @@ async fn a_transaction_that_reads_what_is_lent_writes_nothing_and_begins_for_mem
             ..keepsake::accounts::Viewer::agent(ben.id, agent_id(app, ben, "crew").await)
         };
         let filters = keepsake::search::Filters::default();
-        let gathered = app.search.gather(&viewer, &filters, "boat").await.unwrap();
-        let found = gathered.lent.unwrap();
+        let found = app.search.gather(&viewer, &filters, "boat").await.unwrap().lent.unwrap();
         assert!(found.has(scene.of_lead) && found.begin().await.unwrap().is_some());
         scene.leave(tie).await;
         assert!(found.begin().await.unwrap().is_none());
-        let query = keepsake::search::SearchQuery::parse(keepsake::search::RawQuery {
-            query: "boat",
-            ..Default::default()
-        })
-        .unwrap();
+        let query = keepsake::search::RawQuery { query: "boat", ..Default::default() };
+        let query = keepsake::search::SearchQuery::parse(query).unwrap();
         let page = app.search.find(&viewer, &query).await.unwrap();
         let found: Vec<i64> = page.hits.iter().map(|hit| hit.item.id.0).collect();
         assert_eq!((found, page.has_lent), (vec![scene.of_ben], false));

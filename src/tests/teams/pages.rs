@@ -3,11 +3,20 @@
 use super::{Scene, agent_id, hits};
 use crate::support::Browser;
 
+/// What a form comes to: the status, and the page.
+async fn post(browser: &Browser, path: &str, fields: &[(&str, &str)]) -> (u16, String) {
+    let answer = browser.post(path, fields).await;
+    (answer.status().as_u16(), answer.text().await.unwrap())
+}
+
+async fn act(browser: &Browser, agent: i64, fields: &[(&str, &str)]) -> (u16, String) {
+    post(browser, &format!("/agents/{agent}/team"), fields).await
+}
+
 /// The path of the invitation on the page.
 async fn invite(browser: &Browser, agent: i64) -> String {
-    let answer = browser.post(&format!("/agents/{agent}/team"), &[("action", "invite")]).await;
-    assert_eq!(answer.status(), 200);
-    let page = answer.text().await.unwrap();
+    let (status, page) = act(browser, agent, &[("action", "invite")]).await;
+    assert_eq!(status, 200);
     let at = page.find("/team/").expect("a link");
     page[at..at + "/team/".len() + 64].to_owned()
 }
@@ -18,44 +27,40 @@ async fn an_invitation_is_handed_on_accepted_once_and_taken_back() {
     let (app, anna, ben) = (&scene.app, &scene.anna, &scene.ben);
     let (annas, bens) = (app.signed_in(anna).await, app.signed_in(ben).await);
     let lead = agent_id(app, anna, "lead").await.0;
-    let crew = agent_id(app, ben, "crew").await.0.to_string();
+    let crew_id = agent_id(app, ben, "crew").await.0;
+    let crew = crew_id.to_string();
     let link = invite(&annas, lead).await;
-    let (status, page) = annas.get("/agents").await;
-    assert!(status == 200 && !page.contains(&link), "shown once");
+    let page = annas.look("/agents").await;
+    assert!(!page.contains(&link), "shown once");
     assert!(page.contains("1 invitation is open."), "{page}");
 
     let (status, _) = app.browser().get(&link).await;
     assert_eq!(status, 303, "whoever opens it signs in first");
     let page = bens.look(&link).await;
-    assert!(
-        page.contains("anna@example.com") && page.contains("lead") && page.contains("crew"),
-        "{page}"
-    );
-    let refused = bens.post(&link, &[("member", "999999")]).await;
-    assert_eq!(refused.status(), 422);
-    assert!(refused.text().await.unwrap().contains("is no agent of yours"));
-    let joined = bens.post(&link, &[("member", &crew)]).await;
-    assert_eq!(joined.status(), 303);
+    for told in ["anna@example.com", "lead", "crew"] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
+    let (status, page) = post(&bens, &link, &[("member", "999999")]).await;
+    assert!(status == 422 && page.contains("is no agent of yours"), "{status} {page}");
+    assert_eq!(post(&bens, &link, &[("member", &crew)]).await.0, 303);
     assert_eq!(hits(ben, "boat").await.len(), 2);
     // Used up.
     assert_eq!(bens.get(&link).await.0, 404);
-    assert_eq!(bens.post(&link, &[("member", &crew)]).await.status(), 404);
+    assert_eq!(post(&bens, &link, &[("member", &crew)]).await.0, 404);
 
-    let (_, page) = bens.get("/agents").await;
+    let page = bens.look("/agents").await;
     assert!(page.contains("member of lead's team") && page.contains("anna@example.com"), "{page}");
-    let (_, page) = annas.get("/agents").await;
-    assert!(page.contains("leads 1") && page.contains("ben@example.com"), "{page}");
-    assert!(page.contains("It has 1 memory of its own."), "{page}");
+    let page = annas.look("/agents").await;
+    for told in ["leads 1", "ben@example.com", "It has 1 memory of its own."] {
+        assert!(page.contains(told), "{told}: {page}");
+    }
 
     // In one team at a time; the link is still good for another agent.
     let second = invite(&annas, lead).await;
-    let refused = bens.post(&second, &[("member", &crew)]).await;
-    assert_eq!(refused.status(), 422);
-    assert!(refused.text().await.unwrap().contains("in a team already"));
-    let lead_itself = annas.post(&second, &[("member", &lead.to_string())]).await;
-    assert_eq!(lead_itself.status(), 422);
-    let taken = annas.post(&format!("/agents/{lead}/team"), &[("action", "take_back")]).await;
-    assert_eq!(taken.status(), 200);
+    let (status, page) = post(&bens, &second, &[("member", &crew)]).await;
+    assert!(status == 422 && page.contains("in a team already"), "{status} {page}");
+    assert_eq!(post(&annas, &second, &[("member", &lead.to_string())]).await.0, 422);
+    assert_eq!(act(&annas, lead, &[("action", "take_back")]).await.0, 200);
     assert_eq!(bens.get(&second).await.0, 404);
 
     // After a week it leads nowhere.
@@ -63,12 +68,10 @@ async fn an_invitation_is_handed_on_accepted_once_and_taken_back() {
     app.clock.advance(time::Duration::days(8));
     let bens = app.signed_in(ben).await;
     assert_eq!(bens.get(&third).await.0, 404);
-    assert_eq!(bens.post(&third, &[("member", &crew)]).await.status(), 404);
+    assert_eq!(post(&bens, &third, &[("member", &crew)]).await.0, 404);
 
     let tie = app.accounts.teams(ben.id).await.unwrap().memberships[0].id.0.to_string();
-    let left =
-        bens.post(&format!("/agents/{crew}/team"), &[("action", "leave"), ("tie", &tie)]).await;
-    assert_eq!(left.status(), 200);
+    assert_eq!(act(&bens, crew_id, &[("action", "leave"), ("tie", &tie)]).await.0, 200);
     scene.assert_alone().await;
 }
 
@@ -88,30 +91,23 @@ async fn what_is_not_ones_own_is_not_there_and_bad_input_gets_a_sentence() {
         (&cleos, lead, vec![("action", "leave"), ("tie", &tie)]),
         (&cleos, crew, vec![("action", "leave"), ("tie", &tie)]),
     ] {
-        let answer = browser.post(&format!("/agents/{agent}/team"), &fields).await;
-        assert_eq!(answer.status(), 404, "{agent} {fields:?}");
+        assert_eq!(act(browser, agent, &fields).await.0, 404, "{agent} {fields:?}");
     }
     let annas = app.signed_in(anna).await;
-    for (fields, status, words) in [
-        (vec![("action", "dance")], 422, "use the page"),
-        (
-            vec![("action", "add"), ("member", &*lead.to_string())],
-            422,
-            "does not join its own team",
-        ),
+    for (fields, words) in [
+        (vec![("action", "dance")], "use the page"),
+        (vec![("action", "add"), ("member", &*lead.to_string())], "does not join its own team"),
     ] {
-        let answer = annas.post(&format!("/agents/{lead}/team"), &fields).await;
-        assert_eq!(answer.status(), status);
-        assert!(answer.text().await.unwrap().contains(words), "{words}");
+        let (status, page) = act(&annas, lead, &fields).await;
+        assert!(status == 422 && page.contains(words), "{words}: {status} {page}");
     }
     let add = [("action", "add"), ("member", &*alone.to_string())];
-    let answer = annas.post(&format!("/agents/{lead}/team"), &add).await;
-    assert_eq!(answer.status(), 200);
+    assert_eq!(act(&annas, lead, &add).await.0, 200);
     for _ in 0..20 {
         invite(&annas, lead).await;
     }
-    let answer = annas.post(&format!("/agents/{lead}/team"), &[("action", "invite")]).await;
-    assert_eq!(answer.status(), 422);
-    assert!(answer.text().await.unwrap().contains("20 invitations to this team are open"));
+    let (status, page) = act(&annas, lead, &[("action", "invite")]).await;
+    let words = "20 invitations to this team are open";
+    assert!(status == 422 && page.contains(words), "{status} {page}");
     assert_eq!(hits(ben, "boat").await.len(), 2, "nothing of it has changed anything");
 }

@@ -3,19 +3,13 @@
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
 
-use crate::support::Sql as _;
-use crate::support::{TestApp, problem};
+use crate::support::{Sql as _, TestApp, problem};
 use keepsake::accounts::{Scope, UserId};
 
 async fn call(app: &TestApp, token: &str, user: &str, tool: &str, input: Value) -> (u16, Value) {
-    let answer = Client::new()
-        .post(format!("{}/api/v1/tools/{tool}", app.base))
-        .bearer_auth(token)
-        .header("keepsake-user", user)
-        .json(&input)
-        .send()
-        .await
-        .unwrap();
+    let request = Client::new().post(format!("{}/api/v1/tools/{tool}", app.base));
+    let request = request.bearer_auth(token).header("keepsake-user", user).json(&input);
+    let answer = request.send().await.unwrap();
     match answer.status().as_u16() {
         200 => (200, answer.json().await.unwrap()),
         _ => problem(answer).await,
@@ -23,8 +17,8 @@ async fn call(app: &TestApp, token: &str, user: &str, tool: &str, input: Value) 
 }
 
 async fn find(app: &TestApp, token: &str, user: &str) -> Vec<(String, Option<String>)> {
-    let (_, found) =
-        call(app, token, user, "memory_search", json!({ "query": "support hours" })).await;
+    let query = json!({ "query": "support hours" });
+    let (_, found) = call(app, token, user, "memory_search", query).await;
     let results = found["results"].as_array().unwrap().iter();
     let of = |hit: &Value| {
         let text = hit["content_snippet"].as_str().unwrap().to_owned();
@@ -57,66 +51,59 @@ async fn users_of_an_operator_fall_back_to_its_pool_and_change_nothing_of_it() {
     let operators = app.accounts.list_operators().await.unwrap();
     let operator = operators.iter().find(|o| o.name == "bot").unwrap().id.0;
     let path = format!("/admin/operators/{operator}");
-    let long = "x".repeat(201);
-    let refused = browser.post(&path, &[("users_max", "10"), ("pool", &long)]).await;
-    assert_eq!(refused.status(), 422);
-    assert!(refused.text().await.unwrap().contains("`pool` is too long"));
-    let saved = browser.post(&path, &[("users_max", "10"), ("pool", "everybody")]).await;
-    assert_eq!(saved.status(), 303);
-    let (_, page) = browser.get("/admin").await;
+    let set_pool = async |pool: &str| {
+        let answer = browser.post(&path, &[("users_max", "10"), ("pool", pool)]).await;
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    let (status, page) = set_pool(&"x".repeat(201)).await;
+    assert!(status == 422 && page.contains("`pool` is too long"), "{status} {page}");
+    assert_eq!(set_pool("everybody").await.0, 303);
+    let page = browser.look("/admin").await;
     assert!(page.contains("all also read the memory of"), "{page}");
 
     let pool = Some("the global pool".to_owned());
-    let both = vec![(own.to_owned(), None), (hours.to_owned(), pool.clone())];
+    let both = [(own.to_owned(), None), (hours.to_owned(), pool.clone())];
     assert_eq!(find(&app, &bot, "customer").await, both, "its own first");
     let search = json!({ "action": "search", "text": "support hours" });
     let (_, lines) = call(&app, &bot, "customer", "memory", search).await;
     let lines: Vec<&str> = lines["output"].as_str().unwrap().lines().collect();
     let of_pool = |line: &&str| line.contains(", of the global pool) ");
     assert_eq!(lines.iter().map(of_pool).collect::<Vec<_>>(), [false, true]);
-    assert_eq!(
-        find(&app, &bot, "somebody-new").await,
-        [(hours.to_owned(), pool.clone())],
-        "the first question of all"
-    );
+    let of_pool = [(hours.to_owned(), pool)];
+    assert_eq!(find(&app, &bot, "somebody-new").await, of_pool, "the first question of all");
     call(&app, &bot, "somebody-new", "memory_add", fact("Likes tea.")).await;
-    assert_eq!(find(&app, &bot, "somebody-new").await, [(hours.to_owned(), pool)]);
+    assert_eq!(find(&app, &bot, "somebody-new").await, of_pool);
     assert_eq!(find(&app, &bot, "everybody").await, [(hours.to_owned(), None)]);
     assert_eq!(find(&app, &rival, "customer").await, [(own.to_owned(), None)]);
-    let (status, read) = call(&app, &bot, "customer", "memory_get", json!({ "item_id": id })).await;
+    let item = json!({ "item_id": id });
+    let (status, read) = call(&app, &bot, "customer", "memory_get", item.clone()).await;
     assert_eq!((status, &read["memory_of"]), (200, &json!("the global pool")));
-    assert_eq!(call(&app, &rival, "customer", "memory_get", json!({ "item_id": id })).await.0, 404);
-    let (status, problem) =
-        call(&app, &bot, "customer", "memory_archive", json!({ "item_id": id })).await;
+    let (status, problem) = call(&app, &bot, "customer", "memory_archive", item.clone()).await;
     assert_eq!((status, &problem["code"]), (403, &json!("read_only_memory")));
     assert_eq!(problem["detail"], "Memory of the global pool is read-only.");
-    let (status, _) =
-        call(&app, &rival, "customer", "memory_archive", json!({ "item_id": id })).await;
-    assert_eq!(status, 404);
-    // Whoever acts for its user changes it.
-    let (status, _) =
-        call(&app, &bot, "everybody", "memory_archive", json!({ "item_id": id })).await;
-    assert_eq!(status, 200);
+    for (token, user, tool, status) in [
+        (&rival, "customer", "memory_get", 404),
+        (&rival, "customer", "memory_archive", 404),
+        // Whoever acts for its user changes it.
+        (&bot, "everybody", "memory_archive", 200),
+    ] {
+        assert_eq!(call(&app, token, user, tool, item.clone()).await.0, status, "{user} {tool}");
+    }
     assert_eq!(find(&app, &bot, "customer").await, [(own.to_owned(), None)]);
 
     call(&app, &bot, "everybody", "memory_add", fact("Support hours are eight to four.")).await;
     assert_eq!(find(&app, &bot, "customer").await.len(), 2);
     // Calls say what they found in it, until that is erased.
     app.activity.flush().await.unwrap();
-    let mut conn = app.superuser().await;
-    let lent =
-        "SELECT count(*) FROM activity a, unnest(a.lent_ids) AS lent (id) WHERE lent.id = $1";
-    let reads: i64 = conn.sql(lent).bind(id).value().await;
-    assert_eq!(reads, 5, "four searches and a memory_get");
-    let of_pool = sqlx::query_scalar("SELECT user_id FROM memory_items WHERE id = $1");
-    let of_pool: i64 = of_pool.bind(id).fetch_one(&mut conn).await.unwrap();
-    let mut tx = app.db.as_writer(UserId(of_pool)).await.unwrap();
-    let erased = sqlx::query("SELECT erase_item($1, 'receipt', now())").bind(id);
-    erased.execute(&mut *tx).await.unwrap();
+    let reads = format!("activity a, unnest(a.lent_ids) AS lent (id) WHERE lent.id = {id}");
+    assert_eq!(app.count(&reads).await, 5, "four searches and a memory_get");
+    let of_pool = "SELECT user_id FROM memory_items WHERE id = $1";
+    let of_pool = UserId(app.sql(of_pool).bind(id).value().await);
+    let mut tx = app.db.as_writer(of_pool).await.unwrap();
+    tx.sql("SELECT erase_item($1, 'receipt', now())").bind(id).run().await;
     tx.commit().await.unwrap();
-    let reads: i64 = conn.sql(lent).bind(id).value().await;
-    assert_eq!(reads, 0);
-    browser.post(&path, &[("users_max", "10"), ("pool", " ")]).await;
+    assert_eq!(app.count(&reads).await, 0);
+    set_pool(" ").await;
     assert_eq!(find(&app, &bot, "customer").await, [(own.to_owned(), None)]);
 }
 
@@ -140,8 +127,7 @@ async fn the_first_read_of_documents_has_those_of_the_pool() {
     send(Method::PUT, "everybody", "/hours.md").await;
     let listed = send(Method::GET, "new-1", "").await;
     let listed = listed["documents"].as_array().unwrap();
-    assert_eq!(listed.len(), 1);
-    assert_eq!(listed[0]["memory_of"], "the global pool");
+    assert_eq!((listed.len(), &listed[0]["memory_of"]), (1, &json!("the global pool")));
     for (user, path) in [("new-2", "/hours.md"), ("new-3", "/hours.md?revision=1")] {
         let read = send(Method::GET, user, path).await;
         assert_eq!(read["content"], "Nine to five.");

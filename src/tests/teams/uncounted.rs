@@ -4,10 +4,9 @@
 use serde_json::{Value, json};
 use time::Duration;
 
-use super::{Scene, agent};
+use super::{Scene, agent, found};
 use crate::search_hybrid::{at, embed, space};
-use crate::support::Sql as _;
-use crate::support::{Provider, TestUser};
+use crate::support::{Provider, Sql as _, TestUser};
 use crate::turns::{ended, message};
 
 /// The confidence of an answer, and all that explains its hits.
@@ -30,8 +29,7 @@ async fn no_answer_tells_which_words_stand_in_what_is_not_seen() {
     quiet.add("Rolf: The boat to Bergen is white.").await;
     quiet.add("Tea comes from China.").await;
     lead.add("Rolf: The sail is white.").await;
-    let turns = keepsake::sessions::turns::switch(&app.db, anna.id, true, app.embeddings.now());
-    turns.await.unwrap();
+    keepsake::sessions::turns::switch(&app.db, anna.id, true, app.embeddings.now()).await.unwrap();
     let provider = Provider::start().await;
     for user in [anna, ben] {
         app.use_provider(user, &provider, "m").await;
@@ -41,8 +39,7 @@ async fn no_answer_tells_which_words_stand_in_what_is_not_seen() {
     for n in 0..12 {
         anna.add(&format!("Bergen: A blue boat, number {n}")).await;
     }
-    let said = [message("m1", "user", "Rolf has a blue boat in Bergen.")];
-    ended(app, lead, "dock", &said).await;
+    ended(app, lead, "dock", &[message("m1", "user", "Rolf has a blue boat in Bergen.")]).await;
     app.drain(anna).await;
     assert_eq!((told(ben).await, told(&quiet).await), before);
     // What they see counts.
@@ -63,10 +60,8 @@ async fn directions_of_two_models_make_nothing_alike() {
     let mut conn = app.superuser().await;
     let own = ben.add("harbour").await;
     let spaces = [space(&mut conn, ben, "active").await, space(&mut conn, anna, "active").await];
-    conn.sql("UPDATE embedding_spaces SET model = 'other' WHERE user_id = $1")
-        .bind(anna.id.0)
-        .run()
-        .await;
+    let other = "UPDATE embedding_spaces SET model = 'other' WHERE user_id = $1";
+    conn.sql(other).bind(anna.id.0).run().await;
     let far = lead.add("harbour of stone").await;
     app.clock.advance(Duration::minutes(1));
     let near = lead.add("harbour of wood").await;
@@ -75,9 +70,7 @@ async fn directions_of_two_models_make_nothing_alike() {
     {
         embed(&mut conn, space, item, &at(degrees)).await;
     }
-    let query = json!({ "query": "harbour", "spread": true });
-    let answer = ben.call("memory_search", query).await;
-    assert_eq!(crate::support::ids(&answer), [own, near, far], "{answer}");
+    assert_eq!(found(ben, json!({ "query": "harbour", "spread": true })).await, [own, near, far]);
 }
 
 #[tokio::test]
@@ -94,15 +87,10 @@ async fn of_two_copies_the_members_own_is_returned_at_its_own_place() {
         [("anchor today", 1, vec![other]), ("anchor today", 9, vec![other, own])]
     {
         let input = json!({ "query": query, "limit": limit });
-        let answer = ben.call("memory_search", input).await;
-        assert_eq!(crate::support::ids(&answer), expected, "{answer}");
+        assert_eq!(found(ben, input).await, expected, "at most {limit}");
     }
     // What is not among the member's own that are asked for is lent.
-    let recent = json!({ "query": "anchor today", "recency_days": 5 });
-    let answer = ben.call("memory_search", recent).await;
-    assert_eq!(crate::support::ids(&answer), [lent]);
-    let list = json!({ "query": "*", "limit": 50 });
-    let answer = ben.call("memory_search", list).await;
-    let listed = crate::support::ids(&answer);
-    assert!(listed.contains(&own) && !listed.contains(&lent), "{answer}");
+    assert_eq!(found(ben, json!({ "query": "anchor today", "recency_days": 5 })).await, [lent]);
+    let listed = found(ben, json!({ "query": "*", "limit": 50 })).await;
+    assert!(listed.contains(&own) && !listed.contains(&lent), "{listed:?}");
 }
