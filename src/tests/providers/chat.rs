@@ -6,28 +6,15 @@ use std::time::Duration;
 use keepsake::providers::chat::{
     ChatMessage, ChatModel, ChatPurpose, ChatRequest, ChatRole, Completion,
 };
-use keepsake::providers::{
-    ApiKey, Endpoint, EndpointUrl, NotChat, ProviderError, ProviderType, Reach, Unreachable,
-};
+use keepsake::providers::{Endpoint, NotChat, ProviderError, ProviderType, Unreachable};
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
-use super::{DEADLINE, answering, embedder, http, raw_server};
+use super::{DEADLINE, answering, embedder, endpoint, http, raw_server};
 use crate::support::{ChatServer, refused, said};
 
 pub fn model() -> ChatModel {
     embedder().chat_model()
-}
-
-pub fn endpoint(provider_type: ProviderType, url: &str) -> Endpoint {
-    Endpoint {
-        provider_type,
-        url: EndpointUrl::parse("url", url).unwrap(),
-        model: "small".into(),
-        dimensions: None,
-        key: Some(ApiKey::new("sesame")),
-        reach: Reach::Private,
-    }
 }
 
 fn messages() -> [ChatMessage; 2] {
@@ -38,21 +25,23 @@ fn schema() -> Value {
     json!({ "type": "object", "properties": { "facts": { "type": "array" } } })
 }
 
-async fn ask(
+pub async fn ask(
     model: &ChatModel,
     endpoint: &Endpoint,
     schema: Option<&Value>,
 ) -> Result<Completion, ProviderError> {
-    let messages = messages();
-    let request = ChatRequest {
+    model.complete(endpoint, &request(&messages(), schema)).await
+}
+
+pub fn request<'a>(messages: &'a [ChatMessage], schema: Option<&'a Value>) -> ChatRequest<'a> {
+    ChatRequest {
         purpose: ChatPurpose::Facts,
-        messages: &messages,
+        messages,
         schema,
         max_tokens: 100,
         temperature: 0.2,
         deadline: DEADLINE,
-    };
-    model.complete(endpoint, &request).await
+    }
 }
 
 #[tokio::test]
@@ -277,14 +266,8 @@ async fn a_silent_model_is_given_up_at_the_deadline() {
     })
     .await;
     let messages = messages();
-    let request = ChatRequest {
-        purpose: ChatPurpose::Facts,
-        messages: &messages,
-        schema: None,
-        max_tokens: 1,
-        temperature: 0.0,
-        deadline: Duration::from_millis(300),
-    };
+    let deadline = Duration::from_millis(300);
+    let request = ChatRequest { deadline, ..request(&messages, None) };
     let at = endpoint(ProviderType::Openai, &server.url());
     let error = model().complete(&at, &request).await.unwrap_err();
     assert_eq!(error, ProviderError::TimedOut);
