@@ -10,11 +10,9 @@ use std::time::{Duration, Instant};
 use keepsake::accounts::Scope;
 use keepsake::embedding::Saved;
 use keepsake::providers::settings::EndpointForm;
-use reqwest::{Client, RequestBuilder, Response};
+use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, Row};
 
-use crate::support::Sql as _;
 use crate::support::{Browser, ChatServer, Provider, TestApp, TestUser, citus_workers};
 
 /// With this in the environment answers are timed too, as `make check` does.
@@ -65,7 +63,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub async fn of(response: Response) -> Self {
+    pub async fn of(request: RequestBuilder) -> Self {
+        let response = request.send().await.unwrap();
         let status = response.status().as_u16();
         let mut headers: Vec<(String, String)> = response
             .headers()
@@ -174,32 +173,23 @@ impl Scene {
         let acme = app.service_token("acme-private", &Scope::ALL).await;
         let rival = app.service_token("rival", &Scope::ALL).await;
         for (token, user) in [(&acme, CUSTOMER), (&rival, "own-user")] {
-            call_as(
-                &app,
-                token,
-                user,
-                "memory_add",
-                &fact("Zacharias Quokkason, seen by acme-private alone"),
-            )
-            .await;
+            let seen = fact("Zacharias Quokkason, seen by acme-private alone");
+            post_as(&app, token, user, "tools/memory_add", &seen).await;
         }
-        call_as(&app, &acme, CUSTOMER, "memory_files", &file).await;
-        let of_customer = Client::new()
-            .post(format!("{}/api/v1/sessions/{SESSION}/messages", app.base))
-            .bearer_auth(&acme)
-            .header("keepsake-user", CUSTOMER)
-            .json(&said("seen by acme-private alone"));
-        assert_eq!(of_customer.send().await.unwrap().status(), 200);
-        let customers = names_of(&app, Owner::Operated, &cursor, &staged, None).await;
-        let annas = names_of(&app, Owner::Anna, &cursor, &staged, Some(item)).await;
+        post_as(&app, &acme, CUSTOMER, "tools/memory_files", &file).await;
+        let seen = said("seen by acme-private alone");
+        post_as(&app, &acme, CUSTOMER, &format!("sessions/{SESSION}/messages"), &seen).await;
+        let is_customer = "external_id = 'customer-42'";
+        let customers = names_of(&app, is_customer, &cursor, &staged, None).await;
+        let is_anna = "email = 'anna-private@example.com'";
+        let annas = names_of(&app, is_anna, &cursor, &staged, Some(item)).await;
         let nobodys = nobodys(&annas);
         app.activity.flush().await.unwrap();
 
         let admin = app.user("carla").await;
         app.make_admin(&admin).await;
-        let (bens, admins, stranger) = (app.browser(), app.browser(), app.browser());
-        bens.sign_in(&ben).await;
-        admins.sign_in(&admin).await;
+        let (bens, admins) = (app.signed_in(&ben).await, app.signed_in(&admin).await);
+        let stranger = app.browser();
         let customer: i64 =
             app.sql("SELECT id FROM users WHERE external_id = $1").bind(CUSTOMER).value().await;
         app.token(anna.id, "anna-private-lead", &Scope::ALL, None).await;
@@ -228,19 +218,9 @@ impl Scene {
         ]
         .map(str::to_owned)
         .to_vec();
-        let ids = [
-            "item",
-            "agent",
-            "token",
-            "space",
-            "entity",
-            "user",
-            "operator_token",
-            "session_id",
-            "document_id",
-        ];
+        let ids = "item agent token space entity user operator_token session_id document_id";
         for names in [&annas, &customers] {
-            let ids = names.0.iter().filter(|(name, _)| ids.contains(name));
+            let ids = names.0.iter().filter(|(name, _)| ids.split(' ').any(|id| id == *name));
             secrets.extend(ids.map(|(_, value)| value.clone()).filter(|v| !v.is_empty()));
         }
         let mut scene = Self {
@@ -268,8 +248,7 @@ impl Scene {
 
     /// Of each table: all rows of Anna, of the customer and of their operator.
     async fn fingerprint(&self) -> Vec<(String, String)> {
-        let mut conn = self.app.superuser().await;
-        let owned: Vec<String> = conn.sql("SELECT c.oid::regclass::text FROM pg_class c
+        let owned: Vec<String> = self.app.sql("SELECT c.oid::regclass::text FROM pg_class c
              JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'user_id' AND NOT a.attisdropped
              WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') ORDER BY 1").values().await;
         assert!(owned.len() >= 9, "{owned:?}");
@@ -289,11 +268,11 @@ impl Scene {
         tables.push(("service_tokens".to_owned(), tokens));
         let mut prints = Vec::new();
         for (table, condition) in tables {
-            let all = AssertSqlSafe(format!(
+            let all = format!(
                 "SELECT coalesce(string_agg(t::text, E'\\n' ORDER BY t::text), '') FROM {table} t WHERE {condition}"
-            ));
-            let row = sqlx::query(all).fetch_one(&mut conn).await.unwrap();
-            prints.push((table, row.get(0)));
+            );
+            let print: String = self.app.sql(all).value().await;
+            prints.push((table, print));
         }
         prints
     }
@@ -317,10 +296,7 @@ impl Scene {
     /// each made of the template. All must be answered alike, in status, headers and
     /// body (and in time, where [`TIMES`] is set), and nothing may be told. Returns how.
     pub async fn assert_alike(&self, who: &str, template: &str, ask: Asking<'_>) -> Answer {
-        let send = async |names: &Names| {
-            let response = ask(&|text| names.fill(text)).send().await.unwrap();
-            Answer::of(response).await.forgetting(names, template)
-        };
+        let send = async |names: &Names| answered(names, template, ask).await;
         let never = send(&self.nobodys).await;
         for (whose, names) in [("Anna's", &self.annas), ("the customer's", &self.customers)] {
             let theirs = send(names).await;
@@ -344,6 +320,11 @@ impl Scene {
             "{who} can tell by the time that a row exists ({theirs:.1} ms, else {none:.1} ms): {template}"
         );
     }
+}
+
+/// The answer to what these names ask, which come back as what they stand for.
+pub async fn answered(names: &Names, template: &str, ask: Asking<'_>) -> Answer {
+    Answer::of(ask(&|text| names.fill(text))).await.forgetting(names, template)
 }
 
 /// Medians of both in ms, asked in turns.
@@ -417,38 +398,24 @@ async fn stage(app: &TestApp, anna: &TestUser, url: &str) -> String {
 
 /// Ids of nine digits, of each kind from another million: none is met by chance.
 pub async fn spread_ids(app: &TestApp) {
-    sqlx::query(
+    app.sql(
         "SELECT setval(format('public.%I', sequencename)::regclass,
                        481000000 + 1000000 * row_number() OVER (ORDER BY sequencename))
          FROM pg_sequences WHERE schemaname = 'public'",
     )
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+    .run()
+    .await;
 }
 
-enum Owner {
-    Anna,
-    Operated,
-}
-
-/// The newest of each kind that the owner has.
+/// The newest of each kind that the user has for whom this is true.
 async fn names_of(
     app: &TestApp,
-    owner: Owner,
+    is_user: &str,
     cursor: &str,
     staged: &str,
     item: Option<i64>,
 ) -> Names {
-    let mut conn = app.superuser().await;
-    let whose = match owner {
-        Owner::Anna => "email = 'anna-private@example.com'",
-        Owner::Operated => "external_id = 'customer-42'",
-    };
-    let user: i64 = {
-        let user = format!("SELECT id FROM users WHERE {whose}");
-        conn.sql(user).value().await
-    };
+    let user: i64 = app.sql(format!("SELECT id FROM users WHERE {is_user}")).value().await;
     let mut names = vec![("user", user.to_string())];
     for (name, table) in [
         ("item", "memory_items"),
@@ -460,14 +427,13 @@ async fn names_of(
         ("document_id", "documents"),
     ] {
         let newest = format!("SELECT max(id) FROM {table} WHERE user_id = $1");
-        let id: Option<i64> = conn.sql(newest).bind(user).value().await;
+        let id: Option<i64> = app.sql(newest).bind(user).value().await;
         // An operator's user has no tokens; a name of their own stands for them.
         let id = id.filter(|_| name != "item").or(item.filter(|_| name == "item")).or(id);
         names.push((name, id.unwrap_or(481_999_998).to_string()));
     }
     for (name, table) in [("operator", "operators"), ("operator_token", "service_tokens")] {
-        let first = format!("SELECT min(id) FROM {table}");
-        let id: i64 = conn.sql(first).value().await;
+        let id: i64 = app.sql(format!("SELECT min(id) FROM {table}")).value().await;
         names.push((name, id.to_string()));
     }
     let words = [
@@ -507,11 +473,9 @@ fn nobodys(annas: &Names) -> Names {
             format!("{moment}.{}", id.parse::<i64>().unwrap() + 500_000)
         }
         "staged" => {
-            let (last, other) = (
-                value.len() - 2,
-                if value.as_bytes()[value.len() - 2] == b'A' { "B" } else { "A" },
-            );
-            format!("{}{other}{}", &value[..last], &value[last + 1..])
+            let at = value.len() - 2;
+            let other = if value.as_bytes()[at] == b'A' { "B" } else { "A" };
+            format!("{}{other}{}", &value[..at], &value[at + 1..])
         }
         _ => (value.parse::<i64>().unwrap() + 500_000).to_string(),
     };
@@ -519,32 +483,21 @@ fn nobodys(annas: &Names) -> Names {
     Names(all.map(|(n, v)| (*n, never(n, v))).collect())
 }
 
-/// A tool by a service token, for a user of its operator.
-pub async fn call_as(
-    app: &TestApp,
-    token: &str,
-    user: &str,
-    tool: &str,
-    input: &Value,
-) -> Response {
-    let request = Client::new()
-        .post(format!("{}/api/v1/tools/{tool}", app.base))
-        .bearer_auth(token)
-        .header("keepsake-user", user)
-        .json(input);
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 200, "{tool}");
-    response
+/// By a service token, for a user of its operator.
+async fn post_as(app: &TestApp, token: &str, user: &str, path: &str, input: &Value) {
+    let request = Client::new().post(format!("{}/api/v1/{path}", app.base)).bearer_auth(token);
+    let response = request.header("keepsake-user", user).json(input).send().await.unwrap();
+    assert_eq!(response.status(), 200, "{path}");
 }
 
 impl Scene {
     /// Those who try, by token: Ben, and an operator for another operator's user.
-    pub fn by_token(&self) -> [(&'static str, String, Option<&'static str>); 4] {
+    pub fn by_token(&self) -> [(&'static str, &str, Option<&'static str>); 4] {
         [
-            ("Ben", self.ben.token.clone(), None),
-            ("a member of a team", self.member.token.clone(), None),
-            ("a former member", self.former.token.clone(), None),
-            ("another operator", self.rival.clone(), Some(CUSTOMER)),
+            ("Ben", &self.ben.token, None),
+            ("a member of a team", &self.member.token, None),
+            ("a former member", &self.former.token, None),
+            ("another operator", &self.rival, Some(CUSTOMER)),
         ]
     }
 }

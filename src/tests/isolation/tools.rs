@@ -73,13 +73,13 @@ async fn whatever_tool_is_called_with_anothers_names_it_answers_as_if_they_never
         for (who, token, user) in scene.by_token() {
             let rest = |fill: &dyn Fn(&str) -> String| {
                 let url = format!("{}/api/v1/tools/{tool}", scene.app.base);
-                with_user(scene.client.post(url), &token, user).body(fill(input))
+                with_user(scene.client.post(url), token, user).body(fill(input))
             };
             let mcp = |fill: &dyn Fn(&str) -> String| {
                 let arguments: Value = serde_json::from_str(&fill(input)).unwrap();
                 let params = serde_json::json!({ "name": tool, "arguments": arguments });
                 let url = format!("{}/mcp", scene.app.base);
-                with_user(scene.client.post(url), &token, user)
+                with_user(scene.client.post(url), token, user)
                     .header("accept", "application/json, text/event-stream")
                     .header("mcp-protocol-version", CURRENT)
                     .header("mcp-method", "tools/call")
@@ -104,7 +104,11 @@ async fn whatever_tool_is_called_with_anothers_names_it_answers_as_if_they_never
     }
 }
 
-fn with_user(request: RequestBuilder, token: &str, user: Option<&str>) -> RequestBuilder {
+pub(super) fn with_user(
+    request: RequestBuilder,
+    token: &str,
+    user: Option<&str>,
+) -> RequestBuilder {
     let request = request.bearer_auth(token).header("content-type", "application/json");
     match user {
         Some(user) => request.header("keepsake-user", user),
@@ -115,8 +119,7 @@ fn with_user(request: RequestBuilder, token: &str, user: Option<&str>) -> Reques
 /// The one tool that writes a row anew: each is stored, as nobody else's duplicate.
 async fn add(scene: &Scene, who: &str, rest: Asking<'_>) {
     for names in [&scene.annas, &scene.nobodys] {
-        let response = rest(&|text| names.fill(text)).send().await.unwrap();
-        let mut answer = Answer::of(response).await;
+        let mut answer = Answer::of(rest(&|text| names.fill(text))).await;
         let body: Value = serde_json::from_str(&answer.body).unwrap();
         assert_eq!(body["duplicate"], false, "{who}: {body}");
         assert!(body["superseded"].is_null(), "{who}: {body}");
