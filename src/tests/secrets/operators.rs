@@ -48,9 +48,7 @@ impl Caller<'_> {
     }
 }
 
-async fn users(app: &TestApp) -> i64 {
-    app.sql("SELECT count(*) FROM users WHERE operator_id IS NOT NULL").value().await
-}
+const USERS: &str = "users WHERE operator_id IS NOT NULL";
 
 #[tokio::test]
 async fn an_operator_chooses_for_each_of_its_users() {
@@ -60,10 +58,10 @@ async fn an_operator_chooses_for_each_of_its_users() {
     let (one, two) = (of("customer-1"), of("customer-2"));
     // Looking makes nobody; choosing does, before the first text.
     assert_eq!(one.policy().await, "warn");
-    assert_eq!(users(&app).await, 0);
+    assert_eq!(app.count(USERS).await, 0);
     let (status, answer) = one.choose("mask").await;
     assert_eq!((status, answer), (200, json!({ "policy": "mask" })));
-    assert_eq!((one.policy().await, users(&app).await), (json!("mask"), 1));
+    assert_eq!((one.policy().await, app.count(USERS).await), (json!("mask"), 1));
     let (status, added) = one.add().await;
     assert_eq!((status, &added["warnings"][0]["removed"]), (200, &json!(true)));
     let (status, added) = two.add().await;
@@ -100,5 +98,5 @@ async fn no_agent_loosens_what_its_person_chose() {
     assert_eq!(reads.policy().await, "warn");
     let (status, refused) = reads.choose("mask").await;
     assert_eq!((status, &refused["code"]), (403, &json!("missing_scope")));
-    assert_eq!(users(&app).await, 0);
+    assert_eq!(app.count(USERS).await, 0);
 }

@@ -17,8 +17,8 @@ use wiremock::matchers::any;
 use wiremock::{Mock, MockServer};
 
 use crate::server::{Home, Server, find};
-use crate::support::PATIENCE;
 use crate::support::Sql as _;
+use crate::support::{Browser, PATIENCE};
 use database::{search_the_database, superuser};
 use drive::drive;
 use everything::{Echo, Everything};
@@ -84,15 +84,10 @@ async fn no_secret_is_found_where_it_does_not_live() {
     command.env("KEEPSAKE_LOG", "trace");
     let server = Server::start_command(&home, &mut command).await;
     let provider = MockServer::start().await;
-    let calls = Mutex::new(0);
-    Mock::given(any()).respond_with(Echo { calls }).mount(&provider).await;
+    Mock::given(any()).respond_with(Echo::default()).mount(&provider).await;
     let all = Everything {
+        browser: Browser::at(home.url("")).client,
         home,
-        browser: Client::builder()
-            .cookie_store(true)
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .unwrap(),
         program: Client::new(),
         agent,
         service,
