@@ -4,7 +4,6 @@
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
 
-use crate::support::Sql as _;
 use crate::support::{Provider, TestApp, Wish};
 
 async fn readyz(base: &str) -> (u16, Value) {
@@ -58,11 +57,10 @@ async fn a_failing_system_provider_degrades_and_does_not_take_the_server_away() 
 #[tokio::test]
 async fn a_schema_that_is_behind_or_ahead_is_told() {
     let app = TestApp::start().await;
-    let mut conn = app.superuser().await;
-    conn.sql("INSERT INTO _sqlx_migrations SELECT 20991231000000, description, installed_on, success, checksum, execution_time FROM _sqlx_migrations LIMIT 1").run().await;
+    app.sql("INSERT INTO _sqlx_migrations SELECT 20991231000000, description, installed_on, success, checksum, execution_time FROM _sqlx_migrations LIMIT 1").run().await;
     let (status, told) = readyz(&app.base).await;
     assert_eq!((status, &told["schema"]), (200, &json!("ahead")));
-    conn.sql("DELETE FROM _sqlx_migrations WHERE version >= (SELECT min(version) FROM (SELECT version FROM _sqlx_migrations ORDER BY version DESC LIMIT 2) newest)").run().await;
+    app.sql("DELETE FROM _sqlx_migrations WHERE version >= (SELECT min(version) FROM (SELECT version FROM _sqlx_migrations ORDER BY version DESC LIMIT 2) newest)").run().await;
     let (status, told) = readyz(&app.base).await;
     assert_eq!((status, &told["schema"]), (503, &json!("behind")));
     assert_eq!(told["not_ready"], json!(["schema"]));

@@ -5,7 +5,8 @@ use std::time::Duration;
 use reqwest::header::HeaderMap;
 use serde_json::json;
 
-use crate::support::{PATIENCE, Provider, TestApp, Wish};
+use super::with_provider;
+use crate::support::{PATIENCE, TestApp, Wish};
 
 const TOKEN: &str = "a metrics token of some length";
 
@@ -42,9 +43,7 @@ fn value(text: &str, series: &str) -> f64 {
 
 #[tokio::test]
 async fn requests_tools_vectors_and_jobs_are_counted_and_nobody_is_named() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
+    let (app, anna, provider) = with_provider().await;
     anna.add("Xylophonist from Quebec").await;
     let text = scrape_all(&app).await;
     assert_eq!(value(&text, "keepsake_vectors_pending "), 1.0);
@@ -95,9 +94,7 @@ async fn requests_tools_vectors_and_jobs_are_counted_and_nobody_is_named() {
 
 #[tokio::test]
 async fn a_failing_provider_is_counted_by_kind_and_its_breaker_shown() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
+    let (app, anna, provider) = with_provider().await;
     anna.add("first").await;
     app.drain(&anna).await;
     provider.behave(|b| b.status = Some(503));
