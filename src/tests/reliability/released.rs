@@ -8,6 +8,7 @@ use keepsake::clock::{Clock, WallClock};
 use keepsake::providers::builtin;
 use serde_json::{Value, json};
 
+use super::MEANT;
 use super::upgrade::{found, tool, vectors};
 use crate::support::{Browser, TestApp, Wish, fresh_database};
 
@@ -34,11 +35,9 @@ const PAGES: [&str; 14] = [
 ];
 
 fn kept() -> Vec<PathBuf> {
-    let files = fs::read_dir(RELEASED).unwrap();
-    let mut kept: Vec<PathBuf> = files
-        .map(|file| file.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|end| end == "tar"))
-        .collect();
+    let files = fs::read_dir(RELEASED).unwrap().map(|file| file.unwrap().path());
+    let mut kept: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|end| end == "tar")).collect();
     kept.sort();
     kept
 }
@@ -67,16 +66,8 @@ async fn signed_in(app: &TestApp, name: &str) -> Browser {
 }
 
 async fn finds_what_is_meant(app: &TestApp, anna: &str, ben: &str) {
-    for (token, query, first) in [
-        (
-            anna,
-            "Which hot beverage does she have after getting up?",
-            "Anna drinks green tea in the morning.",
-        ),
-        (anna, "Where is Anna's home?", "Anna lives in Linz."),
-        (anna, "Schafberg", "We hiked up the Schafberg last Sunday and saw two marmots."),
-        (ben, "Which insects does he keep?", "Ben keeps three beehives behind the barn."),
-    ] {
+    for (whose, query, first) in MEANT {
+        let token = if whose == "Ben's" { ben } else { anna };
         let found = found(app, token, query).await;
         assert_eq!(found.first().map(String::as_str), Some(first), "{query}: {found:?}");
         // Its successor and an archived one are not beside it.

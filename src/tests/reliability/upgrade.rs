@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
 
+use super::MEANT;
 use super::migrations::{has_all_of, now_named, rows};
 use crate::support::Sql as _;
 use crate::support::{TestApp, Wish, empty_database, fresh_database};
@@ -65,16 +66,7 @@ pub async fn found(app: &TestApp, token: &str, query: &str) -> Vec<String> {
 }
 
 async fn finds_what_is_meant(app: &TestApp) {
-    for (whose, query, first) in [
-        (
-            "Anna's",
-            "Which hot beverage does she have after getting up?",
-            "Anna drinks green tea in the morning.",
-        ),
-        ("Anna's", "Where is Anna's home?", "Anna lives in Linz."),
-        ("Anna's", "Schafberg", "We hiked up the Schafberg last Sunday and saw two marmots."),
-        ("Ben's", "Which insects does he keep?", "Ben keeps three beehives behind the barn."),
-    ] {
+    for (whose, query, first) in MEANT {
         let found = found(app, token(whose), query).await;
         assert_eq!(found.first().map(String::as_str), Some(first), "{query}: {found:?}");
     }
@@ -94,10 +86,8 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
         }
         let now = &after[now_named(table)];
         for row in rows {
-            assert!(
-                now.iter().any(|found| has_all_of(found, row)),
-                "{table}: {row} became {now:?}"
-            );
+            let is_there = now.iter().any(|found| has_all_of(found, row));
+            assert!(is_there, "{table}: {row} became {now:?}");
         }
     }
 
@@ -116,27 +106,18 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
 
     // Before a passage is made, and whose word it was is told.
     finds_what_is_meant(&app).await;
-    let trusted: Vec<(String, String)> = app
-        .sql("SELECT DISTINCT source, trust FROM memory_items WHERE NOT is_turn ORDER BY 1")
-        .rows()
-        .await;
-    let trusted: Vec<(&str, &str)> =
-        trusted.iter().map(|(s, t)| (s.as_str(), t.as_str())).collect();
-    assert_eq!(
-        trusted,
-        [
-            ("agent", "agent"),
-            ("guess", "agent"),
-            ("tool_call", "tool"),
-            ("user_explicit", "user"),
-            ("web", "external")
-        ]
-    );
-    assert_eq!(app.count("memory_items WHERE status = 'active' AND expires_at IS NULL AND live_until <> 'infinity'").await, 0);
-    assert_eq!(
-        app.count("memory_items WHERE status <> 'active' AND live_until = 'infinity'").await,
-        0
-    );
+    let trusted =
+        "SELECT DISTINCT source || ' ' || trust FROM memory_items WHERE NOT is_turn ORDER BY 1";
+    let trusted: Vec<String> = app.sql(trusted).values().await;
+    let expected =
+        ["agent agent", "guess agent", "tool_call tool", "user_explicit user", "web external"];
+    assert_eq!(trusted, expected);
+    for wrong in [
+        "status = 'active' AND expires_at IS NULL AND live_until <> 'infinity'",
+        "status <> 'active' AND live_until = 'infinity'",
+    ] {
+        assert_eq!(app.count(&format!("memory_items WHERE {wrong}")).await, 0, "{wrong}");
+    }
 
     // Passages are made, and of one memory alone there is more to embed: it had been cut off.
     assert_eq!(app.count("memory_passages").await, 0);
