@@ -9,14 +9,13 @@ use serde_json::json;
 use time::Duration;
 
 use super::{backed_up, taken_out, written};
-use crate::support::Sql as _;
 use crate::support::{TestApp, TestUser, Wish};
 
 const PATH: &str = "/admin/backups";
 
 async fn with_folder(folder: &Path) -> (TestApp, TestUser) {
-    let app =
-        TestApp::start_as(Wish { backup_dir: Some(folder.to_owned()), ..Wish::default() }).await;
+    let backup_dir = Some(folder.to_owned());
+    let app = TestApp::start_as(Wish { backup_dir, ..Wish::default() }).await;
     let anna = app.user("anna").await;
     app.make_admin(&anna).await;
     anna.add("Anna rows.").await;
@@ -32,7 +31,7 @@ fn backups(folder: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_night_makes_one_backup_over_all_servers() {
+async fn a_night_makes_one_backup_over_all_servers_whatever_the_folder_and_the_clock_do() {
     let folder = tempfile::tempdir().unwrap();
     let (app, _) = with_folder(folder.path()).await;
     assert_eq!(app.run_job("backup").await, 0);
@@ -56,6 +55,11 @@ async fn a_night_makes_one_backup_over_all_servers() {
     assert_eq!(app.run_job("backup").await, 0);
     let listed: Vec<String> = app.sql("SELECT name FROM backups").values().await;
     assert_eq!(listed, backups(folder.path())[..1], "{listed:?}");
+    // A backup of a clock that was ahead stops no later one.
+    app.sql("UPDATE backups SET made_at = made_at + interval '1 year'").run().await;
+    app.clock.advance(Duration::days(1));
+    assert_eq!(app.run_job("backup").await, 1);
+    assert_eq!(app.run_job("backup").await, 0);
 }
 
 #[tokio::test]
@@ -82,15 +86,14 @@ async fn old_backups_are_removed_and_other_files_stay() {
 
 /// Notes of erasures that are in no file.
 async fn noted(app: &TestApp) -> i64 {
-    app.sql("SELECT count(*) FROM erasure_notes").value().await
+    app.count("erasure_notes").await
 }
 
 #[tokio::test]
 async fn an_erasure_waits_for_the_folder_however_long() {
     let folder = tempfile::tempdir().unwrap();
     let (app, anna) = with_folder(folder.path()).await;
-    let without = TestApp::start().await;
-    let ben = without.user("ben").await;
+    let (without, ben) = TestApp::start_for("ben").await;
     for (app, user) in [(&app, &anna), (&without, &ben)] {
         let browser = app.signed_in(user).await;
         let gone = user.add("Nobody is to know.").await;
@@ -150,20 +153,7 @@ async fn while_the_disk_of_the_backups_is_not_mounted_nothing_is_written_in_its_
 }
 
 #[tokio::test]
-async fn a_backup_of_a_clock_that_was_ahead_stops_no_later_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let (app, _) = with_folder(folder.path()).await;
-    app.run_job("backup").await;
-    app.clock.advance(Duration::days(1));
-    assert_eq!(app.run_job("backup").await, 1);
-    app.sql("UPDATE backups SET made_at = made_at + interval '1 year'").run().await;
-    app.clock.advance(Duration::days(1));
-    assert_eq!(app.run_job("backup").await, 1);
-    assert_eq!(app.run_job("backup").await, 0);
-}
-
-#[tokio::test]
-async fn an_admin_makes_and_verifies_a_backup_on_its_page() {
+async fn an_admin_makes_and_verifies_a_backup_on_its_page_beside_a_database_that_is_not_ours() {
     let folder = tempfile::tempdir().unwrap();
     let (app, anna) = with_folder(folder.path()).await;
     let browser = app.signed_in(&anna).await;
@@ -185,6 +175,15 @@ async fn an_admin_makes_and_verifies_a_backup_on_its_page() {
     assert_eq!(app.run_job("backup").await, 1);
     assert_eq!(verification(&app).await, (true, None));
 
+    // A database that is not ours is not dropped to verify.
+    let check = format!("{}_backup_check", app.options.get_database().unwrap());
+    app.sql(format!("CREATE DATABASE {check}")).run_all().await;
+    browser.post(PATH, &[("action", "verify")]).await;
+    app.run_job("backup").await;
+    let (_, problem) = verification(&app).await;
+    assert!(problem.unwrap().contains("Keepsake did not make it"));
+    app.sql(format!("DROP DATABASE {check}")).run_all().await;
+
     // One row less than the manifest says.
     let path = folder.path().join(&name);
     let (mut manifest, dump) = taken_out(&path);
@@ -197,7 +196,7 @@ async fn an_admin_makes_and_verifies_a_backup_on_its_page() {
     assert!(problem.contains("public.memory_items has 1 rows and had 2"), "{problem}");
     let (_, page) = browser.get(PATH).await;
     assert!(page.contains("The table public.memory_items has 1 rows"), "{page}");
-    let left: i64 = app.sql("SELECT count(*) FROM pg_database WHERE datname = current_database() || '_backup_check'").value().await;
+    let left = app.count("pg_database WHERE datname = current_database() || '_backup_check'").await;
     assert_eq!(left, 0, "the throwaway database is left");
     // No files over the web.
     assert_eq!(browser.get(&format!("{PATH}/{name}")).await.0, 404);
@@ -210,24 +209,6 @@ async fn verification(app: &TestApp) -> (bool, Option<String>) {
     )
     .row()
     .await
-}
-
-#[tokio::test]
-async fn a_database_that_is_not_ours_is_not_dropped_to_verify() {
-    let folder = tempfile::tempdir().unwrap();
-    let (app, _) = with_folder(folder.path()).await;
-    keepsake::backup::ask(&app.db, app.embeddings.now()).await.unwrap();
-    app.run_job("backup").await;
-    let name = format!("{}_backup_check", app.options.get_database().unwrap());
-    let mut server = app.superuser().await;
-    let make = format!("CREATE DATABASE {name}");
-    server.sql(make).run_all().await;
-    keepsake::backup::ask_to_verify(&app.db, app.embeddings.now()).await.unwrap();
-    app.run_job("backup").await;
-    let (_, problem) = verification(&app).await;
-    assert!(problem.unwrap().contains("Keepsake did not make it"));
-    let drop = format!("DROP DATABASE {name}");
-    server.sql(drop).run_all().await;
 }
 
 #[tokio::test]
