@@ -204,11 +204,9 @@ async fn an_admin_makes_and_verifies_a_backup_on_its_page_beside_a_database_that
 
 /// Of the newest backup: whether it was tried, and why it failed.
 async fn verification(app: &TestApp) -> (bool, Option<String>) {
-    app.sql(
-        "SELECT verified_at IS NOT NULL, verify_problem FROM backups ORDER BY made_at DESC LIMIT 1",
-    )
-    .row()
-    .await
+    let newest =
+        "SELECT verified_at IS NOT NULL, verify_problem FROM backups ORDER BY made_at DESC LIMIT 1";
+    app.sql(newest).row().await
 }
 
 #[tokio::test]

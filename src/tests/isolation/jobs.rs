@@ -255,9 +255,8 @@ async fn passages_makes_one_users() {
     let scene = Scene::start().await;
     let (app, ben) = (&scene.app, &scene.ben);
     ben.add("Ben bakes.").await;
-    app.sql("INSERT INTO memory_passages_due (user_id, sources) SELECT id, 2 FROM users")
-        .run()
-        .await;
+    let due = "INSERT INTO memory_passages_due (user_id, sources) SELECT id, 2 FROM users";
+    app.sql(due).run().await;
     app.sql("DELETE FROM memory_passages WHERE user_id = $1").bind(ben.id.0).run().await;
     for (user, made) in [(ben.id, Some(2)), (ben.id, None), (NOBODY, None)] {
         let done = memories::passages::make_some(&app.db, &app.embeddings, user).await;

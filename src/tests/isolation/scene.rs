@@ -13,6 +13,7 @@ use keepsake::providers::settings::EndpointForm;
 use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
 
+use crate::consolidation::{told, user_says};
 use crate::support::{Browser, ChatServer, Provider, TestApp, TestUser, citus_workers};
 
 /// With this in the environment answers are timed too, as `make check` does.
@@ -177,7 +178,8 @@ impl Scene {
             post_as(&app, token, user, "tools/memory_add", &seen).await;
         }
         post_as(&app, &acme, CUSTOMER, "tools/memory_files", &file).await;
-        let seen = said("seen by acme-private alone");
+        let seen = user_says("anna-private-message", "seen by acme-private alone");
+        let seen = json!({ "messages": [seen] });
         post_as(&app, &acme, CUSTOMER, &format!("sessions/{SESSION}/messages"), &seen).await;
         let is_customer = "external_id = 'customer-42'";
         let customers = names_of(&app, is_customer, &cursor, &staged, None).await;
@@ -203,21 +205,10 @@ impl Scene {
             let agent = crate::teams::agent_id(&app, &former, "agent").await;
             app.accounts.leave_team(former.id, agent, tie).await.unwrap();
         }
-        let mut secrets: Vec<String> = [
-            "anna-private",
-            "anna_private_key",
-            "acme-private",
-            "quokka",
-            "bergamot",
-            KEY,
-            &anna.token,
-            &acme,
-            &annas_provider.host_port(),
-            &chat.host_port(),
-            crate::chat::KEY,
-        ]
-        .map(str::to_owned)
-        .to_vec();
+        let words = ["anna-private", "anna_private_key", "acme-private", "quokka", "bergamot"];
+        let mut secrets = words.map(str::to_owned).to_vec();
+        secrets.extend([KEY, crate::chat::KEY, &anna.token, &acme].map(str::to_owned));
+        secrets.extend([annas_provider.host_port(), chat.host_port()]);
         let ids = "item agent token space entity user operator_token session_id document_id";
         for names in [&annas, &customers] {
             let ids = names.0.iter().filter(|(name, _)| ids.split(' ').any(|id| id == *name));
@@ -368,16 +359,8 @@ async fn remember(anna: &TestUser) -> i64 {
     anna.call("memory_archive", json!({ "item_id": item })).await;
     anna.find("bergamot").await;
     anna.call("memory_get", json!({ "item_id": item })).await;
-    for (path, body) in [("messages", said("The quokka likes bergamot.")), ("complete", json!({}))]
-    {
-        let path = format!("/api/v1/sessions/{SESSION}/{path}");
-        assert_eq!(anna.post(&path, &body).await.status(), 200);
-    }
+    told(anna, SESSION, &[user_says("anna-private-message", "The quokka likes bergamot.")]).await;
     item
-}
-
-fn said(content: &str) -> Value {
-    json!({ "messages": [{ "id": "anna-private-message", "role": "user", "content": content }] })
 }
 
 /// What the form carries while a change waits to be confirmed: a key, sealed.
@@ -398,14 +381,25 @@ async fn stage(app: &TestApp, anna: &TestUser, url: &str) -> String {
 
 /// Ids of nine digits, of each kind from another million: none is met by chance.
 pub async fn spread_ids(app: &TestApp) {
-    app.sql(
-        "SELECT setval(format('public.%I', sequencename)::regclass,
+    let spread = "SELECT setval(format('public.%I', sequencename)::regclass,
                        481000000 + 1000000 * row_number() OVER (ORDER BY sequencename))
-         FROM pg_sequences WHERE schemaname = 'public'",
-    )
-    .run()
-    .await;
+         FROM pg_sequences WHERE schemaname = 'public'";
+    app.sql(spread).run().await;
 }
+
+/// What names Anna's and the customer's, and words as long that name nobody's.
+const WORDS: [(&str, &str, &str); 10] = [
+    ("theme", "anna-private-theme", "none-private-theme"),
+    ("tag", "anna-private-tag", "none-private-tag"),
+    ("email", "anna-private@example.com", "none-private@example.com"),
+    ("content", "The quokka likes bergamot.", "No quagga drank chamomile."),
+    ("word", "quokka", "quagga"),
+    ("key", "anna_private_key", "none_private_key"),
+    ("person", "Zacharias Quokkason", "Nobodias Quaggamann"),
+    ("external", CUSTOMER, "customer-99"),
+    ("session", SESSION, "none-private-session"),
+    ("document", "anna-private.md", "none-private.md"),
+];
 
 /// The newest of each kind that the user has for whom this is true.
 async fn names_of(
@@ -436,37 +430,14 @@ async fn names_of(
         let id: i64 = app.sql(format!("SELECT min(id) FROM {table}")).value().await;
         names.push((name, id.to_string()));
     }
-    let words = [
-        ("theme", "anna-private-theme"),
-        ("tag", "anna-private-tag"),
-        ("email", "anna-private@example.com"),
-        ("content", "The quokka likes bergamot."),
-        ("word", "quokka"),
-        ("key", "anna_private_key"),
-        ("person", "Zacharias Quokkason"),
-        ("external", CUSTOMER),
-        ("session", SESSION),
-        ("document", "anna-private.md"),
-        ("cursor", cursor),
-        ("staged", staged),
-    ];
-    names.extend(words.map(|(name, word)| (name, word.to_owned())));
+    names.extend(WORDS.map(|(name, word, _)| (name, word.to_owned())));
+    names.extend([("cursor", cursor.to_owned()), ("staged", staged.to_owned())]);
     Names(names)
 }
 
 /// As long, and nobody's.
 fn nobodys(annas: &Names) -> Names {
     let never = |name: &str, value: &str| match name {
-        "theme" => "none-private-theme".to_owned(),
-        "tag" => "none-private-tag".to_owned(),
-        "email" => "none-private@example.com".to_owned(),
-        "content" => "No quagga drank chamomile.".to_owned(),
-        "word" => "quagga".to_owned(),
-        "key" => "none_private_key".to_owned(),
-        "person" => "Nobodias Quaggamann".to_owned(),
-        "external" => "customer-99".to_owned(),
-        "session" => "none-private-session".to_owned(),
-        "document" => "none-private.md".to_owned(),
         // The same moment, an item that never was.
         "cursor" => {
             let (moment, id) = value.split_once('.').unwrap();
@@ -477,7 +448,10 @@ fn nobodys(annas: &Names) -> Names {
             let other = if value.as_bytes()[at] == b'A' { "B" } else { "A" };
             format!("{}{other}{}", &value[..at], &value[at + 1..])
         }
-        _ => (value.parse::<i64>().unwrap() + 500_000).to_string(),
+        _ => match WORDS.iter().find(|(word, ..)| *word == name) {
+            Some((.., never)) => (*never).to_owned(),
+            None => (value.parse::<i64>().unwrap() + 500_000).to_string(),
+        },
     };
     let all = annas.0.iter();
     Names(all.map(|(n, v)| (*n, never(n, v))).collect())

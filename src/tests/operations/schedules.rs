@@ -250,9 +250,8 @@ async fn a_new_accounts_first_night_is_the_first_one_after_it_was_created() {
         for job in ["enrich", "fade", "reflect"] {
             app.run_job(job).await;
         }
-        app.sql("SELECT user_id, job FROM job_rounds WHERE job <> 'reflect' ORDER BY 1, 2")
-            .rows()
-            .await
+        let rounds = "SELECT user_id, job FROM job_rounds WHERE job <> 'reflect' ORDER BY 1, 2";
+        app.sql(rounds).rows().await
     };
     assert_eq!(rounds().await, []);
     go_to(&app, 4, Duration::ZERO);

@@ -57,12 +57,9 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     let said = json!({ "messages": [user_says("1", "One moment.")] });
     assert_eq!(ben.post("/api/v1/sessions/open/messages", &said).await.status(), 200);
     let mut conn = app.superuser().await;
-    conn.sql(
-        "INSERT INTO job_runs (user_id, job, started_at, ended_at, took_ms, outcome)
-         VALUES (0, 'sweep', '2020-01-01', '2020-01-01', 1, 'done')",
-    )
-    .run()
-    .await;
+    let old_run = "INSERT INTO job_runs (user_id, job, started_at, ended_at, took_ms, outcome)
+         VALUES (0, 'sweep', '2020-01-01', '2020-01-01', 1, 'done')";
+    conn.sql(old_run).run().await;
     app.clock.advance(Duration::days(9));
     // A rebuild, to be measured.
     change_model(&app, &anna, &provider, "new").await;

@@ -109,11 +109,10 @@ async fn none_is_left_open(app: &TestApp) {
 }
 
 async fn open_transactions(app: &TestApp) -> i64 {
-    app.sql(
-        "SELECT count(*) FROM pg_stat_activity
+    app.count(
+        "pg_stat_activity
          WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL",
     )
-    .value()
     .await
 }
 

@@ -14,19 +14,14 @@ async fn break_rows_of(app: &TestApp, user: &TestUser) {
 }
 
 async fn failed_jobs(app: &TestApp) -> Vec<(i64, String)> {
-    app.sql("SELECT user_id, job FROM job_queue WHERE problem IS NOT NULL ORDER BY job")
-        .rows()
-        .await
+    let failed = "SELECT user_id, job FROM job_queue WHERE problem IS NOT NULL ORDER BY job";
+    app.sql(failed).rows().await
 }
 
 async fn status_and_session(app: &TestApp, user: &TestUser) -> (String, bool) {
-    app.sql(
-        "SELECT (SELECT status FROM memory_items WHERE user_id = $1 AND type <> 'turn'),
-                (SELECT completed_at IS NOT NULL FROM sessions WHERE user_id = $1)",
-    )
-    .bind(user.id.0)
-    .row()
-    .await
+    let both = "SELECT (SELECT status FROM memory_items WHERE user_id = $1 AND type <> 'turn'),
+                (SELECT completed_at IS NOT NULL FROM sessions WHERE user_id = $1)";
+    app.sql(both).bind(user.id.0).row().await
 }
 
 async fn live(user: &TestUser) {

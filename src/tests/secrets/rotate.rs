@@ -66,15 +66,11 @@ async fn with_key(app: &TestApp, user: &TestUser, provider: &Provider) {
 #[tokio::test]
 async fn every_sealed_column_of_the_catalogue_is_sealed_anew() {
     let app = TestApp::start().await;
-    let found: Vec<(String, String)> = app
-        .sql(
-            "SELECT c.oid::regclass::text, a.attname::text FROM pg_attribute a
+    let found = "SELECT c.oid::regclass::text, a.attname::text FROM pg_attribute a
          JOIN pg_class c ON c.oid = a.attrelid
          WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
-           AND a.atttypid = 'bytea'::regtype AND a.attname LIKE '%seal%' ORDER BY 1, 2",
-        )
-        .rows()
-        .await;
+           AND a.atttypid = 'bytea'::regtype AND a.attname LIKE '%seal%' ORDER BY 1, 2";
+    let found: Vec<(String, String)> = app.sql(found).rows().await;
     let mut known = known();
     known.sort();
     assert_eq!(
@@ -129,7 +125,7 @@ async fn all_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
 }
 
 #[tokio::test]
-async fn what_no_key_opens_is_counted_and_left_and_the_rest_goes_on() {
+async fn what_no_key_opens_is_left_and_the_rest_goes_on_and_two_rotations_at_once_are_one() {
     let app = TestApp::start().await;
     let provider = Provider::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
@@ -144,11 +140,7 @@ async fn what_no_key_opens_is_counted_and_left_and_the_rest_goes_on() {
     let left = sealed(&app).await;
     assert!(left.contains(&lost));
     assert_eq!(left.iter().filter(|v| !new.is_current(v)).count(), 1);
-}
 
-#[tokio::test]
-async fn two_rotations_at_once_are_one() {
-    let app = TestApp::start().await;
     let of_process = || sealing_with(&app, rotated()).0;
     let (one, two) = (of_process(), of_process());
     let held = one.begin_rotation().await.unwrap();
@@ -167,16 +159,13 @@ fn key_lines(home: &Home) -> Vec<String> {
 async fn crowd(app: &TestApp, users: i64) {
     let sealer = Sealer::new(&OLD);
     for n in 0..users {
-        let id: i64 = app
-            .sql(
-                "INSERT INTO users (email, password_hash, role, created_at, updated_at)
-             VALUES ('crowd-' || $1 || '@example.com', 'x', 'member', now(), now()) RETURNING id",
-            )
-            .bind(n)
-            .value()
-            .await;
+        let make = "INSERT INTO users (email, password_hash, role, created_at, updated_at)
+             VALUES ('crowd-' || $1 || '@example.com', 'x', 'member', now(), now()) RETURNING id";
+        let id: i64 = app.sql(make).bind(n).value().await;
         let key = sealer.seal(own_embedding_key(keepsake::db::UserId(id)), KEY).unwrap();
-        app.sql("INSERT INTO embedding_settings (user_id, sealed_key, updated_at) VALUES ($1, $2, now())").bind(id).bind(key).run().await;
+        let keep = "INSERT INTO embedding_settings (user_id, sealed_key, updated_at)
+             VALUES ($1, $2, now())";
+        app.sql(keep).bind(id).bind(key).run().await;
     }
 }
 

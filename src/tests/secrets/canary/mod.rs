@@ -143,10 +143,7 @@ async fn wait_for_failed_vectors(all: &Everything) -> i64 {
     let began = Instant::now();
     while began.elapsed() < PATIENCE {
         let mut conn = superuser(&all.home).await;
-        let tried: i64 = conn
-            .sql("SELECT count(*) FROM embedding_spaces WHERE failures > 0 OR problem IS NOT NULL")
-            .value()
-            .await;
+        let tried = conn.count("embedding_spaces WHERE failures > 0 OR problem IS NOT NULL").await;
         if tried > 0 {
             return tried;
         }
