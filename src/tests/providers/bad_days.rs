@@ -153,14 +153,6 @@ async fn answers_without_one_vector_of_one_width_a_text_in_a_clear_order_are_ref
 }
 
 #[tokio::test]
-async fn vectors_are_put_in_the_order_of_their_index() {
-    let body = r#"{"data":[{"index":1,"embedding":[0,1]},{"index":0,"embedding":[1,0]}]}"#;
-    let server = answering(json(body)).await;
-    let vectors = ask(&server.url()).await.unwrap().vectors;
-    assert_eq!(vectors, [[1.0, 0.0], [0.0, 1.0]]);
-}
-
-#[tokio::test]
 async fn vectors_that_are_none_are_told_apart_and_too_wide_ones_answered_with_what_to_set() {
     let wide = format!("[{}]", vec!["0.5"; 1_536].join(","));
     for (vector, flaw, about_the_input) in [
@@ -206,37 +198,28 @@ async fn an_endpoint_asked_too_often_says_how_long_to_wait() {
 
 #[tokio::test]
 async fn refusals_are_told_apart() {
+    use ProviderError::{BadInput, KeyRejected, TooLong, UnknownModel};
+    let nothing_there = ProviderError::NotEmbeddings(NotEmbeddings::NothingThere);
+    let failed = ProviderError::Server { status: 500, retry_after: None };
     let openai = |words: &str| format!(r#"{{"error":{{"message":"{words}"}}}}"#);
     for (status, body, expected) in [
-        ("401 Unauthorized", openai("no"), ProviderError::KeyRejected),
-        ("403 Forbidden", openai("no"), ProviderError::KeyRejected),
-        ("404 Not Found", openai("The model `small` does not exist"), ProviderError::UnknownModel),
-        ("400 Bad Request", openai("Model small not found"), ProviderError::UnknownModel),
-        (
-            "404 Not Found",
-            openai("File Not Found"),
-            ProviderError::NotEmbeddings(NotEmbeddings::NothingThere),
-        ),
+        ("401 Unauthorized", openai("no"), KeyRejected),
+        ("403 Forbidden", openai("no"), KeyRejected),
+        ("404 Not Found", openai("The model `small` does not exist"), UnknownModel),
+        ("400 Bad Request", openai("Model small not found"), UnknownModel),
+        ("404 Not Found", openai("File Not Found"), nothing_there),
         (
             "500 Internal Server Error",
             openai("input (901 tokens) is too large to process. increase the physical batch size"),
-            ProviderError::TooLong,
+            TooLong,
         ),
-        (
-            "400 Bad Request",
-            openai("This model's maximum context length is 8192 tokens"),
-            ProviderError::TooLong,
-        ),
-        ("413 Payload Too Large", "{}".into(), ProviderError::TooLong),
-        ("400 Bad Request", openai("Input content cannot be empty"), ProviderError::BadInput),
-        ("422 Unprocessable Entity", "{}".into(), ProviderError::BadInput),
-        (
-            "500 Internal Server Error",
-            openai("boom"),
-            ProviderError::Server { status: 500, retry_after: None },
-        ),
+        ("400 Bad Request", openai("This model's maximum context length is 8192 tokens"), TooLong),
+        ("413 Payload Too Large", "{}".into(), TooLong),
+        ("400 Bad Request", openai("Input content cannot be empty"), BadInput),
+        ("422 Unprocessable Entity", "{}".into(), BadInput),
+        ("500 Internal Server Error", openai("boom"), failed),
     ] {
-        let about_the_input = matches!(expected, ProviderError::TooLong | ProviderError::BadInput);
+        let about_the_input = matches!(expected, TooLong | BadInput);
         let error = error_of(http(status, "", &body)).await;
         assert_eq!(error, expected, "{status} {body}");
         assert_eq!(error.is_about_the_input(), about_the_input, "{status}");

@@ -186,33 +186,27 @@ async fn tokens_are_estimated_where_the_server_does_not_count_and_marked_as_such
 
 #[tokio::test]
 async fn failures_are_told_apart_by_every_form() {
+    use ProviderError::{KeyRejected, TooLong, UnknownModel};
     let not_chat = ProviderError::NotChat;
+    let no_chat_model = not_chat(NotChat::NoChatModel);
     let server_error = |status| ProviderError::Server { status, retry_after: None };
     let cases = [
-        (401, "{}", ProviderError::KeyRejected),
-        (403, "no", ProviderError::KeyRejected),
-        (404, r#"{"error":"model 'small' not found"}"#, ProviderError::UnknownModel),
+        (401, "{}", KeyRejected),
+        (403, "no", KeyRejected),
+        (404, r#"{"error":"model 'small' not found"}"#, UnknownModel),
         (404, "page", not_chat(NotChat::NothingThere)),
         (
             404,
             r#"{"error":{"message":"This is not a chat model and thus not supported in the v1/chat/completions endpoint."}}"#,
             not_chat(NotChat::NoChatModel),
         ),
-        (
-            400,
-            r#"{"error":"\"all-minilm\" does not support chat"}"#,
-            not_chat(NotChat::NoChatModel),
-        ),
+        (400, r#"{"error":"\"all-minilm\" does not support chat"}"#, no_chat_model),
         (
             501,
             r#"{"error":{"message":"This server does not support chat completions. Start it without `--embeddings`"}}"#,
             not_chat(NotChat::NoChatModel),
         ),
-        (
-            400,
-            r#"{"error":"the request exceeds the available context size"}"#,
-            ProviderError::TooLong,
-        ),
+        (400, r#"{"error":"the request exceeds the available context size"}"#, TooLong),
         (429, "{}", ProviderError::RateLimited { retry_after: None }),
         (500, "{}", server_error(500)),
         (307, "", not_chat(NotChat::Redirect)),

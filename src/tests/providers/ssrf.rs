@@ -213,15 +213,8 @@ async fn public_ones_lead_nowhere_else() {
     let target = everywhere(json(ONE)).await;
     let port = target.address.port();
     for status in ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"] {
-        for place in [
-            "127.0.0.1",
-            "169.254.169.254",
-            "localhost",
-            "[::1]",
-            "[fd00:ec2::254]",
-            PUBLIC,
-            "2130706433",
-        ] {
+        let places = "127.0.0.1 169.254.169.254 localhost [::1] [fd00:ec2::254] 2130706433";
+        for place in places.split(' ').chain([PUBLIC]) {
             let to = format!("http://{place}:{port}/");
             let to = format!("location: {to}\r\nrefresh: 0; url={to}\r\n");
             let sends_on = everywhere(http(status, &to, "")).await;

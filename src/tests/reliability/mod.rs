@@ -24,16 +24,3 @@ async fn hurried(app: &TestApp, request: Duration) -> TestApp {
     let database = Some(app.options.clone());
     TestApp::start_as(Wish { timeouts, database, ..Wish::default() }).await
 }
-
-/// What is asked of what a version had, whose answer says what was meant: by Anna or Ben, and the
-/// first that is found.
-const MEANT: [(&str, &str, &str); 4] = [
-    (
-        "Anna's",
-        "Which hot beverage does she have after getting up?",
-        "Anna drinks green tea in the morning.",
-    ),
-    ("Anna's", "Where is Anna's home?", "Anna lives in Linz."),
-    ("Anna's", "Schafberg", "We hiked up the Schafberg last Sunday and saw two marmots."),
-    ("Ben's", "Which insects does he keep?", "Ben keeps three beehives behind the barn."),
-];

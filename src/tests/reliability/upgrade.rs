@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
 
-use super::MEANT;
 use super::migrations::{has_all_of, now_named, rows};
 use crate::support::Sql as _;
 use crate::support::{TestApp, Wish, empty_database, fresh_database};
@@ -62,11 +61,21 @@ pub async fn found(app: &TestApp, token: &str, query: &str) -> Vec<String> {
     contents.map(str::to_owned).collect()
 }
 
-async fn finds_what_is_meant(app: &TestApp) {
-    for (whose, query, first) in MEANT {
-        let found = found(app, token(whose), query).await;
+/// Anna and Ben find what they mean first, by these tokens. Returns all that was found.
+pub async fn finds_what_is_meant(app: &TestApp, [anna, ben]: [&str; 2]) -> Vec<String> {
+    let tea = "Which hot beverage does she have after getting up?";
+    let mut all = Vec::new();
+    for (token, query, first) in [
+        (anna, tea, "Anna drinks green tea in the morning."),
+        (anna, "Where is Anna's home?", "Anna lives in Linz."),
+        (anna, "Schafberg", "We hiked up the Schafberg last Sunday and saw two marmots."),
+        (ben, "Which insects does he keep?", "Ben keeps three beehives behind the barn."),
+    ] {
+        let found = found(app, token, query).await;
         assert_eq!(found.first().map(String::as_str), Some(first), "{query}: {found:?}");
+        all.extend(found);
     }
+    all
 }
 
 #[tokio::test]
@@ -100,9 +109,10 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
     let sources = app.count("memory_items").await;
     assert!(sources >= 14, "{sources}");
     let kept = vectors(&app).await;
+    let tokens = ["Anna's", "Ben's"].map(token);
 
     // Before a passage is made, and whose word it was is told.
-    finds_what_is_meant(&app).await;
+    finds_what_is_meant(&app, tokens).await;
     let trusted =
         "SELECT DISTINCT source || ' ' || trust FROM memory_items WHERE NOT is_turn ORDER BY 1";
     let trusted: Vec<String> = app.sql(trusted).values().await;
@@ -124,13 +134,13 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
     let pending = "memory_embeddings WHERE state = 'pending'";
     let long = format!("(SELECT DISTINCT source_id FROM {pending}) long");
     assert!(app.count(&long).await == 1 && app.count(pending).await >= 2);
-    finds_what_is_meant(&app).await;
+    finds_what_is_meant(&app, tokens).await;
     app.run_job("embed").await;
     assert_eq!(app.count(pending).await, 0);
     assert_eq!(vectors(&app).await, kept);
-    finds_what_is_meant(&app).await;
+    finds_what_is_meant(&app, tokens).await;
 
     // What is added now lies beside it.
     let again = json!({ "type": "fact", "content": "Anna lives in Linz.", "key": "home" });
-    assert_eq!(tool(&app, token("Anna's"), "memory_add", again).await["duplicate"], true);
+    assert_eq!(tool(&app, tokens[0], "memory_add", again).await["duplicate"], true);
 }

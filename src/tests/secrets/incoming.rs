@@ -68,6 +68,12 @@ async fn content_of(user: &TestUser, added: &Value) -> Value {
     user.call("memory_get", json!({ "item_id": added["id"] })).await["content"].take()
 }
 
+/// Status, code and field of a refusal.
+fn why(status: u16, refusal: &Value) -> String {
+    let [code, field] = ["code", "field"].map(|name| refusal[name].as_str().unwrap());
+    format!("{status} {code} {field}")
+}
+
 /// One field of the first warning.
 fn told<'a>(answer: &'a Value, field: &str) -> &'a Value {
     &answer["warnings"][0][field]
@@ -79,10 +85,8 @@ async fn by_default_a_secret_is_stored_and_warned_of() {
     let secret = secret();
     let text = format!("The token is {secret}.");
     let answer = anna.call("memory_add", fact(&text)).await;
-    assert_eq!(
-        (told(&answer, "field"), told(&answer, "rule")),
-        (&json!("content"), &json!("github-pat"))
-    );
+    assert_eq!(told(&answer, "field"), "content");
+    assert_eq!(told(&answer, "rule"), "github-pat");
     assert_eq!(told(&answer, "removed"), &json!(false));
     assert!(!answer.to_string().contains(&secret), "{answer}");
     assert_eq!(content_of(&anna, &answer).await, text);
@@ -166,10 +170,7 @@ async fn what_is_refused_is_named_by_field_and_rule_and_stored_nowhere() {
     let secret = secret();
     let text = format!("The token is {secret}.");
     let (status, refusal) = anna.refused("memory_add", fact(&text)).await;
-    assert_eq!(
-        (status, &refusal["code"], &refusal["field"]),
-        (422, &json!("secret_found"), &json!("content"))
-    );
+    assert_eq!(why(status, &refusal), "422 secret_found content");
     let detail = refusal["detail"].as_str().unwrap();
     assert!(detail.contains("github-pat") && detail.contains("Settings › Secrets"));
     let mcp = Mcp::of(&app, &anna);
@@ -198,17 +199,12 @@ async fn what_is_private_is_removed_whatever_is_set() {
     assert_eq!(content_of(&anna, &added).await, "Anna keeps bees.");
     let all = "<private>kanarienvogel4711</private> ";
     let (status, refusal) = anna.refused("memory_add", fact(all)).await;
-    assert_eq!(
-        (status, &refusal["code"], &refusal["field"]),
-        (422, &json!("private"), &json!("content"))
-    );
+    assert_eq!(why(status, &refusal), "422 private content");
     // A session keeps its order, and each message is still known by its id.
     for (accepted, duplicates) in [(3, 0), (0, 3)] {
         let answer = hand_over(&anna, "s", all).await;
-        assert_eq!(
-            (&answer["accepted"], &answer["duplicates"]),
-            (&json!(accepted), &json!(duplicates))
-        );
+        assert_eq!(answer["accepted"], accepted, "{answer}");
+        assert_eq!(answer["duplicates"], duplicates, "{answer}");
     }
     let (_, page) = anna.request(Method::GET, "/api/v1/sessions/s/messages", None).await;
     assert_eq!(page["messages"][0]["content"], "[removed: private]");
@@ -322,8 +318,7 @@ async fn a_secret_as_long_as_a_document_is_masked_and_a_longer_text_is_not_looke
     {
         let file = json!({ "command": command, "path": "/memories/b.md", field: key_of(2 << 20) });
         let (status, refusal) = anna.request(Method::POST, files, Some(file)).await;
-        assert_eq!((status, &refusal["code"]), (422, &json!("too_long")));
-        assert_eq!(refusal["field"], field, "{refusal}");
+        assert_eq!(why(status, &refusal), format!("422 too_long {field}"));
     }
     let long = format!("/memories/{}.md", key_of(2 << 20));
     for file in [
