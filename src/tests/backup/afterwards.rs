@@ -15,28 +15,8 @@ async fn changes(user: &TestUser, query: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_program_that_read_further_than_the_backup_hears_what_is_new() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    anna.add("Anna rows.").await;
-    let (_folder, file) = new_backup(&app).await;
-    anna.add("Anna bakes.").await;
-    anna.add("Anna keeps bees.").await;
-    let lost = changes(&anna, "").await;
-    let there = fresh_database().await;
-    restored(&app, &file, &there).await.unwrap();
-    let next = server_of(&there).await;
-    let anna = anna.at(&next);
-    let tea = anna.add("Anna drinks tea.").await;
-    let since = lost["next"].as_str().unwrap();
-    let told = changes(&anna, &format!("since={since}")).await;
-    let [new] = &told["events"].as_array().unwrap()[..] else { panic!("{told}") };
-    assert_eq!(new["item"]["id"], tea);
-    let of_lost = lost["events"].as_array().unwrap();
-    assert!(of_lost.iter().all(|one| one["id"] != new["id"]));
-}
-
-#[tokio::test]
-async fn a_restored_webhook_is_told_nothing_before_it_is_resumed() {
+async fn a_program_that_read_further_hears_what_is_new_and_a_webhook_nothing_before_it_is_resumed()
+{
     let (app, anna) = TestApp::start_for("anna").await;
     let receiver = Receiver::start().await;
     for _ in 0..2 {
@@ -46,10 +26,22 @@ async fn a_restored_webhook_is_told_nothing_before_it_is_resumed() {
     app.webhooks.pause(anna.id, listed[1].0.id).await.unwrap();
     let rows = anna.add("Anna rows.").await;
     let (_folder, file) = new_backup(&app).await;
+    anna.add("Anna bakes.").await;
+    anna.add("Anna keeps bees.").await;
+    let lost = changes(&anna, "").await;
     let there = fresh_database().await;
     restored(&app, &file, &there).await.unwrap();
     let next = server_of(&there).await;
-    let tea = anna.at(&next).add("Anna drinks tea.").await;
+    let anna = anna.at(&next);
+    let tea = anna.add("Anna drinks tea.").await;
+
+    let since = lost["next"].as_str().unwrap();
+    let told = changes(&anna, &format!("since={since}")).await;
+    let [new] = &told["events"].as_array().unwrap()[..] else { panic!("{told}") };
+    assert_eq!(new["item"]["id"], tea);
+    let of_lost = lost["events"].as_array().unwrap();
+    assert!(of_lost.iter().all(|one| one["id"] != new["id"]));
+
     assert_eq!(next.run_job("webhooks").await, 0);
     assert!(receiver.received().is_empty());
     let browser = next.signed_in(&anna).await;

@@ -9,17 +9,19 @@ use serde_json::json;
 use time::Duration;
 
 use super::{backed_up, taken_out, written};
-use crate::support::{TestApp, TestUser, Wish};
+use crate::support::{Browser, TestApp, TestUser, Wish};
 
 const PATH: &str = "/admin/backups";
 
-async fn with_folder(folder: &Path) -> (TestApp, TestUser) {
+/// An app with this folder, an admin who remembers something, and her browser.
+async fn with_folder(folder: &Path) -> (TestApp, TestUser, Browser) {
     let backup_dir = Some(folder.to_owned());
     let app = TestApp::start_as(Wish { backup_dir, ..Wish::default() }).await;
     let anna = app.user("anna").await;
     app.make_admin(&anna).await;
     anna.add("Anna rows.").await;
-    (app, anna)
+    let browser = app.signed_in(&anna).await;
+    (app, anna, browser)
 }
 
 fn backups(folder: &Path) -> Vec<String> {
@@ -33,7 +35,7 @@ fn backups(folder: &Path) -> Vec<String> {
 #[tokio::test]
 async fn a_night_makes_one_backup_over_all_servers_whatever_the_folder_and_the_clock_do() {
     let folder = tempfile::tempdir().unwrap();
-    let (app, _) = with_folder(folder.path()).await;
+    let (app, ..) = with_folder(folder.path()).await;
     assert_eq!(app.run_job("backup").await, 0);
     assert_eq!(backups(folder.path()), Vec::<String>::new());
     // A night comes, and two servers see it.
@@ -65,7 +67,7 @@ async fn a_night_makes_one_backup_over_all_servers_whatever_the_folder_and_the_c
 #[tokio::test]
 async fn old_backups_are_removed_and_other_files_stay() {
     let folder = tempfile::tempdir().unwrap();
-    let (app, _) = with_folder(folder.path()).await;
+    let (app, ..) = with_folder(folder.path()).await;
     let others = ["keepsake-9999-12-31T000000Z.tar", "keepsake-before-0.3.tar", "keepsake-old.tar"];
     let [unreadable, by_hand @ ..] = others.map(|name| folder.path().join(name));
     fs::write(&unreadable, b"no backup").unwrap();
@@ -92,12 +94,12 @@ async fn noted(app: &TestApp) -> i64 {
 #[tokio::test]
 async fn an_erasure_waits_for_the_folder_however_long() {
     let folder = tempfile::tempdir().unwrap();
-    let (app, anna) = with_folder(folder.path()).await;
+    let (app, anna, browser) = with_folder(folder.path()).await;
     let (without, ben) = TestApp::start_for("ben").await;
-    for (app, user) in [(&app, &anna), (&without, &ben)] {
-        let browser = app.signed_in(user).await;
+    let bens = without.signed_in(&ben).await;
+    for (app, user, browser) in [(&app, &anna, &browser), (&without, &ben, &bens)] {
         let gone = user.add("Nobody is to know.").await;
-        app.delete_item(&browser, gone).await;
+        app.delete_item(browser, gone).await;
     }
     // Nothing ran, or the folder could not be written.
     app.clock.advance(Duration::days(30));
@@ -115,9 +117,8 @@ async fn an_erasure_waits_for_the_folder_however_long() {
 async fn while_the_disk_of_the_backups_is_not_mounted_nothing_is_written_in_its_place() {
     let place = tempfile::tempdir().unwrap();
     let (folder, away) = (place.path().join("backups"), place.path().join("away"));
-    let (app, anna) = with_folder(&folder).await;
+    let (app, anna, browser) = with_folder(&folder).await;
     let job = jobs::find("backup").unwrap();
-    let browser = app.signed_in(&anna).await;
     browser.post(PATH, &[("action", "back_up")]).await;
     assert_eq!(app.run_job("backup").await, 1);
     let gone = anna.add("Nobody is to know.").await;
@@ -155,8 +156,7 @@ async fn while_the_disk_of_the_backups_is_not_mounted_nothing_is_written_in_its_
 #[tokio::test]
 async fn an_admin_makes_and_verifies_a_backup_on_its_page_beside_a_database_that_is_not_ours() {
     let folder = tempfile::tempdir().unwrap();
-    let (app, anna) = with_folder(folder.path()).await;
-    let browser = app.signed_in(&anna).await;
+    let (app, _, browser) = with_folder(folder.path()).await;
     let page = browser.look(PATH).await;
     assert!(page.contains("There is no backup yet.") && page.contains("Back up now"), "{page}");
     let refused = browser.post(PATH, &[("action", "verify")]).await;
@@ -214,8 +214,7 @@ async fn a_failed_backup_is_named_and_tried_again() {
     let folder = tempfile::tempdir().unwrap();
     let blocked = folder.path().join("file");
     fs::write(&blocked, b"").unwrap();
-    let (app, anna) = with_folder(&blocked.join("backups")).await;
-    let browser = app.signed_in(&anna).await;
+    let (app, _, browser) = with_folder(&blocked.join("backups")).await;
     browser.post(PATH, &[("action", "back_up")]).await;
     app.run_due().await;
     let (_, page) = browser.get(PATH).await;

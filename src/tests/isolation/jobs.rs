@@ -154,7 +154,7 @@ async fn turns_are_made_of_their_own_users_sessions() {
 }
 
 #[tokio::test]
-async fn summarize_tells_one_users_facts_to_that_users_model() {
+async fn summarize_and_entities_tell_one_users_facts_to_that_users_model() {
     let scene = Scene::start().await;
     let ben = &scene.ben;
     let model = bens_model(&scene, "Ben rows.").await;
@@ -168,6 +168,16 @@ async fn summarize_tells_one_users_facts_to_that_users_model() {
     scene.assert_untouched("summarize").await;
     consolidation.summarize(NOBODY).await.unwrap();
     scene.assert_untouched("summarize for nobody").await;
+
+    ben.add("Ben met Quentin Okonkwo in Lagos.").await;
+    let app = &scene.app;
+    let step = async || entities::upkeep::step(&app.search, ben.id, app.embeddings.now()).await;
+    while step().await.unwrap().is_some() {}
+    scene.assert_untouched("entities").await;
+    let model = bens_model(&scene, "{\"entities\": [], \"connections\": []}").await;
+    consolidation.enrich(ben.id, &Slice::whole()).await.unwrap();
+    assert_asked(&model, "Ben");
+    scene.assert_untouched("enrich").await;
 }
 
 #[tokio::test]
@@ -278,20 +288,6 @@ async fn sweep_changes_nobodys_rows_and_queues_ids_alone() {
     let all: String = scene.app.sql(all).bind(scene.anna.id.0).value().await;
     let others = Answer { status: 0, headers: Vec::new(), body: all };
     scene.assert_tells_nothing(&others, "the queue");
-}
-
-#[tokio::test]
-async fn entities_are_kept_and_read_for_one_user_alone() {
-    let scene = Scene::start().await;
-    let (app, ben) = (&scene.app, scene.ben.id);
-    scene.ben.add("Ben met Quentin Okonkwo in Lagos.").await;
-    let step = async || entities::upkeep::step(&app.search, ben, app.embeddings.now()).await;
-    while step().await.unwrap().is_some() {}
-    scene.assert_untouched("entities").await;
-    let model = bens_model(&scene, "{\"entities\": [], \"connections\": []}").await;
-    app.consolidation().enrich(ben, &Slice::whole()).await.unwrap();
-    assert_asked(&model, "Ben");
-    scene.assert_untouched("enrich").await;
 }
 
 #[tokio::test]

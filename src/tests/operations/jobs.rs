@@ -253,6 +253,20 @@ async fn what_is_not_known_is_refused_and_for_members_and_strangers_there_is_no_
     ] {
         place.refused(action, job, told).await;
     }
+    for (job, at, told) in [
+        ("complete", "", "`at` is not a time of day"),
+        ("complete", "25:00", "`at` is not a time of day"),
+        ("complete", "3 o'clock", "such as 03:00"),
+        ("embed", "03:00", "Vectors runs when there is work; it has no time of day."),
+        ("explode", "03:00", "`job` names no job"),
+    ] {
+        let fields = [("action", "schedule"), ("job", job), ("at", at)];
+        let answer = place.browser.post(PATH, &fields).await;
+        assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY, "{job} {at}");
+        let page = answer.text().await.unwrap();
+        assert_eq!(page.matches(told).count(), 1, "beside its field: {told}: {page}");
+    }
+    assert_eq!(place.app.count("job_settings").await, 0);
     assert!(place.events().await.is_empty());
     let browser = place.app.browser();
     let fields = [("action", "pause"), ("job", "embed")];

@@ -183,26 +183,6 @@ async fn an_admins_other_time_holds_until_the_default_is_back() {
 }
 
 #[tokio::test]
-async fn a_time_that_is_none_is_refused_beside_its_field() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let browser = admin(&app, &anna).await;
-    for (job, at, told) in [
-        ("complete", "", "`at` is not a time of day"),
-        ("complete", "25:00", "`at` is not a time of day"),
-        ("complete", "3 o'clock", "such as 03:00"),
-        ("embed", "03:00", "Vectors runs when there is work; it has no time of day."),
-        ("explode", "03:00", "`job` names no job"),
-    ] {
-        let fields = [("action", "schedule"), ("job", job), ("at", at)];
-        let answer = browser.post(JOBS, &fields).await;
-        assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY, "{job} {at}");
-        let page = answer.text().await.unwrap();
-        assert_eq!(page.matches(told).count(), 1, "{told}: {page}");
-    }
-    assert_eq!(app.count("job_settings").await, 0);
-}
-
-#[tokio::test]
 async fn a_person_sets_their_own_time_zone_and_nobody_elses() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);

@@ -188,23 +188,22 @@ async fn a_custom_endpoint_that_changes_its_form_is_found_again() {
 }
 
 #[tokio::test]
-async fn a_custom_endpoint_of_no_known_form_is_no_embeddings_endpoint() {
+async fn no_known_form_is_no_embeddings_endpoint_and_what_every_form_would_meet_ends_the_trial() {
     let what = ResponseTemplate::new(422).set_body_json(json!({"detail": "what?"}));
     let server = serving(Mock::given(method("POST")).respond_with(what)).await;
     let error = two(&embedder(), ProviderType::CustomHttp, &server.uri()).await.unwrap_err();
     assert_eq!(error, ProviderError::NotEmbeddings(NotEmbeddings::Shape));
     assert!(!error.is_about_the_input());
-}
 
-#[tokio::test]
-async fn what_every_form_would_meet_ends_the_trial_of_a_custom_endpoint() {
     let refusing = Mock::given(method("POST")).respond_with(ResponseTemplate::new(401));
     let server = serving(refusing.expect(1)).await;
-    let answer = two(&embedder(), ProviderType::CustomHttp, &server.uri()).await;
-    assert_eq!(answer.unwrap_err(), ProviderError::KeyRejected);
-    let dead = two(&embedder(), ProviderType::CustomHttp, "http://127.0.0.1:1").await;
-    let refused = ProviderError::Refused(Unreachable::NoConnection);
-    assert_eq!(dead.unwrap_err(), refused);
+    for (url, expected) in [
+        (server.uri(), ProviderError::KeyRejected),
+        ("http://127.0.0.1:1".to_owned(), ProviderError::Refused(Unreachable::NoConnection)),
+    ] {
+        let error = two(&embedder(), ProviderType::CustomHttp, &url).await.unwrap_err();
+        assert_eq!(error, expected, "{url}");
+    }
 }
 
 #[tokio::test]

@@ -38,29 +38,20 @@ const CUSTOMER: &str = "canarycustomer2d5c";
 const SESSION: &str = "canarysession5e90";
 
 /// Where each may stand, and nowhere else: what is remembered, and who somebody is.
-const LIVES_IN: &[(&str, &[&str])] = &[
-    (EMAIL, &["users.email"]),
+const LIVES_IN: &[(&str, &str)] = &[
+    (EMAIL, "users.email"),
     (
         TEXT,
-        &[
-            "memory_items.content",
-            "memory_items.key",
-            "memory_items.source_context",
-            "memory_themes.description",
-            "episodes.abstract",
-            "session_messages.content",
-            "session_messages.tool_calls",
-        ],
+        "memory_items.content memory_items.key memory_items.source_context \
+         memory_themes.description episodes.abstract session_messages.content \
+         session_messages.tool_calls",
     ),
-    (
-        SESSION,
-        &["sessions.external_id", "session_messages.external_id", "session_messages.tool_calls"],
-    ),
-    (TAG, &["memory_items.tags", "memory_item_events.was_tags"]),
-    (THEME, &["memory_themes.slug", "memory_themes.display_name"]),
+    (SESSION, "sessions.external_id session_messages.external_id session_messages.tool_calls"),
+    (TAG, "memory_items.tags memory_item_events.was_tags"),
+    (THEME, "memory_themes.slug memory_themes.display_name"),
     // Only while its user wants that.
-    (KEPT_QUERY, &["activity.query"]),
-    (CUSTOMER, &["users.external_id"]),
+    (KEPT_QUERY, "activity.query"),
+    (CUSTOMER, "users.external_id"),
 ];
 
 fn say(home: &Home, args: &[&str], input: &str) -> String {
