@@ -117,13 +117,13 @@ async fn embed_works_on_one_users_rows_with_that_users_endpoint_also_when_both_w
 }
 
 #[tokio::test]
-async fn consolidate_reads_one_users_session_with_that_users_model() {
+async fn consolidate_and_turns_read_one_users_sessions_with_that_users_model() {
     let scene = Scene::start().await;
-    let ben = &scene.ben;
+    let (app, ben) = (&scene.app, &scene.ben);
     let facts = r#"{"facts":[{"category":"profile","key":"sport","value":"Ben rows at dawn","source":"conversation","source_context":""}]}"#;
     let model = bens_model(&scene, facts).await;
     told(ben, "talk", &[user_says("m1", "Ben rows at dawn.")]).await;
-    let consolidation = scene.app.consolidation();
+    let consolidation = app.consolidation();
     let mut due = consolidation.due().await.unwrap();
     due.retain(|one| one.user == ben.id);
     assert_eq!(due.len(), 1);
@@ -133,12 +133,7 @@ async fn consolidate_reads_one_users_session_with_that_users_model() {
     // What is true of him, and what it was about.
     assert_eq!(ben.find("dawn").await.len(), 2);
     scene.assert_untouched("consolidate").await;
-}
 
-#[tokio::test]
-async fn turns_are_made_of_their_own_users_sessions() {
-    let scene = Scene::start().await;
-    let (app, ben) = (&scene.app, &scene.ben);
     told(ben, "noon", &[user_says("1", "Ben rows at noon")]).await;
     let due = turns_due(app).await;
     for one in due.into_iter().filter(|one| one.user == ben.id) {
@@ -204,25 +199,25 @@ async fn evaluate_asks_one_users_questions_of_that_users_models() {
 }
 
 #[tokio::test]
-async fn erase_takes_the_account_that_asked_for_it_and_no_other() {
-    let scene = Scene::start().await;
-    let (db, ben, now) = (&scene.app.db, scene.ben.id, scene.app.embeddings.now());
-    erasure::begin(db, ben, now).await.unwrap();
-    while erasure::step(db, ben, now).await.unwrap() == ErasureStep::More {}
-    assert_eq!(scene.app.count(&format!("users WHERE id = {}", ben.0)).await, 0);
-    scene.assert_untouched("erase").await;
-}
-
-#[tokio::test]
-async fn delete_complete_expire_and_fade_work_on_one_users_rows() {
+async fn webhooks_delete_complete_expire_fade_and_erase_work_on_one_users_rows() {
     let scene = Scene::start().await;
     let (app, db, ben) = (&scene.app, &scene.app.db, &scene.ben);
     let now = app.embeddings.now();
     let once_and_never_for_nobody = |done| [(ben.id, done), (ben.id, 0), (NOBODY, 0)];
 
+    let bens = Receiver::start().await;
+    hook(app, ben, &bens, ALL).await;
+    let bread = ben.add("Ben bakes.").await;
+    // `feed` finds whose are behind, as ids alone.
+    assert_eq!(app.webhooks.users_due().await.unwrap(), [(ben.id, now)]);
+    for user in [scene.anna.id, NOBODY, ben.id, ben.id] {
+        app.webhooks.deliver(user, &Slice::whole()).await.unwrap();
+        scene.assert_untouched("webhooks").await;
+    }
+    assert_eq!(bens.items(), [bread]);
+
     let clock: SharedClock = app.clock.clone();
-    let bread = ItemId(ben.add("Ben bakes.").await);
-    memories::manage::delete_soon(db, &clock, ben.id, bread).await.unwrap();
+    memories::manage::delete_soon(db, &clock, ben.id, ItemId(bread)).await.unwrap();
     let due = memories::manage::users_with_deletions(db).await;
     assert_eq!(due.unwrap()[0].0, ben.id);
     // Under another's name there is nothing to be done.
@@ -258,6 +253,11 @@ async fn delete_complete_expire_and_fade_work_on_one_users_rows() {
         memories::fading::fade(db, user, now + Duration::days(3_000)).await.unwrap()
     })
     .await;
+
+    erasure::begin(db, ben.id, now).await.unwrap();
+    while erasure::step(db, ben.id, now).await.unwrap() == ErasureStep::More {}
+    assert_eq!(app.count(&format!("users WHERE id = {}", ben.id.0)).await, 0);
+    scene.assert_untouched("erase").await;
 }
 
 #[tokio::test]
@@ -325,20 +325,4 @@ async fn dream_reads_one_users_sessions_with_that_users_model() {
     scene.assert_untouched("dream").await;
     let dreamt = consolidation.dream(NOBODY).await.unwrap();
     assert!(matches!(dreamt, Round::Nothing(_)), "{dreamt:?}");
-}
-
-#[tokio::test]
-async fn webhooks_tell_one_users_events_to_that_users_addresses() {
-    let scene = Scene::start().await;
-    let (app, ben) = (&scene.app, &scene.ben);
-    let bens = Receiver::start().await;
-    hook(app, ben, &bens, ALL).await;
-    let bread = ben.add("Ben bakes.").await;
-    // `feed` finds whose are behind, as ids alone.
-    assert_eq!(app.webhooks.users_due().await.unwrap(), [(ben.id, app.embeddings.now())]);
-    for user in [scene.anna.id, NOBODY, ben.id, ben.id] {
-        app.webhooks.deliver(user, &Slice::whole()).await.unwrap();
-        scene.assert_untouched("webhooks").await;
-    }
-    assert_eq!(bens.items(), [bread]);
 }

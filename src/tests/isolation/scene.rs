@@ -276,6 +276,16 @@ impl Scene {
         }
     }
 
+    /// Those who try, by token: Ben, and an operator for another operator's user.
+    pub fn by_token(&self) -> [(&'static str, &str, Option<&'static str>); 4] {
+        [
+            ("Ben", &self.ben.token, None),
+            ("a member of a team", &self.member.token, None),
+            ("a former member", &self.former.token, None),
+            ("another operator", &self.rival, Some(CUSTOMER)),
+        ]
+    }
+
     pub fn assert_tells_nothing(&self, answer: &Answer, to: &str) {
         let text = answer.text();
         for secret in &self.secrets {
@@ -462,18 +472,6 @@ async fn post_as(app: &TestApp, token: &str, user: &str, path: &str, input: &Val
     let request = Client::new().post(format!("{}/api/v1/{path}", app.base)).bearer_auth(token);
     let response = request.header("keepsake-user", user).json(input).send().await.unwrap();
     assert_eq!(response.status(), 200, "{path}");
-}
-
-impl Scene {
-    /// Those who try, by token: Ben, and an operator for another operator's user.
-    pub fn by_token(&self) -> [(&'static str, &str, Option<&'static str>); 4] {
-        [
-            ("Ben", &self.ben.token, None),
-            ("a member of a team", &self.member.token, None),
-            ("a former member", &self.former.token, None),
-            ("another operator", &self.rival, Some(CUSTOMER)),
-        ]
-    }
 }
 
 /// Whether it stands there; a number not as digits of a longer one, such as a sum of seconds.

@@ -11,6 +11,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::{DEADLINE, answering, ask, embedder, endpoint, http, json, raw_server, texts};
+use crate::support::Provider;
 
 async fn error_of(answer: String) -> ProviderError {
     let server = answering(answer).await;
@@ -238,30 +239,18 @@ async fn dimensions_that_a_model_does_not_offer_are_told_apart_from_a_bad_text()
 
 #[tokio::test]
 async fn one_poison_text_fails_alone() {
-    use wiremock::matchers::body_string_contains;
-    use wiremock::{Mock, MockServer, ResponseTemplate};
-    let server = MockServer::start().await;
-    Mock::given(body_string_contains("poison"))
-        .respond_with(ResponseTemplate::new(500).set_body_string("{}"))
-        .mount(&server)
-        .await;
-    let vector = serde_json::json!({"data": [{"index": 0, "embedding": [1.0, 0.0]}]});
-    Mock::given(body_string_contains("harmless"))
-        .respond_with(ResponseTemplate::new(200).set_body_json(vector))
-        .with_priority(9)
-        .mount(&server)
-        .await;
-    let (embedder, endpoint) = (embedder(), endpoint(ProviderType::Openai, &server.uri()));
-    let alone = |text| {
-        let (embedder, endpoint) = (&embedder, &endpoint);
-        async move { embedder.embed(endpoint, &texts(&[text]), DEADLINE).await }
-    };
+    let server = Provider::start().await;
+    server.behave(|b| b.poison = Some("poison"));
+    let (embedder, endpoint) = (embedder(), endpoint(ProviderType::Openai, &server.url()));
     let status_500 = ProviderError::Server { status: 500, retry_after: None };
-    assert_eq!(alone("poison").await.unwrap_err(), status_500);
-    assert_eq!(alone("harmless").await.unwrap().vectors.len(), 1);
-    let both = texts(&["harmless", "poison"]);
-    let together = embedder.embed(&endpoint, &both, DEADLINE).await;
-    assert_eq!(together.unwrap_err(), status_500);
+    for (sent, expected) in [
+        (&["poison"][..], Err(status_500.clone())),
+        (&["harmless"], Ok(1)),
+        (&["harmless", "poison"], Err(status_500)),
+    ] {
+        let answer = embedder.embed(&endpoint, &texts(sent), DEADLINE).await;
+        assert_eq!(answer.map(|embedded| embedded.vectors.len()), expected, "{sent:?}");
+    }
 }
 
 #[tokio::test]

@@ -75,11 +75,9 @@ async fn a_transaction_that_is_broken_off_leaves_nothing_and_its_connection_is_u
     assert_eq!(themes["themes"], json!([]), "{themes}");
     let [of_requests, ..] = app.db.pools();
     assert!(of_requests.open <= of_requests.max, "{of_requests:?}");
-}
 
-#[tokio::test]
-async fn a_transaction_of_a_user_or_of_none_that_is_broken_off_while_it_begins_is_not_left_open() {
-    let (app, anna) = TestApp::start_for("anna").await;
+    // While it begins, a user's or nobody's: it is not left open.
+    none_is_left_open(&app).await;
     let mut begin = Box::pin(app.db.as_user_and(anna.id, "SELECT pg_sleep(0.5)"));
     while open_transactions(&app).await == 0 {
         assert!(futures_util::poll!(&mut begin).is_pending(), "it begins");
