@@ -86,11 +86,6 @@ async fn old_backups_are_removed_and_other_files_stay() {
     }
 }
 
-/// Notes of erasures that are in no file.
-async fn noted(app: &TestApp) -> i64 {
-    app.count("erasure_notes").await
-}
-
 #[tokio::test]
 async fn an_erasure_waits_for_the_folder_however_long() {
     let folder = tempfile::tempdir().unwrap();
@@ -105,11 +100,11 @@ async fn an_erasure_waits_for_the_folder_however_long() {
     app.clock.advance(Duration::days(30));
     app.run_job("backup").await;
     let lines = fs::read_to_string(folder.path().join("erasures.jsonl")).unwrap();
-    assert_eq!((lines.lines().count(), noted(&app).await), (1, 0));
+    assert_eq!((lines.lines().count(), app.count("erasure_notes").await), (1, 0));
     for (days, left) in [(6, 1), (2, 0)] {
         without.clock.advance(Duration::days(days));
         without.run_job("backup").await;
-        assert_eq!(noted(&without).await, left);
+        assert_eq!(without.count("erasure_notes").await, left);
     }
 }
 
@@ -135,7 +130,7 @@ async fn while_the_disk_of_the_backups_is_not_mounted_nothing_is_written_in_its_
         assert!(ran.problem.is_some());
         let (_, page) = browser.get(PATH).await;
         assert!(page.contains("none of the 1 backups that were there"), "{page}");
-        assert_eq!(noted(&app).await, 1);
+        assert_eq!(app.count("erasure_notes").await, 1);
         assert!(!folder.join("erasures.jsonl").exists());
         if is_mount_point_there {
             fs::remove_dir(&folder).unwrap();
@@ -143,7 +138,7 @@ async fn while_the_disk_of_the_backups_is_not_mounted_nothing_is_written_in_its_
         fs::rename(&away, &folder).unwrap();
     }
     app.run_job("backup").await;
-    assert_eq!((noted(&app).await, backups(&folder).len()), (0, 2));
+    assert_eq!((app.count("erasure_notes").await, backups(&folder).len()), (0, 2));
     // A new folder is one as soon as it has the file.
     fs::remove_dir_all(&folder).unwrap();
     fs::create_dir(&folder).unwrap();

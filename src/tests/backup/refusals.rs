@@ -9,7 +9,7 @@ use super::{new_backup, restore, rows, run, taken_out, words, written};
 use crate::support::{TestApp, fresh_database};
 
 #[tokio::test]
-async fn a_wrong_file_is_refused_before_anything_is_changed() {
+async fn a_wrong_file_or_target_is_refused_before_anything_is_changed() {
     let (app, anna) = TestApp::start_for("anna").await;
     anna.add("Anna rows.").await;
     let (folder, good) = new_backup(&app).await;
@@ -56,31 +56,20 @@ async fn a_wrong_file_is_refused_before_anything_is_changed() {
         assert!(said.contains(sentence), "{name}: {said}");
         assert_eq!(rows(&there).await, empty, "{name}");
     }
-    // The same database takes a good one.
-    let done = restore(&there, &good);
-    assert!(done.status.success(), "{}", words(&done));
-    assert_eq!(rows(&there).await["memory_items"], 1);
-}
 
-#[tokio::test]
-async fn a_wrong_target_is_refused() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    anna.add("Anna rows.").await;
-    let (folder, good) = new_backup(&app).await;
     // Its connections are the app's own, but accounts are asked for first.
     let before = rows(&app.options).await;
     let said = words(&restore(&app.options, &good));
     assert!(said.contains("this server has accounts already"), "{said}");
     assert_eq!(rows(&app.options).await, before);
     // An empty one that a server runs on.
-    let empty = TestApp::start().await;
-    empty.db.look_up().await.map(drop).unwrap();
-    let connected = empty.superuser().await;
-    let said = words(&restore(&empty.options, &good));
+    let served = TestApp::start().await;
+    served.db.look_up().await.map(drop).unwrap();
+    let connected = served.superuser().await;
+    let said = words(&restore(&served.options, &good));
     assert!(said.contains("other processes use this database"), "{said}");
     drop(connected);
     // Erasures that cannot be read.
-    let there = fresh_database().await;
     let erasures = folder.path().join("bad.jsonl");
     fs::write(&erasures, "{\"what\":\"mood\"}\n{}\n").unwrap();
     for (erasures, sentence) in [
@@ -90,8 +79,12 @@ async fn a_wrong_target_is_refused() {
         let args = ["restore", good.to_str().unwrap(), "--erasures", erasures];
         let said = words(&run(&there, &args));
         assert!(said.contains(sentence), "{said}");
+        assert_eq!(rows(&there).await, empty, "{sentence}");
     }
-    assert_eq!(rows(&there).await["users"], 0);
+    // The same database takes a good one.
+    let done = restore(&there, &good);
+    assert!(done.status.success(), "{}", words(&done));
+    assert_eq!(rows(&there).await["memory_items"], 1);
 }
 
 #[tokio::test]

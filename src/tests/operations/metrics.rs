@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use reqwest::header::HeaderMap;
 use serde_json::json;
 
 use super::with_provider;
@@ -10,13 +9,12 @@ use crate::support::{PATIENCE, TestApp, Wish};
 
 const TOKEN: &str = "a metrics token of some length";
 
-async fn scrape(app: &TestApp, headers: &[(&'static str, &str)]) -> (u16, String) {
-    let mut sent = HeaderMap::new();
+async fn scrape(app: &TestApp, headers: &[(&str, &str)]) -> (u16, String) {
+    let mut request = reqwest::Client::new().get(format!("{}/metrics", app.base));
     for (name, value) in headers {
-        sent.insert(*name, value.parse().unwrap());
+        request = request.header(*name, *value);
     }
-    let request = reqwest::Client::new().get(format!("{}/metrics", app.base));
-    let response = request.headers(sent).send().await.unwrap();
+    let response = request.send().await.unwrap();
     (response.status().as_u16(), response.text().await.unwrap())
 }
 
@@ -152,13 +150,9 @@ async fn a_scraper_elsewhere_needs_the_token_and_without_one_there_is_no_such_pa
     let without = TestApp::start().await;
     let sent = [("x-forwarded-for", "203.0.113.9"), ("authorization", "Bearer ")];
     assert_eq!(scrape(&without, &sent).await.0, 404);
-}
-
-#[tokio::test]
-async fn without_the_database_the_figures_of_the_process_remain() {
-    let app = TestApp::start().await;
-    app.db.close().await;
-    let (status, text) = scrape(&app, &[]).await;
+    // Without the database the figures of the process remain.
+    without.db.close().await;
+    let (status, text) = scrape(&without, &[]).await;
     assert_eq!(status, 200);
     assert_eq!(value(&text, "keepsake_database_up "), 0.0);
     assert!(value(&text, "keepsake_uptime_seconds ") > 0.0);

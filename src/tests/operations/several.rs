@@ -1,13 +1,12 @@
 //! Two servers and two workers on one database, each a process of its own.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use serde_json::{Value, json};
 
 use super::{beside, until_ready, with_provider};
 use crate::server::{Home, Server, call};
-use crate::support::{Browser, PATIENCE, Provider};
+use crate::support::{Browser, Provider, until};
 
 const ITEMS: usize = 60;
 
@@ -70,15 +69,12 @@ async fn two_servers_and_two_workers_share_one_database() {
 
     // What an admin switches is seen elsewhere.
     app.embeddings.set_builtin(false).await.unwrap();
-    let began = Instant::now();
-    loop {
+    until("the builtin model is off elsewhere", async || {
         let told: Value = reqwest::get(other.url("/readyz")).await.unwrap().json().await.unwrap();
         assert_eq!((&told["ready"], &told["worker"]), (&json!(true), &json!("elsewhere")));
-        if told["builtin_model"] == "off" {
-            break;
-        }
-        assert!(began.elapsed() < PATIENCE, "{told}");
-    }
+        told["builtin_model"] == "off"
+    })
+    .await;
 
     // Signed in at one is signed in at the other, and signed out too.
     let browser = at(&one, &app.browser());

@@ -111,9 +111,7 @@ async fn a_request_under_way_ends_after_the_door_has_closed_and_who_asks_twice_d
     let (home, server) = serving(&app, &["--no-worker"], &[]).await;
     let mut call = begin_call(&home, &anna.token).await;
     server.signal(Signal::TERM);
-    while is_ready(&home).await.is_some() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until("the door is closed", async || is_ready(&home).await.is_none()).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     call.write_all(b"}").await.unwrap();
     let mut answer = String::new();

@@ -10,7 +10,7 @@ mod oauth;
 
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use reqwest::Client;
 use wiremock::matchers::any;
@@ -18,7 +18,7 @@ use wiremock::{Mock, MockServer};
 
 use crate::server::{Home, Server, find};
 use crate::support::Sql as _;
-use crate::support::{Browser, PATIENCE};
+use crate::support::{Browser, until};
 use database::{search_the_database, superuser};
 use drive::drive;
 use everything::{Echo, Everything};
@@ -86,8 +86,11 @@ async fn no_secret_is_found_where_it_does_not_live() {
         cookies: Mutex::default(),
     };
     let handed_out = drive(&all, &format!("{}/v1", provider.uri())).await;
-    let items = wait_for_failed_vectors(&all).await;
-    assert!(items >= 1, "the endpoint was called and failed");
+    until("the endpoint was called and failed", async || {
+        let mut conn = superuser(&all.home).await;
+        conn.count("embedding_spaces WHERE failures > 0 OR problem IS NOT NULL").await > 0
+    })
+    .await;
 
     let Everything { home, agent, service, heard, cookies, .. } = all;
     let cookies = cookies.into_inner().unwrap();
@@ -127,20 +130,6 @@ async fn no_secret_is_found_where_it_does_not_live() {
             assert!(!holds(body, secret), "{secret} on a page: {body:.2000}");
         }
     }
-}
-
-/// Until the worker has been at it: how many items stand as failed or wait for the next try.
-async fn wait_for_failed_vectors(all: &Everything) -> i64 {
-    let began = Instant::now();
-    while began.elapsed() < PATIENCE {
-        let mut conn = superuser(&all.home).await;
-        let tried = conn.count("embedding_spaces WHERE failures > 0 OR problem IS NOT NULL").await;
-        if tried > 0 {
-            return tried;
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    0
 }
 
 const PANICS: &str = "KEEPSAKE_TEST_PANICS";
