@@ -198,8 +198,10 @@ async fn evaluate_asks_one_users_questions_of_that_users_models() {
     scene.assert_untouched("evaluate").await;
 }
 
+/// Webhooks, sweep, passages, delete, complete, expire, fade and erase, one after the other; what
+/// fails names its job.
 #[tokio::test]
-async fn webhooks_delete_complete_expire_fade_and_erase_work_on_one_users_rows() {
+async fn jobs_that_ask_no_model_work_on_one_users_rows() {
     let scene = Scene::start().await;
     let (app, db, ben) = (&scene.app, &scene.app.db, &scene.ben);
     let now = app.embeddings.now();
@@ -215,6 +217,26 @@ async fn webhooks_delete_complete_expire_fade_and_erase_work_on_one_users_rows()
         scene.assert_untouched("webhooks").await;
     }
     assert_eq!(bens.items(), [bread]);
+
+    // The queue tells of nobody more than an id.
+    app.embeddings.sweep().await.unwrap();
+    app.run_job("complete").await;
+    scene.assert_untouched("sweep").await;
+    let all = "SELECT coalesce(string_agg(q::text, ' '), '') FROM job_queue q WHERE user_id <> $1";
+    let all: String = app.sql(all).bind(scene.anna.id.0).value().await;
+    let others = Answer { status: 0, headers: Vec::new(), body: all };
+    scene.assert_tells_nothing(&others, "the queue");
+
+    let due = "INSERT INTO memory_passages_due (user_id, sources) SELECT id, 2 FROM users";
+    app.sql(due).run().await;
+    app.sql("DELETE FROM memory_passages WHERE user_id = $1").bind(ben.id.0).run().await;
+    for (user, made) in [(ben.id, Some(2)), (ben.id, None), (NOBODY, None)] {
+        let done = memories::passages::make_some(db, &app.embeddings, user).await;
+        assert_eq!(done.unwrap(), made, "passages {user:?}");
+    }
+    app.sql("DELETE FROM memory_passages_due").run().await;
+    scene.assert_untouched("passages").await;
+    assert_eq!(ben.find("bakes").await.len(), 1);
 
     let clock: SharedClock = app.clock.clone();
     memories::manage::delete_soon(db, &clock, ben.id, ItemId(bread)).await.unwrap();
@@ -258,36 +280,6 @@ async fn webhooks_delete_complete_expire_fade_and_erase_work_on_one_users_rows()
     while erasure::step(db, ben.id, now).await.unwrap() == ErasureStep::More {}
     assert_eq!(app.count(&format!("users WHERE id = {}", ben.id.0)).await, 0);
     scene.assert_untouched("erase").await;
-}
-
-#[tokio::test]
-async fn passages_makes_one_users() {
-    let scene = Scene::start().await;
-    let (app, ben) = (&scene.app, &scene.ben);
-    ben.add("Ben bakes.").await;
-    let due = "INSERT INTO memory_passages_due (user_id, sources) SELECT id, 2 FROM users";
-    app.sql(due).run().await;
-    app.sql("DELETE FROM memory_passages WHERE user_id = $1").bind(ben.id.0).run().await;
-    for (user, made) in [(ben.id, Some(2)), (ben.id, None), (NOBODY, None)] {
-        let done = memories::passages::make_some(&app.db, &app.embeddings, user).await;
-        assert_eq!(done.unwrap(), made, "{user:?}");
-    }
-    app.sql("DELETE FROM memory_passages_due").run().await;
-    scene.assert_untouched("passages").await;
-    assert_eq!(ben.find("bakes").await.len(), 1);
-}
-
-#[tokio::test]
-async fn sweep_changes_nobodys_rows_and_queues_ids_alone() {
-    let scene = Scene::start().await;
-    scene.ben.add("Ben bakes.").await;
-    scene.app.embeddings.sweep().await.unwrap();
-    scene.app.run_job("complete").await;
-    scene.assert_untouched("sweep").await;
-    let all = "SELECT coalesce(string_agg(q::text, ' '), '') FROM job_queue q WHERE user_id <> $1";
-    let all: String = scene.app.sql(all).bind(scene.anna.id.0).value().await;
-    let others = Answer { status: 0, headers: Vec::new(), body: all };
-    scene.assert_tells_nothing(&others, "the queue");
 }
 
 #[tokio::test]

@@ -75,12 +75,9 @@ async fn whatever_method_of_mcp_is_called_nothing_of_anothers_is_told() {
             let is_empty = body["error"].is_object() || lists_nothing(&body["result"]);
             assert!(SERVED.contains(method) || is_empty, "{method}: {answer:?}");
         }
-        let request = scene
-            .client
-            .post(format!("{}/mcp", scene.app.base))
-            .header("accept", "application/json, text/event-stream")
-            .json(&message(method, json!({})));
-        let answer = Answer::of(request).await;
+        let request = scene.client.post(format!("{}/mcp", scene.app.base));
+        let request = request.header("accept", "application/json, text/event-stream");
+        let answer = Answer::of(request.json(&message(method, json!({})))).await;
         assert_eq!(answer.status, 401, "{method}: {answer:?}");
         scene.assert_untouched(method).await;
     }

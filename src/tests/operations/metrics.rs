@@ -45,8 +45,7 @@ async fn requests_tools_vectors_and_jobs_are_counted_and_nobody_is_named() {
     anna.add("Xylophonist from Quebec").await;
     let text = scrape_all(&app).await;
     assert_eq!(value(&text, "keepsake_vectors_pending "), 1.0);
-    let waiting = r#"keepsake_jobs{job="embed",status="waiting"}"#;
-    assert_eq!(value(&text, waiting), 1.0);
+    assert_eq!(value(&text, r#"keepsake_jobs{job="embed",status="waiting"}"#), 1.0);
     app.drain(&anna).await;
     anna.find("xylophonist").await;
     anna.refused("no_such_tool_qqq", json!({})).await;
@@ -104,8 +103,7 @@ async fn a_failing_provider_is_counted_by_kind_and_its_breaker_shown() {
     assert!(value(&text, failures) >= 3.0);
     assert_eq!(value(&text, "keepsake_breakers_open "), 1.0);
     assert!(value(&text, "keepsake_activity_waiting ") > 0.0);
-    let by_words = r#"keepsake_searches_total{mode="fts",degraded="true"}"#;
-    assert!(value(&text, by_words) >= 4.0);
+    assert!(value(&text, r#"keepsake_searches_total{mode="fts",degraded="true"}"#) >= 4.0);
 }
 
 #[tokio::test]
@@ -119,10 +117,8 @@ async fn whoever_waits_for_a_connection_in_vain_is_counted() {
     let (status, _) = anna.refused("memory_list_themes", json!({})).await;
     assert_eq!(status, 503);
     let (_, text) = scrape(&app, &[]).await;
-    let in_vain = r#"keepsake_pool_timeouts_total{pool="app"}"#;
-    assert!(value(&text, in_vain) >= 1.0);
-    let longest = r#"keepsake_pool_wait_seconds_sum{pool="app"}"#;
-    assert!(value(&text, longest) >= 3.0);
+    assert!(value(&text, r#"keepsake_pool_timeouts_total{pool="app"}"#) >= 1.0, "in vain");
+    assert!(value(&text, r#"keepsake_pool_wait_seconds_sum{pool="app"}"#) >= 3.0, "the longest");
     drop(held);
 }
 

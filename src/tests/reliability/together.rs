@@ -62,10 +62,6 @@ async fn written(app: &TestApp) -> Vec<(String, i64, i64, i64)> {
          FROM memory_items i ORDER BY i.content").rows().await
 }
 
-async fn transactions(app: &TestApp) -> i64 {
-    app.sql("SELECT count(DISTINCT xmin::text) FROM memory_items").value().await
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn adds_that_come_at_once_share_transactions_and_each_is_kept_as_it_was_sent() {
     let app = TestApp::start().await;
@@ -102,7 +98,8 @@ async fn adds_that_come_at_once_share_transactions_and_each_is_kept_as_it_was_se
         assert_eq!((events, pending, calls), (1, 1, 1), "{content}");
     }
     // A third of them were the first of their theme, or came with those that were.
-    let transactions = transactions(&app).await;
+    let transactions = "SELECT count(DISTINCT xmin::text) FROM memory_items";
+    let transactions: i64 = app.sql(transactions).value().await;
     assert!(transactions < ADDS as i64, "{transactions}");
 }
 

@@ -22,17 +22,6 @@ fn token(of: &str) -> &'static str {
     &token[..token.find([',', ';']).unwrap()]
 }
 
-/// The dump in a database of its own.
-async fn restored() -> PgConnectOptions {
-    // Whoever comes first makes the roles.
-    fresh_database().await;
-    let options = empty_database().await;
-    let mut superuser = PgConnection::connect_with(&options).await.unwrap();
-    superuser.sql(DUMP).run_all().await;
-    superuser.close().await.unwrap();
-    options
-}
-
 async fn all_rows(options: &PgConnectOptions) -> BTreeMap<String, Vec<Value>> {
     rows(&mut PgConnection::connect_with(options).await.unwrap()).await
 }
@@ -80,7 +69,12 @@ pub async fn finds_what_is_meant(app: &TestApp, [anna, ben]: [&str; 2]) -> Vec<S
 
 #[tokio::test]
 async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
-    let options = restored().await;
+    // Whoever comes first makes the roles.
+    fresh_database().await;
+    let options = empty_database().await;
+    let mut superuser = PgConnection::connect_with(&options).await.unwrap();
+    superuser.sql(DUMP).run_all().await;
+    superuser.close().await.unwrap();
     let before = all_rows(&options).await;
     db::prepare(&options).await.unwrap();
 

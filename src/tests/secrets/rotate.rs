@@ -47,13 +47,10 @@ fn sealing_with(app: &TestApp, sealer: Sealer) -> (Embeddings, Chat) {
     (embeddings, chat)
 }
 
-fn hex(key: u8) -> SealKey {
-    SealKey::parse(&format!("{key:02x}").repeat(32)).unwrap()
-}
-
 fn rotated() -> Sealer {
     let nowhere = std::path::Path::new("/nonexistent");
-    Sealer::of(Some(&hex(9)), &[hex(7)], nowhere).unwrap()
+    let [new, old] = ["09", "07"].map(|byte| SealKey::parse(&byte.repeat(32)).unwrap());
+    Sealer::of(Some(&new), &[old], nowhere).unwrap()
 }
 
 async fn with_key(app: &TestApp, user: &TestUser, provider: &Provider) {

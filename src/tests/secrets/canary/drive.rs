@@ -172,18 +172,16 @@ async fn sessions(all: &Everything) {
         let status = send(&format!("{SESSION}/messages"), said(good)).await;
         assert_eq!(status, 200);
     }
-    for bad in [
-        said(json!({ "id": SESSION.repeat(20), "role": "user", "content": TEXT })),
-        said(json!({ "id": TEXT, "role": TEXT, "content": TEXT })),
-        said(json!({ "id": TEXT, "role": "user", "content": [TEXT] })),
-        said(json!({ "id": TEXT, "role": "user", "content": format!("{TEXT}\0") })),
-        said(json!({ "id": TEXT, "role": "user", "content": TEXT, "created_at": TEXT })),
-        said(
-            json!({ "id": TEXT, "role": "user", "content": TEXT, "tool_calls": [{ "name": TEXT }] }),
-        ),
-        said(json!(TEXT)),
-        format!("{{\"messages\": \"{TEXT}"),
-    ] {
+    let bad = [
+        json!({ "id": SESSION.repeat(20), "role": "user", "content": TEXT }),
+        json!({ "id": TEXT, "role": TEXT, "content": TEXT }),
+        json!({ "id": TEXT, "role": "user", "content": [TEXT] }),
+        json!({ "id": TEXT, "role": "user", "content": format!("{TEXT}\0") }),
+        json!({ "id": TEXT, "role": "user", "content": TEXT, "created_at": TEXT }),
+        json!({ "id": TEXT, "role": "user", "content": TEXT, "tool_calls": [{ "name": TEXT }] }),
+        json!(TEXT),
+    ];
+    for bad in bad.map(said).into_iter().chain([format!("{{\"messages\": \"{TEXT}")]) {
         send(&format!("{SESSION}/messages"), bad.clone()).await;
         send(&format!("{}/messages", SESSION.repeat(20)), bad).await;
     }

@@ -98,12 +98,9 @@ impl Everything {
     }
 
     pub(super) async fn tool(&self, tool: &str, input: &str) -> (u16, Value) {
-        let request = self
-            .program
-            .post(self.home.url(&format!("/api/v1/tools/{tool}")))
-            .bearer_auth(&self.agent)
-            .header("content-type", "application/json")
-            .body(input.to_owned());
+        let url = self.home.url(&format!("/api/v1/tools/{tool}"));
+        let request = self.program.post(url).bearer_auth(&self.agent);
+        let request = request.header("content-type", "application/json").body(input.to_owned());
         let (status, body) = self.hear(request).await;
         (status, serde_json::from_str(&body).unwrap_or_default())
     }
