@@ -21,7 +21,7 @@ use crate::consolidation::{told, user_says};
 use crate::support::{ChatServer, DueNow, Provider, change_model, is_left_out, turns_due};
 use crate::webhooks::{ALL, Receiver, hook};
 
-/// Its test is below, under this name.
+/// A test below runs it, and says its name where it fails.
 const CASES: &[&str] = &[
     "backup", "cleanup", "complete", "delete", "dream", "embed", "enrich", "entities", "erase",
     "evaluate", "expire", "extract", "fade", "feed", "passages", "reflect", "summary", "sweep",

@@ -253,6 +253,7 @@ async fn what_is_not_known_is_refused_and_for_members_and_strangers_there_is_no_
     ] {
         place.refused(action, job, told).await;
     }
+    assert!(place.events().await.is_empty());
     for (job, at, told) in [
         ("complete", "", "`at` is not a time of day"),
         ("complete", "25:00", "`at` is not a time of day"),
@@ -267,7 +268,6 @@ async fn what_is_not_known_is_refused_and_for_members_and_strangers_there_is_no_
         assert_eq!(page.matches(told).count(), 1, "beside its field: {told}: {page}");
     }
     assert_eq!(place.app.count("job_settings").await, 0);
-    assert!(place.events().await.is_empty());
     let browser = place.app.browser();
     let fields = [("action", "pause"), ("job", "embed")];
     assert_eq!(browser.post(PATH, &fields).await.status(), 303);
