@@ -4,8 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::{backed_up, command, restored, rows, server_of, words};
-use crate::server::Home;
+use super::{backed_up, new_backup, restore, restored, rows, server_of, words};
 use crate::support::{TestApp, TestUser, fresh_database};
 use crate::webhooks::{ALL, Receiver, hook};
 
@@ -16,31 +15,8 @@ async fn changes(user: &TestUser, query: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_program_that_read_further_than_the_backup_hears_what_is_new() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    anna.add("Anna rows.").await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("keepsake.tar");
-    backed_up(&app, &file).await;
-    anna.add("Anna bakes.").await;
-    anna.add("Anna keeps bees.").await;
-    let lost = changes(&anna, "").await;
-    let there = fresh_database().await;
-    restored(&app, &file, &there).await.unwrap();
-    let next = server_of(&there).await;
-    let anna = anna.at(&next);
-    let tea = anna.add("Anna drinks tea.").await;
-    let since = lost["next"].as_str().unwrap();
-    let told = changes(&anna, &format!("since={since}")).await;
-    let items: Vec<&Value> = told["events"].as_array().unwrap().iter().collect();
-    assert_eq!(items.len(), 1, "{told}");
-    assert_eq!(items[0]["item"]["id"], tea);
-    let of_lost: Vec<&Value> = lost["events"].as_array().unwrap().iter().collect();
-    assert!(of_lost.iter().all(|one| one["id"] != items[0]["id"]));
-}
-
-#[tokio::test]
-async fn a_restored_webhook_is_told_nothing_before_it_is_resumed() {
+async fn a_program_that_read_further_hears_what_is_new_and_a_webhook_nothing_before_it_is_resumed()
+{
     let (app, anna) = TestApp::start_for("anna").await;
     let receiver = Receiver::start().await;
     for _ in 0..2 {
@@ -49,13 +25,23 @@ async fn a_restored_webhook_is_told_nothing_before_it_is_resumed() {
     let listed = app.webhooks.list(anna.id).await.unwrap();
     app.webhooks.pause(anna.id, listed[1].0.id).await.unwrap();
     let rows = anna.add("Anna rows.").await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("keepsake.tar");
-    backed_up(&app, &file).await;
+    let (_folder, file) = new_backup(&app).await;
+    anna.add("Anna bakes.").await;
+    anna.add("Anna keeps bees.").await;
+    let lost = changes(&anna, "").await;
     let there = fresh_database().await;
     restored(&app, &file, &there).await.unwrap();
     let next = server_of(&there).await;
-    let tea = anna.at(&next).add("Anna drinks tea.").await;
+    let anna = anna.at(&next);
+    let tea = anna.add("Anna drinks tea.").await;
+
+    let since = lost["next"].as_str().unwrap();
+    let told = changes(&anna, &format!("since={since}")).await;
+    let [new] = &told["events"].as_array().unwrap()[..] else { panic!("{told}") };
+    assert_eq!(new["item"]["id"], tea);
+    let of_lost = lost["events"].as_array().unwrap();
+    assert!(of_lost.iter().all(|one| one["id"] != new["id"]));
+
     assert_eq!(next.run_job("webhooks").await, 0);
     assert!(receiver.received().is_empty());
     let browser = next.signed_in(&anna).await;
@@ -70,9 +56,7 @@ async fn a_restored_webhook_is_told_nothing_before_it_is_resumed() {
 async fn a_restore_that_fails_after_loading_leaves_an_empty_database() {
     let (app, anna) = TestApp::start_for("anna").await;
     let memory = anna.add("Anna rows.").await;
-    let folder = tempfile::tempdir().unwrap();
-    let good = folder.path().join("good.tar");
-    backed_up(&app, &good).await;
+    let (folder, good) = new_backup(&app).await;
     let erasures = folder.path().join("erasures.jsonl");
     let erased = json!({
         "what": "memory", "user": anna.id.0, "id": memory, "at": "2999-12-31T00:00:00Z",
@@ -80,11 +64,6 @@ async fn a_restore_that_fails_after_loading_leaves_an_empty_database() {
     fs::write(&erasures, format!("{erased}\n")).unwrap();
     let there = fresh_database().await;
     let empty = rows(&there).await;
-    let restore = |file: &std::path::Path| {
-        let home = Home::new();
-        let args = ["restore", file.to_str().unwrap()];
-        command(&home, &there, &args).output().unwrap()
-    };
     for (step, table, condition, sentence) in [
         ("doors", "memory_revisions", "revision < 1000000000", "memory_revisions"),
         ("erasures", "erasure_receipts", "false", "could not be erased again"),
@@ -93,21 +72,20 @@ async fn a_restore_that_fails_after_loading_leaves_an_empty_database() {
         let file = folder.path().join(format!("{step}.tar"));
         backed_up(&app, &file).await;
         app.refuse_no_more(table).await;
-        let done = restore(&file);
+        let done = restore(&there, &file);
         assert_eq!(done.status.code(), Some(1), "{step}");
         assert!(words(&done).contains(sentence), "{step}: {}", words(&done));
         assert_eq!(rows(&there).await, empty, "{step}");
     }
     // A migration that is not this program's.
-    let changed = "UPDATE _sqlx_migrations SET checksum = '\\x00'";
-    app.sql(changed.to_owned()).run_all().await;
+    app.sql("UPDATE _sqlx_migrations SET checksum = '\\x00'").run_all().await;
     let file = folder.path().join("schema.tar");
     backed_up(&app, &file).await;
-    let done = restore(&file);
+    let done = restore(&there, &file);
     assert_eq!(done.status.code(), Some(1), "{}", words(&done));
     assert_eq!(rows(&there).await, empty);
     // The same database takes a good one.
-    let done = restore(&good);
+    let done = restore(&there, &good);
     assert!(done.status.success(), "{}", words(&done));
     assert!(words(&done).contains("Webhooks are paused"), "{}", words(&done));
     assert_eq!(rows(&there).await["memory_items"], 0);

@@ -9,18 +9,19 @@ use serde_json::json;
 use time::Duration;
 
 use super::{backed_up, taken_out, written};
-use crate::support::Sql as _;
-use crate::support::{TestApp, TestUser, Wish};
+use crate::support::{Browser, TestApp, TestUser, Wish};
 
 const PATH: &str = "/admin/backups";
 
-async fn with_folder(folder: &Path) -> (TestApp, TestUser) {
-    let app =
-        TestApp::start_as(Wish { backup_dir: Some(folder.to_owned()), ..Wish::default() }).await;
+/// An app with this folder, an admin who remembers something, and her browser.
+async fn with_folder(folder: &Path) -> (TestApp, TestUser, Browser) {
+    let backup_dir = Some(folder.to_owned());
+    let app = TestApp::start_as(Wish { backup_dir, ..Wish::default() }).await;
     let anna = app.user("anna").await;
     app.make_admin(&anna).await;
     anna.add("Anna rows.").await;
-    (app, anna)
+    let browser = app.signed_in(&anna).await;
+    (app, anna, browser)
 }
 
 fn backups(folder: &Path) -> Vec<String> {
@@ -32,9 +33,9 @@ fn backups(folder: &Path) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_night_makes_one_backup_over_all_servers() {
+async fn a_night_makes_one_backup_over_all_servers_whatever_the_folder_and_the_clock_do() {
     let folder = tempfile::tempdir().unwrap();
-    let (app, _) = with_folder(folder.path()).await;
+    let (app, ..) = with_folder(folder.path()).await;
     assert_eq!(app.run_job("backup").await, 0);
     assert_eq!(backups(folder.path()), Vec::<String>::new());
     // A night comes, and two servers see it.
@@ -56,12 +57,17 @@ async fn a_night_makes_one_backup_over_all_servers() {
     assert_eq!(app.run_job("backup").await, 0);
     let listed: Vec<String> = app.sql("SELECT name FROM backups").values().await;
     assert_eq!(listed, backups(folder.path())[..1], "{listed:?}");
+    // A backup of a clock that was ahead stops no later one.
+    app.sql("UPDATE backups SET made_at = made_at + interval '1 year'").run().await;
+    app.clock.advance(Duration::days(1));
+    assert_eq!(app.run_job("backup").await, 1);
+    assert_eq!(app.run_job("backup").await, 0);
 }
 
 #[tokio::test]
 async fn old_backups_are_removed_and_other_files_stay() {
     let folder = tempfile::tempdir().unwrap();
-    let (app, _) = with_folder(folder.path()).await;
+    let (app, ..) = with_folder(folder.path()).await;
     let others = ["keepsake-9999-12-31T000000Z.tar", "keepsake-before-0.3.tar", "keepsake-old.tar"];
     let [unreadable, by_hand @ ..] = others.map(|name| folder.path().join(name));
     fs::write(&unreadable, b"no backup").unwrap();
@@ -80,31 +86,25 @@ async fn old_backups_are_removed_and_other_files_stay() {
     }
 }
 
-/// Notes of erasures that are in no file.
-async fn noted(app: &TestApp) -> i64 {
-    app.sql("SELECT count(*) FROM erasure_notes").value().await
-}
-
 #[tokio::test]
 async fn an_erasure_waits_for_the_folder_however_long() {
     let folder = tempfile::tempdir().unwrap();
-    let (app, anna) = with_folder(folder.path()).await;
-    let without = TestApp::start().await;
-    let ben = without.user("ben").await;
-    for (app, user) in [(&app, &anna), (&without, &ben)] {
-        let browser = app.signed_in(user).await;
+    let (app, anna, browser) = with_folder(folder.path()).await;
+    let (without, ben) = TestApp::start_for("ben").await;
+    let bens = without.signed_in(&ben).await;
+    for (app, user, browser) in [(&app, &anna, &browser), (&without, &ben, &bens)] {
         let gone = user.add("Nobody is to know.").await;
-        app.delete_item(&browser, gone).await;
+        app.delete_item(browser, gone).await;
     }
     // Nothing ran, or the folder could not be written.
     app.clock.advance(Duration::days(30));
     app.run_job("backup").await;
     let lines = fs::read_to_string(folder.path().join("erasures.jsonl")).unwrap();
-    assert_eq!((lines.lines().count(), noted(&app).await), (1, 0));
+    assert_eq!((lines.lines().count(), app.count("erasure_notes").await), (1, 0));
     for (days, left) in [(6, 1), (2, 0)] {
         without.clock.advance(Duration::days(days));
         without.run_job("backup").await;
-        assert_eq!(noted(&without).await, left);
+        assert_eq!(without.count("erasure_notes").await, left);
     }
 }
 
@@ -112,9 +112,8 @@ async fn an_erasure_waits_for_the_folder_however_long() {
 async fn while_the_disk_of_the_backups_is_not_mounted_nothing_is_written_in_its_place() {
     let place = tempfile::tempdir().unwrap();
     let (folder, away) = (place.path().join("backups"), place.path().join("away"));
-    let (app, anna) = with_folder(&folder).await;
+    let (app, anna, browser) = with_folder(&folder).await;
     let job = jobs::find("backup").unwrap();
-    let browser = app.signed_in(&anna).await;
     browser.post(PATH, &[("action", "back_up")]).await;
     assert_eq!(app.run_job("backup").await, 1);
     let gone = anna.add("Nobody is to know.").await;
@@ -131,7 +130,7 @@ async fn while_the_disk_of_the_backups_is_not_mounted_nothing_is_written_in_its_
         assert!(ran.problem.is_some());
         let (_, page) = browser.get(PATH).await;
         assert!(page.contains("none of the 1 backups that were there"), "{page}");
-        assert_eq!(noted(&app).await, 1);
+        assert_eq!(app.count("erasure_notes").await, 1);
         assert!(!folder.join("erasures.jsonl").exists());
         if is_mount_point_there {
             fs::remove_dir(&folder).unwrap();
@@ -139,7 +138,7 @@ async fn while_the_disk_of_the_backups_is_not_mounted_nothing_is_written_in_its_
         fs::rename(&away, &folder).unwrap();
     }
     app.run_job("backup").await;
-    assert_eq!((noted(&app).await, backups(&folder).len()), (0, 2));
+    assert_eq!((app.count("erasure_notes").await, backups(&folder).len()), (0, 2));
     // A new folder is one as soon as it has the file.
     fs::remove_dir_all(&folder).unwrap();
     fs::create_dir(&folder).unwrap();
@@ -150,23 +149,9 @@ async fn while_the_disk_of_the_backups_is_not_mounted_nothing_is_written_in_its_
 }
 
 #[tokio::test]
-async fn a_backup_of_a_clock_that_was_ahead_stops_no_later_one() {
+async fn an_admin_makes_and_verifies_a_backup_on_its_page_beside_a_database_that_is_not_ours() {
     let folder = tempfile::tempdir().unwrap();
-    let (app, _) = with_folder(folder.path()).await;
-    app.run_job("backup").await;
-    app.clock.advance(Duration::days(1));
-    assert_eq!(app.run_job("backup").await, 1);
-    app.sql("UPDATE backups SET made_at = made_at + interval '1 year'").run().await;
-    app.clock.advance(Duration::days(1));
-    assert_eq!(app.run_job("backup").await, 1);
-    assert_eq!(app.run_job("backup").await, 0);
-}
-
-#[tokio::test]
-async fn an_admin_makes_and_verifies_a_backup_on_its_page() {
-    let folder = tempfile::tempdir().unwrap();
-    let (app, anna) = with_folder(folder.path()).await;
-    let browser = app.signed_in(&anna).await;
+    let (app, _, browser) = with_folder(folder.path()).await;
     let page = browser.look(PATH).await;
     assert!(page.contains("There is no backup yet.") && page.contains("Back up now"), "{page}");
     let refused = browser.post(PATH, &[("action", "verify")]).await;
@@ -185,6 +170,15 @@ async fn an_admin_makes_and_verifies_a_backup_on_its_page() {
     assert_eq!(app.run_job("backup").await, 1);
     assert_eq!(verification(&app).await, (true, None));
 
+    // A database that is not ours is not dropped to verify.
+    let check = format!("{}_backup_check", app.options.get_database().unwrap());
+    app.sql(format!("CREATE DATABASE {check}")).run_all().await;
+    browser.post(PATH, &[("action", "verify")]).await;
+    app.run_job("backup").await;
+    let (_, problem) = verification(&app).await;
+    assert!(problem.unwrap().contains("Keepsake did not make it"));
+    app.sql(format!("DROP DATABASE {check}")).run_all().await;
+
     // One row less than the manifest says.
     let path = folder.path().join(&name);
     let (mut manifest, dump) = taken_out(&path);
@@ -197,7 +191,7 @@ async fn an_admin_makes_and_verifies_a_backup_on_its_page() {
     assert!(problem.contains("public.memory_items has 1 rows and had 2"), "{problem}");
     let (_, page) = browser.get(PATH).await;
     assert!(page.contains("The table public.memory_items has 1 rows"), "{page}");
-    let left: i64 = app.sql("SELECT count(*) FROM pg_database WHERE datname = current_database() || '_backup_check'").value().await;
+    let left = app.count("pg_database WHERE datname = current_database() || '_backup_check'").await;
     assert_eq!(left, 0, "the throwaway database is left");
     // No files over the web.
     assert_eq!(browser.get(&format!("{PATH}/{name}")).await.0, 404);
@@ -205,29 +199,9 @@ async fn an_admin_makes_and_verifies_a_backup_on_its_page() {
 
 /// Of the newest backup: whether it was tried, and why it failed.
 async fn verification(app: &TestApp) -> (bool, Option<String>) {
-    app.sql(
-        "SELECT verified_at IS NOT NULL, verify_problem FROM backups ORDER BY made_at DESC LIMIT 1",
-    )
-    .row()
-    .await
-}
-
-#[tokio::test]
-async fn a_database_that_is_not_ours_is_not_dropped_to_verify() {
-    let folder = tempfile::tempdir().unwrap();
-    let (app, _) = with_folder(folder.path()).await;
-    keepsake::backup::ask(&app.db, app.embeddings.now()).await.unwrap();
-    app.run_job("backup").await;
-    let name = format!("{}_backup_check", app.options.get_database().unwrap());
-    let mut server = app.superuser().await;
-    let make = format!("CREATE DATABASE {name}");
-    server.sql(make).run_all().await;
-    keepsake::backup::ask_to_verify(&app.db, app.embeddings.now()).await.unwrap();
-    app.run_job("backup").await;
-    let (_, problem) = verification(&app).await;
-    assert!(problem.unwrap().contains("Keepsake did not make it"));
-    let drop = format!("DROP DATABASE {name}");
-    server.sql(drop).run_all().await;
+    let newest =
+        "SELECT verified_at IS NOT NULL, verify_problem FROM backups ORDER BY made_at DESC LIMIT 1";
+    app.sql(newest).row().await
 }
 
 #[tokio::test]
@@ -235,8 +209,7 @@ async fn a_failed_backup_is_named_and_tried_again() {
     let folder = tempfile::tempdir().unwrap();
     let blocked = folder.path().join("file");
     fs::write(&blocked, b"").unwrap();
-    let (app, anna) = with_folder(&blocked.join("backups")).await;
-    let browser = app.signed_in(&anna).await;
+    let (app, _, browser) = with_folder(&blocked.join("backups")).await;
     browser.post(PATH, &[("action", "back_up")]).await;
     app.run_due().await;
     let (_, page) = browser.get(PATH).await;

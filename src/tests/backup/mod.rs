@@ -8,14 +8,15 @@ mod role;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Output;
 
 use keepsake::backup::{self, BackupError, BackupFile, BackupOrder};
+use keepsake::erasure;
 use keepsake::sessions::SessionId;
 use serde_json::{Value, json};
-use sqlx::AssertSqlSafe;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
+use tempfile::TempDir;
 
 use crate::server::Home;
 use crate::support::Sql as _;
@@ -29,16 +30,27 @@ const SECRET_KEY: &str = "070707070707070707070707070707070707070707070707070707
 const ENDED: [&str; 3] = ["web_sessions", "team_invitations", "backups"];
 
 /// `keepsake …` on this database.
-fn command(home: &Home, options: &PgConnectOptions, args: &[&str]) -> Command {
+fn run(options: &PgConnectOptions, args: &[&str]) -> Output {
+    let home = Home::new();
     let mut command = home.command(args);
-    command
-        .env("KEEPSAKE_DATABASE_URL", database_url(options))
-        .env("KEEPSAKE_SECRET_KEY", SECRET_KEY);
-    command
+    command.env("KEEPSAKE_DATABASE_URL", database_url(options));
+    command.env("KEEPSAKE_SECRET_KEY", SECRET_KEY).output().unwrap()
+}
+
+fn restore(options: &PgConnectOptions, file: &Path) -> Output {
+    run(options, &["restore", file.to_str().unwrap()])
 }
 
 fn words(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A backup of the app's database, in a folder of its own.
+async fn new_backup(app: &TestApp) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("keepsake.tar");
+    backed_up(app, &file).await;
+    (folder, file)
 }
 
 /// A backup of the app's database, made beside it.
@@ -66,15 +78,12 @@ pub async fn restored(
 /// Rows of every table.
 async fn rows(options: &PgConnectOptions) -> BTreeMap<String, i64> {
     let mut conn = PgConnection::connect_with(options).await.unwrap();
-    let tables: Vec<String> = conn
-        .sql("SELECT tablename::text FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
-        .values()
-        .await;
+    let tables = "SELECT tablename::text FROM pg_tables WHERE schemaname = 'public'";
+    let tables: Vec<String> = conn.sql(tables).values().await;
     let mut rows = BTreeMap::new();
     for table in tables {
-        let count = AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
-        let n = sqlx::query_scalar(count).fetch_one(&mut conn).await;
-        rows.insert(table, n.unwrap());
+        let n = conn.count(&table).await;
+        rows.insert(table, n);
     }
     conn.close().await.unwrap();
     rows
@@ -97,9 +106,8 @@ async fn anna(app: &TestApp, provider: &Provider) -> (TestUser, Browser) {
     }
     talk(&anna, "talk", "I row at dawn.").await;
     let document = json!({ "content": "# Boats\n\nThe oar is of ash." });
-    let put = anna
-        .request(reqwest::Method::PUT, "/api/v1/documents/notes/boats.md", Some(document))
-        .await;
+    let path = "/api/v1/documents/notes/boats.md";
+    let put = anna.request(reqwest::Method::PUT, path, Some(document)).await;
     assert!(put.0 < 300, "{put:?}");
     app.drain(&anna).await;
     let browser = app.signed_in(&anna).await;
@@ -137,9 +145,7 @@ async fn what_is_restored_is_what_was_backed_up_while_the_server_ran() {
     let found = find(&anna, "green boat").await;
     app.activity.flush().await.unwrap();
     let before = rows(&app.options).await;
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("keepsake.tar");
-    backed_up(&app, &file).await;
+    let (_folder, file) = new_backup(&app).await;
     assert_eq!(rows(&app.options).await, before);
 
     let there = fresh_database().await;
@@ -175,9 +181,8 @@ async fn what_is_restored_is_what_was_backed_up_while_the_server_ran() {
 #[tokio::test]
 async fn what_was_erased_after_the_backup_is_erased_again() {
     let folder = tempfile::tempdir().unwrap();
-    let app =
-        TestApp::start_as(Wish { backup_dir: Some(folder.path().to_owned()), ..Wish::default() })
-            .await;
+    let backup_dir = Some(folder.path().to_owned());
+    let app = TestApp::start_as(Wish { backup_dir, ..Wish::default() }).await;
     let provider = Provider::start().await;
     let (anna, browser) = anna(&app, &provider).await;
     let (ben, carl) = (app.user("ben").await, app.user("carl").await);
@@ -198,32 +203,28 @@ async fn what_was_erased_after_the_backup_is_erased_again() {
     app.delete_item(&browser, memory).await;
     let (session, document): (i64, i64) = app.sql("SELECT (SELECT id FROM sessions WHERE external_id = 'gone'), (SELECT id FROM documents)").row().await;
     let (db, now) = (&app.db, app.embeddings.now());
-    let go_too = keepsake::erasure::ExtractedMemories::GoToo;
-    keepsake::erasure::session(db, &app.activity, anna.id, SessionId(session), go_too, now)
-        .await
-        .unwrap();
+    let go_too = erasure::ExtractedMemories::GoToo;
+    let (id, activity) = (SessionId(session), &app.activity);
+    erasure::session(db, activity, anna.id, id, go_too, now).await.unwrap();
     // It began before the backup and ended after it.
-    keepsake::erasure::document(db, &app.activity, anna.id, document, before).await.unwrap();
-    keepsake::erasure::begin(db, carl.id, now).await.unwrap();
+    erasure::document(db, activity, anna.id, document, before).await.unwrap();
+    erasure::begin(db, carl.id, now).await.unwrap();
     app.run_job("erase").await;
     app.run_job("backup").await;
     let erasures = folder.path().join("erasures.jsonl");
     let lines = std::fs::read_to_string(&erasures).unwrap();
     assert_eq!(lines.lines().count(), 5, "{lines}");
     assert!(!lines.contains("quokka") && !lines.contains("boats"), "{lines}");
-    let left: i64 = app.sql("SELECT count(*) FROM erasure_notes").value().await;
-    assert_eq!(left, 0);
+    assert_eq!(app.count("erasure_notes").await, 0);
 
-    let (there, home) = (fresh_database().await, Home::new());
-    let done = command(&home, &there, &["restore", file.to_str().unwrap()]).output().unwrap();
+    let there = fresh_database().await;
+    let done = restore(&there, &file);
     assert!(done.status.success(), "{}", words(&done));
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
     assert!(said.contains("4 erasures repeated"), "{said}");
     let next = server_of(&there).await;
     let (anna, ben) = (anna.at(&next), ben.at(&next));
-    let left: i64 =
-        next.sql("SELECT count(*) FROM memory_items WHERE content ILIKE '%quokka%'").value().await;
-    assert_eq!(left, 0);
+    assert_eq!(next.count("memory_items WHERE content ILIKE '%quokka%'").await, 0);
     assert!(!anna.find("quokka").await.contains(&memory));
     assert_eq!(ben.find("rye").await, [kept]);
     let gone: (i64, i64, i64) = next.sql("SELECT (SELECT count(*) FROM sessions WHERE external_id = 'gone'), (SELECT count(*) FROM documents),

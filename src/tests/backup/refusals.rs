@@ -5,17 +5,14 @@ use std::path::Path;
 
 use serde_json::json;
 
-use super::{backed_up, command, rows, taken_out, words, written};
-use crate::server::Home;
+use super::{new_backup, restore, rows, run, taken_out, words, written};
 use crate::support::{TestApp, fresh_database};
 
 #[tokio::test]
-async fn a_wrong_file_is_refused_before_anything_is_changed() {
+async fn a_wrong_file_or_target_is_refused_before_anything_is_changed() {
     let (app, anna) = TestApp::start_for("anna").await;
     anna.add("Anna rows.").await;
-    let folder = tempfile::tempdir().unwrap();
-    let good = folder.path().join("good.tar");
-    backed_up(&app, &good).await;
+    let (folder, good) = new_backup(&app).await;
     let bytes = fs::read(&good).unwrap();
     let (manifest, dump) = taken_out(&good);
     let file = |name: &str| folder.path().join(name);
@@ -53,71 +50,55 @@ async fn a_wrong_file_is_refused_before_anything_is_changed() {
         ("no-dump", "pg_restore failed: "),
         ("other-rows", "public.users has 1 rows and had 7"),
     ] {
-        let path = file(name);
-        let home = Home::new();
-        let done = command(&home, &there, &["restore", path.to_str().unwrap()]).output();
-        let done = done.unwrap();
+        let done = restore(&there, &file(name));
         let said = words(&done);
         assert_eq!(done.status.code(), Some(1), "{name}: {said}");
         assert!(said.contains(sentence), "{name}: {said}");
         assert_eq!(rows(&there).await, empty, "{name}");
     }
-    // The same database takes a good one.
-    let home = Home::new();
-    let done = command(&home, &there, &["restore", good.to_str().unwrap()]).output();
-    assert!(done.as_ref().unwrap().status.success(), "{}", words(&done.unwrap()));
-    assert_eq!(rows(&there).await["memory_items"], 1);
-}
 
-#[tokio::test]
-async fn a_wrong_target_is_refused() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    anna.add("Anna rows.").await;
-    let folder = tempfile::tempdir().unwrap();
-    let good = folder.path().join("good.tar");
-    backed_up(&app, &good).await;
-    let (home, good) = (Home::new(), good.to_str().unwrap().to_owned());
     // Its connections are the app's own, but accounts are asked for first.
     let before = rows(&app.options).await;
-    let done = command(&home, &app.options, &["restore", &good]).output();
-    let said = words(&done.unwrap());
+    let said = words(&restore(&app.options, &good));
     assert!(said.contains("this server has accounts already"), "{said}");
     assert_eq!(rows(&app.options).await, before);
     // An empty one that a server runs on.
-    let empty = TestApp::start().await;
-    empty.db.look_up().await.map(drop).unwrap();
-    let connected = empty.superuser().await;
-    let done = command(&home, &empty.options, &["restore", &good]).output();
-    let said = words(&done.unwrap());
+    let served = TestApp::start().await;
+    served.db.look_up().await.map(drop).unwrap();
+    let connected = served.superuser().await;
+    let said = words(&restore(&served.options, &good));
     assert!(said.contains("other processes use this database"), "{said}");
     drop(connected);
     // Erasures that cannot be read.
-    let there = fresh_database().await;
     let erasures = folder.path().join("bad.jsonl");
     fs::write(&erasures, "{\"what\":\"mood\"}\n{}\n").unwrap();
-    let args = ["restore", &good, "--erasures", erasures.to_str().unwrap()];
-    let said = words(&command(&home, &there, &args).output().unwrap());
-    assert!(said.contains("line 1 of"), "{said}");
-    let args = ["restore", &good, "--erasures", "nowhere.jsonl"];
-    let said = words(&command(&home, &there, &args).output().unwrap());
-    assert!(said.contains("there is no file nowhere.jsonl"), "{said}");
-    assert_eq!(rows(&there).await["users"], 0);
+    for (erasures, sentence) in [
+        (erasures.to_str().unwrap(), "line 1 of"),
+        ("nowhere.jsonl", "there is no file nowhere.jsonl"),
+    ] {
+        let args = ["restore", good.to_str().unwrap(), "--erasures", erasures];
+        let said = words(&run(&there, &args));
+        assert!(said.contains(sentence), "{said}");
+        assert_eq!(rows(&there).await, empty, "{sentence}");
+    }
+    // The same database takes a good one.
+    let done = restore(&there, &good);
+    assert!(done.status.success(), "{}", words(&done));
+    assert_eq!(rows(&there).await["memory_items"], 1);
 }
 
 #[tokio::test]
 async fn a_file_is_replaced_only_by_force_and_an_unwritable_folder_is_named() {
     let app = TestApp::start().await;
     app.user("anna").await;
-    let (home, folder) = (Home::new(), tempfile::tempdir().unwrap());
+    let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("keepsake.tar");
-    let path = file.to_str().unwrap().to_owned();
+    let path = file.to_str().unwrap();
     fs::write(&file, b"mine").unwrap();
-    let done = command(&home, &app.options, &["backup", &path]).output();
-    let said = words(&done.unwrap());
+    let said = words(&run(&app.options, &["backup", path]));
     assert!(said.contains("exists already: give another name, or --force"), "{said}");
     assert_eq!(fs::read(&file).unwrap(), b"mine");
-    let done = command(&home, &app.options, &["backup", &path, "--force"]).output();
-    let done = done.unwrap();
+    let done = run(&app.options, &["backup", path, "--force"]);
     assert!(done.status.success(), "{}", words(&done));
     assert!(words(&done).contains("The secret key is not in it"), "{}", words(&done));
     assert!(!words(&done).contains(super::SECRET_KEY));
@@ -126,8 +107,7 @@ async fn a_file_is_replaced_only_by_force_and_an_unwritable_folder_is_named() {
     assert_eq!(std::os::unix::fs::PermissionsExt::mode(&mode.permissions()) & 0o777, 0o600);
     // Under a file, and in a folder that is not there.
     for bad in [file.join("x.tar"), Path::new("/no/such/folder/x.tar").to_owned()] {
-        let done = command(&home, &app.options, &["backup", bad.to_str().unwrap()]).output();
-        let said = words(&done.unwrap());
+        let said = words(&run(&app.options, &["backup", bad.to_str().unwrap()]));
         assert!(said.contains("cannot write"), "{said}");
     }
     let left = fs::read_dir(folder.path()).unwrap().count();

@@ -82,8 +82,7 @@ async fn a_role_that_is_no_superuser_backs_up_verifies_and_restores() {
     backup::ask(&app.db, now).await.unwrap();
     assert_eq!(app.run_job("backup").await, 1);
     assert_eq!(verified(&app).await, None);
-    let left: i64 =
-        app.sql("SELECT count(*) FROM pg_database WHERE datname LIKE '%check'").value().await;
+    let left = app.count("pg_database WHERE datname LIKE '%check'").await;
     assert_eq!(left, 0, "the throwaway database is left");
 
     // What it may not do is said with the statement that helps.

@@ -1,29 +1,61 @@
 //! Every job: what runs for one user touches no other's rows, and what waits in the queue tells of
 //! nobody more than an id.
 
+use std::fmt::Debug;
+
 use keepsake::clock::SharedClock;
 use keepsake::consolidation::Round;
+use keepsake::db::UserId;
 use keepsake::erasure::{self, ErasureStep};
 use keepsake::memories::ItemId;
 use keepsake::queue::Slice;
 use keepsake::sessions::turns::{self, SessionWithTurnsDue};
-use keepsake::{jobs, memories, sessions};
+use keepsake::{entities, jobs, memories, sessions};
 use serde_json::json;
 use time::Duration;
 
 use super::scene::{Answer, Scene};
 use super::walk;
 use crate::chat::use_server;
-use crate::support::Sql as _;
+use crate::consolidation::{told, user_says};
 use crate::support::{ChatServer, DueNow, Provider, change_model, is_left_out, turns_due};
 use crate::webhooks::{ALL, Receiver, hook};
 
-/// Its test is below, under this name.
+/// A test below runs it, and says its name where it fails.
 const CASES: &[&str] = &[
     "backup", "cleanup", "complete", "delete", "dream", "embed", "enrich", "entities", "erase",
     "evaluate", "expire", "extract", "fade", "feed", "passages", "reflect", "summary", "sweep",
     "turns", "webhooks",
 ];
+
+/// Somebody who never was: nothing is done, and nothing goes wrong.
+const NOBODY: UserId = UserId(999_999_999);
+
+/// Runs it for each of these: how much it does, and that it touches nobody's rows but Ben's.
+async fn assert_done<T: PartialEq + Debug>(
+    scene: &Scene,
+    job: &str,
+    expected: impl IntoIterator<Item = (UserId, T)>,
+    run: impl AsyncFn(UserId) -> T,
+) {
+    for (user, done) in expected {
+        assert_eq!(run(user).await, done, "{job} {user:?}");
+        scene.assert_untouched(job).await;
+    }
+}
+
+/// Ben's own model from now on, which says this.
+async fn bens_model(scene: &Scene, says: &'static str) -> ChatServer {
+    let model = ChatServer::saying(says).await;
+    use_server(&scene.app, &scene.ben, &model).await;
+    model
+}
+
+/// The model was told these words of Ben's, and none of Anna's.
+fn assert_asked(model: &ChatServer, words: &str) {
+    let asked = format!("{:?}", model.asked());
+    assert!(asked.contains(words) && !asked.contains("quokka"), "{asked}");
+}
 
 #[test]
 fn every_job_has_a_case() {
@@ -57,7 +89,7 @@ async fn backup_notes_one_users_erasure_and_reads_all() {
 }
 
 #[tokio::test]
-async fn embed_works_on_one_users_rows_with_that_users_endpoint() {
+async fn embed_works_on_one_users_rows_with_that_users_endpoint_also_when_both_wait() {
     let scene = Scene::start().await;
     let (app, bens_provider) = (&scene.app, Provider::start().await);
     app.use_provider(&scene.ben, &bens_provider, "bens-model").await;
@@ -69,18 +101,10 @@ async fn embed_works_on_one_users_rows_with_that_users_endpoint() {
     assert_eq!(sent, ["Ben rows.", "Ben bakes."]);
     assert!(scene.annas_provider.texts().is_empty());
     scene.assert_untouched("embed").await;
-    // Somebody who never was: nothing is done, and nothing goes wrong.
-    let nobody = keepsake::db::UserId(999_999_999);
-    app.drain_once(nobody).await.unwrap();
+    app.drain_once(NOBODY).await.unwrap();
     scene.assert_untouched("embed for nobody").await;
-}
 
-#[tokio::test]
-async fn each_users_texts_go_to_their_own_endpoint_when_both_wait() {
-    let scene = Scene::start().await;
-    let (app, bens_provider) = (&scene.app, Provider::start().await);
-    app.use_provider(&scene.ben, &bens_provider, "bens-model").await;
-    scene.annas_provider.forget_calls();
+    bens_provider.forget_calls();
     for n in 0..20 {
         scene.anna.add(&format!("quokka {n}")).await;
         scene.ben.add(&format!("Ben {n}")).await;
@@ -93,39 +117,24 @@ async fn each_users_texts_go_to_their_own_endpoint_when_both_wait() {
 }
 
 #[tokio::test]
-async fn consolidate_reads_one_users_session_with_that_users_model() {
+async fn consolidate_and_turns_read_one_users_sessions_with_that_users_model() {
     let scene = Scene::start().await;
     let (app, ben) = (&scene.app, &scene.ben);
     let facts = r#"{"facts":[{"category":"profile","key":"sport","value":"Ben rows at dawn","source":"conversation","source_context":""}]}"#;
-    let bens_model = ChatServer::saying(facts).await;
-    use_server(app, ben, &bens_model).await;
-    let talk =
-        json!({ "messages": [{ "id": "m1", "role": "user", "content": "Ben rows at dawn." }] });
-    ben.post("/api/v1/sessions/talk/messages", &talk).await;
-    ben.post("/api/v1/sessions/talk/complete", &json!({})).await;
+    let model = bens_model(&scene, facts).await;
+    told(ben, "talk", &[user_says("m1", "Ben rows at dawn.")]).await;
     let consolidation = app.consolidation();
     let mut due = consolidation.due().await.unwrap();
     due.retain(|one| one.user == ben.id);
     assert_eq!(due.len(), 1);
     consolidation.extract(due[0]).await.unwrap();
-    assert_eq!(bens_model.asked().len(), 1);
-    let asked = bens_model.asked()[0].body.to_string();
-    assert!(asked.contains("Ben rows at dawn") && !asked.contains("quokka"), "{asked}");
+    assert_eq!(model.asked().len(), 1);
+    assert_asked(&model, "Ben rows at dawn");
     // What is true of him, and what it was about.
     assert_eq!(ben.find("dawn").await.len(), 2);
     scene.assert_untouched("consolidate").await;
-}
 
-#[tokio::test]
-async fn turns_are_made_of_their_own_users_sessions() {
-    let scene = Scene::start().await;
-    let (app, ben) = (&scene.app, &scene.ben);
-    let said =
-        json!({ "messages": [{ "id": "1", "role": "user", "content": "Ben rows at noon" }] });
-    for (door, body) in [("messages", said), ("complete", json!({}))] {
-        let path = format!("/api/v1/sessions/noon/{door}");
-        assert_eq!(ben.post(&path, &body).await.status(), 200);
-    }
+    told(ben, "noon", &[user_says("1", "Ben rows at noon")]).await;
     let due = turns_due(app).await;
     for one in due.into_iter().filter(|one| one.user == ben.id) {
         assert!(turns::make_some(&app.db, &app.embeddings, one).await.unwrap());
@@ -140,24 +149,30 @@ async fn turns_are_made_of_their_own_users_sessions() {
 }
 
 #[tokio::test]
-async fn summarize_tells_one_users_facts_to_that_users_model() {
+async fn summarize_and_entities_tell_one_users_facts_to_that_users_model() {
     let scene = Scene::start().await;
-    let (app, ben) = (&scene.app, &scene.ben);
-    let bens_model = ChatServer::saying("Ben rows.").await;
-    use_server(app, ben, &bens_model).await;
-    let consolidation = app.consolidation();
+    let ben = &scene.ben;
+    let model = bens_model(&scene, "Ben rows.").await;
+    let consolidation = scene.app.consolidation();
     consolidation.ask_for_summary(ben.id).await.unwrap();
     assert_eq!(consolidation.due_summaries().await.unwrap(), [ben.id]);
     consolidation.summarize(ben.id).await.unwrap();
-    let asked = bens_model.asked()[0].body.to_string();
-    assert!(asked.contains("Ben rows.") && !asked.contains("quokka"), "{asked}");
+    assert_asked(&model, "Ben rows.");
     let told = ben.call("memory_summary", json!({})).await;
     assert!(told["summary"].as_str().unwrap().contains("Ben rows."), "{told}");
     scene.assert_untouched("summarize").await;
-    // Somebody who never was: nothing is done, and nothing goes wrong.
-    let nobody = keepsake::db::UserId(999_999_999);
-    consolidation.summarize(nobody).await.unwrap();
+    consolidation.summarize(NOBODY).await.unwrap();
     scene.assert_untouched("summarize for nobody").await;
+
+    ben.add("Ben met Quentin Okonkwo in Lagos.").await;
+    let app = &scene.app;
+    let step = async || entities::upkeep::step(&app.search, ben.id, app.embeddings.now()).await;
+    while step().await.unwrap().is_some() {}
+    scene.assert_untouched("entities").await;
+    let model = bens_model(&scene, "{\"entities\": [], \"connections\": []}").await;
+    consolidation.enrich(ben.id, &Slice::whole()).await.unwrap();
+    assert_asked(&model, "Ben");
+    scene.assert_untouched("enrich").await;
 }
 
 #[tokio::test]
@@ -183,209 +198,123 @@ async fn evaluate_asks_one_users_questions_of_that_users_models() {
     scene.assert_untouched("evaluate").await;
 }
 
+/// Webhooks, sweep, passages, delete, complete, expire, fade and erase, one after the other; what
+/// fails names its job.
 #[tokio::test]
-async fn erase_takes_the_account_that_asked_for_it_and_no_other() {
+async fn jobs_that_ask_no_model_work_on_one_users_rows() {
     let scene = Scene::start().await;
-    let now = scene.app.embeddings.now();
-    let db = &scene.app.db;
-    erasure::begin(db, scene.ben.id, now).await.unwrap();
-    while erasure::step(db, scene.ben.id, now).await.unwrap() == ErasureStep::More {}
-    let bens: i64 = scene
-        .app
-        .sql("SELECT count(*) FROM users WHERE id = $1")
-        .bind(scene.ben.id.0)
-        .value()
-        .await;
-    assert_eq!(bens, 0);
-    scene.assert_untouched("erase").await;
-}
+    let (app, db, ben) = (&scene.app, &scene.app.db, &scene.ben);
+    let now = app.embeddings.now();
+    let once_and_never_for_nobody = |done| [(ben.id, done), (ben.id, 0), (NOBODY, 0)];
 
-#[tokio::test]
-async fn delete_takes_what_one_user_asked_for() {
-    let scene = Scene::start().await;
-    let (app, ben) = (&scene.app, &scene.ben);
-    let clock: SharedClock = app.clock.clone();
-    let bread = ItemId(ben.add("Ben bakes.").await);
-    memories::manage::delete_soon(&app.db, &clock, ben.id, bread).await.unwrap();
-    let due = memories::manage::users_with_deletions(&app.db).await;
-    assert_eq!(due.unwrap()[0].0, ben.id);
-    let later = app.embeddings.now() + Duration::seconds(10);
-    let nobody = keepsake::db::UserId(999_999_999);
-    // Under another's name there is nothing to be done.
-    for (user, gone) in [(scene.anna.id, 0), (nobody, 0), (ben.id, 1), (ben.id, 0)] {
-        let done = erasure::items_due(&app.db, &app.activity, user, later).await;
-        assert_eq!(done.unwrap(), (gone, None), "{user:?}");
-        scene.assert_untouched("delete").await;
+    let bens = Receiver::start().await;
+    hook(app, ben, &bens, ALL).await;
+    let bread = ben.add("Ben bakes.").await;
+    // `feed` finds whose are behind, as ids alone.
+    assert_eq!(app.webhooks.users_due().await.unwrap(), [(ben.id, now)]);
+    for user in [scene.anna.id, NOBODY, ben.id, ben.id] {
+        app.webhooks.deliver(user, &Slice::whole()).await.unwrap();
+        scene.assert_untouched("webhooks").await;
     }
-}
+    assert_eq!(bens.items(), [bread]);
 
-#[tokio::test]
-async fn complete_ends_one_users_sessions_by_that_users_night() {
-    let scene = Scene::start().await;
-    let (db, ben) = (&scene.app.db, &scene.ben);
-    let said = json!({ "messages": [{ "id": "1", "role": "user", "content": "Ben rows" }] });
-    let added = ben.post("/api/v1/sessions/open/messages", &said).await;
-    assert_eq!(added.status(), 200);
-    let night = jobs::find("complete").unwrap().schedule.unwrap();
-    let later = scene.app.embeddings.now() + Duration::hours(1);
-    let nobody = keepsake::db::UserId(999_999_999);
-    for (user, completed) in [(ben.id, 1), (ben.id, 0), (nobody, 0)] {
-        let done = sessions::complete_still(db, user, night, later).await;
-        assert_eq!(done.unwrap(), completed, "{user:?}");
-        scene.assert_untouched("complete").await;
-    }
-}
-
-#[tokio::test]
-async fn expire_archives_one_users_memories() {
-    let scene = Scene::start().await;
-    let (db, ben) = (&scene.app.db, &scene.ben);
-    let short = json!({ "type": "fact", "content": "Ben bakes.", "expires_in_days": 1 });
-    ben.call("memory_add", short).await;
-    let later = scene.app.embeddings.now() + Duration::days(2);
-    let nobody = keepsake::db::UserId(999_999_999);
-    for (user, archived) in [(ben.id, 1), (ben.id, 0), (nobody, 0)] {
-        let done = memories::archive_expired(db, user, later).await;
-        assert_eq!(done.unwrap(), archived, "{user:?}");
-        scene.assert_untouched("expire").await;
-    }
-}
-
-#[tokio::test]
-async fn fade_archives_one_users_memories() {
-    let scene = Scene::start().await;
-    let (db, ben) = (&scene.app.db, &scene.ben);
-    let much_later = scene.app.embeddings.now() + Duration::days(3_000);
-    let nobody = keepsake::db::UserId(999_999_999);
-    let own: i64 = scene.app.sql("SELECT count(*) FROM memory_items WHERE user_id = $1 AND status = 'active' AND NOT protected
-           AND theme_id IS NOT NULL AND type <> 'instruction'").bind(ben.id.0).value().await;
-    assert!(own > 0);
-    for (user, faded) in [(ben.id, own), (ben.id, 0), (nobody, 0)] {
-        let done = memories::fading::fade(db, user, much_later).await;
-        assert_eq!(done.unwrap() as i64, faded, "{user:?}");
-        scene.assert_untouched("fade").await;
-    }
-}
-
-#[tokio::test]
-async fn passages_makes_one_users() {
-    let scene = Scene::start().await;
-    let (app, ben) = (&scene.app, &scene.ben);
-    ben.add("Ben bakes.").await;
-    let mut conn = app.superuser().await;
-    conn.sql("INSERT INTO memory_passages_due (user_id, sources) SELECT id, 2 FROM users")
-        .run()
-        .await;
-    conn.sql("DELETE FROM memory_passages WHERE user_id = $1").bind(ben.id.0).run().await;
-    let nobody = keepsake::db::UserId(999_999_999);
-    for (user, made) in [(ben.id, Some(2)), (ben.id, None), (nobody, None)] {
-        let done = memories::passages::make_some(&app.db, &app.embeddings, user).await;
-        assert_eq!(done.unwrap(), made, "{user:?}");
-    }
-    conn.sql("DELETE FROM memory_passages_due").run().await;
-    scene.assert_untouched("passages").await;
-    assert_eq!(ben.find("bakes").await.len(), 1);
-}
-
-#[tokio::test]
-async fn sweep_changes_nobodys_rows_and_queues_ids_alone() {
-    let scene = Scene::start().await;
-    scene.ben.add("Ben bakes.").await;
-    scene.app.embeddings.sweep().await.unwrap();
-    scene.app.run_job("complete").await;
+    // The queue tells of nobody more than an id.
+    app.embeddings.sweep().await.unwrap();
+    app.run_job("complete").await;
     scene.assert_untouched("sweep").await;
-    let all: String = scene
-        .app
-        .sql("SELECT coalesce(string_agg(q::text, ' '), '') FROM job_queue q WHERE user_id <> $1")
-        .bind(scene.anna.id.0)
-        .value()
-        .await;
+    let all = "SELECT coalesce(string_agg(q::text, ' '), '') FROM job_queue q WHERE user_id <> $1";
+    let all: String = app.sql(all).bind(scene.anna.id.0).value().await;
     let others = Answer { status: 0, headers: Vec::new(), body: all };
     scene.assert_tells_nothing(&others, "the queue");
-}
 
-#[tokio::test]
-async fn entities_are_kept_and_read_for_one_user_alone() {
-    let scene = Scene::start().await;
-    let app = &scene.app;
-    scene.ben.add("Ben met Quentin Okonkwo in Lagos.").await;
-    while keepsake::entities::upkeep::step(&app.search, scene.ben.id, app.embeddings.now())
-        .await
-        .unwrap()
-        .is_some()
-    {}
-    scene.assert_untouched("entities").await;
-    let chat = ChatServer::saying("{\"entities\": [], \"connections\": []}").await;
-    use_server(app, &scene.ben, &chat).await;
-    let night = app.consolidation();
-    night.enrich(scene.ben.id, &Slice::whole()).await.unwrap();
-    assert!(!chat.asked().is_empty());
-    let asked = format!("{:?}", chat.asked());
-    assert!(!asked.contains("quokka") && asked.contains("Ben"), "{asked}");
-    scene.assert_untouched("enrich").await;
+    let due = "INSERT INTO memory_passages_due (user_id, sources) SELECT id, 2 FROM users";
+    app.sql(due).run().await;
+    app.sql("DELETE FROM memory_passages WHERE user_id = $1").bind(ben.id.0).run().await;
+    for (user, made) in [(ben.id, Some(2)), (ben.id, None), (NOBODY, None)] {
+        let done = memories::passages::make_some(db, &app.embeddings, user).await;
+        assert_eq!(done.unwrap(), made, "passages {user:?}");
+    }
+    app.sql("DELETE FROM memory_passages_due").run().await;
+    scene.assert_untouched("passages").await;
+    assert_eq!(ben.find("bakes").await.len(), 1);
+
+    let clock: SharedClock = app.clock.clone();
+    memories::manage::delete_soon(db, &clock, ben.id, ItemId(bread)).await.unwrap();
+    let due = memories::manage::users_with_deletions(db).await;
+    assert_eq!(due.unwrap()[0].0, ben.id);
+    // Under another's name there is nothing to be done.
+    let gone = [(scene.anna.id, 0), (NOBODY, 0), (ben.id, 1), (ben.id, 0)];
+    let gone = gone.map(|(user, n)| (user, (n, None)));
+    assert_done(&scene, "delete", gone, async |user| {
+        let later = now + Duration::seconds(10);
+        erasure::items_due(db, &app.activity, user, later).await.unwrap()
+    })
+    .await;
+
+    let said = json!({ "messages": [user_says("1", "Ben rows")] });
+    let added = ben.post("/api/v1/sessions/open/messages", &said).await;
+    assert_eq!(added.status(), 200);
+    // By that user's night.
+    let night = jobs::find("complete").unwrap().schedule.unwrap();
+    assert_done(&scene, "complete", once_and_never_for_nobody(1), async |user| {
+        sessions::complete_still(db, user, night, now + Duration::hours(1)).await.unwrap()
+    })
+    .await;
+
+    let short = json!({ "type": "fact", "content": "Ben naps.", "expires_in_days": 1 });
+    ben.call("memory_add", short).await;
+    assert_done(&scene, "expire", once_and_never_for_nobody(1), async |user| {
+        memories::archive_expired(db, user, now + Duration::days(2)).await.unwrap()
+    })
+    .await;
+
+    let own: i64 = app.sql("SELECT count(*) FROM memory_items WHERE user_id = $1 AND status = 'active' AND NOT protected
+           AND theme_id IS NOT NULL AND type <> 'instruction'").bind(ben.id.0).value().await;
+    assert!(own > 0);
+    assert_done(&scene, "fade", once_and_never_for_nobody(own as usize), async |user| {
+        memories::fading::fade(db, user, now + Duration::days(3_000)).await.unwrap()
+    })
+    .await;
+
+    erasure::begin(db, ben.id, now).await.unwrap();
+    while erasure::step(db, ben.id, now).await.unwrap() == ErasureStep::More {}
+    assert_eq!(app.count(&format!("users WHERE id = {}", ben.id.0)).await, 0);
+    scene.assert_untouched("erase").await;
 }
 
 #[tokio::test]
 async fn reflect_reads_one_users_week_with_that_users_model() {
     let scene = Scene::start().await;
-    let app = &scene.app;
     for text in ["Ben rows at dawn.", "Ben bakes bread.", "Ben keeps bees."] {
         scene.ben.add(text).await;
     }
-    let chat = ChatServer::saying("Ben bakes bread and keeps bees.").await;
-    use_server(app, &scene.ben, &chat).await;
-    let consolidation = app.consolidation();
-    let reflected = consolidation.reflect(scene.ben.id).await.unwrap();
-    assert_eq!(reflected, Round::Written);
-    let asked = format!("{:?}", chat.asked());
-    assert!(!asked.contains("quokka") && asked.contains("Ben"), "{asked}");
+    let model = bens_model(&scene, "Ben bakes bread and keeps bees.").await;
+    let consolidation = scene.app.consolidation();
+    assert_eq!(consolidation.reflect(scene.ben.id).await.unwrap(), Round::Written);
+    assert_asked(&model, "Ben");
     scene.assert_untouched("reflect").await;
-    let nobody = keepsake::db::UserId(999_999_999);
-    let reflected = consolidation.reflect(nobody).await.unwrap();
+    let reflected = consolidation.reflect(NOBODY).await.unwrap();
     assert!(matches!(reflected, Round::Nothing(_)), "{reflected:?}");
 }
 
 #[tokio::test]
 async fn dream_reads_one_users_sessions_with_that_users_model() {
     let scene = Scene::start().await;
-    let app = &scene.app;
+    let (app, ben) = (&scene.app, &scene.ben);
     let consolidation = app.consolidation();
     for n in 0..5 {
-        let path = format!("/api/v1/sessions/row{n}");
         let words = format!("Ben rows with {n} friends on the lake before the sun is up.");
-        let said = json!({ "messages": [{ "id": "1", "role": "user", "content": words }] });
-        scene.ben.post(&format!("{path}/messages"), &said).await;
-        scene.ben.post(&format!("{path}/complete"), &json!({})).await;
+        told(ben, &format!("row{n}"), &[user_says("1", &words)]).await;
         let due = consolidation.due().await.unwrap();
-        for due in due.into_iter().filter(|due| due.user == scene.ben.id) {
+        for due in due.into_iter().filter(|due| due.user == ben.id) {
             consolidation.extract(due).await.unwrap();
         }
     }
-    let chat = ChatServer::saying("## Recurring patterns\n- Ben rows on the lake.").await;
-    use_server(app, &scene.ben, &chat).await;
+    let model = bens_model(&scene, "## Recurring patterns\n- Ben rows on the lake.").await;
     app.clock.advance(Duration::minutes(11));
     assert_eq!(app.run_job("dream").await, 1);
-    let asked = format!("{:?}", chat.asked());
-    assert!(!asked.contains("quokka") && asked.contains("Ben rows with 4"), "{asked}");
+    assert_asked(&model, "Ben rows with 4");
     scene.assert_untouched("dream").await;
-    let nobody = keepsake::db::UserId(999_999_999);
-    let dreamt = consolidation.dream(nobody).await.unwrap();
+    let dreamt = consolidation.dream(NOBODY).await.unwrap();
     assert!(matches!(dreamt, Round::Nothing(_)), "{dreamt:?}");
-}
-
-#[tokio::test]
-async fn webhooks_tell_one_users_events_to_that_users_addresses() {
-    let scene = Scene::start().await;
-    let (app, ben) = (&scene.app, &scene.ben);
-    let bens = Receiver::start().await;
-    hook(app, ben, &bens, ALL).await;
-    let bread = ben.add("Ben bakes.").await;
-    let nobody = keepsake::db::UserId(999_999_999);
-    // `feed` finds whose are behind, as ids alone.
-    assert_eq!(app.webhooks.users_due().await.unwrap(), [(ben.id, app.embeddings.now())]);
-    for user in [scene.anna.id, nobody, ben.id, ben.id] {
-        app.webhooks.deliver(user, &Slice::whole()).await.unwrap();
-        scene.assert_untouched("webhooks").await;
-    }
-    assert_eq!(bens.items(), [bread]);
 }

@@ -4,6 +4,7 @@
 use serde_json::{Value, json};
 
 use super::scene::{Answer, Scene};
+use super::tools::with_user;
 use super::walk;
 use crate::mcp::{CURRENT, message};
 
@@ -32,6 +33,9 @@ const CASES: &[(&str, &str, &str)] = &[
     ("", "tasks/cancel", r#"{"taskId":"{item}"}"#),
 ];
 
+const SERVED: [&str; 6] =
+    ["initialize", "server/discover", "tools/list", "tools/call", "prompts/list", "prompts/get"];
+
 #[test]
 fn every_method_of_mcp_has_a_case() {
     for function in walk::mcp_handlers() {
@@ -50,14 +54,9 @@ async fn whatever_method_of_mcp_is_called_nothing_of_anothers_is_told() {
         for (who, token, user) in scene.by_token() {
             let ask = |fill: &dyn Fn(&str) -> String| {
                 let params: Value = serde_json::from_str(&fill(params)).unwrap();
-                let mut request = scene
-                    .client
-                    .post(format!("{}/mcp", scene.app.base))
-                    .bearer_auth(&token)
+                let request = scene.client.post(format!("{}/mcp", scene.app.base));
+                let mut request = with_user(request, token, user)
                     .header("accept", "application/json, text/event-stream");
-                if let Some(user) = user {
-                    request = request.header("keepsake-user", user);
-                }
                 if *method == "initialize" {
                     let hello =
                         json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
@@ -72,24 +71,13 @@ async fn whatever_method_of_mcp_is_called_nothing_of_anothers_is_told() {
                     .json(&message(method, params))
             };
             let answer = scene.assert_alike(who, &format!("{method} {params}"), &ask).await;
-            let is_served = [
-                "initialize",
-                "server/discover",
-                "tools/list",
-                "tools/call",
-                "prompts/list",
-                "prompts/get",
-            ];
             let body: Value = serde_json::from_str(&answer.body).unwrap_or_default();
             let is_empty = body["error"].is_object() || lists_nothing(&body["result"]);
-            assert!(is_served.contains(method) || is_empty, "{method}: {answer:?}");
+            assert!(SERVED.contains(method) || is_empty, "{method}: {answer:?}");
         }
-        let request = scene
-            .client
-            .post(format!("{}/mcp", scene.app.base))
-            .header("accept", "application/json, text/event-stream")
-            .json(&message(method, json!({})));
-        let answer = Answer::of(request.send().await.unwrap()).await;
+        let request = scene.client.post(format!("{}/mcp", scene.app.base));
+        let request = request.header("accept", "application/json, text/event-stream");
+        let answer = Answer::of(request.json(&message(method, json!({})))).await;
         assert_eq!(answer.status, 401, "{method}: {answer:?}");
         scene.assert_untouched(method).await;
     }

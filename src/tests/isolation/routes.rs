@@ -2,7 +2,7 @@
 
 use reqwest::{Client, RequestBuilder};
 
-use super::scene::{Answer, Scene, spread_ids};
+use super::scene::{Answer, Scene, answered, spread_ids};
 use super::walk;
 use crate::support::{Browser, TestApp};
 
@@ -297,8 +297,11 @@ impl Program<'_> {
     }
 }
 
-fn program<'a>(scene: &'a Scene, token: Option<&'a str>, user: Option<&'a str>) -> Program<'a> {
-    Program { client: &scene.client, base: &scene.app.base, token, user }
+/// Those who try by token, and a stranger without one.
+fn programs(scene: &Scene) -> Vec<(&'static str, Program<'_>)> {
+    let of = |token, user| Program { client: &scene.client, base: &scene.app.base, token, user };
+    let known = scene.by_token().map(|(who, token, user)| (who, of(Some(token), user)));
+    known.into_iter().chain([("a stranger", of(None, None))]).collect()
 }
 
 fn filled(form: Form, fill: &dyn Fn(&str) -> String) -> Vec<(String, String)> {
@@ -342,8 +345,7 @@ async fn whatever_route_is_called_with_anothers_names_it_answers_as_if_they_neve
             Admin(path, form) => of_admins(&scene, case, path, form).await,
             Server(path, status) => {
                 let path = scene.annas.fill(path);
-                let request = by_browser(&scene.stranger, case.method, &path, &[]);
-                let answer = Answer::of(request.send().await.unwrap()).await;
+                let answer = Answer::of(by_browser(&scene.stranger, case.method, &path, &[])).await;
                 // Static files are there or not, as the pages were built or not.
                 assert!(status == 0 || answer.status == status, "{told}: {answer:?}");
                 let named = scene.annas.fill("{item}");
@@ -361,16 +363,14 @@ async fn whatever_route_is_called_with_anothers_names_it_answers_as_if_they_neve
 async fn named(scene: &Scene, case: &Case, path: &'static str, form: Form, status: u16) {
     let template = &template_of(path, form);
     if is_for_programs(case.route) {
-        for (who, token, user) in scene.by_token() {
-            let caller = program(scene, Some(&token), user);
+        for (who, caller) in programs(scene) {
             let ask = |fill: &dyn Fn(&str) -> String| caller.ask(case.method, &fill(path));
             let answer = scene.assert_alike(who, template, &ask).await;
-            assert_eq!(answer.status, status, "{who}: {template}: {answer:?}");
+            match caller.token {
+                Some(_) => assert_eq!(answer.status, status, "{who}: {template}: {answer:?}"),
+                None => assert_is_sent_away(case, &answer),
+            }
         }
-        let caller = program(scene, None, None);
-        let ask = |fill: &dyn Fn(&str) -> String| caller.ask(case.method, &fill(path));
-        let answer = scene.assert_alike("a stranger", template, &ask).await;
-        assert_is_sent_away(case, &answer);
         return;
     }
     let is_open = ["/login", "/signup", "/invitation/", "/reset/", "/erased/"]
@@ -382,11 +382,8 @@ async fn named(scene: &Scene, case: &Case, path: &'static str, form: Form, statu
         };
         if is_open {
             // Tries are counted: once is all that is needed.
-            let of = async |names: &super::scene::Names| {
-                let response = ask(&|text| names.fill(text)).send().await.unwrap();
-                Answer::of(response).await.forgetting(names, template)
-            };
-            let (hers, never) = (of(&scene.annas).await, of(&scene.nobodys).await);
+            let hers = answered(&scene.annas, template, &ask).await;
+            let never = answered(&scene.nobodys, template, &ask).await;
             assert_eq!(hers, never, "{who}: {template}");
             assert_eq!(hers.status, status, "{who}: {template}");
             continue;
@@ -403,43 +400,39 @@ async fn own(scene: &Scene, case: &Case, path: &str, form: Form, status: u16) {
     let template = template_of(path, form);
     let form = filled(form, &str::to_owned);
     if is_for_programs(case.route) {
-        for (who, token, user) in scene.by_token() {
-            let request = program(scene, Some(&token), user).ask(case.method, path);
-            let answer = Answer::of(request.send().await.unwrap()).await;
+        for (who, caller) in programs(scene) {
+            let answer = Answer::of(caller.ask(case.method, path)).await;
+            if caller.token.is_none() {
+                assert_is_sent_away(case, &answer);
+                continue;
+            }
             assert_eq!(answer.status, status, "{who}: {template}: {answer:?}");
             scene.assert_tells_nothing(&answer, &format!("{who} ({template})"));
         }
-        let request = program(scene, None, None).ask(case.method, path);
-        let answer = Answer::of(request.send().await.unwrap()).await;
-        assert_is_sent_away(case, &answer);
         return;
     }
-    let request = by_browser(&scene.bens, case.method, path, &form);
-    let answer = Answer::of(request.send().await.unwrap()).await;
+    let answer = Answer::of(by_browser(&scene.bens, case.method, path, &form)).await;
     assert_eq!(answer.status, status, "{template}: {answer:?}");
     scene.assert_tells_nothing(&answer, &format!("Ben ({template})"));
-    let request = by_browser(&scene.stranger, case.method, path, &form);
-    let answer = Answer::of(request.send().await.unwrap()).await;
+    let answer = Answer::of(by_browser(&scene.stranger, case.method, path, &form)).await;
     assert_is_sent_away(case, &answer);
 }
 
 async fn of_admins(scene: &Scene, case: &Case, path: &'static str, form: Form) {
     let fill = |text: &str| scene.annas.fill(text);
     let form = &filled(form, &fill);
-    let request = by_browser(&scene.bens, case.method, &fill(path), form);
-    let answer = Answer::of(request.send().await.unwrap()).await;
+    let answer = Answer::of(by_browser(&scene.bens, case.method, &fill(path), form)).await;
     let nowhere = match case.method {
         "GET" => "/no-such-page",
         // A form that is not there is answered with the page that is not there.
         _ => "/admin/no-such-form",
     };
-    let request = by_browser(&scene.bens, "GET", nowhere, &[]);
-    let nothing = Answer::of(request.send().await.unwrap()).await;
+    let nothing = Answer::of(by_browser(&scene.bens, "GET", nowhere, &[])).await;
     assert_eq!(answer.status, 404, "{path}: {answer:?}");
     assert_same_page(&answer, &nothing, path);
     scene.assert_tells_nothing(&answer, &format!("a member ({path})"));
-    let request = by_browser(&scene.stranger, case.method, &fill(path), form);
-    assert_is_sent_away(case, &Answer::of(request.send().await.unwrap()).await);
+    let answer = Answer::of(by_browser(&scene.stranger, case.method, &fill(path), form)).await;
+    assert_is_sent_away(case, &answer);
     if case.method == "GET" {
         // Admins see accounts and operators, and nothing that is remembered.
         let (_, page) = scene.admins.get(&fill(path)).await;
@@ -462,7 +455,8 @@ async fn what_others_do_changes_no_letter_of_what_one_sees() {
     // The scene signs Ben in once more, which he sees in numbers on Your data.
     let spare = app.signed_in(&ben).await;
     let client = Client::new();
-    let look = async |app: &TestApp| {
+    let caller = Program { client: &client, base: &app.base, token: Some(&ben.token), user: None };
+    let look = async || {
         app.activity.flush().await.unwrap();
         let mut seen = Vec::new();
         for case in CASES {
@@ -474,28 +468,20 @@ async fn what_others_do_changes_no_letter_of_what_one_sees() {
                 continue;
             }
             let request = match is_for_programs(case.route) {
-                true => {
-                    let caller = Program {
-                        client: &client,
-                        base: &app.base,
-                        token: Some(&ben.token),
-                        user: None,
-                    };
-                    caller.ask("GET", path)
-                }
+                true => caller.ask("GET", path),
                 false => by_browser(&bens, "GET", path, &[]),
             };
-            seen.push((path, Answer::of(request.send().await.unwrap()).await));
+            seen.push((path, Answer::of(request).await));
         }
         assert!(seen.len() >= 8);
         seen
     };
-    let before = look(&app).await;
+    let before = look().await;
     let others = TestApp::twin(&app).await;
     let anothers_ben = ben.with_token(&ben.token);
     Scene::with_anna(others, anothers_ben).await;
     spare.post("/logout", &[]).await;
-    for (then, now) in before.into_iter().zip(look(&app).await) {
+    for (then, now) in before.into_iter().zip(look().await) {
         assert_same_page(&then.1, &now.1, then.0);
         assert_eq!(then, now);
     }

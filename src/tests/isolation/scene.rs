@@ -10,11 +10,10 @@ use std::time::{Duration, Instant};
 use keepsake::accounts::Scope;
 use keepsake::embedding::Saved;
 use keepsake::providers::settings::EndpointForm;
-use reqwest::{Client, RequestBuilder, Response};
+use reqwest::{Client, RequestBuilder};
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, Row};
 
-use crate::support::Sql as _;
+use crate::consolidation::{told, user_says};
 use crate::support::{Browser, ChatServer, Provider, TestApp, TestUser, citus_workers};
 
 /// With this in the environment answers are timed too, as `make check` does.
@@ -65,7 +64,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    pub async fn of(response: Response) -> Self {
+    pub async fn of(request: RequestBuilder) -> Self {
+        let response = request.send().await.unwrap();
         let status = response.status().as_u16();
         let mut headers: Vec<(String, String)> = response
             .headers()
@@ -174,32 +174,24 @@ impl Scene {
         let acme = app.service_token("acme-private", &Scope::ALL).await;
         let rival = app.service_token("rival", &Scope::ALL).await;
         for (token, user) in [(&acme, CUSTOMER), (&rival, "own-user")] {
-            call_as(
-                &app,
-                token,
-                user,
-                "memory_add",
-                &fact("Zacharias Quokkason, seen by acme-private alone"),
-            )
-            .await;
+            let seen = fact("Zacharias Quokkason, seen by acme-private alone");
+            post_as(&app, token, user, "tools/memory_add", &seen).await;
         }
-        call_as(&app, &acme, CUSTOMER, "memory_files", &file).await;
-        let of_customer = Client::new()
-            .post(format!("{}/api/v1/sessions/{SESSION}/messages", app.base))
-            .bearer_auth(&acme)
-            .header("keepsake-user", CUSTOMER)
-            .json(&said("seen by acme-private alone"));
-        assert_eq!(of_customer.send().await.unwrap().status(), 200);
-        let customers = names_of(&app, Owner::Operated, &cursor, &staged, None).await;
-        let annas = names_of(&app, Owner::Anna, &cursor, &staged, Some(item)).await;
+        post_as(&app, &acme, CUSTOMER, "tools/memory_files", &file).await;
+        let seen = user_says("anna-private-message", "seen by acme-private alone");
+        let seen = json!({ "messages": [seen] });
+        post_as(&app, &acme, CUSTOMER, &format!("sessions/{SESSION}/messages"), &seen).await;
+        let is_customer = "external_id = 'customer-42'";
+        let customers = names_of(&app, is_customer, &cursor, &staged, None).await;
+        let is_anna = "email = 'anna-private@example.com'";
+        let annas = names_of(&app, is_anna, &cursor, &staged, Some(item)).await;
         let nobodys = nobodys(&annas);
         app.activity.flush().await.unwrap();
 
         let admin = app.user("carla").await;
         app.make_admin(&admin).await;
-        let (bens, admins, stranger) = (app.browser(), app.browser(), app.browser());
-        bens.sign_in(&ben).await;
-        admins.sign_in(&admin).await;
+        let (bens, admins) = (app.signed_in(&ben).await, app.signed_in(&admin).await);
+        let stranger = app.browser();
         let customer: i64 =
             app.sql("SELECT id FROM users WHERE external_id = $1").bind(CUSTOMER).value().await;
         app.token(anna.id, "anna-private-lead", &Scope::ALL, None).await;
@@ -213,34 +205,13 @@ impl Scene {
             let agent = crate::teams::agent_id(&app, &former, "agent").await;
             app.accounts.leave_team(former.id, agent, tie).await.unwrap();
         }
-        let mut secrets: Vec<String> = [
-            "anna-private",
-            "anna_private_key",
-            "acme-private",
-            "quokka",
-            "bergamot",
-            KEY,
-            &anna.token,
-            &acme,
-            &annas_provider.host_port(),
-            &chat.host_port(),
-            crate::chat::KEY,
-        ]
-        .map(str::to_owned)
-        .to_vec();
-        let ids = [
-            "item",
-            "agent",
-            "token",
-            "space",
-            "entity",
-            "user",
-            "operator_token",
-            "session_id",
-            "document_id",
-        ];
+        let words = ["anna-private", "anna_private_key", "acme-private", "quokka", "bergamot"];
+        let mut secrets = words.map(str::to_owned).to_vec();
+        secrets.extend([KEY, crate::chat::KEY, &anna.token, &acme].map(str::to_owned));
+        secrets.extend([annas_provider.host_port(), chat.host_port()]);
+        let ids = "item agent token space entity user operator_token session_id document_id";
         for names in [&annas, &customers] {
-            let ids = names.0.iter().filter(|(name, _)| ids.contains(name));
+            let ids = names.0.iter().filter(|(name, _)| ids.split(' ').any(|id| id == *name));
             secrets.extend(ids.map(|(_, value)| value.clone()).filter(|v| !v.is_empty()));
         }
         let mut scene = Self {
@@ -268,8 +239,7 @@ impl Scene {
 
     /// Of each table: all rows of Anna, of the customer and of their operator.
     async fn fingerprint(&self) -> Vec<(String, String)> {
-        let mut conn = self.app.superuser().await;
-        let owned: Vec<String> = conn.sql("SELECT c.oid::regclass::text FROM pg_class c
+        let owned: Vec<String> = self.app.sql("SELECT c.oid::regclass::text FROM pg_class c
              JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'user_id' AND NOT a.attisdropped
              WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') ORDER BY 1").values().await;
         assert!(owned.len() >= 9, "{owned:?}");
@@ -289,11 +259,11 @@ impl Scene {
         tables.push(("service_tokens".to_owned(), tokens));
         let mut prints = Vec::new();
         for (table, condition) in tables {
-            let all = AssertSqlSafe(format!(
+            let all = format!(
                 "SELECT coalesce(string_agg(t::text, E'\\n' ORDER BY t::text), '') FROM {table} t WHERE {condition}"
-            ));
-            let row = sqlx::query(all).fetch_one(&mut conn).await.unwrap();
-            prints.push((table, row.get(0)));
+            );
+            let print: String = self.app.sql(all).value().await;
+            prints.push((table, print));
         }
         prints
     }
@@ -304,6 +274,16 @@ impl Scene {
         for (now, then) in self.fingerprint().await.into_iter().zip(&self.untouched) {
             assert_eq!(&now, then, "{after} changed somebody else's {}", now.0);
         }
+    }
+
+    /// Those who try, by token: Ben, and an operator for another operator's user.
+    pub fn by_token(&self) -> [(&'static str, &str, Option<&'static str>); 4] {
+        [
+            ("Ben", &self.ben.token, None),
+            ("a member of a team", &self.member.token, None),
+            ("a former member", &self.former.token, None),
+            ("another operator", &self.rival, Some(CUSTOMER)),
+        ]
     }
 
     pub fn assert_tells_nothing(&self, answer: &Answer, to: &str) {
@@ -317,10 +297,7 @@ impl Scene {
     /// each made of the template. All must be answered alike, in status, headers and
     /// body (and in time, where [`TIMES`] is set), and nothing may be told. Returns how.
     pub async fn assert_alike(&self, who: &str, template: &str, ask: Asking<'_>) -> Answer {
-        let send = async |names: &Names| {
-            let response = ask(&|text| names.fill(text)).send().await.unwrap();
-            Answer::of(response).await.forgetting(names, template)
-        };
+        let send = async |names: &Names| answered(names, template, ask).await;
         let never = send(&self.nobodys).await;
         for (whose, names) in [("Anna's", &self.annas), ("the customer's", &self.customers)] {
             let theirs = send(names).await;
@@ -344,6 +321,11 @@ impl Scene {
             "{who} can tell by the time that a row exists ({theirs:.1} ms, else {none:.1} ms): {template}"
         );
     }
+}
+
+/// The answer to what these names ask, which come back as what they stand for.
+pub async fn answered(names: &Names, template: &str, ask: Asking<'_>) -> Answer {
+    Answer::of(ask(&|text| names.fill(text))).await.forgetting(names, template)
 }
 
 /// Medians of both in ms, asked in turns.
@@ -387,16 +369,8 @@ async fn remember(anna: &TestUser) -> i64 {
     anna.call("memory_archive", json!({ "item_id": item })).await;
     anna.find("bergamot").await;
     anna.call("memory_get", json!({ "item_id": item })).await;
-    for (path, body) in [("messages", said("The quokka likes bergamot.")), ("complete", json!({}))]
-    {
-        let path = format!("/api/v1/sessions/{SESSION}/{path}");
-        assert_eq!(anna.post(&path, &body).await.status(), 200);
-    }
+    told(anna, SESSION, &[user_says("anna-private-message", "The quokka likes bergamot.")]).await;
     item
-}
-
-fn said(content: &str) -> Value {
-    json!({ "messages": [{ "id": "anna-private-message", "role": "user", "content": content }] })
 }
 
 /// What the form carries while a change waits to be confirmed: a key, sealed.
@@ -417,38 +391,35 @@ async fn stage(app: &TestApp, anna: &TestUser, url: &str) -> String {
 
 /// Ids of nine digits, of each kind from another million: none is met by chance.
 pub async fn spread_ids(app: &TestApp) {
-    sqlx::query(
-        "SELECT setval(format('public.%I', sequencename)::regclass,
+    let spread = "SELECT setval(format('public.%I', sequencename)::regclass,
                        481000000 + 1000000 * row_number() OVER (ORDER BY sequencename))
-         FROM pg_sequences WHERE schemaname = 'public'",
-    )
-    .fetch_all(&mut app.superuser().await)
-    .await
-    .unwrap();
+         FROM pg_sequences WHERE schemaname = 'public'";
+    app.sql(spread).run().await;
 }
 
-enum Owner {
-    Anna,
-    Operated,
-}
+/// What names Anna's and the customer's, and words as long that name nobody's.
+const WORDS: [(&str, &str, &str); 10] = [
+    ("theme", "anna-private-theme", "none-private-theme"),
+    ("tag", "anna-private-tag", "none-private-tag"),
+    ("email", "anna-private@example.com", "none-private@example.com"),
+    ("content", "The quokka likes bergamot.", "No quagga drank chamomile."),
+    ("word", "quokka", "quagga"),
+    ("key", "anna_private_key", "none_private_key"),
+    ("person", "Zacharias Quokkason", "Nobodias Quaggamann"),
+    ("external", CUSTOMER, "customer-99"),
+    ("session", SESSION, "none-private-session"),
+    ("document", "anna-private.md", "none-private.md"),
+];
 
-/// The newest of each kind that the owner has.
+/// The newest of each kind that the user has for whom this is true.
 async fn names_of(
     app: &TestApp,
-    owner: Owner,
+    is_user: &str,
     cursor: &str,
     staged: &str,
     item: Option<i64>,
 ) -> Names {
-    let mut conn = app.superuser().await;
-    let whose = match owner {
-        Owner::Anna => "email = 'anna-private@example.com'",
-        Owner::Operated => "external_id = 'customer-42'",
-    };
-    let user: i64 = {
-        let user = format!("SELECT id FROM users WHERE {whose}");
-        conn.sql(user).value().await
-    };
+    let user: i64 = app.sql(format!("SELECT id FROM users WHERE {is_user}")).value().await;
     let mut names = vec![("user", user.to_string())];
     for (name, table) in [
         ("item", "memory_items"),
@@ -460,93 +431,47 @@ async fn names_of(
         ("document_id", "documents"),
     ] {
         let newest = format!("SELECT max(id) FROM {table} WHERE user_id = $1");
-        let id: Option<i64> = conn.sql(newest).bind(user).value().await;
+        let id: Option<i64> = app.sql(newest).bind(user).value().await;
         // An operator's user has no tokens; a name of their own stands for them.
         let id = id.filter(|_| name != "item").or(item.filter(|_| name == "item")).or(id);
         names.push((name, id.unwrap_or(481_999_998).to_string()));
     }
     for (name, table) in [("operator", "operators"), ("operator_token", "service_tokens")] {
-        let first = format!("SELECT min(id) FROM {table}");
-        let id: i64 = conn.sql(first).value().await;
+        let id: i64 = app.sql(format!("SELECT min(id) FROM {table}")).value().await;
         names.push((name, id.to_string()));
     }
-    let words = [
-        ("theme", "anna-private-theme"),
-        ("tag", "anna-private-tag"),
-        ("email", "anna-private@example.com"),
-        ("content", "The quokka likes bergamot."),
-        ("word", "quokka"),
-        ("key", "anna_private_key"),
-        ("person", "Zacharias Quokkason"),
-        ("external", CUSTOMER),
-        ("session", SESSION),
-        ("document", "anna-private.md"),
-        ("cursor", cursor),
-        ("staged", staged),
-    ];
-    names.extend(words.map(|(name, word)| (name, word.to_owned())));
+    names.extend(WORDS.map(|(name, word, _)| (name, word.to_owned())));
+    names.extend([("cursor", cursor.to_owned()), ("staged", staged.to_owned())]);
     Names(names)
 }
 
 /// As long, and nobody's.
 fn nobodys(annas: &Names) -> Names {
     let never = |name: &str, value: &str| match name {
-        "theme" => "none-private-theme".to_owned(),
-        "tag" => "none-private-tag".to_owned(),
-        "email" => "none-private@example.com".to_owned(),
-        "content" => "No quagga drank chamomile.".to_owned(),
-        "word" => "quagga".to_owned(),
-        "key" => "none_private_key".to_owned(),
-        "person" => "Nobodias Quaggamann".to_owned(),
-        "external" => "customer-99".to_owned(),
-        "session" => "none-private-session".to_owned(),
-        "document" => "none-private.md".to_owned(),
         // The same moment, an item that never was.
         "cursor" => {
             let (moment, id) = value.split_once('.').unwrap();
             format!("{moment}.{}", id.parse::<i64>().unwrap() + 500_000)
         }
         "staged" => {
-            let (last, other) = (
-                value.len() - 2,
-                if value.as_bytes()[value.len() - 2] == b'A' { "B" } else { "A" },
-            );
-            format!("{}{other}{}", &value[..last], &value[last + 1..])
+            let at = value.len() - 2;
+            let other = if value.as_bytes()[at] == b'A' { "B" } else { "A" };
+            format!("{}{other}{}", &value[..at], &value[at + 1..])
         }
-        _ => (value.parse::<i64>().unwrap() + 500_000).to_string(),
+        _ => match WORDS.iter().find(|(word, ..)| *word == name) {
+            Some((.., never)) => (*never).to_owned(),
+            None => (value.parse::<i64>().unwrap() + 500_000).to_string(),
+        },
     };
     let all = annas.0.iter();
     Names(all.map(|(n, v)| (*n, never(n, v))).collect())
 }
 
-/// A tool by a service token, for a user of its operator.
-pub async fn call_as(
-    app: &TestApp,
-    token: &str,
-    user: &str,
-    tool: &str,
-    input: &Value,
-) -> Response {
-    let request = Client::new()
-        .post(format!("{}/api/v1/tools/{tool}", app.base))
-        .bearer_auth(token)
-        .header("keepsake-user", user)
-        .json(input);
-    let response = request.send().await.unwrap();
-    assert_eq!(response.status(), 200, "{tool}");
-    response
-}
-
-impl Scene {
-    /// Those who try, by token: Ben, and an operator for another operator's user.
-    pub fn by_token(&self) -> [(&'static str, String, Option<&'static str>); 4] {
-        [
-            ("Ben", self.ben.token.clone(), None),
-            ("a member of a team", self.member.token.clone(), None),
-            ("a former member", self.former.token.clone(), None),
-            ("another operator", self.rival.clone(), Some(CUSTOMER)),
-        ]
-    }
+/// By a service token, for a user of its operator.
+async fn post_as(app: &TestApp, token: &str, user: &str, path: &str, input: &Value) {
+    let request = Client::new().post(format!("{}/api/v1/{path}", app.base)).bearer_auth(token);
+    let response = request.header("keepsake-user", user).json(input).send().await.unwrap();
+    assert_eq!(response.status(), 200, "{path}");
 }
 
 /// Whether it stands there; a number not as digits of a longer one, such as a sum of seconds.

@@ -44,18 +44,16 @@ const CASES: &[(&str, &str, u16)] = &[
     ("memory_add", r#"{"type":"fact","content":"{content} or not","theme":"{theme}","key":"{key}"}"#, 200),
 ];
 
-/// Also of those that no model is told of.
-fn names_of_tools(document: &Value) -> Vec<String> {
-    let paths = document["paths"].as_object().unwrap().keys();
-    paths.filter_map(|path| path.strip_prefix("/api/v1/tools/")).map(str::to_owned).collect()
-}
-
 #[tokio::test]
 async fn whatever_tool_is_called_with_anothers_names_it_answers_as_if_they_never_were() {
     let scene = Scene::start().await;
     let document = format!("{}/api/v1/openapi.json", scene.app.base);
     let document = scene.client.get(document).send().await.unwrap();
-    let tools = names_of_tools(&document.json().await.unwrap());
+    let document: Value = document.json().await.unwrap();
+    // Also those that no model is told of.
+    let paths = document["paths"].as_object().unwrap().keys();
+    let tools = paths.filter_map(|path| path.strip_prefix("/api/v1/tools/"));
+    let tools: Vec<&str> = tools.collect();
     for tool in &tools {
         assert!(
             CASES.iter().any(|(name, ..)| name == tool),
@@ -64,22 +62,22 @@ async fn whatever_tool_is_called_with_anothers_names_it_answers_as_if_they_never
              each way to name a row, and the status"
         );
         assert!(
-            OWN_TOOLS.contains(&tool.as_str()),
+            OWN_TOOLS.contains(tool),
             "what {tool} answers would be learned again: add it to OWN_TOOLS in src/consolidation/transcript.rs"
         );
     }
     for (tool, input, status) in CASES {
-        assert!(tools.iter().any(|t| t == tool), "{tool} is no tool any more");
+        assert!(tools.contains(tool), "{tool} is no tool any more");
         for (who, token, user) in scene.by_token() {
             let rest = |fill: &dyn Fn(&str) -> String| {
                 let url = format!("{}/api/v1/tools/{tool}", scene.app.base);
-                with_user(scene.client.post(url), &token, user).body(fill(input))
+                with_user(scene.client.post(url), token, user).body(fill(input))
             };
             let mcp = |fill: &dyn Fn(&str) -> String| {
                 let arguments: Value = serde_json::from_str(&fill(input)).unwrap();
                 let params = serde_json::json!({ "name": tool, "arguments": arguments });
                 let url = format!("{}/mcp", scene.app.base);
-                with_user(scene.client.post(url), &token, user)
+                with_user(scene.client.post(url), token, user)
                     .header("accept", "application/json, text/event-stream")
                     .header("mcp-protocol-version", CURRENT)
                     .header("mcp-method", "tools/call")
@@ -104,7 +102,11 @@ async fn whatever_tool_is_called_with_anothers_names_it_answers_as_if_they_never
     }
 }
 
-fn with_user(request: RequestBuilder, token: &str, user: Option<&str>) -> RequestBuilder {
+pub(super) fn with_user(
+    request: RequestBuilder,
+    token: &str,
+    user: Option<&str>,
+) -> RequestBuilder {
     let request = request.bearer_auth(token).header("content-type", "application/json");
     match user {
         Some(user) => request.header("keepsake-user", user),
@@ -115,8 +117,7 @@ fn with_user(request: RequestBuilder, token: &str, user: Option<&str>) -> Reques
 /// The one tool that writes a row anew: each is stored, as nobody else's duplicate.
 async fn add(scene: &Scene, who: &str, rest: Asking<'_>) {
     for names in [&scene.annas, &scene.nobodys] {
-        let response = rest(&|text| names.fill(text)).send().await.unwrap();
-        let mut answer = Answer::of(response).await;
+        let mut answer = Answer::of(rest(&|text| names.fill(text))).await;
         let body: Value = serde_json::from_str(&answer.body).unwrap();
         assert_eq!(body["duplicate"], false, "{who}: {body}");
         assert!(body["superseded"].is_null(), "{who}: {body}");

@@ -179,10 +179,8 @@ fn the_walk_sees_routes_as_they_are_written() {
         ("GET", "/favicon.svg"),
         ("GET", "/pkg"),
     ] {
-        assert!(
-            routes.iter().any(|(m, p)| (m.as_str(), p.as_str()) == known),
-            "{known:?} in {routes:?}"
-        );
+        let is_seen = routes.iter().any(|(m, p)| (m.as_str(), p.as_str()) == known);
+        assert!(is_seen, "{known:?} in {routes:?}");
     }
     assert!(mcp_handlers().contains(&"call_tool".to_owned()));
     assert!(jobs().contains(&"embed".to_owned()));

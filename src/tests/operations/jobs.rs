@@ -10,7 +10,6 @@ use reqwest::StatusCode;
 
 use super::beside;
 use crate::server::Home;
-use crate::support::Sql as _;
 use crate::support::{Browser, PATIENCE, Provider, TestApp, TestUser};
 
 const PATH: &str = "/admin/jobs";
@@ -24,32 +23,48 @@ struct Place {
 
 impl Place {
     async fn start() -> Self {
-        let app = TestApp::start().await;
-        let (anna, ben) = (app.user("anna").await, app.user("ben").await);
+        let (app, anna) = TestApp::start_for("anna").await;
+        let ben = app.user("ben").await;
         app.make_admin(&ben).await;
         let browser = app.signed_in(&ben).await;
         Self { app, anna, browser }
+    }
+
+    /// Anna's own, from now on.
+    async fn provider(&self) -> Provider {
+        let provider = Provider::start().await;
+        self.app.use_provider(&self.anna, &provider, "model").await;
+        provider
     }
 
     async fn page(&self) -> String {
         self.browser.look(PATH).await
     }
 
-    async fn press(&self, action: &str, job: &str) -> (StatusCode, String) {
-        let fields = [("action", action), ("job", job)];
-        let answer = self.browser.post(PATH, &fields).await;
-        (answer.status(), answer.text().await.unwrap())
-    }
-
-    async fn pressed(&self, action: &str, job: &str, says: &str) {
-        let (status, page) = self.press(action, job).await;
-        assert_eq!(status, 200, "{action} {job}");
+    async fn press(&self, action: &str, job: &str, expected: StatusCode, says: &str) {
+        let answer = self.browser.post(PATH, &[("action", action), ("job", job)]).await;
+        assert_eq!(answer.status(), expected, "{action} {job}");
+        let page = answer.text().await.unwrap();
         assert!(page.contains(says), "{action} {job}: {page}");
     }
 
-    async fn sql(&self, sql: &'static str) {
-        let mut conn = self.app.superuser().await;
-        conn.sql(sql).run_all().await;
+    async fn pressed(&self, action: &str, job: &str, says: &str) {
+        self.press(action, job, StatusCode::OK, says).await;
+    }
+
+    async fn refused(&self, action: &str, job: &str, says: &str) {
+        self.press(action, job, StatusCode::UNPROCESSABLE_ENTITY, says).await;
+    }
+
+    async fn fail_all(&self) {
+        self.app.sql(FAIL).run().await;
+    }
+
+    async fn assert_page_has(&self, path: &str, all: &[&str]) {
+        let page = self.browser.look(path).await;
+        for told in all {
+            assert!(page.contains(told), "{told}: {page}");
+        }
     }
 
     /// Actions and what they were about, newest first.
@@ -86,8 +101,7 @@ async fn vectors_that_failed_are_seen_without_a_word_of_them_and_tried_again() {
     assert!(page.contains("Nothing is pending and nothing has failed"));
     assert!(page.contains("No run has failed.") && page.contains("No run is recorded yet."));
     assert!(!page.contains("data-look-again"));
-    let provider = Provider::start().await;
-    app.use_provider(anna, &provider, "model").await;
+    let provider = place.provider().await;
     provider.behave(|b| b.poison = Some("zanzibar"));
     anna.add("zanzibar clove").await;
     anna.add("plain").await;
@@ -95,14 +109,10 @@ async fn vectors_that_failed_are_seen_without_a_word_of_them_and_tried_again() {
     provider.behave(|b| b.status = Some(503));
     anna.add("third").await;
     app.drain(anna).await;
+    let told = ["1 text of 1 user could not be embedded", "OpenAI-compatible endpoints of users"];
+    place.assert_page_has(PATH, &told).await;
     let page = place.page().await;
-    for told in [
-        "1 text of 1 user could not be embedded",
-        "OpenAI-compatible endpoints of users",
-        "data-look-again",
-    ] {
-        assert!(page.contains(told), "{told}: {page}");
-    }
+    assert!(page.contains("data-look-again"), "{page}");
     for private in ["zanzibar", "anna@example.com", &provider.host_port()] {
         assert!(!page.contains(private), "{private} in {page}");
     }
@@ -121,37 +131,31 @@ async fn vectors_that_failed_are_seen_without_a_word_of_them_and_tried_again() {
 #[tokio::test]
 async fn a_run_that_failed_says_why_without_content_and_is_retried() {
     let place = Place::start().await;
-    let provider = Provider::start().await;
-    place.app.use_provider(&place.anna, &provider, "model").await;
+    let _provider = place.provider().await;
     place.anna.add("bees").await;
-    place.sql(FAIL).await;
+    place.fail_all().await;
     let page = place.page().await;
     let told = format!("User {}: 6 attempts: the database was away.", place.anna.id.0);
     assert!(page.contains(&told), "{page}");
     assert!(!page.contains("bees") && !page.contains("anna@example.com"));
-    let (_, admin) = place.browser.get("/admin").await;
-    assert!(admin.contains("1 job failed · "), "{admin}");
-    assert!(admin.contains("href=\"/admin/jobs\""), "{admin}");
+    place.assert_page_has("/admin", &["1 job failed · ", "href=\"/admin/jobs\""]).await;
 
     place.pressed("retry", "embed", "1 failed run is retried now.").await;
     assert_eq!(place.counts("embed").await, (1, 0, 0));
     place.pressed("retry", "embed", "There is nothing to retry.").await;
-    place.sql(FAIL).await;
+    place.fail_all().await;
     place.pressed("retry", "", "1 failed run is retried now.").await;
     let (all, one) = (("retry_job", None), ("retry_job", Some("embed")));
     let told = [all, one].map(|(act, job)| (act.to_owned(), job.map(str::to_owned)));
     assert_eq!(place.events().await, told);
-    let (_, users) = place.browser.get("/admin/users").await;
-    for told in ["retried all failed runs", "retried the failed runs of the job", "Vectors"] {
-        assert!(users.contains(told), "{told}: {users}");
-    }
+    let told = ["retried all failed runs", "retried the failed runs of the job", "Vectors"];
+    place.assert_page_has("/admin/users", &told).await;
 }
 
 #[tokio::test]
-async fn a_paused_job_is_not_claimed_until_it_is_resumed() {
+async fn a_paused_job_is_not_claimed_until_it_is_resumed_but_by_a_command_for_one_account_alone() {
     let place = Place::start().await;
-    let provider = Provider::start().await;
-    place.app.use_provider(&place.anna, &provider, "model").await;
+    let provider = place.provider().await;
     place.app.run_due().await;
     provider.forget_calls();
     place.anna.add("bees").await;
@@ -162,22 +166,15 @@ async fn a_paused_job_is_not_claimed_until_it_is_resumed() {
     let page = place.page().await;
     assert!(page.contains("paused") && page.contains("just now"), "{page}");
     assert!(page.contains("id=\"resume-embed\"") && !page.contains("id=\"run-embed\""));
-    let (_, admin) = place.browser.get("/admin").await;
-    assert!(admin.contains("No job failed, 1 is paused"), "{admin}");
-    let (status, page) = place.press("run", "embed").await;
-    assert_eq!(status, 422);
-    assert!(page.contains("Vectors is paused; resume it first."), "{page}");
+    place.assert_page_has("/admin", &["No job failed, 1 is paused"]).await;
+    place.refused("run", "embed", "Vectors is paused; resume it first.").await;
 
     place.pressed("resume", "embed", "Vectors is resumed.").await;
     place.app.run_due().await;
     assert_eq!(provider.texts(), ["bees"]);
     let acts: Vec<_> = place.events().await.into_iter().map(|e| e.0).collect();
     assert_eq!(acts, ["resume_job", "pause_job"], "once each");
-}
 
-#[tokio::test]
-async fn a_command_runs_a_paused_job_for_one_account_alone() {
-    let place = Place::start().await;
     place.pressed("pause", "embed", "Vectors is paused.").await;
     let home = Home::new();
     let run = |args: &[&str]| beside(&place.app, &home, args).output().unwrap();
@@ -201,19 +198,15 @@ async fn a_job_is_run_now() {
     assert_eq!(place.counts("cleanup").await, (1, 0, 0));
     assert!(place.page().await.contains("data-look-again"));
     // Of users: who waits for later or has failed is due, and the sweep looks for others.
-    let provider = Provider::start().await;
-    place.app.use_provider(&place.anna, &provider, "model").await;
+    let _provider = place.provider().await;
     place.anna.add("bees").await;
-    place.sql(FAIL).await;
+    place.fail_all().await;
     assert_eq!(place.counts("embed").await, (0, 1, 1));
     assert_eq!(place.counts("sweep").await, (0, 1, 0));
     place.pressed("run", "embed", "Vectors runs now; 1 user waited.").await;
     assert_eq!(place.counts("embed").await, (1, 0, 0));
     assert_eq!(place.counts("sweep").await, (1, 0, 0));
-    let (_, users) = place.browser.get("/admin/users").await;
-    for told in ["ran the job", "Clean-up"] {
-        assert!(users.contains(told), "{told}: {users}");
-    }
+    place.assert_page_has("/admin/users", &["ran the job", "Clean-up"]).await;
 }
 
 #[tokio::test]
@@ -236,8 +229,7 @@ async fn runs_are_shown_by_job_and_by_day() {
         };
         queue::runs::store::record(&mut conn, &run).await.unwrap();
     }
-    let page = place.page().await;
-    for told in [
+    let told = [
         "1,200 done, 3 failed, in 2.1 s",
         "3 runs in 30 days, 1 failed; at most 2 per day",
         ": 1 done, 1 failed",
@@ -245,13 +237,12 @@ async fn runs_are_shown_by_job_and_by_day() {
         "every hour",
         "when there is work",
         "2 days ago",
-    ] {
-        assert!(page.contains(told), "{told}: {page}");
-    }
+    ];
+    place.assert_page_has(PATH, &told).await;
 }
 
 #[tokio::test]
-async fn what_is_not_known_is_refused_in_a_sentence() {
+async fn what_is_not_known_is_refused_and_for_members_and_strangers_there_is_no_page_or_form() {
     let place = Place::start().await;
     for (action, job, told) in [
         ("explode", "embed", "`action` is not known"),
@@ -260,33 +251,39 @@ async fn what_is_not_known_is_refused_in_a_sentence() {
         ("retry", "explode", "`job` names no job"),
         ("pause", "sweep", "Sweep cannot be paused"),
     ] {
-        let (status, page) = place.press(action, job).await;
-        assert_eq!(status, 422, "{action} {job}");
-        assert!(page.contains(told), "{action} {job}: {page}");
+        place.refused(action, job, told).await;
     }
     assert!(place.events().await.is_empty());
-}
-
-#[tokio::test]
-async fn for_members_and_strangers_there_is_no_such_page_or_form() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let browser = app.browser();
+    for (job, at, told) in [
+        ("complete", "", "`at` is not a time of day"),
+        ("complete", "25:00", "`at` is not a time of day"),
+        ("complete", "3 o'clock", "such as 03:00"),
+        ("embed", "03:00", "Vectors runs when there is work; it has no time of day."),
+        ("explode", "03:00", "`job` names no job"),
+    ] {
+        let fields = [("action", "schedule"), ("job", job), ("at", at)];
+        let answer = place.browser.post(PATH, &fields).await;
+        assert_eq!(answer.status(), StatusCode::UNPROCESSABLE_ENTITY, "{job} {at}");
+        let page = answer.text().await.unwrap();
+        assert_eq!(page.matches(told).count(), 1, "beside its field: {told}: {page}");
+    }
+    assert_eq!(place.app.count("job_settings").await, 0);
+    let browser = place.app.browser();
     let fields = [("action", "pause"), ("job", "embed")];
     assert_eq!(browser.post(PATH, &fields).await.status(), 303);
     assert_eq!(browser.get(PATH).await.0, 303);
-    browser.sign_in(&anna).await;
+    browser.sign_in(&place.anna).await;
     assert_eq!(browser.post(PATH, &fields).await.status(), 404);
     let (status, page) = browser.get(PATH).await;
     assert_eq!(status, 404);
     assert!(!page.contains("Clean-up"), "{page}");
-    let mut conn = app.superuser().await;
+    let mut conn = place.app.superuser().await;
     assert_eq!(queue::store::list_paused(&mut conn).await.unwrap(), []);
 }
 
 #[tokio::test]
 async fn a_command_waits_for_a_run_in_another_process_and_says_so() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let mut conn = app.superuser().await;
     for (ended, said) in [
         ("problem = NULL", "embed\t0 done\t0 failed\n"),
         ("problem = 'the key was rejected', run_at = NULL", ""),
@@ -299,12 +296,10 @@ async fn a_command_waits_for_a_run_in_another_process_and_says_so() {
         std::thread::spawn(move || errors.lines().try_for_each(|line| send.send(line.unwrap())));
         let began = Instant::now();
         let mut lines = Vec::new();
-        while !lines
-            .iter()
-            .any(|line: &String| line.contains("runs in another process (rows left: 7)"))
-        {
+        let is_told = |line: &String| line.contains("runs in another process (rows left: 7)");
+        while !lines.iter().any(is_told) {
             assert!(began.elapsed() < PATIENCE, "{lines:?}");
-            conn.sql("INSERT INTO job_queue (user_id, job, run_at, waiting_since, size, lease, lease_until)
+            app.sql("INSERT INTO job_queue (user_id, job, run_at, waiting_since, size, lease, lease_until)
                  VALUES ($1, 'embed', now(), now(), 7, 1, now() + interval '14 seconds')
                  ON CONFLICT (user_id, job) DO UPDATE SET size = 7, lease = 1, lease_until = now() + interval '14 seconds'").bind(anna.id.0).run().await;
             tokio::time::sleep(Duration::from_millis(100)).await;
@@ -313,17 +308,14 @@ async fn a_command_waits_for_a_run_in_another_process_and_says_so() {
         assert_eq!(child.try_wait().unwrap(), None, "it waits");
         let end =
             format!("UPDATE job_queue SET lease = NULL, lease_until = NULL, attempts = 1, {ended}");
-        conn.sql(end).run().await;
+        app.sql(end).run().await;
         let done = child.wait_with_output().unwrap();
         lines.extend(told.iter());
         let waiting = lines.iter().filter(|line| line.contains("waiting for it"));
         assert_eq!(waiting.count(), 1, "{lines:?}");
         let failed = lines.iter().any(|line| line.contains("embed failed: the key was rejected"));
-        assert_eq!(
-            (done.status.success(), failed),
-            (!said.is_empty(), said.is_empty()),
-            "{lines:?}"
-        );
+        let is_done = !said.is_empty();
+        assert_eq!((done.status.success(), failed), (is_done, !is_done), "{lines:?}");
         assert!(String::from_utf8_lossy(&done.stdout).contains(said));
     }
 }

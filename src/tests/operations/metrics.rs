@@ -2,20 +2,19 @@
 
 use std::time::Duration;
 
-use reqwest::header::HeaderMap;
 use serde_json::json;
 
-use crate::support::{PATIENCE, Provider, TestApp, Wish};
+use super::with_provider;
+use crate::support::{PATIENCE, TestApp, Wish};
 
 const TOKEN: &str = "a metrics token of some length";
 
-async fn scrape(app: &TestApp, headers: &[(&'static str, &str)]) -> (u16, String) {
-    let mut sent = HeaderMap::new();
+async fn scrape(app: &TestApp, headers: &[(&str, &str)]) -> (u16, String) {
+    let mut request = reqwest::Client::new().get(format!("{}/metrics", app.base));
     for (name, value) in headers {
-        sent.insert(*name, value.parse().unwrap());
+        request = request.header(*name, *value);
     }
-    let request = reqwest::Client::new().get(format!("{}/metrics", app.base));
-    let response = request.headers(sent).send().await.unwrap();
+    let response = request.send().await.unwrap();
     (response.status().as_u16(), response.text().await.unwrap())
 }
 
@@ -42,14 +41,11 @@ fn value(text: &str, series: &str) -> f64 {
 
 #[tokio::test]
 async fn requests_tools_vectors_and_jobs_are_counted_and_nobody_is_named() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
+    let (app, anna, provider) = with_provider().await;
     anna.add("Xylophonist from Quebec").await;
     let text = scrape_all(&app).await;
     assert_eq!(value(&text, "keepsake_vectors_pending "), 1.0);
-    let waiting = r#"keepsake_jobs{job="embed",status="waiting"}"#;
-    assert_eq!(value(&text, waiting), 1.0);
+    assert_eq!(value(&text, r#"keepsake_jobs{job="embed",status="waiting"}"#), 1.0);
     app.drain(&anna).await;
     anna.find("xylophonist").await;
     anna.refused("no_such_tool_qqq", json!({})).await;
@@ -95,9 +91,7 @@ async fn requests_tools_vectors_and_jobs_are_counted_and_nobody_is_named() {
 
 #[tokio::test]
 async fn a_failing_provider_is_counted_by_kind_and_its_breaker_shown() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
+    let (app, anna, provider) = with_provider().await;
     anna.add("first").await;
     app.drain(&anna).await;
     provider.behave(|b| b.status = Some(503));
@@ -109,8 +103,7 @@ async fn a_failing_provider_is_counted_by_kind_and_its_breaker_shown() {
     assert!(value(&text, failures) >= 3.0);
     assert_eq!(value(&text, "keepsake_breakers_open "), 1.0);
     assert!(value(&text, "keepsake_activity_waiting ") > 0.0);
-    let by_words = r#"keepsake_searches_total{mode="fts",degraded="true"}"#;
-    assert!(value(&text, by_words) >= 4.0);
+    assert!(value(&text, r#"keepsake_searches_total{mode="fts",degraded="true"}"#) >= 4.0);
 }
 
 #[tokio::test]
@@ -124,10 +117,8 @@ async fn whoever_waits_for_a_connection_in_vain_is_counted() {
     let (status, _) = anna.refused("memory_list_themes", json!({})).await;
     assert_eq!(status, 503);
     let (_, text) = scrape(&app, &[]).await;
-    let in_vain = r#"keepsake_pool_timeouts_total{pool="app"}"#;
-    assert!(value(&text, in_vain) >= 1.0);
-    let longest = r#"keepsake_pool_wait_seconds_sum{pool="app"}"#;
-    assert!(value(&text, longest) >= 3.0);
+    assert!(value(&text, r#"keepsake_pool_timeouts_total{pool="app"}"#) >= 1.0, "in vain");
+    assert!(value(&text, r#"keepsake_pool_wait_seconds_sum{pool="app"}"#) >= 3.0, "the longest");
     drop(held);
 }
 
@@ -155,13 +146,9 @@ async fn a_scraper_elsewhere_needs_the_token_and_without_one_there_is_no_such_pa
     let without = TestApp::start().await;
     let sent = [("x-forwarded-for", "203.0.113.9"), ("authorization", "Bearer ")];
     assert_eq!(scrape(&without, &sent).await.0, 404);
-}
-
-#[tokio::test]
-async fn without_the_database_the_figures_of_the_process_remain() {
-    let app = TestApp::start().await;
-    app.db.close().await;
-    let (status, text) = scrape(&app, &[]).await;
+    // Without the database the figures of the process remain.
+    without.db.close().await;
+    let (status, text) = scrape(&without, &[]).await;
     assert_eq!(status, 200);
     assert_eq!(value(&text, "keepsake_database_up "), 0.0);
     assert!(value(&text, "keepsake_uptime_seconds ") > 0.0);

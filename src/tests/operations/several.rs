@@ -1,29 +1,14 @@
 //! Two servers and two workers on one database, each a process of its own.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::beside;
+use super::{beside, until_ready, with_provider};
 use crate::server::{Home, Server, call};
-use crate::support::{Browser, PATIENCE, Provider, TestApp, TestUser};
+use crate::support::{Browser, Provider, until};
 
 const ITEMS: usize = 60;
-
-async fn until_all_ready(app: &TestApp, user: &TestUser, items: usize) {
-    let began = Instant::now();
-    loop {
-        let rows = app.vectors(user, "active").await;
-        let building = app.vectors(user, "building").await;
-        let is_done = rows.len() == items && rows.iter().all(|(_, state)| state == "ready");
-        if is_done && building.is_empty() {
-            return;
-        }
-        assert!(began.elapsed() < PATIENCE, "{:?}", app.jobs().await);
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
 
 async fn search(home: &Home, token: &str, query: &str) -> Value {
     let (status, found) = call(home, token, "memory_search", json!({ "query": query })).await;
@@ -38,9 +23,7 @@ fn at(home: &Home, browser: &Browser) -> Browser {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_servers_and_two_workers_share_one_database() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
+    let (app, anna, provider) = with_provider().await;
     let (one, other, third, fourth) = (Home::new(), Home::new(), Home::new(), Home::new());
     let serve = ["serve", "--no-worker"];
     let _one = Server::start_command(&one, &mut beside(&app, &one, &serve)).await;
@@ -57,7 +40,7 @@ async fn two_servers_and_two_workers_share_one_database() {
     for (status, added) in futures_util::future::join_all(adds).await {
         assert_eq!(status, 200, "{added}");
     }
-    until_all_ready(&app, &anna, ITEMS).await;
+    until_ready(&app, &anna, ITEMS).await;
     let mut sent: BTreeMap<String, usize> = BTreeMap::new();
     for text in provider.texts() {
         *sent.entry(text).or_default() += 1;
@@ -75,7 +58,7 @@ async fn two_servers_and_two_workers_share_one_database() {
     // A settings change at one is in force at the other, for workers and for searches.
     let second = Provider::start().await;
     app.use_provider(&anna, &second, "model").await;
-    until_all_ready(&app, &anna, ITEMS).await;
+    until_ready(&app, &anna, ITEMS).await;
     provider.forget_calls();
     for home in [&one, &other] {
         search(home, &anna.token, "number9").await;
@@ -86,15 +69,12 @@ async fn two_servers_and_two_workers_share_one_database() {
 
     // What an admin switches is seen elsewhere.
     app.embeddings.set_builtin(false).await.unwrap();
-    let began = Instant::now();
-    loop {
+    until("the builtin model is off elsewhere", async || {
         let told: Value = reqwest::get(other.url("/readyz")).await.unwrap().json().await.unwrap();
         assert_eq!((&told["ready"], &told["worker"]), (&json!(true), &json!("elsewhere")));
-        if told["builtin_model"] == "off" {
-            break;
-        }
-        assert!(began.elapsed() < PATIENCE, "{told}");
-    }
+        told["builtin_model"] == "off"
+    })
+    .await;
 
     // Signed in at one is signed in at the other, and signed out too.
     let browser = at(&one, &app.browser());

@@ -10,9 +10,9 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::beside;
+use super::{beside, serving, until_ready, with_provider};
 use crate::server::{Home, Server, is_ready};
-use crate::support::{PATIENCE, Provider, TestApp, until};
+use crate::support::{TestApp, until};
 
 const STOPS: usize = 20;
 const CLIENTS: usize = 4;
@@ -56,14 +56,13 @@ async fn keep_asking(url: String, token: String, seen: Arc<Seen>) -> Instant {
 #[ignore = "a series under load: `make check` runs it alone"]
 async fn twenty_stops_under_load_lose_no_request() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let home = Home::new();
     let seen = Arc::new(Seen::default());
     let watcher = Client::new();
     for _ in 0..STOPS {
         seen.is_stopping.store(false, Ordering::Relaxed);
-        let mut command = beside(&app, &home, &["serve", "--no-worker"]);
-        command.env("KEEPSAKE_STOP_GRACE_SECONDS", GRACE.as_secs().to_string());
-        let server = Server::start_command(&home, &mut command).await;
+        let grace = GRACE.as_secs().to_string();
+        let settings = [("KEEPSAKE_STOP_GRACE_SECONDS", grace.as_str())];
+        let (home, server) = serving(&app, &["--no-worker"], &settings).await;
         let url = home.url("/api/v1/tools/memory_list_themes");
         let clients: Vec<_> = (0..CLIENTS)
             .map(|_| tokio::spawn(keep_asking(url.clone(), anna.token.clone(), seen.clone())))
@@ -107,16 +106,12 @@ async fn begin_call(home: &Home, token: &str) -> TcpStream {
 }
 
 #[tokio::test]
-async fn a_request_under_way_is_finished_after_the_door_has_closed() {
+async fn a_request_under_way_ends_after_the_door_has_closed_and_who_asks_twice_does_not_wait() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let home = Home::new();
-    let mut command = beside(&app, &home, &["serve", "--no-worker"]);
-    let server = Server::start_command(&home, &mut command).await;
+    let (home, server) = serving(&app, &["--no-worker"], &[]).await;
     let mut call = begin_call(&home, &anna.token).await;
     server.signal(Signal::TERM);
-    while is_ready(&home).await.is_some() {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until("the door is closed", async || is_ready(&home).await.is_none()).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     call.write_all(b"}").await.unwrap();
     let mut answer = String::new();
@@ -124,14 +119,8 @@ async fn a_request_under_way_is_finished_after_the_door_has_closed() {
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(answer.to_lowercase().contains("connection: close"), "{answer}");
     assert_eq!(server.ended().0, Some(0));
-}
 
-#[tokio::test]
-async fn who_asks_twice_does_not_wait() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let home = Home::new();
-    let mut command = beside(&app, &home, &["serve", "--no-worker"]);
-    let server = Server::start_command(&home, &mut command).await;
+    let (home, server) = serving(&app, &["--no-worker"], &[]).await;
     let _call = begin_call(&home, &anna.token).await;
     server.signal(Signal::INT);
     until("the first is heard", async || is_ready(&home).await != Some(true)).await;
@@ -143,9 +132,7 @@ async fn who_asks_twice_does_not_wait() {
 
 #[tokio::test]
 async fn jobs_under_way_are_put_back_and_no_text_is_sent_twice() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
+    let (app, anna, provider) = with_provider().await;
     for n in 0..120 {
         anna.add(&format!("item {n}")).await;
     }
@@ -162,11 +149,7 @@ async fn jobs_under_way_are_put_back_and_no_text_is_sent_twice() {
     assert_eq!(code, Some(0), "{log}");
     assert!(provider.texts().len() < 120, "the stop came too late to show anything");
     let next = Server::spawn(&mut beside(&app, &home, &["work"]));
-    let began = Instant::now();
-    while app.vectors(&anna, "active").await.iter().any(|(_, state)| state != "ready") {
-        assert!(began.elapsed() < PATIENCE, "{:?}", app.jobs().await);
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
+    until_ready(&app, &anna, 120).await;
     let mut texts = provider.texts();
     texts.sort();
     texts.dedup();

@@ -2,7 +2,6 @@
 //! is remembered, asked, or secret.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::trace::v1::Span;
@@ -11,9 +10,9 @@ use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use super::beside;
-use crate::server::{Home, Server};
-use crate::support::{PATIENCE, Provider, TestApp, TestUser};
+use super::{serving, until_ready, with_provider};
+use crate::server::Home;
+use crate::support::{TestApp, TestUser};
 
 const TRACE_ID: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const REQUEST_ID: &str = "turn-42";
@@ -21,14 +20,12 @@ const REQUEST_ID: &str = "turn-42";
 /// Adds, searches and asks for nonsense over REST and MCP.
 async fn use_it(home: &Home, anna: &TestUser, query: &str) {
     let client = reqwest::Client::new();
+    let added = json!({ "type": "fact", "content": "Xylophonist from Quebec" });
     let search = json!({ "query": query });
     let rpc = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call",
                       "params": { "name": "memory_search", "arguments": search } });
     for (path, body) in [
-        (
-            "/api/v1/tools/memory_add",
-            json!({ "type": "fact", "content": "Xylophonist from Quebec" }),
-        ),
+        ("/api/v1/tools/memory_add", added),
         ("/api/v1/tools/memory_search", search.clone()),
         ("/api/v1/tools/zanzibar?q=zanzibar", json!({})),
         ("/mcp", rpc),
@@ -56,25 +53,11 @@ fn holds_nothing_private(told: &str, anna: &TestUser) {
     }
 }
 
-async fn until_embedded(app: &TestApp, user: &TestUser) {
-    let began = Instant::now();
-    loop {
-        let rows = app.vectors(user, "active").await;
-        if !rows.is_empty() && rows.iter().all(|(_, state)| state == "ready") {
-            return;
-        }
-        assert!(began.elapsed() < PATIENCE, "{:?}", app.jobs().await);
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
-
 #[tokio::test]
 async fn lines_are_json_objects_with_the_requests_id() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let home = Home::new();
-    let mut command = beside(&app, &home, &["serve"]);
-    command.env("KEEPSAKE_LOG_FORMAT", "json").env("KEEPSAKE_LOG", "info,keepsake=debug");
-    let server = Server::start_command(&home, &mut command).await;
+    let settings = [("KEEPSAKE_LOG_FORMAT", "json"), ("KEEPSAKE_LOG", "info,keepsake=debug")];
+    let (home, server) = serving(&app, &[], &settings).await;
     use_it(&home, &anna, "quokka pictures").await;
     let (code, log) = server.stop();
     assert_eq!(code, Some(0));
@@ -110,21 +93,18 @@ async fn spans(collector: &MockServer) -> (Vec<Span>, String) {
 
 #[tokio::test]
 async fn spans_reach_a_collector_from_the_request_down_to_the_provider() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
+    let (app, anna, provider) = with_provider().await;
     let collector = MockServer::start().await;
     Mock::given(method("POST"))
         .and(path("/v1/traces"))
         .respond_with(ResponseTemplate::new(200))
         .mount(&collector)
         .await;
-    let home = Home::new();
-    let mut command = beside(&app, &home, &["serve"]);
-    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", collector.uri());
-    let server = Server::start_command(&home, &mut command).await;
+    let endpoint = collector.uri();
+    let settings = [("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint.as_str())];
+    let (home, server) = serving(&app, &[], &settings).await;
     use_it(&home, &anna, "quokka pictures").await;
-    until_embedded(&app, &anna).await;
+    until_ready(&app, &anna, 1).await;
     // Other words: the query before may have its vector in the cache by now.
     use_it(&home, &anna, "quokka films").await;
     let (code, log) = server.stop();
@@ -163,10 +143,8 @@ fn hex(text: &str) -> Vec<u8> {
 #[tokio::test]
 async fn a_collector_that_is_away_holds_nothing_up() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let home = Home::new();
-    let mut command = beside(&app, &home, &["serve", "--no-worker"]);
-    command.env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9");
-    let server = Server::start_command(&home, &mut command).await;
+    let settings = [("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")];
+    let (home, server) = serving(&app, &["--no-worker"], &settings).await;
     use_it(&home, &anna, "quokka pictures").await;
     let (code, log) = server.stop();
     assert_eq!(code, Some(0));

@@ -5,11 +5,13 @@ use keepsake::consolidation::dreaming::{self, DreamSettings};
 use keepsake::evaluation::asked::{MeasurementState, RequestOutcome};
 use keepsake::memories::{ItemId, manage};
 use keepsake::{erasure, jobs};
+use reqwest::Method;
 use serde_json::{Value, json};
 use sqlx::Connection;
 use time::Duration;
 
 use crate::chat::use_server;
+use crate::consolidation::{told, user_says};
 use crate::embedding::workers::Worker;
 use crate::evaluation::with_memories;
 use crate::support::Sql as _;
@@ -22,20 +24,8 @@ const LOCKED: &str =
     "LOCK TABLE users, sessions, memory_items, memory_summaries, web_sessions, job_runs, erasure_notes
                       IN ACCESS EXCLUSIVE MODE";
 
-async fn say(user: &TestUser, session: &str, text: &str) {
-    let said = json!({ "messages": [{ "id": "1", "role": "user", "content": text }] });
-    let path = format!("/api/v1/sessions/{session}/messages");
-    assert_eq!(user.post(&path, &said).await.status(), 200);
-}
-
 async fn session(user: &TestUser, name: &str) -> Value {
-    let answer = user.get(&format!("/api/v1/sessions/{name}")).await;
-    answer.json().await.unwrap()
-}
-
-async fn count(app: &TestApp, sql: &'static str) -> i64 {
-    let mut conn = app.superuser().await;
-    conn.sql(sql).value().await
+    user.request(Method::GET, &format!("/api/v1/sessions/{name}"), None).await.1
 }
 
 #[tokio::test]
@@ -50,9 +40,8 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     let dora = app.user("dora").await;
     let consolidation = app.consolidation();
     for session in ["one", "two"] {
-        say(&dora, session, "I row on the lake with Zoe every Friday at dawn.").await;
-        let path = format!("/api/v1/sessions/{session}/complete");
-        assert_eq!(dora.post(&path, &json!({})).await.status(), 200);
+        let words = user_says("1", "I row on the lake with Zoe every Friday at dawn.");
+        told(&dora, session, &[words]).await;
         for due in consolidation.due().await.unwrap() {
             consolidation.extract(due).await.unwrap();
         }
@@ -65,14 +54,12 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     // Expiry, completion, cleaning up and a Sunday come within nine days.
     let short = json!({ "type": "fact", "content": "The tea is hot.", "expires_in_days": 1 });
     anna.call("memory_add", short).await;
-    say(&ben, "open", "One moment.").await;
+    let said = json!({ "messages": [user_says("1", "One moment.")] });
+    assert_eq!(ben.post("/api/v1/sessions/open/messages", &said).await.status(), 200);
     let mut conn = app.superuser().await;
-    conn.sql(
-        "INSERT INTO job_runs (user_id, job, started_at, ended_at, took_ms, outcome)
-         VALUES (0, 'sweep', '2020-01-01', '2020-01-01', 1, 'done')",
-    )
-    .run()
-    .await;
+    let old_run = "INSERT INTO job_runs (user_id, job, started_at, ended_at, took_ms, outcome)
+         VALUES (0, 'sweep', '2020-01-01', '2020-01-01', 1, 'done')";
+    conn.sql(old_run).run().await;
     app.clock.advance(Duration::days(9));
     // A rebuild, to be measured.
     change_model(&app, &anna, &provider, "new").await;
@@ -82,9 +69,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     let asked = evaluation.ask_for(anna.id).await.unwrap();
     assert_eq!(asked, RequestOutcome::Begun);
     // Sessions, turns, vectors.
-    say(&anna, "talk", "I row at dawn.").await;
-    let completed = anna.post("/api/v1/sessions/talk/complete", &json!({})).await;
-    assert_eq!(completed.status(), 200);
+    told(&anna, "talk", &[user_says("1", "I row at dawn.")]).await;
     anna.add("Anna sings.").await;
     zoe.add("Zoe rows.").await;
     let now = app.embeddings.now();
@@ -106,20 +91,15 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     jobs::ask_for(passages, &app.job_context(), None).await.unwrap();
     // Only the sweep knows of Ben's.
     let bread = ben.add("Ben bakes.").await;
-    conn.sql("DELETE FROM job_queue WHERE user_id = $1 AND job = 'embed'")
-        .bind(ben.id.0)
-        .run()
-        .await;
+    let forget = "DELETE FROM job_queue WHERE user_id = $1 AND job = 'embed'";
+    conn.sql(forget).bind(ben.id.0).run().await;
 
     let mut lock = conn.begin().await.unwrap();
     lock.sql(LOCKED).run().await;
     let victim = Worker::start(&app);
     until("every kind of job runs", async || {
-        let mut watch = app.superuser().await;
-        let running: Vec<String> = watch
-            .sql("SELECT DISTINCT job FROM job_queue WHERE lease IS NOT NULL ORDER BY job")
-            .values()
-            .await;
+        let running = "SELECT DISTINCT job FROM job_queue WHERE lease IS NOT NULL";
+        let running: Vec<String> = app.sql(running).values().await;
         jobs::JOBS.iter().all(|job| running.iter().any(|name| name == job.name))
     })
     .await;
@@ -142,26 +122,25 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
             && session(&anna, "talk").await["extraction"]["outcome"] == "stored"
             && session(&ben, "open").await["state"] == "completed"
             && zoe.call("memory_summary", json!({})).await["summary"].is_string()
-            && count(&app, "SELECT count(*) FROM memory_items WHERE is_turn").await > 0
-            && count(&app, "SELECT count(*) FROM users WHERE erasing_at IS NOT NULL").await == 0
-            && count(&app, "SELECT count(*) FROM job_runs WHERE ended_at < '2021-01-01'").await == 0
-            && count(&app, "SELECT count(*) FROM memory_items WHERE delete_at IS NOT NULL").await == 0
-            && count(&app, "SELECT count(*) FROM memory_passages_due").await == 0
+            && app.count("memory_items WHERE is_turn").await > 0
+            && app.count("users WHERE erasing_at IS NOT NULL").await == 0
+            && app.count("job_runs WHERE ended_at < '2021-01-01'").await == 0
+            && app.count("memory_items WHERE delete_at IS NOT NULL").await == 0
+            && app.count("memory_passages_due").await == 0
             && receiver.items().contains(&bread)
-            && count(&app, "SELECT count(*) FROM dreams").await == 1
-            && count(&app, "SELECT count(*) FROM memory_items WHERE content = 'The tea is hot.' AND status = 'active'")
+            && app.count("dreams").await == 1
+            && app
+                .count("memory_items WHERE content = 'The tea is hot.' AND status = 'active'")
                 .await
                 == 0
     })
     .await;
     worker.stop().await;
-    let stored = "SELECT count(*) FROM memory_items WHERE content = 'Anna rows at dawn'";
-    assert_eq!(count(&app, stored).await, 1);
-    let receipts = "SELECT count(*) FROM erasure_receipts WHERE kind = 'item'";
-    assert_eq!(count(&app, receipts).await, 1);
+    assert_eq!(app.count("memory_items WHERE content = 'Anna rows at dawn'").await, 1);
+    assert_eq!(app.count("erasure_receipts WHERE kind = 'item'").await, 1);
     // Nothing had been sent when the server was killed; of the note, its events are gone with it, unless they were first.
-    let told = receiver.items();
-    assert_eq!(told.iter().filter(|id| **id == bread).count(), 1, "{told:?}");
+    let items = receiver.items();
+    assert_eq!(items.iter().filter(|id| **id == bread).count(), 1, "{items:?}");
     let texts = provider.texts();
     let sent = texts.iter().filter(|text| *text == "Ben bakes.").count();
     assert_eq!(sent, 1);

@@ -4,11 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use keepsake::providers::{NotEmbeddings, ProviderError, ProviderType, Unreachable, WrongVector};
+use keepsake::providers::{
+    Endpoint, NotEmbeddings, ProviderError, ProviderType, Unreachable, WrongVector,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::{DEADLINE, answering, ask, embedder, endpoint, http, json, raw_server, texts};
+use crate::support::Provider;
 
 async fn error_of(answer: String) -> ProviderError {
     let server = answering(answer).await;
@@ -16,46 +19,37 @@ async fn error_of(answer: String) -> ProviderError {
 }
 
 #[tokio::test]
-async fn an_endpoint_that_refuses_is_unreachable() {
+async fn an_endpoint_that_refuses_one_that_hangs_up_and_a_name_of_nothing_are_told_apart() {
     // A port that was free a moment ago.
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+    let refusing = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
-    let error = ask(&format!("http://{address}")).await.unwrap_err();
-    assert_eq!(error, ProviderError::Refused(Unreachable::NoConnection));
-    assert!(!error.is_about_the_input());
+    let hanging_up = answering("").await;
+    for (url, why) in [
+        (refusing, Unreachable::NoConnection),
+        ("http://nowhere.test".to_owned(), Unreachable::NoSuchHost),
+        (hanging_up.url(), Unreachable::HungUp),
+    ] {
+        let error = ask(&url).await.unwrap_err();
+        assert_eq!(error, ProviderError::Refused(why), "{url}");
+        assert!(!error.is_about_the_input(), "{url}");
+    }
 }
 
 #[tokio::test]
-async fn a_name_that_stands_for_nothing_is_told_apart() {
-    let error = ask("http://nowhere.test").await.unwrap_err();
-    assert_eq!(error, ProviderError::Refused(Unreachable::NoSuchHost));
-}
-
-#[tokio::test]
-async fn an_endpoint_that_hangs_is_given_up_at_the_deadline() {
-    let server = raw_server(|mut stream| async move {
-        let _ = stream.read(&mut [0; 1]).await;
-    })
-    .await;
-    let endpoint = endpoint(ProviderType::Openai, &server.url());
-    let deadline = Duration::from_millis(300);
-    let answer = embedder().embed(&endpoint, &texts(&["one"]), deadline).await;
-    assert_eq!(answer.unwrap_err(), ProviderError::TimedOut);
-}
-
-#[tokio::test]
-async fn an_endpoint_that_hangs_in_the_middle_is_given_up_at_the_deadline() {
-    let server = raw_server(|mut stream| async move {
-        let part = b"HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{\"data\":";
-        let _ = stream.write_all(part).await;
-        let _ = stream.read(&mut [0; 1]).await;
-    })
-    .await;
-    let endpoint = endpoint(ProviderType::Ollama, &server.url());
-    let deadline = Duration::from_millis(300);
-    let answer = embedder().embed(&endpoint, &texts(&["one"]), deadline).await;
-    assert_eq!(answer.unwrap_err(), ProviderError::TimedOut);
+async fn an_endpoint_that_hangs_at_once_or_in_the_middle_is_given_up_at_the_deadline() {
+    let part = "HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{\"data\":";
+    for (provider_type, sent) in [(ProviderType::Openai, ""), (ProviderType::Ollama, part)] {
+        let server = raw_server(move |mut stream| async move {
+            let _ = stream.write_all(sent.as_bytes()).await;
+            let _ = stream.read(&mut [0; 1]).await;
+        })
+        .await;
+        let endpoint = endpoint(provider_type, &server.url());
+        let deadline = Duration::from_millis(300);
+        let answer = embedder().embed(&endpoint, &texts(&["one"]), deadline).await;
+        assert_eq!(answer.unwrap_err(), ProviderError::TimedOut, "{sent:?}");
+    }
 }
 
 #[tokio::test]
@@ -72,21 +66,16 @@ async fn a_web_page_is_no_embeddings_endpoint() {
 #[tokio::test]
 async fn half_a_body_is_no_answer() {
     let half = r#"{"data":[{"index":0,"embedding":[1.0,"#;
-    let half_a_body = ProviderError::NotEmbeddings(NotEmbeddings::HalfABody);
-    let promised_more = format!("HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n{half}");
-    assert_eq!(error_of(promised_more).await, half_a_body);
-    let chunk_missing = format!(
-        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{:x}\r\n{half}\r\n",
-        half.len()
-    );
-    assert_eq!(error_of(chunk_missing).await, half_a_body);
-    assert_eq!(error_of(json(half)).await, half_a_body);
-}
-
-#[tokio::test]
-async fn an_endpoint_that_hangs_up_gave_no_answer() {
-    let error = error_of(String::new()).await;
-    assert_eq!(error, ProviderError::Refused(Unreachable::HungUp));
+    let length = half.len();
+    for answer in [
+        format!("HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n{half}"),
+        // A chunk is missing.
+        format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{length:x}\r\n{half}\r\n"),
+        json(half),
+    ] {
+        let error = error_of(answer.clone()).await;
+        assert_eq!(error, ProviderError::NotEmbeddings(NotEmbeddings::HalfABody), "{answer}");
+    }
 }
 
 #[tokio::test]
@@ -131,47 +120,41 @@ async fn thirty_one_mebibytes_of_zeros_are_refused_before_they_have_come() {
         let of_text = endpoint(ProviderType::CustomHttp, &server.url());
         let refused = embedder().embed(&of_text, &texts(&["one"]), DEADLINE).await;
         let error = refused.unwrap_err();
-        let too_large = ProviderError::NotEmbeddings(NotEmbeddings::TooLarge);
-        assert_eq!(error, too_large, "{begin}");
+        assert_eq!(error, ProviderError::NotEmbeddings(NotEmbeddings::TooLarge), "{begin}");
         assert!(error.to_string().contains("larger than the vectors of these texts"));
         assert!(!has_sent_all.load(Ordering::SeqCst), "{begin}");
     }
 }
 
 #[tokio::test]
-async fn too_few_and_too_many_vectors_are_refused() {
-    for (got, body) in [
-        (0, r#"{"data":[]}"#),
-        (1, r#"{"data":[{"index":0,"embedding":[1,0]}]}"#),
-        (3, r#"{"data":[{"embedding":[1,0]},{"embedding":[1,0]},{"embedding":[1,0]}]}"#),
-    ] {
-        let flaw = NotEmbeddings::WrongCount { sent: 2, got };
-        let error = error_of(json(body)).await;
-        assert_eq!(error, ProviderError::NotEmbeddings(flaw));
-    }
-}
-
-#[tokio::test]
-async fn vectors_are_put_in_the_order_of_their_index() {
-    let body = r#"{"data":[{"index":1,"embedding":[0,1]},{"index":0,"embedding":[1,0]}]}"#;
-    let server = answering(json(body)).await;
-    let vectors = ask(&server.url()).await.unwrap().vectors;
-    assert_eq!(vectors, [[1.0, 0.0], [0.0, 1.0]]);
-}
-
-#[tokio::test]
-async fn indices_that_are_no_order_are_refused() {
-    for (first, second) in [("0", "0"), ("1", "2"), ("0", "null")] {
-        let body = format!(
+async fn answers_without_one_vector_of_one_width_a_text_in_a_clear_order_are_refused() {
+    let wrong_count = |got| NotEmbeddings::WrongCount { sent: 2, got };
+    let indices = |first: &str, second: &str| {
+        format!(
             r#"{{"data":[{{"index":{first},"embedding":[1,0]}},{{"index":{second},"embedding":[0,1]}}]}}"#
-        );
-        let error = error_of(json(&body)).await;
-        assert_eq!(error, ProviderError::NotEmbeddings(NotEmbeddings::Shape));
+        )
+    };
+    let three = r#"{"data":[{"embedding":[1,0]},{"embedding":[1,0]},{"embedding":[1,0]}]}"#;
+    let widths_differ = r#"{"data":[{"embedding":[1,0]},{"embedding":[1,0,0]}]}"#;
+    let one_a_token =
+        r#"[{"index":0,"embedding":[[1,0],[0,1]]},{"index":1,"embedding":[[1,0],[0,1]]}]"#;
+    for (body, flaw) in [
+        (r#"{"data":[]}"#, wrong_count(0)),
+        (r#"{"data":[{"index":0,"embedding":[1,0]}]}"#, wrong_count(1)),
+        (three, wrong_count(3)),
+        (&indices("0", "0"), NotEmbeddings::Shape),
+        (&indices("1", "2"), NotEmbeddings::Shape),
+        (&indices("0", "null"), NotEmbeddings::Shape),
+        (widths_differ, NotEmbeddings::Shape),
+        (one_a_token, NotEmbeddings::Shape),
+    ] {
+        let error = error_of(json(body)).await;
+        assert_eq!(error, ProviderError::NotEmbeddings(flaw), "{body}");
     }
 }
 
 #[tokio::test]
-async fn vectors_that_are_none_are_refused_and_told_apart() {
+async fn vectors_that_are_none_are_told_apart_and_too_wide_ones_answered_with_what_to_set() {
     let wide = format!("[{}]", vec!["0.5"; 1_536].join(","));
     for (vector, flaw, about_the_input) in [
         ("[NaN,1]", WrongVector::NotFinite, true),
@@ -188,30 +171,12 @@ async fn vectors_that_are_none_are_refused_and_told_apart() {
         let error = error_of(json(&body)).await;
         assert_eq!(error, ProviderError::WrongVector(flaw), "{vector:.20}");
         assert_eq!(error.is_about_the_input(), about_the_input, "{vector:.20}");
+        if matches!(flaw, WrongVector::TooWide { .. }) {
+            let words = error.to_string();
+            assert!(words.contains("1536 dimensions"), "{words}");
+            assert!(words.contains("set `dimensions` to 1024"), "{words}");
+        }
     }
-}
-
-#[tokio::test]
-async fn too_many_dimensions_are_answered_with_what_to_set() {
-    let wide = format!("[{}]", vec!["0.5"; 1_536].join(","));
-    let body = format!(r#"{{"data":[{{"embedding":{wide}}},{{"embedding":{wide}}}]}}"#);
-    let words = error_of(json(&body)).await.to_string();
-    assert!(words.contains("1536 dimensions"), "{words}");
-    assert!(words.contains("set `dimensions` to 1024"), "{words}");
-}
-
-#[tokio::test]
-async fn vectors_of_different_widths_are_refused() {
-    let body = r#"{"data":[{"embedding":[1,0]},{"embedding":[1,0,0]}]}"#;
-    let error = error_of(json(body)).await;
-    assert_eq!(error, ProviderError::NotEmbeddings(NotEmbeddings::Shape));
-}
-
-#[tokio::test]
-async fn one_vector_a_token_is_refused() {
-    let body = r#"[{"index":0,"embedding":[[1,0],[0,1]]},{"index":1,"embedding":[[1,0],[0,1]]}]"#;
-    let error = error_of(json(body)).await;
-    assert_eq!(error, ProviderError::NotEmbeddings(NotEmbeddings::Shape));
 }
 
 #[tokio::test]
@@ -234,37 +199,28 @@ async fn an_endpoint_asked_too_often_says_how_long_to_wait() {
 
 #[tokio::test]
 async fn refusals_are_told_apart() {
+    use ProviderError::{BadInput, KeyRejected, TooLong, UnknownModel};
+    let nothing_there = ProviderError::NotEmbeddings(NotEmbeddings::NothingThere);
+    let failed = ProviderError::Server { status: 500, retry_after: None };
     let openai = |words: &str| format!(r#"{{"error":{{"message":"{words}"}}}}"#);
     for (status, body, expected) in [
-        ("401 Unauthorized", openai("no"), ProviderError::KeyRejected),
-        ("403 Forbidden", openai("no"), ProviderError::KeyRejected),
-        ("404 Not Found", openai("The model `small` does not exist"), ProviderError::UnknownModel),
-        ("400 Bad Request", openai("Model small not found"), ProviderError::UnknownModel),
-        (
-            "404 Not Found",
-            openai("File Not Found"),
-            ProviderError::NotEmbeddings(NotEmbeddings::NothingThere),
-        ),
+        ("401 Unauthorized", openai("no"), KeyRejected),
+        ("403 Forbidden", openai("no"), KeyRejected),
+        ("404 Not Found", openai("The model `small` does not exist"), UnknownModel),
+        ("400 Bad Request", openai("Model small not found"), UnknownModel),
+        ("404 Not Found", openai("File Not Found"), nothing_there),
         (
             "500 Internal Server Error",
             openai("input (901 tokens) is too large to process. increase the physical batch size"),
-            ProviderError::TooLong,
+            TooLong,
         ),
-        (
-            "400 Bad Request",
-            openai("This model's maximum context length is 8192 tokens"),
-            ProviderError::TooLong,
-        ),
-        ("413 Payload Too Large", "{}".into(), ProviderError::TooLong),
-        ("400 Bad Request", openai("Input content cannot be empty"), ProviderError::BadInput),
-        ("422 Unprocessable Entity", "{}".into(), ProviderError::BadInput),
-        (
-            "500 Internal Server Error",
-            openai("boom"),
-            ProviderError::Server { status: 500, retry_after: None },
-        ),
+        ("400 Bad Request", openai("This model's maximum context length is 8192 tokens"), TooLong),
+        ("413 Payload Too Large", "{}".into(), TooLong),
+        ("400 Bad Request", openai("Input content cannot be empty"), BadInput),
+        ("422 Unprocessable Entity", "{}".into(), BadInput),
+        ("500 Internal Server Error", openai("boom"), failed),
     ] {
-        let about_the_input = matches!(expected, ProviderError::TooLong | ProviderError::BadInput);
+        let about_the_input = matches!(expected, TooLong | BadInput);
         let error = error_of(http(status, "", &body)).await;
         assert_eq!(error, expected, "{status} {body}");
         assert_eq!(error.is_about_the_input(), about_the_input, "{status}");
@@ -275,38 +231,26 @@ async fn refusals_are_told_apart() {
 async fn dimensions_that_a_model_does_not_offer_are_told_apart_from_a_bad_text() {
     let body = r#"{"error":{"message":"This model does not support specifying dimensions."}}"#;
     let server = answering(http("400 Bad Request", "", body)).await;
-    let mut endpoint = endpoint(ProviderType::Openai, &server.url());
-    endpoint.dimensions = Some(256);
+    let endpoint =
+        Endpoint { dimensions: Some(256), ..endpoint(ProviderType::Openai, &server.url()) };
     let answer = embedder().embed(&endpoint, &texts(&["one"]), DEADLINE).await;
     assert_eq!(answer.unwrap_err(), ProviderError::DimensionsRefused);
 }
 
 #[tokio::test]
 async fn one_poison_text_fails_alone() {
-    use wiremock::matchers::body_string_contains;
-    use wiremock::{Mock, MockServer, ResponseTemplate};
-    let server = MockServer::start().await;
-    Mock::given(body_string_contains("poison"))
-        .respond_with(ResponseTemplate::new(500).set_body_string("{}"))
-        .mount(&server)
-        .await;
-    let vector = serde_json::json!({"data": [{"index": 0, "embedding": [1.0, 0.0]}]});
-    Mock::given(body_string_contains("harmless"))
-        .respond_with(ResponseTemplate::new(200).set_body_json(vector))
-        .with_priority(9)
-        .mount(&server)
-        .await;
-    let (embedder, endpoint) = (embedder(), endpoint(ProviderType::Openai, &server.uri()));
-    let alone = |text| {
-        let (embedder, endpoint) = (&embedder, &endpoint);
-        async move { embedder.embed(endpoint, &texts(&[text]), DEADLINE).await }
-    };
+    let server = Provider::start().await;
+    server.behave(|b| b.poison = Some("poison"));
+    let (embedder, endpoint) = (embedder(), endpoint(ProviderType::Openai, &server.url()));
     let status_500 = ProviderError::Server { status: 500, retry_after: None };
-    assert_eq!(alone("poison").await.unwrap_err(), status_500);
-    assert_eq!(alone("harmless").await.unwrap().vectors.len(), 1);
-    let both = texts(&["harmless", "poison"]);
-    let together = embedder.embed(&endpoint, &both, DEADLINE).await;
-    assert_eq!(together.unwrap_err(), status_500);
+    for (sent, expected) in [
+        (&["poison"][..], Err(status_500.clone())),
+        (&["harmless"], Ok(1)),
+        (&["harmless", "poison"], Err(status_500)),
+    ] {
+        let answer = embedder.embed(&endpoint, &texts(sent), DEADLINE).await;
+        assert_eq!(answer.map(|embedded| embedded.vectors.len()), expected, "{sent:?}");
+    }
 }
 
 #[tokio::test]

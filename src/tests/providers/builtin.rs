@@ -78,15 +78,13 @@ async fn vectors_agree_with_the_reference_implementation_to_a_thousandth() {
     let embedder = real();
     let rows = reference();
     let all: Vec<String> = rows.iter().map(|row| row.text.clone()).collect();
-    let together = embedder.embed(&Endpoint::builtin(), &all, PATIENCE).await;
-    let together = together.unwrap();
+    let together = embedder.embed(&Endpoint::builtin(), &all, PATIENCE).await.unwrap();
     for (row, vector) in rows.iter().zip(&together.vectors) {
         assert_eq!(vector.len(), builtin::MODEL_DIMENSIONS);
         let shown: String = row.text.chars().take(30).collect();
         assert!(furthest(vector, &row.vector) < 1e-3, "{shown}");
         let one = std::slice::from_ref(&row.text);
-        let alone = embedder.embed(&Endpoint::builtin(), one, PATIENCE).await;
-        let alone = alone.unwrap();
+        let alone = embedder.embed(&Endpoint::builtin(), one, PATIENCE).await.unwrap();
         assert!(furthest(&alone.vectors[0], &row.vector) < 1e-3, "{shown}");
     }
     // The last has over 256 tokens; the reference reads as many of them as we do.

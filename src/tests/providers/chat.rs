@@ -6,28 +6,15 @@ use std::time::Duration;
 use keepsake::providers::chat::{
     ChatMessage, ChatModel, ChatPurpose, ChatRequest, ChatRole, Completion,
 };
-use keepsake::providers::{
-    ApiKey, Endpoint, EndpointUrl, NotChat, ProviderError, ProviderType, Reach, Unreachable,
-};
+use keepsake::providers::{Endpoint, NotChat, ProviderError, ProviderType, Unreachable};
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
-use super::{DEADLINE, answering, embedder, http, raw_server};
+use super::{DEADLINE, answering, embedder, endpoint, http, raw_server};
 use crate::support::{ChatServer, refused, said};
 
 pub fn model() -> ChatModel {
     embedder().chat_model()
-}
-
-pub fn endpoint(provider_type: ProviderType, url: &str) -> Endpoint {
-    Endpoint {
-        provider_type,
-        url: EndpointUrl::parse("url", url).unwrap(),
-        model: "small".into(),
-        dimensions: None,
-        key: Some(ApiKey::new("sesame")),
-        reach: Reach::Private,
-    }
 }
 
 fn messages() -> [ChatMessage; 2] {
@@ -38,21 +25,23 @@ fn schema() -> Value {
     json!({ "type": "object", "properties": { "facts": { "type": "array" } } })
 }
 
-async fn ask(
+pub async fn ask(
     model: &ChatModel,
     endpoint: &Endpoint,
     schema: Option<&Value>,
 ) -> Result<Completion, ProviderError> {
-    let messages = messages();
-    let request = ChatRequest {
+    model.complete(endpoint, &request(&messages(), schema)).await
+}
+
+pub fn request<'a>(messages: &'a [ChatMessage], schema: Option<&'a Value>) -> ChatRequest<'a> {
+    ChatRequest {
         purpose: ChatPurpose::Facts,
-        messages: &messages,
+        messages,
         schema,
         max_tokens: 100,
         temperature: 0.2,
         deadline: DEADLINE,
-    };
-    model.complete(endpoint, &request).await
+    }
 }
 
 #[tokio::test]
@@ -197,33 +186,27 @@ async fn tokens_are_estimated_where_the_server_does_not_count_and_marked_as_such
 
 #[tokio::test]
 async fn failures_are_told_apart_by_every_form() {
+    use ProviderError::{KeyRejected, TooLong, UnknownModel};
     let not_chat = ProviderError::NotChat;
+    let no_chat_model = not_chat(NotChat::NoChatModel);
     let server_error = |status| ProviderError::Server { status, retry_after: None };
     let cases = [
-        (401, "{}", ProviderError::KeyRejected),
-        (403, "no", ProviderError::KeyRejected),
-        (404, r#"{"error":"model 'small' not found"}"#, ProviderError::UnknownModel),
+        (401, "{}", KeyRejected),
+        (403, "no", KeyRejected),
+        (404, r#"{"error":"model 'small' not found"}"#, UnknownModel),
         (404, "page", not_chat(NotChat::NothingThere)),
         (
             404,
             r#"{"error":{"message":"This is not a chat model and thus not supported in the v1/chat/completions endpoint."}}"#,
             not_chat(NotChat::NoChatModel),
         ),
-        (
-            400,
-            r#"{"error":"\"all-minilm\" does not support chat"}"#,
-            not_chat(NotChat::NoChatModel),
-        ),
+        (400, r#"{"error":"\"all-minilm\" does not support chat"}"#, no_chat_model),
         (
             501,
             r#"{"error":{"message":"This server does not support chat completions. Start it without `--embeddings`"}}"#,
             not_chat(NotChat::NoChatModel),
         ),
-        (
-            400,
-            r#"{"error":"the request exceeds the available context size"}"#,
-            ProviderError::TooLong,
-        ),
+        (400, r#"{"error":"the request exceeds the available context size"}"#, TooLong),
         (429, "{}", ProviderError::RateLimited { retry_after: None }),
         (500, "{}", server_error(500)),
         (307, "", not_chat(NotChat::Redirect)),
@@ -277,14 +260,8 @@ async fn a_silent_model_is_given_up_at_the_deadline() {
     })
     .await;
     let messages = messages();
-    let request = ChatRequest {
-        purpose: ChatPurpose::Facts,
-        messages: &messages,
-        schema: None,
-        max_tokens: 1,
-        temperature: 0.0,
-        deadline: Duration::from_millis(300),
-    };
+    let deadline = Duration::from_millis(300);
+    let request = ChatRequest { deadline, ..request(&messages, None) };
     let at = endpoint(ProviderType::Openai, &server.url());
     let error = model().complete(&at, &request).await.unwrap_err();
     assert_eq!(error, ProviderError::TimedOut);

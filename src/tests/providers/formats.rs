@@ -1,6 +1,8 @@
 //! Each wire format as its makers document it: what is sent, what is understood.
 
-use keepsake::providers::{Embedder, NotEmbeddings, ProviderError, ProviderType, Unreachable};
+use keepsake::providers::{
+    Embedder, Endpoint, NotEmbeddings, ProviderError, ProviderType, Unreachable,
+};
 use serde_json::{Value, json};
 use wiremock::matchers::{body_json, body_partial_json, header, method, path, query_param};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
@@ -23,6 +25,13 @@ fn openai_answer() -> Value {
     })
 }
 
+/// A server of this alone.
+async fn serving(mock: Mock) -> MockServer {
+    let server = MockServer::start().await;
+    mock.mount(&server).await;
+    server
+}
+
 async fn two(
     embedder: &Embedder,
     provider_type: ProviderType,
@@ -37,18 +46,15 @@ async fn two(
 
 #[tokio::test]
 async fn openai_gets_its_documented_form_and_the_key() {
-    let server = MockServer::start().await;
-    Mock::given(method("POST"))
+    let asked = json!({ "model": "small", "input": ["one", "two"], "encoding_format": "float" });
+    let mock = Mock::given(method("POST"))
         .and(path("/v1/embeddings"))
         .and(header("authorization", "Bearer sesame"))
         .and(header("content-type", "application/json"))
-        .and(body_json(json!({
-            "model": "small", "input": ["one", "two"], "encoding_format": "float",
-        })))
+        .and(body_json(asked))
         .respond_with(ok(openai_answer()))
-        .expect(3)
-        .mount(&server)
-        .await;
+        .expect(3);
+    let server = serving(mock).await;
     for (provider_type, suffix) in [
         (ProviderType::Openai, "/v1"),
         (ProviderType::Openai, "/v1/embeddings"),
@@ -62,37 +68,28 @@ async fn openai_gets_its_documented_form_and_the_key() {
 
 #[tokio::test]
 async fn dimensions_are_sent_where_they_are_set_and_a_query_string_is_kept() {
-    let server = MockServer::start().await;
-    Mock::given(path("/x/v1/embeddings"))
+    let mock = Mock::given(path("/x/v1/embeddings"))
         .and(query_param("api-version", "7"))
         .and(body_partial_json(json!({"dimensions": 2})))
         .respond_with(ok(openai_answer()))
-        .expect(1)
-        .mount(&server)
-        .await;
+        .expect(1);
+    let server = serving(mock).await;
     let url = format!("{}/x?api-version=7", server.uri());
-    let mut endpoint = endpoint(ProviderType::Openai, &url);
-    endpoint.dimensions = Some(2);
+    let endpoint = Endpoint { dimensions: Some(2), ..endpoint(ProviderType::Openai, &url) };
     let two = texts(&["one", "two"]);
     assert!(embedder().embed(&endpoint, &two, DEADLINE).await.is_ok());
 }
 
 #[tokio::test]
 async fn ollama_gets_its_documented_form() {
-    let server = MockServer::start().await;
-    Mock::given(method("POST"))
-        .and(path("/api/embed"))
-        .and(body_json(json!({
-            "model": "small", "input": ["one", "two"], "truncate": false,
-        })))
-        .respond_with(ok(json!({
-            "model": "small",
-            "embeddings": [[0.6, 0.8], [0.0, 1.0]],
-            "total_duration": 14143917, "load_duration": 1019500, "prompt_eval_count": 8,
-        })))
-        .expect(3)
-        .mount(&server)
-        .await;
+    let asked = json!({ "model": "small", "input": ["one", "two"], "truncate": false });
+    let answer = json!({
+        "model": "small",
+        "embeddings": [[0.6, 0.8], [0.0, 1.0]],
+        "total_duration": 14143917, "load_duration": 1019500, "prompt_eval_count": 8,
+    });
+    let mock = Mock::given(method("POST")).and(path("/api/embed")).and(body_json(asked));
+    let server = serving(mock.respond_with(ok(answer)).expect(3)).await;
     for suffix in ["", "/", "/api/embed"] {
         let url = format!("{}{suffix}", server.uri());
         let vectors = two(&embedder(), ProviderType::Ollama, &url).await.unwrap();
@@ -102,34 +99,16 @@ async fn ollama_gets_its_documented_form() {
 
 #[tokio::test]
 async fn ollama_not_knowing_a_model_is_told_apart() {
-    let server = MockServer::start().await;
     let words = json!({"error": "model \"small\" not found, try pulling it first"});
-    Mock::given(path("/api/embed"))
-        .respond_with(ResponseTemplate::new(404).set_body_json(words))
-        .mount(&server)
-        .await;
+    let not_found = ResponseTemplate::new(404).set_body_json(words);
+    let server = serving(Mock::given(path("/api/embed")).respond_with(not_found)).await;
     let answer = two(&embedder(), ProviderType::Ollama, &server.uri()).await;
     assert_eq!(answer.unwrap_err(), ProviderError::UnknownModel);
 }
 
-/// Refuses what is not to be cut, as Ollama (400) and TEI (413) do.
-async fn cutting_server(at: &str, refusal: ResponseTemplate, answer: Value) -> MockServer {
-    let server = MockServer::start().await;
-    Mock::given(path(at))
-        .and(body_partial_json(json!({"truncate": false})))
-        .respond_with(refusal)
-        .mount(&server)
-        .await;
-    Mock::given(path(at))
-        .and(body_partial_json(json!({"truncate": true})))
-        .respond_with(ok(answer))
-        .mount(&server)
-        .await;
-    server
-}
-
 #[tokio::test]
 async fn a_single_text_that_is_too_long_is_cut_and_reported_as_such() {
+    // What is not to be cut is refused by Ollama (400) and TEI (413).
     let ollama = json!({"error": "the input length exceeds the context length"});
     let ollama = ResponseTemplate::new(400).set_body_json(ollama);
     let tei = json!({
@@ -141,7 +120,11 @@ async fn a_single_text_that_is_too_long_is_cut_and_reported_as_such() {
         (ProviderType::Ollama, "/api/embed", ollama, json!({"embeddings": [[1.0, 0.0]]})),
         (ProviderType::CustomHttp, "/embed", tei, json!([[1.0, 0.0]])),
     ] {
-        let server = cutting_server(at, refusal, answer).await;
+        let given = |is_cut: bool| {
+            Mock::given(path(at)).and(body_partial_json(json!({ "truncate": is_cut })))
+        };
+        let server = serving(given(false).respond_with(refusal)).await;
+        given(true).respond_with(ok(answer)).mount(&server).await;
         let endpoint = endpoint(provider_type, &server.uri());
         let embedder = embedder();
         let one = embedder.embed(&endpoint, &texts(&["long"]), DEADLINE).await;
@@ -154,44 +137,26 @@ async fn a_single_text_that_is_too_long_is_cut_and_reported_as_such() {
 }
 
 #[tokio::test]
-async fn a_custom_endpoint_that_speaks_tei_is_understood_and_remembered() {
-    let server = MockServer::start().await;
-    Mock::given(method("POST"))
-        .and(path("/embed"))
-        .and(header("authorization", "Bearer sesame"))
-        .and(body_json(json!({
-            "inputs": ["one", "two"], "normalize": true, "truncate": false,
-        })))
-        .respond_with(ok(json!([[1.0, 0.0], [0.0, 1.0]])))
-        .mount(&server)
-        .await;
-    understood_and_remembered(&server, "/embed").await;
-}
-
-#[tokio::test]
-async fn a_custom_endpoint_that_speaks_llama_cpp_is_understood_and_remembered() {
-    let server = MockServer::start().await;
-    Mock::given(method("POST"))
-        .and(path("/embedding"))
-        .and(body_json(json!({"content": ["one", "two"]})))
-        .respond_with(ok(json!([
-            {"index": 0, "embedding": [[1.0, 0.0]]},
-            {"index": 1, "embedding": [[0.0, 1.0]]},
-        ])))
-        .mount(&server)
-        .await;
-    understood_and_remembered(&server, "/embedding").await;
-}
-
-#[tokio::test]
-async fn a_custom_endpoint_that_speaks_openai_is_understood_and_remembered() {
-    let server = MockServer::start().await;
-    Mock::given(method("POST"))
-        .and(path("/v1/embeddings"))
-        .respond_with(ok(openai_answer()))
-        .mount(&server)
-        .await;
-    understood_and_remembered(&server, "/v1/embeddings").await;
+async fn a_custom_endpoint_that_speaks_tei_llama_cpp_or_openai_is_understood_and_remembered() {
+    let of_tei = json!({ "inputs": ["one", "two"], "normalize": true, "truncate": false });
+    let of_llama_cpp = json!([
+        {"index": 0, "embedding": [[1.0, 0.0]]},
+        {"index": 1, "embedding": [[0.0, 1.0]]},
+    ]);
+    for (at, asked, answer) in [
+        ("/embed", Some(of_tei), json!([[1.0, 0.0], [0.0, 1.0]])),
+        ("/embedding", Some(json!({"content": ["one", "two"]})), of_llama_cpp),
+        ("/v1/embeddings", None, openai_answer()),
+    ] {
+        let is_asked = move |request: &Request| {
+            asked.is_none() || serde_json::from_slice::<Value>(&request.body).ok() == asked
+        };
+        let mock = Mock::given(method("POST"))
+            .and(path(at))
+            .and(header("authorization", "Bearer sesame"))
+            .and(is_asked);
+        understood_and_remembered(&serving(mock.respond_with(ok(answer))).await, at).await;
+    }
 }
 
 /// By the bare address and by the whole one; the second call asks nothing else.
@@ -211,11 +176,8 @@ async fn understood_and_remembered(server: &MockServer, at: &str) {
 
 #[tokio::test]
 async fn a_custom_endpoint_that_changes_its_form_is_found_again() {
-    let server = MockServer::start().await;
-    Mock::given(path("/embed"))
-        .respond_with(ok(json!([[1.0, 0.0], [0.0, 1.0]])))
-        .mount(&server)
-        .await;
+    let answer = ok(json!([[1.0, 0.0], [0.0, 1.0]]));
+    let server = serving(Mock::given(path("/embed")).respond_with(answer)).await;
     let embedder = embedder();
     let url = server.uri();
     let ask = || two(&embedder, ProviderType::CustomHttp, &url);
@@ -226,42 +188,29 @@ async fn a_custom_endpoint_that_changes_its_form_is_found_again() {
 }
 
 #[tokio::test]
-async fn a_custom_endpoint_of_no_known_form_is_no_embeddings_endpoint() {
-    let server = MockServer::start().await;
-    Mock::given(method("POST"))
-        .respond_with(ResponseTemplate::new(422).set_body_json(json!({"detail": "what?"})))
-        .mount(&server)
-        .await;
+async fn no_known_form_is_no_embeddings_endpoint_and_what_every_form_would_meet_ends_the_trial() {
+    let what = ResponseTemplate::new(422).set_body_json(json!({"detail": "what?"}));
+    let server = serving(Mock::given(method("POST")).respond_with(what)).await;
     let error = two(&embedder(), ProviderType::CustomHttp, &server.uri()).await.unwrap_err();
     assert_eq!(error, ProviderError::NotEmbeddings(NotEmbeddings::Shape));
     assert!(!error.is_about_the_input());
-}
 
-#[tokio::test]
-async fn what_every_form_would_meet_ends_the_trial_of_a_custom_endpoint() {
-    let server = MockServer::start().await;
-    Mock::given(method("POST"))
-        .respond_with(ResponseTemplate::new(401))
-        .expect(1)
-        .mount(&server)
-        .await;
-    let answer = two(&embedder(), ProviderType::CustomHttp, &server.uri()).await;
-    assert_eq!(answer.unwrap_err(), ProviderError::KeyRejected);
-    let dead = two(&embedder(), ProviderType::CustomHttp, "http://127.0.0.1:1").await;
-    let refused = ProviderError::Refused(Unreachable::NoConnection);
-    assert_eq!(dead.unwrap_err(), refused);
+    let refusing = Mock::given(method("POST")).respond_with(ResponseTemplate::new(401));
+    let server = serving(refusing.expect(1)).await;
+    for (url, expected) in [
+        (server.uri(), ProviderError::KeyRejected),
+        ("http://127.0.0.1:1".to_owned(), ProviderError::Refused(Unreachable::NoConnection)),
+    ] {
+        let error = two(&embedder(), ProviderType::CustomHttp, &url).await.unwrap_err();
+        assert_eq!(error, expected, "{url}");
+    }
 }
 
 #[tokio::test]
 async fn without_a_key_none_is_sent() {
-    let server = MockServer::start().await;
-    Mock::given(|request: &Request| !request.headers.contains_key("authorization"))
-        .respond_with(ok(openai_answer()))
-        .expect(1)
-        .mount(&server)
-        .await;
-    let mut endpoint = endpoint(ProviderType::Openai, &server.uri());
-    endpoint.key = None;
+    let mock = Mock::given(|request: &Request| !request.headers.contains_key("authorization"));
+    let server = serving(mock.respond_with(ok(openai_answer())).expect(1)).await;
+    let endpoint = Endpoint { key: None, ..endpoint(ProviderType::Openai, &server.uri()) };
     let two = texts(&["one", "two"]);
     assert!(embedder().embed(&endpoint, &two, DEADLINE).await.is_ok());
 }

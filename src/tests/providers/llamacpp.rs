@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use keepsake::providers::chat::{ChatMessage, ChatPurpose, ChatRequest};
+use keepsake::providers::chat::{ChatMessage, ChatRequest};
 use keepsake::providers::{ApiKey, Endpoint, ProviderError, ProviderType};
 
 use serde_json::{Value, json};
@@ -85,10 +85,8 @@ async fn it_embeds_by_every_form_that_it_speaks_and_all_agree() {
 #[tokio::test]
 async fn a_wrong_key_and_none_are_rejected() {
     for key in [Some(ApiKey::new("wrong")), None] {
-        let mut endpoint = real(ProviderType::Llamacpp, "");
-        endpoint.key = key;
-        let one = texts(&["one"]);
-        let answer = embedder().embed(&endpoint, &one, DEADLINE).await;
+        let endpoint = Endpoint { key, ..real(ProviderType::Llamacpp, "") };
+        let answer = embedder().embed(&endpoint, &texts(&["one"]), DEADLINE).await;
         assert_eq!(answer.unwrap_err(), ProviderError::KeyRejected);
     }
 }
@@ -102,8 +100,7 @@ async fn input_that_is_too_long_is_about_the_input_by_every_form() {
         (ProviderType::CustomHttp, "/embedding"),
     ] {
         let endpoint = real(provider_type, suffix);
-        let error = embedder().embed(&endpoint, &long, DEADLINE).await;
-        let error = error.unwrap_err();
+        let error = embedder().embed(&endpoint, &long, DEADLINE).await.unwrap_err();
         assert_eq!(error, ProviderError::TooLong, "{provider_type} {suffix}");
         assert!(error.is_about_the_input());
     }
@@ -114,8 +111,7 @@ async fn input_that_is_too_long_is_about_the_input_by_every_form() {
 
 #[tokio::test]
 async fn a_test_says_what_it_is_and_that_dimensions_are_ignored() {
-    let mut endpoint = real(ProviderType::Llamacpp, "");
-    endpoint.dimensions = Some(64);
+    let endpoint = Endpoint { dimensions: Some(64), ..real(ProviderType::Llamacpp, "") };
     let began = Instant::now();
     // A busy machine may not answer within a test's 30 s.
     let report = loop {
@@ -134,7 +130,7 @@ async fn a_test_says_what_it_is_and_that_dimensions_are_ignored() {
 
 #[tokio::test]
 async fn it_answers_in_json_by_the_schema_that_it_is_given() {
-    let at = chat::endpoint(ProviderType::Llamacpp, chat_server());
+    let at = endpoint(ProviderType::Llamacpp, chat_server());
     let schema = json!({
         "type": "object",
         "properties": { "likes_tea": { "type": "boolean" } },
@@ -146,12 +142,10 @@ async fn it_answers_in_json_by_the_schema_that_it_is_given() {
         ChatMessage::user("I drink tea every morning. Do I like tea?"),
     ];
     let request = ChatRequest {
-        purpose: ChatPurpose::Facts,
-        messages: &messages,
-        schema: Some(&schema),
         max_tokens: 24,
         temperature: 0.0,
         deadline: CHAT_DEADLINE,
+        ..chat::request(&messages, Some(&schema))
     };
     let completion = chat::model().complete(&at, &request).await.unwrap();
     assert!(completion.has_schema && !completion.is_cut_off, "{completion:?}");

@@ -30,25 +30,21 @@ use tokio::net::{TcpListener, TcpStream};
 
 pub const DEADLINE: Duration = crate::support::PATIENCE;
 
-/// Names that stand for what a test says, and how often each was asked for.
-#[derive(Default)]
+/// Names that stand for what a test says, and how often they were asked for. Of a name that is
+/// there several times it says the next thing at each look-up, the last for ever.
 pub struct Table {
-    names: Mutex<HashMap<String, Vec<IpAddr>>>,
+    names: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
     pub asked: AtomicUsize,
 }
 
 impl Table {
     pub fn of(names: &[(&str, &[&str])]) -> Arc<Self> {
-        let table = Self::default();
+        let mut turns: HashMap<String, Vec<Vec<IpAddr>>> = HashMap::new();
         for (name, addresses) in names {
-            table.set(name, addresses);
+            let addresses = addresses.iter().map(|a| a.parse().unwrap()).collect();
+            turns.entry((*name).to_owned()).or_default().push(addresses);
         }
-        Arc::new(table)
-    }
-
-    pub fn set(&self, name: &str, addresses: &[&str]) {
-        let addresses = addresses.iter().map(|a| a.parse().unwrap()).collect();
-        self.names.lock().unwrap().insert(name.into(), addresses);
+        Arc::new(Self { names: Mutex::new(turns), asked: AtomicUsize::new(0) })
     }
 }
 
@@ -56,8 +52,9 @@ impl Table {
 impl NameLookup for Table {
     async fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>> {
         self.asked.fetch_add(1, Ordering::SeqCst);
-        let known = self.names.lock().unwrap().get(name).cloned();
-        known.ok_or_else(|| io::ErrorKind::NotFound.into())
+        let mut names = self.names.lock().unwrap();
+        let turns = names.get_mut(name).ok_or(io::ErrorKind::NotFound)?;
+        Ok(if turns.len() > 1 { turns.remove(0) } else { turns[0].clone() })
     }
 }
 
@@ -92,13 +89,33 @@ pub async fn ask(url: &str) -> Result<Embedded, ProviderError> {
     embedder().embed(&endpoint, &two, DEADLINE).await
 }
 
+/// Saves the address of an endpoint and sends one text there, as far as that goes.
+pub async fn call(
+    embedder: &Embedder,
+    provider_type: ProviderType,
+    url: &str,
+    reach: Reach,
+) -> Result<(), ProviderError> {
+    if EndpointUrl::parse("url", url).is_err() {
+        return Err(ProviderError::Forbidden);
+    }
+    let endpoint = Endpoint { reach, ..endpoint(provider_type, url) };
+    embedder.embed(&endpoint, &texts(&["one"]), DEADLINE).await.map(drop)
+}
+
 /// A server of a few bytes: each connection is handed to `answer` once the
 /// request has been read. Returns its address and the count of connections.
 pub async fn raw_server<F>(answer: impl Fn(TcpStream) -> F + Send + 'static) -> Raw
 where
     F: Future<Output = ()> + Send + 'static,
 {
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    raw_server_at(TcpListener::bind("127.0.0.1:0").await.unwrap(), answer)
+}
+
+fn raw_server_at<F>(listener: TcpListener, answer: impl Fn(TcpStream) -> F + Send + 'static) -> Raw
+where
+    F: Future<Output = ()> + Send + 'static,
+{
     let address = listener.local_addr().unwrap();
     let connections = Arc::new(AtomicUsize::new(0));
     let count = connections.clone();
@@ -138,15 +155,18 @@ impl Drop for Raw {
 
 /// One answer, then the connection is closed.
 pub async fn answering(bytes: impl Into<Vec<u8>>) -> Raw {
+    answering_at(TcpListener::bind("127.0.0.1:0").await.unwrap(), bytes)
+}
+
+fn answering_at(listener: TcpListener, bytes: impl Into<Vec<u8>>) -> Raw {
     let bytes: Vec<u8> = bytes.into();
-    raw_server(move |mut stream| {
+    raw_server_at(listener, move |mut stream| {
         let bytes = bytes.clone();
         async move {
             let _ = stream.write_all(&bytes).await;
             let _ = stream.shutdown().await;
         }
     })
-    .await
 }
 
 /// An HTTP answer of status and body, with its length.

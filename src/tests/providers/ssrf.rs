@@ -6,26 +6,17 @@
 //! this machine's and one listener answers at all of them: there any connection at
 //! all, to whatever address, is seen, and nothing can leave.
 
-use std::collections::HashMap;
-use std::io;
-use std::net::IpAddr;
 use std::process::Command;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use keepsake::clock::MovableClock;
-use keepsake::providers::chat::{ChatMessage, ChatPurpose, ChatRequest};
 use keepsake::providers::{
-    ApiKey, Embedder, Endpoint, EndpointUrl, NameLookup, NotChat, NotEmbeddings, ProviderError,
-    ProviderType, Reach, Unreachable,
+    Embedder, Endpoint, EndpointUrl, NotChat, NotEmbeddings, ProviderError, ProviderType, Reach,
+    Unreachable,
 };
-use time::macros::datetime;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
-use super::{DEADLINE, http, json, texts};
+use super::{Raw, Table, answering_at, call, embedder_knowing, endpoint, http, json};
 use crate::support::until;
 
 /// Set for the run in a network of its own.
@@ -114,130 +105,23 @@ const FORBIDDEN_TO_ADMINS: &[&str] = &[
     "alibaba.test", "azure.test", "any.test", "any6.test", "multicast.test", "link.test", "teredo.test", "siit.test",
 ];
 
-/// A resolver: says what it is told to, the next thing at each look-up, the last for ever.
-#[derive(Default)]
-struct Resolver {
-    names: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
-    asked: AtomicUsize,
-}
-
-impl Resolver {
-    fn knowing(names: &[(&str, &[&[&str]])]) -> Arc<Self> {
-        let parse = |all: &&[&str]| all.iter().map(|a| a.parse().unwrap()).collect();
-        let names = names
-            .iter()
-            .map(|(name, turns)| ((*name).to_owned(), turns.iter().map(parse).collect()));
-        Arc::new(Self { names: Mutex::new(names.collect()), asked: AtomicUsize::new(0) })
-    }
-
-    fn of_the_table() -> Arc<Self> {
-        let turns: Vec<(&str, [&[&str]; 1])> = NAMES.iter().map(|(n, a)| (*n, [*a])).collect();
-        let turns: Vec<(&str, &[&[&str]])> = turns.iter().map(|(n, t)| (*n, &t[..])).collect();
-        Self::knowing(&turns)
-    }
-}
-
-#[async_trait]
-impl NameLookup for Resolver {
-    async fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>> {
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        let mut names = self.names.lock().unwrap();
-        let turns = names.get_mut(name).ok_or(io::ErrorKind::NotFound)?;
-        Ok(if turns.len() > 1 { turns.remove(0) } else { turns[0].clone() })
-    }
-}
-
-fn embedder(resolver: Arc<Resolver>) -> Embedder {
-    let clock = MovableClock::at(datetime!(2026-11-21 07:28:00 UTC));
-    Embedder::new(None, resolver, clock)
-}
-
 /// At every address of this machine, IPv4 and IPv6 alike; counts who comes.
-struct Everywhere {
-    port: u16,
-    connections: Arc<AtomicUsize>,
-    server: tokio::task::JoinHandle<()>,
-}
-
-impl Everywhere {
-    async fn answering(bytes: String) -> Self {
-        let listener = match TcpSocket::new_v6() {
-            // Both families, as Linux has it.
-            Ok(socket) if socket.bind("[::]:0".parse().unwrap()).is_ok() => {
-                socket.listen(64).unwrap()
-            }
-            _ => TcpListener::bind("0.0.0.0:0").await.unwrap(),
-        };
-        let (connections, port) =
-            (Arc::new(AtomicUsize::new(0)), listener.local_addr().unwrap().port());
-        let count = connections.clone();
-        let server = tokio::spawn(async move {
-            loop {
-                let (mut stream, _) = listener.accept().await.unwrap();
-                count.fetch_add(1, Ordering::SeqCst);
-                let bytes = bytes.clone();
-                tokio::spawn(async move {
-                    let mut request = [0; 4_096];
-                    let _ = stream.read(&mut request).await.unwrap_or(0);
-                    stream.write_all(bytes.as_bytes()).await.ok();
-                    stream.shutdown().await.ok();
-                });
-            }
-        });
-        Self { port, connections, server }
-    }
-
-    fn seen(&self) -> usize {
-        self.connections.load(Ordering::SeqCst)
-    }
-}
-
-impl Drop for Everywhere {
-    fn drop(&mut self) {
-        self.server.abort();
-    }
-}
-
-/// Saves an endpoint and calls it, as far as that goes.
-async fn call(embedder: &Embedder, url: &str, reach: Reach) -> Result<(), ProviderError> {
-    let Ok(url) = EndpointUrl::parse("url", url) else {
-        return Err(ProviderError::Forbidden);
+async fn everywhere(bytes: String) -> Raw {
+    let listener = match TcpSocket::new_v6() {
+        // Both families, as Linux has it.
+        Ok(socket) if socket.bind("[::]:0".parse().unwrap()).is_ok() => socket.listen(64).unwrap(),
+        _ => TcpListener::bind("0.0.0.0:0").await.unwrap(),
     };
-    let endpoint = Endpoint {
-        provider_type: ProviderType::Openai,
-        url,
-        model: "small".into(),
-        dimensions: None,
-        key: Some(ApiKey::new("sesame")),
-        reach,
-    };
-    embedder.embed(&endpoint, &texts(&["one"]), DEADLINE).await.map(drop)
+    answering_at(listener, bytes)
 }
 
-/// The same through the door of chat.
+/// As [`call`], through the door of chat.
 async fn chat(embedder: &Embedder, url: &str, reach: Reach) -> Result<(), ProviderError> {
-    let Ok(url) = EndpointUrl::parse("url", url) else {
+    if EndpointUrl::parse("url", url).is_err() {
         return Err(ProviderError::Forbidden);
-    };
-    let endpoint = Endpoint {
-        provider_type: ProviderType::Openai,
-        url,
-        model: "small".into(),
-        dimensions: None,
-        key: Some(ApiKey::new("sesame")),
-        reach,
-    };
-    let messages = [ChatMessage::user("one")];
-    let request = ChatRequest {
-        purpose: ChatPurpose::Facts,
-        messages: &messages,
-        schema: None,
-        max_tokens: 1,
-        temperature: 0.0,
-        deadline: DEADLINE,
-    };
-    let answer = embedder.chat_model().complete(&endpoint, &request).await;
-    answer.map(drop)
+    }
+    let endpoint = Endpoint { reach, ..endpoint(ProviderType::Openai, url) };
+    super::chat::ask(&embedder.chat_model(), &endpoint, None).await.map(drop)
 }
 
 /// Refused by the policy, or a name that nobody knows. A time-out or a refused
@@ -252,35 +136,35 @@ fn assert_blocked(answer: &Result<(), ProviderError>, what: &str) {
 
 /// All cases, with a listener wherever this machine has an address.
 async fn nothing_gets_through() -> usize {
-    let everywhere = Everywhere::answering(json(ONE)).await;
-    let port = everywhere.port.to_string();
-    let resolver = Resolver::of_the_table();
-    let embedder = embedder(resolver.clone());
+    let everywhere = everywhere(json(ONE)).await;
+    let port = everywhere.address.port().to_string();
+    let embedder = embedder_knowing(Table::of(NAMES));
     let mut cases = 0;
-    for url in URLS {
-        let url = url.replace("PORT", &port);
-        assert_blocked(&call(&embedder, &url, Reach::Public).await, &url);
-        assert_blocked(&chat(&embedder, &url, Reach::Public).await, &url);
-        cases += 1;
-    }
-    for (name, _) in NAMES {
-        let url = format!("http://{name}:{port}");
-        assert_blocked(&call(&embedder, &url, Reach::Public).await, &url);
+    let of_names = NAMES.iter().map(|(name, _)| format!("http://{name}:{port}"));
+    for url in URLS.iter().map(|url| url.replace("PORT", &port)).chain(of_names) {
+        assert_blocked(&call(&embedder, ProviderType::Openai, &url, Reach::Public).await, &url);
         assert_blocked(&chat(&embedder, &url, Reach::Public).await, &url);
         cases += 1;
     }
     for host in FORBIDDEN_TO_ADMINS {
         let url = format!("http://{host}:{port}");
-        assert_blocked(&call(&embedder, &url, Reach::Private).await, &url);
+        for (provider_type, reach) in [
+            (ProviderType::Openai, Reach::Private),
+            (ProviderType::CustomHttp, Reach::Private),
+            (ProviderType::CustomHttp, Reach::Public),
+        ] {
+            let answer = call(&embedder, provider_type, &url, reach).await;
+            assert_eq!(answer, Err(ProviderError::Forbidden), "{provider_type} {reach:?} {url}");
+        }
         assert_blocked(&chat(&embedder, &url, Reach::Private).await, &url);
         cases += 1;
     }
     // A moment for whatever was begun and not waited for.
     tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(everywhere.seen(), 0, "somebody was connected to");
+    assert_eq!(everywhere.connections(), 0, "somebody was connected to");
     // The listener does see who comes.
-    TcpStream::connect(("127.0.0.1", everywhere.port)).await.unwrap();
-    until("the listener sees who comes", async || everywhere.seen() == 1).await;
+    TcpStream::connect(("127.0.0.1", everywhere.address.port())).await.unwrap();
+    until("the listener sees who comes", async || everywhere.connections() == 1).await;
     cases
 }
 
@@ -293,62 +177,57 @@ async fn no_way_around_the_policy_ends_in_a_connection() {
 /// What needs an address that is public and answers.
 async fn public_ones_lead_nowhere_else() {
     // The trap is set: a public address is called, and this is where it ends.
-    let good = Everywhere::answering(json(ONE)).await;
-    let resolver = Resolver::knowing(&[
-        ("public.test", &[&[PUBLIC]]),
-        ("public6.test", &[&["2606:4700::1111"]]),
+    let good = everywhere(json(ONE)).await;
+    let names = Table::of(&[
+        ("public.test", &[PUBLIC]),
+        ("public6.test", &["2606:4700::1111"]),
         // First public, then ours; and both at once, in either order.
-        ("rebound.test", &[&[PUBLIC], &["127.0.0.1"]]),
-        ("flips.test", &[&[PUBLIC], &["169.254.169.254"], &[PUBLIC]]),
-        ("mixed.test", &[&["127.0.0.1", PUBLIC, "::1"]]),
+        ("rebound.test", &[PUBLIC]),
+        ("rebound.test", &["127.0.0.1"]),
+        ("flips.test", &[PUBLIC]),
+        ("flips.test", &["169.254.169.254"]),
+        ("flips.test", &[PUBLIC]),
+        ("mixed.test", &["127.0.0.1", PUBLIC, "::1"]),
     ]);
-    let embedder = embedder(resolver.clone());
-    let at = |name: &str| format!("http://{name}:{}", good.port);
+    let embedder = embedder_knowing(names.clone());
+    let ask = async |host: &str, server: &Raw| {
+        let url = format!("http://{host}:{}", server.address.port());
+        call(&embedder, ProviderType::Openai, &url, Reach::Public).await
+    };
     for name in ["public.test", "public6.test", PUBLIC, "[64:ff9b::5db8:d822]"] {
-        let answer = call(&embedder, &at(name), Reach::Public).await;
-        assert_eq!(answer, Ok(()), "{name}");
+        assert_eq!(ask(name, &good).await, Ok(()), "{name}");
     }
-    assert_eq!(good.seen(), 4);
+    assert_eq!(good.connections(), 4);
     // Each call looks up once, and each look-up is judged.
-    assert_eq!(call(&embedder, &at("rebound.test"), Reach::Public).await, Ok(()));
-    assert_blocked(&call(&embedder, &at("rebound.test"), Reach::Public).await, "rebound");
+    assert_eq!(ask("rebound.test", &good).await, Ok(()));
+    assert_blocked(&ask("rebound.test", &good).await, "rebound");
     for (turn, is_open) in [(1, true), (2, false), (3, true)] {
-        let answer = call(&embedder, &at("flips.test"), Reach::Public).await;
+        let answer = ask("flips.test", &good).await;
         assert_eq!(answer.is_ok(), is_open, "turn {turn}: {answer:?}");
     }
-    assert_eq!(call(&embedder, &at("mixed.test"), Reach::Public).await, Ok(()));
-    assert_eq!(resolver.asked.load(Ordering::SeqCst), 2 + 2 + 3 + 1);
-    assert_eq!(good.seen(), 4 + 1 + 2 + 1);
+    assert_eq!(ask("mixed.test", &good).await, Ok(()));
+    assert_eq!(names.asked.load(Ordering::SeqCst), 2 + 2 + 3 + 1);
+    assert_eq!(good.connections(), 4 + 1 + 2 + 1);
 
     // A public endpoint that sends on, to each kind of place.
-    let target = Everywhere::answering(json(ONE)).await;
+    let target = everywhere(json(ONE)).await;
+    let port = target.address.port();
     for status in ["301 Moved", "302 Found", "303 See Other", "307 Temporary", "308 Permanent"] {
-        for place in [
-            "127.0.0.1",
-            "169.254.169.254",
-            "localhost",
-            "[::1]",
-            "[fd00:ec2::254]",
-            PUBLIC,
-            "2130706433",
-        ] {
-            let to = format!(
-                "location: http://{place}:{}/\r\nrefresh: 0; url=http://{place}:{}/\r\n",
-                target.port, target.port
-            );
-            let sends_on = Everywhere::answering(http(status, &to, "")).await;
-            let url = format!("http://{PUBLIC}:{}", sends_on.port);
-            let answer = call(&embedder, &url, Reach::Public).await;
-            let redirect = ProviderError::NotEmbeddings(NotEmbeddings::Redirect);
-            assert_eq!(answer, Err(redirect), "{status} to {place}");
-            assert_eq!(sends_on.seen(), 1);
+        let places = "127.0.0.1 169.254.169.254 localhost [::1] [fd00:ec2::254] 2130706433";
+        for place in places.split(' ').chain([PUBLIC]) {
+            let to = format!("http://{place}:{port}/");
+            let to = format!("location: {to}\r\nrefresh: 0; url={to}\r\n");
+            let sends_on = everywhere(http(status, &to, "")).await;
+            let answer = ask(PUBLIC, &sends_on).await;
+            let redirect = Err(ProviderError::NotEmbeddings(NotEmbeddings::Redirect));
+            assert_eq!((answer, sends_on.connections()), (redirect, 1), "{status} to {place}");
+            let url = format!("http://{PUBLIC}:{}", sends_on.address.port());
             let answer = chat(&embedder, &url, Reach::Public).await;
-            let redirect = ProviderError::NotChat(NotChat::Redirect);
-            assert_eq!(answer, Err(redirect), "{status} to {place}");
-            assert_eq!(sends_on.seen(), 2);
+            let redirect = Err(ProviderError::NotChat(NotChat::Redirect));
+            assert_eq!((answer, sends_on.connections()), (redirect, 2), "{status} to {place}");
         }
     }
-    assert_eq!(target.seen(), 0);
+    assert_eq!(target.connections(), 0);
 }
 
 /// In the network where every address is ours; otherwise it passes at once.
@@ -356,9 +235,9 @@ async fn public_ones_lead_nowhere_else() {
 async fn where_every_address_answers_none_that_is_forbidden_is_called() {
     if std::env::var_os(EVERY_ADDRESS_IS_OURS).is_some() {
         for address in ["169.254.169.254", "10.0.0.1", PUBLIC] {
-            let here = Everywhere::answering(json(ONE)).await;
-            TcpStream::connect((address, here.port)).await.unwrap();
-            until("this machine is met", async || here.seen() == 1).await;
+            let here = everywhere(json(ONE)).await;
+            TcpStream::connect((address, here.address.port())).await.unwrap();
+            until("this machine is met", async || here.connections() == 1).await;
         }
         nothing_gets_through().await;
         public_ones_lead_nowhere_else().await;

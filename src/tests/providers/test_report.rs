@@ -1,6 +1,6 @@
 //! What *Test* reports.
 
-use keepsake::providers::{EmbeddingReport, ProviderError, ProviderType};
+use keepsake::providers::{EmbeddingReport, Endpoint, ProviderError, ProviderType};
 use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, Request, ResponseTemplate};
@@ -42,29 +42,22 @@ async fn report(turned: bool, width: usize) -> EmbeddingReport {
         .respond_with(ResponseTemplate::new(200).set_body_json(tags))
         .mount(&server)
         .await;
-    let mut endpoint = endpoint(ProviderType::Ollama, &server.uri());
-    endpoint.dimensions = Some(8);
+    let endpoint =
+        Endpoint { dimensions: Some(8), ..endpoint(ProviderType::Ollama, &server.uri()) };
     embedder().test(&endpoint, "q: ", "d: ").await.unwrap()
 }
 
 #[tokio::test]
-async fn a_good_endpoint_passes_with_its_figures() {
+async fn a_good_endpoint_passes_with_its_figures_and_another_order_and_width_are_noticed() {
+    let bad = report(true, 6).await;
+    assert!(!bad.order_kept && !bad.similar_closer);
+    assert_eq!((bad.dimensions, bad.requested_dimensions_honoured), (6, Some(false)));
     let report = report(false, 8).await;
-    assert_eq!(report.dimensions, 8);
-    assert_eq!(report.requested_dimensions_honoured, Some(true));
+    assert_eq!((report.dimensions, report.requested_dimensions_honoured), (8, Some(true)));
     assert!((report.norm - 2.0).abs() < 0.01);
     assert!(report.order_kept && report.similar_closer);
     assert_eq!(report.model_found.as_deref(), Some("small:latest"));
     assert!(report.latency.as_nanos() > 0);
-}
-
-#[tokio::test]
-async fn answers_in_another_order_and_width_are_noticed() {
-    let report = report(true, 6).await;
-    assert!(!report.order_kept);
-    assert!(!report.similar_closer);
-    assert_eq!(report.dimensions, 6);
-    assert_eq!(report.requested_dimensions_honoured, Some(false));
 }
 
 #[tokio::test]

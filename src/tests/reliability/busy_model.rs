@@ -29,10 +29,8 @@ async fn a_busy_model_is_late_for_some_and_is_left_alone_by_nobody() {
             let query = format!("{n} {}", "herons cross rivers at dawn ".repeat(50));
             tokio::spawn(async move {
                 let endpoint = Endpoint::builtin();
-                embedder
-                    .embed_query(QueryPriority::Search, &endpoint, query, PATIENCE)
-                    .await
-                    .map(drop)
+                let asked = embedder.embed_query(QueryPriority::Search, &endpoint, query, PATIENCE);
+                asked.await.map(drop)
             })
         })
         .collect();
@@ -46,18 +44,9 @@ async fn a_busy_model_is_late_for_some_and_is_left_alone_by_nobody() {
     flood.iter().for_each(tokio::task::JoinHandle::abort);
     join_all(flood).await;
     // The one pass that is under way ends.
-    tokio::time::timeout(
-        PATIENCE,
-        embedder.embed_query(
-            QueryPriority::Search,
-            &Endpoint::builtin(),
-            "one".to_owned(),
-            PATIENCE,
-        ),
-    )
-    .await
-    .unwrap()
-    .unwrap();
+    let (endpoint, one) = (Endpoint::builtin(), "one".to_owned());
+    let asked = embedder.embed_query(QueryPriority::Search, &endpoint, one, PATIENCE);
+    tokio::time::timeout(PATIENCE, asked).await.unwrap().unwrap();
 
     let answer = anna.call("memory_search", json!({ "query": "honey" })).await;
     assert_eq!(answer["degraded"], json!(null), "{answer}");

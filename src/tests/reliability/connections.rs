@@ -12,30 +12,22 @@ use crate::support::{TestApp, until};
 const CALLS_AT_ONCE: usize = 6;
 
 pub(super) async fn cut_all(app: &TestApp) -> usize {
-    let cut: Vec<bool> = app
-        .sql(
-            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+    let cut = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
          WHERE datname = current_database() AND pid <> pg_backend_pid()
-           AND backend_type = 'client backend'",
-        )
-        .values()
-        .await;
-    cut.len()
+           AND backend_type = 'client backend'";
+    app.sql(cut).values::<bool>().await.len()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn calls_after_all_connections_were_cut_are_answered_as_if_nothing_had_been() {
     let (app, anna) = TestApp::start_for("anna").await;
     anna.add("Anna keeps bees.").await;
+    let search = |_| anna.call("memory_search", json!({ "query": "bees" }));
     for round in 0..3 {
-        let many =
-            (0..CALLS_AT_ONCE).map(|_| anna.call("memory_search", json!({ "query": "bees" })));
-        join_all(many).await;
+        join_all((0..CALLS_AT_ONCE).map(search)).await;
         // Used a moment ago, so that nobody asks whether they live.
         assert!(cut_all(&app).await > 2, "there was something to cut");
-        let many =
-            (0..CALLS_AT_ONCE).map(|_| anna.call("memory_search", json!({ "query": "bees" })));
-        for answer in join_all(many).await {
+        for answer in join_all((0..CALLS_AT_ONCE).map(search)).await {
             assert_eq!(answer["results"].as_array().unwrap().len(), 1, "{answer}");
         }
         cut_all(&app).await;
@@ -83,11 +75,9 @@ async fn a_transaction_that_is_broken_off_leaves_nothing_and_its_connection_is_u
     assert_eq!(themes["themes"], json!([]), "{themes}");
     let [of_requests, ..] = app.db.pools();
     assert!(of_requests.open <= of_requests.max, "{of_requests:?}");
-}
 
-#[tokio::test]
-async fn a_transaction_that_is_broken_off_while_it_begins_is_not_left_open() {
-    let (app, anna) = TestApp::start_for("anna").await;
+    // While it begins, a user's or nobody's: it is not left open.
+    none_is_left_open(&app).await;
     let mut begin = Box::pin(app.db.as_user_and(anna.id, "SELECT pg_sleep(0.5)"));
     while open_transactions(&app).await == 0 {
         assert!(futures_util::poll!(&mut begin).is_pending(), "it begins");
@@ -96,12 +86,7 @@ async fn a_transaction_that_is_broken_off_while_it_begins_is_not_left_open() {
     drop(begin);
     none_is_left_open(&app).await;
     anna.add("Anna keeps bees.").await;
-}
-
-/// As when a client goes away: what is done next on that connection must not be part of it.
-#[tokio::test]
-async fn a_transaction_of_no_user_that_is_broken_off_while_it_begins_is_not_left_open() {
-    let app = TestApp::start().await;
+    // As when a client goes away: what is done next on that connection must not be part of it.
     for polls in 1..5 {
         app.db.as_system().await.unwrap().commit().await.unwrap();
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -122,11 +107,10 @@ async fn none_is_left_open(app: &TestApp) {
 }
 
 async fn open_transactions(app: &TestApp) -> i64 {
-    app.sql(
-        "SELECT count(*) FROM pg_stat_activity
+    app.count(
+        "pg_stat_activity
          WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL",
     )
-    .value()
     .await
 }
 

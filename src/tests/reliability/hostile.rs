@@ -10,16 +10,16 @@ use keepsake::db::StatementTimeouts;
 use reqwest::Client;
 use serde_json::{Value, json};
 use sqlx::PgConnection;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
+use super::hurried;
 use crate::mcp::{Mcp, message};
 use crate::support::Sql as _;
-use crate::support::{HANG_GUARD, TestApp, TestUser, Wish, problem};
+use crate::support::{HANG_GUARD, TestApp, TestUser, Wish, problem, until};
 
 /// Calls that one caller may have under way (DESIGN §11): 4 running and 32 waiting.
 const CALLS_MAX: usize = 36;
 const TOO_MANY: usize = 4;
-const LOOK_EVERY: Duration = Duration::from_millis(20);
 
 /// Until it is dropped, whatever reads or writes items waits.
 async fn lock_items(app: &TestApp) -> PgConnection {
@@ -37,28 +37,23 @@ async fn lock_adding(app: &TestApp, user: &TestUser) -> PgConnection {
 }
 
 async fn until_statements_waiting(app: &TestApp, wanted: i64) {
-    let seen = async {
-        while app.waiting_for_locks().await != wanted {
-            sleep(LOOK_EVERY).await;
-        }
-    };
-    let seen = timeout(HANG_GUARD, seen).await;
-    assert!(seen.is_ok(), "there were never {wanted} statements waiting");
+    let what = format!("{wanted} statements wait");
+    until(&what, async || app.waiting_for_locks().await == wanted).await;
+}
+
+/// The next of the calls to be answered.
+async fn next_of<T>(calls: &mut FuturesUnordered<impl Future<Output = T>>) -> T {
+    timeout(HANG_GUARD, calls.next()).await.expect("an answer in time").unwrap()
 }
 
 #[tokio::test]
 async fn a_statement_that_runs_into_its_timeout_is_a_503_in_one_sentence_at_every_door() {
     let (app, anna) = TestApp::start_for("anna").await;
-    anna.add("Anna keeps bees.").await;
-    let hurried = TestApp::start_as(Wish {
-        timeouts: StatementTimeouts { request: Duration::from_millis(500), job: HANG_GUARD },
-        database: Some(app.options.clone()),
-        ..Wish::default()
-    })
-    .await;
+    let bees = anna.add("Anna keeps bees.").await;
+    let slower = hurried(&app, Duration::from_secs(4)).await;
+    let hurried = hurried(&app, Duration::from_millis(500)).await;
     let at_hurried = anna.at(&hurried);
-    let mut browser = app.browser();
-    browser.sign_in(&anna).await;
+    let mut browser = app.signed_in(&anna).await;
     browser.base = hurried.base.clone();
     let lock = lock_items(&app).await;
 
@@ -79,39 +74,24 @@ async fn a_statement_that_runs_into_its_timeout_is_a_503_in_one_sentence_at_ever
     assert!(page.contains(sentence), "{page}");
 
     drop(lock);
-    assert_eq!(anna.find("bees").await.len(), 1);
-}
+    assert_eq!(anna.find("bees").await, [bees]);
 
-#[tokio::test]
-async fn a_look_for_parts_of_words_that_runs_into_the_timeout_finds_nothing() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let bees = anna.add("Anna keeps bees.").await;
-    let hurried = TestApp::start_as(Wish {
-        timeouts: StatementTimeouts { request: Duration::from_secs(4), job: HANG_GUARD },
-        database: Some(app.options.clone()),
-        ..Wish::default()
-    })
-    .await;
-    let at_hurried = anna.at(&hurried);
+    // A look for parts of words finds nothing then.
+    let at_slower = anna.at(&slower);
     assert_eq!(anna.find("eeps").await, [bees]);
     // Its index is built before the table is locked.
-    at_hurried.find("bees").await;
+    at_slower.find("bees").await;
     let lock = lock_items(&app).await;
-    assert_eq!(at_hurried.find("eeps").await, [0_i64; 0]);
+    assert_eq!(at_slower.find("eeps").await, [0_i64; 0]);
     drop(lock);
     assert_eq!(anna.find("eeps").await, [bees]);
 }
 
 #[tokio::test]
 async fn jobs_have_another_statement_timeout_and_give_connections_back_without_it() {
-    let app = TestApp::start_as(Wish {
-        timeouts: StatementTimeouts {
-            request: Duration::from_secs(61),
-            job: Duration::from_secs(122),
-        },
-        ..Wish::default()
-    })
-    .await;
+    let [request, job] = [61, 122].map(Duration::from_secs);
+    let timeouts = StatementTimeouts { request, job };
+    let app = TestApp::start_as(Wish { timeouts, ..Wish::default() }).await;
     let anna = app.user("anna").await;
     let timeout_of = async |conn: &mut PgConnection| -> String {
         conn.sql("SHOW statement_timeout").value().await
@@ -133,12 +113,9 @@ async fn jobs_have_another_statement_timeout_and_give_connections_back_without_i
 
 #[tokio::test]
 async fn when_a_client_hangs_up_its_statement_ends_in_the_database() {
-    let ten_minutes = Duration::from_secs(600);
-    let app = TestApp::start_as(Wish {
-        timeouts: StatementTimeouts { request: ten_minutes, job: ten_minutes },
-        ..Wish::default()
-    })
-    .await;
+    let [request, job] = [Duration::from_secs(600); 2];
+    let timeouts = StatementTimeouts { request, job };
+    let app = TestApp::start_as(Wish { timeouts, ..Wish::default() }).await;
     let anna = app.user("anna").await;
     anna.add("Anna keeps bees.").await;
     let search = json!({ "query": "bees" });
@@ -180,8 +157,8 @@ async fn past_the_calls_of_one_user_more_are_refused_and_others_notice_nothing()
     let mut calls: FuturesUnordered<_> =
         inputs.iter().map(|input| anna.send("memory_add", input)).collect();
     for _ in 0..TOO_MANY {
-        let refused = timeout(HANG_GUARD, calls.next()).await;
-        let refused = refused.expect("more than may wait are refused").unwrap();
+        // More than may wait are refused.
+        let refused = next_of(&mut calls).await;
         assert!(refused.headers().contains_key("retry-after"));
         let (status, said) = problem(refused).await;
         assert_eq!((status, &said["code"]), (429, &json!("too_many_calls")));
@@ -199,8 +176,7 @@ async fn past_the_calls_of_one_user_more_are_refused_and_others_notice_nothing()
     assert_eq!(browser.get("/memory?q=bees").await.0, 200);
     drop(lock);
     for _ in 0..CALLS_MAX {
-        let answer = timeout(HANG_GUARD, calls.next()).await.expect("it runs");
-        assert_eq!(answer.unwrap().status(), 200);
+        assert_eq!(next_of(&mut calls).await.status(), 200);
     }
     anna.add("Anna sells honey.").await;
 }
@@ -219,9 +195,7 @@ async fn a_service_token_counts_once_with_all_its_users() {
     let lock = lock_items(&app).await;
     let mut calls: FuturesUnordered<_> = (0..CALLS_MAX + TOO_MANY).map(search).collect();
     for _ in 0..TOO_MANY {
-        let refused = timeout(HANG_GUARD, calls.next()).await;
-        let refused = refused.expect("more than may wait are refused");
-        assert_eq!(refused.unwrap().unwrap().status(), 429);
+        assert_eq!(next_of(&mut calls).await.unwrap().status(), 429);
     }
     drop(lock);
     while let Some(answer) = calls.next().await {

@@ -11,3 +11,16 @@ mod released;
 mod sweep;
 mod together;
 mod upgrade;
+
+use std::time::Duration;
+
+use keepsake::db::StatementTimeouts;
+
+use crate::support::{HANG_GUARD, TestApp, Wish};
+
+/// Another server on this app's database, where a request's statements have this long.
+async fn hurried(app: &TestApp, request: Duration) -> TestApp {
+    let timeouts = StatementTimeouts { request, job: HANG_GUARD };
+    let database = Some(app.options.clone());
+    TestApp::start_as(Wish { timeouts, database, ..Wish::default() }).await
+}

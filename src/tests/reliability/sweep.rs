@@ -5,28 +5,15 @@ use serde_json::{Value, json};
 
 use crate::support::{TestApp, TestUser};
 
-/// Each change of this user's rows in these tables fails.
-async fn break_rows_of(app: &TestApp, user: &TestUser) {
-    let is_others = format!("user_id <> {}", user.id.0);
-    for table in ["memory_items", "sessions", "memory_summaries"] {
-        app.refuse_unless(table, &is_others).await;
-    }
-}
-
 async fn failed_jobs(app: &TestApp) -> Vec<(i64, String)> {
-    app.sql("SELECT user_id, job FROM job_queue WHERE problem IS NOT NULL ORDER BY job")
-        .rows()
-        .await
+    let failed = "SELECT user_id, job FROM job_queue WHERE problem IS NOT NULL ORDER BY job";
+    app.sql(failed).rows().await
 }
 
 async fn status_and_session(app: &TestApp, user: &TestUser) -> (String, bool) {
-    app.sql(
-        "SELECT (SELECT status FROM memory_items WHERE user_id = $1 AND type <> 'turn'),
-                (SELECT completed_at IS NOT NULL FROM sessions WHERE user_id = $1)",
-    )
-    .bind(user.id.0)
-    .row()
-    .await
+    let both = "SELECT (SELECT status FROM memory_items WHERE user_id = $1 AND type <> 'turn'),
+                (SELECT completed_at IS NOT NULL FROM sessions WHERE user_id = $1)";
+    app.sql(both).bind(user.id.0).row().await
 }
 
 async fn live(user: &TestUser) {
@@ -43,7 +30,10 @@ async fn a_user_whose_rows_cannot_be_changed_holds_up_no_other() {
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     live(&anna).await;
     live(&ben).await;
-    break_rows_of(&app, &anna).await;
+    let is_others = format!("user_id <> {}", anna.id.0);
+    for table in ["memory_items", "sessions", "memory_summaries"] {
+        app.refuse_unless(table, &is_others).await;
+    }
     app.clock.advance(time::Duration::days(2));
     app.run_due().await;
     let annas = ["complete", "expire"].map(|job| (anna.id.0, job.to_owned()));

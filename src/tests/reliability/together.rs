@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use keepsake::accounts::Viewer;
-use keepsake::db::StatementTimeouts;
 use keepsake::memories::{ItemType, NewItem};
 use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 
-use crate::support::{HANG_GUARD, Provider, TestApp, TestUser, Wish, until};
+use super::hurried;
+use crate::support::{Provider, TestApp, TestUser, until};
 
 /// One user may have 36 calls under way.
 const ADDS: usize = 36;
@@ -25,24 +25,31 @@ async fn hold_up<'a>(
     lock
 }
 
-/// Sends the others when the first is held up in a transaction: what comes together is written together.
-async fn first_then_others<T, F: Future<Output = T>>(
+/// Until as many wait for the next transaction.
+async fn until_queued(app: &TestApp, user: &TestUser, adds: usize) {
+    until("adds wait in line", async || app.adding.queued(user.id) >= adds).await;
+}
+
+/// Holds up the first until some of the others wait in line: they are written together.
+async fn added_together<T, F: Future<Output = T>>(
     app: &TestApp,
+    user: &TestUser,
     mut adds: impl Iterator<Item = F>,
 ) -> Vec<T> {
+    let mut conn = app.superuser().await;
+    let lock = hold_up(&mut conn, user).await;
     let first = adds.next().unwrap();
     let others = async {
         app.until_blocked(1).await;
         join_all(adds).await
     };
-    let (first, mut all) = tokio::join!(first, others);
+    let release = async {
+        until_queued(app, user, 3).await;
+        lock.rollback().await.unwrap();
+    };
+    let (first, mut all, ()) = tokio::join!(first, others, release);
     all.insert(0, first);
     all
-}
-
-/// Until as many wait for the next transaction.
-async fn until_queued(app: &TestApp, user: &TestUser, adds: usize) {
-    until("adds wait in line", async || app.adding.queued(user.id) >= adds).await;
 }
 
 /// Of every item: its text, its events, its pending vectors, the calls that touched it.
@@ -55,10 +62,6 @@ async fn written(app: &TestApp) -> Vec<(String, i64, i64, i64)> {
          FROM memory_items i ORDER BY i.content").rows().await
 }
 
-async fn transactions(app: &TestApp) -> i64 {
-    app.sql("SELECT count(DISTINCT xmin::text) FROM memory_items").value().await
-}
-
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn adds_that_come_at_once_share_transactions_and_each_is_kept_as_it_was_sent() {
     let app = TestApp::start().await;
@@ -67,20 +70,14 @@ async fn adds_that_come_at_once_share_transactions_and_each_is_kept_as_it_was_se
     for theme in ["a", "b"] {
         anna.add_to(theme, theme).await;
     }
-    let mut conn = app.superuser().await;
-    let lock = hold_up(&mut conn, &anna).await;
     let item = |n: usize| {
         json!({ "type": (["fact", "preference"][n % 2]), "content": format!("Number {n:02}."),
                 "theme": (["a", "b", "new"][n % 3]), "tags": (0..n % 4).map(|t| format!("{n} {t}, \"{{")).collect::<Vec<_>>(),
                 "source": (["web", "tool_call"][n % 2]), "source_context": (if n.is_multiple_of(5) { json!(format!("said {n}")) } else { Value::Null }),
                 "expires_in_days": (if n.is_multiple_of(7) { json!(n + 1) } else { Value::Null }) })
     };
-    let adds = first_then_others(&app, (0..ADDS).map(|n| anna.call("memory_add", item(n))));
-    let release = async {
-        until_queued(&app, &anna, 3).await;
-        lock.rollback().await.unwrap();
-    };
-    let (answers, ()) = tokio::join!(adds, release);
+    let adds = (0..ADDS).map(|n| anna.call("memory_add", item(n)));
+    let answers = added_together(&app, &anna, adds).await;
 
     for (n, answer) in answers.iter().enumerate() {
         let found = anna.call("memory_get", json!({ "item_id": answer["id"] })).await;
@@ -91,10 +88,8 @@ async fn adds_that_come_at_once_share_transactions_and_each_is_kept_as_it_was_se
         // By its source: a page, a tool.
         assert_eq!(found["confidence"], [50, 95][n % 2]);
         assert_eq!(found["expires_at"].is_null(), n % 7 != 0, "{found}");
-        assert_eq!(
-            (&answer["duplicate"], &answer["embedding"]),
-            (&json!(false), &json!("pending"))
-        );
+        assert_eq!(answer["duplicate"], false);
+        assert_eq!(answer["embedding"], "pending");
         assert_eq!(anna.find(&format!("{n:02}")).await.first(), answer["id"].as_i64().as_ref());
     }
     let written = written(&app).await;
@@ -103,7 +98,8 @@ async fn adds_that_come_at_once_share_transactions_and_each_is_kept_as_it_was_se
         assert_eq!((events, pending, calls), (1, 1, 1), "{content}");
     }
     // A third of them were the first of their theme, or came with those that were.
-    let transactions = transactions(&app).await;
+    let transactions = "SELECT count(DISTINCT xmin::text) FROM memory_items";
+    let transactions: i64 = app.sql(transactions).value().await;
     assert!(transactions < ADDS as i64, "{transactions}");
 }
 
@@ -112,8 +108,6 @@ async fn what_the_database_refuses_of_one_does_not_touch_those_beside_it() {
     let (app, anna) = TestApp::start_for("anna").await;
     anna.add("first").await;
     app.refuse_unless("memory_items", "content <> 'poison'").await;
-    let mut conn = app.superuser().await;
-    let lock = hold_up(&mut conn, &anna).await;
     let texts: Vec<String> = (0..ADDS)
         .map(|n| match n % 20 {
             7 => "poison".to_owned(),
@@ -128,12 +122,7 @@ async fn what_the_database_refuses_of_one_does_not_touch_those_beside_it() {
         let response = agent.send("memory_add", &input).await;
         (response.status().as_u16(), response.json::<Value>().await.unwrap())
     };
-    let adds = first_then_others(&app, texts.iter().map(send));
-    let release = async {
-        until_queued(&app, &anna, 3).await;
-        lock.rollback().await.unwrap();
-    };
-    let (answers, ()) = tokio::join!(adds, release);
+    let answers = added_together(&app, &anna, texts.iter().map(send)).await;
 
     let mut new_ids = BTreeSet::new();
     for (text, (status, answer)) in texts.iter().zip(&answers) {
@@ -163,12 +152,7 @@ async fn what_the_database_refuses_of_one_does_not_touch_those_beside_it() {
 async fn where_a_statement_runs_into_its_timeout_all_are_refused_and_nothing_is_written() {
     let (app, anna) = TestApp::start_for("anna").await;
     anna.add("first").await;
-    let hurried = TestApp::start_as(Wish {
-        timeouts: StatementTimeouts { request: Duration::from_millis(500), job: HANG_GUARD },
-        database: Some(app.options.clone()),
-        ..Wish::default()
-    })
-    .await;
+    let hurried = hurried(&app, Duration::from_millis(500)).await;
     let at_hurried = anna.at(&hurried);
     let mut conn = app.superuser().await;
     let lock = hold_up(&mut conn, &anna).await;

@@ -22,29 +22,15 @@ fn token(of: &str) -> &'static str {
     &token[..token.find([',', ';']).unwrap()]
 }
 
-/// The dump in a database of its own.
-async fn restored() -> PgConnectOptions {
-    // Whoever comes first makes the roles.
-    fresh_database().await;
-    let options = empty_database().await;
-    let mut superuser = PgConnection::connect_with(&options).await.unwrap();
-    superuser.sql(DUMP).run_all().await;
-    superuser.close().await.unwrap();
-    options
-}
-
 async fn all_rows(options: &PgConnectOptions) -> BTreeMap<String, Vec<Value>> {
     rows(&mut PgConnection::connect_with(options).await.unwrap()).await
 }
 
 /// Its vectors of first passages, as one number.
 pub async fn vectors(app: &TestApp) -> String {
-    app.sql(
-        "SELECT md5(string_agg(source_id || ' ' || embedding::text, ',' ORDER BY source_id))
-         FROM memory_embeddings WHERE passage = 0 AND state = 'ready'",
-    )
-    .value()
-    .await
+    let all = "SELECT md5(string_agg(source_id || ' ' || embedding::text, ',' ORDER BY source_id))
+         FROM memory_embeddings WHERE passage = 0 AND state = 'ready'";
+    app.sql(all).value().await
 }
 
 pub async fn tool(app: &TestApp, token: &str, name: &str, arguments: Value) -> Value {
@@ -64,25 +50,31 @@ pub async fn found(app: &TestApp, token: &str, query: &str) -> Vec<String> {
     contents.map(str::to_owned).collect()
 }
 
-async fn finds_what_is_meant(app: &TestApp) {
-    for (whose, query, first) in [
-        (
-            "Anna's",
-            "Which hot beverage does she have after getting up?",
-            "Anna drinks green tea in the morning.",
-        ),
-        ("Anna's", "Where is Anna's home?", "Anna lives in Linz."),
-        ("Anna's", "Schafberg", "We hiked up the Schafberg last Sunday and saw two marmots."),
-        ("Ben's", "Which insects does he keep?", "Ben keeps three beehives behind the barn."),
+/// Anna and Ben find what they mean first, by these tokens. Returns all that was found.
+pub async fn finds_what_is_meant(app: &TestApp, [anna, ben]: [&str; 2]) -> Vec<String> {
+    let tea = "Which hot beverage does she have after getting up?";
+    let mut all = Vec::new();
+    for (token, query, first) in [
+        (anna, tea, "Anna drinks green tea in the morning."),
+        (anna, "Where is Anna's home?", "Anna lives in Linz."),
+        (anna, "Schafberg", "We hiked up the Schafberg last Sunday and saw two marmots."),
+        (ben, "Which insects does he keep?", "Ben keeps three beehives behind the barn."),
     ] {
-        let found = found(app, token(whose), query).await;
+        let found = found(app, token, query).await;
         assert_eq!(found.first().map(String::as_str), Some(first), "{query}: {found:?}");
+        all.extend(found);
     }
+    all
 }
 
 #[tokio::test]
 async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
-    let options = restored().await;
+    // Whoever comes first makes the roles.
+    fresh_database().await;
+    let options = empty_database().await;
+    let mut superuser = PgConnection::connect_with(&options).await.unwrap();
+    superuser.sql(DUMP).run_all().await;
+    superuser.close().await.unwrap();
     let before = all_rows(&options).await;
     db::prepare(&options).await.unwrap();
 
@@ -94,10 +86,8 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
         }
         let now = &after[now_named(table)];
         for row in rows {
-            assert!(
-                now.iter().any(|found| has_all_of(found, row)),
-                "{table}: {row} became {now:?}"
-            );
+            let is_there = now.iter().any(|found| has_all_of(found, row));
+            assert!(is_there, "{table}: {row} became {now:?}");
         }
     }
 
@@ -113,30 +103,22 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
     let sources = app.count("memory_items").await;
     assert!(sources >= 14, "{sources}");
     let kept = vectors(&app).await;
+    let tokens = ["Anna's", "Ben's"].map(token);
 
     // Before a passage is made, and whose word it was is told.
-    finds_what_is_meant(&app).await;
-    let trusted: Vec<(String, String)> = app
-        .sql("SELECT DISTINCT source, trust FROM memory_items WHERE NOT is_turn ORDER BY 1")
-        .rows()
-        .await;
-    let trusted: Vec<(&str, &str)> =
-        trusted.iter().map(|(s, t)| (s.as_str(), t.as_str())).collect();
-    assert_eq!(
-        trusted,
-        [
-            ("agent", "agent"),
-            ("guess", "agent"),
-            ("tool_call", "tool"),
-            ("user_explicit", "user"),
-            ("web", "external")
-        ]
-    );
-    assert_eq!(app.count("memory_items WHERE status = 'active' AND expires_at IS NULL AND live_until <> 'infinity'").await, 0);
-    assert_eq!(
-        app.count("memory_items WHERE status <> 'active' AND live_until = 'infinity'").await,
-        0
-    );
+    finds_what_is_meant(&app, tokens).await;
+    let trusted =
+        "SELECT DISTINCT source || ' ' || trust FROM memory_items WHERE NOT is_turn ORDER BY 1";
+    let trusted: Vec<String> = app.sql(trusted).values().await;
+    let expected =
+        ["agent agent", "guess agent", "tool_call tool", "user_explicit user", "web external"];
+    assert_eq!(trusted, expected);
+    for wrong in [
+        "status = 'active' AND expires_at IS NULL AND live_until <> 'infinity'",
+        "status <> 'active' AND live_until = 'infinity'",
+    ] {
+        assert_eq!(app.count(&format!("memory_items WHERE {wrong}")).await, 0, "{wrong}");
+    }
 
     // Passages are made, and of one memory alone there is more to embed: it had been cut off.
     assert_eq!(app.count("memory_passages").await, 0);
@@ -144,18 +126,15 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
     assert_eq!(app.count("memory_passages_due").await, 0);
     assert_eq!(app.count("memory_passages WHERE n = 0").await, sources);
     let pending = "memory_embeddings WHERE state = 'pending'";
-    let long: i64 = app
-        .sql("SELECT count(DISTINCT source_id) FROM memory_embeddings WHERE state = 'pending'")
-        .value()
-        .await;
-    assert!(long == 1 && app.count(pending).await >= 2);
-    finds_what_is_meant(&app).await;
+    let long = format!("(SELECT DISTINCT source_id FROM {pending}) long");
+    assert!(app.count(&long).await == 1 && app.count(pending).await >= 2);
+    finds_what_is_meant(&app, tokens).await;
     app.run_job("embed").await;
     assert_eq!(app.count(pending).await, 0);
     assert_eq!(vectors(&app).await, kept);
-    finds_what_is_meant(&app).await;
+    finds_what_is_meant(&app, tokens).await;
 
     // What is added now lies beside it.
     let again = json!({ "type": "fact", "content": "Anna lives in Linz.", "key": "home" });
-    assert_eq!(tool(&app, token("Anna's"), "memory_add", again).await["duplicate"], true);
+    assert_eq!(tool(&app, tokens[0], "memory_add", again).await["duplicate"], true);
 }

@@ -1,7 +1,6 @@
 //! Secrets in what comes in: warned of, replaced or refused at each door; what was replaced is stored nowhere; what a person
 //! allows is nobody else's.
 
-use keepsake::accounts::UserId;
 use keepsake::redaction::SecretPolicy;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -43,10 +42,36 @@ fn messages(content: &str) -> Value {
     ] })
 }
 
-/// An export of one line.
-fn file_of(line: &Value) -> String {
+/// An import: how many were added, and how many failed.
+async fn imported(app: &TestApp, user: &TestUser, file: &str) -> (u64, u64) {
+    let outcome = import(app, user, file).await;
+    (outcome.added, outcome.failed)
+}
+
+/// An import of an export of this item alone.
+async fn imported_item(app: &TestApp, user: &TestUser, mut item: Value) -> (u64, u64) {
+    item["record"] = json!("item");
     let end = json!({ "record": "end", "counts": { "items": 1 } });
-    format!("{{\"keepsake_export\":1}}\n{line}\n{end}\n")
+    imported(app, user, &format!("{{\"keepsake_export\":1}}\n{item}\n{end}\n")).await
+}
+
+/// Hands these messages over to a session.
+async fn hand_over(user: &TestUser, session: &str, content: &str) -> Value {
+    let path = format!("/api/v1/sessions/{session}/messages");
+    let (status, answer) = user.request(Method::POST, &path, Some(messages(content))).await;
+    assert_eq!(status, 200, "{answer}");
+    answer
+}
+
+/// What became of an item that was added.
+async fn content_of(user: &TestUser, added: &Value) -> Value {
+    user.call("memory_get", json!({ "item_id": added["id"] })).await["content"].take()
+}
+
+/// Status, code and field of a refusal.
+fn why(status: u16, refusal: &Value) -> String {
+    let [code, field] = ["code", "field"].map(|name| refusal[name].as_str().unwrap());
+    format!("{status} {code} {field}")
 }
 
 /// One field of the first warning.
@@ -60,15 +85,11 @@ async fn by_default_a_secret_is_stored_and_warned_of() {
     let secret = secret();
     let text = format!("The token is {secret}.");
     let answer = anna.call("memory_add", fact(&text)).await;
-    assert_eq!(
-        (told(&answer, "field"), told(&answer, "rule")),
-        (&json!("content"), &json!("github-pat"))
-    );
+    assert_eq!(told(&answer, "field"), "content");
+    assert_eq!(told(&answer, "rule"), "github-pat");
     assert_eq!(told(&answer, "removed"), &json!(false));
     assert!(!answer.to_string().contains(&secret), "{answer}");
-    let item = json!({ "item_id": answer["id"] });
-    let read = anna.call("memory_get", item).await;
-    assert_eq!(read["content"], text);
+    assert_eq!(content_of(&anna, &answer).await, text);
     let places = places_of(&app, &secret).await;
     assert_eq!(places, ["memory_items.content"], "and nowhere else");
     // Every field counts, and what is no secret says nothing.
@@ -97,10 +118,8 @@ async fn what_is_masked_is_stored_nowhere_at_any_door() {
     let input = json!({ "type": "fact", "content": text, "key": "token", "source_context": secret, "tags": [secret] });
     let added = anna.call("memory_add", input).await;
     assert_eq!(told(&added, "removed"), &json!(true));
-    let id = added["id"].clone();
-    let read = anna.call("memory_get", json!({ "item_id": id })).await;
-    assert_eq!(read["content"], masked);
-    let correction = json!({ "item_id": id, "content": format!("Not {text}") });
+    assert_eq!(content_of(&anna, &added).await, masked);
+    let correction = json!({ "item_id": added["id"], "content": format!("Not {text}") });
     let corrected = anna.call("memory_correct", correction).await;
     assert_eq!(told(&corrected, "rule"), "github-pat");
 
@@ -120,8 +139,7 @@ async fn what_is_masked_is_stored_nowhere_at_any_door() {
     let (_, read) = anna.request(Method::GET, &path, None).await;
     assert_eq!(read["content"], masked);
 
-    let sent = anna.post("/api/v1/sessions/s/messages", &messages(&text)).await;
-    let answer: Value = sent.json().await.unwrap();
+    let answer = hand_over(&anna, "s", &text).await;
     assert_eq!(answer["accepted"], 3);
     assert_eq!(answer["warnings"].as_array().unwrap().len(), 4, "{answer}");
     let body = json!({ "summary": text });
@@ -129,13 +147,10 @@ async fn what_is_masked_is_stored_nowhere_at_any_door() {
     assert_eq!(completed.status(), 200);
     app.run_due().await;
 
-    let line =
-        json!({ "record": "item", "type": "fact", "content": text, "attributes": { "a": secret } });
-    let outcome = import(&app, &anna, &file_of(&line)).await;
-    assert_eq!((outcome.added, outcome.failed), (1, 0), "{outcome:?}");
+    let item = json!({ "type": "fact", "content": text, "attributes": { "a": secret } });
+    assert_eq!(imported_item(&app, &anna, item).await, (1, 0));
     let mem0 = json!([{ "memory": format!("Of mem0: {text}"), "metadata": { "b": secret } }]);
-    let outcome = import(&app, &anna, &mem0.to_string()).await;
-    assert_eq!((outcome.added, outcome.failed), (1, 0), "{outcome:?}");
+    assert_eq!(imported(&app, &anna, &mem0.to_string()).await, (1, 0));
 
     anna.find(&format!("what is {secret}")).await;
     let browser = app.signed_in(&anna).await;
@@ -155,10 +170,7 @@ async fn what_is_refused_is_named_by_field_and_rule_and_stored_nowhere() {
     let secret = secret();
     let text = format!("The token is {secret}.");
     let (status, refusal) = anna.refused("memory_add", fact(&text)).await;
-    assert_eq!(
-        (status, &refusal["code"], &refusal["field"]),
-        (422, &json!("secret_found"), &json!("content"))
-    );
+    assert_eq!(why(status, &refusal), "422 secret_found content");
     let detail = refusal["detail"].as_str().unwrap();
     assert!(detail.contains("github-pat") && detail.contains("Settings › Secrets"));
     let mcp = Mcp::of(&app, &anna);
@@ -171,12 +183,9 @@ async fn what_is_refused_is_named_by_field_and_rule_and_stored_nowhere() {
     assert_eq!((status, &refusal["code"]), (422, &json!("secret_found")));
     assert_eq!(anna.request(Method::GET, path, None).await.0, 404);
     // Nobody can say it again: it is replaced.
-    let sent = anna.post("/api/v1/sessions/s/messages", &messages(&text)).await;
-    let answer: Value = sent.json().await.unwrap();
+    let answer = hand_over(&anna, "s", &text).await;
     assert_eq!((&answer["accepted"], told(&answer, "removed")), (&json!(3), &json!(true)));
-    let line = json!({ "record": "item", "type": "fact", "content": text });
-    let outcome = import(&app, &anna, &file_of(&line)).await;
-    assert_eq!((outcome.added, outcome.failed), (1, 0), "{outcome:?}");
+    assert_eq!(imported_item(&app, &anna, fact(&text)).await, (1, 0));
     assert_eq!(app.count("memory_items WHERE theme_id IS NOT NULL").await, 1);
     assert_eq!(places_of(&app, &secret).await, Vec::<String>::new());
 }
@@ -187,45 +196,30 @@ async fn what_is_private_is_removed_whatever_is_set() {
     let text = "Anna keeps bees. <private>kanarienvogel4711</private>";
     let added = anna.call("memory_add", fact(text)).await;
     assert!(added.get("warnings").is_none(), "{added}");
-    let item = json!({ "item_id": added["id"] });
-    let read = anna.call("memory_get", item).await;
-    assert_eq!(read["content"], "Anna keeps bees.");
+    assert_eq!(content_of(&anna, &added).await, "Anna keeps bees.");
     let all = "<private>kanarienvogel4711</private> ";
     let (status, refusal) = anna.refused("memory_add", fact(all)).await;
-    assert_eq!(
-        (status, &refusal["code"], &refusal["field"]),
-        (422, &json!("private"), &json!("content"))
-    );
+    assert_eq!(why(status, &refusal), "422 private content");
     // A session keeps its order, and each message is still known by its id.
     for (accepted, duplicates) in [(3, 0), (0, 3)] {
-        let sent = anna.post("/api/v1/sessions/s/messages", &messages(all)).await;
-        let answer: Value = sent.json().await.unwrap();
-        assert_eq!(
-            (&answer["accepted"], &answer["duplicates"]),
-            (&json!(accepted), &json!(duplicates))
-        );
+        let answer = hand_over(&anna, "s", all).await;
+        assert_eq!(answer["accepted"], accepted, "{answer}");
+        assert_eq!(answer["duplicates"], duplicates, "{answer}");
     }
-    let page = anna.get("/api/v1/sessions/s/messages").await;
-    let page: Value = page.json().await.unwrap();
+    let (_, page) = anna.request(Method::GET, "/api/v1/sessions/s/messages", None).await;
     assert_eq!(page["messages"][0]["content"], "[removed: private]");
     // As Go writes JSON.
     let escaped = r#"{"note": "Bees. \u003cprivate\u003ekanarienvogel4711\u003c/private\u003e"}"#;
-    let sent = anna.post("/api/v1/sessions/t/messages", &messages(escaped)).await;
-    assert_eq!(sent.status(), 200);
-    let page = anna.get("/api/v1/sessions/t/messages").await;
-    let page: Value = page.json().await.unwrap();
+    hand_over(&anna, "t", escaped).await;
+    let (_, page) = anna.request(Method::GET, "/api/v1/sessions/t/messages", None).await;
     assert_eq!(page["messages"][2]["content"], r#"{"note": "Bees. "}"#);
     let open = "Told: <private>kanarienvogel4711";
     let file = json!({ "command": "create", "path": "/memories/a.md", "file_text": open });
     anna.call("memory_files", file).await;
-    let line = json!({ "record": "item", "type": "fact", "content": all });
-    let outcome = import(&app, &anna, &file_of(&line)).await;
-    assert_eq!((outcome.added, outcome.failed), (0, 1), "{outcome:?}");
+    assert_eq!(imported_item(&app, &anna, fact(all)).await, (0, 1));
     assert_eq!(places_of(&app, "kanarienvogel4711").await, Vec::<String>::new());
     // The marker itself is a text like any other.
-    let line = json!({ "record": "item", "type": "fact", "content": "[removed: private]" });
-    let outcome = import(&app, &anna, &file_of(&line)).await;
-    assert_eq!((outcome.added, outcome.failed), (1, 0), "{outcome:?}");
+    assert_eq!(imported_item(&app, &anna, fact("[removed: private]")).await, (1, 0));
     anna.add("[removed: private]").await;
 }
 
@@ -241,16 +235,14 @@ async fn what_a_person_allows_on_the_page_is_allowed_for_nobody_else() {
         set(app, user, SecretPolicy::Refuse).await;
         user.refused("memory_add", fact(&text)).await;
     }
-    let (_, page) = browser.get(PAGE).await;
+    let page = browser.look(PAGE).await;
     assert!(page.contains("github-pat") && page.contains("1 secret found"), "{page}");
     assert!(!page.contains(&secret));
-    let id_of = async |user: UserId| -> String {
-        app.sql("SELECT encode(fingerprint, 'hex') FROM secret_findings WHERE user_id = $1")
-            .bind(user.0)
-            .value()
-            .await
+    let id_of = async |user: &TestUser| -> String {
+        let id = "SELECT encode(fingerprint, 'hex') FROM secret_findings WHERE user_id = $1";
+        app.sql(id).bind(user.id.0).value().await
     };
-    let (of_anna, of_ben) = (id_of(anna.id).await, id_of(ben.id).await);
+    let (of_anna, of_ben) = (id_of(&anna).await, id_of(&ben).await);
     assert_ne!(of_anna, of_ben, "each user has a key");
 
     // Another's finding is as one that never was.
@@ -326,8 +318,7 @@ async fn a_secret_as_long_as_a_document_is_masked_and_a_longer_text_is_not_looke
     {
         let file = json!({ "command": command, "path": "/memories/b.md", field: key_of(2 << 20) });
         let (status, refusal) = anna.request(Method::POST, files, Some(file)).await;
-        assert_eq!((status, &refusal["code"]), (422, &json!("too_long")));
-        assert_eq!(refusal["field"], field, "{refusal}");
+        assert_eq!(why(status, &refusal), format!("422 too_long {field}"));
     }
     let long = format!("/memories/{}.md", key_of(2 << 20));
     for file in [

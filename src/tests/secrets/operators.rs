@@ -48,22 +48,35 @@ impl Caller<'_> {
     }
 }
 
-async fn users(app: &TestApp) -> i64 {
-    app.sql("SELECT count(*) FROM users WHERE operator_id IS NOT NULL").value().await
-}
+const USERS: &str = "users WHERE operator_id IS NOT NULL";
 
 #[tokio::test]
-async fn an_operator_chooses_for_each_of_its_users() {
-    let app = TestApp::start().await;
-    let token = app.service_token("bot", &Scope::ALL).await;
-    let of = |user| Caller { app: &app, token: &token, user: Some(user) };
+async fn an_operator_chooses_for_each_of_its_users_and_no_agent_loosens_what_its_person_chose() {
+    let (app, anna) = TestApp::start_for("anna").await;
+    let redactor = app.embeddings.redactor();
+    redactor.save(anna.id, SecretPolicy::Mask).await.unwrap();
+    let token = app.token(anna.id, "agent", &Scope::ALL, None).await;
+    let agent = Caller { app: &app, token: &token, user: None };
+    let (status, refused) = agent.choose("warn").await;
+    assert_eq!((status, &refused["code"]), (403, &json!("operators_only")));
+    assert_eq!(agent.policy().await, "mask");
+    // A service token that may only read.
+    let reads = app.service_token("reader", &[Scope::MemoryRead]).await;
+    let reads = Caller { token: &reads, user: Some("customer-1"), ..agent };
+    assert_eq!(reads.policy().await, "warn");
+    let (status, refused) = reads.choose("mask").await;
+    assert_eq!((status, &refused["code"]), (403, &json!("missing_scope")));
+    assert_eq!(app.count(USERS).await, 0);
+
+    let bot = app.service_token("bot", &Scope::ALL).await;
+    let of = |user| Caller { app: &app, token: &bot, user: Some(user) };
     let (one, two) = (of("customer-1"), of("customer-2"));
     // Looking makes nobody; choosing does, before the first text.
     assert_eq!(one.policy().await, "warn");
-    assert_eq!(users(&app).await, 0);
+    assert_eq!(app.count(USERS).await, 0);
     let (status, answer) = one.choose("mask").await;
     assert_eq!((status, answer), (200, json!({ "policy": "mask" })));
-    assert_eq!((one.policy().await, users(&app).await), (json!("mask"), 1));
+    assert_eq!((one.policy().await, app.count(USERS).await), (json!("mask"), 1));
     let (status, added) = one.add().await;
     assert_eq!((status, &added["warnings"][0]["removed"]), (200, &json!(true)));
     let (status, added) = two.add().await;
@@ -82,23 +95,4 @@ async fn an_operator_chooses_for_each_of_its_users() {
     let body = json!({ "policy": "warn", "users": "all" });
     assert_eq!(one.ask(Method::PUT, PATH, Some(body)).await.0, 422);
     assert_eq!(one.policy().await, "refuse");
-}
-
-#[tokio::test]
-async fn no_agent_loosens_what_its_person_chose() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let redactor = app.embeddings.redactor();
-    redactor.save(anna.id, SecretPolicy::Mask).await.unwrap();
-    let token = app.token(anna.id, "agent", &Scope::ALL, None).await;
-    let agent = Caller { app: &app, token: &token, user: None };
-    let (status, refused) = agent.choose("warn").await;
-    assert_eq!((status, &refused["code"]), (403, &json!("operators_only")));
-    assert_eq!(agent.policy().await, "mask");
-    // A service token that may only read.
-    let reads = app.service_token("reader", &[Scope::MemoryRead]).await;
-    let reads = Caller { token: &reads, user: Some("customer-1"), ..agent };
-    assert_eq!(reads.policy().await, "warn");
-    let (status, refused) = reads.choose("mask").await;
-    assert_eq!((status, &refused["code"]), (403, &json!("missing_scope")));
-    assert_eq!(users(&app).await, 0);
 }

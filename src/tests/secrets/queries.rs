@@ -42,9 +42,8 @@ async fn an_embedding_endpoint_gets_no_query_with_a_secret_or_what_is_private() 
         for (tool, input) in calls {
             anna.call(tool, input).await;
         }
-        let (status, _) =
-            anna.request(Method::POST, "/api/v1/recall", Some(json!({ "message": text(7) }))).await;
-        assert_eq!(status, 200);
+        let asked = Some(json!({ "message": text(7) }));
+        assert_eq!(anna.request(Method::POST, "/api/v1/recall", asked).await.0, 200);
         let sent = provider.texts();
         assert_eq!(sent.len(), 7, "{sent:?}");
         for text in &sent {

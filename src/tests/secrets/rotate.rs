@@ -1,5 +1,5 @@
 use std::fs;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,28 +14,27 @@ use keepsake::providers::{Embedder, SystemNames};
 use keepsake::seal::{SealKey, Sealer};
 use rand::Rng;
 use serde_json::json;
-use sqlx::postgres::PgConnectOptions;
 
 use crate::server::{Home, Server, call};
-use crate::support::Sql as _;
-use crate::support::{ChatServer, Provider, TestApp, TestUser, database_url, until};
+use crate::support::{Browser, ChatServer, Provider, TestApp, TestUser, database_url, until};
 
 /// What every test app seals with.
 const OLD: [u8; 32] = [7; 32];
 const KEY: &str = "sk-rotated";
 
+/// The columns that the program seals anew, each of a table.
+fn known() -> Vec<(String, String)> {
+    let known = reseal::OF_USERS.iter().chain(&reseal::OF_THE_SYSTEM);
+    known.map(|sealed| (sealed.table.to_owned(), sealed.column.to_owned())).collect()
+}
+
 /// The sealed values of a database, without their columns that differ by user.
 async fn sealed(app: &TestApp) -> Vec<Vec<u8>> {
-    app.sql(
-        "SELECT sealed_key FROM embedding_settings WHERE sealed_key IS NOT NULL
-         UNION ALL SELECT sealed_key FROM embedding_spaces WHERE sealed_key IS NOT NULL
-         UNION ALL SELECT sealed_key FROM system_providers WHERE sealed_key IS NOT NULL
-         UNION ALL SELECT sealed_key FROM chat_settings WHERE sealed_key IS NOT NULL
-         UNION ALL SELECT sealed_key FROM secret_settings WHERE sealed_key IS NOT NULL
-         UNION ALL SELECT sealed_key FROM system_chat_provider WHERE sealed_key IS NOT NULL",
-    )
-    .values()
-    .await
+    let select = |(table, column): &(String, String)| {
+        format!("SELECT {column} FROM {table} WHERE {column} IS NOT NULL")
+    };
+    let selects: Vec<String> = known().iter().map(select).collect();
+    app.sql(selects.join(" UNION ALL ")).values().await
 }
 
 /// As another process has them, with these keys.
@@ -48,13 +47,10 @@ fn sealing_with(app: &TestApp, sealer: Sealer) -> (Embeddings, Chat) {
     (embeddings, chat)
 }
 
-fn hex(key: u8) -> SealKey {
-    SealKey::parse(&format!("{key:02x}").repeat(32)).unwrap()
-}
-
 fn rotated() -> Sealer {
     let nowhere = std::path::Path::new("/nonexistent");
-    Sealer::of(Some(&hex(9)), &[hex(7)], nowhere).unwrap()
+    let [new, old] = ["09", "07"].map(|byte| SealKey::parse(&byte.repeat(32)).unwrap());
+    Sealer::of(Some(&new), &[old], nowhere).unwrap()
 }
 
 async fn with_key(app: &TestApp, user: &TestUser, provider: &Provider) {
@@ -65,32 +61,19 @@ async fn with_key(app: &TestApp, user: &TestUser, provider: &Provider) {
 
 /// A column that rotation forgot would be lost with the old key.
 #[tokio::test]
-async fn every_sealed_column_of_the_catalogue_is_sealed_anew() {
+async fn every_sealed_column_of_the_catalogue_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
     let app = TestApp::start().await;
-    let found: Vec<(String, String)> = app
-        .sql(
-            "SELECT c.oid::regclass::text, a.attname::text FROM pg_attribute a
+    let found = "SELECT c.oid::regclass::text, a.attname::text FROM pg_attribute a
          JOIN pg_class c ON c.oid = a.attrelid
          WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
-           AND a.atttypid = 'bytea'::regtype AND a.attname LIKE '%seal%' ORDER BY 1, 2",
-        )
-        .rows()
-        .await;
-    let mut known: Vec<(String, String)> = reseal::OF_USERS
-        .iter()
-        .chain(&reseal::OF_THE_SYSTEM)
-        .map(|sealed| (sealed.table.to_owned(), sealed.column.to_owned()))
-        .collect();
+           AND a.atttypid = 'bytea'::regtype AND a.attname LIKE '%seal%' ORDER BY 1, 2";
+    let found: Vec<(String, String)> = app.sql(found).rows().await;
+    let mut known = known();
     known.sort();
     assert_eq!(
         found, known,
         "sealed columns of the schema, and those in src/embedding/reseal/mod.rs: add the missing one there"
     );
-}
-
-#[tokio::test]
-async fn all_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
-    let app = TestApp::start().await;
     let provider = Provider::start().await;
     provider.behave(|b| b.key = Some(KEY));
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
@@ -126,40 +109,30 @@ async fn all_is_sealed_anew_once_and_what_was_a_copy_stays_one() {
     assert_eq!(rotating.reseal(|_, _| {}).await.unwrap(), Resealed::default());
     assert_eq!(sealed(&app).await, after);
     // Each still opens for whom it was sealed, and for nobody else.
-    let of_anna: Vec<u8> = app
-        .sql("SELECT sealed_key FROM embedding_settings WHERE user_id = $1")
-        .bind(anna.id.0)
-        .value()
-        .await;
+    let of_anna = "SELECT sealed_key FROM embedding_settings WHERE user_id = $1";
+    let of_anna: Vec<u8> = app.sql(of_anna).bind(anna.id.0).value().await;
     assert_eq!(new.open(own_embedding_key(anna.id), &of_anna).as_deref(), Ok(KEY));
     assert!(new.open(own_embedding_key(ben.id), &of_anna).is_err());
     assert!(Sealer::new(&OLD).open(own_embedding_key(anna.id), &of_anna).is_err());
 }
 
 #[tokio::test]
-async fn what_no_key_opens_is_counted_and_left_and_the_rest_goes_on() {
+async fn what_no_key_opens_is_left_and_the_rest_goes_on_and_two_rotations_at_once_are_one() {
     let app = TestApp::start().await;
     let provider = Provider::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     with_key(&app, &anna, &provider).await;
     with_key(&app, &ben, &provider).await;
     let lost = Sealer::new(&[3; 32]).seal(own_embedding_key(anna.id), KEY).unwrap();
-    app.sql("UPDATE embedding_settings SET sealed_key = $2 WHERE user_id = $1")
-        .bind(anna.id.0)
-        .bind(&lost)
-        .run()
-        .await;
-    let done = sealing_with(&app, rotated()).0.reseal(|_, _| {}).await;
-    assert_eq!(done.unwrap().unreadable, 1);
-    let left: Vec<Vec<u8>> = sealed(&app).await;
-    assert!(left.contains(&lost));
+    let lose = "UPDATE embedding_settings SET sealed_key = $2 WHERE user_id = $1";
+    app.sql(lose).bind(anna.id.0).bind(&lost).run().await;
     let new = rotated();
+    let done = sealing_with(&app, new.clone()).0.reseal(|_, _| {}).await;
+    assert_eq!(done.unwrap().unreadable, 1);
+    let left = sealed(&app).await;
+    assert!(left.contains(&lost));
     assert_eq!(left.iter().filter(|v| !new.is_current(v)).count(), 1);
-}
 
-#[tokio::test]
-async fn two_rotations_at_once_are_one() {
-    let app = TestApp::start().await;
     let of_process = || sealing_with(&app, rotated()).0;
     let (one, two) = (of_process(), of_process());
     let held = one.begin_rotation().await.unwrap();
@@ -176,34 +149,22 @@ fn key_lines(home: &Home) -> Vec<String> {
 
 /// People with keys of their own, who make a rotation last.
 async fn crowd(app: &TestApp, users: i64) {
-    let mut conn = app.superuser().await;
     let sealer = Sealer::new(&OLD);
     for n in 0..users {
-        let id: i64 = conn
-            .sql(
-                "INSERT INTO users (email, password_hash, role, created_at, updated_at)
-             VALUES ('crowd-' || $1 || '@example.com', 'x', 'member', now(), now()) RETURNING id",
-            )
-            .bind(n)
-            .value()
-            .await;
+        let make = "INSERT INTO users (email, password_hash, role, created_at, updated_at)
+             VALUES ('crowd-' || $1 || '@example.com', 'x', 'member', now(), now()) RETURNING id";
+        let id: i64 = app.sql(make).bind(n).value().await;
         let key = sealer.seal(own_embedding_key(keepsake::db::UserId(id)), KEY).unwrap();
-        conn.sql("INSERT INTO embedding_settings (user_id, sealed_key, updated_at) VALUES ($1, $2, now())").bind(id).bind(key).run().await;
+        let keep = "INSERT INTO embedding_settings (user_id, sealed_key, updated_at)
+             VALUES ($1, $2, now())";
+        app.sql(keep).bind(id).bind(key).run().await;
     }
 }
 
-fn serving(home: &Home, options: &PgConnectOptions) -> std::process::Command {
-    let mut command = home.command(&["serve"]);
-    command.env("KEEPSAKE_DATABASE_URL", database_url(options));
-    command
-}
-
-fn rotating(home: &Home, options: &PgConnectOptions) -> std::process::Command {
-    let mut command = home.command(&["secret", "rotate"]);
-    command
-        .env("KEEPSAKE_DATABASE_URL", database_url(options))
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+/// `keepsake …` on the database of this app.
+fn beside(home: &Home, app: &TestApp, args: &[&str]) -> Command {
+    let mut command = home.command(args);
+    command.env("KEEPSAKE_DATABASE_URL", database_url(&app.options));
     command
 }
 
@@ -241,13 +202,15 @@ async fn keys_are_rotated_under_a_running_server_killed_midway_and_run_again() {
     let home = Home::new();
     let old = STANDARD.encode(OLD);
     fs::write(home.folder.path().join("secret-key"), format!("{old}\n")).unwrap();
-    let server = Server::start_command(&home, &mut serving(&home, &app.options)).await;
+    let server = Server::start_command(&home, &mut beside(&home, &app, &["serve"])).await;
+    let rotating = || beside(&home, &app, &["secret", "rotate"]);
 
     let ended = AtomicBool::new(false);
     let searching = search_on(&home, &anna.token, "anna", &ended);
     let rotation = async {
         for _ in 0..6 {
-            let mut child = rotating(&home, &app.options).spawn().unwrap();
+            let (mut command, nowhere) = (rotating(), Stdio::null);
+            let mut child = command.stdout(nowhere()).stderr(nowhere()).spawn().unwrap();
             let after = rand::rng().random_range(100..1_500);
             tokio::time::sleep(Duration::from_millis(after)).await;
             child.kill().unwrap();
@@ -257,12 +220,8 @@ async fn keys_are_rotated_under_a_running_server_killed_midway_and_run_again() {
         }
         // A key that is given to the running server meanwhile is sealed with the new one.
         save_key(&home, &ben, &provider).await;
-        let last = rotating(&home, &app.options);
-        let output = tokio::task::spawn_blocking(move || {
-            let mut last = last;
-            last.output()
-        });
-        let output = output.await.unwrap().unwrap();
+        let mut last = rotating();
+        let output = tokio::task::spawn_blocking(move || last.output()).await.unwrap().unwrap();
         ended.store(true, Ordering::SeqCst);
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
@@ -277,11 +236,9 @@ async fn keys_are_rotated_under_a_running_server_killed_midway_and_run_again() {
     assert!(all.len() >= 403 && !all.iter().any(|value| old_sealer.is_current(value)));
     drop(server);
     // A restart knows the new key alone, and it opens everything.
-    let server = Server::start_command(&home, &mut serving(&home, &app.options)).await;
-    let (status, _) =
-        call(&home, &ben.token, "memory_add", json!({ "type": "fact", "content": "Ben rows." }))
-            .await;
-    assert_eq!(status, 200);
+    let server = Server::start_command(&home, &mut beside(&home, &app, &["serve"])).await;
+    let rows = json!({ "type": "fact", "content": "Ben rows." });
+    assert_eq!(call(&home, &ben.token, "memory_add", rows).await.0, 200);
     for (user, words) in [(&anna, "dance"), (&ben, "rows")] {
         let answer = searched_by_meaning(&home, user, words).await;
         assert_eq!(answer["degraded"], serde_json::Value::Null, "{answer}");
@@ -305,19 +262,8 @@ async fn searched_by_meaning(home: &Home, user: &TestUser, words: &str) -> serde
 
 /// On the page, as a person does.
 async fn save_key(home: &Home, user: &TestUser, provider: &Provider) {
-    let browser = reqwest::Client::builder()
-        .cookie_store(true)
-        .redirect(reqwest::redirect::Policy::none())
-        .build()
-        .unwrap();
-    let post = async |path: &str, fields: &[(&str, &str)]| {
-        let request = browser.post(home.url(path)).form(fields);
-        let request = request.header("sec-fetch-site", "same-origin");
-        request.send().await.unwrap().status().as_u16()
-    };
-    let password = crate::support::PASSWORD;
-    let signed_in = post("/login", &[("email", &user.email), ("password", password)]).await;
-    assert_eq!(signed_in, 303);
+    let browser = Browser::at(home.url(""));
+    browser.sign_in(user).await;
     let fields = [
         ("action", "save"),
         ("own_enabled", "1"),
@@ -326,8 +272,8 @@ async fn save_key(home: &Home, user: &TestUser, provider: &Provider) {
         ("model", "model"),
         ("key", KEY),
     ];
-    let saved = post("/settings/embeddings", &fields).await;
-    assert!(matches!(saved, 200 | 303), "{saved}");
+    let saved = browser.post("/settings/embeddings", &fields).await.status();
+    assert!(matches!(saved.as_u16(), 200 | 303), "{saved}");
 }
 
 #[tokio::test]
@@ -338,7 +284,7 @@ async fn a_configured_key_is_rotated_with_the_old_one_named_beside_it() {
     with_key(&app, &anna, &provider).await;
     let home = Home::new();
     let run = |old: &str| {
-        let mut command = rotating(&home, &app.options);
+        let mut command = beside(&home, &app, &["secret", "rotate"]);
         command.env("KEEPSAKE_SECRET_KEY", STANDARD.encode([9; 32]));
         command.env("KEEPSAKE_SECRET_KEYS_OLD", old);
         let output = command.output().unwrap();
@@ -347,15 +293,11 @@ async fn a_configured_key_is_rotated_with_the_old_one_named_beside_it() {
         text(output.stdout) + &text(output.stderr)
     };
     let (without, with) = (run(""), run(&STANDARD.encode(OLD)));
-    assert!(
-        without.contains("0 keys encrypted with the new key")
-            && without.contains("2 keys could not be decrypted"),
-        "{without}"
-    );
-    assert!(
-        with.contains("2 keys encrypted with the new key") && !with.contains("decrypted"),
-        "{with}"
-    );
+    for told in ["0 keys encrypted with the new key", "2 keys could not be decrypted"] {
+        assert!(without.contains(told), "{told}: {without}");
+    }
+    assert!(with.contains("2 keys encrypted with the new key"), "{with}");
+    assert!(!with.contains("decrypted"), "{with}");
     assert!(!home.folder.path().join("secret-key").exists());
     let new = Sealer::new(&[9; 32]);
     assert!(sealed(&app).await.iter().all(|value| new.is_current(value)));

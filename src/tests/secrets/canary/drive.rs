@@ -35,7 +35,7 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Vec<String> {
     let (status, added) = all.tool("memory_add", &fact.to_string()).await;
     assert_eq!(status, 200, "{added}");
     let item = added["id"].clone();
-    for input in [
+    let searches = [
         json!({ "query": QUERY }),
         json!({ "query": QUERY, "theme": THEME, "explain": true }),
         json!({ "query": QUERY, "cursor": QUERY }),
@@ -47,11 +47,8 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Vec<String> {
         json!({ "query": format!("{QUERY}\0") }),
         json!({ "query": [QUERY], "limit": KEY }),
         json!({ "query": QUERY, "recency_days": QUERY }),
-    ] {
-        all.tool("memory_search", &input.to_string()).await;
-        all.mcp("tools/call", json!({ "name": "memory_search", "arguments": input })).await;
-    }
-    for input in [
+    ];
+    let adds = [
         json!({ "type": TEXT, "content": TEXT }),
         json!({ "type": "fact", "content": TEXT.repeat(2_000) }),
         json!({ "type": "fact", "content": TEXT, "theme": "!", "tags": [TAG] }),
@@ -65,9 +62,14 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Vec<String> {
         json!({ "content": TEXT }),
         json!(TEXT),
         json!([TEXT]),
-    ] {
-        all.tool("memory_add", &input.to_string()).await;
-        all.mcp("tools/call", json!({ "name": "memory_add", "arguments": input })).await;
+    ];
+    let gets = [item.clone(), json!(TEXT), json!(999_999)].map(|id| json!({ "item_id": id }));
+    for (tool, inputs) in
+        [("memory_search", &searches[..]), ("memory_add", &adds), ("memory_get", &gets)]
+    {
+        for input in inputs {
+            all.both(tool, input.clone()).await;
+        }
     }
     for broken in [
         format!("{{\"content\": \"{TEXT}"),
@@ -79,19 +81,12 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Vec<String> {
         let request = all.program.post(all.home.url("/mcp")).bearer_auth(&all.agent);
         all.hear(request.header("content-type", "application/json").body(broken)).await;
     }
-    for input in
-        [json!({ "item_id": item }), json!({ "item_id": TEXT }), json!({ "item_id": 999_999 })]
-    {
-        all.tool("memory_get", &input.to_string()).await;
-        all.mcp("tools/call", json!({ "name": "memory_get", "arguments": input })).await;
-    }
-    let mut keyed = fact.clone();
     for (value, source) in [("once", "web"), ("twice", "user_explicit"), ("thrice", "web")] {
-        keyed["content"] = json!(format!("{TEXT} {value}"));
-        keyed["key"] = json!(TEXT);
-        keyed["source"] = json!(source);
-        keyed["source_context"] = json!(format!("{TEXT} was said"));
-        keyed["expires_in_days"] = json!(9);
+        let keyed = json!({
+            "type": "fact", "content": format!("{TEXT} {value}"), "theme": THEME, "tags": [TAG],
+            "key": TEXT, "source": source, "source_context": format!("{TEXT} was said"),
+            "expires_in_days": 9,
+        });
         let (_, added) = all.tool("memory_add", &keyed.to_string()).await;
         all.tool("memory_confirm", &json!({ "item_id": added["id"] }).to_string()).await;
     }
@@ -117,8 +112,7 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Vec<String> {
         ("memory_forget", json!({ "key": TEXT, "theme": THEME.repeat(9) })),
         ("memory_forget", json!({ "key": TEXT, "theme": THEME })),
     ] {
-        all.tool(tool, &input.to_string()).await;
-        all.mcp("tools/call", json!({ "name": tool, "arguments": input })).await;
+        all.both(tool, input).await;
     }
     all.tool(TEXT, "{}").await;
     all.mcp("tools/call", json!({ "name": TEXT, "arguments": { TEXT: TEXT } })).await;
@@ -133,26 +127,25 @@ pub(super) async fn drive(all: &Everything, endpoint: &str) -> Vec<String> {
     request.json(&hello).send().await.unwrap();
 
     sessions(all).await;
-    let summary = all.program.get(all.home.url("/api/v1/summary"));
-    all.hear(summary.bearer_auth(&all.agent)).await;
+    all.read("/api/v1/summary").await;
     tokens_in_wrong_places(all).await;
     settings(all, endpoint).await;
     pages(all, &item).await;
     let mut secrets = oauth::connect(all).await;
     secrets.extend(invite(all).await);
-    let keep = [("action", "keep")];
-    let (status, page) = all.form("/activity/queries", &keep).await;
+    let (status, page) = all.form("/activity/queries", &[("action", "keep")]).await;
     assert_eq!(status, 200, "{page:.3000}");
     let kept = json!({ "query": KEPT_QUERY }).to_string();
     let (status, found) = all.tool("memory_search", &kept).await;
     assert_eq!(status, 200, "{found}");
     all.tool("memory_archive", &json!({ "item_id": item }).to_string()).await;
-    let changed = [("current_password", PASSWORD), ("new_password", NEW_PASSWORD)];
-    all.form("/account/password", &[("current_password", KEY), ("new_password", NEW_PASSWORD)])
-        .await;
-    all.form("/account/password", &[("current_password", PASSWORD), ("new_password", "short")])
-        .await;
-    assert_eq!(all.form("/account/password", &changed).await.0, 200);
+    for (current, new, is_wrong) in
+        [(KEY, NEW_PASSWORD, true), (PASSWORD, "short", true), (PASSWORD, NEW_PASSWORD, false)]
+    {
+        let fields = [("current_password", current), ("new_password", new)];
+        let (status, page) = all.form("/account/password", &fields).await;
+        assert!(is_wrong || status == 200, "{page:.3000}");
+    }
     // Once more, so that the vector of what is remembered is asked for.
     let more = json!({ "type": "fact", "content": format!("{TEXT} again"), "theme": THEME });
     assert_eq!(all.tool("memory_add", &more.to_string()).await.0, 200);
@@ -179,18 +172,16 @@ async fn sessions(all: &Everything) {
         let status = send(&format!("{SESSION}/messages"), said(good)).await;
         assert_eq!(status, 200);
     }
-    for bad in [
-        said(json!({ "id": SESSION.repeat(20), "role": "user", "content": TEXT })),
-        said(json!({ "id": TEXT, "role": TEXT, "content": TEXT })),
-        said(json!({ "id": TEXT, "role": "user", "content": [TEXT] })),
-        said(json!({ "id": TEXT, "role": "user", "content": format!("{TEXT}\0") })),
-        said(json!({ "id": TEXT, "role": "user", "content": TEXT, "created_at": TEXT })),
-        said(
-            json!({ "id": TEXT, "role": "user", "content": TEXT, "tool_calls": [{ "name": TEXT }] }),
-        ),
-        said(json!(TEXT)),
-        format!("{{\"messages\": \"{TEXT}"),
-    ] {
+    let bad = [
+        json!({ "id": SESSION.repeat(20), "role": "user", "content": TEXT }),
+        json!({ "id": TEXT, "role": TEXT, "content": TEXT }),
+        json!({ "id": TEXT, "role": "user", "content": [TEXT] }),
+        json!({ "id": TEXT, "role": "user", "content": format!("{TEXT}\0") }),
+        json!({ "id": TEXT, "role": "user", "content": TEXT, "created_at": TEXT }),
+        json!({ "id": TEXT, "role": "user", "content": TEXT, "tool_calls": [{ "name": TEXT }] }),
+        json!(TEXT),
+    ];
+    for bad in bad.map(said).into_iter().chain([format!("{{\"messages\": \"{TEXT}")]) {
         send(&format!("{SESSION}/messages"), bad.clone()).await;
         send(&format!("{}/messages", SESSION.repeat(20)), bad).await;
     }
@@ -203,8 +194,7 @@ async fn sessions(all: &Everything) {
         format!("{SESSION}/messages?after={TEXT}"),
         format!("{SESSION}/messages?limit=10"),
     ] {
-        let request = all.program.get(all.home.url(&format!("/api/v1/sessions/{path}")));
-        all.hear(request.bearer_auth(&all.agent)).await;
+        all.read(&format!("/api/v1/sessions/{path}")).await;
     }
     for path in [
         "/summary".to_owned(),
@@ -272,13 +262,7 @@ async fn settings(all: &Everything, endpoint: &str) {
         let mut bad = with("save", OTHER_KEY);
         bad.push(("daily_token_cap", KEY));
         bad.retain(|(name, _)| *name != "model");
-        all.browser
-            .post(all.home.url(path))
-            .header("sec-fetch-site", "same-origin")
-            .form(&bad)
-            .send()
-            .await
-            .unwrap();
+        all.send(path, &bad).await;
         let saved = all.form(path, &with("save", KEY)).await;
         assert_eq!(saved.0, 200, "{:.3000}", saved.1);
     }
@@ -300,9 +284,7 @@ async fn settings(all: &Everything, endpoint: &str) {
         let mut bad = with("save", OTHER_KEY);
         bad.retain(|(name, _)| *name != field && (field != "staged" || *name != "key"));
         bad.push((field, KEY));
-        let request = all.browser.post(all.home.url("/settings/embeddings"));
-        let request = request.header("sec-fetch-site", "same-origin").form(&bad);
-        request.send().await.unwrap();
+        all.send("/settings/embeddings", &bad).await;
     }
     let headers = all.browser.post(all.home.url("/settings/embeddings"));
     all.hear(headers.header("sec-fetch-site", "cross-site").form(&with("save", KEY))).await;
@@ -345,8 +327,7 @@ async fn pages(all: &Everything, item: &Value) {
         ("/account/memory", [("action", TEXT), ("x", TEXT)]),
         ("/sessions", [("action", TEXT), ("x", TEXT)]),
     ] {
-        let request = all.browser.post(all.home.url(path)).form(&fields);
-        request.header("sec-fetch-site", "same-origin").send().await.unwrap();
+        all.send(path, &fields).await;
     }
 }
 

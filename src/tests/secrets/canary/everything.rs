@@ -2,28 +2,25 @@
 //! endpoint that repeats what it is sent.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use reqwest::{Client, RequestBuilder, Response};
-use serde_json::Value;
-use serde_json::json;
+use serde_json::{Value, json};
 use wiremock::{Request, Respond, ResponseTemplate};
 
 use crate::mcp::{CURRENT, message};
 use crate::server::Home;
 
 /// An endpoint that repeats all it was sent, in ever new ways of failing.
+#[derive(Default)]
 pub(super) struct Echo {
-    pub(super) calls: Mutex<usize>,
+    pub(super) calls: AtomicUsize,
 }
 
 impl Respond for Echo {
     fn respond(&self, request: &Request) -> ResponseTemplate {
-        let turn = {
-            let mut calls = self.calls.lock().unwrap();
-            *calls += 1;
-            *calls
-        };
+        let turn = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
         let key = request.headers.get("authorization").map(|v| v.to_str().unwrap().to_owned());
         let sent = String::from_utf8_lossy(&request.body).into_owned();
         let echo = format!("{} {key:?} {sent}", request.url);
@@ -101,12 +98,9 @@ impl Everything {
     }
 
     pub(super) async fn tool(&self, tool: &str, input: &str) -> (u16, Value) {
-        let request = self
-            .program
-            .post(self.home.url(&format!("/api/v1/tools/{tool}")))
-            .bearer_auth(&self.agent)
-            .header("content-type", "application/json")
-            .body(input.to_owned());
+        let url = self.home.url(&format!("/api/v1/tools/{tool}"));
+        let request = self.program.post(url).bearer_auth(&self.agent);
+        let request = request.header("content-type", "application/json").body(input.to_owned());
         let (status, body) = self.hear(request).await;
         (status, serde_json::from_str(&body).unwrap_or_default())
     }
@@ -129,13 +123,26 @@ impl Everything {
         status
     }
 
+    /// A tool by both doors.
+    pub(super) async fn both(&self, tool: &str, input: Value) {
+        self.tool(tool, &input.to_string()).await;
+        self.mcp("tools/call", json!({ "name": tool, "arguments": input })).await;
+    }
+
+    /// A form as a browser on one of our pages sends it, whose answer nobody looks at yet.
+    pub(super) async fn send(&self, path: &str, fields: &[(&str, &str)]) -> Response {
+        let request = self.browser.post(self.home.url(path));
+        let request = request.header("sec-fetch-site", "same-origin").form(fields);
+        request.send().await.unwrap()
+    }
+
     pub(super) async fn form(&self, path: &str, fields: &[(&str, &str)]) -> (u16, String) {
-        let request = self
-            .browser
-            .post(self.home.url(path))
-            .header("sec-fetch-site", "same-origin")
-            .form(fields);
-        self.hear(request).await
+        self.note(self.send(path, fields).await).await
+    }
+
+    /// Read by the agent.
+    pub(super) async fn read(&self, path: &str) -> (u16, String) {
+        self.hear(self.program.get(self.home.url(path)).bearer_auth(&self.agent)).await
     }
 
     pub(super) async fn page(&self, path: &str) -> (u16, String) {

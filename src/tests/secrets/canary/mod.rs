@@ -10,15 +10,15 @@ mod oauth;
 
 use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use reqwest::Client;
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer};
 
 use crate::server::{Home, Server, find};
-use crate::support::PATIENCE;
 use crate::support::Sql as _;
+use crate::support::{Browser, until};
 use database::{search_the_database, superuser};
 use drive::drive;
 use everything::{Echo, Everything};
@@ -38,29 +38,20 @@ const CUSTOMER: &str = "canarycustomer2d5c";
 const SESSION: &str = "canarysession5e90";
 
 /// Where each may stand, and nowhere else: what is remembered, and who somebody is.
-const LIVES_IN: &[(&str, &[&str])] = &[
-    (EMAIL, &["users.email"]),
+const LIVES_IN: &[(&str, &str)] = &[
+    (EMAIL, "users.email"),
     (
         TEXT,
-        &[
-            "memory_items.content",
-            "memory_items.key",
-            "memory_items.source_context",
-            "memory_themes.description",
-            "episodes.abstract",
-            "session_messages.content",
-            "session_messages.tool_calls",
-        ],
+        "memory_items.content memory_items.key memory_items.source_context \
+         memory_themes.description episodes.abstract session_messages.content \
+         session_messages.tool_calls",
     ),
-    (
-        SESSION,
-        &["sessions.external_id", "session_messages.external_id", "session_messages.tool_calls"],
-    ),
-    (TAG, &["memory_items.tags", "memory_item_events.was_tags"]),
-    (THEME, &["memory_themes.slug", "memory_themes.display_name"]),
+    (SESSION, "sessions.external_id session_messages.external_id session_messages.tool_calls"),
+    (TAG, "memory_items.tags memory_item_events.was_tags"),
+    (THEME, "memory_themes.slug memory_themes.display_name"),
     // Only while its user wants that.
-    (KEPT_QUERY, &["activity.query"]),
-    (CUSTOMER, &["users.external_id"]),
+    (KEPT_QUERY, "activity.query"),
+    (CUSTOMER, "users.external_id"),
 ];
 
 fn say(home: &Home, args: &[&str], input: &str) -> String {
@@ -84,15 +75,10 @@ async fn no_secret_is_found_where_it_does_not_live() {
     command.env("KEEPSAKE_LOG", "trace");
     let server = Server::start_command(&home, &mut command).await;
     let provider = MockServer::start().await;
-    let calls = Mutex::new(0);
-    Mock::given(any()).respond_with(Echo { calls }).mount(&provider).await;
+    Mock::given(any()).respond_with(Echo::default()).mount(&provider).await;
     let all = Everything {
+        browser: Browser::at(home.url("")).client,
         home,
-        browser: Client::builder()
-            .cookie_store(true)
-            .redirect(reqwest::redirect::Policy::none())
-            .build()
-            .unwrap(),
         program: Client::new(),
         agent,
         service,
@@ -100,8 +86,11 @@ async fn no_secret_is_found_where_it_does_not_live() {
         cookies: Mutex::default(),
     };
     let handed_out = drive(&all, &format!("{}/v1", provider.uri())).await;
-    let items = wait_for_failed_vectors(&all).await;
-    assert!(items >= 1, "the endpoint was called and failed");
+    until("the endpoint was called and failed", async || {
+        let mut conn = superuser(&all.home).await;
+        conn.count("embedding_spaces WHERE failures > 0 OR problem IS NOT NULL").await > 0
+    })
+    .await;
 
     let Everything { home, agent, service, heard, cookies, .. } = all;
     let cookies = cookies.into_inner().unwrap();
@@ -141,23 +130,6 @@ async fn no_secret_is_found_where_it_does_not_live() {
             assert!(!holds(body, secret), "{secret} on a page: {body:.2000}");
         }
     }
-}
-
-/// Until the worker has been at it: how many items stand as failed or wait for the next try.
-async fn wait_for_failed_vectors(all: &Everything) -> i64 {
-    let began = Instant::now();
-    while began.elapsed() < PATIENCE {
-        let mut conn = superuser(&all.home).await;
-        let tried: i64 = conn
-            .sql("SELECT count(*) FROM embedding_spaces WHERE failures > 0 OR problem IS NOT NULL")
-            .value()
-            .await;
-        if tried > 0 {
-            return tried;
-        }
-        tokio::time::sleep(Duration::from_millis(200)).await;
-    }
-    0
 }
 
 const PANICS: &str = "KEEPSAKE_TEST_PANICS";

@@ -28,10 +28,7 @@ pub(super) async fn connect(all: &Everything) -> Vec<String> {
     for (field, value) in [("scope", TEXT), ("agent", TEXT), ("tools", TEXT), ("name", "")] {
         all.form(&path, &allowing(field, value)).await;
     }
-    let request = all.browser.post(all.home.url(&path));
-    let request = request.header("sec-fetch-site", "same-origin");
-    let allowed = request.form(&allowing("name", "canary client")).send();
-    let allowed = allowed.await.unwrap();
+    let allowed = all.send(&path, &allowing("name", "canary client")).await;
     let answer = Url::parse(&header(&allowed, "location")).unwrap();
     let code = answer.query_pairs().find(|(name, _)| name == "code");
     let code = code.expect("a code").1.into_owned();
