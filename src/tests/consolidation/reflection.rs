@@ -14,7 +14,7 @@ use crate::support::{ChatServer, TestApp, TestUser, said};
 const WEEK: &str = "Anna took up beekeeping and bought two hives.";
 
 /// The next Sunday, a minute past three in the morning.
-fn to_sunday(app: &TestApp) {
+pub fn to_sunday(app: &TestApp) {
     let now = app.embeddings.now();
     let mut day = now.replace_time(Time::from_hms(3, 1, 0).unwrap());
     while day <= now || day.weekday() != Weekday::Sunday {
