@@ -103,21 +103,29 @@ async fn told_late(app: &TestApp, user: &TestUser, session: &str, content: &str,
 }
 
 #[tokio::test]
-async fn a_session_read_late_supersedes_nothing_that_was_said_after_it() {
+async fn what_contradicts_what_was_said_after_it_or_confirmed_is_kept_archived_beside_it() {
     let (vienna, graz) = ("The office is in Vienna", "The office is in Graz");
-    // Whether or not the words are found in the message, which would date them.
-    for context in [graz, "nothing of the kind"] {
+    for (source, context, is_confirmed, days) in [
+        // A session read late, whether or not the words are found in the message, which would date them.
+        ("user_explicit", graz, false, 3),
+        ("user_explicit", "nothing of the kind", false, 3),
+        ("conversation", "", true, 0),
+    ] {
         let app = TestApp::start_with_builtin().await;
-        let facts = json!([fact("profile", "office", graz, "user_explicit", context)]);
+        let facts = json!([fact("profile", "office", graz, source, context)]);
         let model = finding(facts, "contradicts").await;
         let user = user_of(&app, "anna", &model).await;
-        user.add_to("work", vienna).await;
+        let id = user.add_to("work", vienna).await;
+        if is_confirmed {
+            user.call("memory_confirm", json!({ "item_id": id })).await;
+        }
         app.drain(&user).await;
-        told_late(&app, &user, "old", &format!("Hello. {context}."), 3).await;
-        assert!(model.asked().iter().any(|asked| is_comparison(&asked.body)));
-        assert_eq!(active(&app, &user).await, [vienna], "{context}");
+        app.clock.advance(Duration::minutes(1));
+        told_late(&app, &user, "old", &format!("Hello. {context}."), days).await;
+        assert!(model.asked().iter().any(|asked| is_comparison(&asked.body)), "{context}");
+        assert_eq!(active(&app, &user).await, [vienna], "{context}, confirmed: {is_confirmed}");
         let all = items(&app, &user).await;
-        assert_eq!(all[1]["superseded_by"], all[0]["id"], "{all:?}");
+        assert_eq!(all[1]["superseded_by"], id, "{all:?}");
     }
 }
 
@@ -131,24 +139,6 @@ async fn what_was_said_again_since_is_newer_than_a_session_read_late() {
     told_late(&app, &user, "second", "Again: Lives in Graz.", 1).await;
     told_late(&app, &user, "late", "Hello. Lives in Linz.", 5).await;
     assert_eq!(active(&app, &user).await, ["Lives in Graz"]);
-}
-
-#[tokio::test]
-async fn what_contradicts_a_confirmed_item_is_kept_archived_beside_it() {
-    let app = TestApp::start_with_builtin().await;
-    let (vienna, graz) = ("The office is in Vienna", "The office is in Graz");
-    let facts = json!([fact("profile", "office", graz, "conversation", "")]);
-    let model = finding(facts, "contradicts").await;
-    let user = user_of(&app, "anna", &model).await;
-    let id = user.add_to("work", vienna).await;
-    user.call("memory_confirm", json!({ "item_id": id })).await;
-    app.drain(&user).await;
-    app.clock.advance(Duration::minutes(1));
-    told(&user, "talk", &[user_says("m1", "Hello.")]).await;
-    read_due(&app).await;
-    assert_eq!(active(&app, &user).await, [vienna]);
-    let all = items(&app, &user).await;
-    assert_eq!(all[1]["superseded_by"], id, "{all:?}");
 }
 
 #[tokio::test]

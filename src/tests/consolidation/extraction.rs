@@ -1,10 +1,7 @@
 use keepsake::consolidation::transcript::WINDOW_CHARS_MAX;
 use serde_json::{Value, json};
 
-use super::{
-    assert_has, fact, finding, items, ledger, one_after_the_other, read_due, told, user_says,
-    with_model,
-};
+use super::{assert_has, fact, finding, items, ledger, read_due, told, user_says, with_model};
 use crate::support::{ChatServer, TestApp, TestUser};
 
 /// Anna with a model that finds nothing.

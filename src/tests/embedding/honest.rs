@@ -86,12 +86,14 @@ async fn from_the_first_add_on_everything_says_pending_until_it_is_ready() {
 }
 
 #[tokio::test]
-async fn what_was_added_before_there_was_a_provider_is_pending_as_soon_as_there_is_one() {
+async fn without_a_provider_items_are_off_and_nothing_waits_and_with_one_they_are_pending() {
     let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
     for text in ["Anna keeps bees.", "She lives in Bern."] {
         assert_eq!(add(&anna, text).await["embedding"], "off");
     }
+    assert!(app.jobs().await.is_empty());
+    assert_eq!(app.embeddings.sweep().await.unwrap(), 0);
     assert_eq!(vectors(&anna).await, json!({ "pending": 0, "failed": 0 }));
     serve_all(&app, &provider).await;
     // No job has run.

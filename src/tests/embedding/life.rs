@@ -8,7 +8,6 @@ use tokio::sync::watch;
 
 use super::{all_ready, with_provider};
 use crate::support::Sql as _;
-use crate::support::TestApp;
 
 #[tokio::test]
 async fn an_item_its_pending_vector_and_its_job_are_committed_together() {
@@ -51,15 +50,6 @@ async fn a_pending_item_becomes_ready_and_says_by_which_model() {
     // Once is enough.
     assert_eq!(app.drain(&anna).await, Drained::Done);
     assert_eq!(provider.texts().len(), 1);
-}
-
-#[tokio::test]
-async fn without_a_provider_items_are_off_and_nothing_waits() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let added = anna.call("memory_add", json!({ "type": "fact", "content": "Bees." })).await;
-    assert_eq!(added["embedding"], "off");
-    assert!(app.jobs().await.is_empty());
-    assert_eq!(app.embeddings.sweep().await.unwrap(), 0);
 }
 
 #[tokio::test]

@@ -72,7 +72,7 @@ async fn go_on_to_the_end(app: &TestApp, user: &TestUser) {
 }
 
 #[tokio::test]
-async fn after_a_rebuild_nothing_is_asked_of_a_model_until_somebody_wants_it() {
+async fn after_a_rebuild_no_model_is_asked_until_it_is_wanted_and_then_both_the_same_questions() {
     let (app, anna, provider) = rebuilt(30).await;
     assert!(!app.jobs().await.iter().any(|(_, job)| job == "evaluate"));
     // Nor does the sweep find any.
@@ -80,11 +80,6 @@ async fn after_a_rebuild_nothing_is_asked_of_a_model_until_somebody_wants_it() {
     assert!(provider.texts().is_empty(), "{:?}", provider.texts());
     assert_eq!(offered(&app, &anna).await.estimate.questions, 30);
     assert_eq!(app.evaluation().latest(anna.id).await.unwrap(), None);
-}
-
-#[tokio::test]
-async fn asked_for_the_same_questions_go_to_the_old_vectors_and_to_the_new() {
-    let (app, anna, provider) = rebuilt(30).await;
     // Not there before the change: the old vectors could not have found it.
     anna.add("anna waters item31 thing31 garden monday").await;
     app.drain(&anna).await;
