@@ -102,10 +102,10 @@ pub async fn five(app: &TestApp, model: &Dreamer) -> TestUser {
     anna
 }
 
-/// The same on a server of its own; the model names all pairs.
-async fn with_five() -> (TestApp, Dreamer, TestUser) {
+/// The same on a server of its own; the model names these pairs.
+async fn with_five(pairs: &[[&'static str; 4]]) -> (TestApp, Dreamer, TestUser) {
     let (app, model) = (TestApp::start().await, Dreamer::new().await);
-    model.names(&PAIRS);
+    model.names(pairs);
     let anna = five(&app, &model).await;
     (app, model, anna)
 }
@@ -268,7 +268,7 @@ async fn five_sessions_that_have_ended_become_one_document() {
 
 #[tokio::test]
 async fn a_model_that_fails_is_asked_again_in_an_hour_and_one_that_invents_is_not() {
-    let (app, model, anna) = with_five().await;
+    let (app, model, anna) = with_five(&[]).await;
     model.writes("");
     assert_eq!(dream(&app).await, 0);
     let calls = model.server.asked().len();
@@ -289,7 +289,7 @@ async fn a_model_that_fails_is_asked_again_in_an_hour_and_one_that_invents_is_no
 
 #[tokio::test]
 async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
-    let (app, _model, anna) = with_five().await;
+    let (app, _model, anna) = with_five(&PAIRS).await;
     let ids = memories(&app, &anna).await;
     let [three, two, prefers, likes, shed, cellar] = ids;
     let before = kept(&anna, &ids).await;
@@ -353,7 +353,7 @@ async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
 
 #[tokio::test]
 async fn what_something_newer_stands_on_is_named_and_stays() {
-    let (app, _model, anna) = with_five().await;
+    let (app, _model, anna) = with_five(&PAIRS).await;
     let [three, two, prefers, likes, ..] = memories(&app, &anna).await;
     dream(&app).await;
     let browser = app.signed_in(&anna).await;
@@ -373,7 +373,7 @@ async fn what_something_newer_stands_on_is_named_and_stays() {
 
 #[tokio::test]
 async fn what_has_changed_since_it_was_proposed_is_proposed_no_more() {
-    let (app, _model, anna) = with_five().await;
+    let (app, _model, anna) = with_five(&PAIRS).await;
     let [three, two, prefers, likes, ..] = memories(&app, &anna).await;
     dream(&app).await;
     anna.call("memory_archive", json!({ "item_id": two })).await;
@@ -387,7 +387,7 @@ async fn what_has_changed_since_it_was_proposed_is_proposed_no_more() {
 
 #[tokio::test]
 async fn a_dream_that_applies_never_touches_what_the_person_said_or_confirmed() {
-    let (app, _model, anna) = with_five().await;
+    let (app, _model, anna) = with_five(&PAIRS).await;
     let browser = app.signed_in(&anna).await;
     let save = async |mode: &str, least: &str| {
         press(&browser, &[("action", "save"), ("mode", mode), ("episodes_min", least)]).await
@@ -420,7 +420,7 @@ async fn a_dream_that_applies_never_touches_what_the_person_said_or_confirmed() 
 
 #[tokio::test]
 async fn what_is_erased_takes_the_document_along() {
-    let (app, model, anna) = with_five().await;
+    let (app, model, anna) = with_five(&PAIRS).await;
     let [three, ..] = memories(&app, &anna).await;
     // While the model writes.
     let held = model.server.hold();
@@ -462,7 +462,7 @@ async fn what_is_erased_takes_the_document_along() {
 
 #[tokio::test]
 async fn an_export_takes_along_what_a_document_stands_on() {
-    let (app, _model, anna) = with_five().await;
+    let (app, _model, anna) = with_five(&[]).await;
     assert_eq!(dream(&app).await, 1);
     let file = export(&app, &anna).await;
     assert_eq!(records(&file, "origins").len(), 1);
@@ -536,7 +536,7 @@ async fn what_one_agent_keeps_for_itself_is_dreamt_of_apart() {
 
 #[tokio::test]
 async fn nobody_else_decides_and_an_admin_may_close_it() {
-    let (app, model, anna) = with_five().await;
+    let (app, model, anna) = with_five(&PAIRS).await;
     let ben = app.user("ben").await;
     let ids = memories(&app, &anna).await;
     dream(&app).await;
@@ -556,7 +556,7 @@ async fn nobody_else_decides_and_an_admin_may_close_it() {
 
 #[tokio::test]
 async fn who_has_ten_thousand_sessions_is_dreamt_of_ten_at_a_time_beside_the_others() {
-    let (app, model, anna) = with_five().await;
+    let (app, model, anna) = with_five(&[]).await;
     let ben = app.user("ben").await;
     sessions(&app, &ben, "b", &TALKS).await;
     use_server(&app, &ben, &model.server).await;
