@@ -7,7 +7,8 @@ mod spend;
 use std::time::Duration;
 
 use keepsake::providers::chat::{
-    Chat, ChatError, ChatMessage, ChatPurpose, ChatRequest, Completion,
+    Allowance, Allowances, Chat, ChatError, ChatLimits, ChatMessage, ChatPurpose, ChatRequest,
+    Completion,
 };
 use keepsake::providers::settings::EndpointForm;
 
@@ -35,6 +36,25 @@ pub async fn use_server(app: &TestApp, user: &TestUser, server: &ChatServer) {
     app.embeddings.allow_endpoint(&server.host_port()).await.unwrap();
     let url = server.url();
     chat(app).save(user.id, &form(&url, KEY)).await.unwrap();
+}
+
+/// Anna on a server of her own, and her chat model, which answers this to everything.
+async fn anna_with(text: &'static str) -> (TestApp, TestUser, ChatServer) {
+    let (app, anna) = TestApp::start_for("anna").await;
+    let server = ChatServer::saying(text).await;
+    use_server(&app, &anna, &server).await;
+    (app, anna, server)
+}
+
+pub async fn set_limits(app: &TestApp, user: &TestUser, cap: &str, purposes: Allowances) {
+    let limits = ChatLimits { daily_token_cap: cap, purposes };
+    chat(app).save_limits(user.id, limits).await.unwrap();
+}
+
+/// Every purpose but this one is allowed.
+pub fn without(purpose: ChatPurpose) -> Allowances {
+    let off = Allowance { is_on: false, ..Allowance::default() };
+    Allowances::default().with(purpose, off)
 }
 
 /// One call that may come to some hundred tokens.

@@ -1,7 +1,7 @@
 use keepsake::providers::chat::ChatPurpose;
 
-use super::{KEY, ask, chat, form, use_server};
-use crate::support::{ChatServer, TestApp, refused};
+use super::{KEY, anna_with, ask, chat, form, use_server};
+use crate::support::{Browser, ChatServer, TestApp, TestUser, refused};
 
 const PAGE: &str = "/settings/chat";
 
@@ -16,6 +16,31 @@ fn fields<'a>(action: &'a str, url: &'a str, key: &'a str) -> Vec<(&'a str, &'a 
     ]
 }
 
+/// A server of its own, and its admin's browser.
+async fn with_admin() -> (TestApp, TestUser, Browser) {
+    let (app, anna) = TestApp::start_for("anna").await;
+    app.make_admin(&anna).await;
+    let browser = app.signed_in(&anna).await;
+    (app, anna, browser)
+}
+
+/// Posts this, and asserts that the page which answers has all of `told` and the key nowhere.
+async fn assert_tells(
+    browser: &Browser,
+    path: &str,
+    sent: &[(&str, &str)],
+    status: u16,
+    told: &[&str],
+) {
+    let answer = browser.post(path, sent).await;
+    assert_eq!(answer.status(), status, "{path} {sent:?}");
+    let page = answer.text().await.unwrap();
+    assert!(!page.contains(KEY), "{path} {sent:?}");
+    for words in told {
+        assert!(page.contains(words), "{words}: {path} {sent:?}");
+    }
+}
+
 #[tokio::test]
 async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
     let (app, anna) = TestApp::start_for("anna").await;
@@ -24,45 +49,36 @@ async fn an_endpoint_is_tested_saved_used_and_removed_without_javascript() {
     let browser = app.signed_in(&anna).await;
     let page = browser.look(PAGE).await;
     assert!(page.contains("No chat model is set") && page.contains("0 of 200,000 tokens today"));
-    let url = server.url();
-    let tested = browser.post(PAGE, &fields("test", &url, KEY)).await;
-    assert_eq!(tested.status(), 200);
-    let tested = tested.text().await.unwrap();
-    assert!(tested.contains("Works: an answer in") && tested.contains("Supported"));
-    assert!(tested.contains("40 input, 10 output") && tested.contains("scripted-1"));
-    assert!(!tested.contains(KEY) && tested.contains("No chat model is set"), "nothing is kept");
-    let saved = browser.post(PAGE, &fields("save", &url, KEY)).await;
-    let saved = saved.text().await.unwrap();
-    assert!(saved.contains("Saved.") && saved.contains("A key is saved"));
-    assert!(saved.contains("Your endpoint") && saved.contains(&server.host_port()));
-    assert!(!saved.contains(KEY));
+    let (url, host) = (server.url(), server.host_port());
+    let works = ["Works: an answer in", "Supported", "40 input, 10 output", "scripted-1"];
+    // Nothing of it is kept.
+    let told = [&works[..], &["No chat model is set"]].concat();
+    assert_tells(&browser, PAGE, &fields("test", &url, KEY), 200, &told).await;
+    let told = ["Saved.", "A key is saved", "Your endpoint", &host];
+    assert_tells(&browser, PAGE, &fields("save", &url, KEY), 200, &told).await;
     ask(&app, &anna).await.unwrap();
-    let (_, page) = browser.get(PAGE).await;
+    let page = browser.look(PAGE).await;
     assert!(page.contains("50 of 200,000 tokens today"));
     assert!(page.contains("50 tokens in 1 call and 30 days"));
     let limits = [("action", "limits"), ("daily_token_cap", "19,000")];
     assert_eq!(browser.post(PAGE, &limits).await.status(), 200);
-    let (_, page) = browser.get(PAGE).await;
-    assert!(page.contains("50 of 19,000 tokens today"));
+    assert!(browser.look(PAGE).await.contains("50 of 19,000 tokens today"));
     let settings = chat(&app).overview(anna.id).await.unwrap().settings;
     assert!(!settings.purposes.of(ChatPurpose::Summary).is_on && settings.own_enabled);
     let removed = browser.post(PAGE, &[("action", "remove")]).await;
     assert!(removed.text().await.unwrap().contains("were deleted"));
-    let (_, page) = browser.get(PAGE).await;
-    assert!(page.contains("No chat model is set") && !page.contains(&server.host_port()));
+    let page = browser.look(PAGE).await;
+    assert!(page.contains("No chat model is set") && !page.contains(&host));
     browser.post(PAGE, &[("action", "disable")]).await;
-    let (_, page) = browser.get(PAGE).await;
-    assert!(
-        page.contains("You switched the chat model off") && !page.contains("Your own endpoint")
-    );
+    let page = browser.look(PAGE).await;
+    assert!(page.contains("You switched the chat model off"));
+    assert!(!page.contains("Your own endpoint"));
     assert_eq!(browser.post(PAGE, &[("action", "enable")]).await.status(), 303);
 }
 
 #[tokio::test]
 async fn a_test_says_which_kind_of_failure_it_was() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    app.make_admin(&anna).await;
-    let browser = app.signed_in(&anna).await;
+    let (_app, _, browser) = with_admin().await;
     for (status, message, headline) in [
         (401, "no", "The key was rejected"),
         (404, "model x not found", "The endpoint does not know this model"),
@@ -73,30 +89,27 @@ async fn a_test_says_which_kind_of_failure_it_was() {
         let server = ChatServer::answering(move |_, _| refused(status, message)).await;
         let url = server.url();
         for path in [PAGE, "/admin/chat"].into_iter().take(1 + usize::from(status == 401)) {
-            let answer = browser.post(path, &fields("test", &url, KEY)).await;
-            let page = answer.text().await.unwrap();
-            assert!(page.contains(headline), "{status} {message}");
-            assert!(!page.contains(KEY));
+            assert_tells(&browser, path, &fields("test", &url, KEY), 200, &[headline]).await;
         }
     }
-    let nobody = browser.post(PAGE, &fields("test", "http://127.0.0.1:1", "")).await;
-    assert!(nobody.text().await.unwrap().contains("The endpoint cannot be reached"));
-    let metadata = browser.post(PAGE, &fields("test", "http://169.254.169.254", "")).await;
-    assert!(metadata.text().await.unwrap().contains("This address is not allowed"));
-    // Ten in a row are admitted, and no more.
-    let mut last = 200;
-    for _ in 0..10 {
-        last =
-            browser.post(PAGE, &fields("test", "http://127.0.0.1:1", "")).await.status().as_u16();
+    let nobody = fields("test", "http://127.0.0.1:1", "");
+    let metadata = fields("test", "http://169.254.169.254", "");
+    for (sent, told) in
+        [(&nobody, "The endpoint cannot be reached"), (&metadata, "This address is not allowed")]
+    {
+        let page = browser.post(PAGE, sent).await.text().await.unwrap();
+        assert!(page.contains(told), "{told}: {page}");
     }
-    assert_eq!(last, 429);
+    // Ten in a row are admitted, and no more.
+    for _ in 0..9 {
+        browser.post(PAGE, &nobody).await;
+    }
+    assert_eq!(browser.post(PAGE, &nobody).await.status(), 429);
 }
 
 #[tokio::test]
 async fn a_wrong_setting_stands_beside_its_field_and_changes_nothing() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    app.make_admin(&anna).await;
-    let browser = app.signed_in(&anna).await;
+    let (app, anna, browser) = with_admin().await;
     for (path, field, value, sentence) in [
         (PAGE, "url", "localhost", "`url`"),
         (PAGE, "model", "", "`model` is empty"),
@@ -108,38 +121,27 @@ async fn a_wrong_setting_stands_beside_its_field_and_changes_nothing() {
         let mut sent = fields("save", "https://api.example.com/v1", KEY);
         sent.retain(|(name, _)| *name != field);
         sent.push((field, value));
-        let answer = browser.post(path, &sent).await;
-        assert_eq!(answer.status(), 422, "{path} {field}");
-        let page = answer.text().await.unwrap();
-        assert!(page.contains(sentence) && !page.contains(KEY), "{path} {field}");
+        assert_tells(&browser, path, &sent, 422, &[sentence]).await;
     }
     // One window of a conversation must fit.
     for refused in ["lots", "9,999"] {
         let cap = [("action", "limits"), ("daily_token_cap", refused)];
-        let answer = browser.post(PAGE, &cap).await;
-        assert_eq!(answer.status(), 422, "{refused}");
-        let page = answer.text().await.unwrap();
-        assert!(page.contains("`daily_token_cap` is out of range; give 10000 to"), "{refused}");
+        let told = "`daily_token_cap` is out of range; give 10000 to";
+        assert_tells(&browser, PAGE, &cap, 422, &[told]).await;
     }
     assert!(chat(&app).effective(anna.id, ChatPurpose::Facts).await.unwrap().is_none());
 }
 
 #[tokio::test]
 async fn an_admin_sets_the_model_and_the_cap_for_everybody() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    app.make_admin(&anna).await;
+    let (app, _, browser) = with_admin().await;
+    let ben = app.user("ben").await;
     let server = ChatServer::saying("Hi.").await;
     let url = server.url();
-    let browser = app.signed_in(&anna).await;
     let mut sent = fields("save", &url, KEY);
     sent.push(("daily_token_cap", "17000"));
-    let saved = browser.post("/admin/chat", &sent).await;
-    assert_eq!(saved.status(), 200);
-    let page = saved.text().await.unwrap();
-    assert!(page.contains("Saved.") && page.contains("17,000") && !page.contains(KEY));
-    let bens = app.signed_in(&ben).await;
-    let (_, page) = bens.get(PAGE).await;
+    assert_tells(&browser, "/admin/chat", &sent, 200, &["Saved.", "17,000"]).await;
+    let page = app.signed_in(&ben).await.look(PAGE).await;
     assert!(page.contains("System chat model") || page.contains("The server&#x27;s model"));
     assert!(page.contains("0 of 17,000 tokens today"));
     assert_eq!(ask(&app, &ben).await.unwrap().text, "Hi.");
@@ -147,14 +149,12 @@ async fn an_admin_sets_the_model_and_the_cap_for_everybody() {
 
 #[tokio::test]
 async fn where_nothing_makes_vectors_the_form_begins_with_the_chat_models_host() {
-    let (app, anna) = TestApp::start_for("anna").await;
+    let (app, anna, server) = anna_with("Hi.").await;
     app.make_admin(&anna).await;
-    let server = ChatServer::saying("Hi.").await;
-    use_server(&app, &anna, &server).await;
     chat(&app).save_system(&form(&server.url(), KEY), "").await.unwrap();
     let browser = app.signed_in(&anna).await;
     for path in ["/settings/embeddings", "/admin"] {
-        let (_, page) = browser.get(path).await;
+        let page = browser.look(path).await;
         assert!(page.contains("Filled in from"), "{path}");
         assert!(page.contains(&format!("value=\"{}\"", server.url())), "{path}");
     }
@@ -164,7 +164,6 @@ async fn where_nothing_makes_vectors_the_form_begins_with_the_chat_models_host()
     let builtin = TestApp::start_with_builtin().await;
     let ben = builtin.user("ben").await;
     use_server(&builtin, &ben, &server).await;
-    let browser = builtin.signed_in(&ben).await;
-    let (_, page) = browser.get("/settings/embeddings").await;
+    let page = builtin.signed_in(&ben).await.look("/settings/embeddings").await;
     assert!(!page.contains("Filled in from"), "the builtin model serves");
 }

@@ -2,15 +2,13 @@ use keepsake::providers::chat::{ChatError, ChatPurpose};
 use keepsake::providers::settings::{self, Effective, EndpointOwner};
 use keepsake::providers::{ProviderError, Reach};
 
-use super::{KEY, ask, chat, form, use_server};
+use super::{KEY, anna_with, ask, chat, form, use_server};
 use crate::support::Sql as _;
 use crate::support::{ChatServer, Provider, TestApp};
 
 #[tokio::test]
 async fn an_answer_has_no_control_characters_but_newline_and_tab() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let server = ChatServer::saying("An\u{0}na\r\n\u{1b}has\ttea\u{7}.\u{85}").await;
-    use_server(&app, &anna, &server).await;
+    let (app, anna, _server) = anna_with("An\u{0}na\r\n\u{1b}has\ttea\u{7}.\u{85}").await;
     assert_eq!(ask(&app, &anna).await.unwrap().text, "Anna\nhas\ttea.");
 }
 
@@ -18,27 +16,25 @@ async fn an_answer_has_no_control_characters_but_newline_and_tab() {
 async fn ones_own_comes_before_the_servers_and_off_before_both() {
     let (app, anna) = TestApp::start_for("anna").await;
     let chat = chat(&app);
-    assert!(chat.effective(anna.id, ChatPurpose::Facts).await.unwrap().is_none());
+    let effective = async || chat.effective(anna.id, ChatPurpose::Facts).await.unwrap();
+    assert!(effective().await.is_none());
     assert!(matches!(ask(&app, &anna).await, Err(ChatError::NoProvider)));
     let (own, all) = (ChatServer::saying("own").await, ChatServer::saying("all").await);
     chat.save_system(&form(&all.url(), KEY), "15000").await.unwrap();
-    let effective = chat.effective(anna.id, ChatPurpose::Facts).await.unwrap().unwrap();
-    assert_eq!((effective.owner, effective.cap), (EndpointOwner::System, 15_000));
-    assert_eq!(effective.endpoint.reach, Reach::Private);
+    let of_all = effective().await.unwrap();
+    assert_eq!((of_all.owner, of_all.cap), (EndpointOwner::System, 15_000));
+    assert_eq!(of_all.endpoint.reach, Reach::Private);
     assert_eq!(ask(&app, &anna).await.unwrap().text, "all");
     use_server(&app, &anna, &own).await;
-    let effective = chat.effective(anna.id, ChatPurpose::Facts).await.unwrap().unwrap();
-    assert_eq!((effective.owner, effective.cap), (EndpointOwner::User, 200_000));
+    let of_anna = effective().await.unwrap();
+    assert_eq!((of_anna.owner, of_anna.cap), (EndpointOwner::User, 200_000));
     assert_eq!(ask(&app, &anna).await.unwrap().text, "own");
     // Each is sent its own key and no other.
     for server in [&own, &all] {
-        assert_eq!(
-            server.asked()[0].authorization.as_deref(),
-            Some(format!("Bearer {KEY}").as_str())
-        );
+        assert_eq!(server.asked()[0].authorization, Some(format!("Bearer {KEY}")));
     }
     chat.set_enabled(anna.id, false).await.unwrap();
-    assert!(chat.effective(anna.id, ChatPurpose::Facts).await.unwrap().is_none());
+    assert!(effective().await.is_none());
     chat.set_enabled(anna.id, true).await.unwrap();
     chat.remove(anna.id).await.unwrap();
     assert_eq!(ask(&app, &anna).await.unwrap().text, "all");
@@ -54,14 +50,13 @@ async fn a_member_reaches_public_addresses_and_what_an_admin_has_allowed() {
     app.make_admin(&ben).await;
     let server = ChatServer::saying("{\"city\": \"Paris\"}").await;
     let (chat, url) = (chat(&app), server.url());
-    let refused = chat.test_own(anna.id, &form(&url, "")).await.unwrap();
-    assert_eq!(refused, Err(ProviderError::Forbidden));
+    let form = form(&url, "");
+    assert_eq!(chat.test_own(anna.id, &form).await.unwrap(), Err(ProviderError::Forbidden));
     // Saved it is called no more than tested.
-    chat.save(anna.id, &form(&url, "")).await.unwrap();
+    chat.save(anna.id, &form).await.unwrap();
     assert!(matches!(ask(&app, &anna).await, Err(ChatError::Provider(ProviderError::Forbidden))));
     assert!(server.asked().is_empty());
-    let tested = chat.test_own(ben.id, &form(&url, "")).await.unwrap();
-    assert!(tested.is_ok());
+    assert!(chat.test_own(ben.id, &form).await.unwrap().is_ok());
     app.embeddings.allow_endpoint(&server.host_port()).await.unwrap();
     assert!(ask(&app, &anna).await.is_ok());
     // What is no longer allowed is no longer called.
@@ -71,27 +66,19 @@ async fn a_member_reaches_public_addresses_and_what_an_admin_has_allowed() {
 
 #[tokio::test]
 async fn a_key_is_sealed_for_its_user_and_given_again_when_the_url_changes() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let ben = app.user("ben").await;
-    let server = ChatServer::saying("Hi.").await;
-    use_server(&app, &anna, &server).await;
-    let kept: Vec<u8> = app
-        .sql("SELECT sealed_key FROM chat_settings WHERE user_id = $1")
-        .bind(anna.id.0)
-        .value()
-        .await;
+    let (app, anna, server) = anna_with("Hi.").await;
+    let kept: Vec<u8> = app.sql("SELECT sealed_key FROM chat_settings").value().await;
     assert!(!kept.windows(KEY.len()).any(|w| w == KEY.as_bytes()));
     // Saved again without a key, it stays.
     let chat = chat(&app);
-    let url = server.url();
-    chat.save(anna.id, &form(&url, "")).await.unwrap();
+    chat.save(anna.id, &form(&server.url(), "")).await.unwrap();
     ask(&app, &anna).await.unwrap();
     let moved = form("https://evil.example.com", "");
     let elsewhere = chat.save(anna.id, &moved).await;
     assert!(matches!(elsewhere, Err(ChatError::Invalid(i)) if i.code == "key_again"));
-    let tested = chat.test_own(anna.id, &moved).await;
-    assert!(matches!(tested, Err(ChatError::Invalid(_))));
+    assert!(matches!(chat.test_own(anna.id, &moved).await, Err(ChatError::Invalid(_))));
     // Copied into another's row it does not open.
+    let ben = app.user("ben").await;
     use_server(&app, &ben, &server).await;
     app.sql("UPDATE chat_settings SET sealed_key = $1").bind(&kept).run().await;
     assert!(ask(&app, &anna).await.is_ok());
@@ -119,64 +106,45 @@ async fn nothing_of_chat_changes_a_vector() {
 
 #[tokio::test]
 async fn nobody_elses_settings_or_spending_are_seen_and_the_servers_by_no_user() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let server = ChatServer::saying("Hi.").await;
-    use_server(&app, &anna, &server).await;
+    let (app, anna, _server) = anna_with("Hi.").await;
+    let ben = app.user("ben").await;
     ask(&app, &anna).await.unwrap();
     let overview = chat(&app).overview(ben.id).await.unwrap();
     assert_eq!(overview.settings.own.url, "");
     assert!(overview.days.len() == 30 && overview.days.iter().all(|day| day.calls == 0));
     for table in ["chat_settings", "chat_spend", "chat_reservations"] {
         let mut tx = app.db.as_user(ben.id).await.unwrap();
-        let count = format!("SELECT count(*) FROM {table}");
-        let seen: i64 = tx.sql(count).value().await;
-        assert_eq!(seen, 0, "{table}");
+        assert_eq!(tx.count(table).await, 0, "{table}");
     }
     for (as_system, what) in [
-        (false, "count(*) FROM system_chat_provider"),
+        (false, "FROM system_chat_provider"),
         (true, "sealed_key FROM chat_settings"),
         (true, "endpoint FROM chat_settings"),
-        (true, "count(*) FROM chat_spend"),
-        (true, "count(*) FROM chat_reservations"),
+        (true, "FROM chat_spend"),
+        (true, "FROM chat_reservations"),
     ] {
-        let look = sqlx::query(sqlx::AssertSqlSafe(format!("SELECT {what}")));
-        let seen = match as_system {
-            true => {
-                let mut tx = app.db.as_system().await.unwrap();
-                look.fetch_one(&mut *tx).await
-            }
-            false => {
-                let mut tx = app.db.as_user(ben.id).await.unwrap();
-                look.fetch_one(&mut *tx).await
-            }
+        let mut tx = match as_system {
+            true => app.db.as_system().await.unwrap(),
+            false => app.db.as_user(ben.id).await.unwrap(),
         };
-        let refused = seen.unwrap_err();
+        let refused = tx.sql(format!("SELECT {what}")).try_run().await.unwrap_err();
         assert!(refused.to_string().contains("permission denied"), "{what}");
     }
 }
 
 #[tokio::test]
 async fn a_change_keeps_what_another_changes_at_the_same_time() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let server = ChatServer::saying("Hi.").await;
-    use_server(&app, &anna, &server).await;
+    let (app, anna, _server) = anna_with("Hi.").await;
     let mut removal = app.db.as_writer(anna.id).await.unwrap();
-    removal
-        .sql("UPDATE chat_settings SET endpoint = '', sealed_key = NULL WHERE user_id = $1")
-        .bind(anna.id.0)
-        .run()
-        .await;
+    let update = "UPDATE chat_settings SET endpoint = '', sealed_key = NULL WHERE user_id = $1";
+    removal.sql(update).bind(anna.id.0).run().await;
     let (chat, user) = (chat(&app), anna.id);
     let off = tokio::spawn(async move { chat.set_enabled(user, false).await });
     app.until_blocked(1).await;
     removal.commit().await.unwrap();
     off.await.unwrap().unwrap();
-    let kept = sqlx::query_as::<_, (bool, String, Option<Vec<u8>>)>(
-        "SELECT enabled, endpoint, sealed_key FROM chat_settings WHERE user_id = $1",
-    );
-    let kept = kept.bind(anna.id.0);
-    let kept = kept.fetch_one(&mut app.superuser().await).await.unwrap();
+    let kept = app.sql("SELECT enabled, endpoint, sealed_key FROM chat_settings");
+    let kept: (bool, String, Option<Vec<u8>>) = kept.row().await;
     assert_eq!(kept, (false, String::new(), None));
 }
 
@@ -194,8 +162,6 @@ async fn a_servers_key_that_an_admin_removes_is_not_written_again_by_another() {
     app.until_blocked(1).await;
     removal.commit().await.unwrap();
     again.await.unwrap().unwrap();
-    let key =
-        sqlx::query_scalar::<_, Option<Vec<u8>>>("SELECT sealed_key FROM system_chat_provider");
-    let key = key.fetch_one(&mut app.superuser().await).await.unwrap();
+    let key: Option<Vec<u8>> = app.sql("SELECT sealed_key FROM system_chat_provider").value().await;
     assert_eq!(key, None);
 }

@@ -9,7 +9,7 @@ use keepsake::providers::chat::{
 use time::OffsetDateTime;
 use wiremock::ResponseTemplate;
 
-use super::{ask, chat, use_server};
+use super::{anna_with, ask, chat, set_limits, use_server, without};
 use crate::support::{ChatServer, TestApp, TestUser, refused, said};
 
 fn wish(tokens: i64, now: OffsetDateTime) -> ReservationRequest {
@@ -100,32 +100,24 @@ async fn what_a_killed_server_held_counts_no_more_after_its_time() {
     assert!(reserve(&app, &anna, &wish(200, soon)).await.is_err());
     let later = noon + Duration::from_secs(180);
     assert!(reserve(&app, &anna, &wish(1_000, later)).await.is_ok());
-    let (calls, failed): (i64, i64) = app
-        .sql("SELECT calls, failed_calls FROM chat_spend WHERE user_id = $1")
-        .bind(anna.id.0)
-        .row()
-        .await;
-    assert_eq!((calls, failed), (1, 1), "the lost call is counted as failed");
+    assert_eq!(calls_by_day(&app).await, [(1, 1)], "the lost call is counted as failed");
+}
+
+/// Of all users: calls, and those that failed.
+async fn calls_by_day(app: &TestApp) -> Vec<(i64, i64)> {
+    app.sql("SELECT calls, failed_calls FROM chat_spend ORDER BY day").rows().await
 }
 
 #[tokio::test]
 async fn a_call_that_was_lost_before_midnight_is_counted_on_its_day() {
     let (app, anna) = TestApp::start_for("anna").await;
     let midnight = app.clock.now().replace_time(time::Time::MIDNIGHT);
-    let (late, early) = (Duration::from_secs(60), Duration::from_secs(3_600));
-    for _ in 0..2 {
-        let lost = wish(100, midnight - late);
-        reserve(&app, &anna, &lost).await.unwrap();
+    let (late, early) = (time::Duration::minutes(1), time::Duration::hours(1));
+    for (tokens, at) in [(100, -late), (100, -late), (1_000, early)] {
+        reserve(&app, &anna, &wish(tokens, midnight + at)).await.unwrap();
     }
-    reserve(&app, &anna, &wish(1_000, midnight + early)).await.unwrap();
-    let days: Vec<(i64, i64)> = app
-        .sql("SELECT calls, failed_calls FROM chat_spend WHERE user_id = $1 ORDER BY day")
-        .bind(anna.id.0)
-        .rows()
-        .await;
-    assert_eq!(days, [(2, 2), (0, 0)]);
-    let held: i64 = app.sql("SELECT count(*) FROM chat_reservations").value().await;
-    assert_eq!(held, 1);
+    assert_eq!(calls_by_day(&app).await, [(2, 2), (0, 0)]);
+    assert_eq!(app.count("chat_reservations").await, 1);
 }
 
 #[tokio::test]
@@ -151,22 +143,17 @@ async fn each_purpose_has_a_switch_and_a_share_and_its_cost_is_told_apart() {
     // What is switched off is not asked, whatever else is.
     let server = ChatServer::saying("Hi.").await;
     use_server(&app, &ben, &server).await;
-    let off = Allowance { is_on: false, share: 100 };
-    let save = async |purposes| {
-        let limits = ChatLimits { daily_token_cap: "20000", purposes };
-        chat(&app).save_limits(ben.id, limits).await
-    };
-    save(Allowances::default().with(ChatPurpose::Facts, off)).await.unwrap();
+    set_limits(&app, &ben, "20000", without(ChatPurpose::Facts)).await;
     assert!(matches!(ask(&app, &ben).await, Err(ChatError::NoProvider)));
     assert_eq!(server.asked().len(), 0);
-    save(Allowances::default().with(ChatPurpose::Summary, off)).await.unwrap();
+    set_limits(&app, &ben, "20000", without(ChatPurpose::Summary)).await;
     assert!(ask(&app, &ben).await.is_ok());
     // A share too small for any call is refused; nothing of the form is kept.
     let small = Allowance { is_on: true, share: 40 };
-    let refused = save(Allowances::default().with(ChatPurpose::Facts, small)).await;
-    assert!(
-        matches!(refused, Err(ChatError::Invalid(ref invalid)) if invalid.field == "share_facts")
-    );
+    let purposes = Allowances::default().with(ChatPurpose::Facts, small);
+    let limits = ChatLimits { daily_token_cap: "20000", purposes };
+    let refused = chat(&app).save_limits(ben.id, limits).await.unwrap_err();
+    assert!(matches!(refused, ChatError::Invalid(invalid) if invalid.field == "share_facts"));
     assert!(ask(&app, &ben).await.is_ok());
 }
 
@@ -179,9 +166,7 @@ async fn days_of_long_ago_go() {
         let held = reserve(&app, &anna, &wish(10, then)).await.unwrap();
         settle(&app, &anna, &held, 10).await;
     }
-    let days: i64 =
-        app.sql("SELECT count(*) FROM chat_spend WHERE user_id = $1").bind(anna.id.0).value().await;
-    assert_eq!(days, 2);
+    assert_eq!(app.count("chat_spend").await, 2);
 }
 
 #[tokio::test]
@@ -211,28 +196,21 @@ async fn a_call_is_counted_as_the_server_says_and_a_failed_one_too() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn past_the_cap_nothing_is_sent() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let server = ChatServer::saying("Hi.").await;
-    use_server(&app, &anna, &server).await;
-    let limits = ChatLimits { daily_token_cap: "10,000", purposes: Allowances::default() };
-    chat(&app).save_limits(anna.id, limits).await.unwrap();
+    let (app, anna, server) = anna_with("Hi.").await;
+    set_limits(&app, &anna, "10,000", Allowances::default()).await;
     let spent = "INSERT INTO chat_spend (user_id, day, tokens_in) VALUES ($1, $2, 9000)";
     app.sql(spent).bind(anna.id.0).bind(app.embeddings.now().date()).run().await;
-    let all = (0..25).map(|_| ask(&app, &anna));
-    let answers = join_all(all).await;
+    let answers = join_all((0..25).map(|_| ask(&app, &anna))).await;
     let made = answers.iter().filter(|a| a.is_ok()).count();
-    let capped = answers
-        .iter()
-        .filter(|a| {
-            matches!(a, Err(ChatError::CapReached(CapReached { cap: 10_000, purpose: None })))
-        })
-        .count();
+    let is_capped = |error: &ChatError| {
+        matches!(error, ChatError::CapReached(CapReached { cap: 10_000, purpose: None }))
+    };
+    let capped = answers.iter().filter(|a| a.as_ref().is_err_and(is_capped)).count();
     assert_eq!((made + capped, server.asked().len()), (25, made));
     assert!(capped > 0, "{made} were made");
     while ask(&app, &anna).await.is_ok() {}
     let spent = today(&app, &anna).await;
     assert!((9_901..=10_000).contains(&spent.tokens()), "{spent:?}");
     assert_eq!(spent.calls as usize, server.asked().len());
-    let held: i64 = app.sql("SELECT count(*) FROM chat_reservations").value().await;
-    assert_eq!(held, 0);
+    assert_eq!(app.count("chat_reservations").await, 0);
 }

@@ -4,20 +4,19 @@
 use std::sync::{Arc, Mutex};
 
 use keepsake::accounts::{AgentSettings, Scope};
-use keepsake::erasure::{self, ExtractedMemories};
 use keepsake::memories::ItemId;
+use keepsake::memories::manage::set_browser_read_only;
 use keepsake::memories::settle::{
     Decider, ItemPair, Settlement, SettlementUndo, settle_in, take_back_in,
 };
-use keepsake::providers::chat::{Allowance, Allowances, ChatLimits, ChatPurpose};
-use keepsake::sessions::SessionId;
+use keepsake::providers::chat::{Allowance, Allowances, ChatPurpose};
 use serde_json::{Value, json};
 use time::Duration;
 
-use super::{told, user_says};
-use crate::chat::{chat, use_server};
+use super::{erase_session, read_due, told, user_of, user_says};
+use crate::chat::{set_limits, use_server, without};
 use crate::data::{export, import, records};
-use crate::support::{Browser, ChatServer, DueNow, TestApp, TestUser, is_left_out, refused, said};
+use crate::support::{Browser, ChatServer, TestApp, TestUser, is_left_out, refused, said};
 
 const ALL: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::SessionsWrite];
 pub const QUIET: Duration = Duration::minutes(11);
@@ -85,20 +84,36 @@ impl Dreamer {
 /// A session of one sentence, read without a model.
 async fn session(app: &TestApp, user: &TestUser, name: &str, words: &str) {
     told(user, name, &[user_says("m1", words)]).await;
-    let consolidation = app.consolidation();
-    for due in consolidation.due().await.unwrap() {
-        consolidation.extract(due).await.unwrap();
+    read_due(app).await;
+}
+
+/// Of each of these a session, which is called so and by its number.
+async fn sessions(app: &TestApp, user: &TestUser, name: &str, talks: &[&str]) {
+    for (n, words) in talks.iter().enumerate() {
+        session(app, user, &format!("{name}{n}"), words).await;
     }
 }
 
 /// Anna with five sessions, and a model from then on.
 pub async fn five(app: &TestApp, model: &Dreamer) -> TestUser {
     let anna = app.user("anna").await;
-    for (n, words) in TALKS.iter().enumerate() {
-        session(app, &anna, &format!("s{n}"), words).await;
-    }
+    sessions(app, &anna, "s", &TALKS).await;
     use_server(app, &anna, &model.server).await;
     anna
+}
+
+/// The same on a server of its own; the model names these pairs.
+async fn with_five(pairs: &[[&'static str; 4]]) -> (TestApp, Dreamer, TestUser) {
+    let (app, model) = (TestApp::start().await, Dreamer::new().await);
+    model.names(pairs);
+    let anna = five(&app, &model).await;
+    (app, model, anna)
+}
+
+/// Once the sessions are quiet: how many dreams there were.
+async fn dream(app: &TestApp) -> u32 {
+    app.clock.advance(QUIET);
+    app.run_job("dream").await
 }
 
 async fn paths(app: &TestApp) -> Vec<String> {
@@ -109,9 +124,29 @@ async fn item(user: &TestUser, id: i64) -> Value {
     user.call("memory_get", json!({ "item_id": id })).await
 }
 
+async fn statuses(user: &TestUser, ids: &[i64]) -> Vec<String> {
+    let mut all = Vec::new();
+    for id in ids {
+        all.push(item(user, *id).await["status"].as_str().unwrap().to_owned());
+    }
+    all
+}
+
 async fn press(browser: &Browser, fields: &[(&str, &str)]) -> (u16, String) {
     let answer = browser.post("/dreams", fields).await;
     (answer.status().as_u16(), answer.text().await.unwrap())
+}
+
+/// Does this with the only dream, and says more of it.
+async fn decide(
+    app: &TestApp,
+    browser: &Browser,
+    action: &str,
+    more: &[(&str, &str)],
+) -> (u16, String) {
+    let id: i64 = app.sql("SELECT id FROM dreams").value().await;
+    let id = id.to_string();
+    press(browser, &[&[("dream", id.as_str()), ("action", action)][..], more].concat()).await
 }
 
 async fn look(browser: &Browser) -> String {
@@ -139,19 +174,17 @@ pub async fn memories(app: &TestApp, anna: &TestUser) -> [i64; 6] {
     ids
 }
 
-/// Of a memory that comes back as it was.
-const KEPT: [&str; 10] = [
-    "content",
-    "status",
-    "confidence",
-    "protected",
-    "trust",
-    "tags",
-    "superseded_by",
-    "last_verified_at",
-    "key",
-    "valid_from",
-];
+/// Of each memory what comes back as it was.
+async fn kept(user: &TestUser, ids: &[i64]) -> Vec<Value> {
+    let fields = "content status confidence protected trust tags superseded_by last_verified_at key valid_from";
+    let mut all = Vec::new();
+    for id in ids {
+        let item = item(user, *id).await;
+        all.push(fields.split(' ').map(|field| (field, item[field].clone())).collect());
+    }
+    all
+}
+
 pub const PAIRS: [[&str; 4]; 3] = [
     ["supersede", "keeps three hives", "keeps two hives", "Two hives came after three hives."],
     [
@@ -165,44 +198,31 @@ pub const PAIRS: [[&str; 4]; 3] = [
 
 #[tokio::test]
 async fn five_sessions_that_have_ended_become_one_document() {
-    let app = TestApp::start().await;
-    let model = Dreamer::new().await;
-    let anna = app.user("anna").await;
-    use_server(&app, &anna, &model.server).await;
+    let (app, model) = (TestApp::start().await, Dreamer::new().await);
+    let anna = user_of(&app, "anna", &model.server).await;
     let off = Allowance { is_on: false, ..Allowance::default() };
-    let set = |purposes| ChatLimits { daily_token_cap: "", purposes };
-    let dreams_alone = ChatPurpose::ALL
+    let nothing = ChatPurpose::ALL
         .into_iter()
-        .filter(|purpose| *purpose != ChatPurpose::Dreaming)
         .fold(Allowances::default(), |all, purpose| all.with(purpose, off));
-    chat(&app).save_limits(anna.id, set(dreams_alone.clone())).await.unwrap();
-    for (n, words) in TALKS[..4].iter().enumerate() {
-        session(&app, &anna, &format!("s{n}"), words).await;
-    }
-    app.clock.advance(QUIET);
-    assert_eq!(app.run_job("dream").await, 0, "four are too few");
+    let dreams_alone = nothing.clone().with(ChatPurpose::Dreaming, Allowance::default());
+    set_limits(&app, &anna, "", dreams_alone.clone()).await;
+    sessions(&app, &anna, "s", &TALKS[..4]).await;
+    assert_eq!(dream(&app).await, 0, "four are too few");
     let browser = app.signed_in(&anna).await;
     let page = look(&browser).await;
     assert!(page.contains("4 of 5 sessions have ended since the last dream."), "{page}");
     session(&app, &anna, "s4", TALKS[4]).await;
     assert_eq!(app.run_job("dream").await, 0, "something may still come");
     // Not wanted.
-    chat(&app)
-        .save_limits(anna.id, set(dreams_alone.clone().with(ChatPurpose::Dreaming, off)))
-        .await
-        .unwrap();
-    app.clock.advance(QUIET);
-    assert_eq!(app.run_job("dream").await, 0);
+    set_limits(&app, &anna, "", nothing).await;
+    assert_eq!(dream(&app).await, 0);
     assert!(look(&browser).await.contains("they need a chat model"));
     assert_eq!(model.server.asked().len(), 0);
-    chat(&app).save_limits(anna.id, set(dreams_alone)).await.unwrap();
+    set_limits(&app, &anna, "", dreams_alone).await;
     assert_eq!(app.run_job("dream").await, 1);
     let asked = model.server.asked();
-    assert_eq!(
-        (asked.len(), asked[0].body["max_tokens"].as_u64()),
-        (1, Some(4_096)),
-        "no memory, no pair"
-    );
+    assert_eq!(asked.len(), 1, "no memory, no pair");
+    assert_eq!(asked[0].body["max_tokens"], 4_096);
     assert!(asked[0].body.to_string().contains("new queen before the summer"));
 
     let day = app.embeddings.now().date().to_string().replace('-', "");
@@ -224,26 +244,22 @@ async fn five_sessions_that_have_ended_become_one_document() {
     assert_eq!(app.count("memory_origins").await, 5);
     // A document is no memory that the page of an episode could lead to.
     let episode: i64 = app.sql("SELECT min(source_id) FROM episodes").value().await;
-    let (status, page) = browser.get(&format!("/memory/{episode}")).await;
-    assert!(status == 200 && !page.contains("Written from it"), "{status} {page}");
-    let dream: i64 = app.sql("SELECT max(id) FROM dreams").value().await;
-    let (_, timeline) = browser.get("/timeline").await;
-    let link = format!("href=\"/dreams?before={}#dream-{dream}\"", dream + 1);
+    let page = browser.look(&format!("/memory/{episode}")).await;
+    assert!(!page.contains("Written from it"), "{page}");
+    let id: i64 = app.sql("SELECT max(id) FROM dreams").value().await;
+    let timeline = browser.look("/timeline").await;
+    let link = format!("href=\"/dreams?before={}#dream-{id}\"", id + 1);
     assert!(timeline.contains(&link), "{timeline}");
-    let (_, older) = browser.get(&format!("/dreams?before={}", dream + 1)).await;
-    assert!(older.contains(&format!("id=\"dream-{dream}\"")), "{older}");
-    let (_, work) = browser.get("/settings/work").await;
+    let older = browser.look(&format!("/dreams?before={}", id + 1)).await;
+    assert!(older.contains(&format!("id=\"dream-{id}\"")), "{older}");
+    let work = browser.look("/settings/work").await;
     let row = work.split("Dreaming").nth(1).unwrap_or_default();
     let row = row.split("</tr>").next().unwrap_or_default();
     assert!(row.contains("<time"), "{row}");
-    app.clock.advance(QUIET);
-    assert_eq!(app.run_job("dream").await, 0, "once");
+    assert_eq!(dream(&app).await, 0, "once");
     // Of five more another, of the same day.
-    for (n, words) in TALKS.iter().enumerate() {
-        session(&app, &anna, &format!("again{n}"), words).await;
-    }
-    app.clock.advance(QUIET);
-    assert_eq!(app.run_job("dream").await, 1);
+    sessions(&app, &anna, "again", &TALKS).await;
+    assert_eq!(dream(&app).await, 1);
     let both = paths(&app).await;
     assert_eq!((both.len(), both[0] == both[1]), (2, false));
     let spent: String = app.sql("SELECT purpose FROM chat_spend_purposes").value().await;
@@ -252,27 +268,19 @@ async fn five_sessions_that_have_ended_become_one_document() {
 
 #[tokio::test]
 async fn a_model_that_fails_is_asked_again_in_an_hour_and_one_that_invents_is_not() {
-    let app = TestApp::start().await;
-    let model = Dreamer::new().await;
+    let (app, model, anna) = with_five(&[]).await;
     model.writes("");
-    let anna = five(&app, &model).await;
-    app.clock.advance(QUIET);
-    assert_eq!(app.run_job("dream").await, 0);
+    assert_eq!(dream(&app).await, 0);
     let calls = model.server.asked().len();
-    assert_eq!(
-        (app.count("dreams").await, app.count("episodes WHERE promoted_at IS NULL").await),
-        (0, 5)
-    );
+    assert_eq!(app.count("dreams").await, 0);
+    assert_eq!(app.count("episodes WHERE promoted_at IS NULL").await, 5);
     app.clock.advance(Duration::minutes(50));
     assert_eq!(app.run_job("dream").await, 0);
     assert_eq!(model.server.asked().len(), calls, "not yet");
-    app.clock.advance(QUIET);
     model.writes("- Zoltan Berg moved to Paris in 2031.");
-    assert_eq!(app.run_job("dream").await, 1);
-    assert_eq!(
-        (app.count("dreams WHERE document_id IS NULL").await, app.count("documents").await),
-        (1, 0)
-    );
+    assert_eq!(dream(&app).await, 1);
+    assert_eq!(app.count("dreams WHERE document_id IS NULL").await, 1);
+    assert_eq!(app.count("documents").await, 0);
     let browser = app.signed_in(&anna).await;
     assert!(look(&browser).await.contains("Nothing lasting."));
     app.clock.advance(Duration::hours(3));
@@ -281,26 +289,14 @@ async fn a_model_that_fails_is_asked_again_in_an_hour_and_one_that_invents_is_no
 
 #[tokio::test]
 async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
-    let app = TestApp::start().await;
-    let model = Dreamer::new().await;
-    model.names(&PAIRS);
-    let anna = five(&app, &model).await;
+    let (app, _model, anna) = with_five(&PAIRS).await;
     let ids = memories(&app, &anna).await;
     let [three, two, prefers, likes, shed, cellar] = ids;
-    let mut before = Vec::new();
-    for id in ids {
-        before.push(item(&anna, id).await);
-    }
-    app.clock.advance(QUIET);
-    assert_eq!(app.run_job("dream").await, 1);
-    for (id, was) in ids.iter().zip(&before) {
-        let now = item(&anna, *id).await;
-        for field in KEPT {
-            assert_eq!(now[field], was[field], "it only proposes: {field} of {id}");
-        }
-    }
+    let before = kept(&anna, &ids).await;
+    assert_eq!(dream(&app).await, 1);
+    assert_eq!(kept(&anna, &ids).await, before, "it only proposes");
     let browser = app.signed_in(&anna).await;
-    let (_, memory) = browser.get("/memory").await;
+    let memory = browser.look("/memory").await;
     assert!(memory.contains("Proposed in dreams") && memory.contains(">3</span>"), "{memory}");
     let page = look(&browser).await;
     for told in [
@@ -313,14 +309,11 @@ async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
         assert!(page.contains(told), "{told}: {page}");
     }
     assert!(!page.contains("Zoltan"), "why, in words of the two alone");
-    let dream: i64 = app.sql("SELECT id FROM dreams").value().await;
-    let dream = dream.to_string();
-    let of = |action: &'static str| vec![("dream", dream.as_str()), ("action", action)];
 
     // Of a contradiction the person says what holds; without that, nothing is changed.
-    let (_, page) = press(&browser, &[of("accept"), vec![("n", "3")]].concat()).await;
+    let (_, page) = decide(&app, &browser, "accept", &[("n", "3")]).await;
     assert!(page.contains("Nothing was changed."), "{page}");
-    let (_, page) = press(&browser, &of("accept_all")).await;
+    let (_, page) = decide(&app, &browser, "accept_all", &[]).await;
     assert!(page.contains("2 changes were made; they can be undone."), "{page}");
     let is = async |id: i64| {
         let item = item(&anna, id).await;
@@ -331,175 +324,116 @@ async fn what_is_proposed_waits_and_is_accepted_dismissed_and_undone() {
     assert_eq!(is(three).await, gone(two));
     assert_eq!(is(prefers).await, gone(likes));
     assert_eq!((is(shed).await, is(cellar).await), (active.clone(), active.clone()));
-    let (_, timeline) = browser.get("/timeline").await;
+    let timeline = browser.look("/timeline").await;
     assert!(timeline.contains("by you, accepting a dream's proposal"), "{timeline}");
     let tags = item(&anna, likes).await["tags"].as_array().unwrap().len();
     assert_eq!(tags, 2, "it takes over what the other was tagged with");
-    let (_, history) = browser.get(&format!("/memory/{prefers}")).await;
-    assert!(
-        history.contains("merged into another memory")
-            && history.contains("you, accepting a dream's proposal"),
-        "{history}"
-    );
+    let history = browser.look(&format!("/memory/{prefers}")).await;
+    for told in ["merged into another memory", "you, accepting a dream's proposal"] {
+        assert!(history.contains(told), "{told}: {history}");
+    }
     let shed_text = shed.to_string();
-    let kept = [of("accept"), vec![("n", "3"), ("kept", &shed_text)]].concat();
-    press(&browser, &kept).await;
+    let shed_holds = [("n", "3"), ("kept", shed_text.as_str())];
+    decide(&app, &browser, "accept", &shed_holds).await;
     assert_eq!((is(cellar).await, is(shed).await), (gone(shed), active.clone()));
     // Again nothing.
-    let (_, page) = press(&browser, &kept).await;
+    let (_, page) = decide(&app, &browser, "accept", &shed_holds).await;
     assert!(page.contains("Nothing was changed."));
 
     // One, and all; months later.
     app.clock.advance(Duration::days(20));
-    press(&browser, &[of("undo"), vec![("n", "3")]].concat()).await;
-    assert_eq!((is(cellar).await, is(three).await), (active.clone(), gone(two)));
-    let (_, page) = press(&browser, &of("undo")).await;
-    assert!(page.contains("2 changes were undone."), "{page}");
-    for (id, was) in ids.iter().zip(&before) {
-        let now = item(&anna, *id).await;
-        for field in KEPT {
-            assert_eq!(now[field], was[field], "{field} of {id}");
-        }
+    decide(&app, &browser, "undo", &[("n", "3")]).await;
+    assert_eq!((is(cellar).await, is(three).await), (active, gone(two)));
+    for answer in ["2 changes were undone.", "Nothing was undone."] {
+        let (_, page) = decide(&app, &browser, "undo", &[]).await;
+        assert!(page.contains(answer), "{answer} {page}");
+        assert_eq!(kept(&anna, &ids).await, before);
     }
-    let (_, page) = press(&browser, &of("undo")).await;
-    assert!(page.contains("Nothing was undone."));
 }
 
 #[tokio::test]
 async fn what_something_newer_stands_on_is_named_and_stays() {
-    let app = TestApp::start().await;
-    let model = Dreamer::new().await;
-    model.names(&PAIRS);
-    let anna = five(&app, &model).await;
+    let (app, _model, anna) = with_five(&PAIRS).await;
     let [three, two, prefers, likes, ..] = memories(&app, &anna).await;
-    app.clock.advance(QUIET);
-    app.run_job("dream").await;
+    dream(&app).await;
     let browser = app.signed_in(&anna).await;
-    let dream: i64 = app.sql("SELECT id FROM dreams").value().await;
-    let dream = dream.to_string();
-    let of = |action: &'static str| vec![("dream", dream.as_str()), ("action", action)];
-    press(&browser, &of("accept_all")).await;
+    decide(&app, &browser, "accept_all", &[]).await;
     let correct = json!({ "item_id": two, "content": "Anna keeps one hive in the garden" });
     let newer = anna.call("memory_correct", correct).await["id"].as_i64().unwrap();
     // The other was restored by hand.
     let fields = [("action", "restore"), ("newer", &*likes.to_string())];
     let restored = browser.post(&format!("/memory/{prefers}"), &fields).await;
     assert_eq!(restored.status(), 303);
-    let (_, page) = press(&browser, &of("undo")).await;
+    let (_, page) = decide(&app, &browser, "undo", &[]).await;
     let stays = format!("Memory {three} stays archived: the newer memory {newer} has replaced it.");
     let changed = format!("Memory {prefers} has changed since, and stays unchanged.");
     assert!(page.contains(&stays) && page.contains(&changed), "{page}");
-    assert_eq!(item(&anna, three).await["status"], "archived");
-    assert_eq!(item(&anna, newer).await["status"], "active");
+    assert_eq!(statuses(&anna, &[three, newer]).await, ["archived", "active"]);
 }
 
 #[tokio::test]
 async fn what_has_changed_since_it_was_proposed_is_proposed_no_more() {
-    let app = TestApp::start().await;
-    let model = Dreamer::new().await;
-    model.names(&PAIRS);
-    let anna = five(&app, &model).await;
+    let (app, _model, anna) = with_five(&PAIRS).await;
     let [three, two, prefers, likes, ..] = memories(&app, &anna).await;
-    app.clock.advance(QUIET);
-    app.run_job("dream").await;
+    dream(&app).await;
     anna.call("memory_archive", json!({ "item_id": two })).await;
     let browser = app.signed_in(&anna).await;
-    let dream: i64 = app.sql("SELECT id FROM dreams").value().await;
-    let (_, page) =
-        press(&browser, &[("dream", &*dream.to_string()), ("action", "accept_all")]).await;
+    let (_, page) = decide(&app, &browser, "accept_all", &[]).await;
     let told = "1 change was made; it can be undone. 1 no longer applies: one of its memories has changed.";
     assert!(page.contains(told), "{page}");
-    let status = async |id: i64| item(&anna, id).await["status"].as_str().unwrap().to_owned();
-    assert_eq!(
-        (
-            status(three).await.as_str(),
-            status(prefers).await.as_str(),
-            status(likes).await.as_str()
-        ),
-        ("active", "archived", "active")
-    );
+    let after = statuses(&anna, &[three, prefers, likes]).await;
+    assert_eq!(after, ["active", "archived", "active"]);
 }
 
 #[tokio::test]
 async fn a_dream_that_applies_never_touches_what_the_person_said_or_confirmed() {
-    let app = TestApp::start().await;
-    let model = Dreamer::new().await;
-    model.names(&PAIRS);
-    let anna = five(&app, &model).await;
+    let (app, _model, anna) = with_five(&PAIRS).await;
     let browser = app.signed_in(&anna).await;
+    let save = async |mode: &str, least: &str| {
+        press(&browser, &[("action", "save"), ("mode", mode), ("episodes_min", least)]).await
+    };
     for (mode, least) in
         [("eat", "5"), ("apply", "1"), ("apply", "11"), ("apply", "x"), ("apply", "")]
     {
-        let fields = [("action", "save"), ("mode", mode), ("episodes_min", least)];
-        let (status, page) = press(&browser, &fields).await;
+        let (status, page) = save(mode, least).await;
         assert!(status == 422 || status == 400, "{status} {mode} {least}: {page}");
     }
-    let (_, page) =
-        press(&browser, &[("action", "save"), ("mode", "apply"), ("episodes_min", "4")]).await;
+    let (_, page) = save("apply", "4").await;
     assert!(page.contains("Saved."), "{page}");
-    let [three, two, prefers, likes, shed, cellar] = memories(&app, &anna).await;
+    let ids = memories(&app, &anna).await;
+    let [three, _, prefers, ..] = ids;
     anna.call("memory_confirm", json!({ "item_id": prefers })).await;
-    app.clock.advance(QUIET);
-    assert_eq!(app.run_job("dream").await, 1);
-    let status = async |id: i64| item(&anna, id).await["status"].as_str().unwrap().to_owned();
-    assert_eq!(status(three).await, "archived");
-    assert_eq!(status(two).await, "active");
-    assert_eq!(status(prefers).await, "active", "it is confirmed");
-    assert_eq!(status(likes).await, "archived");
-    assert_eq!(
-        (status(shed).await, status(cellar).await),
-        ("active".to_owned(), "active".to_owned())
-    );
-    let (_, history) = browser.get(&format!("/memory/{three}")).await;
-    assert!(history.contains("by <bdi>a dream</bdi>") || history.contains("a dream"), "{history}");
-    let (_, timeline) = browser.get("/timeline").await;
-    assert!(timeline.contains("by a dream"), "{timeline}");
-    let page = look(&browser).await;
-    assert!(
-        page.contains("They contradict each other. Which one is true?")
-            && page.contains("Undo all 2 changes"),
-        "{page}"
-    );
+    assert_eq!(dream(&app).await, 1);
+    // Of the second pair the first is confirmed; of the third the person has said one.
+    let after = ["archived", "active", "active", "archived", "active", "active"];
+    assert_eq!(statuses(&anna, &ids).await, after);
+    for (path, told) in [
+        (format!("/memory/{three}").as_str(), "a dream"),
+        ("/timeline", "by a dream"),
+        ("/dreams", "They contradict each other. Which one is true?"),
+        ("/dreams", "Undo all 2 changes"),
+    ] {
+        let page = browser.look(path).await;
+        assert!(page.contains(told), "{told}: {page}");
+    }
 }
 
 #[tokio::test]
 async fn what_is_erased_takes_the_document_along() {
-    let app = TestApp::start().await;
-    let model = Dreamer::new().await;
-    model.names(&PAIRS);
-    let anna = five(&app, &model).await;
+    let (app, model, anna) = with_five(&PAIRS).await;
     let [three, ..] = memories(&app, &anna).await;
-    let session = async |name: &str| -> i64 {
-        app.sql("SELECT id FROM sessions WHERE external_id = $1").bind(name).value().await
-    };
-    let erase = async |id: i64| {
-        let now = app.embeddings.now();
-        let erased = erasure::session(
-            &app.db,
-            &app.activity,
-            anna.id,
-            SessionId(id),
-            ExtractedMemories::Stay,
-            now,
-        );
-        erased.await.unwrap();
-    };
-    app.clock.advance(QUIET);
     // While the model writes.
     let held = model.server.hold();
-    let first = session("s0").await;
     let erasing = async {
         model.server.until_asked().await;
-        erase(first).await;
+        erase_session(&app, &anna, "s0").await;
         drop(held);
     };
-    let (dreamt, ()) = tokio::join!(app.run_job("dream"), erasing);
+    let (dreamt, ()) = tokio::join!(dream(&app), erasing);
     assert_eq!((dreamt, app.count("documents").await), (0, 0), "it is thrown away");
     use_server(&app, &anna, &model.server).await;
-    let off = Allowance { is_on: false, ..Allowance::default() };
-    let purposes = Allowances::default().with(ChatPurpose::Facts, off);
-    chat(&app).save_limits(anna.id, ChatLimits { daily_token_cap: "", purposes }).await.unwrap();
-    self::session(&app, &anna, "s9", TALKS[0]).await;
+    set_limits(&app, &anna, "", without(ChatPurpose::Facts)).await;
+    session(&app, &anna, "s9", TALKS[0]).await;
     app.clock.advance(Duration::minutes(61));
     assert_eq!(app.run_job("dream").await, 1);
     assert_eq!((app.count("documents").await, app.count("dream_proposals").await), (1, 3));
@@ -511,7 +445,7 @@ async fn what_is_erased_takes_the_document_along() {
     app.clock.advance(Duration::days(100));
     app.run_job("expire").await;
     assert_eq!((app.count("episodes").await, app.count("documents").await), (0, 1));
-    erase(session("s9").await).await;
+    erase_session(&app, &anna, "s9").await;
     for table in [
         "documents",
         "document_revisions",
@@ -528,11 +462,8 @@ async fn what_is_erased_takes_the_document_along() {
 
 #[tokio::test]
 async fn an_export_takes_along_what_a_document_stands_on() {
-    let app = TestApp::start().await;
-    let model = Dreamer::new().await;
-    let anna = five(&app, &model).await;
-    app.clock.advance(QUIET);
-    assert_eq!(app.run_job("dream").await, 1);
+    let (app, _model, anna) = with_five(&[]).await;
+    assert_eq!(dream(&app).await, 1);
     let file = export(&app, &anna).await;
     assert_eq!(records(&file, "origins").len(), 1);
     let ben = app.user("ben").await;
@@ -540,18 +471,15 @@ async fn an_export_takes_along_what_a_document_stands_on() {
         let taken = import(&app, &ben, &file).await;
         assert_eq!(taken.failed, 0, "{taken:?}");
     }
-    let bens = format!("memory_origins WHERE user_id = {}", ben.id.0);
-    assert_eq!(app.count(&bens).await, 5);
-    let waiting = format!("episodes WHERE promoted_at IS NULL AND user_id = {}", ben.id.0);
-    assert_eq!(app.count(&waiting).await, 0, "they are not dreamt of again");
+    let bens = async |rows: &str| app.count(&format!("{rows} AND user_id = {}", ben.id.0)).await;
+    assert_eq!(bens("memory_origins WHERE true").await, 5);
+    let waiting = bens("episodes WHERE promoted_at IS NULL").await;
+    assert_eq!(waiting, 0, "they are not dreamt of again");
     let browser = app.signed_in(&ben).await;
-    let episode: i64 = app
-        .sql("SELECT min(source_id) FROM episodes WHERE user_id = $1")
-        .bind(ben.id.0)
-        .value()
-        .await;
+    let episode = app.sql("SELECT min(source_id) FROM episodes WHERE user_id = $1");
+    let episode: i64 = episode.bind(ben.id.0).value().await;
     app.delete_item(&browser, episode).await;
-    assert_eq!(app.count(&format!("documents WHERE user_id = {}", ben.id.0)).await, 0);
+    assert_eq!(bens("documents WHERE true").await, 0);
     assert_eq!(app.count("documents").await, 1, "Anna's stays");
 }
 
@@ -560,8 +488,7 @@ async fn what_one_agent_keeps_for_itself_is_dreamt_of_apart() {
     if is_left_out("an agent with a memory of its own") {
         return;
     }
-    let app = TestApp::start().await;
-    let model = Dreamer::new().await;
+    let (app, model) = (TestApp::start().await, Dreamer::new().await);
     model.names(&PAIRS);
     let anna = app.user("anna").await;
     let token = app.token(anna.id, "only", &ALL, None).await;
@@ -571,17 +498,11 @@ async fn what_one_agent_keeps_for_itself_is_dreamt_of_apart() {
     app.accounts.set_agent_settings(anna.id, only.id, &settings).await.unwrap();
     let only = anna.with_token(&token);
     // Three each are too few, whoever counts them together.
-    for (n, words) in TALKS[..3].iter().enumerate() {
-        session(&app, &anna, &format!("s{n}"), words).await;
-        session(&app, &only, &format!("o{n}"), words).await;
-    }
+    sessions(&app, &anna, "s", &TALKS[..3]).await;
+    sessions(&app, &only, "o", &TALKS[..3]).await;
     use_server(&app, &anna, &model.server).await;
-    let off = Allowance { is_on: false, ..Allowance::default() };
-    let purposes = Allowances::default().with(ChatPurpose::Facts, off);
-    let limits = ChatLimits { daily_token_cap: "", purposes };
-    chat(&app).save_limits(anna.id, limits).await.unwrap();
-    app.clock.advance(QUIET);
-    assert_eq!(app.run_job("dream").await, 0);
+    set_limits(&app, &anna, "", without(ChatPurpose::Facts)).await;
+    assert_eq!(dream(&app).await, 0);
     // Half of each pair is shared, half its own.
     for (n, (words, user)) in [
         ("Anna keeps three hives in the garden", &anna),
@@ -595,11 +516,8 @@ async fn what_one_agent_keeps_for_itself_is_dreamt_of_apart() {
         user.add(words).await;
         app.clock.advance(Duration::minutes(n as i64));
     }
-    for (n, words) in TALKS[3..].iter().enumerate() {
-        session(&app, &only, &format!("p{n}"), words).await;
-    }
-    app.clock.advance(QUIET);
-    assert_eq!(app.run_job("dream").await, 1);
+    sessions(&app, &only, "p", &TALKS[3..]).await;
+    assert_eq!(dream(&app).await, 1);
     let owned = "documents d JOIN agents a ON a.id = d.owner_agent_id WHERE a.name = 'only'";
     assert_eq!((app.count(owned).await, app.count("documents").await), (1, 1));
     let kinds: Vec<String> = app.sql("SELECT kind FROM dream_proposals").values().await;
@@ -618,45 +536,29 @@ async fn what_one_agent_keeps_for_itself_is_dreamt_of_apart() {
 
 #[tokio::test]
 async fn nobody_else_decides_and_an_admin_may_close_it() {
-    let app = TestApp::start().await;
-    let model = Dreamer::new().await;
-    model.names(&PAIRS);
-    let anna = five(&app, &model).await;
+    let (app, model, anna) = with_five(&PAIRS).await;
     let ben = app.user("ben").await;
     let ids = memories(&app, &anna).await;
-    app.clock.advance(QUIET);
-    app.run_job("dream").await;
-    let dream: i64 = app.sql("SELECT id FROM dreams").value().await;
-    let dream = dream.to_string();
+    dream(&app).await;
     let his = app.signed_in(&ben).await;
     assert!(look(&his).await.contains("they need a chat model"));
-    let all = |action: &'static str| [("dream", dream.as_str()), ("action", action)];
     for action in ["accept_all", "dismiss_all", "undo"] {
-        press(&his, &all(action)).await;
+        decide(&app, &his, action, &[]).await;
     }
     let hers = app.signed_in(&anna).await;
-    keepsake::memories::manage::set_browser_read_only(&app.db, &app.shared_clock(), true)
-        .await
-        .unwrap();
-    let (status, _) = press(&hers, &all("accept_all")).await;
-    assert_eq!(status, 403);
+    set_browser_read_only(&app.db, &app.shared_clock(), true).await.unwrap();
+    assert_eq!(decide(&app, &hers, "accept_all", &[]).await.0, 403);
     assert!(!look(&hers).await.contains("Accept"));
     assert_eq!(app.count("dream_proposals WHERE state = 'open'").await, 3);
-    for id in ids {
-        assert_eq!(item(&anna, id).await["status"], "active");
-    }
+    assert_eq!(statuses(&anna, &ids).await, ["active"; 6]);
     assert!(!model.asked().contains("ben"));
 }
 
 #[tokio::test]
 async fn who_has_ten_thousand_sessions_is_dreamt_of_ten_at_a_time_beside_the_others() {
-    let app = TestApp::start().await;
-    let model = Dreamer::new().await;
-    let anna = five(&app, &model).await;
+    let (app, model, anna) = with_five(&[]).await;
     let ben = app.user("ben").await;
-    for (n, words) in TALKS.iter().enumerate() {
-        session(&app, &ben, &format!("b{n}"), words).await;
-    }
+    sessions(&app, &ben, "b", &TALKS).await;
     use_server(&app, &ben, &model.server).await;
     // Of Anna's first episode many more, each older than the last.
     let more = "DO $$
@@ -675,16 +577,14 @@ async fn who_has_ten_thousand_sessions_is_dreamt_of_ten_at_a_time_beside_the_oth
         WHERE e.source_id = (SELECT min(source_id) FROM episodes)
           AND i.type = 'episode' AND i.id NOT IN (SELECT source_id FROM episodes)";
     app.sql(more).run_all().await;
-    app.clock.advance(QUIET);
-    assert_eq!(app.run_job("dream").await, 2);
-    let of = |user: &TestUser| format!("dreams WHERE user_id = {}", user.id.0);
-    assert_eq!((app.count(&of(&anna)).await, app.count(&of(&ben)).await), (1, 1));
+    assert_eq!(dream(&app).await, 2);
+    let dreamt: Vec<i64> = app.sql("SELECT user_id FROM dreams ORDER BY user_id").values().await;
+    assert_eq!(dreamt, [anna.id.0, ben.id.0]);
     let read = format!("episodes WHERE promoted_at IS NOT NULL AND user_id = {}", anna.id.0);
     assert_eq!(app.count(&read).await, 10);
-    let waiting = format!("episodes WHERE user_id = {}", anna.id.0);
-    assert_eq!(app.count(&waiting).await, 10_000);
-    app.clock.advance(QUIET);
-    assert_eq!(app.run_job("dream").await, 1);
+    let all = format!("episodes WHERE user_id = {}", anna.id.0);
+    assert_eq!(app.count(&all).await, 10_000);
+    assert_eq!(dream(&app).await, 1);
     assert_eq!(app.count(&read).await, 20);
 }
 

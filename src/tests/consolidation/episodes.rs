@@ -1,35 +1,47 @@
 //! What a session was about: in whose words, found by search, gone with its session and when its time is over.
 
-use keepsake::erasure::{self, ExtractedMemories};
-use keepsake::sessions::SessionId;
 use keepsake::sessions::lifetimes::{self, Lifetimes};
 use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
 
-use super::{told, user_says};
+use super::{assert_has, erase_session, told, user_says};
 use crate::chat::use_server;
 use crate::data::{export, import, records};
-use crate::support::{ChatServer, DueNow, TestApp, TestUser, said};
+use crate::support::{ChatServer, TestApp, TestUser, said};
 
 fn talk() -> [Value; 3] {
+    let plan = "We plan the boat trip to Bergen with Marta Helgesen. The boat leaves on Friday.";
     [
-        user_says(
-            "m1",
-            "We plan the boat trip to Bergen with Marta Helgesen. The boat leaves on Friday.",
-        ),
+        user_says("m1", plan),
         json!({ "id": "m2", "role": "assistant", "content": "The boat trip to Bergen is on Friday then. I book the boat." }),
         user_says("m3", "Thanks!"),
     ]
 }
 
 async fn read_due(app: &TestApp) {
-    let consolidation = app.consolidation();
     // Of each user the next.
     for _ in 0..3 {
-        for due in consolidation.due().await.unwrap() {
-            consolidation.extract(due).await.unwrap();
-        }
+        super::read_due(app).await;
     }
+}
+
+/// Anna with the talk in a session, which has been read.
+async fn with_talk() -> (TestApp, TestUser) {
+    let (app, anna) = TestApp::start_for("anna").await;
+    told(&anna, "talk", &talk()).await;
+    read_due(&app).await;
+    (app, anna)
+}
+
+/// Hands over that the talk is complete: with which status that ends.
+async fn complete(user: &TestUser, body: &Value) -> u16 {
+    user.post("/api/v1/sessions/talk/complete", body).await.status().as_u16()
+}
+
+/// As if nothing had been read.
+async fn read_again(app: &TestApp) {
+    app.sql("UPDATE session_extractions SET outcome = 'pending', next_try_at = NULL, ended_at = NULL, reason = NULL").run().await;
+    read_due(app).await;
 }
 
 async fn episodes(user: &TestUser, query: &str) -> Vec<Value> {
@@ -46,21 +58,12 @@ async fn made_by(app: &TestApp) -> Vec<(String, i32, i32)> {
 
 #[tokio::test]
 async fn without_a_model_the_most_telling_sentences_are_found() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    told(&anna, "talk", &talk()).await;
-    read_due(&app).await;
+    let (app, anna) = with_talk().await;
     assert_eq!(made_by(&app).await, [("extract".to_owned(), 1, 3)]);
     let found = episodes(&anna, "boat").await;
     assert_eq!(found.len(), 1);
-    assert!(
-        found[0]["tags"].as_array().unwrap().contains(&json!("Marta Helgesen")),
-        "{}",
-        found[0]
-    );
-    assert_eq!(
-        (&found[0]["type"], &found[0]["theme"], &found[0]["trust"]),
-        (&json!("episode"), &Value::Null, &json!("agent"))
-    );
+    assert!(found[0]["tags"].as_array().unwrap().contains(&json!("Marta Helgesen")), "{found:?}");
+    assert_has(&found[0], json!({ "type": "episode", "theme": null, "trust": "agent" }));
     let whole = anna.call("memory_get", json!({ "item_id": found[0]["id"] })).await;
     assert_eq!(whole["source_thread"], "talk");
     assert!(whole["content"].as_str().unwrap().contains("We plan the boat trip to Bergen"));
@@ -73,7 +76,7 @@ async fn without_a_model_the_most_telling_sentences_are_found() {
     assert_eq!(anna.find("*").await, [item]);
     assert_eq!(episodes(&anna, "*").await.len(), 1);
     let stats = anna.call("memory_stats", json!({})).await;
-    assert_eq!((&stats["active"], &stats["episodes"]), (&json!(1), &json!(1)));
+    assert_has(&stats, json!({ "active": 1, "episodes": 1 }));
     let (status, _) = anna.refused("memory_archive", json!({ "item_id": found[0]["id"] })).await;
     assert_eq!(status, 404);
 }
@@ -86,13 +89,8 @@ async fn a_model_tells_it_in_the_same_call_and_nonsense_is_not_believed() {
         ("bad", "Quantum capacitors were discussed at length by several robots.", "extract"),
         ("none", "", "extract"),
     ] {
-        let model = ChatServer::answering(move |_, _| {
-            said(
-                &json!({ "facts": [], "entities": [], "connections": [], "summary": summary })
-                    .to_string(),
-            )
-        })
-        .await;
+        let found = json!({ "facts": [], "entities": [], "connections": [], "summary": summary });
+        let model = ChatServer::answering(move |_, _| said(&found.to_string())).await;
         use_server(&app, &anna, &model).await;
         told(&anna, session, &talk()).await;
         read_due(&app).await;
@@ -124,8 +122,7 @@ async fn an_agent_says_itself_what_it_was_about() {
         // Said twice, it is one.
         (json!({}), 200),
     ] {
-        let response = anna.post("/api/v1/sessions/talk/complete", &body).await;
-        assert_eq!(response.status().as_u16(), status, "{body}");
+        assert_eq!(complete(&anna, &body).await, status, "{body}");
     }
     read_due(&app).await;
     assert_eq!(made_by(&app).await, [("agent".to_owned(), 1, 3)]);
@@ -140,16 +137,12 @@ async fn an_agent_says_itself_what_it_was_about() {
 
 #[tokio::test]
 async fn better_words_take_the_place_of_an_extract() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    told(&anna, "talk", &talk()).await;
-    read_due(&app).await;
-    let model = ChatServer::answering(|_, _| {
-        said(&json!({ "facts": [], "summary": "They plan a boat trip to Bergen on Friday with Marta." }).to_string())
-    })
-    .await;
+    let (app, anna) = with_talk().await;
+    let summary = "They plan a boat trip to Bergen on Friday with Marta.";
+    let found = json!({ "facts": [], "summary": summary });
+    let model = ChatServer::answering(move |_, _| said(&found.to_string())).await;
     use_server(&app, &anna, &model).await;
-    app.sql("UPDATE session_extractions SET outcome = 'pending', next_try_at = NULL, ended_at = NULL, reason = NULL").run().await;
-    read_due(&app).await;
+    read_again(&app).await;
     assert_eq!(made_by(&app).await, [("model".to_owned(), 1, 3)]);
     assert_eq!(episodes(&anna, "boat").await.len(), 1);
 }
@@ -161,31 +154,23 @@ async fn an_episode_goes_with_its_session_and_when_its_time_is_over() {
     told(&anna, "two", &talk()).await;
     read_due(&app).await;
     assert_eq!(episodes(&anna, "boat").await.len(), 2);
-    let one: i64 = app.sql("SELECT id FROM sessions WHERE external_id = 'one'").value().await;
-    let now = app.embeddings.now();
-    erasure::session(&app.db, &app.activity, anna.id, SessionId(one), ExtractedMemories::Stay, now)
-        .await
-        .unwrap();
+    erase_session(&app, &anna, "one").await;
     assert_eq!(episodes(&anna, "boat").await.len(), 1);
     app.clock.advance(time::Duration::days(91));
     assert!(episodes(&anna, "boat").await.is_empty());
     app.run_job("expire").await;
     assert!(made_by(&app).await.is_empty());
-    let left: i64 =
-        app.sql("SELECT count(*) FROM memory_items WHERE type = 'episode'").value().await;
-    assert_eq!(left, 0);
+    assert_eq!(app.count("memory_items WHERE type = 'episode'").await, 0);
 }
 
 #[tokio::test]
 async fn a_session_that_goes_on_is_read_in_stretches() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let path = "/api/v1/sessions/long/messages";
     let say = async |from: i32, to: i32| {
-        let messages: Vec<Value> = (from..=to)
-            .map(|n| {
-                user_says(&format!("m{n}"), "The boat trip to Bergen leaves on Friday morning.")
-            })
-            .collect();
+        let words = "The boat trip to Bergen leaves on Friday morning.";
+        let messages: Vec<Value> =
+            (from..=to).map(|n| user_says(&format!("m{n}"), words)).collect();
+        let path = "/api/v1/sessions/long/messages";
         anna.post(path, &json!({ "messages": messages })).await;
         read_due(&app).await;
         made_by(&app).await
@@ -194,7 +179,7 @@ async fn a_session_that_goes_on_is_read_in_stretches() {
     assert_eq!(say(50, 52).await, [("extract".to_owned(), 1, 52)]);
     assert_eq!(say(53, 101).await.len(), 1);
     let session: Value = anna.get("/api/v1/sessions/long").await.json().await.unwrap();
-    assert_eq!((&session["state"], &session["message_count"]), (&json!("open"), &json!(101)));
+    assert_has(&session, json!({ "state": "open", "message_count": 101 }));
     told(&anna, "long", &[]).await;
     read_due(&app).await;
     assert_eq!(made_by(&app).await[1..], [("extract".to_owned(), 53, 101)]);
@@ -203,28 +188,23 @@ async fn a_session_that_goes_on_is_read_in_stretches() {
 #[tokio::test]
 async fn a_hit_says_its_session_and_when_it_was() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let mut said = talk().to_vec();
-    said[0]["created_at"] = json!("2026-03-02T09:00:00Z");
-    said[2]["created_at"] = json!("2026-03-02T10:30:00Z");
-    said[1]["created_at"] = json!("2026-03-02T09:30:00Z");
+    let mut said = talk();
+    for (message, time) in said.iter_mut().zip(["09:00", "09:30", "10:30"]) {
+        message["created_at"] = json!(format!("2026-03-02T{time}:00Z"));
+    }
     told(&anna, "talk", &said).await;
     read_due(&app).await;
     let found = &episodes(&anna, "boat").await[0];
-    let of = &found["told_of"];
-    assert_eq!(
-        (&of["session"], &of["from"], &of["until"]),
-        (&json!("talk"), &json!("2026-03-02T09:00:00Z"), &json!("2026-03-02T10:30:00Z"))
-    );
+    let (from, until) = ("2026-03-02T09:00:00Z", "2026-03-02T10:30:00Z");
+    assert_has(&found["told_of"], json!({ "session": "talk", "from": from, "until": until }));
     let whole = anna.call("memory_get", json!({ "item_id": found["id"] })).await;
-    assert_eq!(whole["told_of"], *of);
+    assert_eq!(whole["told_of"], found["told_of"]);
 }
 
 #[tokio::test]
 async fn episodes_go_out_and_come_in_again_once() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    told(&anna, "talk", &talk()).await;
-    read_due(&app).await;
+    let (app, anna) = with_talk().await;
+    let ben = app.user("ben").await;
     let file = export(&app, &anna).await;
     let bare = |file: &str| -> Vec<Value> {
         let mut lines = records(file, "episode");
@@ -274,10 +254,10 @@ async fn episodes_go_out_and_come_in_again_once() {
 async fn its_person_says_how_long_episodes_and_turns_stay() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let mut old = talk().to_vec();
+    let mut old = talk();
+    let at = (app.embeddings.now() - time::Duration::days(40)).format(&Rfc3339).unwrap();
     for message in &mut old {
-        message["created_at"] =
-            json!((app.embeddings.now() - time::Duration::days(40)).format(&Rfc3339).unwrap());
+        message["created_at"] = json!(at);
     }
     for user in [&anna, &ben] {
         told(user, "old", &old).await;
@@ -310,9 +290,11 @@ async fn its_person_says_how_long_episodes_and_turns_stay() {
     set(90, None).await;
     assert_eq!(turns(&anna).await, 4);
     // Episodes end so many days sooner.
-    assert_eq!((episodes(&anna, "boat").await.len(), episodes(&ben, "boat").await.len()), (2, 2));
-    set(20, None).await;
-    assert_eq!((episodes(&anna, "boat").await.len(), episodes(&ben, "boat").await.len()), (0, 2));
+    for (days, left) in [(90, 2), (20, 0)] {
+        set(days, None).await;
+        assert_eq!(episodes(&anna, "boat").await.len(), left, "{days}");
+        assert_eq!(episodes(&ben, "boat").await.len(), 2, "{days}");
+    }
     app.run_job("expire").await;
     assert_eq!(made_by(&app).await.len(), 2);
     for (episode, turn, field) in [
@@ -328,29 +310,24 @@ async fn its_person_says_how_long_episodes_and_turns_stay() {
 
 #[tokio::test]
 async fn an_agent_may_say_late_what_it_was_about() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    told(&anna, "talk", &talk()).await;
-    read_due(&app).await;
+    let (app, anna) = with_talk().await;
     assert_eq!(made_by(&app).await, [("extract".to_owned(), 1, 3)]);
-    // What says nothing leaves the episode as it is.
-    for nothing in ["<private>Marta is ill and pays later.</private>", "ok"] {
-        let body = json!({ "summary": nothing });
-        let sent = anna.post("/api/v1/sessions/talk/complete", &body).await;
-        assert_eq!(sent.status(), 200);
-        assert_eq!(made_by(&app).await, [("extract".to_owned(), 1, 3)]);
-    }
     let late = "Trip to Bergen settled for Friday; Marta pays the boat.";
-    for _ in 0..2 {
-        let body = json!({ "summary": late });
-        assert_eq!(anna.post("/api/v1/sessions/talk/complete", &body).await.status(), 200);
-        assert_eq!(made_by(&app).await, [("agent".to_owned(), 1, 3)]);
+    for (summary, by) in [
+        // What says nothing leaves the episode as it is.
+        ("<private>Marta is ill and pays later.</private>", "extract"),
+        ("ok", "extract"),
+        (late, "agent"),
+        (late, "agent"),
+    ] {
+        assert_eq!(complete(&anna, &json!({ "summary": summary })).await, 200);
+        assert_eq!(made_by(&app).await, [(by.to_owned(), 1, 3)], "{summary}");
     }
     let found = episodes(&anna, "Bergen").await;
     assert_eq!((found.len(), &found[0]["content_snippet"]), (1, &json!(late)));
     assert!(found[0]["tags"].as_array().unwrap().contains(&json!("Marta Helgesen")));
     // Reading it again leaves it so.
-    app.sql("UPDATE session_extractions SET outcome = 'pending', next_try_at = NULL, ended_at = NULL, reason = NULL").run().await;
-    read_due(&app).await;
+    read_again(&app).await;
     assert_eq!(made_by(&app).await, [("agent".to_owned(), 1, 3)]);
 }
 
@@ -369,21 +346,18 @@ async fn what_an_agent_says_late_is_trusted_no_more_than_what_it_had_heard() {
         // The extract has no word of the tool's.
         assert_eq!(episodes(&user, "Bergen").await[0]["trust"], "agent");
         let late = json!({ "summary": "Trip to Bergen settled; the harbour pays the boat." });
-        let sent = user.post("/api/v1/sessions/talk/complete", &late).await;
-        assert_eq!(sent.status(), 200);
+        assert_eq!(complete(&user, &late).await, 200);
         assert_eq!(episodes(&user, "harbour").await[0]["trust"], trust, "{tool}");
     }
 }
 
 #[tokio::test]
 async fn its_person_can_delete_one_episode_and_its_session_stays() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    told(&anna, "talk", &talk()).await;
-    read_due(&app).await;
+    let (app, anna) = with_talk().await;
+    let ben = app.user("ben").await;
     let id = episodes(&anna, "boat").await[0]["id"].as_i64().unwrap();
     let browser = app.signed_in(&anna).await;
-    let (_, page) = browser.get(&format!("/memory/{id}")).await;
+    let page = browser.look(&format!("/memory/{id}")).await;
     assert!(page.contains("An episode, not a memory") && page.contains("Delete permanently"));
     assert!(!page.contains("value=\"archive\"") && !page.contains("value=\"confirm\""));
     // Another cannot.

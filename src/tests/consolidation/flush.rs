@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
-use super::{fact, user_says};
+use super::{assert_has, fact, user_says};
 use crate::chat::use_server;
 use crate::support::{ChatServer, TestApp, TestUser, said};
 
@@ -45,33 +45,22 @@ async fn flush(app: &TestApp, user: &TestUser, body: Value) -> (u16, Value) {
 }
 
 async fn model(summary: &'static str) -> ChatServer {
+    let postgresql = "PostgreSQL is used for the boat register.";
+    let decided = "We decided to use PostgreSQL for the boat register.";
+    let migration = "Write the migration for the register.";
+    let next = "Next step: write the migration for the register.";
     let facts = json!([
-        fact(
-            "preferences",
-            "indentation",
-            "Prefers tabs over spaces.",
-            "user_explicit",
-            "I prefer tabs over spaces."
-        ),
-        fact(
-            "decisions",
-            "register_database",
-            "PostgreSQL is used for the boat register.",
-            "user_explicit",
-            "We decided to use PostgreSQL for the boat register."
-        ),
-        fact(
-            "to_do",
-            "register_migration",
-            "Write the migration for the register.",
-            "conversation",
-            "Next step: write the migration for the register."
-        ),
+        prefers_tabs(),
+        fact("decisions", "register_database", postgresql, "user_explicit", decided),
+        fact("to_do", "register_migration", migration, "conversation", next),
     ]);
-    ChatServer::answering(move |_, _| {
-        said(&json!({ "facts": facts, "summary": summary }).to_string())
-    })
-    .await
+    let found = json!({ "facts": facts, "summary": summary });
+    ChatServer::answering(move |_, _| said(&found.to_string())).await
+}
+
+fn prefers_tabs() -> Value {
+    let words = "I prefer tabs over spaces.";
+    fact("preferences", "indentation", "Prefers tabs over spaces.", "user_explicit", words)
 }
 
 async fn note(app: &TestApp, user: &TestUser) -> String {
@@ -86,17 +75,9 @@ async fn note_with_trust(app: &TestApp, user: &TestUser) -> (String, Trust) {
 }
 
 fn contents(told: &Value) -> Vec<String> {
-    let items = told["items"].as_array().unwrap();
+    let items = told["items"].as_array().unwrap().iter();
     let mut contents: Vec<String> = items
-        .iter()
-        .map(|item| {
-            format!(
-                "{} {} {}",
-                item["type"].as_str().unwrap(),
-                item["theme"].as_str().unwrap(),
-                item["content"].as_str().unwrap()
-            )
-        })
+        .map(|item| ["type", "theme", "content"].map(|of| item[of].as_str().unwrap()).join(" "))
         .collect();
     contents.sort();
     contents
@@ -105,43 +86,31 @@ fn contents(told: &Value) -> Vec<String> {
 #[tokio::test]
 async fn what_is_new_is_read_now_with_decisions_and_what_is_to_be_done() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let model =
-        model("They decided on PostgreSQL for the boat register. The migration is open.").await;
+    let summary = "They decided on PostgreSQL for the boat register. The migration is open.";
+    let model = model(summary).await;
     use_server(&app, &anna, &model).await;
     say(&anna, talk()).await;
-    let (status, told) = flush(
-        &app,
-        &anna,
-        json!({ "reason": "context compaction", "message_count": 2, "context_used": 0.9 }),
-    )
-    .await;
-    assert_eq!(
-        (status, &told["state"], &told["outcome"], &told["message_count"]),
-        (200, &json!("done"), &json!("stored"), &json!(2)),
-        "{told}"
-    );
-    assert_eq!(
-        contents(&told),
-        [
-            "other decisions PostgreSQL is used for the boat register.",
-            "other to_do Write the migration for the register.",
-            "preference preferences Prefers tabs over spaces.",
-        ]
-    );
-    assert_eq!(
-        told["episode"],
-        "They decided on PostgreSQL for the boat register. The migration is open."
-    );
+    let asked = json!({ "reason": "context compaction", "message_count": 2, "context_used": 0.9 });
+    let (status, told) = flush(&app, &anna, asked).await;
+    assert_eq!(status, 200, "{told}");
     let day = app.embeddings.now().date();
-    assert_eq!(told["note"], format!("memory/{day}.md"));
+    assert_has(&told, json!({ "state": "done", "outcome": "stored", "message_count": 2 }));
+    assert_has(&told, json!({ "episode": summary, "note": format!("memory/{day}.md") }));
+    let kept = [
+        "other decisions PostgreSQL is used for the boat register.",
+        "other to_do Write the migration for the register.",
+        "preference preferences Prefers tabs over spaces.",
+    ];
+    assert_eq!(contents(&told), kept);
     let noted = note(&app, &anna).await;
-    assert!(
-        noted.starts_with("## ")
-            && noted.contains(" (context compaction)\n\nThey decided on PostgreSQL"),
-        "{noted}"
-    );
-    assert!(noted.contains("- Decided: PostgreSQL is used for the boat register.\n"), "{noted}");
-    assert!(noted.contains("- To do: Write the migration for the register.\n"), "{noted}");
+    assert!(noted.starts_with("## "), "{noted}");
+    for line in [
+        " (context compaction)\n\nThey decided on PostgreSQL",
+        "- Decided: PostgreSQL is used for the boat register.\n",
+        "- To do: Write the migration for the register.\n",
+    ] {
+        assert!(noted.contains(line), "{line}: {noted}");
+    }
     // They hold for a while alone.
     let expires: Vec<(String, Option<OffsetDateTime>)> = app
         .sql("SELECT key, expires_at FROM memory_items WHERE theme_id IS NOT NULL ORDER BY key")
@@ -149,10 +118,8 @@ async fn what_is_new_is_read_now_with_decisions_and_what_is_to_be_done() {
         .await;
     let days = |n: usize| expires[n].1.map(|at| (at - app.embeddings.now()).whole_days());
     assert_eq!((days(0), days(1), days(2)), (None, Some(180), Some(30)), "{expires:?}");
-    assert!(
-        model.asked()[0].body.to_string().contains("as category to_do"),
-        "the prompt asks for it"
-    );
+    let prompt = model.asked()[0].body.to_string();
+    assert!(prompt.contains("as category to_do"), "{prompt}");
     // The session goes on; what is flushed again changes nothing.
     let session: Value = anna.get("/api/v1/sessions/work").await.json().await.unwrap();
     assert_eq!(session["state"], "open");
@@ -171,25 +138,15 @@ async fn what_is_new_is_read_now_with_decisions_and_what_is_to_be_done() {
 async fn a_days_note_is_the_word_of_the_least_trusted_of_its_sources() {
     let (app, anna) = TestApp::start_for("anna").await;
     let model = ChatServer::answering(|_, before| {
+        let (closes, helix) =
+            ("The harbour closes at nine in winter.", "Prefers Helix for all code.");
         let found = match before {
-            0 => fact(
-                "preferences",
-                "indentation",
-                "Prefers tabs over spaces.",
-                "user_explicit",
-                "I prefer tabs over spaces.",
-            ),
-            1 => fact(
-                "other",
-                "harbour_hours",
-                "The harbour closes at nine in winter.",
-                "tool_call",
-                "The harbour closes at nine in winter.",
-            ),
+            0 => prefers_tabs(),
+            1 => fact("other", "harbour_hours", closes, "tool_call", closes),
             _ => fact(
                 "preferences",
                 "editor",
-                "Prefers Helix for all code.",
+                helix,
                 "user_explicit",
                 "I prefer Helix for all code.",
             ),
@@ -226,11 +183,8 @@ async fn who_does_not_wait_is_answered_at_once_and_two_at_once_are_one() {
     use_server(&app, &anna, &model).await;
     say(&anna, talk()).await;
     let (status, told) = anna.request(Method::POST, PATH, Some(json!({ "wait": false }))).await;
-    assert_eq!(
-        (status, &told["state"], &told["outcome"]),
-        (202, &json!("reading"), &Value::Null),
-        "{told}"
-    );
+    assert_eq!(status, 202, "{told}");
+    assert_has(&told, json!({ "state": "reading", "outcome": null }));
     // Five that wait leave room for a call: four run at once.
     let waiting: Vec<_> =
         (0..5).map(|_| anna.request(Method::POST, PATH, Some(json!({})))).collect();
@@ -270,11 +224,8 @@ async fn without_a_model_or_with_one_that_fails_words_decide() {
     use_server(&app, &ben, &model).await;
     say(&ben, talk()).await;
     let (_, told) = flush(&app, &ben, json!({})).await;
-    assert_eq!(
-        (&told["outcome"], contents(&told)),
-        (&json!("failed"), kept.map(str::to_owned).to_vec()),
-        "{told}"
-    );
+    assert_eq!(told["outcome"], "failed", "{told}");
+    assert_eq!(contents(&told), kept);
 }
 
 #[tokio::test]
@@ -304,11 +255,9 @@ async fn each_wrong_input_has_a_sentence_and_nothing_is_flushed() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let old = (app.embeddings.now() - Duration::days(1)).format(&Rfc3339).unwrap();
-    say(
-        &anna,
-        json!([{ "id": "m1", "role": "user", "content": "Hello there, boat.", "created_at": old }]),
-    )
-    .await;
+    let hello =
+        json!({ "id": "m1", "role": "user", "content": "Hello there, boat.", "created_at": old });
+    say(&anna, json!([hello])).await;
     for (body, field) in [
         (json!({ "reason": "x".repeat(201) }), "reason"),
         (json!({ "reason": " " }), "reason"),
@@ -325,6 +274,5 @@ async fn each_wrong_input_has_a_sentence_and_nothing_is_flushed() {
     for (user, path) in [(&ben, PATH), (&anna, "/api/v1/sessions/other/flush")] {
         assert_eq!(user.request(Method::POST, path, Some(json!({ "wait": false }))).await.0, 404);
     }
-    let rows: i64 = app.sql("SELECT count(*) FROM session_extractions").value().await;
-    assert_eq!(rows, 0);
+    assert_eq!(app.count("session_extractions").await, 0);
 }

@@ -1,17 +1,16 @@
 //! Where a memory comes from and what came of it, on its page: what was said, in which session, what is told of that, what took
 //! its place, and what a dream and a week's reflection made of it.
 
-use keepsake::erasure::{self, ExtractedMemories};
-use keepsake::sessions::SessionId;
 use serde_json::json;
-use time::{Duration, Time, Weekday};
+use time::Duration;
 
-use super::{told, user_of, user_says};
+use super::reflection::to_sunday;
+use super::{erase_session, told, user_says, with_model};
 use crate::support::{Browser, TestApp};
 use crate::year::model;
 
 async fn id_of(app: &TestApp, what: &str) -> i64 {
-    app.sql(what.to_owned()).value().await
+    app.sql(format!("SELECT {what}")).value().await
 }
 
 /// The graph of a memory's page.
@@ -24,9 +23,8 @@ async fn graph(browser: &Browser, id: i64) -> String {
 
 #[tokio::test]
 async fn a_memory_shows_what_it_was_read_from_and_what_was_made_of_it() {
-    let app = TestApp::start().await;
     let model = model::server().await;
-    let anna = user_of(&app, "anna", &model).await;
+    let (app, anna) = with_model(&model).await;
     for (n, said) in [
         "I live in Graz now.",
         "I live in Linz now.",
@@ -44,21 +42,16 @@ async fn a_memory_shows_what_it_was_read_from_and_what_was_made_of_it() {
     }
     app.clock.advance(Duration::minutes(15));
     app.run_due().await;
-    let now = app.embeddings.now();
-    let mut sunday = now.replace_time(Time::from_hms(3, 1, 0).unwrap());
-    while sunday <= now || sunday.weekday() != Weekday::Sunday {
-        sunday += Duration::days(1);
-    }
-    app.clock.advance(sunday - now);
+    to_sunday(&app);
     app.run_due().await;
 
-    let graz = id_of(&app, "SELECT id FROM memory_items WHERE content = 'Lives in Graz'").await;
-    let linz = id_of(&app, "SELECT id FROM memory_items WHERE content = 'Lives in Linz'").await;
-    let session = id_of(&app, "SELECT id FROM sessions WHERE external_id = 'talk 1'").await;
-    let episode = format!("SELECT source_id FROM episodes WHERE session_id = {session}");
-    let episode = id_of(&app, &episode).await;
-    let dream = id_of(&app, "SELECT document_id FROM dreams").await;
-    let week = id_of(&app, "SELECT id FROM memory_items WHERE type = 'reflection'").await;
+    let graz = id_of(&app, "id FROM memory_items WHERE content = 'Lives in Graz'").await;
+    let linz = id_of(&app, "id FROM memory_items WHERE content = 'Lives in Linz'").await;
+    let session = id_of(&app, "id FROM sessions WHERE external_id = 'talk 1'").await;
+    let of_session = format!("source_id FROM episodes WHERE session_id = {session}");
+    let episode = id_of(&app, &of_session).await;
+    let dream = id_of(&app, "document_id FROM dreams").await;
+    let week = id_of(&app, "id FROM memory_items WHERE type = 'reflection'").await;
     let browser = app.signed_in(&anna).await;
     let of_linz = graph(&browser, linz).await;
     for told in [
@@ -81,27 +74,21 @@ async fn a_memory_shows_what_it_was_read_from_and_what_was_made_of_it() {
     ] {
         assert!(of_linz.contains(told), "{told}: {of_linz}");
     }
-    let of_graz = graph(&browser, graz).await;
-    assert!(of_graz.contains("this was replaced by newer memory"), "{of_graz}");
-    assert!(of_graz.contains("newer memory · stated by you: Lives in Linz"), "{of_graz}");
-    let of_week = graph(&browser, week).await;
-    assert!(of_week.contains("memory was read for this"), "{of_week}");
-    let of_episode = graph(&browser, episode).await;
-    assert!(of_episode.contains("this was read for dream"), "{of_episode}");
+    for (id, told) in [
+        (graz, "this was replaced by newer memory"),
+        (graz, "newer memory · stated by you: Lives in Linz"),
+        (week, "memory was read for this"),
+        (episode, "this was read for dream"),
+    ] {
+        let graph = graph(&browser, id).await;
+        assert!(graph.contains(told), "{told}: {graph}");
+    }
     // A memory that nothing led to has none.
     let alone = anna.add("Keeps a diary.").await;
     assert_eq!(graph(&browser, alone).await, "");
 
     // What is erased is not in it, nor in what stood on it.
-    let erased = erasure::session(
-        &app.db,
-        &app.activity,
-        anna.id,
-        SessionId(session),
-        ExtractedMemories::Stay,
-        app.embeddings.now(),
-    );
-    erased.await.unwrap();
+    erase_session(&app, &anna, "talk 1").await;
     let of_linz = graph(&browser, linz).await;
     for gone in ["talk 1", "episode", "dream"] {
         assert!(!of_linz.contains(gone), "{gone}: {of_linz}");

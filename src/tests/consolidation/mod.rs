@@ -15,9 +15,9 @@ mod real_model;
 mod reflection;
 mod summary;
 
+use keepsake::erasure::{self, ExtractedMemories};
+use keepsake::sessions::SessionId;
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, Row};
-use wiremock::ResponseTemplate;
 
 use crate::chat::use_server;
 use crate::support::{ChatServer, DueNow, TestApp, TestUser, said};
@@ -29,15 +29,26 @@ fn is_comparison(body: &Value) -> bool {
 
 /// A model that answers these facts to every window, and compares by the second word.
 async fn finding(facts: Value, relation: &'static str) -> ChatServer {
-    ChatServer::answering(move |body, _| match is_comparison(body) {
-        true => {
-            let asked = body["messages"][1]["content"].as_str().unwrap_or_default();
-            let pairs = asked.matches("<pair ").count();
-            said(&json!({ "relations": vec![relation; pairs] }).to_string())
+    answering(vec![("", facts)], relation).await
+}
+
+/// Answers the session that says so many words with these facts, and compares by `relation`.
+async fn answering(sessions: Vec<(&'static str, Value)>, relation: &'static str) -> ChatServer {
+    ChatServer::answering(move |body, _| {
+        let text = body["messages"][1]["content"].as_str().unwrap_or_default();
+        if is_comparison(body) {
+            let pairs = text.matches("<pair ").count();
+            return said(&json!({ "relations": vec![relation; pairs] }).to_string());
         }
-        false => said(&json!({ "facts": facts }).to_string()),
+        let facts = sessions.iter().find(|(words, _)| text.contains(words));
+        said(&json!({ "facts": facts.map(|(_, facts)| facts) }).to_string())
     })
     .await
+}
+
+/// A model that finds Anna's name in every window.
+async fn finding_anna() -> ChatServer {
+    finding(json!([fact("profile", "name", "Anna", "user_explicit", "")]), "unrelated").await
 }
 
 pub fn fact(category: &str, key: &str, value: &str, source: &str, context: &str) -> Value {
@@ -55,6 +66,13 @@ async fn user_of(app: &TestApp, name: &str, model: &ChatServer) -> TestUser {
     user
 }
 
+/// Anna on a server of her own, whose chat model is this server.
+async fn with_model(model: &ChatServer) -> (TestApp, TestUser) {
+    let app = TestApp::start().await;
+    let user = user_of(&app, "anna", model).await;
+    (app, user)
+}
+
 /// Hands the messages over and completes the session.
 pub async fn told(user: &TestUser, session: &str, messages: &[Value]) {
     let path = format!("/api/v1/sessions/{session}");
@@ -66,8 +84,18 @@ pub async fn told(user: &TestUser, session: &str, messages: &[Value]) {
     assert_eq!(completed.status(), 200);
 }
 
+/// Tells one session after the other, each of these words, and reads it.
+async fn one_after_the_other(app: &TestApp, user: &TestUser, sessions: &[&str]) {
+    for text in sessions {
+        told(user, text, &[user_says("m1", text)]).await;
+        assert_eq!(read_due(app).await, 1);
+        app.drain(user).await;
+        app.clock.advance(time::Duration::minutes(1));
+    }
+}
+
 /// Reads all that is due: how many stretches that were.
-async fn read_due(app: &TestApp) -> usize {
+pub async fn read_due(app: &TestApp) -> usize {
     let consolidation = app.consolidation();
     let due = consolidation.due().await.unwrap();
     for one in &due {
@@ -83,22 +111,35 @@ async fn ledger(user: &TestUser, session: &str) -> Value {
     answer["extraction"].clone()
 }
 
+/// Asserts that the object has these values.
+#[track_caller]
+fn assert_has(object: &Value, values: Value) {
+    for (name, value) in values.as_object().unwrap() {
+        assert_eq!(&object[name], value, "{name}: {object}");
+    }
+}
+
+/// Erases the session, and leaves what was read from it.
+async fn erase_session(app: &TestApp, user: &TestUser, session: &str) {
+    let id = app.sql("SELECT id FROM sessions WHERE user_id = $1 AND external_id = $2");
+    let id = SessionId(id.bind(user.id.0).bind(session).value().await);
+    let (stay, now) = (ExtractedMemories::Stay, app.embeddings.now());
+    erasure::session(&app.db, &app.activity, user.id, id, stay, now).await.unwrap();
+}
+
 /// Every item of a user, oldest first, with all its columns.
 async fn items(app: &TestApp, user: &TestUser) -> Vec<Value> {
-    let mut conn = app.superuser().await;
-    let rows = sqlx::query(AssertSqlSafe(format!(
+    app.sql(
         "SELECT jsonb_build_object('id', i.id, 'theme', t.slug, 'type', i.type, 'key', i.key, 'content', i.content,
                 'status', i.status, 'source', i.source, 'trust', i.trust, 'context', i.source_context, 'confidence', i.confidence,
                 'session', s.external_id, 'message', i.message_id, 'superseded_by', i.superseded_by) AS item
          FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id
          LEFT JOIN sessions s ON s.user_id = i.user_id AND s.id = i.session_id
-         WHERE i.user_id = {} ORDER BY i.id",
-        user.id.0
-    )))
-    .fetch_all(&mut conn)
+         WHERE i.user_id = $1 ORDER BY i.id",
+    )
+    .bind(user.id.0)
+    .values()
     .await
-    .unwrap();
-    rows.iter().map(|row| row.get("item")).collect()
 }
 
 /// The contents of the active ones.
@@ -106,8 +147,4 @@ async fn active(app: &TestApp, user: &TestUser) -> Vec<String> {
     let items = items(app, user).await;
     let active = items.iter().filter(|item| item["status"] == "active");
     active.map(|item| item["content"].as_str().unwrap().to_owned()).collect()
-}
-
-fn prose() -> ResponseTemplate {
-    said("I would be glad to help you with that!")
 }

@@ -12,19 +12,11 @@ use time::Duration;
 use super::{items, ledger, told, user_says};
 use crate::chat::chat;
 use crate::providers::llamacpp::chat_server;
-use crate::support::Sql as _;
 use crate::support::{DueNow, TestApp, TestUser};
 
 /// Some two tokens a second, beside other tests: one fact, and the beginning of another.
 const LIMITS: AskLimits =
     AskLimits { call_deadline: StdDuration::from_secs(180), answer_tokens_max: 72 };
-
-/// A user with a real model.
-async fn with_model(app: &TestApp) -> TestUser {
-    let user = app.user("anna").await;
-    use_model(app, &user).await;
-    user
-}
 
 async fn use_model(app: &TestApp, user: &TestUser) {
     let address = chat_server();
@@ -46,8 +38,8 @@ const NIGHT: AskLimits =
 
 #[tokio::test]
 async fn a_session_goes_from_messages_to_the_ledger_with_a_real_model() {
-    let app = TestApp::start().await;
-    let user = with_model(&app).await;
+    let (app, user) = TestApp::start_for("anna").await;
+    use_model(&app, &user).await;
     let messages = [
         user_says("m1", "Hi! My name is Anna and I live in Graz."),
         json!({ "id": "m2", "role": "assistant", "content": "Hello Anna!" }),
@@ -96,19 +88,17 @@ async fn a_session_goes_from_messages_to_the_ledger_with_a_real_model() {
 #[tokio::test]
 #[ignore = "minutes of a real model: `make check` runs it alone"]
 async fn a_night_with_a_real_model_names_nothing_that_no_memory_says() {
-    let app = TestApp::start().await;
-    let user = with_model(&app).await;
+    let (app, user) = TestApp::start_for("anna").await;
+    use_model(&app, &user).await;
     let told = "marta works at kraken labs in bergen and reports to quentin";
     user.add(told).await;
     let night = app.consolidation().with_limits(NIGHT);
     night.enrich(user.id, &Slice::whole()).await.unwrap();
-    let mut conn = app.superuser().await;
-    let names: Vec<String> = conn.sql("SELECT name FROM entity_names").values().await;
+    let names: Vec<String> = app.sql("SELECT name FROM entity_names").values().await;
     let sentences: Vec<Option<String>> =
-        conn.sql("SELECT sentence FROM entity_relation_sources").values().await;
-    let read: i64 = conn.sql("SELECT count(*) FROM entity_enriched").value().await;
+        app.sql("SELECT sentence FROM entity_relation_sources").values().await;
     println!("{names:?}\n{sentences:?}");
-    assert_eq!(read, 1, "the model answered in time");
+    assert_eq!(app.count("entity_enriched").await, 1, "the model answered in time");
     for name in names.iter().filter(|name| *name != "You") {
         assert!(told.contains(&name.to_lowercase()), "{name}");
     }
@@ -143,9 +133,9 @@ async fn a_dream_and_a_week_with_a_real_model_say_nothing_that_nobody_said() {
     let before = items(&app, &user).await;
     let dreamt = consolidation.dream(user.id).await.unwrap();
     let reflected = consolidation.reflect(user.id).await.unwrap();
-    let mut conn = app.superuser().await;
-    let written: Vec<String> = conn.sql("SELECT content FROM document_revisions UNION ALL SELECT content FROM memory_items WHERE type = 'reflection'").values().await;
-    let (dreams, promoted): (i64, i64) = conn.sql("SELECT (SELECT count(*) FROM dreams), (SELECT count(*) FROM episodes WHERE promoted_at IS NOT NULL)").row().await;
+    let written: Vec<String> = app.sql("SELECT content FROM document_revisions UNION ALL SELECT content FROM memory_items WHERE type = 'reflection'").values().await;
+    let dreams = app.count("dreams").await;
+    let promoted = app.count("episodes WHERE promoted_at IS NOT NULL").await;
     println!("{dreamt:?} {reflected:?}\n{}", written.join("\n---\n"));
     let is_written = dreamt == Round::Written;
     assert_eq!((dreams, promoted), if is_written { (1, 5) } else { (0, 0) });

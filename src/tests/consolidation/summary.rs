@@ -1,13 +1,13 @@
 use std::sync::{Arc, Mutex};
 
 use keepsake::consolidation::summary::{ASKED_EVERY, BEGUN_EVERY, STILL_FOR, WAITS_MAX, WORDS_MAX};
-use keepsake::providers::chat::{Allowances, ChatLimits};
+use keepsake::providers::chat::Allowances;
 use serde_json::{Value, json};
 use time::Duration;
 use wiremock::ResponseTemplate;
 
-use super::user_of;
-use crate::chat::{chat, use_server};
+use super::{assert_has, with_model};
+use crate::chat::{chat, set_limits, use_server};
 use crate::support::{Browser, ChatServer, TestApp, TestUser, ids, refused, said};
 
 /// A model that writes this, or refuses, as the test has it now.
@@ -51,6 +51,13 @@ impl Writer {
     }
 }
 
+/// Anna on a server of her own, whose chat model writes this.
+pub(super) async fn writing(text: &str) -> (TestApp, Writer, TestUser) {
+    let model = Writer::saying(text).await;
+    let (app, anna) = with_model(&model.server).await;
+    (app, model, anna)
+}
+
 /// As the sweep and the worker do at this moment: how many were written.
 async fn work(app: &TestApp) -> usize {
     let consolidation = app.consolidation();
@@ -77,10 +84,10 @@ async fn summary(user: &TestUser) -> Value {
 }
 
 /// Between the tags.
-fn text(told: &Value) -> String {
+fn text(told: &Value) -> &str {
     let text = told["summary"].as_str().unwrap();
     let text = text.split_once("\">\n").unwrap().1;
-    text.strip_suffix("\n</keepsake-memory>").unwrap().to_owned()
+    text.strip_suffix("\n</keepsake-memory>").unwrap()
 }
 
 async fn page(browser: &Browser) -> String {
@@ -89,9 +96,7 @@ async fn page(browser: &Browser) -> String {
 
 #[tokio::test]
 async fn it_is_written_once_the_memory_is_still_and_tells_what_it_stands_on() {
-    let app = TestApp::start().await;
-    let model = Writer::saying("Anna lives in Graz.\n\nShe prefers tea.").await;
-    let anna = user_of(&app, "anna", &model.server).await;
+    let (app, model, anna) = writing("Anna lives in Graz.\n\nShe prefers tea.").await;
     let graz = anna.add("Anna lives in Graz").await;
     let tea = anna.add_to("food", "Prefers tea over coffee").await;
     let gone = anna.add("Has a parrot").await;
@@ -99,29 +104,24 @@ async fn it_is_written_once_the_memory_is_still_and_tells_what_it_stands_on() {
     let expiring = json!({ "type": "fact", "content": "Is in Rome", "expires_in_days": 1 });
     anna.call("memory_add", expiring).await;
     assert_eq!(work(&app).await, 0, "the memory is not still yet");
-    let told = summary(&anna).await;
-    assert_eq!((&told["summary"], &told["state"]), (&Value::Null, &json!("waiting")));
+    assert_has(&summary(&anna).await, json!({ "summary": null, "state": "waiting" }));
 
     app.clock.advance(Duration::days(2));
     assert_eq!(work(&app).await, 1);
     let (system, user) = model.asked();
-    assert!(
-        user.contains("[food]\n- Prefers tea over coffee") && user.contains("- Anna lives in Graz"),
-        "{user}"
-    );
-    assert!(
-        !user.contains("parrot") && !user.contains("Rome") && !system.contains("Graz"),
-        "{user}"
-    );
+    for told in ["[food]\n- Prefers tea over coffee", "- Anna lives in Graz"] {
+        assert!(user.contains(told), "{user}");
+    }
+    assert!(!user.contains("parrot") && !user.contains("Rome"), "{user}");
+    assert!(!system.contains("Graz"), "{system}");
     let told = summary(&anna).await;
     assert_eq!(text(&told), "Anna lives in Graz.\n\nShe prefers tea.");
     let day = app.embeddings.now().date().to_string();
     let begins = format!("<keepsake-memory kind=\"summary\" date=\"{day}\">\n");
     assert!(told["summary"].as_str().unwrap().starts_with(&begins), "{told}");
-    assert_eq!(
-        (&told["items"], &told["items_total"], &told["stale"], &told["state"]),
-        (&json!([graz, tea]), &json!(2), &json!(false), &json!("current"))
-    );
+    let items = json!([graz, tea]);
+    let current = json!({ "items": items, "items_total": 2, "stale": false, "state": "current" });
+    assert_has(&told, current);
     assert!(told["made_at"].is_string() && told["reason"].is_null());
 
     // With nothing new nothing is asked.
@@ -145,17 +145,13 @@ async fn it_is_written_once_the_memory_is_still_and_tells_what_it_stands_on() {
 
 #[tokio::test]
 async fn a_change_makes_it_stale_and_then_new() {
-    let app = TestApp::start().await;
-    let model = Writer::saying("Anna lives in Graz.").await;
-    let anna = user_of(&app, "anna", &model.server).await;
+    let (app, model, anna) = writing("Anna lives in Graz.").await;
     let graz = anna.add("Anna lives in Graz").await;
     work_later(&app).await;
     anna.call("memory_correct", json!({ "item_id": graz, "content": "Anna lives in Linz" })).await;
     let told = summary(&anna).await;
-    assert_eq!(
-        (text(&told).as_str(), &told["stale"], &told["state"]),
-        ("Anna lives in Graz.", &json!(true), &json!("waiting"))
-    );
+    assert_eq!(text(&told), "Anna lives in Graz.");
+    assert_has(&told, json!({ "stale": true, "state": "waiting" }));
     let browser = app.signed_in(&anna).await;
     assert!(page(&browser).await.contains("Your memories have changed since."));
 
@@ -165,7 +161,7 @@ async fn a_change_makes_it_stale_and_then_new() {
     app.clock.advance(BEGUN_EVERY);
     assert_eq!(work(&app).await, 1);
     let told = summary(&anna).await;
-    assert_eq!((text(&told).as_str(), &told["state"]), ("Anna lives in Linz.", &json!("current")));
+    assert_eq!((text(&told), &told["state"]), ("Anna lives in Linz.", &json!("current")));
 
     // What comes and goes again changes no fact: it is looked at, and no model is asked.
     let short = anna.add("Is in Rome").await;
@@ -189,16 +185,13 @@ async fn a_change_makes_it_stale_and_then_new() {
         anna.call("memory_archive", json!({ "item_id": id })).await;
     }
     work_later(&app).await;
-    let told = summary(&anna).await;
-    assert_eq!((&told["summary"], &told["state"]), (&Value::Null, &json!("empty")));
+    assert_has(&summary(&anna).await, json!({ "summary": null, "state": "empty" }));
     assert_eq!(model.calls(), 3);
 }
 
 #[tokio::test]
 async fn what_was_written_stays_when_the_model_fails_and_it_is_tried_again() {
-    let app = TestApp::start().await;
-    let model = Writer::saying("Anna lives in Graz.").await;
-    let anna = user_of(&app, "anna", &model.server).await;
+    let (app, model, anna) = writing("Anna lives in Graz.").await;
     anna.add("Anna lives in Graz").await;
     work_later(&app).await;
     anna.add("Anna rows").await;
@@ -209,21 +202,15 @@ async fn what_was_written_stays_when_the_model_fails_and_it_is_tried_again() {
         "Anna moved to Paris in 2020.",
     ];
     let mut waits = Vec::new();
+    app.clock.advance(BEGUN_EVERY.max(STILL_FOR));
     for round in 0..5 {
         match nonsense.get(round) {
             Some(text) => model.says(text),
             None => model.fails(),
         }
-        match round {
-            0 => assert_eq!(work_later(&app).await, 1),
-            _ => assert_eq!(work(&app).await, 1, "{round}"),
-        }
+        assert_eq!(work(&app).await, 1, "{round}");
         let told = summary(&anna).await;
-        assert_eq!(
-            (text(&told).as_str(), &told["state"]),
-            ("Anna lives in Graz.", &json!("failed")),
-            "{told}"
-        );
+        assert_eq!((text(&told), &told["state"]), ("Anna lives in Graz.", &json!("failed")));
         assert!(told["reason"].as_str().unwrap().ends_with('.'));
         assert!(page(&browser).await.contains("Anna lives in Graz."));
         let again = time::OffsetDateTime::parse(
@@ -239,17 +226,12 @@ async fn what_was_written_stays_when_the_model_fails_and_it_is_tried_again() {
     model.says("Anna lives in Graz and rows.");
     assert_eq!(work(&app).await, 1);
     let told = summary(&anna).await;
-    assert_eq!(
-        (text(&told).as_str(), &told["state"]),
-        ("Anna lives in Graz and rows.", &json!("current"))
-    );
+    assert_eq!((text(&told), &told["state"]), ("Anna lives in Graz and rows.", &json!("current")));
 }
 
 #[tokio::test]
 async fn after_eight_failures_it_waits_for_a_change_or_for_somebody_to_ask() {
-    let app = TestApp::start().await;
-    let model = Writer::saying("{}").await;
-    let anna = user_of(&app, "anna", &model.server).await;
+    let (app, model, anna) = writing("{}").await;
     anna.add("Anna lives in Graz").await;
     app.clock.advance(STILL_FOR);
     for round in 0..8 {
@@ -257,16 +239,13 @@ async fn after_eight_failures_it_waits_for_a_change_or_for_somebody_to_ask() {
         app.clock.advance(Duration::hours(6));
     }
     assert_eq!(work(&app).await, 0);
-    let told = summary(&anna).await;
-    assert_eq!((&told["state"], &told["next_try_at"]), (&json!("failed"), &Value::Null));
+    assert_has(&summary(&anna).await, json!({ "state": "failed", "next_try_at": null }));
     model.says("Anna lives in Graz.");
     let browser = app.signed_in(&anna).await;
     assert!(page(&browser).await.contains("Write now"));
     let pressed = browser.post("/summary", &[("action", "write")]).await;
-    assert_eq!(
-        (pressed.status().as_u16(), &pressed.headers()["location"]),
-        (303, &reqwest::header::HeaderValue::from_static("/summary"))
-    );
+    assert_eq!(pressed.status(), 303);
+    assert_eq!(pressed.headers()["location"], "/summary");
     assert!(page(&browser).await.contains("in a moment"));
     assert_eq!(work(&app).await, 1);
     assert_eq!(summary(&anna).await["state"], "current");
@@ -311,8 +290,8 @@ async fn without_a_model_or_when_it_is_not_wanted_none_is_written_and_the_page_s
     chat(&app).set_enabled(anna.id, true).await.unwrap();
     browser.post("/account/memory", &[("action", "off")]).await;
     is_off("Memory is switched off", true).await;
-    let (status, refused) = anna.refused("memory_summary", json!({})).await;
-    assert_eq!((status, &refused["code"]), (403, &json!("memory_off")));
+    let (_, refused) = anna.refused("memory_summary", json!({})).await;
+    assert_has(&refused, json!({ "status": 403, "code": "memory_off" }));
     assert_eq!(anna.get("/api/v1/summary").await.status(), 403);
     browser.post("/account/memory", &[("action", "on")]).await;
 
@@ -324,8 +303,7 @@ async fn without_a_model_or_when_it_is_not_wanted_none_is_written_and_the_page_s
     browser.post("/summary", &[("action", "write")]).await;
     assert_eq!(work(&app).await, 1, "it is looked at");
     assert_eq!(model.calls(), 1, "and no model is asked");
-    let wanted = ChatLimits { daily_token_cap: "", purposes: Allowances::default() };
-    chat(&app).save_limits(anna.id, wanted).await.unwrap();
+    set_limits(&app, &anna, "", Allowances::default()).await;
     model.says("Anna lives in Graz and rows.");
     assert_eq!(text(&summary(&anna).await), "Anna lives in Graz.");
     assert_eq!(work_later(&app).await, 1);
@@ -334,9 +312,7 @@ async fn without_a_model_or_when_it_is_not_wanted_none_is_written_and_the_page_s
 
 #[tokio::test]
 async fn one_that_an_erasure_took_while_nobody_could_write_is_written_when_somebody_can() {
-    let app = TestApp::start().await;
-    let model = Writer::saying("Anna lives in Graz.").await;
-    let anna = user_of(&app, "anna", &model.server).await;
+    let (app, model, anna) = writing("Anna lives in Graz.").await;
     anna.add("Anna lives in Graz").await;
     let tea = anna.add("Prefers tea").await;
     assert_eq!(work_later(&app).await, 1);
@@ -358,12 +334,9 @@ async fn one_that_an_erasure_took_while_nobody_could_write_is_written_when_someb
 
 #[tokio::test]
 async fn a_cap_that_is_reached_is_said_and_it_is_written_the_next_day() {
-    let app = TestApp::start().await;
-    let model = Writer::saying("Anna lives in Graz.").await;
-    let anna = user_of(&app, "anna", &model.server).await;
+    let (app, model, anna) = writing("Anna lives in Graz.").await;
     anna.add("Anna lives in Graz").await;
-    let capped = ChatLimits { daily_token_cap: "10000", purposes: Allowances::default() };
-    chat(&app).save_limits(anna.id, capped).await.unwrap();
+    set_limits(&app, &anna, "10000", Allowances::default()).await;
     app.clock.advance(BEGUN_EVERY);
     let spent = "INSERT INTO chat_spend (user_id, day, tokens_in) SELECT id, $1, 9000 FROM users WHERE email LIKE 'anna%'";
     app.sql(spent).bind(app.embeddings.now().date()).run().await;
@@ -372,8 +345,7 @@ async fn a_cap_that_is_reached_is_said_and_it_is_written_the_next_day() {
     assert_eq!((&told["state"], model.calls()), (&json!("failed"), 0));
     assert!(told["reason"].as_str().unwrap().contains("10000 tokens of today"), "{told}");
     assert!(told["next_try_at"].as_str().unwrap().ends_with("T00:00:00Z"), "{told}");
-    let raised = ChatLimits { daily_token_cap: "", purposes: Allowances::default() };
-    chat(&app).save_limits(anna.id, raised).await.unwrap();
+    set_limits(&app, &anna, "", Allowances::default()).await;
     app.clock.advance(Duration::days(1));
     assert_eq!(work(&app).await, 1);
     assert_eq!(text(&summary(&anna).await), "Anna lives in Graz.");
@@ -381,9 +353,7 @@ async fn a_cap_that_is_reached_is_said_and_it_is_written_the_next_day() {
 
 #[tokio::test]
 async fn what_was_erased_is_told_no_more_at_once() {
-    let app = TestApp::start().await;
-    let model = Writer::saying("Anna lives in Graz and has a parrot.").await;
-    let anna = user_of(&app, "anna", &model.server).await;
+    let (app, model, anna) = writing("Anna lives in Graz and has a parrot.").await;
     anna.add("Anna lives in Graz").await;
     let parrot = anna.add("Has a parrot").await;
     let later = anna.add("Anna rows").await;
@@ -395,16 +365,9 @@ async fn what_was_erased_is_told_no_more_at_once() {
     anna.call("memory_archive", json!({ "item_id": parrot })).await;
     assert!(text(&summary(&anna).await).contains("parrot"));
     let receipt = app.delete_item(&browser, parrot).await;
-    let told = summary(&anna).await;
-    assert_eq!(
-        (&told["summary"], &told["items"], &told["state"]),
-        (&Value::Null, &json!([]), &json!("waiting"))
-    );
-    let kept: i64 = app
-        .sql("SELECT count(*) FROM memory_summaries s WHERE s::text LIKE '%parrot%'")
-        .value()
-        .await;
-    assert_eq!(kept, 0);
+    let waiting = json!({ "summary": null, "items": [], "state": "waiting" });
+    assert_has(&summary(&anna).await, waiting);
+    assert_eq!(app.count("memory_summaries s WHERE s::text LIKE '%parrot%'").await, 0);
     let (_, receipt) = browser.get(&format!("{receipt}/receipt.json")).await;
     let receipt: Value = serde_json::from_str(&receipt).unwrap();
     assert_eq!(receipt["rows"]["memory_summary_items"], 1, "{receipt}");
@@ -435,14 +398,12 @@ async fn what_was_erased_is_told_no_more_at_once() {
 
 #[tokio::test]
 async fn paths_and_what_no_fact_names_are_left_out_and_it_stays_within_400_words() {
-    let app = TestApp::start().await;
     let answer = format!(
         "<think>Who is Anna?</think>Anna lives in Graz. Her notes are in /home/anna/notes. She moved there in 2019. \
          Her brother Tom lives in Linz. The server is 10.0.0.7. {}",
         "Anna prefers tea over coffee at any time. ".repeat(100)
     );
-    let model = Writer::saying(&answer).await;
-    let anna = user_of(&app, "anna", &model.server).await;
+    let (app, _model, anna) = writing(&answer).await;
     for fact in [
         "Anna lives in Graz",
         "Prefers tea over coffee",
@@ -451,7 +412,8 @@ async fn paths_and_what_no_fact_names_are_left_out_and_it_stays_within_400_words
         anna.add(fact).await;
     }
     work_later(&app).await;
-    let told = text(&summary(&anna).await);
+    let told = summary(&anna).await;
+    let told = text(&told);
     assert!(told.starts_with("Anna lives in Graz. Anna prefers tea"), "{told}");
     let words = told.split_whitespace().count();
     assert!(words <= WORDS_MAX && words > WORDS_MAX - 10, "{words}");
@@ -462,31 +424,23 @@ async fn paths_and_what_no_fact_names_are_left_out_and_it_stays_within_400_words
 
 #[tokio::test]
 async fn no_other_user_is_told_a_word_and_two_workers_write_it_once() {
-    let app = TestApp::start().await;
-    let model = Writer::saying("Anna lives in Graz.").await;
-    let anna = user_of(&app, "anna", &model.server).await;
+    let (app, model, anna) = writing("Anna lives in Graz.").await;
     let ben = app.user("ben").await;
     anna.add("Anna lives in Graz").await;
     ben.add("Ben rows").await;
     app.clock.advance(STILL_FOR);
-    let consolidation = app.consolidation();
-    assert_eq!(consolidation.sweep_summaries().await.unwrap(), 1);
+    assert_eq!(app.consolidation().sweep_summaries().await.unwrap(), 1);
     let twin = app.twin().await;
     tokio::join!(app.run_due(), twin.run_due());
     assert_eq!(model.calls(), 1);
-    let told = summary(&ben).await;
-    assert_eq!(
-        (&told["summary"], &told["items"], &told["state"]),
-        (&Value::Null, &json!([]), &json!("off"))
-    );
+    let off = json!({ "summary": null, "items": [], "state": "off" });
+    assert_has(&summary(&ben).await, off);
     assert!(!page(&app.signed_in(&ben).await).await.contains("Graz"));
 }
 
 #[tokio::test]
 async fn of_very_many_memories_the_surest_are_told_and_the_page_says_so() {
-    let app = TestApp::start().await;
-    let model = Writer::saying("Anna likes fruit.").await;
-    let anna = user_of(&app, "anna", &model.server).await;
+    let (app, _model, anna) = writing("Anna likes fruit.").await;
     let sure = anna.add("Anna surely likes fruit").await;
     anna.call("memory_confirm", json!({ "item_id": sure })).await;
     for n in 0..230 {

@@ -11,6 +11,7 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use serde_json::json;
 
+use super::with_provider;
 use crate::server::{Home, Server, call, is_ready};
 use crate::support::{
     PATIENCE, Provider, TestApp, TestUser, WIDTH, change_model, database_url, vector_of,
@@ -53,9 +54,8 @@ async fn unfinished(app: &TestApp) -> (i64, i64, i64) {
 }
 
 async fn items_of(app: &TestApp, user: &TestUser) -> BTreeSet<i64> {
-    let ids: Vec<i64> =
-        app.sql("SELECT id FROM memory_items WHERE user_id = $1").bind(user.id.0).values().await;
-    ids.into_iter().collect()
+    let ids = app.sql("SELECT id FROM memory_items WHERE user_id = $1");
+    ids.bind(user.id.0).values::<i64>().await.into_iter().collect()
 }
 
 /// Every vector there is must be what the model of its space makes of its item.
@@ -81,14 +81,13 @@ async fn assert_every_vector_is_of_its_space_and_its_item(app: &TestApp) -> usiz
     rows.len()
 }
 
-async fn anna_with_many_items(app: &TestApp, provider: &Provider) -> TestUser {
-    let anna = app.user("anna").await;
-    app.use_provider(&anna, provider, "first").await;
+async fn anna_with_many_items() -> (TestApp, TestUser, Provider) {
+    let (app, anna, provider) = with_provider("first").await;
     anna.add("Anna keeps bees.").await;
     app.sql("INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
          SELECT user_id, theme_id, type, 'note ' || n, sha256(n::text::bytea), source, created_at, updated_at
          FROM memory_items, generate_series(2, $1) n").bind(ANNAS_ITEMS as i64).run().await;
-    anna
+    (app, anna, provider)
 }
 
 #[tokio::test]
@@ -101,9 +100,7 @@ async fn after_twenty_kills_in_mid_rebuild_nothing_is_lost_or_in_the_wrong_space
     println!("KEEPSAKE_TEST_SEED={seed}");
     let mut rng = StdRng::seed_from_u64(seed);
 
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let anna = anna_with_many_items(&app, &provider).await;
+    let (app, anna, provider) = anna_with_many_items().await;
     let ben = app.user("ben").await;
     app.use_provider(&ben, &provider, "first").await;
     for n in 0..BENS_ITEMS {
@@ -173,12 +170,10 @@ async fn after_twenty_kills_in_mid_rebuild_nothing_is_lost_or_in_the_wrong_space
 
     assert!(items_of(&app, &anna).await.is_superset(&acknowledged));
     assert_eq!(items_of(&app, &ben).await, bens);
-    let models: Vec<(i64, String)> = app
-        .sql("SELECT user_id, model FROM embedding_spaces WHERE state = 'active' ORDER BY user_id")
-        .rows()
-        .await;
+    let models = app
+        .sql("SELECT user_id, model FROM embedding_spaces WHERE state = 'active' ORDER BY user_id");
     let expected = [(anna.id.0, "fourth".to_owned()), (ben.id.0, "second".to_owned())];
-    assert_eq!(models, expected);
+    assert_eq!(models.rows::<(i64, String)>().await, expected);
     let vectors = assert_every_vector_is_of_its_space_and_its_item(&app).await;
     assert!(vectors >= ANNAS_ITEMS + BENS_ITEMS + added);
     println!(

@@ -14,9 +14,16 @@ async fn serve_all(app: &TestApp, provider: &Provider) {
     app.embeddings.save_system(&form, true).await.unwrap();
 }
 
+/// A server with a provider of everybody, and Anna.
+async fn served() -> (TestApp, TestUser, Provider) {
+    let (app, provider) = (TestApp::start().await, Provider::start().await);
+    serve_all(&app, &provider).await;
+    let anna = app.user("anna").await;
+    (app, anna, provider)
+}
+
 async fn serve_nobody(app: &TestApp) {
-    let none = EndpointForm::default();
-    app.embeddings.save_system(&none, true).await.unwrap();
+    app.embeddings.save_system(&EndpointForm::default(), true).await.unwrap();
 }
 
 async fn add(user: &TestUser, content: &str) -> Value {
@@ -39,16 +46,12 @@ async fn state(user: &TestUser, id: &Value) -> Value {
 
 #[tokio::test]
 async fn from_the_first_add_on_everything_says_pending_until_it_is_ready() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    serve_all(&app, &provider).await;
-    let anna = app.user("anna").await;
+    let (app, anna, provider) = served().await;
     // Nobody works: others' texts are being embedded.
     let added = add(&anna, "Anna keeps bees.").await;
     assert_eq!(added["embedding"], "pending");
-    let id = added["id"].as_i64().unwrap();
-    let rows = app.vectors(&anna, "active").await;
-    assert_eq!(rows, [(id, "pending".to_owned())]);
+    let row = (added["id"].as_i64().unwrap(), "pending".to_owned());
+    assert_eq!(app.vectors(&anna, "active").await, [row]);
     assert_eq!(vectors(&anna).await, json!({ "pending": 1, "failed": 0 }));
     assert_eq!(state(&anna, &added["id"]).await, "pending");
     // Also where the words find nothing, which the meaning might.
@@ -61,13 +64,13 @@ async fn from_the_first_add_on_everything_says_pending_until_it_is_ready() {
     assert!(provider.texts().is_empty(), "nothing is there to compare");
     let browser = app.signed_in(&anna).await;
     for path in ["/memory", "/memory?q=bees"] {
-        let (_, page) = browser.get(path).await;
+        let page = browser.look(path).await;
         let line = "Embedding 0 of 1 memory; keyword search works meanwhile";
         assert!(page.contains(line), "{path}");
         assert!(!page.contains("class=\"degraded\""), "one notice says it");
         assert!(!page.contains("mark-state"), "no row has a mark");
     }
-    let (_, page) = browser.get("/settings/embeddings").await;
+    let page = browser.look("/settings/embeddings").await;
     assert!(page.contains("</svg>preparing") || page.contains("preparing</span>"));
     assert!(page.contains("0 of 1 memory ready · 1 pending"));
     assert!(page.contains("Keyword search only, until the first embeddings are ready."));
@@ -76,27 +79,27 @@ async fn from_the_first_add_on_everything_says_pending_until_it_is_ready() {
     assert_eq!(vectors(&anna).await, json!({ "pending": 0, "failed": 0 }));
     let answer = search(&anna, "bees").await;
     assert_eq!((&answer["mode"], &answer["degraded"]), (&json!("hybrid"), &json!(null)));
-    let (_, page) = browser.get("/memory").await;
+    let page = browser.look("/memory").await;
     assert!(page.contains("Anna keeps bees.") && !page.contains("Embedding 0"));
-    let (_, page) = browser.get("/settings/embeddings").await;
+    let page = browser.look("/settings/embeddings").await;
     assert!(page.contains("All 1 memory ready") && !page.contains("preparing"));
 }
 
 #[tokio::test]
-async fn what_was_added_before_there_was_a_provider_is_pending_as_soon_as_there_is_one() {
-    let app = TestApp::start().await;
+async fn without_a_provider_items_are_off_and_nothing_waits_and_with_one_they_are_pending() {
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
-    let anna = app.user("anna").await;
     for text in ["Anna keeps bees.", "She lives in Bern."] {
         assert_eq!(add(&anna, text).await["embedding"], "off");
     }
+    assert!(app.jobs().await.is_empty());
+    assert_eq!(app.embeddings.sweep().await.unwrap(), 0);
     assert_eq!(vectors(&anna).await, json!({ "pending": 0, "failed": 0 }));
     serve_all(&app, &provider).await;
     // No job has run.
     assert!(app.vectors(&anna, "active").await.is_empty());
     assert_eq!(vectors(&anna).await["pending"], 2);
-    let overview = app.embeddings.overview(anna.id).await.unwrap();
-    assert_eq!(overview.counts.pending, 2);
+    assert_eq!(app.embeddings.overview(anna.id).await.unwrap().counts.pending, 2);
     let degraded = search(&anna, "bees").await["degraded"].clone();
     assert!(degraded.as_str().unwrap().contains("pending"), "{degraded}");
     // The next add makes their rows too.
@@ -107,11 +110,8 @@ async fn what_was_added_before_there_was_a_provider_is_pending_as_soon_as_there_
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_users_first_items_on_two_servers_get_one_space_and_a_row_each() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    serve_all(&app, &provider).await;
+    let (app, anna, _provider) = served().await;
     let twin = app.twin().await;
-    let anna = app.user("anna").await;
     let there = anna.at(&twin);
     join_all((0..16).map(|n| {
         let user = if n % 2 == 0 { &anna } else { &there };
@@ -123,16 +123,12 @@ async fn a_users_first_items_on_two_servers_get_one_space_and_a_row_each() {
     let rows = app.vectors(&anna, "active").await;
     assert_eq!(rows.len(), 16);
     assert!(rows.iter().all(|(_, state)| state == "pending"), "{rows:?}");
-    let spaces: i64 = app.sql("SELECT count(*) FROM embedding_spaces").value().await;
-    assert_eq!(spaces, 1);
+    assert_eq!(app.count("embedding_spaces").await, 1);
 }
 
 #[tokio::test]
 async fn once_the_provider_is_gone_an_add_says_off_and_nothing_is_pending() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    serve_all(&app, &provider).await;
-    let anna = app.user("anna").await;
+    let (app, anna, provider) = served().await;
     let old = add(&anna, "Anna keeps bees.").await;
     app.drain(&anna).await;
     serve_nobody(&app).await;
@@ -144,8 +140,7 @@ async fn once_the_provider_is_gone_an_add_says_off_and_nothing_is_pending() {
     }
     assert_eq!(state(&anna, &old["id"]).await, "off");
     assert_eq!(vectors(&anna).await, json!({ "pending": 0, "failed": 0 }));
-    let browser = app.signed_in(&anna).await;
-    let (_, page) = browser.get("/memory").await;
+    let page = app.signed_in(&anna).await.look("/memory").await;
     assert!(!page.contains("keyword search works meanwhile"));
     let system = app.embeddings.system_overview().await.unwrap();
     assert_eq!((system.open.pending, system.open.pending_users), (0, 0));
@@ -161,9 +156,8 @@ async fn once_the_provider_is_gone_an_add_says_off_and_nothing_is_pending() {
 
 #[tokio::test]
 async fn after_a_rebuild_was_cancelled_that_was_the_first_nothing_is_said_to_be_pending() {
-    let app = TestApp::start().await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
-    let anna = app.user("anna").await;
     let old = anna.add("Anna keeps bees.").await;
     app.use_provider(&anna, &provider, "model").await;
     assert!(app.embeddings.cancel_rebuild(anna.id).await.unwrap());
@@ -179,10 +173,7 @@ async fn after_a_rebuild_was_cancelled_that_was_the_first_nothing_is_said_to_be_
 
 #[tokio::test]
 async fn a_full_queue_refuses_nothing_once_nobody_works_on_it() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    serve_all(&app, &provider).await;
-    let anna = app.user("anna").await;
+    let (app, anna, _provider) = served().await;
     add(&anna, "Anna keeps bees.").await;
     app.sql("UPDATE embedding_spaces SET is_full = true").run().await;
     let input = json!({ "type": "fact", "content": "One more." });

@@ -4,37 +4,33 @@ use keepsake::embedding::{COMPARED_FOR, Drained, RETIRED_FOR, SEARCHED_FOR, Save
 use serde_json::json;
 use time::Duration;
 
-use crate::support::Sql as _;
+use super::{all_ready, with_provider};
 use crate::support::{Provider, TestApp, TestUser};
 
 const TEXTS: [&str; 3] = ["Anna keeps bees.", "She lives in Bern.", "Tea, not coffee."];
 
 /// Anna's memories, embedded by the first of these models and then by each of the next.
-async fn embedded_by(app: &TestApp, provider: &Provider, models: &[&str]) -> TestUser {
-    let anna = app.user("anna").await;
-    app.use_provider(&anna, provider, models[0]).await;
+async fn embedded_by(models: &[&str]) -> (TestApp, TestUser, Provider) {
+    let (app, anna, provider) = with_provider(models[0]).await;
     for text in TEXTS {
         anna.add(text).await;
     }
     app.drain(&anna).await;
     for model in &models[1..] {
-        app.use_provider(&anna, provider, model).await;
+        app.use_provider(&anna, &provider, model).await;
         app.drain(&anna).await;
     }
     provider.forget_calls();
-    anna
+    (app, anna, provider)
 }
 
 async fn are_all_ready(app: &TestApp, anna: &TestUser) -> bool {
-    let rows = app.vectors(anna, "active").await;
-    !rows.is_empty() && rows.iter().all(|(_, state)| state == "ready")
+    all_ready(app, anna).await.is_some_and(|vectors| vectors > 0)
 }
 
 #[tokio::test]
 async fn a_model_that_is_chosen_again_embeds_only_what_came_since() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let anna = embedded_by(&app, &provider, &["old", "new"]).await;
+    let (app, anna, provider) = embedded_by(&["old", "new"]).await;
     let before = app.vectors(&anna, "retired").await;
     assert_eq!(before.len(), 3);
     anna.add("She rows on Sundays.").await;
@@ -58,48 +54,26 @@ async fn a_model_that_is_chosen_again_embeds_only_what_came_since() {
 
 #[tokio::test]
 async fn a_known_text_that_comes_again_is_not_sent_and_what_searches_see_is_told() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let anna = embedded_by(&app, &provider, &["old"]).await;
+    let (app, anna, provider) = embedded_by(&["old"]).await;
     let first = app.vectors(&anna, "active").await[0].0;
     anna.call("memory_archive", json!({ "item_id": first })).await;
     let again = anna.add(TEXTS[0]).await;
     assert_ne!(first, again);
-    let told = revision(&app, &anna).await;
+    let told: i64 = app.sql("SELECT revision FROM memory_revisions").value().await;
     app.drain(&anna).await;
     assert!(provider.texts().is_empty());
     assert!(are_all_ready(&app, &anna).await);
-    let mut tx = app.db.as_user(anna.id).await.unwrap();
-    let changed: Vec<i64> = tx
-        .sql("SELECT source_id FROM memory_changes WHERE user_id = $1 AND revision > $2")
-        .bind(anna.id.0)
-        .bind(told)
-        .values()
-        .await;
-    assert_eq!(changed, [again]);
-    let same: bool = tx
-        .sql(
-            "SELECT count(DISTINCT embedding::text) = 1 FROM memory_embeddings
-         WHERE user_id = $1 AND source_id IN ($2, $3)",
-        )
-        .bind(anna.id.0)
-        .bind(first)
-        .bind(again)
-        .value()
-        .await;
-    assert!(same);
-}
-
-async fn revision(app: &TestApp, anna: &TestUser) -> i64 {
-    let mut tx = app.db.as_user(anna.id).await.unwrap();
-    tx.sql("SELECT revision FROM memory_revisions WHERE user_id = $1").bind(anna.id.0).value().await
+    let changed = app.sql("SELECT source_id FROM memory_changes WHERE revision > $1");
+    assert_eq!(changed.bind(told).values::<i64>().await, [again]);
+    let vectors = app.sql(
+        "SELECT count(DISTINCT embedding::text) FROM memory_embeddings WHERE source_id = ANY ($1)",
+    );
+    assert_eq!(vectors.bind([first, again]).value::<i64>().await, 1);
 }
 
 #[tokio::test]
 async fn another_user_s_vectors_are_known_to_nobody_else() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    embedded_by(&app, &provider, &["old"]).await;
+    let (app, _, provider) = embedded_by(&["old"]).await;
     let ben = app.user("ben").await;
     app.use_provider(&ben, &provider, "old").await;
     ben.add(TEXTS[0]).await;
@@ -110,10 +84,8 @@ async fn another_user_s_vectors_are_known_to_nobody_else() {
 #[tokio::test]
 async fn a_rebuild_that_its_user_asks_for_makes_every_vector_anew_and_those_of_before_count_no_more()
  {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
     // "old" is known from before, and serves again.
-    let anna = embedded_by(&app, &provider, &["old", "new", "old"]).await;
+    let (app, anna, provider) = embedded_by(&["old", "new", "old"]).await;
     app.clock.advance(Duration::seconds(1));
     let rebuilt = app.embeddings.rebuild(anna.id).await.unwrap();
     assert_eq!(rebuilt, Saved::Rebuilding { texts: 3 });
@@ -133,9 +105,7 @@ async fn a_rebuild_that_its_user_asks_for_makes_every_vector_anew_and_those_of_b
 
 #[tokio::test]
 async fn where_the_model_answers_another_width_by_now_everything_is_made_anew() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let anna = embedded_by(&app, &provider, &["old", "new"]).await;
+    let (app, anna, provider) = embedded_by(&["old", "new"]).await;
     provider.behave(|b| b.width *= 2);
     app.use_provider(&anna, &provider, "old").await;
     anna.add("She rows on Sundays.").await;
@@ -152,9 +122,7 @@ async fn where_the_model_answers_another_width_by_now_everything_is_made_anew() 
 
 #[tokio::test]
 async fn vectors_that_are_taken_over_stay_until_they_are() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let anna = embedded_by(&app, &provider, &["a", "b"]).await;
+    let (app, anna, provider) = embedded_by(&["a", "b"]).await;
     app.use_provider(&anna, &provider, "a").await;
     // Its time is over before the job comes to it.
     app.clock.advance(RETIRED_FOR + Duration::days(1));
@@ -165,16 +133,14 @@ async fn vectors_that_are_taken_over_stay_until_they_are() {
 
 #[tokio::test]
 async fn the_key_of_what_served_before_is_kept_for_a_day() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let anna = embedded_by(&app, &provider, &["old"]).await;
+    let (app, anna, provider) = embedded_by(&["old"]).await;
     provider.behave(|b| b.key = Some("sk-old"));
     app.save_endpoint(&anna, &provider.url(), "old", "sk-old", true).await;
     provider.behave(|b| b.key = Some("sk-new"));
     app.save_endpoint(&anna, &provider.url(), "new", "sk-new", true).await;
     app.drain(&anna).await;
-    let keys = async || -> i64 {
-        app.sql("SELECT count(*) FROM embedding_spaces WHERE state = 'retired' AND sealed_key IS NOT NULL").value().await
+    let keys = async || {
+        app.count("embedding_spaces WHERE state = 'retired' AND sealed_key IS NOT NULL").await
     };
     assert_eq!(keys().await, 1);
     app.clock.advance(COMPARED_FOR + Duration::seconds(1));
@@ -187,31 +153,28 @@ async fn the_key_of_what_served_before_is_kept_for_a_day() {
 
 #[tokio::test]
 async fn two_retired_spaces_are_kept_and_what_was_replaced_while_it_is_compared() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let anna = embedded_by(&app, &provider, &["a", "b", "c", "d"]).await;
+    let (app, anna, provider) = embedded_by(&["a", "b", "c", "d"]).await;
     app.clock.advance(SEARCHED_FOR + Duration::seconds(1));
     app.drain(&anna).await;
-    assert_eq!(retired(&app, &anna).await, ["c", "b"]);
+    assert_eq!(retired(&app).await, ["c", "b"]);
     app.use_provider(&anna, &provider, "c").await;
     app.drain(&anna).await;
     assert!(provider.texts().is_empty());
     // "c" serves again, and has what it had before.
-    assert_eq!(retired(&app, &anna).await, ["d", "b"]);
+    assert_eq!(retired(&app).await, ["d", "b"]);
     // Rebuilt by itself, it can be compared with what it was for a day.
     app.clock.advance(SEARCHED_FOR + Duration::seconds(1));
     app.embeddings.rebuild(anna.id).await.unwrap();
     app.drain(&anna).await;
-    assert_eq!(retired(&app, &anna).await, ["c", "d", "b"]);
+    assert_eq!(retired(&app).await, ["c", "d", "b"]);
     app.clock.advance(COMPARED_FOR + Duration::seconds(1));
     assert_eq!(app.embeddings.sweep().await.unwrap(), 1);
     app.drain(&anna).await;
-    assert_eq!(retired(&app, &anna).await, ["d", "b"]);
+    assert_eq!(retired(&app).await, ["d", "b"]);
     assert_eq!(app.embeddings.sweep().await.unwrap(), 0);
 }
 
 /// Models of retired spaces, the last first.
-async fn retired(app: &TestApp, anna: &TestUser) -> Vec<String> {
-    let mut tx = app.db.as_user(anna.id).await.unwrap();
-    tx.sql("SELECT model FROM embedding_spaces WHERE user_id = $1 AND state = 'retired' ORDER BY retired_at DESC, id DESC").bind(anna.id.0).values().await
+async fn retired(app: &TestApp) -> Vec<String> {
+    app.sql("SELECT model FROM embedding_spaces WHERE state = 'retired' ORDER BY retired_at DESC, id DESC").values().await
 }

@@ -6,14 +6,12 @@ use keepsake::queue::Slice;
 use serde_json::json;
 use tokio::sync::watch;
 
+use super::{all_ready, with_provider};
 use crate::support::Sql as _;
-use crate::support::{Provider, TestApp};
 
 #[tokio::test]
 async fn an_item_its_pending_vector_and_its_job_are_committed_together() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
+    let (app, anna, provider) = with_provider("model").await;
     app.drain(&anna).await;
     app.sql("DELETE FROM job_queue").run().await;
     let added =
@@ -39,9 +37,7 @@ async fn an_item_its_pending_vector_and_its_job_are_committed_together() {
 
 #[tokio::test]
 async fn a_pending_item_becomes_ready_and_says_by_which_model() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "nomic-embed-text").await;
+    let (app, anna, provider) = with_provider("nomic-embed-text").await;
     let id = anna.add("Anna keeps bees.").await;
     assert_eq!(app.drain(&anna).await, Drained::Done);
     assert_eq!(provider.texts(), ["search_document: Anna keeps bees."]);
@@ -57,19 +53,8 @@ async fn a_pending_item_becomes_ready_and_says_by_which_model() {
 }
 
 #[tokio::test]
-async fn without_a_provider_items_are_off_and_nothing_waits() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let added = anna.call("memory_add", json!({ "type": "fact", "content": "Bees." })).await;
-    assert_eq!(added["embedding"], "off");
-    assert!(app.jobs().await.is_empty());
-    assert_eq!(app.embeddings.sweep().await.unwrap(), 0);
-}
-
-#[tokio::test]
 async fn batches_are_as_large_as_set_and_a_job_makes_way_when_its_slice_is_over() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
+    let (app, anna, provider) = with_provider("model").await;
     anna.add("the first").await;
     app.drain(&anna).await;
     app.sql("INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
@@ -94,17 +79,13 @@ async fn batches_are_as_large_as_set_and_a_job_makes_way_when_its_slice_is_over(
     let pending = building.iter().filter(|row| row.1 == "pending").count();
     assert_eq!(sizes.iter().sum::<usize>() + pending, 1_101);
     assert_eq!(app.drain(&anna).await, Drained::Done);
-    let ready = app.vectors(&anna, "active").await;
-    assert_eq!(ready.len(), 1_101);
-    assert!(ready.iter().all(|(_, state)| state == "ready"));
+    assert_eq!(all_ready(&app, &anna).await, Some(1_101));
 }
 
 #[tokio::test]
 async fn nobody_elses_settings_spaces_or_vectors_are_seen_or_touched() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
+    let (app, anna, _provider) = with_provider("model").await;
+    let ben = app.user("ben").await;
     anna.add("Anna keeps bees.").await;
     app.drain(&anna).await;
     let overview = app.embeddings.overview(ben.id).await.unwrap();
@@ -116,37 +97,27 @@ async fn nobody_elses_settings_spaces_or_vectors_are_seen_or_touched() {
     // Straight at the tables, as the role of Ben's requests.
     let mut tx = app.db.as_user(ben.id).await.unwrap();
     for table in ["embedding_settings", "embedding_spaces", "memory_embeddings"] {
-        let statement = format!("SELECT count(*) FROM {table}");
-        let seen: i64 = tx.sql(statement).value().await;
-        assert_eq!(seen, 0, "{table}");
+        assert_eq!(tx.count(table).await, 0, "{table}");
     }
     for table in ["system_settings", "system_providers", "allowed_endpoints"] {
         let mut tx = app.db.as_user(ben.id).await.unwrap();
-        let statement = sqlx::AssertSqlSafe(format!("SELECT count(*) FROM {table}"));
-        assert!(sqlx::query(statement).fetch_one(&mut *tx).await.is_err(), "{table}");
+        let look = format!("SELECT FROM {table}");
+        assert!(tx.sql(look).try_run().await.is_err(), "{table}");
     }
 }
 
 #[tokio::test]
 async fn a_change_of_settings_keeps_what_another_changes_at_the_same_time() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
+    let (app, anna, _provider) = with_provider("model").await;
     let mut removal = app.db.as_writer(anna.id).await.unwrap();
-    removal
-        .sql("UPDATE embedding_settings SET own_enabled = false, endpoint = '' WHERE user_id = $1")
-        .bind(anna.id.0)
-        .run()
-        .await;
+    let update =
+        "UPDATE embedding_settings SET own_enabled = false, endpoint = '' WHERE user_id = $1";
+    removal.sql(update).bind(anna.id.0).run().await;
     let (embeddings, user) = (app.embeddings.clone(), anna.id);
     let off = tokio::spawn(async move { embeddings.set_enabled(user, false, true).await });
     app.until_blocked(1).await;
     removal.commit().await.unwrap();
     off.await.unwrap().unwrap();
-    let kept = sqlx::query_as::<_, (bool, bool, String)>(
-        "SELECT enabled, own_enabled, endpoint FROM embedding_settings WHERE user_id = $1",
-    );
-    let kept = kept.bind(anna.id.0);
-    let kept = kept.fetch_one(&mut app.superuser().await).await.unwrap();
-    assert_eq!(kept, (false, false, String::new()));
+    let kept = app.sql("SELECT enabled, own_enabled, endpoint FROM embedding_settings");
+    assert_eq!(kept.row::<(bool, bool, String)>().await, (false, false, String::new()));
 }

@@ -1,30 +1,25 @@
 //! An archived item stays archived in the vectors of a rebuild, whichever of both commits first.
 
-use std::time::{Duration, Instant};
-
 use keepsake::embedding::Saved;
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
+use super::with_provider;
 use crate::support::Sql as _;
-use crate::support::{Provider, TestApp, TestUser, ids};
+use crate::support::{Provider, TestApp, TestUser, ids, until};
 
 /// Until `task` has ended, or waits for a lock beside `others` that do.
 async fn ended_or_waits<T>(app: &TestApp, task: &JoinHandle<T>, others: i64) {
-    let began = Instant::now();
-    while !task.is_finished() && app.waiting_for_locks().await <= others {
-        assert!(began.elapsed() < Duration::from_secs(60), "it hangs");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
+    let is_so = async || task.is_finished() || app.waiting_for_locks().await > others;
+    until("it ends, or waits", is_so).await;
 }
 
-async fn anna_with_bees(app: &TestApp, provider: &Provider) -> (TestUser, i64) {
-    let anna = app.user("anna").await;
-    app.use_provider(&anna, provider, "model").await;
+async fn with_bees() -> (TestApp, TestUser, Provider, i64) {
+    let (app, anna, provider) = with_provider("model").await;
     let id = anna.add("Anna keeps bees.").await;
     anna.add("She lives in Bern.").await;
     app.drain(&anna).await;
-    (anna, id)
+    (app, anna, provider, id)
 }
 
 fn archive(anna: &TestUser, id: i64) -> JoinHandle<Value> {
@@ -46,18 +41,12 @@ async fn is_not_found(app: &TestApp, anna: &TestUser, id: i64) {
 
 #[tokio::test]
 async fn an_item_that_is_being_archived_when_a_rebuild_begins_is_not_found_after_it() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let (anna, id) = anna_with_bees(&app, &provider).await;
+    let (app, anna, _provider, id) = with_bees().await;
     // Somebody holds the item, so that the archiving has begun and cannot end.
     let mut holder = app.superuser().await;
     holder.sql("BEGIN").run_all().await;
-    holder
-        .sql("SELECT FROM memory_items WHERE user_id = $1 AND id = $2 FOR NO KEY UPDATE")
-        .bind(anna.id.0)
-        .bind(id)
-        .run()
-        .await;
+    let hold = "SELECT FROM memory_items WHERE user_id = $1 AND id = $2 FOR NO KEY UPDATE";
+    holder.sql(hold).bind(anna.id.0).bind(id).run().await;
     let archiving = archive(&anna, id);
     ended_or_waits(&app, &archiving, 0).await;
     assert!(!archiving.is_finished());
@@ -71,9 +60,7 @@ async fn an_item_that_is_being_archived_when_a_rebuild_begins_is_not_found_after
 
 #[tokio::test]
 async fn an_item_that_is_archived_while_a_rebuild_begins_is_not_found_after_it() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let (anna, id) = anna_with_bees(&app, &provider).await;
+    let (app, anna, _provider, id) = with_bees().await;
     // The last that a rebuild asks for is its job: held, it has made its rows and cannot commit.
     let mut holder = app.superuser().await;
     holder.sql("BEGIN").run_all().await;

@@ -3,12 +3,12 @@
 use keepsake::db::UserId;
 use keepsake::queue::store::{Claim, JobCapacity, RunEnd};
 use keepsake::queue::{self, EMBED, LEASE};
-use serde_json::json;
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
+use super::with_provider;
 use crate::support::Sql as _;
-use crate::support::{Provider, TestApp};
+use crate::support::TestApp;
 
 const OURS: i64 = 1;
 const THEIRS: i64 = 2;
@@ -28,6 +28,25 @@ async fn finish(conn: &mut PgConnection, claim: &Claim, end: &RunEnd<'_>, now: O
 
 async fn push(conn: &mut PgConnection, user: UserId, size: usize, now: OffsetDateTime) {
     queue::push(conn, user, EMBED, size, now).await.unwrap();
+}
+
+/// Anna, for whom a job was pushed now.
+async fn with_job() -> (TestApp, PgConnection, UserId, OffsetDateTime) {
+    let (app, anna) = TestApp::start_for("anna").await;
+    let (mut conn, now) = (app.superuser().await, app.embeddings.now());
+    push(&mut conn, anna.id, 1, now).await;
+    (app, conn, anna.id, now)
+}
+
+/// Three users, who have nothing to do yet.
+async fn with_three() -> (TestApp, PgConnection, [UserId; 3], OffsetDateTime) {
+    let app = TestApp::start().await;
+    let mut ids = [UserId(0); 3];
+    for (id, name) in ids.iter_mut().zip(["anna", "ben", "zoe"]) {
+        *id = app.user(name).await.id;
+    }
+    let (conn, now) = (app.superuser().await, app.embeddings.now());
+    (app, conn, ids, now)
 }
 
 #[tokio::test]
@@ -52,14 +71,11 @@ async fn a_second_push_makes_no_second_row_and_does_not_abort_its_transaction() 
 
 #[tokio::test]
 async fn what_is_pushed_while_a_job_runs_leaves_it_due() {
-    let app = TestApp::start().await;
-    let (anna, now) = (app.user("anna").await, app.embeddings.now());
-    let mut conn = app.superuser().await;
-    push(&mut conn, anna.id, 1, now).await;
+    let (app, mut conn, anna, now) = with_job().await;
     let first = claim(&mut conn, OURS, now).await.expect("it is due");
-    assert_eq!((first.user, first.attempts), (anna.id, 1));
+    assert_eq!((first.user, first.attempts), (anna, 1));
     assert_eq!(claim(&mut conn, THEIRS, now).await, None, "it runs");
-    push(&mut conn, anna.id, 1, now).await;
+    push(&mut conn, anna, 1, now).await;
     finish(&mut conn, &first, &ENDED, now).await;
     let second = claim(&mut conn, OURS, now).await.expect("more has come");
     assert_eq!(second.attempts, 1, "the first ended well");
@@ -70,13 +86,10 @@ async fn what_is_pushed_while_a_job_runs_leaves_it_due() {
 
 #[tokio::test]
 async fn a_row_that_is_being_pushed_is_claimed_once_that_is_committed() {
-    let app = TestApp::start().await;
-    let (anna, now) = (app.user("anna").await, app.embeddings.now());
-    let mut conn = app.superuser().await;
-    push(&mut conn, anna.id, 1, now).await;
+    let (app, mut conn, anna, now) = with_job().await;
     // A run that began now would look for rows and miss the adder's.
-    let mut adding = app.db.as_user(anna.id).await.unwrap();
-    push(&mut adding, anna.id, 1, now).await;
+    let mut adding = app.db.as_user(anna).await.unwrap();
+    push(&mut adding, anna, 1, now).await;
     assert_eq!(claim(&mut conn, OURS, now).await, None);
     adding.commit().await.unwrap();
     assert!(claim(&mut conn, OURS, now).await.is_some());
@@ -84,11 +97,7 @@ async fn a_row_that_is_being_pushed_is_claimed_once_that_is_committed() {
 
 #[tokio::test]
 async fn who_has_least_to_do_goes_first_and_who_has_waited_for_long_goes_next() {
-    let app = TestApp::start().await;
-    let mut now = app.embeddings.now();
-    let mut conn = app.superuser().await;
-    let (anna, ben, zoe) =
-        (app.user("anna").await.id, app.user("ben").await.id, app.user("zoe").await.id);
+    let (_app, mut conn, [anna, ben, zoe], mut now) = with_three().await;
     push(&mut conn, anna, 10_000, now).await;
     push(&mut conn, ben, 5_000, now).await;
     let mut order = Vec::new();
@@ -113,11 +122,7 @@ async fn who_has_least_to_do_goes_first_and_who_has_waited_for_long_goes_next() 
 
 #[tokio::test]
 async fn runs_that_call_one_provider_leave_places_to_those_that_call_another() {
-    let app = TestApp::start().await;
-    let now = app.embeddings.now();
-    let mut conn = app.superuser().await;
-    let (anna, ben, zoe) =
-        (app.user("anna").await.id, app.user("ben").await.id, app.user("zoe").await.id);
+    let (_app, mut conn, [anna, ben, zoe], now) = with_three().await;
     // Each has run before: Anna and Ben called the same.
     for (user, endpoint) in [(anna, 1), (ben, 1), (zoe, 2)] {
         push(&mut conn, user, 1, now).await;
@@ -125,9 +130,9 @@ async fn runs_that_call_one_provider_leave_places_to_those_that_call_another() {
         let end = RunEnd { endpoint: Some(endpoint), ..ENDED };
         finish(&mut conn, &claimed, &end, now).await;
     }
-    push(&mut conn, anna, 1, now).await;
-    push(&mut conn, ben, 2, now).await;
-    push(&mut conn, zoe, 3, now).await;
+    for (user, size) in [(anna, 1), (ben, 2), (zoe, 3)] {
+        push(&mut conn, user, size, now).await;
+    }
     let rooms = [JobCapacity { places: 4, ..ROOM }];
     let claims = queue::store::claim(&mut conn, OURS, &rooms, None, now).await;
     let mut users: Vec<i64> = claims.unwrap().iter().map(|claim| claim.user.0).collect();
@@ -145,15 +150,20 @@ async fn runs_that_call_one_provider_leave_places_to_those_that_call_another() {
 }
 
 #[tokio::test]
-async fn a_row_whose_process_is_gone_is_claimed_again_and_the_late_one_writes_nothing() {
-    let app = TestApp::start().await;
-    let (anna, now) = (app.user("anna").await, app.embeddings.now());
-    let mut conn = app.superuser().await;
-    push(&mut conn, anna.id, 1, now).await;
+async fn a_held_row_is_claimed_once_its_lease_is_over_not_before_and_the_late_one_writes_nothing() {
+    let (app, mut conn, anna, now) = with_job().await;
     let killed = claim(&mut conn, OURS, now).await.expect("it is due");
     let renewed_at = now + LEASE - Duration::seconds(1);
-    let running = [(anna.id, EMBED), (UserId(99), EMBED)];
+    let running = [(anna, EMBED), (UserId(99), EMBED)];
     queue::store::renew(&mut conn, OURS, &running, renewed_at).await.unwrap();
+    // A worker whose clock is behind.
+    let theirs = renewed_at - Duration::milliseconds(200);
+    assert_eq!(claim(&mut conn, THEIRS, theirs).await, None);
+    let seen = queue::store::count_in_progress(&mut conn, EMBED, None, theirs).await;
+    assert_eq!(seen.unwrap().runs, 1);
+    let counts = queue::store::count_jobs(&mut conn, theirs).await.unwrap();
+    let embed = counts.iter().find(|counts| counts.job == EMBED);
+    assert_eq!(embed.map(|counts| counts.running), Some(1));
     let later = now + LEASE + Duration::seconds(1);
     assert_eq!(claim(&mut conn, THEIRS, later).await, None, "it was renewed");
     let later = renewed_at + LEASE + Duration::seconds(1);
@@ -165,29 +175,8 @@ async fn a_row_whose_process_is_gone_is_claimed_again_and_the_late_one_writes_no
 }
 
 #[tokio::test]
-async fn a_worker_whose_clock_is_behind_takes_no_row_that_is_held() {
-    let app = TestApp::start().await;
-    let (anna, now) = (app.user("anna").await, app.embeddings.now());
-    let mut conn = app.superuser().await;
-    push(&mut conn, anna.id, 1, now).await;
-    claim(&mut conn, OURS, now).await.expect("it is due");
-    let renewed_at = now + Duration::seconds(5);
-    queue::store::renew(&mut conn, OURS, &[(anna.id, EMBED)], renewed_at).await.unwrap();
-    let theirs = renewed_at - Duration::milliseconds(200);
-    assert_eq!(claim(&mut conn, THEIRS, theirs).await, None);
-    let seen = queue::store::count_in_progress(&mut conn, EMBED, None, theirs).await;
-    assert_eq!(seen.unwrap().runs, 1);
-    let counts = queue::store::count_jobs(&mut conn, theirs).await.unwrap();
-    let embed = counts.iter().find(|counts| counts.job == EMBED);
-    assert_eq!(embed.map(|counts| counts.running), Some(1));
-}
-
-#[tokio::test]
 async fn what_kills_its_process_each_time_comes_back_more_and_more_rarely() {
-    let app = TestApp::start().await;
-    let (anna, mut now) = (app.user("anna").await, app.embeddings.now());
-    let mut conn = app.superuser().await;
-    push(&mut conn, anna.id, 1, now).await;
+    let (_app, mut conn, _, mut now) = with_job().await;
     let mut runs = 0;
     for _ in 0..720 {
         runs += usize::from(claim(&mut conn, OURS, now).await.is_some());
@@ -199,15 +188,12 @@ async fn what_kills_its_process_each_time_comes_back_more_and_more_rarely() {
 
 #[tokio::test]
 async fn after_a_failure_pushes_bring_nothing_forward_and_a_change_does() {
-    let app = TestApp::start().await;
-    let (anna, now) = (app.user("anna").await, app.embeddings.now());
-    let mut conn = app.superuser().await;
-    push(&mut conn, anna.id, 1, now).await;
+    let (_app, mut conn, anna, now) = with_job().await;
     let failed = claim(&mut conn, OURS, now).await.expect("it is due");
     let end = RunEnd { run_at: Some(now + Duration::minutes(5)), problem: Some("no"), ..ENDED };
-    push(&mut conn, anna.id, 1, now).await;
+    push(&mut conn, anna, 1, now).await;
     finish(&mut conn, &failed, &end, now).await;
-    push(&mut conn, anna.id, 1, now).await;
+    push(&mut conn, anna, 1, now).await;
     assert_eq!(claim(&mut conn, OURS, now).await, None);
     let failures = queue::store::list_failed(&mut conn, 10).await.unwrap();
     assert_eq!((failures.len(), failures[0].problem.as_str()), (1, "no"));
@@ -215,7 +201,7 @@ async fn after_a_failure_pushes_bring_nothing_forward_and_a_change_does() {
     let again = claim(&mut conn, OURS, later).await.expect("its time has come");
     assert_eq!(again.attempts, 2);
     finish(&mut conn, &again, &end, now).await;
-    queue::push_now(&mut conn, anna.id, EMBED, now).await.unwrap();
+    queue::push_now(&mut conn, anna, EMBED, now).await.unwrap();
     assert_eq!(claim(&mut conn, OURS, now).await.map(|c| c.attempts), Some(1));
 }
 
@@ -231,20 +217,15 @@ async fn what_a_clock_that_was_ahead_has_put_off_comes_when_it_is_right_again() 
     queue::push_found(&mut conn, EMBED, &found, now).await.unwrap();
     claim(&mut conn, OURS, now).await.expect("it is due");
     // A lease of that clock.
-    conn.sql("UPDATE job_queue SET run_at = $1, lease_until = $2")
-        .bind(now)
-        .bind(ahead)
-        .run()
-        .await;
+    let lease = conn.sql("UPDATE job_queue SET run_at = $1, lease_until = $2");
+    lease.bind(now).bind(ahead).run().await;
     assert!(claim(&mut conn, THEIRS, now).await.is_some());
 }
 
 #[tokio::test]
 async fn losing_every_hint_loses_no_work_and_two_sweeps_make_one_row() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
+    let (app, anna, provider) = with_provider("model").await;
+    let ben = app.user("ben").await;
     anna.add("Anna keeps bees.").await;
     ben.add("Ben rows.").await;
     app.sql("DELETE FROM job_queue").run().await;
@@ -253,27 +234,22 @@ async fn losing_every_hint_loses_no_work_and_two_sweeps_make_one_row() {
     // Anna's alone: Ben has no provider.
     assert_eq!((one.unwrap(), two.unwrap()), (1, 1));
     assert_eq!(app.jobs().await.len(), 1);
-    app.drain(&anna).await;
-    assert_eq!(provider.texts().len(), 1);
     // Run again it changes nothing.
-    app.drain(&anna).await;
-    assert_eq!(provider.texts().len(), 1);
+    for _ in 0..2 {
+        app.drain(&anna).await;
+        assert_eq!(provider.texts().len(), 1);
+    }
     app.sql("DELETE FROM job_queue").run().await;
     assert_eq!(app.embeddings.sweep().await.unwrap(), 0);
 }
 
 #[tokio::test]
 async fn twenty_adds_at_once_make_one_row() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
+    let (app, anna, _provider) = with_provider("model").await;
     app.drain(&anna).await;
     app.sql("DELETE FROM job_queue").run().await;
-    let adds = (0..20).map(|n| {
-        let input = json!({ "type": "fact", "content": format!("secret {n}") });
-        let anna = &anna;
-        async move { anna.call("memory_add", input).await }
-    });
+    let anna = &anna;
+    let adds = (0..20).map(|n| async move { anna.add(&format!("secret {n}")).await });
     futures_util::future::join_all(adds).await;
     assert_eq!(app.jobs().await, [(anna.id.0, "embed".to_owned())]);
 }
@@ -285,8 +261,7 @@ async fn requests_push_for_their_own_user_and_see_nobody_elses() {
     let now = app.embeddings.now();
     push(&mut app.superuser().await, ben.id, 1, now).await;
     let mut tx = app.db.as_user(anna.id).await.unwrap();
-    let seen: i64 = tx.sql("SELECT count(*) FROM job_queue").value().await;
-    assert_eq!(seen, 0);
+    assert_eq!(tx.count("job_queue").await, 0);
     let refused = queue::push(&mut tx, ben.id, EMBED, 1, now).await.unwrap_err();
     assert!(refused.to_string().contains("row-level security"), "{refused}");
     for forbidden in [

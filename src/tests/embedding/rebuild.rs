@@ -1,14 +1,13 @@
-use keepsake::embedding::{Drained, RETIRED_FOR, Saved, Texts};
+use keepsake::embedding::{Drained, RETIRED_FOR, Saved};
 use keepsake::providers::settings::EndpointForm;
 use serde_json::json;
 use time::Duration;
 
-use crate::support::Sql as _;
+use super::{all_ready, memories, with_provider};
 use crate::support::{Provider, TestApp, TestUser};
 
-async fn anna_with_items(app: &TestApp, provider: &Provider) -> (TestUser, Vec<i64>) {
-    let anna = app.user("anna").await;
-    app.use_provider(&anna, provider, "old").await;
+async fn with_items() -> (TestApp, TestUser, Provider, Vec<i64>) {
+    let (app, anna, provider) = with_provider("old").await;
     let mut ids = Vec::new();
     for text in ["Anna keeps bees.", "She lives in Bern.", "Tea, not coffee."] {
         ids.push(anna.add(text).await);
@@ -16,11 +15,7 @@ async fn anna_with_items(app: &TestApp, provider: &Provider) -> (TestUser, Vec<i
     app.drain(&anna).await;
     anna.call("memory_archive", json!({ "item_id": ids[0] })).await;
     provider.forget_calls();
-    (anna, ids)
-}
-
-fn memories(memories: i64) -> Texts {
-    Texts { memories, from_messages: 0 }
+    (app, anna, provider, ids)
 }
 
 fn all(ids: &[i64], state: &str) -> Vec<(i64, String)> {
@@ -29,9 +24,7 @@ fn all(ids: &[i64], state: &str) -> Vec<(i64, String)> {
 
 #[tokio::test]
 async fn settings_that_keep_the_space_are_in_force_at_once() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let (anna, ids) = anna_with_items(&app, &provider).await;
+    let (app, anna, provider, ids) = with_items().await;
     provider.behave(|b| b.key = Some("sk-new"));
     let saved = app.save_endpoint(&anna, &provider.url(), "old", "sk-new", false).await;
     assert_eq!(saved, Saved::InForce);
@@ -43,9 +36,7 @@ async fn settings_that_keep_the_space_are_in_force_at_once() {
 
 #[tokio::test]
 async fn a_change_is_asked_first_with_the_number_and_nothing_happens_until_it_is_confirmed() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let (anna, ids) = anna_with_items(&app, &provider).await;
+    let (app, anna, provider, ids) = with_items().await;
     let asked = app.save_endpoint(&anna, &provider.url(), "new", "", false).await;
     // The archived item counts too.
     assert_eq!(asked, Saved::AskFirst { texts: memories(3), kept: 0, staged: String::new() });
@@ -70,9 +61,7 @@ async fn a_change_is_asked_first_with_the_number_and_nothing_happens_until_it_is
 
 #[tokio::test]
 async fn a_key_that_is_confirmed_later_travels_sealed() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let (anna, _) = anna_with_items(&app, &provider).await;
+    let (app, anna, provider, _) = with_items().await;
     let asked = app.save_endpoint(&anna, &provider.url(), "new", "sk-secret", false).await;
     let Saved::AskFirst { staged, .. } = asked else { panic!("{asked:?}") };
     assert!(!staged.is_empty() && !staged.contains("sk-secret"));
@@ -91,15 +80,13 @@ async fn a_key_that_is_confirmed_later_travels_sealed() {
     assert!(app.embeddings.save(ben.id, &form, true).await.is_err());
     app.embeddings.save(anna.id, &form, true).await.unwrap();
     app.drain(&anna).await;
-    assert!(app.vectors(&anna, "active").await.iter().all(|(_, state)| state == "ready"));
+    assert!(all_ready(&app, &anna).await.is_some());
     assert!(app.embeddings.overview(anna.id).await.unwrap().rebuild.is_none());
 }
 
 #[tokio::test]
 async fn an_item_added_meanwhile_waits_in_both_spaces() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let (anna, ids) = anna_with_items(&app, &provider).await;
+    let (app, anna, provider, ids) = with_items().await;
     app.use_provider(&anna, &provider, "new").await;
     let fourth = anna.add("She rows on Sundays.").await;
     assert_eq!(app.vectors(&anna, "active").await[3], (fourth, "pending".to_owned()));
@@ -111,9 +98,7 @@ async fn an_item_added_meanwhile_waits_in_both_spaces() {
 
 #[tokio::test]
 async fn items_added_from_many_sides_while_spaces_swap_are_never_without_a_row() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let (anna, _) = anna_with_items(&app, &provider).await;
+    let (app, anna, provider, _) = with_items().await;
     let adding = async {
         for n in 0..60 {
             anna.add(&format!("thing number {n}")).await;
@@ -127,16 +112,12 @@ async fn items_added_from_many_sides_while_spaces_swap_are_never_without_a_row()
     };
     tokio::join!(adding, swapping);
     app.drain(&anna).await;
-    let rows = app.vectors(&anna, "active").await;
-    assert_eq!(rows.len(), 63);
-    assert!(rows.iter().all(|(_, state)| state == "ready"), "{rows:?}");
+    assert_eq!(all_ready(&app, &anna).await, Some(63));
 }
 
 #[tokio::test]
 async fn a_retired_space_stays_for_a_month_and_then_its_rows_go() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let (anna, _) = anna_with_items(&app, &provider).await;
+    let (app, anna, provider, _) = with_items().await;
     app.use_provider(&anna, &provider, "new").await;
     app.drain(&anna).await;
     assert_eq!(app.vectors(&anna, "retired").await.len(), 3);
@@ -153,9 +134,7 @@ async fn a_retired_space_stays_for_a_month_and_then_its_rows_go() {
 
 #[tokio::test]
 async fn cancel_removes_what_was_being_built_and_it_does_not_begin_again_by_itself() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let (anna, ids) = anna_with_items(&app, &provider).await;
+    let (app, anna, provider, ids) = with_items().await;
     app.use_provider(&anna, &provider, "new").await;
     assert!(app.embeddings.cancel_rebuild(anna.id).await.unwrap());
     assert!(app.vectors(&anna, "building").await.is_empty());
@@ -174,9 +153,7 @@ async fn cancel_removes_what_was_being_built_and_it_does_not_begin_again_by_itse
 
 #[tokio::test]
 async fn another_change_confirmed_meanwhile_replaces_the_older_one() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let (anna, ids) = anna_with_items(&app, &provider).await;
+    let (app, anna, provider, ids) = with_items().await;
     app.use_provider(&anna, &provider, "new").await;
     app.use_provider(&anna, &provider, "newer").await;
     assert_eq!(app.vectors(&anna, "building").await, all(&ids, "pending"));
@@ -193,9 +170,7 @@ async fn another_change_confirmed_meanwhile_replaces_the_older_one() {
 
 #[tokio::test]
 async fn switched_off_the_vectors_are_kept_unused_and_what_was_missed_is_made_up_for() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let (anna, ids) = anna_with_items(&app, &provider).await;
+    let (app, anna, provider, ids) = with_items().await;
     app.use_provider(&anna, &provider, "new").await;
     app.embeddings.set_enabled(anna.id, false, false).await.unwrap();
     assert!(app.vectors(&anna, "building").await.is_empty());
@@ -216,9 +191,8 @@ async fn switched_off_the_vectors_are_kept_unused_and_what_was_missed_is_made_up
 
 #[tokio::test]
 async fn before_there_is_an_active_space_what_is_being_built_serves() {
-    let app = TestApp::start().await;
+    let (app, anna) = TestApp::start_for("anna").await;
     let provider = Provider::start().await;
-    let anna = app.user("anna").await;
     anna.add("Anna keeps bees.").await;
     anna.add("She lives in Bern.").await;
     assert_eq!(app.use_provider(&anna, &provider, "first").await, Saved::Rebuilding { texts: 2 });
@@ -238,27 +212,16 @@ async fn before_there_is_an_active_space_what_is_being_built_serves() {
 
 #[tokio::test]
 async fn a_rebuild_in_which_nothing_succeeds_does_not_take_over() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let (anna, ids) = anna_with_items(&app, &provider).await;
+    let (app, anna, provider, ids) = with_items().await;
     app.use_provider(&anna, &provider, "new").await;
     // Every one of the texts, but not the probe.
-    provider.behave(|b| b.poison = Some("."));
     app.sql("UPDATE memory_items SET content = 'poison' || content").run().await;
     provider.behave(|b| b.poison = Some("poison"));
     app.drain(&anna).await;
     assert_eq!(app.vectors(&anna, "building").await, all(&ids, "error"));
     assert_eq!(app.vectors(&anna, "active").await, all(&ids, "ready"));
-    let overview = app.embeddings.overview(anna.id).await.unwrap();
-    assert!(
-        overview
-            .rebuild
-            .unwrap()
-            .space
-            .problem
-            .unwrap()
-            .contains("search keeps the old embeddings")
-    );
+    let rebuild = app.embeddings.overview(anna.id).await.unwrap().rebuild.unwrap();
+    assert!(rebuild.space.problem.unwrap().contains("search keeps the old embeddings"));
     // Retry brings it to its end.
     provider.behave(|b| b.poison = None);
     assert_eq!(app.embeddings.retry(anna.id).await.unwrap(), 3);
@@ -269,15 +232,9 @@ async fn a_rebuild_in_which_nothing_succeeds_does_not_take_over() {
 
 #[tokio::test]
 async fn a_key_that_is_removed_goes_from_what_served_before_as_well() {
-    let app = TestApp::start().await;
-    let provider = Provider::start().await;
-    let (anna, _) = anna_with_items(&app, &provider).await;
+    let (app, anna, provider, _) = with_items().await;
     let url = provider.url();
-    let kept = async || -> i64 {
-        let mut conn = app.superuser().await;
-        let keys = "SELECT count(*) FROM embedding_spaces WHERE sealed_key IS NOT NULL";
-        conn.sql(keys).value().await
-    };
+    let kept = async || app.count("embedding_spaces WHERE sealed_key IS NOT NULL").await;
     let save = async |model: &str, key: &str, clear_key: bool| {
         let form = EndpointForm {
             provider_type: "openai",

@@ -7,6 +7,7 @@ use keepsake::queue;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+use super::{all_ready, with_provider};
 use crate::support::{Provider, TestApp, TestUser, until};
 
 pub struct Worker {
@@ -33,18 +34,13 @@ impl Worker {
 }
 
 async fn until_ready(app: &TestApp, user: &TestUser, items: usize) {
-    until("all vectors are ready", async || {
-        let rows = app.vectors(user, "active").await;
-        rows.len() == items && rows.iter().all(|(_, state)| state == "ready")
-    })
-    .await;
+    let is_so = async || all_ready(app, user).await == Some(items);
+    until("all vectors are ready", is_so).await;
 }
 
 #[tokio::test]
 async fn an_idle_worker_comes_at_once_and_goes_when_asked() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
+    let (app, anna, _provider) = with_provider("model").await;
     let worker = Worker::start(&app);
     tokio::time::sleep(Duration::from_secs(2)).await;
     for n in 1..=3 {
@@ -59,9 +55,7 @@ async fn an_idle_worker_comes_at_once_and_goes_when_asked() {
 
 #[tokio::test]
 async fn two_workers_do_not_send_the_same_items() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
+    let (app, anna, provider) = with_provider("model").await;
     for n in 0..5 {
         anna.add(&format!("item {n}")).await;
     }
@@ -80,9 +74,7 @@ async fn two_workers_do_not_send_the_same_items() {
 
 #[tokio::test]
 async fn work_goes_on_soon_after_a_worker_was_killed() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
+    let (app, anna, provider) = with_provider("model").await;
     for n in 0..40 {
         anna.add(&format!("item {n}")).await;
     }
@@ -100,13 +92,17 @@ async fn work_goes_on_soon_after_a_worker_was_killed() {
     worker.stop().await;
 }
 
+/// Anna and Ben, who have the same provider.
+async fn with_two() -> (TestApp, TestUser, TestUser, Provider) {
+    let (app, anna, provider) = with_provider("model").await;
+    let ben = app.user("ben").await;
+    app.use_provider(&ben, &provider, "model").await;
+    (app, anna, ben, provider)
+}
+
 #[tokio::test]
 async fn a_users_run_that_fails_is_told_tried_again_later_and_stops_nobody_elses() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
-    app.use_provider(&ben, &provider, "model").await;
+    let (app, anna, ben, _provider) = with_two().await;
     let broken = format!(
         "ALTER TABLE memory_embeddings ADD CONSTRAINT secret_content CHECK (user_id <> {} OR embedding IS NULL)",
         anna.id.0
@@ -126,20 +122,15 @@ async fn a_users_run_that_fails_is_told_tried_again_later_and_stops_nobody_elses
     assert!(!failure.problem.contains("secret"), "{}", failure.problem);
     assert!(failure.run_at.unwrap() > app.embeddings.now());
     worker.stop().await;
-    let runs: Vec<(i64, String, i64)> = app
-        .sql("SELECT user_id, outcome, done FROM job_runs WHERE job = 'embed' ORDER BY user_id")
-        .rows()
-        .await;
-    let expected = [(anna.id.0, "failed", 1), (ben.id.0, "done", 1)];
-    let expected = expected.map(|(user, outcome, done)| (user, outcome.to_owned(), done));
-    assert_eq!(runs, expected);
+    let runs =
+        app.sql("SELECT user_id, outcome, done FROM job_runs WHERE job = 'embed' ORDER BY user_id");
+    let expected = [(anna.id.0, "failed".to_owned(), 1), (ben.id.0, "done".to_owned(), 1)];
+    assert_eq!(runs.rows::<(i64, String, i64)>().await, expected);
 }
 
 #[tokio::test]
 async fn workers_resume_when_postgresql_dropped_every_connection() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
+    let (app, anna, _provider) = with_provider("model").await;
     let worker = Worker::start(&app);
     anna.add("item 1").await;
     until_ready(&app, &anna, 1).await;
@@ -154,11 +145,7 @@ async fn workers_resume_when_postgresql_dropped_every_connection() {
 
 #[tokio::test]
 async fn one_users_many_items_do_not_keep_another_waiting() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let provider = Provider::start().await;
-    app.use_provider(&anna, &provider, "model").await;
-    app.use_provider(&ben, &provider, "model").await;
+    let (app, anna, ben, provider) = with_two().await;
     anna.add("the first").await;
     app.sql("INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
          SELECT user_id, theme_id, type, 'item ' || n, sha256(n::text::bytea), source, created_at, updated_at

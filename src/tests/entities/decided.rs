@@ -2,10 +2,9 @@
 
 use keepsake::entities::{EntityError, decide, profile};
 use keepsake::memories::mentions::EntityType;
-use time::macros::datetime;
 
-use super::related::{say, state};
-use super::{id_of, told, upkeep};
+use super::related::{JANUARY, MAY, say, state};
+use super::{id_of, ids_of, told, upkeep};
 use crate::support::TestApp;
 
 #[tokio::test]
@@ -13,13 +12,11 @@ async fn two_that_are_one_are_merged_and_undone() {
     let (app, anna) = TestApp::start_for("anna").await;
     anna.add("We met Robert King at the fair.").await;
     anna.add("Then Bobby Kingston came by again.").await;
-    let (january, may) = (datetime!(2024-01-10 12:00 UTC), datetime!(2024-05-10 12:00 UTC));
     let place = |name| (name, EntityType::Location);
-    state(&app, anna.id, say("Robert King", "lives_in", place("Oslo"), january), None).await;
-    state(&app, anna.id, say("Bobby Kingston", "lives_in", place("Rome"), may), None).await;
+    state(&app, anna.id, say("Robert King", "lives_in", place("Oslo"), JANUARY), None).await;
+    state(&app, anna.id, say("Bobby Kingston", "lives_in", place("Rome"), MAY), None).await;
     upkeep(&app).await;
-    let (robert, bobby) =
-        (id_of(&app, &anna, "Robert King").await, id_of(&app, &anna, "Bobby Kingston").await);
+    let [robert, bobby] = ids_of(&app, &anna, ["Robert King", "Bobby Kingston"]).await;
     let now = app.embeddings.now();
     decide::merge(&app.db, anna.id, (robert, bobby), now).await.unwrap();
     let one = told(&anna, "Bobby Kingston").await;
@@ -49,15 +46,15 @@ async fn two_that_are_one_are_merged_and_undone() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn one_that_is_two_is_split_renamed_and_undone() {
     let (app, anna) = TestApp::with_user().await;
-    for text in
-        ["We hired Northwind Traders Inc. again.", "We hired Northwind-Traders again and again."]
-    {
+    for text in [
+        "We hired Northwind Traders Inc. again.",
+        "We hired Northwind-Traders again and again.",
+        "They met Contoso Foods Inc. too.",
+    ] {
         anna.add(text).await;
     }
-    anna.add("They met Contoso Foods Inc. too.").await;
     let now = app.embeddings.now();
-    let (north, contoso) =
-        (id_of(app, &anna, "Northwind Traders").await, id_of(app, &anna, "Contoso Foods").await);
+    let [north, contoso] = ids_of(app, &anna, ["Northwind Traders", "Contoso Foods"]).await;
     decide::merge(&app.db, anna.id, (north, contoso), now).await.unwrap();
     let names = profile(&app.db, anna.id, north, 5, now).await.unwrap().names;
     let going: Vec<i64> =
@@ -153,9 +150,6 @@ async fn a_known_name_that_is_found_with_another_type_stays_one_entity_of_its_ty
     anna.add("Quentin Okonkwo lives in Bergen.").await;
     upkeep(&app).await;
     let told = told(&anna, "Bergen").await;
-    assert_eq!(
-        (&told["id"], &told["type"], &told["mentions"]),
-        (&bergen.0.into(), &"product".into(), &2.into()),
-        "{told}"
-    );
+    assert_eq!(told["id"], bergen.0, "{told}");
+    assert_eq!((&told["type"], &told["mentions"]), (&"product".into(), &2.into()), "{told}");
 }

@@ -2,11 +2,10 @@
 
 use keepsake::memories::mentions::EntityType;
 use serde_json::json;
-use time::macros::datetime;
 
-use super::related::{say, state};
-use super::{told, upkeep};
-use crate::data::erasure::find_everywhere;
+use super::related::{JANUARY, say, state};
+use super::{assert_forgotten, told, upkeep};
+use crate::data::{export, import};
 use crate::support::TestApp;
 
 #[tokio::test]
@@ -15,35 +14,32 @@ async fn an_erased_item_takes_its_mentions_and_what_stood_on_it_alone() {
     let browser = app.signed_in(&anna).await;
     let gone = anna.add("We met Zacharias Plumbottom in Oslo.").await;
     let stays = anna.add("Oslo has a fjord, said Marta Helgesen.").await;
-    let at = datetime!(2024-01-10 12:00 UTC);
     let oslo = ("Oslo", EntityType::Location);
-    state(&app, anna.id, say("Zacharias Plumbottom", "lives_in", oslo, at), Some(gone)).await;
-    state(&app, anna.id, say("Marta Helgesen", "lives_in", oslo, at), Some(stays)).await;
+    for (who, item) in [("Zacharias Plumbottom", gone), ("Marta Helgesen", stays)] {
+        state(&app, anna.id, say(who, "lives_in", oslo, JANUARY), Some(item)).await;
+    }
     upkeep(&app).await;
     assert_eq!(told(&anna, "Oslo").await["mentions"], 2);
     app.delete_item(&browser, gone).await;
-    app.activity.flush().await.unwrap();
     let (status, _) =
         anna.refused("memory_entity", json!({ "name": "Zacharias Plumbottom" })).await;
     assert_eq!(status, 404);
     let oslo = told(&anna, "Oslo").await;
     assert_eq!(oslo["mentions"], 1);
     assert_eq!(oslo["relations"].as_array().unwrap().len(), 1, "{oslo}");
-    let found = find_everywhere(&mut app.superuser().await, &["%plumbottom%".to_owned()]).await;
-    assert_eq!(found, [""; 0]);
+    assert_forgotten(&app, "%plumbottom%").await;
 }
 
 #[tokio::test(crate = "crate::support::shared")]
 async fn an_export_brings_entities_and_relations_back_once() {
     let (app, anna, ben) = TestApp::with_users().await;
     let item = anna.add("Marta Helgesen moved to Oslo.").await;
-    let at = datetime!(2024-01-10 12:00 UTC);
     let oslo = ("Oslo", EntityType::Location);
-    state(app, anna.id, say("Marta Helgesen", "lives_in", oslo, at), Some(item)).await;
-    let file = crate::data::export(app, &anna).await;
+    state(app, anna.id, say("Marta Helgesen", "lives_in", oslo, JANUARY), Some(item)).await;
+    let file = export(app, &anna).await;
     assert!(file.contains("\"record\":\"relation\""), "{file}");
     for _ in 0..2 {
-        let outcome = crate::data::import(app, &ben, &file).await;
+        let outcome = import(app, &ben, &file).await;
         assert_eq!(outcome.failed, 0, "{:?}", outcome.problems);
         let entity = told(&ben, "Marta Helgesen").await;
         assert_eq!(entity["mentions"], 1, "{entity}");
@@ -53,6 +49,6 @@ async fn an_export_brings_entities_and_relations_back_once() {
         assert_ne!(relations[0]["item_id"], item);
     }
     let bad = "{\"keepsake_export\":1}\n{\"record\":\"entity\",\"id\":1,\"name\":\"\",\"type\":\"person\"}\n{\"record\":\"entity\",\"id\":2,\"name\":\"Zed\",\"type\":\"dragon\"}\n{\"record\":\"end\",\"counts\":{\"items\":0}}\n";
-    let outcome = crate::data::import(app, &ben, bad).await;
+    let outcome = import(app, &ben, bad).await;
     assert_eq!(outcome.failed, 2, "{:?}", outcome.problems);
 }

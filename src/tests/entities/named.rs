@@ -2,9 +2,9 @@
 
 use keepsake::entities::settings;
 use serde_json::json;
-use sqlx::Row;
 
 use super::{told, upkeep};
+use crate::consolidation::{self, user_says};
 use crate::support::TestApp;
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -29,11 +29,8 @@ async fn an_added_memory_names_its_entities_and_the_tool_tells_of_them() {
 async fn turns_name_too_and_others_see_nothing_of_it() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let said = json!({ "messages": [{ "id": "1", "role": "user", "content": "I met Quentin Okonkwo in Lagos." }] });
-    for (path, body) in [("messages", said), ("complete", json!({}))] {
-        let path = format!("/api/v1/sessions/chat/{path}");
-        assert_eq!(anna.post(&path, &body).await.status(), 200);
-    }
+    let said = user_says("1", "I met Quentin Okonkwo in Lagos.");
+    consolidation::told(&anna, "chat", &[said]).await;
     app.run_job("turns").await;
     let entity = told(&anna, "Quentin Okonkwo").await;
     assert_eq!(entity["items"][0]["type"], "turn", "{entity}");
@@ -50,12 +47,9 @@ async fn turns_name_too_and_others_see_nothing_of_it() {
 #[tokio::test]
 async fn of_ten_thousand_names_in_a_text_a_source_keeps_the_first() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let many: Vec<String> = (0..2_000).map(|n| format!("we met Ka{n}Lo and")).collect();
-    let text: String = many.join(" ").chars().take(20_000).collect();
-    anna.add(&text).await;
-    let mut conn = app.superuser().await;
-    let count = sqlx::query("SELECT count(*) FROM entity_mentions").fetch_one(&mut conn);
-    assert_eq!(count.await.unwrap().get::<i64, _>(0), 64);
+    let many: String = (0..2_000).map(|n| format!("we met Ka{n}Lo and ")).collect();
+    anna.add(&many[..20_000]).await;
+    assert_eq!(app.count("entity_mentions").await, 64);
     assert_eq!(told(&anna, "Ka0Lo").await["mentions"], 1);
 }
 
@@ -121,12 +115,9 @@ async fn names_of_one_are_joined_and_of_what_may_be_one_a_person_is_asked() {
     assert_ne!(phones[0]["id"], phones[1]["id"]);
     let filter = keepsake::entities::EntityFilter { limit: 50, ..Default::default() };
     let page = keepsake::entities::page(&app.db, anna.id, &filter).await.unwrap();
-    let pairs: Vec<_> = page
-        .pairs
-        .iter()
-        .map(|p| (p.one.name.as_str(), p.other.name.as_str(), p.why.as_str()))
-        .collect();
-    assert_eq!(pairs, [("Alexander Novak", "Alexander", "part")]);
+    let [pair] = page.pairs.as_slice() else { panic!("{} pairs", page.pairs.len()) };
+    let pair = (pair.one.name.as_str(), pair.other.name.as_str(), pair.why.as_str());
+    assert_eq!(pair, ("Alexander Novak", "Alexander", "part"));
 }
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -136,18 +127,15 @@ async fn where_searches_go_by_entities_what_is_named_comes_first() {
         anna.add(&format!("The roof of house {n} leaks badly again.")).await;
     }
     let named = anna.add("Quentin Okonkwo came by in the morning.").await;
-    let query = json!({ "query": "okonkwo roof", "explain": true });
-    let before = anna.call("memory_search", query.clone()).await;
-    let part = |answer: &serde_json::Value| {
+    let part = async |query: &str| {
+        let answer = anna.call("memory_search", json!({ "query": query, "explain": true })).await;
         let results = answer["results"].as_array().unwrap();
         let hit = results.iter().find(|hit| hit["id"] == named).unwrap();
         hit["explain"]["entities"].as_f64().unwrap()
     };
-    assert_eq!(part(&before), 0.0);
+    assert_eq!(part("okonkwo roof").await, 0.0);
     // Of its whole name, since nobody is called Okonkwo alone.
     let wanted = settings::EntitySettings { in_search: true, ..Default::default() };
     settings::save(&app.db, anna.id, wanted).await.unwrap();
-    let query = json!({ "query": "Quentin Okonkwo roof", "explain": true });
-    let after = anna.call("memory_search", query).await;
-    assert!(part(&after) > 0.0, "{after}");
+    assert!(part("Quentin Okonkwo roof").await > 0.0);
 }

@@ -4,60 +4,40 @@ use serde_json::{Value, json};
 
 use super::{told, upkeep};
 use crate::chat::use_server;
-use crate::support::{ChatServer, DueNow, Provider, TestApp, TestUser, change_model, said};
+use crate::consolidation::{self, read_due, user_says};
+use crate::support::{ChatServer, Provider, TestApp, change_model, said};
 
-async fn told_session(user: &TestUser, words: &str) {
-    let messages = json!({ "messages": [{ "id": "1", "role": "user", "content": words }] });
-    for (path, body) in [("messages", messages), ("complete", json!({}))] {
-        let path = format!("/api/v1/sessions/chat/{path}");
-        assert_eq!(user.post(&path, &body).await.status(), 200);
-    }
-}
-
-async fn read_due(app: &TestApp) {
-    let consolidation = app.consolidation();
-    for due in consolidation.due().await.unwrap() {
-        consolidation.extract(due).await.unwrap();
-    }
+/// The jobs of a night.
+async fn night(app: &TestApp) {
+    app.clock.advance(time::Duration::days(1));
+    app.run_job("enrich").await;
 }
 
 #[tokio::test]
 async fn one_call_reads_facts_and_connections_of_a_session() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let model = ChatServer::answering(|_, _| {
-        said(
-            &json!({
-                "facts": [],
-                "entities": [{"name": "Marta Helgesen", "type": "person"}, {"name": "Nobody Here", "type": "person"}],
-                "connections": [
-                    {"subject": "user", "relation": "sibling_of", "object": "Marta Helgesen", "valid_from": "", "valid_until": "", "sentence": "my sister Marta Helgesen"},
-                    {"subject": "Marta Helgesen", "relation": "works_at", "object": "Hansa Brewery", "valid_from": "2022", "valid_until": "", "sentence": "has worked at Hansa Brewery since 2022"},
-                    {"subject": "Marta Helgesen", "relation": "lives_in", "object": "Atlantis", "valid_from": "", "valid_until": "", "sentence": "x"}
-                ]
-            })
-            .to_string(),
-        )
-    })
-    .await;
+    let found = json!({
+        "facts": [],
+        "entities": [{"name": "Marta Helgesen", "type": "person"}, {"name": "Nobody Here", "type": "person"}],
+        "connections": [
+            {"subject": "user", "relation": "sibling_of", "object": "Marta Helgesen", "valid_from": "", "valid_until": "", "sentence": "my sister Marta Helgesen"},
+            {"subject": "Marta Helgesen", "relation": "works_at", "object": "Hansa Brewery", "valid_from": "2022", "valid_until": "", "sentence": "has worked at Hansa Brewery since 2022"},
+            {"subject": "Marta Helgesen", "relation": "lives_in", "object": "Atlantis", "valid_from": "", "valid_until": "", "sentence": "x"}
+        ]
+    });
+    let model = ChatServer::answering(move |_, _| said(&found.to_string())).await;
     use_server(&app, &anna, &model).await;
-    told_session(
-        &anna,
-        "Yesterday my sister Marta Helgesen called, she has worked at Hansa Brewery since 2022.",
-    )
-    .await;
+    let words =
+        "Yesterday my sister Marta Helgesen called, she has worked at Hansa Brewery since 2022.";
+    consolidation::told(&anna, "chat", &[user_says("1", words)]).await;
     read_due(&app).await;
     assert_eq!(model.asked().len(), 1, "no further call");
     let marta = told(&anna, "Marta Helgesen").await;
-    let relations: Vec<(&str, &str)> = marta["relations"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|r| (r["relation"].as_str().unwrap(), r["trust"].as_str().unwrap()))
-        .collect();
-    assert_eq!(relations.len(), 2, "{marta}");
-    assert!(
-        relations.contains(&("works at", "user")) && relations.contains(&("sibling of", "user"))
-    );
+    let relations = marta["relations"].as_array().unwrap().iter();
+    let mut relations: Vec<[&Value; 2]> =
+        relations.map(|r| [&r["relation"], &r["trust"]]).collect();
+    relations.sort_by_key(|relation| relation[0].to_string());
+    assert_eq!(json!(relations), json!([["sibling of", "user"], ["works at", "user"]]));
     assert_eq!(told(&anna, "me").await["relations"][0]["object"], "Marta Helgesen");
     for nobody in ["Nobody Here", "Atlantis"] {
         let (status, _) = anna.refused("memory_entity", json!({ "name": nobody })).await;
@@ -70,34 +50,27 @@ async fn one_call_reads_facts_and_connections_of_a_session() {
 #[tokio::test]
 async fn at_night_the_model_reads_what_names_little() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let model = ChatServer::answering(|body: &Value, _| {
+    let found = json!({
+        "entities": [{"text": 1, "name": "kraken labs", "type": "organization"}],
+        "connections": [{"text": 1, "subject": "user", "relation": "works_at", "object": "kraken labs", "valid_from": "", "valid_until": "", "sentence": "works at kraken labs"}]
+    });
+    let model = ChatServer::answering(move |body: &Value, _| {
         let asked = body["messages"][1]["content"].as_str().unwrap_or_default();
         match asked.contains("<text n=") {
-            true => said(
-                &json!({
-                    "entities": [{"text": 1, "name": "kraken labs", "type": "organization"}],
-                    "connections": [{"text": 1, "subject": "user", "relation": "works_at", "object": "kraken labs", "valid_from": "", "valid_until": "", "sentence": "works at kraken labs"}]
-                })
-                .to_string(),
-            ),
+            true => said(&found.to_string()),
             false => said("Kraken labs is where the user works."),
         }
     })
     .await;
     use_server(&app, &anna, &model).await;
     anna.add("works at kraken labs").await;
-    app.clock.advance(time::Duration::days(1));
-    app.run_job("enrich").await;
+    night(&app).await;
     let entity = told(&anna, "Kraken Labs").await;
-    assert_eq!(
-        (&entity["type"], &entity["mentions"]),
-        (&json!("organization"), &json!(1)),
-        "{entity}"
-    );
+    assert_eq!(entity["type"], "organization", "{entity}");
+    assert_eq!(entity["mentions"], 1, "{entity}");
     assert_eq!(entity["relations"][0]["subject"], "You");
     let asked = model.asked().len();
-    app.clock.advance(time::Duration::days(1));
-    app.run_job("enrich").await;
+    night(&app).await;
     assert_eq!(model.asked().len(), asked, "nothing is read twice");
 }
 
@@ -105,12 +78,9 @@ async fn at_night_the_model_reads_what_names_little() {
 async fn without_a_model_the_night_says_so_and_bad_answers_harm_nothing() {
     let (app, anna) = TestApp::start_for("anna").await;
     anna.add("works at kraken labs").await;
-    app.clock.advance(time::Duration::days(1));
-    app.run_job("enrich").await;
-    let problem: Option<String> = app
-        .sql("SELECT problem FROM job_runs WHERE job = 'enrich' AND outcome = 'done'")
-        .value()
-        .await;
+    night(&app).await;
+    let problem = app.sql("SELECT problem FROM job_runs WHERE job = 'enrich' AND outcome = 'done'");
+    let problem: Option<String> = problem.value().await;
     assert_eq!(problem.as_deref(), Some("no chat model is set, so nothing was read for entities"));
     for answer in [
         "",
@@ -122,8 +92,7 @@ async fn without_a_model_the_night_says_so_and_bad_answers_harm_nothing() {
         let model = ChatServer::answering(move |_, _| said(answer)).await;
         use_server(&app, &anna, &model).await;
         anna.add(&format!("likes tea number {}", answer.len())).await;
-        app.clock.advance(time::Duration::days(1));
-        app.run_job("enrich").await;
+        night(&app).await;
     }
     let stats = anna.call("memory_stats", json!({})).await;
     assert_eq!(stats["entities"]["total"], 0, "{stats}");
@@ -161,16 +130,12 @@ async fn a_summary_is_found_by_the_model_that_is_in_force() {
         .row()
         .await
     };
-    let night = async || {
-        app.clock.advance(time::Duration::days(1));
-        app.run_job("enrich").await;
-    };
-    night().await;
+    night(&app).await;
     let (of_summary, first) = spaces().await;
     assert_eq!(of_summary, Some(first));
     change_model(&app, &anna, &provider, "second").await;
     app.drain(&anna).await;
-    night().await;
+    night(&app).await;
     let (of_summary, second) = spaces().await;
     assert_ne!(first, second);
     assert_eq!(of_summary, Some(second));
@@ -188,25 +153,21 @@ async fn what_is_written_of_an_entity_goes_with_what_it_was_written_from() {
         ids.push(anna.add(&format!("Marta Helgesen brews beer number {n} in Bergen.")).await);
         app.clock.advance(time::Duration::minutes(1));
     }
-    let night = async || {
-        app.clock.advance(time::Duration::days(1));
-        app.run_job("enrich").await;
-    };
     let written = async || -> Option<String> {
         app.sql("SELECT summary FROM entities WHERE name = 'Marta Helgesen'").value().await
     };
-    night().await;
+    night(&app).await;
     let text = written().await;
     assert_eq!(text.as_deref(), Some("Marta Helgesen brews beer in Bergen."));
     let calls = model.asked().len();
     let browser = app.signed_in(&anna).await;
     app.delete_item(&browser, ids[0]).await;
     assert_eq!(written().await, text, "it is not among the newest twelve");
-    night().await;
+    night(&app).await;
     assert_eq!(model.asked().len(), calls, "nothing is written again");
     browser.sign_in(&anna).await;
     app.delete_item(&browser, ids[14]).await;
     assert_eq!(written().await, None);
-    night().await;
+    night(&app).await;
     assert_eq!(written().await, text);
 }

@@ -6,15 +6,14 @@ use keepsake::entities::{EntityId, Predicate, RelationEvidence, ensure};
 use keepsake::memories::mentions::EntityType;
 use keepsake::memories::{Period, Trust};
 use serde_json::json;
-use sqlx::Row;
 use time::macros::datetime;
 use time::{Duration, OffsetDateTime, Time};
 
 use super::told;
 use crate::support::{TestApp, TestUser};
 
-const JANUARY: OffsetDateTime = datetime!(2024-01-10 12:00 UTC);
-const MAY: OffsetDateTime = datetime!(2024-05-10 12:00 UTC);
+pub const JANUARY: OffsetDateTime = datetime!(2024-01-10 12:00 UTC);
+pub const MAY: OffsetDateTime = datetime!(2024-05-10 12:00 UTC);
 
 pub struct Say<'a> {
     pub subject: &'a str,
@@ -63,37 +62,36 @@ pub async fn state(app: &TestApp, user: UserId, said: Say<'_>, item: Option<i64>
 fn words(entity: &serde_json::Value, list: &str) -> Vec<String> {
     let all = entity[list].as_array().unwrap().iter();
     all.map(|r| {
-        let text = |name: &str| r[name].as_str().unwrap_or_default().to_owned();
-        format!("{} {} {} {}", text("subject"), text("relation"), text("object"), text("when"))
-            .trim()
-            .to_owned()
+        let words = ["subject", "relation", "object", "when"]
+            .map(|name| r[name].as_str().unwrap_or_default());
+        words.join(" ").trim().to_owned()
     })
     .collect()
 }
 
-async fn around(user: &TestUser, name: &str, at: &str) -> Vec<String> {
-    let graph = user.call("memory_graph", json!({ "entity": name, "at": at })).await;
+/// The entity of the graph, and what is around it.
+async fn nodes(user: &TestUser, input: serde_json::Value) -> Vec<String> {
+    let graph = user.call("memory_graph", input).await;
     let nodes = graph["nodes"].as_array().unwrap().iter();
-    nodes.skip(1).map(|node| node["name"].as_str().unwrap().to_owned()).collect()
+    nodes.map(|node| node["name"].as_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]
 async fn who_moves_lived_somewhere_before() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let lyon = ("Lyon", EntityType::Location);
-    let freiburg = ("Freiburg", EntityType::Location);
+    let (lyon, freiburg) = (("Lyon", EntityType::Location), ("Freiburg", EntityType::Location));
     state(&app, anna.id, say("Anna Berg", "lives_in", lyon, JANUARY), None).await;
     state(&app, anna.id, say("Anna Berg", "lives_in", freiburg, MAY), None).await;
     let entity = told(&anna, "Anna Berg").await;
     assert_eq!(words(&entity, "relations"), ["Anna Berg lives in Freiburg since 10 May 2024"]);
     assert_eq!(words(&entity, "changed"), ["Anna Berg lives in Lyon until 9 May 2024"]);
-    assert_eq!(around(&anna, "Anna Berg", "2024-02-01").await, ["Lyon"]);
-    assert_eq!(around(&anna, "Anna Berg", "2024-06-01").await, ["Freiburg"]);
+    for (at, home) in [("2024-02-01", "Lyon"), ("2024-06-01", "Freiburg")] {
+        let around = nodes(&anna, json!({ "entity": "Anna Berg", "at": at })).await;
+        assert_eq!(around[1..], [home], "{at}");
+    }
     // Said again it is the same.
     state(&app, anna.id, say("Anna Berg", "lives_in", freiburg, MAY), None).await;
-    let mut conn = app.superuser().await;
-    let count = sqlx::query("SELECT count(*) FROM entity_relations").fetch_one(&mut conn);
-    assert_eq!(count.await.unwrap().get::<i64, _>(0), 2);
+    assert_eq!(app.count("entity_relations").await, 2);
 }
 
 #[tokio::test]
@@ -134,11 +132,11 @@ async fn the_database_refuses_two_homes_at_once() {
     let (app, anna) = TestApp::start_for("anna").await;
     let oslo = ("Oslo", EntityType::Location);
     let first = state(&app, anna.id, say("Anna Berg", "lives_in", oslo, JANUARY), None).await;
-    let again = sqlx::query(
+    let again = app.sql(
         "INSERT INTO entity_relations (user_id, subject_id, predicate, value, is_single, confidence, trust, stated_at, recorded_at)
          SELECT user_id, subject_id, predicate, 'Rome', true, 50, 'user', now(), now() FROM entity_relations WHERE id = $1",
     );
-    let refused = again.bind(first).execute(&mut app.superuser().await).await.unwrap_err();
+    let refused = again.bind(first).try_run().await.unwrap_err();
     assert!(refused.to_string().contains("entity_relations_single_excl"), "{refused}");
 }
 
@@ -152,10 +150,7 @@ async fn cycles_and_steps_are_walked_once() {
         state(app, anna.id, say(one, "knows", person(other), JANUARY), None).await;
     }
     let of = async |depth: i64| {
-        let graph = anna.call("memory_graph", json!({ "entity": "Ada", "depth": depth })).await;
-        let names = graph["nodes"].as_array().unwrap().iter();
-        let mut names: Vec<String> =
-            names.map(|n| n["name"].as_str().unwrap().to_owned()).collect();
+        let mut names = nodes(&anna, json!({ "entity": "Ada", "depth": depth })).await;
         names.sort();
         names.join(" ")
     };

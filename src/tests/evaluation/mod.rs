@@ -5,7 +5,6 @@ mod asked;
 mod own;
 mod trial;
 
-use keepsake::evaluation::Evaluation;
 use serde_json::json;
 
 use crate::support::{ChatServer, Provider, TestApp, TestUser, said};
@@ -24,18 +23,20 @@ pub async fn with_memories(app: &TestApp, provider: &Provider, count: usize) -> 
     anna
 }
 
-fn evaluation(app: &TestApp) -> Evaluation {
-    app.evaluation()
+/// The same on a server of its own.
+async fn remembering(count: usize) -> (TestApp, TestUser, Provider) {
+    let (app, provider) = (TestApp::start().await, Provider::start().await);
+    let anna = with_memories(&app, &provider, count).await;
+    (app, anna, provider)
 }
 
 /// A chat model that puts a question for each line it is told.
 async fn questioner() -> ChatServer {
     ChatServer::answering(|asked, _| {
         let told = asked["messages"][1]["content"].as_str().unwrap_or_default();
-        let lines = told.lines().filter(|line| line.starts_with("anna")).count();
-        let questions: Vec<String> = (0..lines)
-            .map(|n| format!("what about the {n} that anna waters in the garden?"))
-            .collect();
+        let lines = told.lines().filter(|line| line.starts_with("anna")).enumerate();
+        let question = |n: usize| format!("what about the {n} that anna waters in the garden?");
+        let questions: Vec<String> = lines.map(|(n, _)| question(n)).collect();
         said(&json!({ "questions": questions }).to_string())
     })
     .await

@@ -1,14 +1,12 @@
 //! A data set: scored by the search that agents use, in scratch accounts that are gone afterwards.
 
-use keepsake::evaluation::trial::{TrialProgress, TrialStage};
-use keepsake::evaluation::{Arm, DataSet, Evaluation, EvaluationError};
+use keepsake::evaluation::trial::{TrialProgress, TrialReport, TrialStage};
+use keepsake::evaluation::{Arm, DataSet, EvaluationError};
 use keepsake::providers::settings::EndpointForm;
 use keepsake::search::query::Ingredients;
-
 use time::Duration;
 
 use crate::embedding::workers::Worker;
-use crate::support::Sql as _;
 use crate::support::{Provider, TestApp};
 
 const TEA: &str = r#"
@@ -21,8 +19,18 @@ const TEA: &str = r#"
 {"group":"b","question":"green tea","evidence":["1"],"category":"drinks"}
 "#;
 
-fn evaluation(app: &TestApp) -> Evaluation {
-    app.evaluation()
+/// Tries the data set out, while a worker embeds.
+async fn try_out(
+    app: &TestApp,
+    data: &str,
+    ingredients: Ingredients,
+    tell: impl FnMut(TrialProgress) -> bool,
+) -> Result<TrialReport, EvaluationError> {
+    let data = DataSet::read(data.as_bytes()).unwrap();
+    let worker = Worker::start(app);
+    let ended = app.evaluation().try_out(&app.accounts, &data, ingredients, tell).await;
+    worker.stop().await;
+    ended
 }
 
 #[tokio::test]
@@ -30,17 +38,13 @@ async fn groups_are_asked_apart_and_nothing_of_them_stays() {
     let app = TestApp::start_with_builtin().await;
     let anna = app.user("anna").await;
     anna.add("Anna's own green tea.").await;
-    let data = DataSet::read(TEA.as_bytes()).unwrap();
     let mut stages = Vec::new();
     let tell = |progress: TrialProgress| {
         assert!(progress.done <= progress.of, "{progress:?}");
         stages.push(progress.stage);
         true
     };
-    let worker = Worker::start(&app);
-    let report =
-        evaluation(&app).try_out(&app.accounts, &data, Ingredients::default(), tell).await.unwrap();
-    worker.stop().await;
+    let report = try_out(&app, TEA, Ingredients::default(), tell).await.unwrap();
     stages.dedup();
     let all = [TrialStage::Adding, TrialStage::Embedding, TrialStage::Asking, TrialStage::Erasing];
     assert_eq!(stages, all);
@@ -52,9 +56,7 @@ async fn groups_are_asked_apart_and_nothing_of_them_stays() {
     assert_eq!(report.arms[&Arm::Words].any, [2, 2, 2]);
     assert_eq!(report.arms[&Arm::Meaning].any[2], 3);
     assert_eq!(report.categories["drinks"].questions, 2);
-    let mut conn = app.superuser().await;
-    assert_eq!(conn.count("users").await, 1);
-    assert_eq!(conn.count("memory_items").await, 1);
+    assert_eq!((app.count("users").await, app.count("memory_items").await), (1, 1));
 }
 
 #[tokio::test]
@@ -72,20 +74,16 @@ async fn what_an_ingredient_is_worth_is_seen_without_it() {
         );
     }
     lines += "{\"question\":\"which submarine sank the seventh ferry\",\"evidence\":[]}\n";
-    let data = DataSet::read(lines.as_bytes()).unwrap();
-    let worker = Worker::start(&app);
     let mut among_five = Vec::new();
     for without in [&[][..], &["time"]] {
         let ingredients = Ingredients::without(without.iter().copied()).unwrap();
-        let report =
-            evaluation(&app).try_out(&app.accounts, &data, ingredients, |_| true).await.unwrap();
+        let report = try_out(&app, &lines, ingredients, |_| true).await.unwrap();
         let scores = report.arms[&Arm::Both];
         assert_eq!(scores.questions, 12);
         assert_eq!((report.absent.questions, report.present.questions), (1, 12));
         assert_eq!(report.absent.said, 1);
         among_five.push(scores.any[1]);
     }
-    worker.stop().await;
     assert!(among_five[0] >= 11 && among_five[1] < 9, "{among_five:?}");
     assert!(Ingredients::without(["salt"]).is_err());
 }
@@ -93,12 +91,8 @@ async fn what_an_ingredient_is_worth_is_seen_without_it() {
 #[tokio::test]
 async fn what_is_broken_off_leaves_nothing_either() {
     let app = TestApp::start_with_builtin().await;
-    let data = DataSet::read(TEA.as_bytes()).unwrap();
     let until_asking = |progress: TrialProgress| progress.stage != TrialStage::Asking;
-    let worker = Worker::start(&app);
-    let ended =
-        evaluation(&app).try_out(&app.accounts, &data, Ingredients::default(), until_asking).await;
-    worker.stop().await;
+    let ended = try_out(&app, TEA, Ingredients::default(), until_asking).await;
     assert!(matches!(ended, Err(EvaluationError::BrokenOff)), "{ended:?}");
     assert_eq!(app.count("users").await, 0);
 }
@@ -107,24 +101,17 @@ async fn what_is_broken_off_leaves_nothing_either() {
 async fn scratch_accounts_of_a_run_that_was_killed_go_with_the_next_and_others_stay() {
     let app = TestApp::start().await;
     app.user("anna").await;
-    let mut conn = app.superuser().await;
-    conn.sql(
+    app.sql(
         "INSERT INTO users (email, password_hash, role, created_at, updated_at) VALUES
             ('old@evaluation.invalid', 'x', 'member', now() - interval '2 days', now()),
             ('running@evaluation.invalid', 'x', 'member', now(), now())",
     )
     .run_all()
     .await;
-    let data = DataSet::read(TEA.as_bytes()).unwrap();
-    let worker = Worker::start(&app);
-    let report = evaluation(&app)
-        .try_out(&app.accounts, &data, Ingredients::default(), |_| true)
-        .await
-        .unwrap();
-    worker.stop().await;
+    let report = try_out(&app, TEA, Ingredients::default(), |_| true).await.unwrap();
     // No model is there: words answer, and that is told.
     assert_eq!((report.without_vector, report.by_words_alone), (3, 3));
-    let left: Vec<String> = conn.sql("SELECT email FROM users ORDER BY email").values().await;
+    let left: Vec<String> = app.sql("SELECT email FROM users ORDER BY email").values().await;
     assert_eq!(left, ["anna@example.com", "running@evaluation.invalid"]);
 }
 
@@ -136,7 +123,6 @@ async fn an_endpoint_that_is_dead_ends_it_with_its_reason() {
     let url = provider.url();
     let form = EndpointForm { url: &url, model: "dead", ..EndpointForm::default() };
     app.embeddings.save_system(&form, true).await.unwrap();
-    let data = DataSet::read(TEA.as_bytes()).unwrap();
     // Each look is made when the next try is due.
     let tell = |progress: TrialProgress| {
         if progress.stage == TrialStage::Embedding {
@@ -144,10 +130,7 @@ async fn an_endpoint_that_is_dead_ends_it_with_its_reason() {
         }
         true
     };
-    let worker = Worker::start(&app);
-    let ended = evaluation(&app).try_out(&app.accounts, &data, Ingredients::default(), tell).await;
-    worker.stop().await;
-    let error = ended.unwrap_err();
+    let error = try_out(&app, TEA, Ingredients::default(), tell).await.unwrap_err();
     assert!(matches!(error, EvaluationError::NoVectors { .. }), "{error}");
     assert!(error.to_string().contains("500"), "{error}");
     assert_eq!(app.count("users").await, 0);
