@@ -4,6 +4,7 @@ use keepsake::accounts::AgentSettings;
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use crate::consolidation::{told, user_says};
 use crate::support::{Provider, TestApp, TestUser};
 
 const BOAT: &str = "The boat to Bergen leaves on Friday at nine.";
@@ -32,10 +33,7 @@ async fn set(app: &TestApp, user: &TestUser, settings: Value) {
 
 /// A session with one message of the user's, over and read.
 async fn tell(app: &TestApp, user: &TestUser, session: &str, content: &str) {
-    let path = format!("/api/v1/sessions/{session}");
-    let said = json!({ "messages": [{ "id": "m1", "role": "user", "content": content }] });
-    user.post(&format!("{path}/messages"), &said).await;
-    user.post(&format!("{path}/complete"), &json!({})).await;
+    told(user, session, &[user_says("m1", content)]).await;
     app.run_job("extract").await;
 }
 

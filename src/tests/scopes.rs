@@ -9,7 +9,7 @@ use time::format_description::well_known::Rfc3339;
 use time::macros::datetime;
 
 use crate::chat::use_server;
-use crate::consolidation::{fact, user_says};
+use crate::consolidation::{fact, told, user_says};
 use crate::entities::related::{say, state};
 use crate::mcp::Mcp;
 use crate::support::{ChatServer, TestApp, TestUser, ids, said, turns_due};
@@ -245,9 +245,7 @@ async fn of_sessions(scope: &str) {
     keepsake::sessions::turns::switch(&app.db, shared.id, true, app.embeddings.now())
         .await
         .unwrap();
-    let body = json!({ "messages": [user_says("m1", words)] });
-    assert_eq!(only.post("/api/v1/sessions/work/messages", &body).await.status(), 200);
-    only.request(Method::POST, "/api/v1/sessions/work/complete", Some(json!({}))).await;
+    told(&only, "work", &[user_says("m1", words)]).await;
     app.run_job("extract").await;
     while !turns_due(&app).await.is_empty() {
         app.run_job("turns").await;

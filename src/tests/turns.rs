@@ -6,15 +6,14 @@ use keepsake::search::RawQuery;
 use keepsake::sessions::turns;
 use serde_json::{Value, json};
 
+use crate::consolidation::told;
 use crate::search_hybrid::{ask_with, at, embed, embedded, found};
 use crate::support::{TestApp, TestUser, turns_due};
 
 async fn say(user: &TestUser, session: &str, messages: &[Value]) {
     let path = format!("/api/v1/sessions/{session}/messages");
-    for some in messages.chunks(500) {
-        let told = user.post(&path, &json!({ "messages": some })).await;
-        assert_eq!(told.status(), 200, "{}", told.text().await.unwrap());
-    }
+    let told = user.post(&path, &json!({ "messages": messages })).await;
+    assert_eq!(told.status(), 200, "{}", told.text().await.unwrap());
 }
 
 async fn end(user: &TestUser, session: &str) {
@@ -47,8 +46,7 @@ async fn make(app: &TestApp) -> Result<(), EmbeddingError> {
 
 /// A session that has ended, with its turns.
 pub async fn ended(app: &TestApp, user: &TestUser, session: &str, messages: &[Value]) {
-    say(user, session, messages).await;
-    end(user, session).await;
+    told(user, session, messages).await;
     make(app).await.unwrap();
 }
 
@@ -158,7 +156,7 @@ async fn turns_are_no_memories() {
         message("2", "assistant", "Keeps bees"),
         message("3", "user", "Keeps bees"),
     ];
-    let told = async || {
+    let seen = async || {
         let mut stats = anna.call("memory_stats", json!({})).await;
         // Counted apart.
         let turns = stats["turns"].take();
@@ -166,12 +164,12 @@ async fn turns_are_no_memories() {
         let prompt = anna.get("/api/v1/prompt").await.text().await.unwrap();
         (turns, [stats, themes, json!(prompt)])
     };
-    let (_, before) = told().await;
+    let (_, before) = seen().await;
     ended(&app, &anna, "chat", &said).await;
     let hits = search(&anna, json!({ "query": "bees" })).await;
     let types: Vec<&str> = hits.iter().map(|hit| hit["type"].as_str().unwrap()).collect();
     assert_eq!(types, ["fact", "turn", "turn", "turn"]);
-    assert_eq!(told().await, (json!(3), before));
+    assert_eq!(seen().await, (json!(3), before));
     let again = anna.call("memory_add", json!({ "type": "fact", "content": "Keeps bees" })).await;
     assert_eq!((&again["id"], &again["duplicate"]), (&json!(item), &json!(true)));
     let turn = hits[1]["id"].as_i64().unwrap();
@@ -205,8 +203,7 @@ async fn turns_are_no_memories() {
 #[tokio::test]
 async fn none_is_made_twice_and_none_is_lost() {
     let (app, anna) = TestApp::start_for("anna").await;
-    say(&anna, "chat", &numbered(0, 250)).await;
-    end(&anna, "chat").await;
+    told(&anna, "chat", &numbered(0, 250)).await;
     let due = turns_due(&app).await;
     assert_eq!(due.len(), 1);
     assert!(turns::make_some(&app.db, &app.embeddings, due[0]).await.unwrap());
@@ -241,8 +238,7 @@ async fn none_is_made_twice_and_none_is_lost() {
 async fn two_workers_make_each_turn_once() {
     let (app, anna) = TestApp::start_for("anna").await;
     for n in 0..6 {
-        say(&anna, &format!("chat{n}"), &numbered(0, 120)).await;
-        end(&anna, &format!("chat{n}")).await;
+        told(&anna, &format!("chat{n}"), &numbered(0, 120)).await;
     }
     let other = app.twin().await;
     let (one, two) = tokio::join!(make(&app), make(&other));
@@ -303,8 +299,7 @@ async fn they_go_with_their_messages_and_where_memory_is_off_none_are_made() {
     assert_eq!(vectors().await, 1);
     assert_eq!(app.count("memory_items").await, 1);
 
-    say(&anna, "three", &numbered(0, 3)).await;
-    end(&anna, "three").await;
+    told(&anna, "three", &numbered(0, 3)).await;
     app.accounts.switch_user_memory(anna.id, false).await.unwrap();
     make(&app).await.unwrap();
     assert_eq!(app.count("memory_items").await, 1);
