@@ -31,7 +31,7 @@ async fn signed(app: &TestApp, user: &TestUser) -> (i64, i64, String) {
 }
 
 #[tokio::test]
-async fn a_query_is_compared_token_by_token_with_what_was_said_and_what_stands_beside() {
+async fn a_query_is_compared_token_by_token_also_with_what_stands_beside_and_signs_are_kept() {
     let app = TestApp::start_with_builtin().await;
     let (anna, peter) = (app.user("anna").await, app.user("peter").await);
     let reply = "Ben: We went to Bled, it was lovely there.";
@@ -59,17 +59,12 @@ async fn a_query_is_compared_token_by_token_with_what_was_said_and_what_stands_b
     let same = asked(&anna, "We went to Bled, it was lovely there.").await;
     assert_eq!(ids(&same)[0], answered);
     assert!(late(&same, answered) > Some(0.6), "{same}");
-}
 
-#[tokio::test]
-async fn a_text_that_is_known_or_changes_has_its_own_signs() {
-    let app = TestApp::start_with_builtin().await;
-    let anna = app.user("anna").await;
-    let first = anna.add("She grows tomatoes on the roof.").await;
+    // A text that is known has its own signs, which are the same.
+    let text = "She grows tomatoes on the roof.";
+    let first = anna.add(text).await;
     app.drain(&anna).await;
-    let other =
-        json!({ "type": "fact", "theme": "garden", "content": "She grows tomatoes on the roof." });
-    let again = anna.call("memory_add", other).await["id"].as_i64().unwrap();
+    let again = anna.add_to("garden", text).await;
     app.drain(&anna).await;
     assert_ne!(first, again);
     let signs =

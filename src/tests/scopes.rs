@@ -218,13 +218,10 @@ async fn documents_are_the_agents_own_too() {
 }
 
 #[tokio::test]
-async fn what_comes_of_its_sessions_is_its_own() {
-    of_sessions("own_only").await;
-}
-
-#[tokio::test]
-async fn what_comes_of_its_sessions_is_its_own_beside_what_is_shared() {
-    of_sessions("own_first").await;
+async fn what_comes_of_its_sessions_is_its_own_also_beside_what_is_shared() {
+    for scope in ["own_only", "own_first"] {
+        of_sessions(scope).await;
+    }
 }
 
 async fn of_sessions(scope: &str) {

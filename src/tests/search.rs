@@ -29,7 +29,7 @@ async fn hold_loads(app: &TestApp) -> PgConnection {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_one_server_writes_every_server_finds_at_once_and_nothing_that_is_gone() {
+async fn what_one_server_writes_each_finds_at_once_however_many_write_and_nothing_that_is_gone() {
     let (app, anna) = TestApp::start_for("anna").await;
     let twin = app.twin().await;
     let servers = [anna.with_token(&anna.token), anna.at(&twin)];
@@ -64,6 +64,21 @@ async fn what_one_server_writes_every_server_finds_at_once_and_nothing_that_is_g
             assert_eq!(found(server, word).await, of_word, "step {step}");
         }
     }
+    let work = (0..4_usize).map(|n| {
+        let servers = [anna.with_token(&anna.token), anna.at(&twin)];
+        async move {
+            for step in 0..20 {
+                // No word is the stem of another.
+                let letter = |n: usize| char::from(b'a' + n as u8);
+                let word = format!("zq{}{}x", letter(n), letter(step));
+                let id = servers[(n + step) % 2].add(&format!("the {word}")).await;
+                for server in &servers {
+                    assert_eq!(server.find(&word).await, [id], "{word}");
+                }
+            }
+        }
+    });
+    futures_util::future::join_all(work).await;
 }
 
 #[tokio::test]
@@ -261,25 +276,4 @@ async fn what_is_embedded_again_is_listed_as_pending_at_once() {
     assert_eq!((rows("error").await, rows("pending").await), (1, 0));
     app.embeddings.retry(anna.id).await.unwrap();
     assert_eq!((rows("error").await, rows("pending").await), (0, 1));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_adds_finds_it_at_once_however_many_add_and_search() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let twin = app.twin().await;
-    let work = (0..4_usize).map(|n| {
-        let servers = [anna.with_token(&anna.token), anna.at(&twin)];
-        async move {
-            for step in 0..20 {
-                // No word is the stem of another.
-                let letter = |n: usize| char::from(b'a' + n as u8);
-                let word = format!("zq{}{}x", letter(n), letter(step));
-                let id = servers[(n + step) % 2].add(&format!("the {word}")).await;
-                for server in &servers {
-                    assert_eq!(server.find(&word).await, [id], "{word}");
-                }
-            }
-        }
-    });
-    futures_util::future::join_all(work).await;
 }

@@ -8,18 +8,19 @@ use wiremock::{Mock, MockServer, ResponseTemplate};
 use super::{CALLBACK, Connecting, text};
 use crate::support::{TestApp, Wish};
 
-async fn serving(document: impl Fn(&str) -> Value) -> (MockServer, String) {
+async fn serving() -> (MockServer, String) {
     let server = MockServer::start().await;
     let id = format!("{}/client.json", server.uri());
-    Mock::given(path("/client.json"))
-        .respond_with(ResponseTemplate::new(200).set_body_json(document(&id)))
-        .mount(&server)
-        .await;
+    let response = ResponseTemplate::new(200).set_body_json(described(&id));
+    Mock::given(path("/client.json")).respond_with(response).mount(&server).await;
     (server, id)
 }
 
+/// A program on one's own machine.
+const OWN: &str = "http://127.0.0.1:33418/";
+
 fn described(id: &str) -> Value {
-    json!({ "client_id": id, "client_name": "Described", "redirect_uris": [CALLBACK] })
+    json!({ "client_id": id, "client_name": "Described", "redirect_uris": [OWN, CALLBACK] })
 }
 
 async fn allow_host(app: &TestApp, server: &MockServer) {
@@ -27,16 +28,19 @@ async fn allow_host(app: &TestApp, server: &MockServer) {
 }
 
 #[tokio::test]
-async fn a_described_client_is_asked_for_by_its_host_and_fetched_once_in_ten_minutes() {
+async fn a_described_client_is_asked_for_by_its_host_warned_of_and_fetched_once_in_ten_minutes() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let (server, id) = serving(described).await;
+    let (server, id) = serving().await;
     allow_host(&app, &server).await;
     let connecting = Connecting { client: id, ..Connecting::start(&app, &anna).await };
     let path = connecting.path(&[]);
     let page = connecting.browser.look(&path).await;
-    for said in ["Described", "described at", "claude.ai"] {
+    let only = "only who controls that address";
+    for said in ["Described", "described at", "claude.ai", only] {
         assert!(page.contains(said) && !page.contains("unverified"), "{said}: {page}");
     }
+    let (_, page) = connecting.browser.get(&connecting.path(&[("redirect_uri", OWN)])).await;
+    assert!(page.contains("Any program on your machine") && !page.contains(only), "{page}");
     let tokens = connecting.connect("Described").await;
     assert_eq!(connecting.refresh(&text(&tokens, "refresh_token")).await.0, 200);
     assert_eq!(server.received_requests().await.unwrap().len(), 1);
@@ -50,7 +54,7 @@ async fn an_address_that_no_admin_allowed_is_not_called_if_it_is_private() {
     let (app, anna) = TestApp::start_for("anna").await;
     // Whoever sends an admin to the page chooses the address.
     app.make_admin(&anna).await;
-    let (server, id) = serving(described).await;
+    let (server, id) = serving().await;
     let mut connecting = Connecting::start(&app, &anna).await;
     for private in [
         id.as_str(),
@@ -70,26 +74,11 @@ async fn an_address_that_no_admin_allowed_is_not_called_if_it_is_private() {
 }
 
 #[tokio::test]
-async fn a_description_that_programs_on_ones_own_machine_can_use_is_warned_of() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let own = "http://127.0.0.1:33418/";
-    let describe = |id: &str| json!({ "client_id": id, "redirect_uris": [own, CALLBACK] });
-    let (server, id) = serving(describe).await;
-    allow_host(&app, &server).await;
-    let connecting = Connecting { client: id, ..Connecting::start(&app, &anna).await };
-    let only = "only who controls that address";
-    let (_, page) = connecting.browser.get(&connecting.path(&[])).await;
-    assert!(page.contains(only), "{page}");
-    let (_, page) = connecting.browser.get(&connecting.path(&[("redirect_uri", own)])).await;
-    assert!(page.contains("Any program on your machine") && !page.contains(only), "{page}");
-}
-
-#[tokio::test]
 async fn a_description_by_http_is_for_a_server_reached_by_http_and_fetched_for_no_stranger() {
-    let app =
-        TestApp::start_as(Wish { public_url: Some("https://k.example"), ..Wish::default() }).await;
+    let public_url = Some("https://k.example");
+    let app = TestApp::start_as(Wish { public_url, ..Wish::default() }).await;
     app.user("anna").await;
-    let (server, id) = serving(described).await;
+    let (server, id) = serving().await;
     allow_host(&app, &server).await;
     let client = keepsake::accounts::oauth::ClientId::parse(&id).unwrap();
     assert!(client.document_url(true).is_some() && client.document_url(false).is_none());

@@ -74,15 +74,6 @@ async fn a_signal_during_the_start_stops_postgresql_before_the_end() {
 }
 
 #[test]
-fn settings_of_another_postgresql_do_not_reach_the_built_in_one() {
-    let home = Home::new();
-    let mut command = home.command(&["user", "list"]);
-    let strange = "-c default_transaction_read_only=on -c search_path=nowhere";
-    let output = command.env("PGOPTIONS", strange).output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-}
-
-#[test]
 fn a_value_that_is_not_utf8_is_refused_with_its_name() {
     let home = Home::new();
     for (args, name) in [
