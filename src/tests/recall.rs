@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use crate::consolidation::{told, user_says};
 use crate::support::{Provider, TestApp, TestUser};
+use crate::teams::agent_id;
 
 const BOAT: &str = "The boat to Bergen leaves on Friday at nine.";
 const WHEN: &str = "When does the boat to Bergen leave?";
@@ -26,8 +27,7 @@ fn ids(recalled: &Value) -> Vec<i64> {
 /// Of an agent's user: the settings of their only agent.
 async fn set(app: &TestApp, user: &TestUser, settings: Value) {
     let settings = AgentSettings::parse(&settings).unwrap();
-    let agents = app.accounts.list_agents(user.id).await.unwrap();
-    let agent = agents[0].0.id;
+    let agent = agent_id(app, user, "agent").await;
     app.accounts.set_agent_settings(user.id, agent, &settings).await.unwrap();
 }
 
@@ -264,7 +264,7 @@ async fn episodes_come_by_their_abstract_and_settings_say_whether_and_how_long_t
 #[tokio::test]
 async fn the_agents_page_takes_settings_as_fields_and_as_json() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let agent = app.accounts.list_agents(anna.id).await.unwrap()[0].0.id.0;
+    let agent = agent_id(&app, &anna, "agent").await.0;
     let browser = app.signed_in(&anna).await;
     let path = format!("/agents/{agent}/settings");
     let kept = async || -> Value {

@@ -13,6 +13,7 @@ use crate::consolidation::{fact, told, user_says};
 use crate::entities::related::{say, state};
 use crate::mcp::Mcp;
 use crate::support::{ChatServer, TestApp, TestUser, ids, said, turns_due};
+use crate::teams::agent_id;
 
 const ALL: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::SessionsWrite];
 
@@ -40,9 +41,8 @@ pub async fn agent(app: &TestApp, user: &TestUser, name: &str, scope: &str) -> T
 
 async fn set(app: &TestApp, user: &TestUser, name: &str, scope: &str) {
     let settings = AgentSettings::parse(&json!({ "memory_scope": scope })).unwrap();
-    let agents = app.accounts.list_agents(user.id).await.unwrap();
-    let (found, _) = agents.iter().find(|(agent, _)| agent.name == name).unwrap();
-    app.accounts.set_agent_settings(user.id, found.id, &settings).await.unwrap();
+    let agent = agent_id(app, user, name).await;
+    app.accounts.set_agent_settings(user.id, agent, &settings).await.unwrap();
 }
 
 async fn get(user: &TestUser, id: i64) -> (u16, Value) {
@@ -56,7 +56,7 @@ fn sorted(mut ids: Vec<i64>) -> Vec<i64> {
 }
 
 #[tokio::test]
-async fn an_agent_sees_its_own_what_is_shared_or_both_through_every_tool() {
+async fn an_agent_sees_its_own_what_is_shared_or_both_through_every_tool_and_in_each_prompt() {
     let Agents { app, shared, first, only } = agents().await;
     let of_shared = shared.add_to("boats", "The boat to Bergen is red.").await;
     let of_first = first.add_to("plans", "The boat trip of Marta Weber is in May.").await;
@@ -119,6 +119,19 @@ async fn an_agent_sees_its_own_what_is_shared_or_both_through_every_tool() {
     let everything = SearchQuery::parse(Default::default()).unwrap();
     let all = app.search.find(&Viewer::person(shared.id), &everything).await.unwrap();
     assert_eq!(all.hits.len(), 3);
+    // MCP answers in tasks of its own, and reads themes by itself when a client connects.
+    for (user, theme, hidden) in [(&shared, "boats", "secrets"), (&only, "secrets", "boats")] {
+        let hello = Mcp::of(&app, user).ask("server/discover", json!({})).await.1.to_string();
+        assert!(hello.contains(theme) && !hello.contains(hidden), "{hello}");
+    }
+    // A prompt follows the scope at once.
+    for (scope, sees) in
+        [("shared", true), ("own_only", false), ("own_first", true), ("own_only", false)]
+    {
+        set(&app, &shared, "first", scope).await;
+        let prompt = first.get("/api/v1/prompt").await.text().await.unwrap();
+        assert_eq!(prompt.contains("boats"), sees, "{scope}: {prompt}");
+    }
 }
 
 #[tokio::test]
@@ -281,8 +294,7 @@ async fn a_person_sees_whose_an_item_is_and_it_comes_back_from_an_export() {
     let document = json!({ "content": "# Own\n" });
     only.request(Method::PUT, "/api/v1/documents/own.md", Some(document)).await;
     let browser = app.signed_in(&shared).await;
-    let agents = app.accounts.list_agents(shared.id).await.unwrap();
-    let id = agents.iter().find(|(a, _)| a.name == "only").unwrap().0.id.0;
+    let id = agent_id(&app, &shared, "only").await.0;
     for (path, said) in [
         ("/memory", "The boat is red."),
         ("/memory", "for <bdi>only</bdi> only"),
@@ -317,25 +329,6 @@ async fn a_person_sees_whose_an_item_is_and_it_comes_back_from_an_export() {
     assert_eq!(boats().await, (1, 2));
     only.add("The boat has two masts.").await;
     assert_eq!(shared.find("boat").await.len(), 2);
-}
-
-/// MCP answers in tasks of its own, and reads themes by itself when a client connects.
-#[tokio::test]
-async fn what_mcp_tells_at_the_start_is_the_agents_own_and_a_prompt_follows_the_scope_at_once() {
-    let Agents { app, shared, first, only } = agents().await;
-    shared.add_to("boats", "The boat is red.").await;
-    only.add_to("secrets", "The boat belongs to Rolf Krause.").await;
-    for (user, theme, hidden) in [(&shared, "boats", "secrets"), (&only, "secrets", "boats")] {
-        let hello = Mcp::of(&app, user).ask("server/discover", json!({})).await.1.to_string();
-        assert!(hello.contains(theme) && !hello.contains(hidden), "{hello}");
-    }
-    for (scope, sees) in
-        [("shared", true), ("own_only", false), ("own_first", true), ("own_only", false)]
-    {
-        set(&app, &shared, "first", scope).await;
-        let prompt = first.get("/api/v1/prompt").await.text().await.unwrap();
-        assert_eq!(prompt.contains("boats"), sees, "{scope}: {prompt}");
-    }
 }
 
 #[tokio::test]

@@ -9,6 +9,7 @@ use super::{
 use crate::backup::{backed_up, restored, server_of};
 use crate::mcp::Mcp;
 use crate::support::{PASSWORD, TestApp, Wish, fresh_database};
+use crate::teams::agent_id;
 
 async fn json_at(app: &TestApp, path: &str) -> Value {
     let response = reqwest::get(format!("{}{path}", app.base)).await.unwrap();
@@ -139,9 +140,8 @@ async fn a_person_signs_in_and_says_no_or_chooses_the_agent_and_fewer_permission
     let answer = answer_of(&denied, CALLBACK);
     assert_eq!((answer["error"].as_str(), answer["state"].as_str()), ("access_denied", "st4te"));
     assert_eq!(app.accounts.list_agents(anna.id).await.unwrap().len(), 1);
-    let (agent, _) = app.accounts.list_agents(anna.id).await.unwrap().remove(0);
-    let fields =
-        [("action", "allow"), ("agent", &agent.id.0.to_string()), ("scope", "memory:read")];
+    let agent = agent_id(&app, &anna, "agent").await.0.to_string();
+    let fields = [("action", "allow"), ("agent", &agent), ("scope", "memory:read")];
     let allowed = connecting.browser.post(&path, &fields).await;
     let code = answer_of(&allowed, CALLBACK)["code"].clone();
     let (_, tokens) = connecting.redeem(&code, &[]).await;
@@ -185,9 +185,7 @@ async fn a_person_chooses_the_list_of_tools_and_chatgpt_is_suggested_its_own() {
     let page = refused.text().await.unwrap();
     assert!(page.contains("Choose one of the lists of tools."), "{page}");
     // An existing agent keeps its list, unless another is chosen.
-    let agents = app.accounts.list_agents(anna.id).await.unwrap();
-    let (wide, _) = agents.iter().find(|(agent, _)| agent.name == "wide").unwrap();
-    let wide = wide.id.0.to_string();
+    let wide = agent_id(&app, &anna, "wide").await.0.to_string();
 
     let callback = "https://chatgpt.com/connector/oauth/abc123";
     let body = json!({ "redirect_uris": [callback], "client_name": "ChatGPT" });

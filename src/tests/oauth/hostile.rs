@@ -7,6 +7,7 @@ use time::Duration;
 use super::{CALLBACK, Connecting, VERIFIER, answer_of, is_invalid_grant, opens, post, text};
 use crate::mcp::Mcp;
 use crate::support::{TestApp, Wish};
+use crate::teams::agent_id;
 
 /// Somebody else's code in one's own flow: it fits neither the verifier, nor another client, nor another address.
 #[tokio::test(crate = "crate::support::shared")]
@@ -183,10 +184,9 @@ async fn the_page_cannot_be_framed_forged_or_written_on() {
     let header = |name: &str| shown.headers()[name].to_str().unwrap().to_owned();
     assert_eq!(header("x-frame-options"), "DENY");
     let policy = header("content-security-policy");
-    assert!(
-        policy.contains("frame-ancestors 'none'") && policy.contains("default-src 'none'"),
-        "{policy}"
-    );
+    for part in ["frame-ancestors 'none'", "default-src 'none'"] {
+        assert!(policy.contains(part), "{policy}");
+    }
     // The redirect to the client ends the form.
     assert!(!policy.contains("form-action"), "{policy}");
     // The client's window is told nothing of the page, but may go on after it.
@@ -207,9 +207,9 @@ async fn nobody_connects_a_client_as_another_persons_agent() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let connecting = Connecting::start(&app, &anna).await;
-    let (bens, _) = app.accounts.list_agents(ben.id).await.unwrap().remove(0);
-    for agent in [bens.id.0.to_string(), "0".to_owned(), "x".to_owned(), String::new()] {
-        let pressed = connecting.allow(&connecting.path(&[]), &[("agent", &agent)]).await;
+    let bens = agent_id(&app, &ben, "agent").await.0.to_string();
+    for agent in [&bens, "0", "x", ""] {
+        let pressed = connecting.allow(&connecting.path(&[]), &[("agent", agent)]).await;
         assert_eq!(pressed.status(), 404, "{agent}");
     }
     for (name, said) in [("agent", "of this name already"), ("", "is empty")] {
