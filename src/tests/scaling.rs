@@ -116,8 +116,7 @@ async fn foreign_keys(app: &TestApp) -> Vec<ForeignKey> {
 }
 
 #[tokio::test]
-async fn every_unique_key_has_its_user_and_every_foreign_key_stays_with_it_or_is_of_a_reference_table()
- {
+async fn every_unique_or_foreign_key_has_its_user_or_is_of_a_reference_table() {
     let app = TestApp::start().await;
     let tenants = tenant_tables(&app).await;
     // Columns that an index only carries along (INCLUDE) do not count.

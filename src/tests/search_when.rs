@@ -35,7 +35,7 @@ async fn first(user: &TestUser, input: Value) -> (i64, Value) {
 }
 
 #[tokio::test]
-async fn what_was_said_in_the_time_that_a_question_names_comes_first() {
+async fn what_was_said_in_the_time_that_a_question_names_or_that_is_given_before_it_comes_first() {
     let (app, anna) = TestApp::start_for("anna").await;
     let all = lunches(&app, &anna).await;
     // Without a time the newest of equal ones, and nothing is told of a time.
@@ -63,14 +63,8 @@ async fn what_was_said_in_the_time_that_a_question_names_comes_first() {
     let before = format!("lunch before {}", day(57));
     let (then, answer) = first(&anna, json!({ "query": before })).await;
     assert_eq!((then, &answer["time"]["from"]), (all[1], &Value::Null));
-}
 
-#[tokio::test]
-async fn a_time_may_be_given_and_goes_before_the_words() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let all = lunches(&app, &anna).await;
-    let now = app.clock.now();
-    let day = |ago: i64| day_of(now - Duration::days(ago * 30));
+    // A time that is given goes before the words.
     let time = json!({ "from": day(10), "until": day(10) });
     let query = format!("lunch on {}", day(20));
     let (then, _) = first(&anna, json!({ "query": query, "time": time })).await;

@@ -48,21 +48,20 @@ async fn whatever_changes_what_search_may_see_is_a_change_at_a_new_revision() {
     let place = Place::start().await;
     let (app, anna) = (&place.app, &place.anna);
     app.drain(anna).await;
-    let home = json!({ "type": "fact", "content": "Lives in Porto.", "key": "home" });
-    let porto = anna.call("memory_add", home).await["id"].as_i64().unwrap();
+    let home = |content: &str| json!({ "type": "fact", "content": content, "key": "home" });
+    let porto = anna.call("memory_add", home("Lives in Porto.")).await["id"].as_i64().unwrap();
     let mut changes = Changes { app, user: anna.id, revision: 0 };
     changes.revision = changes.seen().await.1;
 
     app.drain(anna).await;
     changes.are("a vector", &[porto]).await;
-    let home = json!({ "type": "fact", "content": "Lives in Bern.", "key": "home" });
-    let bern = anna.call("memory_add", home).await["id"].as_i64().unwrap();
+    let bern = anna.call("memory_add", home("Lives in Bern.")).await["id"].as_i64().unwrap();
     changes.are("an add that supersedes", &[porto, bern]).await;
     anna.find("Bern").await;
     anna.call("memory_get", json!({ "item_id": bern })).await;
     changes.are("reading", &[]).await;
-    let again =
-        json!({ "type": "fact", "content": "Lives in Bern.", "key": "home", "tags": ["city"] });
+    let mut again = home("Lives in Bern.");
+    again["tags"] = json!(["city"]);
     anna.call("memory_add", again).await;
     changes.are("it was said again", &[bern]).await;
     anna.call("memory_confirm", json!({ "item_id": bern })).await;

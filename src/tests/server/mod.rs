@@ -386,7 +386,7 @@ async fn no_content_query_token_or_password_is_logged() {
 }
 
 #[tokio::test]
-async fn a_database_of_ones_own_is_used_and_a_wrong_one_refused_with_what_to_do() {
+async fn a_database_of_ones_own_is_used_and_a_wrong_old_or_newer_one_refused_with_what_to_do() {
     let home = Home::new();
     let options = empty_database().await;
     let own = database_url(&options);
@@ -394,17 +394,6 @@ async fn a_database_of_ones_own_is_used_and_a_wrong_one_refused_with_what_to_do(
     let server = Server::start_command(&home, command.env("KEEPSAKE_DATABASE_URL", &own)).await;
     assert!(find(home.folder.path(), "postmaster.pid").is_none(), "none of our own runs");
     assert_eq!(server.stop().0, Some(0));
-    let mut conn = PgConnection::connect_with(&server_options()).await.unwrap();
-    let ascii = "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0";
-    conn.sql(ascii).run().await;
-    let ascii = database_url(&options.database("ascii"));
-    let said = refused(home.command(&["migrate"]).env("KEEPSAKE_DATABASE_URL", ascii));
-    assert!(said.contains("UTF8"), "{said}");
-}
-
-#[tokio::test]
-async fn an_old_pgvector_and_a_newer_schema_are_refused_with_what_to_do() {
-    let options = crate::support::fresh_database().await;
     let mut conn = PgConnection::connect_with(&options).await.unwrap();
     let old = "UPDATE pg_extension SET extversion = '0.8.1' WHERE extname = 'vector'";
     let newer = "UPDATE pg_extension SET extversion = '0.8.6' WHERE extname = 'vector';
@@ -415,4 +404,10 @@ async fn an_old_pgvector_and_a_newer_schema_are_refused_with_what_to_do() {
         let said = keepsake::db::prepare(&options).await.unwrap_err().to_string();
         assert!(said.contains(told), "{said}");
     }
+    let mut conn = PgConnection::connect_with(&server_options()).await.unwrap();
+    let ascii = "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0";
+    conn.sql(ascii).run().await;
+    let ascii = database_url(&options.database("ascii"));
+    let said = refused(home.command(&["migrate"]).env("KEEPSAKE_DATABASE_URL", ascii));
+    assert!(said.contains("UTF8"), "{said}");
 }
