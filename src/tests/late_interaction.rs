@@ -104,12 +104,9 @@ async fn the_switch_makes_and_removes_them() {
     }
     let disable = "UPDATE users SET disabled_at = now() WHERE id = $1";
     app.sql(disable).bind(ben.id.0).run().await;
-    app.sql(
-        "INSERT INTO embedding_settings (user_id, enabled, updated_at) VALUES ($1, false, now())",
-    )
-    .bind(carl.id.0)
-    .run()
-    .await;
+    let decline =
+        "INSERT INTO embedding_settings (user_id, enabled, updated_at) VALUES ($1, false, now())";
+    app.sql(decline).bind(carl.id.0).run().await;
     assert!(late(&asked(&anna, "bees").await, id).is_some());
 
     switch("late_off").await;

@@ -17,7 +17,9 @@ use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
 
 use crate::support::Sql as _;
-use crate::support::{Browser, PASSWORD, PATIENCE, database_url, empty_database, server_options};
+use crate::support::{
+    Browser, PASSWORD, PATIENCE, database_url, empty_database, server_options, until,
+};
 
 /// A data folder that PostgreSQL's unprivileged user can reach, with the fetched tree in it.
 pub struct Home {
@@ -134,7 +136,7 @@ impl Server {
 
     pub async fn start_command(home: &Home, command: &mut Command) -> Self {
         let server = Self::spawn(command);
-        wait_until_ready(home, PATIENCE).await;
+        until("it is ready", async || is_ready(home).await == Some(true)).await;
         server
     }
 
@@ -179,14 +181,6 @@ pub async fn is_ready(home: &Home) -> Option<bool> {
     Some(response.status() == 200)
 }
 
-async fn wait_until_ready(home: &Home, patience: Duration) {
-    let start = Instant::now();
-    while is_ready(home).await != Some(true) {
-        assert!(start.elapsed() < patience, "not ready after {patience:?}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
-
 pub async fn call(home: &Home, token: &str, tool: &str, input: Value) -> (u16, Value) {
     let url = home.url(&format!("/api/v1/tools/{tool}"));
     let request = reqwest::Client::new().post(url).bearer_auth(token).json(&input);
@@ -216,11 +210,8 @@ async fn commands_work_with_and_beside_a_running_server_and_sigterm_stops_it_and
     }
     assert!(home.say(&["user", "list"]).contains("anna@example.com\tmember\tactive"));
     let service = home.say(&["token", "create", "--service", "support-bot"]);
-    let served = reqwest::Client::new()
-        .post(home.url("/api/v1/tools/memory_list_themes"))
-        .bearer_auth(service)
-        .header("keepsake-user", "customer-42")
-        .send();
+    let served = reqwest::Client::new().post(home.url("/api/v1/tools/memory_list_themes"));
+    let served = served.bearer_auth(service).header("keepsake-user", "customer-42").send();
     assert_eq!(served.await.unwrap().status(), 200);
     assert!(home.say(&["user", "list"]).contains("support-bot: customer-42\tmember\tactive"));
     for (act, state) in [("disable", "disabled"), ("enable", "active")] {

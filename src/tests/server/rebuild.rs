@@ -1,12 +1,11 @@
 //! `keepsake rebuild` as a process of its own: what it says, and that it ends.
 
 use std::process::{Output, Stdio};
-use std::time::{Duration, Instant};
 
 use keepsake::embedding::EmbeddingOverview;
 
 use super::Home;
-use crate::support::{PATIENCE, Provider, TestApp, TestUser, database_url};
+use crate::support::{PATIENCE, Provider, TestApp, TestUser, database_url, until};
 
 /// Two memories with vectors, about to be computed anew.
 struct Remembered {
@@ -47,11 +46,8 @@ impl Remembered {
     }
 
     async fn wait_for(&self, what: &str, is_so: impl Fn(&EmbeddingOverview) -> bool) {
-        let start = Instant::now();
-        while !is_so(&self.app.embeddings.overview(self.anna.id).await.unwrap()) {
-            assert!(start.elapsed() < PATIENCE, "never {what}");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        let embeddings = &self.app.embeddings;
+        until(what, async || is_so(&embeddings.overview(self.anna.id).await.unwrap())).await;
     }
 }
 
