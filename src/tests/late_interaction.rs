@@ -92,7 +92,6 @@ async fn the_switch_makes_and_removes_them() {
     let app = TestApp::start_with_builtin().await;
     let anna = app.user("anna").await;
     let browser = admins(&app).await;
-    let switch = async |action: &str| switch(&browser, action).await;
     let id = anna.add("Anna keeps bees.").await;
     anna.add("The honey is sold at the market.").await;
     app.drain(&anna).await;
@@ -109,7 +108,7 @@ async fn the_switch_makes_and_removes_them() {
     app.sql(decline).bind(carl.id.0).run().await;
     assert!(late(&asked(&anna, "bees").await, id).is_some());
 
-    switch("late_off").await;
+    switch(&browser, "late_off").await;
     assert_eq!(late(&asked(&anna, "bees").await, id), None);
     assert_eq!(app.embeddings.users_with_work().await.unwrap(), [anna.id]);
     let page = browser.look("/admin").await;
@@ -119,7 +118,7 @@ async fn the_switch_makes_and_removes_them() {
     assert_eq!(signed(&app, &anna).await, (0, 3, "none".to_owned()));
     assert_eq!(app.embeddings.users_with_work().await.unwrap(), []);
 
-    switch("late_on").await;
+    switch(&browser, "late_on").await;
     assert_eq!(app.embeddings.users_with_work().await.unwrap(), [anna.id]);
     // While some are missing it is ranked as without.
     assert_eq!(late(&asked(&anna, "bees").await, id), None);

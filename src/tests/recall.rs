@@ -211,12 +211,10 @@ async fn at_its_own_address_it_is_the_same_and_each_is_recorded() {
     assert_eq!(told, (200, recall(&anna, input).await));
     assert_eq!(told.1["role"], "system");
     app.activity.flush().await.unwrap();
-    let calls: Vec<(String, Vec<i64>, Option<String>)> = app
-        .sql("SELECT tool, item_ids, query FROM activity WHERE tool = 'memory_recall'")
-        .rows()
-        .await;
+    let calls = "SELECT item_ids, query FROM activity WHERE tool = 'memory_recall'";
+    let calls: Vec<(Vec<i64>, Option<String>)> = app.sql(calls).rows().await;
     // What the user wrote is nowhere in it.
-    assert_eq!(calls, vec![("memory_recall".to_owned(), vec![boat], None); 2]);
+    assert_eq!(calls, vec![(vec![boat], None); 2]);
     let browser = app.signed_in(&anna).await;
     let page = browser.look(&format!("/memory/{boat}")).await;
     assert!(page.contains("recalled"), "the item's page says who was told");

@@ -138,12 +138,8 @@ async fn ranked(user: &TestUser, input: Value) -> Vec<(i64, bool, f64)> {
 #[tokio::test]
 async fn a_memory_larger_than_all_the_room_is_answered_alike_and_never_kept() {
     let app = TestApp::start().await;
-    let small = TestApp::start_as(Wish {
-        reader_bytes: 4_000,
-        database: Some(app.options.clone()),
-        ..Wish::default()
-    })
-    .await;
+    let database = Some(app.options.clone());
+    let small = TestApp::start_as(Wish { reader_bytes: 4_000, database, ..Wish::default() }).await;
     let (anna, provider) = (app.user("anna").await, Provider::start().await);
     app.use_provider(&anna, &provider, "model").await;
     for n in 0..40 {
@@ -186,12 +182,9 @@ async fn a_load_that_is_given_up_or_fails_leaves_nothing_behind() {
     assert!(asking.await.is_err());
     app.until_blocked(1).await;
     // The connection of the load is cut off.
-    app.sql(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-         WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0",
-    )
-    .run_all()
-    .await;
+    let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+               WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0";
+    app.sql(cut).run_all().await;
     app.until_blocked(0).await;
     assert_eq!(app.search.reader().held().1, 0);
     holding.sql("ROLLBACK").run_all().await;

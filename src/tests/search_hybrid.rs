@@ -14,17 +14,11 @@ use crate::support::{TestApp, TestUser};
 
 /// A space of the user's, serving.
 pub(crate) async fn space(conn: &mut PgConnection, user: &TestUser, state: &str) -> SpaceId {
-    let id = conn
-        .sql(
-            "INSERT INTO embedding_spaces (user_id, provider_type, endpoint, model, query_prefix,
-                                       document_prefix, dimensions, state, created_at)
-         VALUES ($1, 'openai', '', 'm', '', '', 2, $2, now()) RETURNING id",
-        )
-        .bind(user.id.0)
-        .bind(state)
-        .value()
-        .await;
-    SpaceId(id)
+    let insert =
+        "INSERT INTO embedding_spaces (user_id, provider_type, endpoint, model, query_prefix,
+                                                document_prefix, dimensions, state, created_at)
+                  VALUES ($1, 'openai', '', 'm', '', '', 2, $2, now()) RETURNING id";
+    SpaceId(conn.sql(insert).bind(user.id.0).bind(state).value().await)
 }
 
 /// As far from the query of [`ask`] as the angle says: 0 is the same, 90 has nothing in common.

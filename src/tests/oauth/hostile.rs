@@ -93,12 +93,8 @@ async fn a_token_of_another_audience_opens_nothing_and_is_not_renewed() {
     let (status, said) = by_oauth.request(Method::GET, "/api/v1/tools", None).await;
     assert_eq!((status, &said["code"]), (401, &json!("wrong_audience")));
     // The same database under another name, such as after a move.
-    let moved = TestApp::start_as(Wish {
-        public_url: Some("https://other.example"),
-        database: Some(app.options.clone()),
-        ..Wish::default()
-    })
-    .await;
+    let (public_url, database) = (Some("https://other.example"), Some(app.options.clone()));
+    let moved = TestApp::start_as(Wish { public_url, database, ..Wish::default() }).await;
     let (status, said) = Mcp::with_token(&moved, &access).ask("tools/list", json!({})).await;
     assert_eq!((status, &said["error"]["data"]["code"]), (401, &json!("wrong_audience")));
     assert_eq!(Mcp::with_token(&moved, &anna.token).ask("tools/list", json!({})).await.0, 200);

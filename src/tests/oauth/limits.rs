@@ -56,8 +56,7 @@ async fn the_oldest_registration_that_nobody_allowed_gives_way_then_the_one_not_
     // What is neither allowed nor renewed does not count as use.
     let (_, other) = register(&app, &json!({ "redirect_uris": [CALLBACK] })).await;
     for other in [&text(&other, "client_id"), "\0"] {
-        let browser = app.browser();
-        let other = Connecting { app: &app, browser, client: other.to_owned() };
+        let other = Connecting { app: &app, browser: app.browser(), client: other.to_owned() };
         is_invalid_grant(other.refresh(&text(&tokens, "refresh_token")).await);
     }
     let path = connecting.path(&[("client_id", &text(&other, "client_id"))]);
