@@ -54,7 +54,7 @@ async fn what_a_message_or_those_before_a_short_one_are_about_comes_and_nothing_
     let section = recalled["section"].as_str().unwrap();
     assert!(section.starts_with("<keepsake-memory kind=\"recall\" date=\""), "{section}");
     assert!(section.ends_with("leaves on Friday at nine.\n</keepsake-memory>"), "{section}");
-    for said in [&format!("- #{boat} (2026-"), ", agent) The boat"] {
+    for said in [format!("- #{boat} (2026-").as_str(), ", agent) The boat"] {
         assert!(section.contains(said), "{said}: {section}");
     }
     for (message, reason) in [

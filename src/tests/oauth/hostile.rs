@@ -204,7 +204,7 @@ async fn nobody_connects_a_client_as_another_persons_agent() {
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let connecting = Connecting::start(&app, &anna).await;
     let bens = agent_id(&app, &ben, "agent").await.0.to_string();
-    for agent in [&bens, "0", "x", ""] {
+    for agent in [bens.as_str(), "0", "x", ""] {
         let pressed = connecting.allow(&connecting.path(&[]), &[("agent", agent)]).await;
         assert_eq!(pressed.status(), 404, "{agent}");
     }
