@@ -12,7 +12,7 @@ use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
 
 use crate::support::Sql as _;
-use crate::support::{Browser, TestApp, citus_workers, empty_database, fresh_database};
+use crate::support::{TestApp, citus_workers, empty_database, fresh_database};
 use crate::teams::agent_id;
 
 fn is_on_citus() -> bool {
@@ -37,7 +37,7 @@ async fn a_server_knows_whether_its_database_is_distributed() {
 /// All that migrations make, but for what Citus has otherwise (src/db/citus/store.rs).
 async fn schema(options: &PgConnectOptions) -> Vec<String> {
     let mut conn = PgConnection::connect_with(options).await.unwrap();
-    let all = sqlx::query_scalar(
+    conn.sql(
         "SELECT concat_ws(' ', c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
                           pg_get_expr(d.adbin, d.adrelid)) AS made
          FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -55,8 +55,9 @@ async fn schema(options: &PgConnectOptions) -> Vec<String> {
          UNION ALL SELECT concat_ws(' ', name, place) FROM account_tables
          UNION ALL SELECT concat_ws(' ', version, encode(checksum, 'hex')) FROM _sqlx_migrations
          ORDER BY made",
-    );
-    all.fetch_all(&mut conn).await.unwrap()
+    )
+    .values()
+    .await
 }
 
 #[tokio::test]
@@ -67,8 +68,7 @@ async fn a_distributed_database_is_migrated_statement_by_statement_to_the_same_s
     let options = empty_database().await;
     let mut conn = PgConnection::connect_with(&options).await.unwrap();
     let name = options.get_database().unwrap();
-    let set = format!("ALTER DATABASE {name} SET keepsake.distributed = 'on'");
-    conn.sql(set).run_all().await;
+    conn.sql(format!("ALTER DATABASE {name} SET keepsake.distributed = 'on'")).run_all().await;
     prepare(&options).await.unwrap();
     let [made, expected] = [schema(&options).await, schema(&fresh_database().await).await];
     assert!(expected.len() > 1_000, "{}", expected.len());
@@ -82,7 +82,6 @@ async fn a_migration_is_run_on_the_cluster() {
         return;
     }
     // As it was before the last migration that had to be one for Citus.
-    let mut conn = app.superuser().await;
     for statement in [
         "DROP INDEX entity_relations_subject_idx",
         "DROP INDEX entity_events_name_idx",
@@ -91,15 +90,12 @@ async fn a_migration_is_run_on_the_cluster() {
         "ALTER FUNCTION erase_session(bigint, boolean, text, timestamptz) SECURITY DEFINER",
         "DELETE FROM _sqlx_migrations WHERE version = 20261220000500",
     ] {
-        let undo = sqlx::raw_sql(statement).execute(&mut conn);
-        undo.await.unwrap();
+        app.sql(statement).run_all().await;
     }
     prepare(&app.options).await.unwrap();
-    let runs_as_owner: Vec<bool> = conn
-        .sql("SELECT prosecdef FROM pg_proc WHERE proname IN ('erase_session', 'has_words_of')")
-        .values()
-        .await;
-    assert_eq!(runs_as_owner, [false; 2]);
+    let run_as_owner =
+        "SELECT prosecdef FROM pg_proc WHERE proname IN ('erase_session', 'has_words_of')";
+    assert_eq!(app.sql(run_as_owner).values::<bool>().await, [false; 2]);
 }
 
 #[tokio::test]
@@ -117,9 +113,8 @@ async fn the_app_role_writes_for_its_own_user_alone() {
     ] {
         for (to, may) in [(&anna, true), (&ben, false)] {
             let mut tx = conn.begin().await.unwrap();
-            let set = format!("SET LOCAL keepsake.user_id = {}", anna.id.0);
-            tx.sql(set).run_all().await;
-            let done = sqlx::query(statement).bind(to.id.0).execute(&mut *tx).await;
+            tx.sql(format!("SET LOCAL keepsake.user_id = {}", anna.id.0)).run_all().await;
+            let done = tx.sql(statement).bind(to.id.0).try_run().await;
             let said = done.err().map(|error| error.to_string());
             match may {
                 true => assert_eq!(said, None),
@@ -143,9 +138,8 @@ async fn what_is_not_possible_on_citus_is_refused_in_one_sentence() {
     let item = anna.add("The spare key hangs in the shed.").await;
 
     let settings = AgentSettings::parse(&json!({ "memory_scope": "own_first" })).unwrap();
-    let pool = ExternalId::parse(b"pool").unwrap();
+    let (pool, max) = (ExternalId::parse(b"pool").unwrap(), UsersMax::parse("3").unwrap());
     let accounts = &app.accounts;
-    let max = UsersMax::parse("3").unwrap();
     let refusals = [
         accounts.set_agent_settings(anna.id, other, &settings).await,
         accounts.add_to_team(anna.id, lead, other).await,
@@ -161,10 +155,8 @@ async fn what_is_not_possible_on_citus_is_refused_in_one_sentence() {
             (true, other) => panic!("{other:?}"),
         }
     }
-    let browser: Browser = app.browser();
-    browser.sign_in(&anna).await;
-    let path = format!("/memory/{item}");
-    let response = browser.post(&path, &[("action", "own")]).await;
+    let browser = app.signed_in(&anna).await;
+    let response = browser.post(&format!("/memory/{item}"), &[("action", "own")]).await;
     let body = response.text().await.unwrap();
     assert_eq!(body.contains("Citus"), is_on_citus(), "{body}");
 }

@@ -12,11 +12,15 @@ async fn asked(user: &TestUser, query: &str) -> Value {
     user.call("memory_search", input).await
 }
 
+/// What explains this hit.
+fn why(answer: &Value, id: i64) -> &Value {
+    let rows = answer["results"].as_array().unwrap();
+    &rows.iter().find(|row| row["id"] == id).unwrap()["explain"]
+}
+
 /// Of this hit; null where it was not compared token by token.
 fn late(answer: &Value, id: i64) -> Option<f64> {
-    let rows = answer["results"].as_array().unwrap();
-    let row = rows.iter().find(|row| row["id"] == id).unwrap();
-    row["explain"]["late"].as_f64()
+    why(answer, id)["late"].as_f64()
 }
 
 /// First passages with the signs of their tokens, of how many; and how the space has it.
@@ -26,15 +30,8 @@ async fn signed(app: &TestApp, user: &TestUser) -> (i64, i64, String) {
          WHERE e.user_id = $1 AND e.passage = 0 AND s.state = 'active'").bind(user.id.0).row().await
 }
 
-async fn signs_of(app: &TestApp, id: i64) -> Vec<u8> {
-    app.sql("SELECT token_signs FROM memory_embeddings WHERE source_id = $1 AND passage = 0")
-        .bind(id)
-        .value()
-        .await
-}
-
 #[tokio::test]
-async fn a_query_is_compared_token_by_token_with_what_was_said_and_what_stands_beside() {
+async fn a_query_is_compared_token_by_token_also_with_what_stands_beside_and_signs_are_kept() {
     let app = TestApp::start_with_builtin().await;
     let (anna, peter) = (app.user("anna").await, app.user("peter").await);
     let reply = "Ben: We went to Bled, it was lovely there.";
@@ -51,48 +48,38 @@ async fn a_query_is_compared_token_by_token_with_what_was_said_and_what_stands_b
     let (of_anna, of_peter) = (asked(&anna, question).await, asked(&peter, question).await);
     let (beside, alone) = (late(&of_anna, answered), late(&of_peter, alone));
     assert!(beside > alone && alone > Some(0.0), "{beside:?}, {alone:?}");
-    let why = |id: i64| {
-        let rows = of_anna["results"].as_array().unwrap();
-        let row = rows.iter().find(|row| row["id"] == id).unwrap();
-        row["explain"].clone()
-    };
     // The tokens beside it count in place of a share of its neighbour's sum.
-    assert_eq!(
-        (&why(answered)["late_share"], &why(answered)["neighbours"]),
-        (&json!(0.7), &json!(0.0))
-    );
-    let share = why(long)["late_share"].as_f64().unwrap();
+    let of_answered = why(&of_anna, answered);
+    assert_eq!(of_answered["late_share"], 0.7);
+    assert_eq!(of_answered["neighbours"], 0.0);
+    let share = why(&of_anna, long)["late_share"].as_f64().unwrap();
     assert!((0.05..0.35).contains(&share), "{share}");
 
     // The same words have nearly all in common.
     let same = asked(&anna, "We went to Bled, it was lovely there.").await;
     assert_eq!(ids(&same)[0], answered);
     assert!(late(&same, answered) > Some(0.6), "{same}");
-}
 
-#[tokio::test]
-async fn a_text_that_is_known_or_changes_has_its_own_signs() {
-    let app = TestApp::start_with_builtin().await;
-    let anna = app.user("anna").await;
-    let first = anna.add("She grows tomatoes on the roof.").await;
+    // A text that is known has its own signs, which are the same.
+    let text = "She grows tomatoes on the roof.";
+    let first = anna.add(text).await;
     app.drain(&anna).await;
-    let other =
-        json!({ "type": "fact", "theme": "garden", "content": "She grows tomatoes on the roof." });
-    let again = anna.call("memory_add", other).await["id"].as_i64().unwrap();
+    let again = anna.add_to("garden", text).await;
     app.drain(&anna).await;
     assert_ne!(first, again);
-    let before = signs_of(&app, first).await;
-    assert_eq!(before, signs_of(&app, again).await);
+    let signs =
+        "SELECT token_signs FROM memory_embeddings WHERE source_id IN ($1, $2) AND passage = 0";
+    let signs: Vec<Vec<u8>> = app.sql(signs).bind(first).bind(again).values().await;
+    assert_eq!((signs.len(), &signs[0]), (2, &signs[1]));
     // 48 bytes a token.
-    assert_eq!(before.len() % 48, 0);
-    assert!((6..12).contains(&(before.len() / 48)));
+    assert_eq!(signs[0].len() % 48, 0);
+    assert!((6..12).contains(&(signs[0].len() / 48)));
 }
 
 async fn admins(app: &TestApp) -> Browser {
-    let (admin, browser) = (app.user("admin").await, app.browser());
+    let admin = app.user("admin").await;
     app.make_admin(&admin).await;
-    browser.sign_in(&admin).await;
-    browser
+    app.signed_in(&admin).await
 }
 
 async fn switch(browser: &Browser, action: &str) {
@@ -105,7 +92,6 @@ async fn the_switch_makes_and_removes_them() {
     let app = TestApp::start_with_builtin().await;
     let anna = app.user("anna").await;
     let browser = admins(&app).await;
-    let switch = async |action: &str| switch(&browser, action).await;
     let id = anna.add("Anna keeps bees.").await;
     anna.add("The honey is sold at the market.").await;
     app.drain(&anna).await;
@@ -115,33 +101,28 @@ async fn the_switch_makes_and_removes_them() {
         user.add("The hive is empty.").await;
         app.drain(user).await;
     }
-    for (statement, user) in [
-        ("UPDATE users SET disabled_at = now() WHERE id = $1", &ben),
-        (
-            "INSERT INTO embedding_settings (user_id, enabled, updated_at) VALUES ($1, false, now())",
-            &carl,
-        ),
-    ] {
-        app.sql(statement).bind(user.id.0).run().await;
-    }
+    let disable = "UPDATE users SET disabled_at = now() WHERE id = $1";
+    app.sql(disable).bind(ben.id.0).run().await;
+    let decline =
+        "INSERT INTO embedding_settings (user_id, enabled, updated_at) VALUES ($1, false, now())";
+    app.sql(decline).bind(carl.id.0).run().await;
     assert!(late(&asked(&anna, "bees").await, id).is_some());
 
-    switch("late_off").await;
+    switch(&browser, "late_off").await;
     assert_eq!(late(&asked(&anna, "bees").await, id), None);
     assert_eq!(app.embeddings.users_with_work().await.unwrap(), [anna.id]);
-    let page = browser.get("/admin").await.1;
+    let page = browser.look("/admin").await;
     assert!(page.contains("Removing token vectors for 0 of 1 users."), "{page}");
     anna.add("A hive has one queen.").await;
     app.drain(&anna).await;
     assert_eq!(signed(&app, &anna).await, (0, 3, "none".to_owned()));
     assert_eq!(app.embeddings.users_with_work().await.unwrap(), []);
 
-    switch("late_on").await;
+    switch(&browser, "late_on").await;
     assert_eq!(app.embeddings.users_with_work().await.unwrap(), [anna.id]);
     // While some are missing it is ranked as without.
     assert_eq!(late(&asked(&anna, "bees").await, id), None);
-    let own = app.signed_in(&anna).await;
-    let page = own.get("/settings/embeddings").await.1;
+    let page = app.signed_in(&anna).await.look("/settings/embeddings").await;
     assert!(page.contains("being made, 0 of 3"), "{page}");
     app.drain(&anna).await;
     assert_eq!(signed(&app, &anna).await, (3, 3, "all".to_owned()));
@@ -162,26 +143,24 @@ async fn what_is_left_when_a_slice_ends_is_said_and_done_in_the_next() {
     let (_stop, stopped) = watch::channel(true);
     let over = Slice::begin(stopped);
 
-    switch(&browser, "late_off").await;
-    let ended = app.embeddings.drain(anna.id, &over).await.unwrap();
-    assert_eq!(ended, Drained::More(1));
-    assert_eq!(signed(&app, &anna).await, (0, 4, "some".to_owned()));
-    assert_eq!(app.drain(&anna).await, Drained::Done);
-    assert_eq!(signed(&app, &anna).await, (0, 4, "none".to_owned()));
-
-    switch(&browser, "late_on").await;
-    let ended = app.embeddings.drain(anna.id, &over).await.unwrap();
-    // In tokens, of all four.
-    assert!(matches!(ended, Drained::More(40..80)), "{ended:?}");
-    assert_eq!(signed(&app, &anna).await, (0, 4, "some".to_owned()));
-    assert_eq!(app.drain(&anna).await, Drained::Done);
-    assert_eq!(signed(&app, &anna).await, (4, 4, "all".to_owned()));
+    // Off, in memories at a time; on, in tokens, of all four.
+    for (action, left, signs) in [
+        ("late_off", 1..2, (0, 4, "none".to_owned())),
+        ("late_on", 40..80, (4, 4, "all".to_owned())),
+    ] {
+        switch(&browser, action).await;
+        let ended = app.embeddings.drain(anna.id, &over).await.unwrap();
+        assert!(matches!(ended, Drained::More(n) if left.contains(&n)), "{action}: {ended:?}");
+        assert_eq!(signed(&app, &anna).await, (0, 4, "some".to_owned()), "{action}");
+        assert_eq!(app.drain(&anna).await, Drained::Done, "{action}");
+        assert_eq!(signed(&app, &anna).await, signs, "{action}");
+    }
 }
 
 #[tokio::test]
 async fn another_providers_vectors_are_ranked_as_they_were() {
-    let (app, provider) = (TestApp::start().await, Provider::start().await);
-    let anna = app.user("anna").await;
+    let (app, anna) = TestApp::start_for("anna").await;
+    let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "m").await;
     let id = anna.add("Anna keeps bees.").await;
     app.drain(&anna).await;

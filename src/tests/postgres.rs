@@ -6,8 +6,8 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::support::PATIENCE;
 use crate::support::Sql as _;
+use crate::support::{PATIENCE, until};
 use keepsake::postgres::{EmbeddedPostgres, PostgresError, of_running_server};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use sqlx::postgres::PgConnectOptions;
@@ -45,6 +45,31 @@ impl DataDir {
         let text = fs::read_to_string(self.cluster().join("postmaster.pid")).ok()?;
         Pid::from_raw(text.lines().next()?.parse().ok()?)
     }
+
+    /// Where the database of a running server is, as commands ask.
+    fn running(&self) -> Option<PgConnectOptions> {
+        of_running_server(&self.path()).unwrap()
+    }
+
+    async fn start(&self) -> EmbeddedPostgres {
+        EmbeddedPostgres::start(&self.path()).await.unwrap()
+    }
+
+    async fn start_and_stop(&self) {
+        self.start().await.stop().await.unwrap();
+    }
+
+    async fn refusal(&self) -> PostgresError {
+        EmbeddedPostgres::start(&self.path()).await.unwrap_err()
+    }
+
+    /// Kills the postmaster, and waits until its successor accepts connections.
+    async fn kill_postmaster(&self, options: &PgConnectOptions, what: &str) {
+        kill_process(self.postmaster().unwrap(), Signal::KILL).unwrap();
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let down = until_accepting(options).await;
+        println!("postmaster killed {what}: accepting after {} ms", down.as_millis() + 100);
+    }
 }
 
 fn runtime() -> PathBuf {
@@ -61,10 +86,22 @@ struct KillableServer {
 }
 
 impl KillableServer {
-    fn start(data_dir: &Path) -> Self {
+    fn start(data: &DataDir) -> Self {
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let postgres = runtime.block_on(EmbeddedPostgres::start(data_dir)).unwrap();
+        let postgres = runtime.block_on(data.start());
         Self { options: postgres.connect_options(), _postgres: postgres, runtime }
+    }
+
+    /// With one row in the table.
+    fn with_row(data: &DataDir) -> Self {
+        let server = Self::start(data);
+        server.runtime.block_on(make_table(&server.options));
+        server.runtime.block_on(insert(&server.options)).unwrap();
+        server
+    }
+
+    fn count(&self) -> i64 {
+        self.runtime.block_on(count(&self.options))
     }
 
     fn kill(self) {
@@ -72,26 +109,23 @@ impl KillableServer {
     }
 }
 
-async fn start(data: &DataDir) -> EmbeddedPostgres {
-    EmbeddedPostgres::start(&data.path()).await.unwrap()
+async fn connect(options: &PgConnectOptions) -> PgConnection {
+    PgConnection::connect_with(options).await.unwrap()
 }
 
 async fn make_table(options: &PgConnectOptions) {
-    let mut connection = PgConnection::connect_with(options).await.unwrap();
     let statement =
         "CREATE TABLE IF NOT EXISTS acknowledged (id bigint GENERATED ALWAYS AS IDENTITY)";
-    connection.sql(statement).run().await;
+    connect(options).await.sql(statement).run().await;
 }
 
-async fn insert(options: &PgConnectOptions) -> Result<(), sqlx::Error> {
+async fn insert(options: &PgConnectOptions) -> Result<u64, sqlx::Error> {
     let mut connection = PgConnection::connect_with(options).await?;
-    sqlx::query("INSERT INTO acknowledged DEFAULT VALUES").execute(&mut connection).await?;
-    Ok(())
+    connection.sql("INSERT INTO acknowledged DEFAULT VALUES").try_run().await
 }
 
 async fn count(options: &PgConnectOptions) -> i64 {
-    let mut connection = PgConnection::connect_with(options).await.unwrap();
-    connection.sql("SELECT count(*) FROM acknowledged").value().await
+    connect(options).await.count("acknowledged").await
 }
 
 /// How long it took until a new connection succeeded.
@@ -110,111 +144,88 @@ fn is_alive(pid: Pid) -> bool {
 }
 
 #[tokio::test]
-async fn a_first_start_makes_a_utf8_database_with_checksums_and_fsync() {
+async fn a_first_start_makes_a_utf8_database_with_checksums_and_fsync_and_a_later_one_a_new_log() {
     let data = DataDir::new();
-    let postgres = start(&data).await;
-    let mut connection = PgConnection::connect_with(&postgres.connect_options()).await.unwrap();
+    let postgres = data.start().await;
+    let mut connection = connect(&postgres.connect_options()).await;
     let (settings, lower): (Vec<String>, String) = connection.sql("SELECT ARRAY[current_database()::text, current_user::text, current_setting('server_encoding'),
                 current_setting('data_checksums'), current_setting('fsync'),
                 current_setting('listen_addresses'), current_setting('TimeZone')], lower('ÉCOLE')").row().await;
     assert_eq!(settings, ["keepsake", "postgres", "UTF8", "on", "on", "", "UTC"]);
     assert_eq!(lower, "école");
-    let password = fs::metadata(data.path().join("postgres.password")).unwrap();
-    assert_eq!(password.permissions().mode() & 0o777, 0o600);
-    let sockets = fs::metadata(data.path().join("postgres/socket")).unwrap();
-    assert_eq!(sockets.permissions().mode() & 0o777, 0o700);
+    for (path, mode) in [("postgres.password", 0o600), ("postgres/socket", 0o700)] {
+        let permissions = fs::metadata(data.path().join(path)).unwrap().permissions();
+        assert_eq!(permissions.mode() & 0o777, mode, "{path}");
+    }
     let pid = data.postmaster().unwrap();
     postgres.stop().await.unwrap();
     assert!(!is_alive(pid));
     assert!(data.postmaster().is_none());
+    // A long log is put aside.
+    let log = data.path().join("postgres/postgres.log");
+    fs::write(&log, "x".repeat(11 * 1024 * 1024)).unwrap();
+    data.start_and_stop().await;
+    assert!(fs::metadata(&log).unwrap().len() < 10_000);
+    assert!(log.with_extension("log.1").exists());
 }
 
 #[tokio::test]
-async fn a_second_server_is_told_who_has_the_folder() {
+async fn of_many_servers_at_once_one_wins_and_others_and_commands_are_told_of_it_while_it_runs() {
     let data = DataDir::new();
-    let postgres = start(&data).await;
-    let error = EmbeddedPostgres::start(&data.path()).await.unwrap_err();
-    assert!(matches!(error, PostgresError::Owned { pid, .. } if pid == Some(std::process::id())));
-    assert!(error.to_string().contains("already runs on the data folder"), "{error}");
-    postgres.stop().await.unwrap();
-    start(&data).await.stop().await.unwrap();
-}
-
-#[tokio::test]
-async fn of_many_servers_that_start_at_once_one_wins() {
-    let data = DataDir::new();
-    let starts: Vec<_> = (0..4)
-        .map(|_| {
-            tokio::spawn({
-                let path = data.path();
-                async move { EmbeddedPostgres::start(&path).await }
-            })
-        })
-        .collect();
+    assert!(data.running().is_none());
+    assert!(of_running_server(&data.path().join("absent")).unwrap().is_none());
+    let starts = (0..4).map(|_| {
+        let path = data.path();
+        tokio::spawn(async move { EmbeddedPostgres::start(&path).await })
+    });
     let mut won = Vec::new();
-    for start in starts {
-        match start.await.unwrap() {
+    for start in futures_util::future::join_all(starts).await {
+        match start.unwrap() {
             Ok(postgres) => won.push(postgres),
             Err(error) => assert!(matches!(error, PostgresError::Owned { .. }), "{error}"),
         }
     }
     assert_eq!(won.len(), 1);
+    let error = data.refusal().await;
+    assert!(matches!(error, PostgresError::Owned { pid, .. } if pid == Some(std::process::id())));
+    assert!(error.to_string().contains("already runs on the data folder"), "{error}");
+    connect(&data.running().unwrap()).await;
     won.pop().unwrap().stop().await.unwrap();
-}
-
-#[tokio::test]
-async fn a_command_finds_the_database_of_a_running_server_and_only_of_that() {
-    let data = DataDir::new();
-    assert!(of_running_server(&data.path()).unwrap().is_none());
-    assert!(of_running_server(&data.path().join("absent")).unwrap().is_none());
-    let postgres = start(&data).await;
-    let options = of_running_server(&data.path()).unwrap().unwrap();
-    PgConnection::connect_with(&options).await.unwrap();
-    postgres.stop().await.unwrap();
-    assert!(of_running_server(&data.path()).unwrap().is_none());
+    assert!(data.running().is_none());
+    data.start_and_stop().await;
 }
 
 #[test]
 fn a_killed_servers_postgresql_is_adopted_supervised_and_stopped() {
     let data = DataDir::new();
-    let killed = KillableServer::start(&data.path());
-    killed.runtime.block_on(make_table(&killed.options));
-    killed.runtime.block_on(insert(&killed.options)).unwrap();
+    let killed = KillableServer::with_row(&data);
     let first = data.postmaster().unwrap();
     killed.kill();
     assert!(is_alive(first), "the orphan runs on");
     // A process that another test is just starting may hold the lock for a moment.
     let began = Instant::now();
-    while of_running_server(&data.path()).unwrap().is_some() {
+    while data.running().is_some() {
         assert!(began.elapsed() < PATIENCE, "it is taken for running");
         std::thread::sleep(Duration::from_millis(20));
     }
 
-    tokio::runtime::Runtime::new().unwrap().block_on(async {
-        let postgres = start(&data).await;
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let postgres = data.start().await;
         let options = postgres.connect_options();
         assert_eq!(data.postmaster(), Some(first), "adopted, not started anew");
         assert_eq!(count(&options).await, 1);
-        kill_process(first, Signal::KILL).unwrap();
-        tokio::time::sleep(Duration::from_millis(100)).await;
-        let down = until_accepting(&options).await;
-        println!("adopted postmaster killed: accepting after {} ms", down.as_millis() + 100);
+        data.kill_postmaster(&options, "though adopted").await;
         assert_ne!(data.postmaster(), Some(first));
         assert_eq!(count(&options).await, 1);
         let second = data.postmaster().unwrap();
         postgres.stop().await.unwrap();
         assert!(!is_alive(second));
     });
-}
-
-#[test]
-fn an_adopted_postgresql_is_stopped_with_its_new_server() {
-    let data = DataDir::new();
-    KillableServer::start(&data.path()).kill();
+    // One that was adopted and is still the same is stopped, too.
+    KillableServer::start(&data).kill();
     let orphan = data.postmaster().unwrap();
-    tokio::runtime::Runtime::new().unwrap().block_on(async {
-        start(&data).await.stop().await.unwrap();
-    });
+    runtime.block_on(data.start_and_stop());
     assert!(!is_alive(orphan));
 }
 
@@ -222,7 +233,7 @@ fn an_adopted_postgresql_is_stopped_with_its_new_server() {
 #[ignore = "a series under load: `make check` runs it alone"]
 async fn a_killed_postmaster_is_back_within_ten_seconds_however_often_and_nothing_is_lost() {
     let data = DataDir::new();
-    let postgres = start(&data).await;
+    let postgres = data.start().await;
     let options = postgres.connect_options();
     make_table(&options).await;
     let writer = tokio::spawn({
@@ -231,7 +242,7 @@ async fn a_killed_postmaster_is_back_within_ten_seconds_however_often_and_nothin
             let (mut acknowledged, begun) = (0, Instant::now());
             while begun.elapsed() < Duration::from_secs(8) {
                 match insert(&options).await {
-                    Ok(()) => acknowledged += 1,
+                    Ok(_) => acknowledged += 1,
                     Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
                 }
             }
@@ -240,10 +251,7 @@ async fn a_killed_postmaster_is_back_within_ten_seconds_however_often_and_nothin
     });
     for _ in 0..4 {
         tokio::time::sleep(Duration::from_millis(700)).await;
-        kill_process(data.postmaster().unwrap(), Signal::KILL).unwrap();
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        let down = until_accepting(&options).await;
-        println!("postmaster killed under writes: accepting after {} ms", down.as_millis() + 50);
+        data.kill_postmaster(&options, "under writes").await;
     }
     let acknowledged: i64 = writer.await.unwrap();
     let kept = count(&options).await;
@@ -255,31 +263,18 @@ async fn a_killed_postmaster_is_back_within_ten_seconds_however_often_and_nothin
 #[tokio::test]
 async fn a_long_statement_that_outlives_its_postmaster_does_not_block_the_restart() {
     let data = DataDir::new();
-    let postgres = start(&data).await;
+    let postgres = data.start().await;
     let options = postgres.connect_options();
-    let busy = tokio::spawn({
-        let options = options.clone();
-        async move {
-            let mut connection = PgConnection::connect_with(&options).await.unwrap();
-            let _ = sqlx::query("SELECT count(*) FROM generate_series(1, 3000000000) n")
-                .execute(&mut connection)
-                .await;
-        }
+    let (mut watch, mut connection) = (connect(&options).await, connect(&options).await);
+    let busy = tokio::spawn(async move {
+        let long = "SELECT count(*) FROM generate_series(1, 3000000000) n";
+        let _ = sqlx::query(long).execute(&mut connection).await;
     });
-    let mut watch = PgConnection::connect_with(&options).await.unwrap();
-    loop {
-        let running = "SELECT EXISTS (SELECT FROM pg_stat_activity
-                                      WHERE query LIKE '%3000000000%' AND pid <> pg_backend_pid())";
-        let query = sqlx::query_scalar(running).fetch_one(&mut watch);
-        if query.await.unwrap() {
-            break;
-        }
+    let running = "pg_stat_activity WHERE query LIKE '%3000000000%' AND pid <> pg_backend_pid()";
+    while watch.count(running).await == 0 {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    kill_process(data.postmaster().unwrap(), Signal::KILL).unwrap();
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    let down = until_accepting(&options).await;
-    println!("postmaster killed with a busy backend: accepting after {} ms", down.as_millis() + 50);
+    data.kill_postmaster(&options, "with a busy backend").await;
     busy.await.unwrap();
     postgres.stop().await.unwrap();
 }
@@ -287,9 +282,7 @@ async fn a_long_statement_that_outlives_its_postmaster_does_not_block_the_restar
 #[test]
 fn after_both_are_killed_the_next_start_recovers_even_where_the_process_id_is_anothers() {
     let data = DataDir::new();
-    let killed = KillableServer::start(&data.path());
-    killed.runtime.block_on(make_table(&killed.options));
-    killed.runtime.block_on(insert(&killed.options)).unwrap();
+    let killed = KillableServer::with_row(&data);
     let path = data.cluster().join("postmaster.pid");
     let kill_both = |server: KillableServer| {
         let postmaster = data.postmaster().unwrap();
@@ -298,10 +291,8 @@ fn after_both_are_killed_the_next_start_recovers_even_where_the_process_id_is_an
         assert!(path.exists(), "a stale postmaster.pid is left");
     };
     kill_both(killed);
-    let begun = Instant::now();
-    let again = KillableServer::start(&data.path());
-    println!("both killed: accepting after {} ms", begun.elapsed().as_millis());
-    assert_eq!(again.runtime.block_on(count(&again.options)), 1);
+    let again = KillableServer::start(&data);
+    assert_eq!(again.count(), 1);
     kill_both(again);
 
     // The cluster's own user runs something else under the old process id, which both of
@@ -313,8 +304,8 @@ fn after_both_are_killed_the_next_start_recovers_even_where_the_process_id_is_an
         let rest = text.split_once('\n').unwrap().1;
         fs::write(&lock, format!("{}\n{rest}", stranger.id())).unwrap();
     }
-    let server = KillableServer::start(&data.path());
-    assert_eq!(server.runtime.block_on(count(&server.options)), 1);
+    let server = KillableServer::start(&data);
+    assert_eq!(server.count(), 1);
     assert!(stranger.try_wait().unwrap().is_none(), "the stranger is left alone");
     server.runtime.block_on(async { server._postgres.stop().await.unwrap() });
     assert!(stranger.try_wait().unwrap().is_none(), "the stranger is left alone");
@@ -346,9 +337,7 @@ fn an_interrupted_initialisation_does_not_poison_the_folder() {
         runtime.shutdown_timeout(Duration::from_secs(5));
     }
     assert!(!data.cluster().exists());
-    tokio::runtime::Runtime::new().unwrap().block_on(async {
-        start(&data).await.stop().await.unwrap();
-    });
+    tokio::runtime::Runtime::new().unwrap().block_on(data.start_and_stop());
     let home: Vec<_> = fs::read_dir(data.path().join("postgres")).unwrap().collect();
     assert_eq!(home.len(), 3, "cluster, socket and log: {home:?}");
 }
@@ -356,54 +345,49 @@ fn an_interrupted_initialisation_does_not_poison_the_folder() {
 #[tokio::test]
 async fn a_start_that_is_given_up_leaves_nothing_running() {
     let data = DataDir::new();
-    start(&data).await.stop().await.unwrap();
+    data.start_and_stop().await;
     for wait_ms in [1, 20, 40, 60, 80, 100] {
         let path = data.path();
         let given_up = EmbeddedPostgres::start(&path);
         let _ = tokio::time::timeout(Duration::from_millis(wait_ms), given_up).await;
-        let begun = Instant::now();
-        while data.postmaster().is_some() || of_running_server(&path).unwrap().is_some() {
-            assert!(begun.elapsed() < PATIENCE);
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        let is_gone = async || data.postmaster().is_none() && data.running().is_none();
+        until("nothing runs", is_gone).await;
     }
-    start(&data).await.stop().await.unwrap();
+    data.start_and_stop().await;
 }
 
 #[tokio::test]
 async fn a_path_too_long_for_a_socket_is_served_on_a_loopback_port_that_stays() {
     let data = DataDir::named(&"long".repeat(30));
-    let postgres = start(&data).await;
+    let found = async |postgres: &EmbeddedPostgres| {
+        let found = data.running().unwrap();
+        assert_eq!(found.get_port(), postgres.connect_options().get_port());
+        connect(&found).await;
+    };
+    let postgres = data.start().await;
     let port = postgres.connect_options().get_port();
     assert_eq!(postgres.connect_options().get_host(), "127.0.0.1");
-    let found = of_running_server(&data.path()).unwrap().unwrap();
-    assert_eq!(found.get_port(), port);
-    PgConnection::connect_with(&found).await.unwrap();
-    kill_process(data.postmaster().unwrap(), Signal::KILL).unwrap();
-    tokio::time::sleep(Duration::from_millis(50)).await;
-    until_accepting(&postgres.connect_options()).await;
+    found(&postgres).await;
+    data.kill_postmaster(&postgres.connect_options(), "on a loopback port").await;
     postgres.stop().await.unwrap();
 
-    let again = start(&data).await;
+    let again = data.start().await;
     assert_eq!(again.connect_options().get_port(), port);
     again.stop().await.unwrap();
 
     let _taken = std::net::TcpListener::bind(("127.0.0.1", port)).unwrap();
-    let moved = start(&data).await;
+    let moved = data.start().await;
     assert_ne!(moved.connect_options().get_port(), port);
-    let found = of_running_server(&data.path()).unwrap().unwrap();
-    assert_eq!(found.get_port(), moved.connect_options().get_port());
-    PgConnection::connect_with(&found).await.unwrap();
+    found(&moved).await;
     moved.stop().await.unwrap();
 }
 
 #[tokio::test]
 async fn blanks_commas_quotes_and_accents_in_the_path_are_no_obstacle() {
     let data = DataDir::named("it's, \"mine\" é%20?#");
-    let postgres = start(&data).await;
-    PgConnection::connect_with(&postgres.connect_options()).await.unwrap();
-    let found = of_running_server(&data.path()).unwrap().unwrap();
-    PgConnection::connect_with(&found).await.unwrap();
+    let postgres = data.start().await;
+    connect(&postgres.connect_options()).await;
+    connect(&data.running().unwrap()).await;
     postgres.stop().await.unwrap();
 }
 
@@ -411,37 +395,37 @@ async fn blanks_commas_quotes_and_accents_in_the_path_are_no_obstacle() {
 async fn what_is_missing_or_foreign_is_refused_in_a_sentence_that_helps() {
     let data = DataDir::new();
     fs::remove_file(data.path().join("runtime")).unwrap();
-    let error = EmbeddedPostgres::start(&data.path()).await.unwrap_err().to_string();
+    let error = data.refusal().await.to_string();
     let real = data.path().canonicalize().unwrap().join("runtime");
     let wanted = format!("python3 tools/fetch_postgres.py --into {}", real.display());
     assert!(error.contains(&wanted), "{error}");
 
     symlink(runtime(), data.path().join("runtime")).unwrap();
-    start(&data).await.stop().await.unwrap();
+    data.start_and_stop().await;
     let password = data.path().join("postgres.password");
     fs::rename(&password, password.with_extension("kept")).unwrap();
-    let error = EmbeddedPostgres::start(&data.path()).await.unwrap_err();
+    let error = data.refusal().await;
     assert!(matches!(error, PostgresError::PasswordMissing { .. }), "{error}");
     fs::write(&password, "wrong").unwrap();
-    let error = EmbeddedPostgres::start(&data.path()).await.unwrap_err();
+    let error = data.refusal().await;
     assert!(matches!(error, PostgresError::PasswordRefused { .. }), "{error}");
     assert!(data.postmaster().is_none(), "nothing is left running");
     fs::rename(password.with_extension("kept"), &password).unwrap();
 
     let version = data.cluster().join("PG_VERSION");
     fs::write(&version, "17\n").unwrap();
-    let error = EmbeddedPostgres::start(&data.path()).await.unwrap_err().to_string();
+    let error = data.refusal().await.to_string();
     assert!(error.contains("was made by PostgreSQL 17 and the fetched one is 18"), "{error}");
     fs::write(&version, "18\n").unwrap();
-    start(&data).await.stop().await.unwrap();
+    data.start_and_stop().await;
 }
 
 #[tokio::test]
 async fn what_people_store_never_reaches_the_log_of_postgresql() {
     let data = DataDir::new();
-    let postgres = start(&data).await;
+    let postgres = data.start().await;
     let options = postgres.connect_options();
-    let mut connection = PgConnection::connect_with(&options).await.unwrap();
+    let mut connection = connect(&options).await;
     for statement in [
         "SELECT 'marzipan'::bigint",
         "SELECT to_tsquery('marzipan & & (')",
@@ -455,7 +439,7 @@ async fn what_people_store_never_reaches_the_log_of_postgresql() {
         let _ = sqlx::query(statement).execute(&mut connection).await;
     }
     // A backend that crashes has its statement named, unless told otherwise.
-    let mut connection = PgConnection::connect_with(&options).await.unwrap();
+    let mut connection = connect(&options).await;
     let pid: i32 = connection.sql("SELECT pg_backend_pid()").value().await;
     let busy = tokio::spawn(async move {
         let _ = sqlx::query("SELECT 'marzipan', pg_sleep(30)").execute(&mut connection).await;
@@ -471,17 +455,6 @@ async fn what_people_store_never_reaches_the_log_of_postgresql() {
 }
 
 #[tokio::test]
-async fn a_long_log_is_put_aside() {
-    let data = DataDir::new();
-    start(&data).await.stop().await.unwrap();
-    let log = data.path().join("postgres/postgres.log");
-    fs::write(&log, "x".repeat(11 * 1024 * 1024)).unwrap();
-    start(&data).await.stop().await.unwrap();
-    assert!(fs::metadata(&log).unwrap().len() < 10_000);
-    assert!(log.with_extension("log.1").exists());
-}
-
-#[tokio::test]
 async fn as_root_a_folder_that_the_unprivileged_user_cannot_reach_is_served_from_elsewhere() {
     if !rustix::process::geteuid().is_root() {
         return;
@@ -489,10 +462,9 @@ async fn as_root_a_folder_that_the_unprivileged_user_cannot_reach_is_served_from
     let data = DataDir::new();
     let closed = data.path().canonicalize().unwrap();
     fs::set_permissions(closed.parent().unwrap(), fs::Permissions::from_mode(0o700)).unwrap();
-    let postgres = start(&data).await;
+    let postgres = data.start().await;
     make_table(&postgres.connect_options()).await;
-    let found = of_running_server(&data.path()).unwrap().unwrap();
-    insert(&found).await.unwrap();
+    insert(&data.running().unwrap()).await.unwrap();
     postgres.stop().await.unwrap();
     let home = fs::read_to_string(closed.join("postgres.location")).unwrap();
     let home = PathBuf::from(home.trim());
@@ -501,7 +473,7 @@ async fn as_root_a_folder_that_the_unprivileged_user_cannot_reach_is_served_from
 
     // The choice stays, though the folder can be reached now.
     fs::set_permissions(closed.parent().unwrap(), fs::Permissions::from_mode(0o755)).unwrap();
-    let postgres = start(&data).await;
+    let postgres = data.start().await;
     assert_eq!(count(&postgres.connect_options()).await, 1);
 
     // A copy of the data folder names the same cluster, and does not get it.
@@ -509,12 +481,12 @@ async fn as_root_a_folder_that_the_unprivileged_user_cannot_reach_is_served_from
     for file in ["postgres.location", "postgres.password"] {
         fs::copy(closed.join(file), copy.path().join(file)).unwrap();
     }
-    let error = EmbeddedPostgres::start(&copy.path()).await.unwrap_err();
+    let error = copy.refusal().await;
     assert!(matches!(error, PostgresError::Owned { .. }), "{error}");
     postgres.stop().await.unwrap();
 
     fs::remove_dir_all(&home).unwrap();
     fs::remove_file(home.with_extension("lock")).unwrap();
-    let error = EmbeddedPostgres::start(&data.path()).await.unwrap_err();
+    let error = data.refusal().await;
     assert!(matches!(error, PostgresError::ClusterMissing { .. }), "{error}");
 }

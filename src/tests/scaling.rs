@@ -6,9 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use keepsake::db::citus::NOT_DISTRIBUTED;
-use sqlx::PgConnection;
 
-use crate::support::Sql as _;
 use crate::support::TestApp;
 
 /// Whole on every node, since tenants' tables refer to them; as docs/scaling.md has them.
@@ -54,15 +52,12 @@ fn doc() -> String {
 /// The table under a heading: what stands in its first two columns.
 fn rows_under(doc: &str, heading: &str) -> BTreeSet<(String, String)> {
     let section = doc.split(heading).nth(1).unwrap();
-    let section = section.split("\n#").next().unwrap();
-    section
-        .lines()
-        .filter(|line| line.starts_with("| `"))
-        .map(|line| {
-            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-            (cells[1].trim_matches('`').to_owned(), cells[2].to_owned())
-        })
-        .collect()
+    let lines = section.split("\n#").next().unwrap().lines();
+    let rows = lines.filter(|line| line.starts_with("| `")).map(|line| {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        (cells[1].trim_matches('`').to_owned(), cells[2].to_owned())
+    });
+    rows.collect()
 }
 
 fn listed(tables: &[(&str, &str)]) -> BTreeSet<(String, String)> {
@@ -71,8 +66,8 @@ fn listed(tables: &[(&str, &str)]) -> BTreeSet<(String, String)> {
 }
 
 /// All tables but those of [`REFERENCE`] and [`LOCAL`].
-async fn tenant_tables(conn: &mut PgConnection) -> BTreeSet<String> {
-    let tables: Vec<(String, bool)> = conn.sql("SELECT c.relname::text,
+async fn tenant_tables(app: &TestApp) -> BTreeSet<String> {
+    let tables: Vec<(String, bool)> = app.sql("SELECT c.relname::text,
                 EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'user_id'
                         AND NOT a.attisdropped AND a.attnotnull AND a.atttypid = 'bigint'::regtype)
                 AND EXISTS (SELECT FROM pg_index i WHERE i.indrelid = c.oid AND i.indisprimary)
@@ -94,39 +89,12 @@ async fn tenant_tables(conn: &mut PgConnection) -> BTreeSet<String> {
     tenants
 }
 
-#[derive(sqlx::FromRow)]
-struct ForeignKey {
-    name: String,
-    from_table: String,
-    to_table: String,
-    /// Where `user_id` stands among the columns, on either side.
-    position: Option<i32>,
-    position_there: Option<i32>,
-    on_delete: String,
-    on_update: String,
-}
-
-async fn foreign_keys(conn: &mut PgConnection) -> Vec<ForeignKey> {
-    conn.sql("SELECT k.conname::text AS name, f.relname::text AS from_table, t.relname::text AS to_table,
-                array_position(k.conkey, (SELECT attnum FROM pg_attribute
-                    WHERE attrelid = k.conrelid AND attname = 'user_id')) AS position,
-                array_position(k.confkey, (SELECT attnum FROM pg_attribute
-                    WHERE attrelid = k.confrelid AND attname = 'user_id')) AS position_there,
-                k.confdeltype::text AS on_delete, k.confupdtype::text AS on_update
-         FROM pg_constraint k
-         JOIN pg_class f ON f.oid = k.conrelid
-         JOIN pg_class t ON t.oid = k.confrelid
-         WHERE k.contype = 'f' AND f.relnamespace = 'public'::regnamespace
-         ORDER BY k.conname").rows().await
-}
-
 #[tokio::test]
-async fn every_unique_key_of_a_tenant_table_has_the_user_in_it() {
+async fn every_unique_or_foreign_key_has_its_user_or_is_of_a_reference_table() {
     let app = TestApp::start().await;
-    let mut conn = app.superuser().await;
-    let tenants = tenant_tables(&mut conn).await;
+    let tenants = tenant_tables(&app).await;
     // Columns that an index only carries along (INCLUDE) do not count.
-    let without_user: Vec<(String, String)> = conn.sql("SELECT c.relname::text, i.indexrelid::regclass::text
+    let without_user: Vec<(String, String)> = app.sql("SELECT c.relname::text, i.indexrelid::regclass::text
          FROM pg_index i JOIN pg_class c ON c.oid = i.indrelid
          WHERE c.relnamespace = 'public'::regnamespace AND (i.indisunique OR i.indisexclusion)
            AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attname = 'user_id'
@@ -134,39 +102,35 @@ async fn every_unique_key_of_a_tenant_table_has_the_user_in_it() {
     for (table, index) in without_user {
         assert!(!tenants.contains(&table), "{index} has no user_id");
     }
-}
-
-#[tokio::test]
-async fn every_foreign_key_stays_with_its_user_or_leads_to_a_reference_table() {
-    let app = TestApp::start().await;
-    let mut conn = app.superuser().await;
-    let tenants = tenant_tables(&mut conn).await;
     let is_reference = |table: &str| REFERENCE.iter().any(|(name, _)| *name == table);
     let mut refused = BTreeSet::new();
-    for key in foreign_keys(&mut conn).await {
-        let ForeignKey { name, .. } = &key;
-        if !tenants.contains(&key.from_table) {
-            assert!(
-                !tenants.contains(&key.to_table),
-                "{name} leads from {} to a tenant table, which is in parts",
-                key.from_table
-            );
+    // Whether `user_id` is among the columns, and in the same place on the other side; n, d: SET NULL, SET DEFAULT;
+    // c: CASCADE, of which an update would move the row.
+    let keys = "SELECT k.conname::text, f.relname::text, t.relname::text, stands.here IS NOT NULL,
+                       stands.here IS NOT DISTINCT FROM stands.there,
+                       k.confdeltype IN ('n', 'd') OR k.confupdtype IN ('n', 'd', 'c')
+         FROM pg_constraint k
+         JOIN pg_class f ON f.oid = k.conrelid
+         JOIN pg_class t ON t.oid = k.confrelid
+         CROSS JOIN LATERAL (SELECT
+             array_position(k.conkey, (SELECT attnum FROM pg_attribute
+                 WHERE attrelid = k.conrelid AND attname = 'user_id')) AS here,
+             array_position(k.confkey, (SELECT attnum FROM pg_attribute
+                 WHERE attrelid = k.confrelid AND attname = 'user_id')) AS there) stands
+         WHERE k.contype = 'f' AND f.relnamespace = 'public'::regnamespace
+         ORDER BY k.conname";
+    let keys = app.sql(keys).rows::<(String, String, String, bool, bool, bool)>().await;
+    for (name, from, to, has_user, is_same_place, is_refused) in keys {
+        let is_inside = tenants.contains(&to);
+        if !tenants.contains(&from) {
+            assert!(!is_inside, "{name} leads from {from} to a tenant table, which is in parts");
             continue;
         }
-        assert!(key.position.is_some(), "{name} has no user_id");
-        if tenants.contains(&key.to_table) {
-            assert_eq!(
-                key.position, key.position_there,
-                "{name}: user_id stands elsewhere on the other side"
-            );
-        } else {
-            assert!(is_reference(&key.to_table), "{name} leads to {}", key.to_table);
-        }
-        // n, d: SET NULL, SET DEFAULT; c: CASCADE, of which an update would move the row.
-        if matches!(key.on_delete.as_str(), "n" | "d")
-            || matches!(key.on_update.as_str(), "n" | "d" | "c")
-        {
-            refused.insert(name.clone());
+        assert!(has_user, "{name} has no user_id");
+        assert!(is_inside || is_reference(&to), "{name} leads to {to}");
+        assert!(!is_inside || is_same_place, "{name}: user_id stands elsewhere on the other side");
+        if is_refused {
+            refused.insert(name);
         }
     }
     assert_eq!(refused, BTreeSet::from(FOREIGN_KEYS_REPLACED.map(str::to_owned)));
@@ -179,63 +143,46 @@ async fn every_foreign_key_stays_with_its_user_or_leads_to_a_reference_table() {
 #[tokio::test]
 async fn nothing_else_that_citus_refuses_is_in_the_schema() {
     let app = TestApp::start().await;
-    let mut conn = app.superuser().await;
-    let triggers: Vec<String> = conn
-        .sql(
+    for (what, query) in [
+        (
+            "a trigger",
             "SELECT t.tgname::text FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
-         WHERE c.relnamespace = 'public'::regnamespace AND NOT t.tgisinternal
-           AND t.tgname NOT LIKE 'truncate_trigger_%' AND t.tgname NOT LIKE 'citus_%'",
-        )
-        .values()
-        .await;
-    assert_eq!(triggers, [] as [&str; 0]);
-
-    // A policy that asks other tables: `migrate --citus` knows these two kinds, and what they are for.
-    let policies: Vec<(String, String)> = conn.sql(r"SELECT tablename::text, policyname::text FROM pg_policies
-          WHERE schemaname = 'public'
-            AND regexp_replace(concat(qual, with_check), '\( SELECT (\w+)\(\) AS \w+\)', '', 'g') ~* '\mselect\M'").rows().await;
-    for (table, policy) in policies {
-        assert!(
-            matches!(policy.as_str(), "scope" | "team"),
-            "{table}: the policy {policy} asks another table"
-        );
-    }
-
-    // Numbers come from sequences of Citus' own making: of identity columns, and of bigint alone.
-    let odd_numbers: Vec<String> = conn
-        .sql(
+             WHERE c.relnamespace = 'public'::regnamespace AND NOT t.tgisinternal
+               AND t.tgname NOT LIKE 'truncate_trigger_%' AND t.tgname NOT LIKE 'citus_%'",
+        ),
+        // `migrate --citus` knows these two kinds, and what they are for.
+        (
+            "a policy that asks another table",
+            r"SELECT tablename || ': ' || policyname FROM pg_policies
+              WHERE schemaname = 'public' AND policyname NOT IN ('scope', 'team')
+                AND regexp_replace(concat(qual, with_check), '\( SELECT (\w+)\(\) AS \w+\)', '', 'g') ~* '\mselect\M'",
+        ),
+        // Numbers come from sequences of Citus' own making: of identity columns, and of bigint alone.
+        (
+            "a number of another sequence",
             "SELECT c.relname || '.' || a.attname
-         FROM pg_class c
-         JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-         LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
-         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
-           AND (a.attidentity <> '' AND a.atttypid <> 'bigint'::regtype
-                OR a.attgenerated = '' AND pg_get_expr(d.adbin, d.adrelid) LIKE '%nextval%')",
-        )
-        .values()
-        .await;
-    assert_eq!(odd_numbers, [] as [&str; 0]);
-}
-
-/// A ctid is a row's place in its part of a table: in another part it is another's row.
-#[tokio::test]
-async fn no_function_names_a_row_by_its_place_alone() {
-    let app = TestApp::start().await;
-    let by_place: Vec<String> = app
-        .sql(
+             FROM pg_class c
+             JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+             LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum
+             WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
+               AND (a.attidentity <> '' AND a.atttypid <> 'bigint'::regtype
+                    OR a.attgenerated = '' AND pg_get_expr(d.adbin, d.adrelid) LIKE '%nextval%')",
+        ),
+        // A ctid is a row's place in its part of a table: in another part it is another's row.
+        (
+            "a function that names a row by its place alone: say whose rows, too",
             r"SELECT proname::text FROM pg_proc
-          WHERE pronamespace = 'public'::regnamespace AND prosrc ~* '\mwhere\s+ctid\M'",
-        )
-        .values()
-        .await;
-    assert_eq!(by_place, [] as [&str; 0], "say whose rows, too");
+              WHERE pronamespace = 'public'::regnamespace AND prosrc ~* '\mwhere\s+ctid\M'",
+        ),
+    ] {
+        let found: Vec<String> = app.sql(query).values().await;
+        assert_eq!(found, [] as [&str; 0], "{what}");
+    }
 }
 
-#[tokio::test]
-async fn the_tables_that_are_not_distributed_are_those_of_the_document() {
-    let app = TestApp::start().await;
-    let mut conn = app.superuser().await;
-    tenant_tables(&mut conn).await;
+/// And [`tenant_tables`] holds the lists against the tables that there are.
+#[test]
+fn the_tables_that_are_not_distributed_are_those_of_the_document() {
     let doc = doc();
     assert_eq!(rows_under(&doc, "### Whole on every node"), listed(&REFERENCE));
     assert_eq!(rows_under(&doc, "### What stays on the coordinator"), listed(&LOCAL));
@@ -273,8 +220,8 @@ fn statement(text: &str) -> &str {
 #[tokio::test]
 async fn an_insert_of_a_select_returns_something_or_looks_for_conflicts() {
     let app = TestApp::start().await;
-    let tenants = tenant_tables(&mut app.superuser().await).await;
-    let mut files = vec![];
+    let tenants = tenant_tables(&app).await;
+    let mut files = Vec::new();
     stores(Path::new("src"), &mut files);
     let mut seen = 0;
     for file in files {
@@ -287,11 +234,8 @@ async fn an_insert_of_a_select_returns_something_or_looks_for_conflicts() {
                 continue;
             }
             seen += 1;
-            assert!(
-                insert.contains("RETURNING") || insert.contains("ON CONFLICT"),
-                "{}: add RETURNING user_id to: {insert}",
-                file.display()
-            );
+            let is_fine = insert.contains("RETURNING") || insert.contains("ON CONFLICT");
+            assert!(is_fine, "{}: add RETURNING user_id to: {insert}", file.display());
         }
     }
     assert!(seen > 30, "{seen}");
@@ -303,17 +247,13 @@ fn the_metrics_that_the_document_names_exist() {
         + &fs::read_to_string("src/web/metrics.rs").unwrap();
     let doc = doc();
     let section = doc.split("## What breaks first").nth(1).unwrap();
-    let names: BTreeSet<&str> = section
-        .split("`keepsake_")
-        .skip(1)
-        .map(|rest| rest.split(['`', '{', ' ']).next().unwrap())
-        .collect();
+    let names = section.split("`keepsake_").skip(1);
+    let names: BTreeSet<&str> =
+        names.map(|rest| rest.split(['`', '{', ' ']).next().unwrap()).collect();
     assert!(names.len() > 5, "{names:?}");
     for name in names {
-        let family = ["_count", "_bucket", "_sum", "_total"]
-            .iter()
-            .find_map(|end| name.strip_suffix(end))
-            .unwrap_or(name);
+        let ends = ["_count", "_bucket", "_sum", "_total"];
+        let family = ends.iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
         assert!(code.contains(&format!("\"{family}\"")), "there is no {name}");
     }
 }

@@ -2,19 +2,35 @@
 
 use keepsake::accounts::{AgentSettings, Scope, Viewer};
 use keepsake::memories::mentions::EntityType;
+use keepsake::search::SearchQuery;
 use reqwest::Method;
 use serde_json::{Value, json};
 use time::format_description::well_known::Rfc3339;
 use time::macros::datetime;
 
 use crate::chat::use_server;
-use crate::consolidation::{fact, user_says};
+use crate::consolidation::{fact, told, user_says};
 use crate::entities::related::{say, state};
 use crate::mcp::Mcp;
-use crate::support::Sql as _;
 use crate::support::{ChatServer, TestApp, TestUser, ids, said, turns_due};
+use crate::teams::agent_id;
 
 const ALL: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::SessionsWrite];
+
+/// Anna's agents: one with what is shared, one with its own before it, and one with its own alone.
+struct Agents {
+    app: TestApp,
+    shared: TestUser,
+    first: TestUser,
+    only: TestUser,
+}
+
+async fn agents() -> Agents {
+    let (app, shared) = TestApp::start_for("anna").await;
+    let first = agent(&app, &shared, "first", "own_first").await;
+    let only = agent(&app, &shared, "only", "own_only").await;
+    Agents { app, shared, first, only }
+}
 
 /// Another agent of the same user.
 pub async fn agent(app: &TestApp, user: &TestUser, name: &str, scope: &str) -> TestUser {
@@ -25,9 +41,8 @@ pub async fn agent(app: &TestApp, user: &TestUser, name: &str, scope: &str) -> T
 
 async fn set(app: &TestApp, user: &TestUser, name: &str, scope: &str) {
     let settings = AgentSettings::parse(&json!({ "memory_scope": scope })).unwrap();
-    let agents = app.accounts.list_agents(user.id).await.unwrap();
-    let (found, _) = agents.iter().find(|(agent, _)| agent.name == name).unwrap();
-    app.accounts.set_agent_settings(user.id, found.id, &settings).await.unwrap();
+    let agent = agent_id(app, user, name).await;
+    app.accounts.set_agent_settings(user.id, agent, &settings).await.unwrap();
 }
 
 async fn get(user: &TestUser, id: i64) -> (u16, Value) {
@@ -41,10 +56,8 @@ fn sorted(mut ids: Vec<i64>) -> Vec<i64> {
 }
 
 #[tokio::test]
-async fn an_agent_sees_its_own_what_is_shared_or_both_through_every_tool() {
-    let (app, shared) = TestApp::start_for("anna").await;
-    let first = agent(&app, &shared, "first", "own_first").await;
-    let only = agent(&app, &shared, "only", "own_only").await;
+async fn an_agent_sees_its_own_what_is_shared_or_both_through_every_tool_and_in_each_prompt() {
+    let Agents { app, shared, first, only } = agents().await;
     let of_shared = shared.add_to("boats", "The boat to Bergen is red.").await;
     let of_first = first.add_to("plans", "The boat trip of Marta Weber is in May.").await;
     let of_only = only.add_to("secrets", "The boat belongs to Rolf Krause.").await;
@@ -52,9 +65,9 @@ async fn an_agent_sees_its_own_what_is_shared_or_both_through_every_tool() {
     for (user, sees) in
         [(&shared, vec![of_shared]), (&first, vec![of_shared, of_first]), (&only, vec![of_only])]
     {
-        assert_eq!(sorted(user.find("boat").await), sees);
-        assert_eq!(sorted(user.find("*").await), sees);
-        assert_eq!(sorted(user.find("oat").await), sees, "inside of words");
+        for query in ["boat", "*", "oat"] {
+            assert_eq!(sorted(user.find(query).await), sees, "{query}");
+        }
         for id in [of_shared, of_first, of_only] {
             let (status, _) = get(user, id).await;
             assert_eq!(status == 200, sees.contains(&id), "{id}");
@@ -70,16 +83,12 @@ async fn an_agent_sees_its_own_what_is_shared_or_both_through_every_tool() {
         }
         let stats = user.call("memory_stats", json!({})).await;
         assert_eq!(stats["active"], sees.len(), "{stats}");
-        let recalled = user
-            .call("memory_recall", json!({ "message": "What do you know about the boat to Bergen?", "min_relevance": 0.0 }))
-            .await;
-        let told: Vec<i64> = recalled["items"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|i| i["id"].as_i64().unwrap())
-            .collect();
-        assert!(told.iter().all(|id| sees.contains(id)) && !told.is_empty(), "{recalled}");
+        let about = "What do you know about the boat to Bergen?";
+        let about = json!({ "message": about, "min_relevance": 0.0 });
+        let recalled = user.call("memory_recall", about).await;
+        let told = recalled["items"].as_array().unwrap();
+        let is_seen = |item: &Value| sees.iter().any(|id| item["id"] == *id);
+        assert!(told.iter().all(is_seen) && !told.is_empty(), "{recalled}");
         let listed = user.call("memory_list_themes", json!({})).await.to_string();
         let context = user.get("/api/v1/prompt?with=memory_file").await.text().await.unwrap();
         for (theme, id) in [("boats", of_shared), ("plans", of_first), ("secrets", of_only)] {
@@ -92,11 +101,13 @@ async fn an_agent_sees_its_own_what_is_shared_or_both_through_every_tool() {
         [("Marta Weber", [false, true, false]), ("Rolf Krause", [false, false, true])]
     {
         for (user, knows) in [&shared, &first, &only].into_iter().zip(knowing) {
-            let answer = user.send("memory_entity", &json!({ "name": name })).await;
-            let text = answer.text().await.unwrap();
+            let told = async |tool: &str, field: &str| {
+                let answer = user.send(tool, &json!({ field: name })).await;
+                answer.text().await.unwrap()
+            };
+            let text = told("memory_entity", "name").await;
             assert_eq!(text.contains("boat"), knows, "{name}: {text}");
-            let answer = user.send("memory_graph", &json!({ "entity": name })).await;
-            let text = answer.text().await.unwrap();
+            let text = told("memory_graph", "entity").await;
             assert_eq!(text.contains("\"nodes\"") && text.contains(name), knows, "{name}: {text}");
         }
     }
@@ -105,15 +116,22 @@ async fn an_agent_sees_its_own_what_is_shared_or_both_through_every_tool() {
     assert_eq!(item["owner"], "only", "{item}");
     assert!(get(&shared, of_shared).await.1.get("owner").is_none_or(Value::is_null));
     // Their person sees all.
-    let all = app
-        .search
-        .find(
-            &Viewer::person(shared.id),
-            &keepsake::search::SearchQuery::parse(Default::default()).unwrap(),
-        )
-        .await
-        .unwrap();
+    let everything = SearchQuery::parse(Default::default()).unwrap();
+    let all = app.search.find(&Viewer::person(shared.id), &everything).await.unwrap();
     assert_eq!(all.hits.len(), 3);
+    // MCP answers in tasks of its own, and reads themes by itself when a client connects.
+    for (user, theme, hidden) in [(&shared, "boats", "secrets"), (&only, "secrets", "boats")] {
+        let hello = Mcp::of(&app, user).ask("server/discover", json!({})).await.1.to_string();
+        assert!(hello.contains(theme) && !hello.contains(hidden), "{hello}");
+    }
+    // A prompt follows the scope at once.
+    for (scope, sees) in
+        [("shared", true), ("own_only", false), ("own_first", true), ("own_only", false)]
+    {
+        set(&app, &shared, "first", scope).await;
+        let prompt = first.get("/api/v1/prompt").await.text().await.unwrap();
+        assert_eq!(prompt.contains("boats"), sees, "{scope}: {prompt}");
+    }
 }
 
 #[tokio::test]
@@ -147,17 +165,16 @@ async fn of_two_copies_the_own_one_comes_and_counts_more() {
     let three = first.call("memory_add", text).await;
     assert_eq!((&three["id"], &three["duplicate"]), (&two["id"], &json!(true)));
     // A correction of what is shared is shared.
-    let corrected = first
-        .call("memory_correct", json!({ "item_id": theirs, "content": "Likes red and orange." }))
-        .await;
+    let correction = json!({ "item_id": theirs, "content": "Likes red and orange." });
+    let corrected = first.call("memory_correct", correction).await;
     assert_eq!(corrected["superseded"], theirs, "{corrected}");
     let (_, item) = get(&shared, corrected["id"].as_i64().unwrap()).await;
     assert_eq!(item["status"], "active", "{item}");
     // What is as good counts 1.2 times as much.
     shared.add("The anchor lies in the shed.").await;
     first.add("The anchor lies in the hall.").await;
-    let found =
-        first.call("memory_search", json!({ "query": "anchor lies", "explain": true })).await;
+    let anchors = json!({ "query": "anchor lies", "explain": true });
+    let found = first.call("memory_search", anchors).await;
     let hits = found["results"].as_array().unwrap();
     let own: Vec<&Value> = hits.iter().map(|hit| &hit["explain"]["own"]).collect();
     assert_eq!(own, [&json!(1.2), &json!(1.0)], "{found}");
@@ -166,102 +183,78 @@ async fn of_two_copies_the_own_one_comes_and_counts_more() {
 
 #[tokio::test]
 async fn documents_are_the_agents_own_too() {
-    let (app, shared) = TestApp::start_for("anna").await;
-    let first = agent(&app, &shared, "first", "own_first").await;
-    let only = agent(&app, &shared, "only", "own_only").await;
+    let Agents { app: _app, shared, first, only } = agents().await;
     let put = async |user: &TestUser, path: &str, text: &str| {
         let body = json!({ "content": text });
         user.request(Method::PUT, &format!("/api/v1/documents/{path}"), Some(body)).await
     };
     let read = async |user: &TestUser, path: &str| {
-        let (status, told) =
-            user.request(Method::GET, &format!("/api/v1/documents/{path}"), None).await;
+        let path = format!("/api/v1/documents/{path}");
+        let (status, told) = user.request(Method::GET, &path, None).await;
         (status, told["content"].as_str().unwrap_or_default().to_owned())
     };
-    assert_eq!(put(&shared, "MEMORY.md", "# Shared\n\nThe ferry leaves at nine.\n").await.0, 201);
+    let memory_file = "# Shared\n\nThe ferry leaves at nine.\n";
+    assert_eq!(put(&shared, "MEMORY.md", memory_file).await.0, 201);
     assert_eq!(put(&shared, "shared.md", "# Notes\n\nThe ferry is slow.\n").await.0, 201);
-    assert_eq!(read(&first, "MEMORY.md").await.1, "# Shared\n\nThe ferry leaves at nine.\n");
+    assert_eq!(read(&first, "MEMORY.md").await.1, memory_file);
     assert_eq!(read(&only, "MEMORY.md").await.0, 404);
     // What it writes whole is its own, beside the shared one, which stays.
-    assert_eq!(put(&first, "MEMORY.md", "# First\n\nThe ferry leaves at ten.\n").await.0, 201);
-    assert_eq!(put(&only, "MEMORY.md", "# Only\n\nThe ferry leaves at noon.\n").await.0, 201);
+    for (user, own) in [
+        (&first, "# First\n\nThe ferry leaves at ten.\n"),
+        (&only, "# Only\n\nThe ferry leaves at noon.\n"),
+    ] {
+        assert_eq!(put(user, "MEMORY.md", own).await.0, 201);
+        assert_eq!(read(user, "MEMORY.md").await.1, own);
+    }
     assert_eq!(read(&first, "MEMORY.md").await.1, "# First\n\nThe ferry leaves at ten.\n");
-    assert_eq!(read(&only, "MEMORY.md").await.1, "# Only\n\nThe ferry leaves at noon.\n");
-    assert_eq!(read(&shared, "MEMORY.md").await.1, "# Shared\n\nThe ferry leaves at nine.\n");
+    assert_eq!(read(&shared, "MEMORY.md").await.1, memory_file);
     // What it changes is what it reads.
     let change = json!({ "command": "str_replace", "path": "/memories/shared.md", "old_str": "slow", "new_str": "fast" });
     first.call("memory_files", change.clone()).await;
     assert_eq!(read(&shared, "shared.md").await.1, "# Notes\n\nThe ferry is fast.\n");
     assert_eq!(only.refused("memory_files", change).await.0, 404);
-    let (_, listed) = first.request(Method::GET, "/api/v1/documents", None).await;
-    let paths: Vec<&str> = listed["documents"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|d| d["path"].as_str().unwrap())
-        .collect();
-    assert_eq!(paths, ["MEMORY.md", "shared.md"]);
-    let (_, listed) = only.request(Method::GET, "/api/v1/documents", None).await;
-    assert_eq!(listed["documents"].as_array().unwrap().len(), 1, "{listed}");
+    for (user, paths) in [(&first, vec!["MEMORY.md", "shared.md"]), (&only, vec!["MEMORY.md"])] {
+        let (_, listed) = user.request(Method::GET, "/api/v1/documents", None).await;
+        let listed = listed["documents"].as_array().unwrap().iter();
+        assert_eq!(listed.map(|d| d["path"].as_str().unwrap()).collect::<Vec<_>>(), paths);
+    }
     // Search finds the parts of what an agent sees.
     let parts = async |user: &TestUser| {
-        let found =
-            user.call("memory_search", json!({ "query": "ferry", "types": ["document"] })).await;
-        found["results"].as_array().unwrap().len()
+        let input = json!({ "query": "ferry", "types": ["document"] });
+        ids(&user.call("memory_search", input).await).len()
     };
     assert_eq!((parts(&shared).await, parts(&first).await, parts(&only).await), (2, 3, 1));
     // Each of its prompts begins with its own file.
     let prompt = first.get("/api/v1/prompt?with=memory_file").await.text().await.unwrap();
-    assert!(
-        prompt.contains("at ten") && !prompt.contains("at nine") && !prompt.contains("noon"),
-        "{prompt}"
-    );
+    let times = ["at ten", "at nine", "noon"].map(|time| prompt.contains(time));
+    assert_eq!(times, [true, false, false], "{prompt}");
 }
 
 #[tokio::test]
-async fn what_comes_of_its_sessions_is_its_own() {
-    of_sessions("own_only").await;
-}
-
-#[tokio::test]
-async fn what_comes_of_its_sessions_is_its_own_beside_what_is_shared() {
-    of_sessions("own_first").await;
+async fn what_comes_of_its_sessions_is_its_own_also_beside_what_is_shared() {
+    for scope in ["own_only", "own_first"] {
+        of_sessions(scope).await;
+    }
 }
 
 async fn of_sessions(scope: &str) {
     let (app, shared) = TestApp::start_for("anna").await;
     let only = agent(&app, &shared, "only", scope).await;
-    let theirs = shared
-        .call(
-            "memory_add",
-            json!({ "content": "Prefers tabs.", "type": "preference", "theme": "preferences", "key": "indentation" }),
-        )
-        .await["id"]
-        .clone();
-    let server = ChatServer::answering(|_, _| {
-        let facts = json!([fact(
-            "preferences",
-            "indentation",
-            "Prefers spaces over tabs.",
-            "user_explicit",
-            "I prefer spaces over tabs, as Rolf Krause does."
-        )]);
-        said(
-            &json!({ "facts": facts, "summary": "The user said how they indent their code." })
-                .to_string(),
-        )
+    let tabs = json!({ "content": "Prefers tabs.", "type": "preference", "theme": "preferences",
+                       "key": "indentation" });
+    let theirs = shared.call("memory_add", tabs).await["id"].as_i64().unwrap();
+    let words = "I prefer spaces over tabs, as Rolf Krause does.";
+    let server = ChatServer::answering(move |_, _| {
+        let spaces = "Prefers spaces over tabs.";
+        let facts = [fact("preferences", "indentation", spaces, "user_explicit", words)];
+        let summary = "The user said how they indent their code.";
+        said(&json!({ "facts": facts, "summary": summary }).to_string())
     })
     .await;
     use_server(&app, &shared, &server).await;
-    keepsake::sessions::turns::switch(&app.db, shared.id, true, app.embeddings.now())
-        .await
-        .unwrap();
-    let body =
-        json!({ "messages": [user_says("m1", "I prefer spaces over tabs, as Rolf Krause does.")] });
-    let (status, _) =
-        only.request(Method::POST, "/api/v1/sessions/work/messages", Some(body)).await;
-    assert_eq!(status, 200);
-    only.request(Method::POST, "/api/v1/sessions/work/complete", Some(json!({}))).await;
+    let now = app.embeddings.now();
+    keepsake::sessions::turns::switch(&app.db, shared.id, true, now).await.unwrap();
+    told(&only, "work", &[user_says("m1", words)]).await;
     app.run_job("extract").await;
     while !turns_due(&app).await.is_empty() {
         app.run_job("turns").await;
@@ -269,19 +262,13 @@ async fn of_sessions(scope: &str) {
     let of = async |user: &TestUser, types: Value| {
         ids(&user.call("memory_search", json!({ "query": "tabs", "types": types })).await).len()
     };
-    for types in [json!(["preference", "fact", "other"]), json!(["episode"]), json!(["turn"])] {
-        let (of_shared, of_only) =
-            (of(&shared, types.clone()).await, of(&only, types.clone()).await);
-        let expected =
-            if types == json!(["preference", "fact", "other"]) { (1, 1) } else { (0, 1) };
-        if types != json!(["episode"]) {
-            assert_eq!((of_shared, of_only), expected, "{types}");
-        } else {
-            assert_eq!(of_shared, 0, "{types}");
-        }
-    }
+    let memories = json!(["preference", "fact", "other"]);
+    assert_eq!((of(&shared, memories.clone()).await, of(&only, memories).await), (1, 1));
+    assert_eq!(of(&shared, json!(["episode"])).await, 0);
+    let turns = json!(["turn"]);
+    assert_eq!((of(&shared, turns.clone()).await, of(&only, turns).await), (0, 1));
     // The shared item of the same key holds: what one agent alone remembers takes nobody's place.
-    let (_, item) = get(&shared, theirs.as_i64().unwrap()).await;
+    let (_, item) = get(&shared, theirs).await;
     assert_eq!((&item["status"], &item["superseded_by"]), (&json!("active"), &Value::Null));
     let summary = only.call("memory_summary", json!({})).await;
     assert!(summary["summary"].as_str().unwrap().contains("Prefers spaces"), "{summary}");
@@ -299,60 +286,44 @@ async fn a_person_sees_whose_an_item_is_and_it_comes_back_from_an_export() {
     let only = agent(&app, &shared, "only", "own_only").await;
     shared.add("The boat is red.").await;
     let own = only.add("The boat belongs to Rolf.").await;
-    only.request(Method::PUT, "/api/v1/documents/own.md", Some(json!({ "content": "# Own\n" })))
-        .await;
+    let document = json!({ "content": "# Own\n" });
+    only.request(Method::PUT, "/api/v1/documents/own.md", Some(document)).await;
     let browser = app.signed_in(&shared).await;
-    let (_, page) = browser.get("/memory").await;
-    assert!(
-        page.contains("The boat is red.") && page.contains("for <bdi>only</bdi> only"),
-        "{page}"
-    );
-    let (_, page) = browser.get(&format!("/memory/{own}")).await;
-    assert!(page.contains("this agent only: <bdi>only</bdi>"), "{page}");
-    let agents = app.accounts.list_agents(shared.id).await.unwrap();
-    let id = agents.iter().find(|(a, _)| a.name == "only").unwrap().0.id.0;
-    let (_, page) = browser.get(&format!("/memory?agent={id}")).await;
-    assert!(page.contains("belongs to Rolf") && !page.contains("The boat is red."), "{page}");
-    let (_, export) = browser.get("/data/export").await;
-    assert!(export.contains("\"owner\":\"only\""), "{export}");
+    let id = agent_id(&app, &shared, "only").await.0;
+    for (path, said) in [
+        ("/memory", "The boat is red."),
+        ("/memory", "for <bdi>only</bdi> only"),
+        (&format!("/memory/{own}"), "this agent only: <bdi>only</bdi>"),
+        (&format!("/memory?agent={id}"), "belongs to Rolf"),
+        ("/data/export", "\"owner\":\"only\""),
+    ] {
+        let page = browser.look(path).await;
+        assert!(page.contains(said), "{path}: {page}");
+        assert!(!path.contains('?') || !page.contains("The boat is red."), "{page}");
+    }
     // Its person shares it, and takes that back.
     let decide = async |action: &str| {
         let answer = browser.post(&format!("/memory/{own}"), &[("action", action)]).await;
         assert_eq!(answer.status(), 303, "{action}");
     };
     decide("share").await;
-    assert_eq!(shared.find("boat").await.len(), 2);
-    assert_eq!(only.find("boat").await.len(), 0);
-    let (_, page) = browser.get(&format!("/memory/{own}")).await;
+    let boats = async || (shared.find("boat").await.len(), only.find("boat").await.len());
+    assert_eq!(boats().await, (2, 0));
+    let page = browser.look(&format!("/memory/{own}")).await;
     assert!(page.contains("shared with all agents"), "{page}");
     decide("own").await;
-    assert_eq!(shared.find("boat").await.len(), 1);
+    assert_eq!(boats().await, (1, 1));
     assert_eq!(only.find("boat").await, [own]);
     let twin = shared.add("The boat belongs to Rolf.").await;
     let refused = browser.post(&format!("/memory/{own}"), &[("action", "share")]).await;
-    assert!(
-        refused.text().await.unwrap().contains("A memory of the same text or key is there already")
-    );
+    let said = refused.text().await.unwrap();
+    assert!(said.contains("A memory of the same text or key is there already"), "{said}");
     shared.call("memory_archive", json!({ "item_id": twin })).await;
     // Of a shared agent it stays its own; what it adds from now on is shared.
     set(&app, &shared, "only", "shared").await;
-    assert_eq!(only.find("boat").await.len(), 2);
-    assert_eq!(shared.find("boat").await.len(), 1);
+    assert_eq!(boats().await, (1, 2));
     only.add("The boat has two masts.").await;
     assert_eq!(shared.find("boat").await.len(), 2);
-}
-
-/// MCP answers in tasks of its own, and reads themes by itself when a client connects.
-#[tokio::test]
-async fn what_mcp_tells_at_the_start_is_the_agents_own() {
-    let (app, shared) = TestApp::start_for("anna").await;
-    let only = agent(&app, &shared, "only", "own_only").await;
-    shared.add_to("boats", "The boat is red.").await;
-    only.add_to("secrets", "The boat belongs to Rolf Krause.").await;
-    for (user, theme, hidden) in [(&shared, "boats", "secrets"), (&only, "secrets", "boats")] {
-        let hello = Mcp::of(&app, user).ask("server/discover", json!({})).await.1.to_string();
-        assert!(hello.contains(theme) && !hello.contains(hidden), "{hello}");
-    }
 }
 
 #[tokio::test]
@@ -374,41 +345,34 @@ async fn what_one_agent_knows_ends_no_relation_that_others_know() {
         assert_eq!((&told["changed"], &told["mentions"]), (&json!([]), &json!(1)));
     }
     // What its person keeps for one agent alone is told to the others no more, in no summary and no relation.
-    let mut conn = app.superuser().await;
-    conn.sql("INSERT INTO memory_summaries (user_id, body, made_at, facts_total) VALUES ($1, 'Marta lives in Bergen.', now(), 1)").bind(shared.id.0).run().await;
-    conn.sql("INSERT INTO memory_summary_items (user_id, item_id) VALUES ($1, $2)")
-        .bind(shared.id.0)
-        .bind(of_shared)
-        .run()
-        .await;
-    conn.sql("UPDATE entities SET summary = 'Lives in Bergen.' WHERE user_id = $1 AND name = 'Marta Weber'").bind(shared.id.0).run().await;
+    let user = shared.id.0;
+    app.sql(format!(
+        "INSERT INTO memory_summaries (user_id, body, made_at, facts_total) VALUES ({user}, 'Marta lives in Bergen.', now(), 1);
+         INSERT INTO memory_summary_items (user_id, item_id) VALUES ({user}, {of_shared});
+         UPDATE entities SET summary = 'Lives in Bergen.' WHERE user_id = {user} AND name = 'Marta Weber'"
+    ))
+    .run_all()
+    .await;
     assert_eq!(of(&shared).await["summary"], "Lives in Bergen.");
-    let other = app.token(shared.id, "other", &ALL, None).await;
-    let other = shared.with_token(&other);
+    let other = shared.with_token(&app.token(shared.id, "other", &ALL, None).await);
     let browser = app.signed_in(&shared).await;
     let kept = browser.post(&format!("/memory/{of_shared}"), &[("action", "own")]).await;
     assert_eq!(kept.status(), 303);
     let answer = other.send("memory_entity", &json!({ "name": "Marta Weber" })).await;
     let told = answer.text().await.unwrap();
     assert!(!told.contains("Bergen"), "{told}");
-    let (told, body): (Option<String>, Option<String>) = conn
-        .sql(
-            "SELECT (SELECT summary FROM entities WHERE user_id = $1 AND name = 'Marta Weber'),
-                (SELECT body FROM memory_summaries WHERE user_id = $1)",
-        )
-        .bind(shared.id.0)
-        .row()
-        .await;
-    assert_eq!((told, body), (None, None));
+    let summaries =
+        "SELECT (SELECT summary FROM entities WHERE user_id = $1 AND name = 'Marta Weber'),
+                            (SELECT body FROM memory_summaries WHERE user_id = $1)";
+    let left: (Option<String>, Option<String>) = app.sql(summaries).bind(user).row().await;
+    assert_eq!(left, (None, None));
 }
 
 /// Whether the words were said to another agent is answered as if they never were.
 #[tokio::test]
 async fn what_is_said_to_one_agent_alone_proves_nothing_to_another() {
-    let (app, shared) = TestApp::start_for("anna").await;
+    let Agents { app, shared, first, only } = agents().await;
     let other = agent(&app, &shared, "other", "shared").await;
-    let first = agent(&app, &shared, "first", "own_first").await;
-    let only = agent(&app, &shared, "only", "own_only").await;
     let alone = agent(&app, &shared, "alone", "own_only").await;
     for (user, said) in [
         (&shared, "The shed key hangs behind the door."),
@@ -421,7 +385,7 @@ async fn what_is_said_to_one_agent_alone_proves_nothing_to_another() {
     let claims = async |user: &TestUser, words: &str| {
         let input = json!({ "type": "fact", "content": format!("Said: {words}"), "source": "user_explicit", "source_context": words });
         let added = user.call("memory_add", input).await;
-        let note = added["note"].as_str().unwrap_or_default().to_owned();
+        let note = added["note"].as_str().unwrap_or_default();
         let trust = added["trust"].as_str().unwrap().to_owned();
         assert_eq!(trust == "agent", note.contains("source_context"), "{added}");
         let fix = json!({ "item_id": added["id"], "content": format!("Said so: {words}"), "source": "user_explicit", "source_context": words });
@@ -469,30 +433,12 @@ async fn what_took_the_place_of_a_memory_is_named_to_who_sees_it() {
         assert_eq!(told.contains(&name), is_seen, "{told}");
     };
     names(&other, true).await;
-    let path = format!("/memory/{newer}");
-    let owned = browser.post(&path, &[("action", "own")]).await;
+    let owned = browser.post(&format!("/memory/{newer}"), &[("action", "own")]).await;
     assert_eq!(owned.status(), 303);
     names(&shared, true).await;
     names(&other, false).await;
     // It is stored all the same.
-    let stored: Option<i64> = app
-        .sql("SELECT superseded_by FROM memory_items WHERE id = $1")
-        .bind(older.as_i64())
-        .value()
-        .await;
+    let stored = "SELECT superseded_by FROM memory_items WHERE id = $1";
+    let stored: Option<i64> = app.sql(stored).bind(older.as_i64()).value().await;
     assert_eq!(stored, newer.as_i64());
-}
-
-#[tokio::test]
-async fn a_prompt_follows_the_scope_at_once() {
-    let (app, shared) = TestApp::start_for("anna").await;
-    let first = agent(&app, &shared, "first", "shared").await;
-    shared.add_to("boats", "The boat to Bergen is red.").await;
-    for (scope, sees) in
-        [("shared", true), ("own_only", false), ("own_first", true), ("own_only", false)]
-    {
-        set(&app, &shared, "first", scope).await;
-        let prompt = first.get("/api/v1/prompt").await.text().await.unwrap();
-        assert_eq!(prompt.contains("boats"), sees, "{scope}: {prompt}");
-    }
 }

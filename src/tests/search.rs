@@ -1,30 +1,37 @@
 //! What searches read lies in memory: it is never behind the rows, bounded, and of one user alone.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use keepsake::embedding::Drained;
 use serde_json::{Value, json};
+use sqlx::PgConnection;
 
 use crate::support::Sql as _;
 use crate::support::{Provider, TestApp, TestUser, Wish, ids};
 
 const WORDS: [&str; 5] = ["kettle", "zeppelin", "orchard", "violin", "harbour"];
 
-/// All that is listed, and all that one word finds.
-async fn found(user: &TestUser, word: &str) -> (Vec<i64>, Vec<i64>) {
-    let all = user.call("memory_search", json!({ "query": "*", "limit": 50 }));
-    let of_word = user.call("memory_search", json!({ "query": word, "limit": 50 }));
-    let (mut all, mut of_word) = (ids(&all.await), ids(&of_word.await));
-    all.sort_unstable();
-    of_word.sort_unstable();
-    (all, of_word)
+/// All that this finds.
+async fn found(user: &TestUser, query: &str) -> BTreeSet<i64> {
+    let found = ids(&user.call("memory_search", json!({ "query": query, "limit": 50 })).await);
+    let once: BTreeSet<i64> = found.iter().copied().collect();
+    assert_eq!(once.len(), found.len(), "{query}: {found:?}");
+    once
+}
+
+/// From now on no memory is loaded; until this is dropped, or sent a `ROLLBACK`.
+async fn hold_loads(app: &TestApp) -> PgConnection {
+    let mut holding = app.superuser().await;
+    let lock = "BEGIN; LOCK TABLE memory_passages IN ACCESS EXCLUSIVE MODE";
+    holding.sql(lock).run_all().await;
+    holding
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_one_server_writes_every_server_finds_at_once_and_nothing_that_is_gone() {
-    let app = TestApp::start().await;
+async fn what_one_server_writes_each_finds_at_once_however_many_write_and_nothing_that_is_gone() {
+    let (app, anna) = TestApp::start_for("anna").await;
     let twin = app.twin().await;
-    let anna = app.user("anna").await;
     let servers = [anna.with_token(&anna.token), anna.at(&twin)];
     let mut live: Vec<(i64, &str)> = Vec::new();
     for step in 0..60 {
@@ -36,30 +43,42 @@ async fn what_one_server_writes_every_server_finds_at_once_and_nothing_that_is_g
             }
             4 => {
                 let at = step % live.len();
-                let input =
-                    json!({ "item_id": live[at].0, "content": format!("{word} again, {step}") });
+                let content = format!("{word} again, {step}");
+                let input = json!({ "item_id": live[at].0, "content": content });
                 let id = writer.call("memory_correct", input).await["id"].as_i64().unwrap();
                 live[at] = (id, word);
             }
             5 if step % 12 == 5 => {
                 // Behind both: neither was told, and still neither shows what is not there.
                 let (id, _) = live.remove(0);
-                app.sql("DELETE FROM memory_items WHERE $1 IN (id, superseded_by)")
-                    .bind(id)
-                    .run()
-                    .await;
+                let delete = "DELETE FROM memory_items WHERE $1 IN (id, superseded_by)";
+                app.sql(delete).bind(id).run().await;
             }
             _ => live.push((writer.add(&format!("{word} number {step}")).await, word)),
         }
-        let mut all: Vec<i64> = live.iter().map(|(id, _)| *id).collect();
+        let all: BTreeSet<i64> = live.iter().map(|(id, _)| *id).collect();
         let of_word = live.iter().filter(|(_, w)| *w == word);
-        let mut of_word: Vec<i64> = of_word.map(|(id, _)| *id).collect();
-        all.sort_unstable();
-        of_word.sort_unstable();
+        let of_word: BTreeSet<i64> = of_word.map(|(id, _)| *id).collect();
         for server in &servers {
-            assert_eq!(found(server, word).await, (all.clone(), of_word.clone()), "step {step}");
+            assert_eq!(found(server, "*").await, all, "step {step}");
+            assert_eq!(found(server, word).await, of_word, "step {step}");
         }
     }
+    let work = (0..4_usize).map(|n| {
+        let servers = [anna.with_token(&anna.token), anna.at(&twin)];
+        async move {
+            for step in 0..20 {
+                // No word is the stem of another.
+                let letter = |n: usize| char::from(b'a' + n as u8);
+                let word = format!("zq{}{}x", letter(n), letter(step));
+                let id = servers[(n + step) % 2].add(&format!("the {word}")).await;
+                for server in &servers {
+                    assert_eq!(server.find(&word).await, [id], "{word}");
+                }
+            }
+        }
+    });
+    futures_util::future::join_all(work).await;
 }
 
 #[tokio::test]
@@ -68,18 +87,10 @@ async fn a_memory_of_another_time_is_read_anew() {
     let (bees, tea) = (anna.add("bees").await, anna.add("tea").await);
     assert_eq!(anna.find("bees tea").await.len(), 2);
     // As where a backup took the place of the database: its revision runs backwards.
-    let mut conn = app.superuser().await;
-    for statement in [
-        format!("UPDATE memory_items SET status = 'archived' WHERE id = {tea}"),
-        "UPDATE memory_revisions SET revision = 1, told_from = 0".to_owned(),
-    ] {
-        conn.sql(statement).run_all().await;
-    }
+    app.sql(format!("UPDATE memory_items SET status = 'archived' WHERE id = {tea}")).run().await;
+    app.sql("UPDATE memory_revisions SET revision = 1, told_from = 0").run().await;
     let any = json!({ "query": "bees tea", "status": "any" });
-    let answer = anna.call("memory_search", any).await;
-    let statuses: Vec<&Value> =
-        answer["results"].as_array().unwrap().iter().map(|hit| &hit["status"]).collect();
-    assert_eq!(statuses.len(), 2);
+    assert_eq!(ids(&anna.call("memory_search", any).await).len(), 2);
     assert_eq!(anna.find("bees tea").await, [bees]);
 }
 
@@ -98,8 +109,8 @@ async fn indexes_keep_to_their_room_and_every_user_is_answered() {
     for round in 0..3 {
         for user in &users {
             let name = user.email.split('@').next().unwrap();
-            let answer =
-                user.call("memory_search", json!({ "query": "kettle", "limit": 50 })).await;
+            let input = json!({ "query": "kettle", "limit": 50 });
+            let answer = user.call("memory_search", input).await;
             let hits = answer["results"].as_array().unwrap();
             assert_eq!(hits.len(), 10, "round {round}");
             assert!(hits.iter().all(|hit| hit["content_snippet"].as_str().unwrap().contains(name)));
@@ -114,27 +125,21 @@ async fn indexes_keep_to_their_room_and_every_user_is_answered() {
 /// The hits of a search with all that explains them, but for their distances, which are exact or by a byte a dimension.
 async fn ranked(user: &TestUser, input: Value) -> Vec<(i64, bool, f64)> {
     let answer = user.call("memory_search", input).await;
-    let hits = answer["results"].as_array().unwrap().iter();
-    hits.map(|hit| {
-        let why = &hit["explain"];
-        (
-            hit["id"].as_i64().unwrap(),
-            why["distance"].is_number(),
-            why["lexical"].as_f64().unwrap_or(0.0),
-        )
-    })
-    .collect()
+    let hits = answer["results"].as_array().unwrap().iter().map(|hit| {
+        let (id, why) = (hit["id"].as_i64().unwrap(), &hit["explain"]);
+        (id, why["distance"].is_number(), why["lexical"].as_f64().unwrap_or(0.0))
+    });
+    let mut hits: Vec<_> = hits.collect();
+    // Of vectors that are as far as makes no difference either may come first.
+    hits.sort_by_key(|(id, ..)| *id);
+    hits
 }
 
 #[tokio::test]
 async fn a_memory_larger_than_all_the_room_is_answered_alike_and_never_kept() {
     let app = TestApp::start().await;
-    let small = TestApp::start_as(Wish {
-        reader_bytes: 4_000,
-        database: Some(app.options.clone()),
-        ..Wish::default()
-    })
-    .await;
+    let database = Some(app.options.clone());
+    let small = TestApp::start_as(Wish { reader_bytes: 4_000, database, ..Wish::default() }).await;
     let (anna, provider) = (app.user("anna").await, Provider::start().await);
     app.use_provider(&anna, &provider, "model").await;
     for n in 0..40 {
@@ -150,18 +155,12 @@ async fn a_memory_larger_than_all_the_room_is_answered_alike_and_never_kept() {
         json!({ "query": "orchard", "explain": true, "theme": "travel", "limit": 50 }),
         json!({ "query": "rchar", "explain": true, "limit": 50 }),
     ] {
-        let mut here = ranked(&anna, query.clone()).await;
-        let mut through = ranked(&there, query.clone()).await;
-        // Of vectors that are as far as makes no difference either may come first.
-        for hits in [&mut here, &mut through] {
-            hits.sort_by_key(|(id, ..)| *id);
-        }
-        assert_eq!(here, through, "{query}");
+        let here = ranked(&anna, query.clone()).await;
+        assert_eq!(here, ranked(&there, query.clone()).await, "{query}");
         assert!(!here.is_empty());
         assert_eq!(small.search.reader().held().1, 0);
     }
-    let url = format!("{}/metrics", small.base);
-    let metrics = reqwest::get(url).await.unwrap().text().await.unwrap();
+    let metrics = small.browser().look("/metrics").await;
     let large = metrics.lines().find(|line| line.starts_with("keepsake_searches_large_total "));
     assert!(large.unwrap().split(' ').nth(1).unwrap().parse::<u64>().unwrap() >= 4);
     for name in [
@@ -177,20 +176,15 @@ async fn a_memory_larger_than_all_the_room_is_answered_alike_and_never_kept() {
 async fn a_load_that_is_given_up_or_fails_leaves_nothing_behind() {
     let (app, anna) = TestApp::start_for("anna").await;
     let bees = anna.add("bees").await;
-    let mut holding = app.superuser().await;
-    let lock = "BEGIN; LOCK TABLE memory_passages IN ACCESS EXCLUSIVE MODE";
-    holding.sql(lock).run_all().await;
+    let mut holding = hold_loads(&app).await;
     // Given up by whoever asked.
     let asking = tokio::time::timeout(Duration::from_millis(300), anna.find("bees"));
     assert!(asking.await.is_err());
     app.until_blocked(1).await;
     // The connection of the load is cut off.
-    app.sql(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-         WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0",
-    )
-    .run_all()
-    .await;
+    let cut = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+               WHERE datname = current_database() AND cardinality(pg_blocking_pids(pid)) > 0";
+    app.sql(cut).run_all().await;
     app.until_blocked(0).await;
     assert_eq!(app.search.reader().held().1, 0);
     holding.sql("ROLLBACK").run_all().await;
@@ -202,12 +196,9 @@ async fn a_load_that_is_given_up_or_fails_leaves_nothing_behind() {
 async fn while_a_memory_is_loaded_others_are_answered_and_the_load_is_shared() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let bees = anna.add("bees").await;
-    let tea = ben.add("tea").await;
+    let (bees, tea) = (anna.add("bees").await, ben.add("tea").await);
     assert_eq!(ben.find("tea").await, [tea]);
-    let mut holding = app.superuser().await;
-    let lock = "BEGIN; LOCK TABLE memory_passages IN ACCESS EXCLUSIVE MODE";
-    holding.sql(lock).run_all().await;
+    let mut holding = hold_loads(&app).await;
     // More than there are connections: who waits holds none.
     let searches = futures_util::future::join_all((0..4).map(|_| anna.find("bees")));
     let meanwhile = async {
@@ -264,40 +255,18 @@ async fn a_memory_that_grows_past_the_room_is_let_go_and_answered() {
 
 #[tokio::test]
 async fn what_is_embedded_again_is_listed_as_pending_at_once() {
-    let app = TestApp::start().await;
-    let (anna, provider) = (app.user("anna").await, Provider::start().await);
+    let (app, anna) = TestApp::start_for("anna").await;
+    let provider = Provider::start().await;
     app.use_provider(&anna, &provider, "model").await;
     provider.behave(|b| b.poison = Some("poison"));
     anna.add("the poison one").await;
     app.drain(&anna).await;
     let browser = app.signed_in(&anna).await;
     let rows = async |state: &str| {
-        let (_, page) = browser.get(&format!("/memory?embedding={state}")).await;
+        let page = browser.look(&format!("/memory?embedding={state}")).await;
         page.matches("data-row=").count()
     };
     assert_eq!((rows("error").await, rows("pending").await), (1, 0));
     app.embeddings.retry(anna.id).await.unwrap();
     assert_eq!((rows("error").await, rows("pending").await), (0, 1));
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_adds_finds_it_at_once_however_many_add_and_search() {
-    let app = TestApp::start().await;
-    let twin = app.twin().await;
-    let anna = app.user("anna").await;
-    let work = (0..4_usize).map(|n| {
-        let servers = [anna.with_token(&anna.token), anna.at(&twin)];
-        async move {
-            for step in 0..20 {
-                // No word is the stem of another.
-                let letter = |n: usize| char::from(b'a' + n as u8);
-                let word = format!("zq{}{}x", letter(n), letter(step));
-                let id = servers[(n + step) % 2].add(&format!("the {word}")).await;
-                for server in &servers {
-                    assert_eq!(server.find(&word).await, [id], "{word}");
-                }
-            }
-        }
-    });
-    futures_util::future::join_all(work).await;
 }

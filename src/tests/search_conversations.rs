@@ -6,7 +6,7 @@ use keepsake::search::{RawQuery, ResultPage, SearchQuery};
 use serde_json::json;
 use time::Duration;
 
-use crate::search_hybrid::{ask_with, at, embed, found, space};
+use crate::search_hybrid::{ask_with, at, embedded, found};
 use crate::support::{Provider, TestApp, TestUser};
 
 /// As `ask_with`, for a query whose vector was made without this speaker's name.
@@ -20,8 +20,7 @@ async fn ask_of(app: &TestApp, user: &TestUser, space: SpaceId, speaker: &str) -
         tokens: None,
         speakers: vec![speaker.to_owned()],
     };
-    let found = app.search.find_with(&viewer, &query, Some(&vector));
-    found.await.unwrap()
+    app.search.find_with(&viewer, &query, Some(&vector)).await.unwrap()
 }
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -91,39 +90,35 @@ async fn two_speakers_in_one_word_are_no_possessive() {
 #[tokio::test]
 async fn what_the_named_one_said_comes_before_what_others_said_of_them() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let mut conn = app.superuser().await;
-    let space = space(&mut conn, &anna, "active").await;
-    let mut add = Vec::new();
+    let mut items = Vec::new();
     for text in [
         "Melanie: Caroline has a kettle",
         "Caroline: I have a kettle",
         "Caroline was given a kettle",
         "A kettle",
     ] {
-        let item = anna.add_to(&format!("theme-{}", add.len()), text).await;
-        embed(&mut conn, space, item, &at(20.0)).await;
-        add.push(item);
+        let theme = format!("theme-{}", items.len());
+        items.push((anna.add_to(&theme, text).await, 20.0));
     }
+    let space = embedded(&app, &anna, &items).await;
     let page = ask_of(&app, &anna, space, "caroline").await;
     let speaker = |n: usize| {
-        let hit = page.hits.iter().find(|hit| hit.item.id.0 == add[n]);
+        let hit = page.hits.iter().find(|hit| hit.item.id.0 == items[n].0);
         hit.unwrap().explanation.speaker
     };
     assert_eq!([0, 1, 2, 3].map(speaker), [0.0, 0.4, 0.4, 0.0]);
     let mut first = found(&page)[..2].to_vec();
     first.sort();
-    assert_eq!(first, add[1..3]);
+    assert_eq!(first, [items[1].0, items[2].0]);
     assert_eq!(page.hits[0].score, 1.0);
 }
 
 #[tokio::test]
 async fn the_answer_is_found_beside_the_question() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let mut conn = app.superuser().await;
-    let space = space(&mut conn, &anna, "active").await;
+    let mut notes = Vec::new();
     for n in 0..60 {
-        let item = anna.add(&format!("note {n}")).await;
-        embed(&mut conn, space, item, &at(50.0)).await;
+        notes.push((anna.add(&format!("note {n}")).await, 50.0));
     }
     let said = [
         ("an-hour-before", "Tom: Morning", 61),
@@ -136,25 +131,24 @@ async fn the_answer_is_found_beside_the_question() {
     ];
     let mut items = Vec::new();
     for (theme, text, minutes_after) in said {
-        let item = anna.add_to(theme, text).await;
-        app.clock.advance(Duration::minutes(minutes_after));
         let degrees = if items.len() == 2 { 0.0 } else { 89.0 };
-        embed(&mut conn, space, item, &at(degrees)).await;
-        items.push(item);
+        items.push((anna.add_to(theme, text).await, degrees));
+        app.clock.advance(Duration::minutes(minutes_after));
     }
+    let space = embedded(&app, &anna, &[&notes[..], &items].concat()).await;
     let raw = RawQuery { query: "xyzzy", limit: Some(50), ..RawQuery::default() };
     let page = ask_with(&app, &anna, Some(space), raw).await;
     let scores = |page: &ResultPage, n: usize| {
-        let hit = page.hits.iter().find(|hit| hit.item.id.0 == items[n]);
+        let hit = page.hits.iter().find(|hit| hit.item.id.0 == items[n].0);
         hit.map(|hit| (hit.score * 1e6).round() / 1e6)
     };
-    assert_eq!(found(&page)[0], items[2]);
+    assert_eq!(found(&page)[0], items[2].0);
     // One step before and one after: 0.3 of the question's; what does not belong to it is not brought.
     let expected = [None, Some(0.3), Some(1.0), Some(0.3), None, None, None];
     assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|n| scores(&page, n)), expected);
     assert!(!page.hits[1].is_near && page.hits[1].explanation.neighbours > 0.29);
     // Filters hold for neighbours, too.
-    anna.call("memory_archive", json!({ "item_id": items[3] })).await;
+    anna.call("memory_archive", json!({ "item_id": items[3].0 })).await;
     let page = ask_with(&app, &anna, Some(space), raw).await;
     assert_eq!(scores(&page, 3), None);
 }
@@ -162,11 +156,8 @@ async fn the_answer_is_found_beside_the_question() {
 #[tokio::test]
 async fn whoever_asks_may_set_the_balance_of_meaning_and_words() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let mut conn = app.superuser().await;
     let (near, word) = (anna.add("green leaves").await, anna.add("the kettle").await);
-    let space = space(&mut conn, &anna, "active").await;
-    embed(&mut conn, space, near, &at(5.0)).await;
-    embed(&mut conn, space, word, &at(80.0)).await;
+    let space = embedded(&app, &anna, &[(near, 5.0), (word, 80.0)]).await;
     for (balance, first, weights) in [
         (None, near, (0.7, 0.3)),
         (Some("meaning"), near, (0.7, 0.3)),
@@ -178,8 +169,7 @@ async fn whoever_asks_may_set_the_balance_of_meaning_and_words() {
         let why = page.hits[0].explanation;
         let round = |weight: f64| (weight * 10.0).round() / 10.0;
         assert_eq!(found(&page)[0], first, "{balance:?}");
-        let found = (round(why.semantic_weight), round(why.lexical_weight));
-        assert_eq!(found, weights);
+        assert_eq!((round(why.semantic_weight), round(why.lexical_weight)), weights);
     }
     let refused = anna.refused("memory_search", json!({ "query": "x", "balance": "sums" })).await;
     assert_eq!((refused.0, &refused.1["code"]), (422, &json!("invalid_balance")));

@@ -3,6 +3,7 @@
 
 use keepsake::accounts::Viewer;
 use keepsake::embedding::{QueryVector, SpaceId, Vector};
+use keepsake::memories::ItemType;
 use keepsake::search::{Mode, RawQuery, ResultPage, SearchQuery};
 use serde_json::json;
 use sqlx::PgConnection;
@@ -13,17 +14,11 @@ use crate::support::{TestApp, TestUser};
 
 /// A space of the user's, serving.
 pub(crate) async fn space(conn: &mut PgConnection, user: &TestUser, state: &str) -> SpaceId {
-    let id = conn
-        .sql(
-            "INSERT INTO embedding_spaces (user_id, provider_type, endpoint, model, query_prefix,
-                                       document_prefix, dimensions, state, created_at)
-         VALUES ($1, 'openai', '', 'm', '', '', 2, $2, now()) RETURNING id",
-        )
-        .bind(user.id.0)
-        .bind(state)
-        .value()
-        .await;
-    SpaceId(id)
+    let insert =
+        "INSERT INTO embedding_spaces (user_id, provider_type, endpoint, model, query_prefix,
+                                                document_prefix, dimensions, state, created_at)
+                  VALUES ($1, 'openai', '', 'm', '', '', 2, $2, now()) RETURNING id";
+    SpaceId(conn.sql(insert).bind(user.id.0).bind(state).value().await)
 }
 
 /// As far from the query of [`ask`] as the angle says: 0 is the same, 90 has nothing in common.
@@ -42,6 +37,16 @@ pub(crate) async fn embed(conn: &mut PgConnection, space: SpaceId, item: i64, ve
          -- The item was added while the space was there: it waits for its vector.
          ON CONFLICT (user_id, source_id, passage, space_id)
          DO UPDATE SET state = 'ready', embedding = excluded.embedding").bind(space.0).bind(item).bind(vector.half()).run().await;
+}
+
+/// A space of the user's, serving, with a vector of each of these items, at its angle.
+pub(crate) async fn embedded(app: &TestApp, user: &TestUser, items: &[(i64, f32)]) -> SpaceId {
+    let mut conn = app.superuser().await;
+    let space = space(&mut conn, user, "active").await;
+    for (item, degrees) in items {
+        embed(&mut conn, space, *item, &at(*degrees)).await;
+    }
+    space
 }
 
 pub(crate) async fn ask_with(
@@ -74,14 +79,10 @@ pub(crate) fn found(page: &ResultPage) -> Vec<i64> {
 #[tokio::test]
 async fn meaning_counts_seven_tenths_and_words_three() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let mut conn = app.superuser().await;
     let near = anna.add("She drinks oolong").await;
     let word = anna.add("The kettle is broken").await;
     let both = anna.add("A kettle for oolong").await;
-    let space = space(&mut conn, &anna, "active").await;
-    for (item, degrees) in [(near, 10.0), (word, 80.0), (both, 30.0)] {
-        embed(&mut conn, space, item, &at(degrees)).await;
-    }
+    let space = embedded(&app, &anna, &[(near, 10.0), (word, 80.0), (both, 30.0)]).await;
     let page = ask(&app, &anna, space, "kettle").await;
     assert_eq!(page.mode, Mode::Hybrid);
     assert_eq!(found(&page), [both, near, word]);
@@ -99,32 +100,10 @@ async fn meaning_counts_seven_tenths_and_words_three() {
     assert_eq!(page.hits[1].score, 0.7);
 }
 
-/// Kept since before the space's width was known, from a model that has changed under its name.
 #[tokio::test]
-async fn a_vector_of_another_width_leaves_the_answer_to_the_words() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let mut conn = app.superuser().await;
-    let item = anna.add("hot water").await;
-    let space_id = space(&mut conn, &anna, "active").await;
-    embed(&mut conn, space_id, item, &at(0.0)).await;
-    let viewer = Viewer::person(anna.id);
-    let wider = QueryVector {
-        tokens: None,
-        space_id,
-        vector: Vector::from_answer(&[1.0, 0.0, 0.0]).unwrap(),
-        speakers: Vec::new(),
-    };
-    let query = SearchQuery::parse(RawQuery { query: "water", ..RawQuery::default() }).unwrap();
-    let page = app.search.find_with(&viewer, &query, Some(&wider));
-    let page = page.await.unwrap();
-    assert_eq!((page.mode, found(&page)), (Mode::Fts, vec![item]));
-    let page = ask(&app, &anna, space_id, "water").await;
-    assert_eq!(page.mode, Mode::Hybrid);
-}
-
-#[tokio::test]
-async fn a_silent_arm_leaves_the_score_to_the_other() {
-    let (app, anna) = TestApp::start_for("anna").await;
+async fn a_silent_arm_leaves_the_score_to_the_other_and_what_is_archived_is_found_no_more() {
+    let app = TestApp::start().await;
+    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let mut conn = app.superuser().await;
     let (near, far) = (anna.add("green leaves").await, anna.add("hot water").await);
     let space = space(&mut conn, &anna, "active").await;
@@ -134,27 +113,35 @@ async fn a_silent_arm_leaves_the_score_to_the_other() {
     embed(&mut conn, space, near, &at(5.0)).await;
     embed(&mut conn, space, far, &at(50.0)).await;
     let by_meaning = ask(&app, &anna, space, "oolong").await;
-    assert_eq!(by_meaning.mode, Mode::Hybrid);
-    assert_eq!(found(&by_meaning), [near, far]);
+    assert_eq!((by_meaning.mode, found(&by_meaning)), (Mode::Hybrid, vec![near, far]));
     let scores: Vec<f64> = by_meaning.hits.iter().map(|hit| hit.score).collect();
     assert_eq!(scores, [1.0, 0.0]);
     let nothing = ask_with(&app, &anna, None, RawQuery { query: "oolong", ..RawQuery::default() });
     assert!(nothing.await.hits.is_empty());
+
+    // Kept since before the space's width was known, from a model that has changed under its name.
+    let vector = Vector::from_answer(&[1.0, 0.0, 0.0]).unwrap();
+    let wider = QueryVector { tokens: None, space_id: space, vector, speakers: Vec::new() };
+    let query = SearchQuery::parse(RawQuery { query: "water", ..RawQuery::default() }).unwrap();
+    let page = app.search.find_with(&Viewer::person(anna.id), &query, Some(&wider)).await.unwrap();
+    assert_eq!((page.mode, found(&page)), (Mode::Fts, vec![far]));
+    assert_eq!(ask(&app, &anna, space, "water").await.mode, Mode::Hybrid);
+
+    let archive = json!({ "item_id": near });
+    assert_eq!(ben.refused("memory_archive", archive.clone()).await.0, 404);
+    assert_eq!(ask(&app, &anna, space, "oolong").await.hits.len(), 2);
+    anna.call("memory_archive", archive).await;
+    assert_eq!(found(&ask(&app, &anna, space, "oolong").await), [far]);
 }
 
 #[tokio::test]
 async fn an_item_whose_vector_is_not_ready_is_found_by_its_words() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let mut conn = app.superuser().await;
     let ready = anna.add("a kettle").await;
     let waiting = anna.add("a kettle, a blue kettle").await;
-    let space = space(&mut conn, &anna, "active").await;
-    embed(&mut conn, space, ready, &at(20.0)).await;
-    embed(&mut conn, space, waiting, &at(0.0)).await;
-    conn.sql("UPDATE memory_embeddings SET state = 'pending' WHERE source_id = $1")
-        .bind(waiting)
-        .run()
-        .await;
+    let space = embedded(&app, &anna, &[(ready, 20.0), (waiting, 0.0)]).await;
+    let wait = "UPDATE memory_embeddings SET state = 'pending' WHERE source_id = $1";
+    app.sql(wait).bind(waiting).run().await;
     let page = ask(&app, &anna, space, "kettle").await;
     assert_eq!(found(&page), [ready, waiting]);
     let why = page.hits[1].explanation;
@@ -174,8 +161,7 @@ async fn vectors_of_another_space_or_another_user_never_count() {
     embed(&mut conn, building, hers, &at(0.0)).await;
     embed(&mut conn, of_ben, his, &at(0.0)).await;
     for space in [active, of_ben] {
-        let page = ask(&app, &anna, space, "oolong").await;
-        assert!(page.hits.is_empty());
+        assert!(ask(&app, &anna, space, "oolong").await.hits.is_empty());
         let page = ask(&app, &anna, space, "leaves").await;
         assert_eq!((page.mode, found(&page)), (Mode::Fts, vec![hers]));
         assert_eq!(page.hits[0].explanation.distance, None);
@@ -186,48 +172,42 @@ async fn vectors_of_another_space_or_another_user_never_count() {
 #[tokio::test]
 async fn filters_apply_to_vectors_before_the_fifty_nearest_and_before_the_signs_are_cut() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let mut conn = app.superuser().await;
     let quiet = anna.add_to("quiet", "far away").await;
     app.clock.advance(Duration::days(10));
     let preference = json!({ "type": "preference", "content": "rather far", "theme": "loud" });
     let preference = anna.call("memory_add", preference).await["id"].as_i64().unwrap();
     let gone = anna.add_to("loud", "archived").await;
-    let space = space(&mut conn, &anna, "active").await;
+    let mut items = vec![(quiet, 85.0), (preference, 80.0), (gone, 75.0)];
     for n in 0..300 {
-        let item = anna.add_to("loud", &format!("note {n}")).await;
-        embed(&mut conn, space, item, &at(n as f32 / 10.0)).await;
+        items.push((anna.add_to("loud", &format!("note {n}")).await, n as f32 / 10.0));
     }
-    embed(&mut conn, space, quiet, &at(85.0)).await;
-    embed(&mut conn, space, preference, &at(80.0)).await;
-    embed(&mut conn, space, gone, &at(75.0)).await;
+    let space = embedded(&app, &anna, &items).await;
     anna.call("memory_archive", json!({ "item_id": gone })).await;
     let raw = RawQuery { query: "oolong", limit: Some(50), ..RawQuery::default() };
     let all = ask_with(&app, &anna, Some(space), raw).await;
     assert_eq!(all.hits.len(), 50);
     assert!(!found(&all).contains(&gone));
-    let theme = RawQuery { theme: Some("quiet"), ..raw };
-    assert_eq!(found(&ask_with(&app, &anna, Some(space), theme).await), [quiet]);
-    let types = RawQuery { types: &[keepsake::memories::ItemType::Preference], ..raw };
-    assert_eq!(found(&ask_with(&app, &anna, Some(space), types).await), [preference]);
-    let archived = RawQuery { status: Some("archived"), ..raw };
-    assert_eq!(found(&ask_with(&app, &anna, Some(space), archived).await), [gone]);
     app.clock.advance(Duration::days(1));
-    let recent = RawQuery { theme: Some("quiet"), recency_days: Some(5), ..raw };
-    assert!(ask_with(&app, &anna, Some(space), recent).await.hits.is_empty());
-    let nowhere = RawQuery { theme: Some("nowhere"), ..raw };
-    assert!(ask_with(&app, &anna, Some(space), nowhere).await.hits.is_empty());
+    for (what, filtered, expected) in [
+        ("theme", RawQuery { theme: Some("quiet"), ..raw }, vec![quiet]),
+        ("type", RawQuery { types: &[ItemType::Preference], ..raw }, vec![preference]),
+        ("archived", RawQuery { status: Some("archived"), ..raw }, vec![gone]),
+        ("recent", RawQuery { theme: Some("quiet"), recency_days: Some(5), ..raw }, vec![]),
+        ("nowhere", RawQuery { theme: Some("nowhere"), ..raw }, vec![]),
+    ] {
+        let page = ask_with(&app, &anna, Some(space), filtered).await;
+        assert_eq!(found(&page), expected, "{what}");
+    }
 }
 
 #[tokio::test]
 async fn a_cutoff_of_similarity_drops_what_is_below_it_and_is_passed_over_without_vectors() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let mut conn = app.superuser().await;
     let near = anna.add("a kettle").await;
     let far = anna.add("the kettle is old").await;
     let without = anna.add("kettle").await;
-    let space = space(&mut conn, &anna, "active").await;
-    embed(&mut conn, space, near, &at(30.0)).await; // 0.87
-    embed(&mut conn, space, far, &at(70.0)).await; // 0.34
+    // Similarities of 0.87 and 0.34.
+    let space = embedded(&app, &anna, &[(near, 30.0), (far, 70.0)]).await;
     let raw =
         |least| RawQuery { query: "kettle", min_similarity: Some(least), ..RawQuery::default() };
     assert_eq!(found(&ask_with(&app, &anna, Some(space), raw(0.5)).await), [near]);
@@ -240,12 +220,9 @@ async fn a_cutoff_of_similarity_drops_what_is_below_it_and_is_passed_over_withou
 #[tokio::test]
 async fn a_substring_fills_the_lexical_arm_where_no_word_matches() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let mut conn = app.superuser().await;
     let substring = anna.add("Uses Kubernetes").await;
     let near = anna.add("Runs containers").await;
-    let space = space(&mut conn, &anna, "active").await;
-    embed(&mut conn, space, substring, &at(40.0)).await;
-    embed(&mut conn, space, near, &at(20.0)).await;
+    let space = embedded(&app, &anna, &[(substring, 40.0), (near, 20.0)]).await;
     let page = ask(&app, &anna, space, "bernet").await;
     assert_eq!(found(&page), [near, substring]);
     assert!(page.hits[1].explanation.is_substring && page.hits[1].matched_by_words());
@@ -259,28 +236,10 @@ async fn the_tool_shows_the_parts_and_refuses_a_cutoff_out_of_range() {
     let input = json!({ "query": "kettle", "explain": true, "min_similarity": 0.5 });
     let answer = anna.call("memory_search", input).await;
     let explain = &answer["results"][0]["explain"];
-    assert_eq!(explain["distance"], json!(null));
-    assert_eq!(explain["semantic"], 0.0);
+    assert_eq!((&explain["distance"], &explain["semantic"]), (&json!(null), &json!(0.0)));
     assert_eq!(explain["lexical_normalised"], 1.0);
     assert_eq!(explain["weights"], json!({ "semantic": 0.0, "lexical": 1.0 }));
     let (status, problem) =
         anna.refused("memory_search", json!({ "query": "kettle", "min_similarity": 1.5 })).await;
     assert_eq!((status, problem["code"].as_str()), (422, Some("out_of_range")));
-}
-
-#[tokio::test]
-async fn an_archived_item_is_found_no_more_by_its_vector() {
-    let app = TestApp::start().await;
-    let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let mut conn = app.superuser().await;
-    let (old, kept) = (anna.add("green leaves").await, anna.add("hot water").await);
-    let space = space(&mut conn, &anna, "active").await;
-    for item in [old, kept] {
-        embed(&mut conn, space, item, &at(5.0)).await;
-    }
-    let (status, _) = ben.refused("memory_archive", json!({ "item_id": old })).await;
-    assert_eq!(status, 404);
-    assert_eq!(ask(&app, &anna, space, "oolong").await.hits.len(), 2);
-    anna.call("memory_archive", json!({ "item_id": old })).await;
-    assert_eq!(found(&ask(&app, &anna, space, "oolong").await), [kept]);
 }

@@ -2,7 +2,7 @@
 //! sides, and of nothing that is there.
 
 use keepsake::clock::Clock;
-use keepsake::embedding::{Drained, SpaceId};
+use keepsake::embedding::Drained;
 use keepsake::memories::ItemId;
 use keepsake::search::RawQuery;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ use time::macros::format_description;
 use time::{Duration, OffsetDateTime};
 
 use crate::scopes::agent;
-use crate::search_hybrid::{ask_with, at, embed, found, space};
+use crate::search_hybrid::{ask_with, embedded, found};
 use crate::support::{TestApp, TestUser, ids};
 
 /// The memory of a lunch every thirty days, the newest a minute ago; ids, the oldest first.
@@ -35,46 +35,36 @@ async fn first(user: &TestUser, input: Value) -> (i64, Value) {
 }
 
 #[tokio::test]
-async fn what_was_said_in_the_time_that_a_question_names_comes_first() {
+async fn what_was_said_in_the_time_that_a_question_names_or_that_is_given_before_it_comes_first() {
     let (app, anna) = TestApp::start_for("anna").await;
     let all = lunches(&app, &anna).await;
-    let now = app.clock.now();
     // Without a time the newest of equal ones, and nothing is told of a time.
     let (newest, answer) = first(&anna, json!({ "query": "lunch with Tom" })).await;
     assert_eq!((newest, answer.get("time")), (all[59], None));
     // The forty-first of sixty is among the best of its time, not of all.
-    let asked = day_of(now - Duration::days(19 * 30));
+    let day = |ago: i64| day_of(app.clock.now() - Duration::days(ago * 30));
+    let asked = day(19);
     for query in
         [format!("lunch with Tom on {asked}"), format!("Mittagessen lunch mit Tom am {asked}")]
     {
         let input = json!({ "query": query, "explain": true });
         let (then, answer) = first(&anna, input).await;
         assert_eq!(then, all[40], "{query}");
-        let why = &answer["results"][0]["explain"];
-        assert_eq!(why["time"], 0.6);
-        assert_eq!(answer["results"][0]["score"], 1.0);
-        let from = format!("{asked}T00:00:00Z");
-        assert_eq!(answer["time"]["from"], from);
+        let best = &answer["results"][0];
+        assert_eq!((&best["explain"]["time"], &best["score"]), (&json!(0.6), &json!(1.0)));
+        assert_eq!(answer["time"]["from"], format!("{asked}T00:00:00Z"));
         // What was said half a year later has nothing of it.
-        let of = |id: i64| -> Option<f64> {
-            let rows = answer["results"].as_array().unwrap();
-            let row = rows.iter().find(|row| row["id"] == id)?;
-            row["explain"]["time"].as_f64()
-        };
-        assert!(of(all[41]).is_none_or(|time| time < 0.01));
+        let rows = answer["results"].as_array().unwrap();
+        let later = rows.iter().find(|row| row["id"] == all[41]);
+        let counts = later.and_then(|row| row["explain"]["time"].as_f64());
+        assert!(counts.is_none_or(|time| time < 0.01));
     }
     // An open side: nothing after it counts less.
-    let before = day_of(now - Duration::days(57 * 30));
-    let (then, answer) = first(&anna, json!({ "query": format!("lunch before {before}") })).await;
+    let before = format!("lunch before {}", day(57));
+    let (then, answer) = first(&anna, json!({ "query": before })).await;
     assert_eq!((then, &answer["time"]["from"]), (all[1], &Value::Null));
-}
 
-#[tokio::test]
-async fn a_time_may_be_given_and_goes_before_the_words() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let all = lunches(&app, &anna).await;
-    let now = app.clock.now();
-    let day = |ago: i64| day_of(now - Duration::days(ago * 30));
+    // A time that is given goes before the words.
     let time = json!({ "from": day(10), "until": day(10) });
     let query = format!("lunch on {}", day(20));
     let (then, _) = first(&anna, json!({ "query": query, "time": time })).await;
@@ -98,11 +88,8 @@ async fn a_time_may_be_given_and_goes_before_the_words() {
     ] {
         let input = json!({ "query": "lunch", "time": time });
         let (status, problem) = anna.refused("memory_search", input).await;
-        assert_eq!(
-            (status, &problem["code"], &problem["field"]),
-            (422, &json!(code), &json!(field)),
-            "{problem}"
-        );
+        let told = (status, &problem["code"], &problem["field"]);
+        assert_eq!(told, (422, &json!(code), &json!(field)), "{problem}");
     }
     for time in [json!([null, null]), json!("2024"), json!({ "since": "2024" })] {
         let input = json!({ "query": "lunch", "time": time });
@@ -127,8 +114,7 @@ async fn before_the_move_is_by_when_the_memory_tells_of_it() {
     for query in ["lunch with Tom before the move", "Mittagessen lunch mit Tom vor dem move"] {
         let answer = anna.call("memory_search", ask(query)).await;
         assert_eq!(lunch(&answer), Some(all[20]), "{query}");
-        let day_after = day_of(now - Duration::days(39 * 30 - 1));
-        let until = format!("{day_after}T00:00:00Z");
+        let until = format!("{}T00:00:00Z", day_of(now - Duration::days(39 * 30 - 1)));
         assert_eq!(answer["time"], json!({ "from": null, "until": until }));
     }
     let answer = anna.call("memory_search", ask("lunch with Tom since the move")).await;
@@ -147,36 +133,31 @@ async fn before_the_move_is_by_when_the_memory_tells_of_it() {
 #[tokio::test]
 async fn the_event_is_one_that_the_search_may_find() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let add = async |content: &str, more: Value| {
-        let mut item = json!({ "type": "fact", "theme": "homes", "content": content });
-        let more = more.as_object().unwrap().clone();
-        item.as_object_mut().unwrap().extend(more);
+    let add = async |content: &str, field: &str, value: Value| {
+        let item = json!({ "type": "fact", "theme": "homes", "content": content, field: value });
         anna.call("memory_add", item).await;
     };
-    add("The move to Porto", json!({ "tags": ["south"] })).await;
+    add("The move to Porto", "tags", json!(["south"])).await;
     let porto = app.clock.now();
     app.clock.advance(Duration::days(400));
     let between = day_of(app.clock.now());
     app.clock.advance(Duration::days(400));
     let oslo = app.clock.now() - Duration::days(30);
-    add("The move to Oslo", json!({ "valid_from": day_of(oslo) })).await;
+    add("The move to Oslo", "valid_from", json!(day_of(oslo))).await;
     let query = "Where did we live before the move?";
     let raw = RawQuery { query, ..RawQuery::default() };
     let tagged = RawQuery { tag: Some("south"), ..raw };
     for (raw, moved) in [(raw, oslo), (tagged, porto)] {
         let time = ask_with(&app, &anna, None, raw).await.time.unwrap();
-        let until = time.until.map(day_of);
-        assert_eq!(until, Some(day_of(moved + Duration::days(1))));
+        assert_eq!(time.until.map(day_of), Some(day_of(moved + Duration::days(1))));
     }
-    for (day, moved) in
-        [(json!({}), oslo), (json!({ "as_of": between }), porto), (json!({ "at": between }), porto)]
-    {
-        let mut input = json!({ "query": query });
-        let day = day.as_object().unwrap().clone();
-        input.as_object_mut().unwrap().extend(day);
+    for (input, moved) in [
+        (json!({ "query": query }), oslo),
+        (json!({ "query": query, "as_of": between }), porto),
+        (json!({ "query": query, "at": between }), porto),
+    ] {
         let answer = anna.call("memory_search", input.clone()).await;
-        let day_after = day_of(moved + Duration::days(1));
-        let until = format!("{day_after}T00:00:00Z");
+        let until = format!("{}T00:00:00Z", day_of(moved + Duration::days(1)));
         assert_eq!(answer["time"]["until"], until, "{input}");
     }
 }
@@ -197,30 +178,19 @@ async fn what_is_true_since_then_counts_too() {
     assert_eq!(then, all[6]);
 }
 
-/// Twelve memories that say the same, and three others on another side of what is asked, a little farther from it.
-async fn crowd(app: &TestApp, anna: &TestUser, space: SpaceId) -> (Vec<i64>, Vec<i64>) {
-    let mut conn = app.superuser().await;
-    let (mut same, mut others) = (Vec::new(), Vec::new());
-    for n in 0..12 {
-        let item = anna.add(&format!("copy {n}")).await;
-        embed(&mut conn, space, item, &at(25.0)).await;
-        same.push(item);
-    }
-    for (n, degrees) in [-26.0, -27.0, -28.0].into_iter().enumerate() {
-        let item = anna.add(&format!("other {n}")).await;
-        embed(&mut conn, space, item, &at(degrees)).await;
-        others.push(item);
-    }
-    let item = anna.add("far").await;
-    embed(&mut conn, space, item, &at(90.0)).await;
-    (same, others)
-}
-
 #[tokio::test]
 async fn with_spread_the_first_are_of_many_sides() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let space = space(&mut app.superuser().await, &anna, "active").await;
-    let (_, others) = crowd(&app, &anna, space).await;
+    // Twelve memories that say the same, and three others on another side of what is asked, a little farther from it.
+    let (mut items, mut others) = (vec![(anna.add("far").await, 90.0)], Vec::new());
+    for n in 0..12 {
+        items.push((anna.add(&format!("copy {n}")).await, 25.0));
+    }
+    for (n, degrees) in [-26.0, -27.0, -28.0].into_iter().enumerate() {
+        others.push(anna.add(&format!("other {n}")).await);
+        items.push((others[n], degrees));
+    }
+    let space = embedded(&app, &anna, &items).await;
     let ask = |query: &'static str, spread: Option<bool>| {
         let raw = RawQuery { query, limit: Some(10), spread, ..RawQuery::default() };
         ask_with(&app, &anna, Some(space), raw)
@@ -279,12 +249,14 @@ async fn the_page_says_which_time_it_went_by_and_that_nothing_answers() {
     anna.add("Lunch with Tom in the garden").await;
     assert_eq!(app.drain(&anna).await, Drained::Done);
     let browser = app.signed_in(&anna).await;
-    let (_, page) = browser.get("/memory?q=lunch+with+Tom+in+May+2023").await;
-    assert!(page.contains("Memories from 1 May 2023 to 31 May 2023 rank higher."));
-    let (_, page) = browser.get("/memory?q=lunch+with+Tom+before+2023-05-07").await;
-    assert!(page.contains("Memories until 6 May 2023 rank higher."));
-    let (_, page) = browser.get("/memory?q=lunch+with+Tom").await;
-    assert!(!page.contains("stands higher") && !page.contains("Probably not in memory"));
-    let (_, page) = browser.get("/memory?q=which+submarine+sank+the+ferry").await;
-    assert!(page.contains("Probably not in memory: no result matches well."));
+    for (query, said) in [
+        ("lunch+with+Tom+in+May+2023", "Memories from 1 May 2023 to 31 May 2023 rank higher."),
+        ("lunch+with+Tom+before+2023-05-07", "Memories until 6 May 2023 rank higher."),
+        ("which+submarine+sank+the+ferry", "Probably not in memory: no result matches well."),
+    ] {
+        let page = browser.look(&format!("/memory?q={query}")).await;
+        assert!(page.contains(said), "{query}: {page}");
+    }
+    let page = browser.look("/memory?q=lunch+with+Tom").await;
+    assert!(!page.contains("rank higher") && !page.contains("Probably not in memory"));
 }

@@ -4,20 +4,16 @@
 use keepsake::embedding::EmbeddingError;
 use keepsake::search::RawQuery;
 use keepsake::sessions::turns;
-use reqwest::StatusCode;
 use serde_json::{Value, json};
-use sqlx::PgConnection;
 
-use crate::search_hybrid::{ask_with, at, embed, found, space};
-use crate::support::Sql as _;
+use crate::consolidation::told;
+use crate::search_hybrid::{ask_with, at, embed, embedded, found};
 use crate::support::{TestApp, TestUser, turns_due};
 
 async fn say(user: &TestUser, session: &str, messages: &[Value]) {
     let path = format!("/api/v1/sessions/{session}/messages");
-    for some in messages.chunks(500) {
-        let told = user.post(&path, &json!({ "messages": some })).await;
-        assert_eq!(told.status(), 200, "{}", told.text().await.unwrap());
-    }
+    let told = user.post(&path, &json!({ "messages": messages })).await;
+    assert_eq!(told.status(), 200, "{}", told.text().await.unwrap());
 }
 
 async fn end(user: &TestUser, session: &str) {
@@ -50,9 +46,12 @@ async fn make(app: &TestApp) -> Result<(), EmbeddingError> {
 
 /// A session that has ended, with its turns.
 pub async fn ended(app: &TestApp, user: &TestUser, session: &str, messages: &[Value]) {
-    say(user, session, messages).await;
-    end(user, session).await;
+    told(user, session, messages).await;
     make(app).await.unwrap();
+}
+
+async fn count_turns(app: &TestApp) -> i64 {
+    app.count("memory_items WHERE type = 'turn'").await
 }
 
 async fn search(user: &TestUser, input: Value) -> Vec<Value> {
@@ -61,26 +60,7 @@ async fn search(user: &TestUser, input: Value) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn what_the_user_said_comes_before_the_same_from_others() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let text = "The zeppelin is parked in Friedrichshafen.";
-    let said = |id: &str, role: &str| message(id, role, text);
-    ended(&app, &anna, "first", &[said("m1", "user"), said("m2", "assistant")]).await;
-    ended(&app, &anna, "second", &[said("m3", "assistant")]).await;
-    let input = json!({ "query": "zeppelin", "explain": true });
-    let found = search(&anna, input.clone()).await;
-    let trusts: Vec<&Value> = found.iter().map(|hit| &hit["trust"]).collect();
-    assert_eq!(trusts, ["user", "agent", "agent"]);
-    let added: Vec<&Value> = found.iter().map(|hit| &hit["explain"]["trust"]).collect();
-    assert_eq!(added, [&json!(0.15), &json!(0.0), &json!(0.0)]);
-    // Where all of an answer is the user's, nothing is told apart by it.
-    let ben = app.user("ben").await;
-    ended(&app, &ben, "only", &[said("m1", "user")]).await;
-    assert_eq!(search(&ben, input).await[0]["explain"]["trust"], 0.0);
-}
-
-#[tokio::test]
-async fn what_was_said_is_found_from_the_end_of_its_session_on() {
+async fn what_was_said_is_found_from_the_end_of_its_session_on_and_what_the_user_said_first() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let said = [
@@ -104,18 +84,35 @@ async fn what_was_said_is_found_from_the_end_of_its_session_on() {
     assert_eq!((&hit["type"], &hit["theme"]), (&json!("turn"), &Value::Null));
     assert_eq!(hit["content_snippet"], "My zeppelin is parked in Friedrichshafen.");
     let place = &hit["said_in"];
-    assert_eq!(
-        (&place["session"], &place["message"], &place["role"], &place["position"]),
-        (&json!("chat"), &json!("m1"), &json!("user"), &json!(1))
-    );
+    for (name, value) in [("session", "chat"), ("message", "m1"), ("role", "user")] {
+        assert_eq!(place[name], value);
+    }
+    assert_eq!(place["position"], 1);
     assert_eq!(hit["explain"]["tier"], 0.6);
     assert_eq!(hit["score"], 0.6, "the best of them, by the tier");
     assert!(anna.find("oolong").await.is_empty(), "memory is not said again");
     let whole = anna.call("memory_get", json!({ "item_id": hit["id"] })).await;
     assert_eq!((&whole["type"], &whole["said_in"]), (&json!("turn"), place));
     assert!(ben.find("zeppelin").await.is_empty());
-    let (status, _) = ben.refused("memory_get", json!({ "item_id": hit["id"] })).await;
-    assert_eq!(status, 404);
+    assert_eq!(ben.refused("memory_get", json!({ "item_id": hit["id"] })).await.0, 404);
+    // However long it is.
+    let long = format!("{} zeppelin", "a longish story ".repeat(3_000));
+    ended(&app, &ben, "chat", &[message("1", "user", &long)]).await;
+    let hits = search(&ben, json!({ "query": "zeppelin", "explain": true })).await;
+    assert_eq!((hits.len(), &hits[0]["said_in"]["message"]), (1, &json!("1")));
+    // Where all of an answer is the user's, nothing is told apart by it.
+    assert_eq!(hits[0]["explain"]["trust"], 0.0);
+    // The user's words come before the same from others.
+    let carl = app.user("carl").await;
+    let text = "The zeppelin is parked in Friedrichshafen.";
+    let said = |id: &str, role: &str| message(id, role, text);
+    ended(&app, &carl, "first", &[said("m1", "user"), said("m2", "assistant")]).await;
+    ended(&app, &carl, "second", &[said("m3", "assistant")]).await;
+    let found = search(&carl, json!({ "query": "zeppelin", "explain": true })).await;
+    let trusts: Vec<&Value> = found.iter().map(|hit| &hit["trust"]).collect();
+    assert_eq!(trusts, ["user", "agent", "agent"]);
+    let added: Vec<&Value> = found.iter().map(|hit| &hit["explain"]["trust"]).collect();
+    assert_eq!(added, [&json!(0.15), &json!(0.0), &json!(0.0)]);
 }
 
 #[tokio::test]
@@ -153,28 +150,20 @@ async fn turns_are_no_memories() {
         message("2", "assistant", "Keeps bees"),
         message("3", "user", "Keeps bees"),
     ];
-    let stats = async || {
+    let seen = async || {
         let mut stats = anna.call("memory_stats", json!({})).await;
         // Counted apart.
-        (stats["turns"].take(), stats)
+        let turns = stats["turns"].take();
+        let themes = anna.call("memory_list_themes", json!({})).await;
+        let prompt = anna.get("/api/v1/prompt").await.text().await.unwrap();
+        (turns, [stats, themes, json!(prompt)])
     };
-    let before = [
-        stats().await.1,
-        anna.call("memory_list_themes", json!({})).await,
-        json!(anna.get("/api/v1/prompt").await.text().await.unwrap()),
-    ];
+    let (_, before) = seen().await;
     ended(&app, &anna, "chat", &said).await;
     let hits = search(&anna, json!({ "query": "bees" })).await;
     let types: Vec<&str> = hits.iter().map(|hit| hit["type"].as_str().unwrap()).collect();
     assert_eq!(types, ["fact", "turn", "turn", "turn"]);
-    let (turns, after) = stats().await;
-    assert_eq!(turns, 3);
-    let after = [
-        after,
-        anna.call("memory_list_themes", json!({})).await,
-        json!(anna.get("/api/v1/prompt").await.text().await.unwrap()),
-    ];
-    assert_eq!(after, before);
+    assert_eq!(seen().await, (json!(3), before));
     let again = anna.call("memory_add", json!({ "type": "fact", "content": "Keeps bees" })).await;
     assert_eq!((&again["id"], &again["duplicate"]), (&json!(item), &json!(true)));
     let turn = hits[1]["id"].as_i64().unwrap();
@@ -193,109 +182,84 @@ async fn turns_are_no_memories() {
         let fields = [("action", action), ("item", id.as_str())];
         assert_eq!(browser.post(path, &fields).await.status(), 404, "{path}");
     }
-    let page = browser.get(&path).await.1;
+    let page = browser.look(&path).await;
     assert!(!page.contains("id=\"manage\""), "{page}");
     let export = browser.get("/data/export").await.1;
     assert_eq!(export.matches("\"Keeps bees\"").count(), 4, "an item and three messages: {export}");
     assert!(!export.contains("\"turn\""));
-    let agents = app.accounts.list_agents(anna.id).await.unwrap();
-    assert_eq!(agents[0].0.item_count, 1);
-    let (_, page) = browser.get("/memory").await;
+    assert_eq!(app.accounts.list_agents(anna.id).await.unwrap()[0].0.item_count, 1);
+    let page = browser.look("/memory").await;
     assert!(page.contains("1 memory"), "{page}");
-    assert_eq!(app.count("memory_items WHERE type = 'turn'").await, 3);
+    assert_eq!(count_turns(&app).await, 3);
 }
 
 #[tokio::test]
-async fn none_is_made_twice_and_none_is_lost() {
+async fn none_is_made_twice_and_none_is_lost_also_by_two_workers() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let mut conn = app.superuser().await;
-    let all = "memory_items WHERE type = 'turn'";
-    say(&anna, "chat", &numbered(0, 250)).await;
-    end(&anna, "chat").await;
+    told(&anna, "chat", &numbered(0, 250)).await;
     let due = turns_due(&app).await;
     assert_eq!(due.len(), 1);
     assert!(turns::make_some(&app.db, &app.embeddings, due[0]).await.unwrap());
-    assert_eq!(conn.count(all).await, 100, "a step is bounded");
+    assert_eq!(count_turns(&app).await, 100, "a step is bounded");
     // The next step dies in its middle.
     app.refuse_unless("memory_items", "turn_position <> 150").await;
     turns::make_some(&app.db, &app.embeddings, due[0]).await.unwrap_err();
-    assert_eq!(conn.count(all).await, 100);
+    assert_eq!(count_turns(&app).await, 100);
     app.refuse_no_more("memory_items").await;
     make(&app).await.unwrap();
-    assert_eq!(conn.count(all).await, 250);
+    assert_eq!(count_turns(&app).await, 250);
     let hits = search(&anna, json!({ "query": "number150", "limit": 50 })).await;
     let is_it = |hit: &&Value| hit["content_snippet"].as_str().unwrap().contains("number150 ");
     assert_eq!(hits.iter().filter(is_it).count(), 1);
     // What was forgotten of how far it was costs nothing.
-    conn.sql("UPDATE sessions SET turns_position = 0").run_all().await;
+    app.sql("UPDATE sessions SET turns_position = 0").run_all().await;
     make(&app).await.unwrap();
-    assert_eq!(conn.count(all).await, 250);
+    assert_eq!(count_turns(&app).await, 250);
     // Only what is new of a session that goes on.
     say(&anna, "chat", &numbered(240, 260)).await;
     make(&app).await.unwrap();
-    assert_eq!(conn.count(all).await, 250, "it is open");
+    assert_eq!(count_turns(&app).await, 250, "it is open");
     end(&anna, "chat").await;
     make(&app).await.unwrap();
-    assert_eq!(conn.count(all).await, 260);
+    assert_eq!(count_turns(&app).await, 260);
     let positions = "(SELECT DISTINCT turn_position FROM memory_items WHERE type = 'turn') t";
-    assert_eq!(conn.count(positions).await, 260);
-    assert_eq!(conn.count("memory_item_events").await, 0);
-}
+    assert_eq!(app.count(positions).await, 260);
+    assert_eq!(app.count("memory_item_events").await, 0);
 
-#[tokio::test]
-async fn two_workers_make_each_turn_once() {
-    let (app, anna) = TestApp::start_for("anna").await;
     for n in 0..6 {
-        say(&anna, &format!("chat{n}"), &numbered(0, 120)).await;
-        end(&anna, &format!("chat{n}")).await;
+        told(&anna, &format!("chat{n}"), &numbered(0, 120)).await;
     }
     let other = app.twin().await;
     let (one, two) = tokio::join!(make(&app), make(&other));
     one.and(two).unwrap();
     make(&app).await.unwrap();
-    let mut conn = app.superuser().await;
-    assert_eq!(conn.count("memory_items WHERE type = 'turn'").await, 720);
-}
-
-#[tokio::test]
-async fn a_message_of_any_length_is_found_by_its_last_word() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let long = format!("{} zeppelin", "a longish story ".repeat(3_000));
-    ended(&app, &anna, "chat", &[message("1", "user", &long)]).await;
-    let hits = search(&anna, json!({ "query": "zeppelin" })).await;
-    assert_eq!(hits.len(), 1);
-    assert_eq!(hits[0]["said_in"]["message"], "1");
+    assert_eq!(count_turns(&app).await, 260 + 720);
 }
 
 #[tokio::test]
 async fn switched_off_they_leave_search_at_once_and_come_back_when_switched_on() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
-    let mut conn = app.superuser().await;
-    space(&mut conn, &anna, "active").await;
+    embedded(&app, &anna, &[]).await;
     anna.add("A zeppelin").await;
     for user in [&anna, &ben] {
         ended(&app, user, "chat", &numbered(0, 1_100)).await;
     }
-    let all = "memory_items WHERE type = 'turn'";
-    assert_eq!(conn.count(all).await, 2_200);
+    assert_eq!(count_turns(&app).await, 2_200);
     let turn = search(&anna, json!({ "query": "number1000" })).await[0]["id"].clone();
     let browser = app.signed_in(&anna).await;
-    let (_, page) = browser.get("/sessions").await;
-    assert!(page.contains("Stop searching messages"));
+    assert!(browser.look("/sessions").await.contains("Stop searching messages"));
     let off = browser.post("/sessions", &[("action", "off")]).await;
-    assert_eq!(
-        (off.status(), &off.headers()["location"]),
-        (StatusCode::SEE_OTHER, &"/sessions".parse().unwrap())
-    );
+    let location = off.headers()["location"].to_str().unwrap();
+    assert_eq!((off.status().as_u16(), location), (303, "/sessions"));
     // Not all of so many are removed by then.
-    assert_eq!(conn.count(all).await, 1_200);
+    assert_eq!(count_turns(&app).await, 1_200);
     assert!(search(&anna, json!({ "query": "number1000 weather" })).await.is_empty());
     assert_eq!(anna.refused("memory_get", json!({ "item_id": turn })).await.0, 404);
     assert!(turns::remove_some(&app.db, anna.id, app.embeddings.now()).await.unwrap());
     assert!(!turns::remove_some(&app.db, anna.id, app.embeddings.now()).await.unwrap());
-    assert_eq!(conn.count(all).await, 1_100, "Ben's stay");
-    assert_eq!(conn.count("memory_embeddings WHERE is_turn").await, 0);
+    assert_eq!(count_turns(&app).await, 1_100, "Ben's stay");
+    assert_eq!(app.count("memory_embeddings WHERE is_turn").await, 0);
     assert_eq!(anna.find("zeppelin").await.len(), 1, "memories stay");
     ended(&app, &anna, "later", &[message("1", "user", "weather later")]).await;
     assert!(search(&anna, json!({ "query": "weather" })).await.is_empty());
@@ -305,67 +269,48 @@ async fn switched_off_they_leave_search_at_once_and_come_back_when_switched_on()
         browser.post("/sessions", &[("action", "on")]).await;
     }
     make(&app).await.unwrap();
-    assert_eq!(conn.count(all).await, 2_201);
+    assert_eq!(count_turns(&app).await, 2_201);
     assert_eq!(search(&anna, json!({ "query": "later" })).await.len(), 1);
-    let nonsense = browser.post("/sessions", &[("action", "maybe")]).await;
-    assert_eq!(nonsense.status(), StatusCode::UNPROCESSABLE_ENTITY);
+    assert_eq!(browser.post("/sessions", &[("action", "maybe")]).await.status(), 422);
 }
 
 #[tokio::test]
-async fn where_memory_is_off_none_are_made() {
+async fn they_go_with_their_messages_and_where_memory_is_off_none_are_made() {
     let (app, anna) = TestApp::start_for("anna").await;
-    say(&anna, "chat", &numbered(0, 3)).await;
-    end(&anna, "chat").await;
-    app.accounts.switch_user_memory(anna.id, false).await.unwrap();
-    make(&app).await.unwrap();
-    let mut conn = app.superuser().await;
-    assert_eq!(conn.count("memory_items").await, 0);
-}
-
-#[tokio::test]
-async fn they_go_with_their_messages() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let mut conn = app.superuser().await;
-    space(&mut conn, &anna, "active").await;
+    embedded(&app, &anna, &[]).await;
     ended(&app, &anna, "one", &numbered(0, 3)).await;
     ended(&app, &anna, "two", &numbered(0, 2)).await;
-    let vectors = "memory_embeddings WHERE is_turn";
-    assert_eq!(conn.count(vectors).await, 5);
-    conn.sql("DELETE FROM session_messages WHERE external_id = '1'").run_all().await;
-    assert_eq!(conn.count(vectors).await, 3);
-    conn.sql("DELETE FROM sessions WHERE external_id = 'one'").run_all().await;
-    assert_eq!(conn.count(vectors).await, 1);
-    assert_eq!(conn.count("memory_items").await, 1);
-}
+    let vectors = async || app.count("memory_embeddings WHERE is_turn").await;
+    assert_eq!(vectors().await, 5);
+    app.sql("DELETE FROM session_messages WHERE external_id = '1'").run_all().await;
+    assert_eq!(vectors().await, 3);
+    app.sql("DELETE FROM sessions WHERE external_id = 'one'").run_all().await;
+    assert_eq!(vectors().await, 1);
+    assert_eq!(app.count("memory_items").await, 1);
 
-/// The turns of a user, oldest first.
-async fn turns_of(conn: &mut PgConnection, user: &TestUser) -> Vec<i64> {
-    let turns =
-        "SELECT id FROM memory_items WHERE user_id = $1 AND type = 'turn' ORDER BY turn_position";
-    conn.sql(turns).bind(user.id.0).values().await
+    told(&anna, "three", &numbered(0, 3)).await;
+    app.accounts.switch_user_memory(anna.id, false).await.unwrap();
+    make(&app).await.unwrap();
+    assert_eq!(app.count("memory_items").await, 1);
 }
 
 #[tokio::test]
 async fn a_memory_stands_before_the_turns_it_came_from_however_many_they_are() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let mut conn = app.superuser().await;
     let said: Vec<Value> =
         (0..70).map(|n| message(&n.to_string(), "user", "I drink oolong from a kettle")).collect();
     ended(&app, &anna, "chat", &said).await;
     let same = anna.add("I drink oolong from a kettle").await;
     let alike = anna.add("A kettle for oolong").await;
-    let space = space(&mut conn, &anna, "active").await;
-    embed(&mut conn, space, same, &at(20.0)).await;
-    embed(&mut conn, space, alike, &at(35.0)).await;
-    let turns = turns_of(&mut conn, &anna).await;
-    for turn in &turns {
-        embed(&mut conn, space, *turn, &at(20.0)).await;
-    }
+    let turns = "SELECT id FROM memory_items WHERE type = 'turn' ORDER BY turn_position";
+    let turns: Vec<i64> = app.sql(turns).values().await;
+    let mut items = vec![(same, 20.0), (alike, 35.0)];
+    items.extend(turns.iter().map(|turn| (*turn, 20.0)));
     // Irrelevant ones, so that relevance is stated by something.
     for n in 0..20 {
-        let far = anna.add(&format!("note {n}")).await;
-        embed(&mut conn, space, far, &at(90.0)).await;
+        items.push((anna.add(&format!("note {n}")).await, 90.0));
     }
+    let space = embedded(&app, &anna, &items).await;
     let raw = RawQuery { query: "oolong kettle", limit: Some(10), ..RawQuery::default() };
     for with_vector in [Some(space), None] {
         let page = ask_with(&app, &anna, with_vector, raw).await;
@@ -381,7 +326,7 @@ async fn a_memory_stands_before_the_turns_it_came_from_however_many_they_are() {
         assert!((turn.score - item.score * 0.6).abs() < 1e-9);
     }
     // Without memories turns stand in their own order.
-    embed(&mut conn, space, turns[40], &at(1.0)).await;
+    embed(&mut app.superuser().await, space, turns[40], &at(1.0)).await;
     let only = RawQuery { types: &[keepsake::memories::ItemType::Turn], ..raw };
     assert_eq!(found(&ask_with(&app, &anna, Some(space), only).await)[0], turns[40]);
 }
@@ -389,11 +334,10 @@ async fn a_memory_stands_before_the_turns_it_came_from_however_many_they_are() {
 #[tokio::test]
 async fn what_turns_repeat_is_no_commoner_among_memories() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let mut conn = app.superuser().await;
     let rare = anna.add("a zeppelin").await;
     anna.add("a kettle").await;
     // Of 3,000 memories a quarter hold the common word; of 3,000 turns all hold the rare one.
-    conn.sql("INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
+    app.sql("INSERT INTO memory_items (user_id, theme_id, type, content, content_hash, source, created_at, updated_at)
          SELECT $1, (SELECT theme_id FROM memory_items WHERE id = $2), 'fact',
                 'x' || n || CASE n % 4 WHEN 0 THEN ' kettle' ELSE '' END, sha256(('f' || n)::bytea),
                 'agent', now() - interval '1 day', now()
@@ -419,7 +363,7 @@ async fn a_hit_leads_to_its_place_in_the_conversation() {
     let href = format!("href=\"/sessions/{session}?from=17#m21\"");
     // No memories yet: it is found all the same.
     for path in ["/memory?q=zeppelin".to_owned(), "/memory?q=zeppelin&type=turn".to_owned()] {
-        let (_, page) = browser.get(&path).await;
+        let page = browser.look(&path).await;
         assert!(page.contains(&href) && page.contains("said by the assistant"), "{path}: {page}");
         assert!(page.contains("× 0.6"), "the penalty is shown");
     }

@@ -5,45 +5,43 @@ use time::Duration;
 use wiremock::matchers::path;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
-use super::{CALLBACK, Connecting, answer_of, text};
+use super::{CALLBACK, Connecting, text};
 use crate::support::{TestApp, Wish};
 
-async fn serving(document: impl Fn(&str) -> Value) -> (MockServer, String) {
+async fn serving() -> (MockServer, String) {
     let server = MockServer::start().await;
     let id = format!("{}/client.json", server.uri());
-    Mock::given(path("/client.json"))
-        .respond_with(ResponseTemplate::new(200).set_body_json(document(&id)))
-        .mount(&server)
-        .await;
+    let response = ResponseTemplate::new(200).set_body_json(described(&id));
+    Mock::given(path("/client.json")).respond_with(response).mount(&server).await;
     (server, id)
 }
 
+/// A program on one's own machine.
+const OWN: &str = "http://127.0.0.1:33418/";
+
 fn described(id: &str) -> Value {
-    json!({ "client_id": id, "client_name": "Described", "redirect_uris": [CALLBACK] })
+    json!({ "client_id": id, "client_name": "Described", "redirect_uris": [OWN, CALLBACK] })
 }
 
 async fn allow_host(app: &TestApp, server: &MockServer) {
-    let address = server.address().to_string();
-    app.embeddings.allow_endpoint(&address).await.unwrap();
+    app.embeddings.allow_endpoint(&server.address().to_string()).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_described_client_is_asked_for_by_its_host_and_fetched_once_in_ten_minutes() {
+async fn a_described_client_is_asked_for_by_its_host_warned_of_and_fetched_once_in_ten_minutes() {
     let (app, anna) = TestApp::start_for("anna").await;
-    let (server, id) = serving(described).await;
+    let (server, id) = serving().await;
     allow_host(&app, &server).await;
-    let mut connecting = Connecting::start(&app, &anna).await;
-    connecting.client = id;
+    let connecting = Connecting { client: id, ..Connecting::start(&app, &anna).await };
     let path = connecting.path(&[]);
     let page = connecting.browser.look(&path).await;
-    assert!(
-        page.contains("Described") && page.contains("described at") && page.contains("claude.ai")
-    );
-    assert!(!page.contains("unverified"));
-    let allowed = connecting.allow(&path, &[("agent", "new"), ("name", "Described")]).await;
-    let code = answer_of(&allowed, CALLBACK)["code"].clone();
-    let (status, tokens) = connecting.redeem(&code, &[]).await;
-    assert_eq!(status, 200, "{tokens}");
+    let only = "only who controls that address";
+    for said in ["Described", "described at", "claude.ai", only] {
+        assert!(page.contains(said) && !page.contains("unverified"), "{said}: {page}");
+    }
+    let (_, page) = connecting.browser.get(&connecting.path(&[("redirect_uri", OWN)])).await;
+    assert!(page.contains("Any program on your machine") && !page.contains(only), "{page}");
+    let tokens = connecting.connect("Described").await;
     assert_eq!(connecting.refresh(&text(&tokens, "refresh_token")).await.0, 200);
     assert_eq!(server.received_requests().await.unwrap().len(), 1);
     app.clock.advance(Duration::minutes(10));
@@ -56,7 +54,7 @@ async fn an_address_that_no_admin_allowed_is_not_called_if_it_is_private() {
     let (app, anna) = TestApp::start_for("anna").await;
     // Whoever sends an admin to the page chooses the address.
     app.make_admin(&anna).await;
-    let (server, id) = serving(described).await;
+    let (server, id) = serving().await;
     let mut connecting = Connecting::start(&app, &anna).await;
     for private in [
         id.as_str(),
@@ -76,36 +74,17 @@ async fn an_address_that_no_admin_allowed_is_not_called_if_it_is_private() {
 }
 
 #[tokio::test]
-async fn a_description_that_programs_on_ones_own_machine_can_use_is_warned_of() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let own = "http://127.0.0.1:33418/";
-    let describe = |id: &str| json!({ "client_id": id, "redirect_uris": [own, CALLBACK] });
-    let (server, id) = serving(describe).await;
-    allow_host(&app, &server).await;
-    let mut connecting = Connecting::start(&app, &anna).await;
-    connecting.client = id;
-    let only = "only who controls that address";
-    let (_, page) = connecting.browser.get(&connecting.path(&[])).await;
-    assert!(page.contains(only), "{page}");
-    let path = connecting.path(&[("redirect_uri", own)]);
-    let (_, page) = connecting.browser.get(&path).await;
-    assert!(page.contains("Any program on your machine") && !page.contains(only), "{page}");
-}
-
-#[tokio::test]
 async fn a_description_by_http_is_for_a_server_reached_by_http_and_fetched_for_no_stranger() {
-    let app =
-        TestApp::start_as(Wish { public_url: Some("https://k.example"), ..Wish::default() }).await;
+    let public_url = Some("https://k.example");
+    let app = TestApp::start_as(Wish { public_url, ..Wish::default() }).await;
     app.user("anna").await;
-    let (server, id) = serving(described).await;
+    let (server, id) = serving().await;
     allow_host(&app, &server).await;
     let client = keepsake::accounts::oauth::ClientId::parse(&id).unwrap();
     assert!(client.document_url(true).is_some() && client.document_url(false).is_none());
     // The cookie of https is not sent to this test's address: strangers make nobody fetch anything.
-    let browser = app.browser();
-    let connecting = Connecting { app: &app, browser, client: id };
-    let (status, _) = connecting.browser.get(&connecting.path(&[])).await;
-    assert_eq!(status, 303);
+    let connecting = Connecting { app: &app, browser: app.browser(), client: id };
+    assert_eq!(connecting.browser.get(&connecting.path(&[])).await.0, 303);
     assert!(server.received_requests().await.unwrap().is_empty());
 }
 
@@ -116,13 +95,14 @@ async fn a_description_that_is_wrong_is_refused_in_words() {
     allow_host(&app, &server).await;
     let mut connecting = Connecting::start(&app, &anna).await;
     let id_of = |path: &str| format!("{}/{path}", server.uri());
-    let own = json!({ "client_id": id_of("elsewhere"), "redirect_uris": [CALLBACK] });
-    let secret = json!({ "client_id": id_of("secret"), "redirect_uris": [CALLBACK], "token_endpoint_auth_method": "client_secret_basic" });
-    let large = json!({ "client_id": id_of("large"), "redirect_uris": [CALLBACK], "x": "x".repeat(20_000) });
+    let with = |id: &str, field: &str, value: &str| {
+        let body = json!({ "client_id": id_of(id), "redirect_uris": [CALLBACK], field: value });
+        ResponseTemplate::new(200).set_body_json(body)
+    };
     for (at, response) in [
-        ("other", ResponseTemplate::new(200).set_body_json(own)),
-        ("secret", ResponseTemplate::new(200).set_body_json(secret)),
-        ("large", ResponseTemplate::new(200).set_body_json(large)),
+        ("other", with("elsewhere", "client_name", "Described")),
+        ("secret", with("secret", "token_endpoint_auth_method", "client_secret_basic")),
+        ("large", with("large", "x", &"x".repeat(20_000))),
         ("html", ResponseTemplate::new(200).set_body_string("<html>")),
         ("gone", ResponseTemplate::new(404)),
         ("moved", ResponseTemplate::new(302).insert_header("location", "/client.json")),
@@ -131,10 +111,8 @@ async fn a_description_that_is_wrong_is_refused_in_words() {
         connecting.client = id_of(at);
         let (status, page) = connecting.browser.get(&connecting.path(&[])).await;
         assert_eq!(status, 400, "{at}");
-        let why = match at {
-            "secret" => "wants to authenticate itself",
-            _ => "no valid description",
-        };
+        let why = ["no valid description", "wants to authenticate itself"];
+        let why = why[usize::from(at == "secret")];
         assert!(page.contains(why), "{at}");
     }
     // It follows no redirect.

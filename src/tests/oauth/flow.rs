@@ -3,11 +3,13 @@
 use serde_json::{Value, json};
 use time::Duration;
 
-use super::{CALLBACK, Connecting, ISSUER, RESOURCE, answer_of, post, register, text};
+use super::{
+    CALLBACK, Connecting, ISSUER, answer_of, is_invalid_grant, opens, post, register, text,
+};
 use crate::backup::{backed_up, restored, server_of};
 use crate::mcp::Mcp;
-use crate::support::Sql as _;
-use crate::support::{TestApp, Wish, fresh_database};
+use crate::support::{PASSWORD, TestApp, Wish, fresh_database};
+use crate::teams::agent_id;
 
 async fn json_at(app: &TestApp, path: &str) -> Value {
     let response = reqwest::get(format!("{}{path}", app.base)).await.unwrap();
@@ -16,54 +18,51 @@ async fn json_at(app: &TestApp, path: &str) -> Value {
     response.json().await.unwrap()
 }
 
+/// A client of a server with this public address finds its way from a 401.
+async fn is_led_from_a_401(app: &TestApp, issuer: &str, host: &str) {
+    let at_mcp = reqwest::Client::new().post(format!("{}/mcp", app.base)).json(&json!({}));
+    let refused = at_mcp.header("host", host).send().await.unwrap();
+    assert_eq!(refused.status(), 401);
+    let metadata = format!("{issuer}/.well-known/oauth-protected-resource/mcp");
+    let challenge = format!(
+        "Bearer realm=\"keepsake\", resource_metadata=\"{metadata}\", scope=\"memory:read memory:write\""
+    );
+    assert_eq!(refused.headers()["www-authenticate"], challenge);
+    let resource = json_at(app, "/.well-known/oauth-protected-resource/mcp").await;
+    assert_eq!(resource, json_at(app, "/.well-known/oauth-protected-resource").await);
+    assert_eq!(resource["resource"], format!("{issuer}/mcp"));
+    assert_eq!(resource["authorization_servers"], json!([issuer]));
+    let server = json_at(app, "/.well-known/oauth-authorization-server").await;
+    for (name, value) in [
+        ("issuer", json!(issuer)),
+        ("code_challenge_methods_supported", json!(["S256"])),
+        ("token_endpoint_auth_methods_supported", json!(["none"])),
+        ("client_id_metadata_document_supported", json!(true)),
+        ("authorization_response_iss_parameter_supported", json!(true)),
+        ("authorization_endpoint", json!(format!("{issuer}/oauth/authorize"))),
+        ("token_endpoint", json!(format!("{issuer}/oauth/token"))),
+        ("registration_endpoint", json!(format!("{issuer}/oauth/register"))),
+        ("revocation_endpoint", json!(format!("{issuer}/oauth/revoke"))),
+    ] {
+        assert_eq!(server[name], value, "{name}");
+    }
+}
+
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_client_finds_its_way_from_a_401() {
     let app = TestApp::shared().await;
-    let client = reqwest::Client::new();
-    let at_mcp = client.post(format!("{}/mcp", app.base)).json(&json!({}));
-    let refused = at_mcp.send().await.unwrap();
-    assert_eq!(refused.status(), 401);
-    let metadata = format!("{ISSUER}/.well-known/oauth-protected-resource/mcp");
-    assert_eq!(
-        refused.headers()["www-authenticate"].to_str().unwrap(),
-        format!(
-            "Bearer realm=\"keepsake\", resource_metadata=\"{metadata}\", scope=\"memory:read memory:write\""
-        )
-    );
-    let resource = json_at(app, "/.well-known/oauth-protected-resource/mcp").await;
-    assert_eq!(resource, json_at(app, "/.well-known/oauth-protected-resource").await);
-    assert_eq!(resource["resource"], RESOURCE);
-    assert_eq!(resource["authorization_servers"], json!([ISSUER]));
-    let server = json_at(app, "/.well-known/oauth-authorization-server").await;
-    assert_eq!(server["issuer"], ISSUER);
-    assert_eq!(server["code_challenge_methods_supported"], json!(["S256"]));
-    assert_eq!(server["token_endpoint_auth_methods_supported"], json!(["none"]));
-    for supported in
-        ["client_id_metadata_document_supported", "authorization_response_iss_parameter_supported"]
-    {
-        assert_eq!(server[supported], true, "{supported}");
-    }
-    for (endpoint, path) in [
-        ("authorization_endpoint", "/oauth/authorize"),
-        ("token_endpoint", "/oauth/token"),
-        ("registration_endpoint", "/oauth/register"),
-        ("revocation_endpoint", "/oauth/revoke"),
-    ] {
-        assert_eq!(server[endpoint], format!("{ISSUER}{path}"));
-    }
-    let preflight = client
-        .request(reqwest::Method::OPTIONS, format!("{}/oauth/token", app.base))
-        .header("origin", "http://localhost:6274")
-        .header("access-control-request-method", "POST")
-        .send()
-        .await
-        .unwrap();
-    assert_eq!(preflight.headers()["access-control-allow-origin"], "*");
-    assert!(!preflight.headers().contains_key("access-control-allow-credentials"));
+    is_led_from_a_401(app, ISSUER, &app.base["http://".len()..]).await;
 }
 
 #[tokio::test]
-async fn a_person_allows_a_client_which_remembers_refreshes_and_is_revoked() {
+async fn a_public_address_is_what_a_client_is_told() {
+    let public_url = Some("https://k.example");
+    let app = TestApp::start_as(Wish { public_url, ..Wish::default() }).await;
+    is_led_from_a_401(&app, "https://k.example", "k.example").await;
+}
+
+#[tokio::test]
+async fn an_allowed_client_remembers_refreshes_and_is_revoked_and_no_secret_is_stored() {
     let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let path = connecting.path(&[]);
@@ -80,8 +79,16 @@ async fn a_person_allows_a_client_which_remembers_refreshes_and_is_revoked() {
     assert_eq!(status, 200, "{tokens}");
     assert_eq!((&tokens["token_type"], &tokens["expires_in"]), (&json!("Bearer"), &json!(3600)));
     assert_eq!(tokens["scope"], "memory:read memory:write");
+    let (access, refresh) = (text(&tokens, "access_token"), text(&tokens, "refresh_token"));
+    for table in ["agent_tokens", "oauth_grants", "oauth_clients", "web_sessions"] {
+        let rows = format!("SELECT coalesce(string_agg(t::text, ' '), '') FROM {table} t");
+        let all: String = app.sql(rows).value().await;
+        for secret in [&answer["code"][..], &access[3..67], &refresh[4..68], &refresh[68..]] {
+            assert!(!all.contains(secret), "{table}");
+        }
+    }
 
-    let mcp = Mcp::with_token(&app, &text(&tokens, "access_token"));
+    let mcp = Mcp::with_token(&app, &access);
     let fact = json!({ "type": "fact", "content": "Anna plays the oboe." });
     let added = mcp.call("memory_add", fact).await;
     let (_, shown) = connecting.browser.get(&format!("/memory/{}", added["id"])).await;
@@ -90,7 +97,7 @@ async fn a_person_allows_a_client_which_remembers_refreshes_and_is_revoked() {
     app.clock.advance(Duration::minutes(61));
     let (status, refused) = mcp.ask("tools/list", json!({})).await;
     assert_eq!((status, &refused["error"]["data"]["code"]), (401, &json!("expired_token")));
-    let (status, renewed) = connecting.refresh(&text(&tokens, "refresh_token")).await;
+    let (status, renewed) = connecting.refresh(&refresh).await;
     assert_eq!(status, 200, "{renewed}");
     assert_ne!(renewed["access_token"], tokens["access_token"]);
     let mcp = Mcp::with_token(&app, &text(&renewed, "access_token"));
@@ -98,41 +105,49 @@ async fn a_person_allows_a_client_which_remembers_refreshes_and_is_revoked() {
 
     let (_, agents) = connecting.browser.get("/agents").await;
     assert!(agents.contains("claude.ai") && agents.contains("Claude web"), "{agents}");
-    let revoke = agents
-        .split("action=\"")
-        .skip(1)
-        .map(|rest| rest.split('"').next().unwrap())
-        .find(|action| action.ends_with("/revoke"))
-        .unwrap();
+    let revoke = agents.split('"').find(|action| action.ends_with("/revoke")).unwrap();
     assert_eq!(connecting.browser.post(revoke, &[]).await.status(), 303);
     let (status, refused) = mcp.ask("tools/list", json!({})).await;
     assert_eq!((status, &refused["error"]["data"]["code"]), (401, &json!("revoked_token")));
-    let (status, refused) = connecting.refresh(&text(&renewed, "refresh_token")).await;
-    assert_eq!((status, &refused["error"]), (400, &json!("invalid_grant")));
+    is_invalid_grant(connecting.refresh(&text(&renewed, "refresh_token")).await);
 }
 
 #[tokio::test]
-async fn a_person_chooses_the_agent_and_fewer_permissions() {
+async fn a_person_signs_in_and_says_no_or_chooses_the_agent_and_fewer_permissions() {
     let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
-    let (agent, _) = app.accounts.list_agents(anna.id).await.unwrap().remove(0);
-    let fields =
-        [("action", "allow"), ("agent", &agent.id.0.to_string()), ("scope", "memory:read")];
-    let allowed = connecting.browser.post(&connecting.path(&[]), &fields).await;
+    // A stranger signs in first, and comes back to the same request.
+    let path = connecting.path(&[]);
+    let stranger = app.browser();
+    let sent = stranger.client.get(format!("{}{path}", app.base)).send().await.unwrap();
+    let login = sent.headers()["location"].to_str().unwrap();
+    let next = login.strip_prefix("/login?").expect("the sign-in");
+    let next: Vec<_> = url::form_urlencoded::parse(next.as_bytes()).into_owned().collect();
+    assert_eq!(next, [("next".to_owned(), path.clone())]);
+    let fields = [("email", anna.email.as_str()), ("password", PASSWORD), ("next", &path)];
+    let signed_in = stranger.post("/login", &fields).await;
+    assert_eq!(signed_in.headers()["location"].to_str().unwrap(), path);
+    assert!(stranger.look(&path).await.contains("claude.ai"));
+    // No is told to the client, and changes nothing.
+    let denied = connecting.browser.post(&path, &[("action", "deny")]).await;
+    let answer = answer_of(&denied, CALLBACK);
+    assert_eq!((answer["error"].as_str(), answer["state"].as_str()), ("access_denied", "st4te"));
+    assert_eq!(app.accounts.list_agents(anna.id).await.unwrap().len(), 1);
+    let agent = agent_id(&app, &anna, "agent").await.0.to_string();
+    let fields = [("action", "allow"), ("agent", &agent), ("scope", "memory:read")];
+    let allowed = connecting.browser.post(&path, &fields).await;
     let code = answer_of(&allowed, CALLBACK)["code"].clone();
     let (_, tokens) = connecting.redeem(&code, &[]).await;
     assert_eq!(tokens["scope"], "memory:read");
     let mcp = Mcp::with_token(&app, &text(&tokens, "access_token"));
-    let fact = json!({ "type": "fact", "content": "x" });
-    let refused = mcp.result("memory_add", fact).await;
+    let refused = mcp.result("memory_add", json!({ "type": "fact", "content": "x" })).await;
     assert_eq!(refused["isError"], true);
     // What was not asked for is not given, even if the form says it.
     let read_only = connecting.path(&[("scope", "memory:read")]);
     let allowed = connecting.allow(&read_only, &[("agent", "new"), ("name", "reader")]).await;
     let code = answer_of(&allowed, CALLBACK)["code"].clone();
     assert_eq!(connecting.redeem(&code, &[]).await.1["scope"], "memory:read");
-    let agents = app.accounts.list_agents(anna.id).await.unwrap();
-    assert_eq!(agents.len(), 2);
+    assert_eq!(app.accounts.list_agents(anna.id).await.unwrap().len(), 2);
 }
 
 #[tokio::test]
@@ -163,9 +178,7 @@ async fn a_person_chooses_the_list_of_tools_and_chatgpt_is_suggested_its_own() {
     let page = refused.text().await.unwrap();
     assert!(page.contains("Choose one of the lists of tools."), "{page}");
     // An existing agent keeps its list, unless another is chosen.
-    let agents = app.accounts.list_agents(anna.id).await.unwrap();
-    let wide = agents.iter().find(|(agent, _)| agent.name == "wide");
-    let wide = wide.unwrap().0.id.0.to_string();
+    let wide = agent_id(&app, &anna, "wide").await.0.to_string();
 
     let callback = "https://chatgpt.com/connector/oauth/abc123";
     let body = json!({ "redirect_uris": [callback], "client_name": "ChatGPT" });
@@ -194,38 +207,6 @@ async fn a_person_chooses_the_list_of_tools_and_chatgpt_is_suggested_its_own() {
     assert!(page.contains(">connector<") && page.contains("chatgpt.com"));
 }
 
-#[tokio::test]
-async fn saying_no_tells_the_client_and_changes_nothing() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let connecting = Connecting::start(&app, &anna).await;
-    let denied = connecting.browser.post(&connecting.path(&[]), &[("action", "deny")]).await;
-    let answer = answer_of(&denied, CALLBACK);
-    assert_eq!((answer["error"].as_str(), answer["state"].as_str()), ("access_denied", "st4te"));
-    assert_eq!(app.accounts.list_agents(anna.id).await.unwrap().len(), 1);
-}
-
-#[tokio::test]
-async fn a_stranger_signs_in_first_and_comes_back_to_the_same_request() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let connecting = Connecting::start(&app, &anna).await;
-    let path = connecting.path(&[]);
-    let stranger = app.browser();
-    let sent = stranger.client.get(format!("{}{path}", app.base)).send().await.unwrap();
-    let login = sent.headers()["location"].to_str().unwrap().to_owned();
-    let next = login.strip_prefix("/login?next=").expect("the sign-in");
-    let (_, next) = url::form_urlencoded::parse(format!("next={next}").as_bytes())
-        .next()
-        .map(|(n, v)| (n.into_owned(), v.into_owned()))
-        .unwrap();
-    assert_eq!(next, path);
-    let fields =
-        [("email", anna.email.as_str()), ("password", crate::support::PASSWORD), ("next", &next)];
-    let signed_in = stranger.post("/login", &fields).await;
-    assert_eq!(signed_in.headers()["location"].to_str().unwrap(), path);
-    let (status, page) = stranger.get(&path).await;
-    assert!(status == 200 && page.contains("claude.ai"));
-}
-
 #[tokio::test(crate = "crate::support::shared")]
 async fn a_program_on_ones_own_machine_may_use_another_port() {
     let (app, anna) = TestApp::with_user().await;
@@ -239,10 +220,8 @@ async fn a_program_on_ones_own_machine_may_use_another_port() {
     let path = connecting.path(&[("redirect_uri", callback)]);
     let (_, page) = connecting.browser.get(&path).await;
     assert!(page.contains("127.0.0.1:43211") && page.contains("your own machine"));
-    let allowed = connecting.allow(&path, &[("agent", "new"), ("name", "cli")]).await;
-    let code = answer_of(&allowed, callback)["code"].clone();
-    let (status, _) = connecting.redeem(&code, &[("redirect_uri", callback)]).await;
-    assert_eq!(status, 200);
+    let code = connecting.code_at(callback, &[("agent", "new"), ("name", "cli")]).await;
+    assert_eq!(connecting.redeem(&code, &[("redirect_uri", callback)]).await.0, 200);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
@@ -251,63 +230,18 @@ async fn a_client_revokes_its_own_tokens_and_nobody_elses() {
     let connecting = Connecting::start(app, &anna).await;
     for (n, kind) in ["access_token", "refresh_token"].into_iter().enumerate() {
         let tokens = connecting.connect(&format!("agent {n}")).await;
-        let (token, mcp) =
-            (text(&tokens, kind), Mcp::with_token(app, &text(&tokens, "access_token")));
-        let others =
-            [("token", token.as_str()), ("client_id", "ksc_00000000000000000000000000000000")];
-        assert_eq!(post(app, "/oauth/revoke", &others).await.0, 200);
-        assert_eq!(mcp.ask("tools/list", json!({})).await.0, 200);
-        let own = [("token", token.as_str()), ("client_id", connecting.client.as_str())];
-        assert_eq!(post(app, "/oauth/revoke", &own).await.0, 200);
-        assert_eq!(mcp.ask("tools/list", json!({})).await.0, 401);
+        let token = text(&tokens, kind);
+        let others = "ksc_00000000000000000000000000000000";
+        for (client, still_opens) in [(others, true), (&connecting.client, false)] {
+            let fields = [("token", token.as_str()), ("client_id", client)];
+            assert_eq!(post(app, "/oauth/revoke", &fields).await.0, 200);
+            assert_eq!(opens(app, &tokens).await, still_opens, "{kind} by {client}");
+        }
     }
     // A token that a person made is none of a client's.
     let own = [("token", anna.token.as_str()), ("client_id", connecting.client.as_str())];
     assert_eq!(post(app, "/oauth/revoke", &own).await.0, 200);
     assert_eq!(Mcp::of(app, &anna).ask("tools/list", json!({})).await.0, 200);
-}
-
-#[tokio::test]
-async fn the_database_holds_none_of_the_secrets() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let connecting = Connecting::start(&app, &anna).await;
-    let code = connecting.code("Claude").await;
-    let (_, tokens) = connecting.redeem(&code, &[]).await;
-    let (access, refresh) = (text(&tokens, "access_token"), text(&tokens, "refresh_token"));
-    let mut conn = app.superuser().await;
-    for table in ["agent_tokens", "oauth_grants", "oauth_clients", "web_sessions"] {
-        let rows = format!("SELECT coalesce(string_agg(t::text, ' '), '') FROM {table} t");
-        let all: String = conn.sql(rows).value().await;
-        for secret in [&code[..], &access[3..67], &refresh[4..68], &refresh[68..]] {
-            assert!(!all.contains(secret), "{table}");
-        }
-    }
-}
-
-#[tokio::test]
-async fn a_public_address_is_what_a_client_is_told() {
-    let app =
-        TestApp::start_as(Wish { public_url: Some("https://k.example"), ..Wish::default() }).await;
-    let resource = json_at(&app, "/.well-known/oauth-protected-resource/mcp").await;
-    assert_eq!(resource["resource"], "https://k.example/mcp");
-    assert_eq!(resource["authorization_servers"], json!(["https://k.example"]));
-    let server = json_at(&app, "/.well-known/oauth-authorization-server").await;
-    assert_eq!(server["issuer"], "https://k.example");
-    for endpoint in
-        ["authorization_endpoint", "token_endpoint", "registration_endpoint", "revocation_endpoint"]
-    {
-        let address = server[endpoint].as_str().unwrap();
-        assert!(address.starts_with("https://k.example/oauth/"), "{endpoint}: {address}");
-    }
-    let refused = reqwest::Client::new()
-        .post(format!("{}/mcp", app.base))
-        .header("host", "k.example")
-        .json(&json!({}));
-    let refused = refused.send().await.unwrap();
-    assert_eq!(refused.status(), 401);
-    let challenge = refused.headers()["www-authenticate"].to_str().unwrap();
-    let metadata = "https://k.example/.well-known/oauth-protected-resource/mcp";
-    assert!(challenge.contains(&format!("resource_metadata=\"{metadata}\"")), "{challenge}");
 }
 
 #[tokio::test]
@@ -328,11 +262,10 @@ async fn after_a_restore_a_client_that_renewed_since_the_backup_goes_on() {
         Connecting { app: &next, browser: next.browser(), client: connecting.client.clone() };
     let (status, renewed) = at_next.refresh(&text(&renewed, "refresh_token")).await;
     assert_eq!(status, 200, "{renewed}");
-    let mcp = Mcp::with_token(&next, &text(&renewed, "access_token"));
-    assert_eq!(mcp.ask("tools/list", json!({})).await.0, 200);
+    assert!(opens(&next, &renewed).await);
     // Once: whoever holds an older one ends the connection, as ever.
-    assert_eq!(at_next.refresh(&first).await.0, 400);
-    assert_eq!(mcp.ask("tools/list", json!({})).await.0, 401);
+    is_invalid_grant(at_next.refresh(&first).await);
+    assert!(!opens(&next, &renewed).await);
 }
 
 #[tokio::test]
@@ -342,11 +275,8 @@ async fn an_erased_account_takes_its_connections_along() {
     let tokens = connecting.connect("Claude").await;
     let (_, of) = app.accounts.list_agents(anna.id).await.unwrap().remove(0);
     assert!(of[0].client.as_ref().is_some_and(|client| client.name == "Claude"));
-    let now = app.embeddings.now();
-    keepsake::erasure::begin(&app.db, anna.id, now).await.unwrap();
+    keepsake::erasure::begin(&app.db, anna.id, app.embeddings.now()).await.unwrap();
     app.run_job("erase").await;
-    let left: i64 = app.sql("SELECT count(*) FROM oauth_grants").value().await;
-    assert_eq!(left, 0);
-    let (status, _) = connecting.refresh(&text(&tokens, "refresh_token")).await;
-    assert_eq!(status, 400);
+    assert_eq!(app.count("oauth_grants").await, 0);
+    is_invalid_grant(connecting.refresh(&text(&tokens, "refresh_token")).await);
 }

@@ -1,24 +1,17 @@
 //! What attackers try: RFC 9700's list, as far as it concerns this server.
 
-use serde_json::{Value, json};
+use reqwest::Method;
+use serde_json::json;
 use time::Duration;
 
-use super::{CALLBACK, Connecting, VERIFIER, answer_of, post, register, text};
+use super::{CALLBACK, Connecting, VERIFIER, answer_of, is_invalid_grant, opens, post, text};
 use crate::mcp::Mcp;
 use crate::support::{TestApp, Wish};
-
-fn is_invalid_grant((status, said): (u16, Value)) {
-    assert_eq!((status, &said["error"]), (400, &json!("invalid_grant")), "{said}");
-}
-
-async fn opens(app: &TestApp, tokens: &Value) -> bool {
-    let mcp = Mcp::with_token(app, &text(tokens, "access_token"));
-    mcp.ask("tools/list", json!({})).await.0 == 200
-}
+use crate::teams::agent_id;
 
 /// Somebody else's code in one's own flow: it fits neither the verifier, nor another client, nor another address.
 #[tokio::test(crate = "crate::support::shared")]
-async fn a_stolen_code_is_worth_nothing_elsewhere() {
+async fn a_stolen_code_is_worth_nothing_elsewhere_and_used_twice_ends_what_it_gave() {
     let (app, anna) = TestApp::with_user().await;
     let connecting = Connecting::start(app, &anna).await;
     let code = connecting.code("Claude").await;
@@ -37,25 +30,8 @@ async fn a_stolen_code_is_worth_nothing_elsewhere() {
         assert_eq!((status, &said["error"]), (400, &json!("invalid_request")), "{missing}");
     }
     // As clients of OAuth 2.1 proper redeem it.
-    let (status, _) = connecting.redeem(&code, &[("redirect_uri", "")]).await;
+    let (status, tokens) = connecting.redeem(&code, &[("redirect_uri", "")]).await;
     assert_eq!(status, 200);
-}
-
-#[tokio::test]
-async fn a_connection_of_an_address_that_the_server_had_before_is_not_renewed() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let connecting = Connecting::start(&app, &anna).await;
-    let tokens = connecting.connect("Claude").await;
-    app.sql("UPDATE oauth_grants SET resource = 'https://before.example/mcp'").run().await;
-    is_invalid_grant(connecting.refresh(&text(&tokens, "refresh_token")).await);
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn a_code_that_is_used_twice_ends_what_it_gave() {
-    let (app, anna) = TestApp::with_user().await;
-    let connecting = Connecting::start(app, &anna).await;
-    let code = connecting.code("Claude").await;
-    let (_, tokens) = connecting.redeem(&code, &[]).await;
     assert!(opens(app, &tokens).await);
     is_invalid_grant(connecting.redeem(&code, &[]).await);
     assert!(!opens(app, &tokens).await);
@@ -63,7 +39,7 @@ async fn a_code_that_is_used_twice_ends_what_it_gave() {
 }
 
 #[tokio::test]
-async fn a_code_ends_after_a_minute_and_leaves_nothing() {
+async fn a_code_ends_after_a_minute_and_a_refresh_token_of_its_client_after_a_month_without_use() {
     let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let code = connecting.code("Claude").await;
@@ -71,11 +47,23 @@ async fn a_code_ends_after_a_minute_and_leaves_nothing() {
     is_invalid_grant(connecting.redeem(&code, &[]).await);
     let (_, agents) = connecting.browser.get("/agents").await;
     assert!(!agents.contains("claude.ai"), "no connection that never was");
-    assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 1);
+    assert_eq!(app.accounts.sweep_oauth().await.unwrap(), 1, "nothing of the code is left");
+
+    let tokens = connecting.connect("Other").await;
+    let refresh = text(&tokens, "refresh_token");
+    let thief = Connecting::start(&app, &anna).await;
+    // A guess without the first half ends nothing either.
+    let guess = format!("ksr_{}", "0".repeat(128));
+    for (client, token) in [(&thief, &refresh), (&connecting, &guess)] {
+        is_invalid_grant(client.refresh(token).await);
+        assert!(opens(&app, &tokens).await);
+    }
+    app.clock.advance(Duration::days(30));
+    is_invalid_grant(connecting.refresh(&refresh).await);
 }
 
 #[tokio::test(crate = "crate::support::shared")]
-async fn a_refresh_token_that_is_used_twice_ends_the_connection() {
+async fn a_refresh_token_used_twice_ends_the_connection_and_at_once_succeeds_once_at_most() {
     let (app, anna) = TestApp::with_user().await;
     let connecting = Connecting::start(app, &anna).await;
     let first = connecting.connect("Claude").await;
@@ -88,30 +76,7 @@ async fn a_refresh_token_that_is_used_twice_ends_the_connection() {
     assert!(!opens(app, &second).await);
     is_invalid_grant(connecting.refresh(&text(&second, "refresh_token")).await);
     assert!(opens(app, &other).await, "another connection goes on");
-}
-
-#[tokio::test]
-async fn a_refresh_token_is_of_its_client_and_ends_after_a_month_without_use() {
-    let (app, anna) = TestApp::start_for("anna").await;
-    let connecting = Connecting::start(&app, &anna).await;
-    let tokens = connecting.connect("Claude").await;
-    let thief = Connecting::start(&app, &anna).await;
-    is_invalid_grant(thief.refresh(&text(&tokens, "refresh_token")).await);
-    assert!(opens(&app, &tokens).await);
-    // A guess without the first half ends nothing.
-    let guess = format!("ksr_{}", "0".repeat(128));
-    is_invalid_grant(connecting.refresh(&guess).await);
-    assert!(opens(&app, &tokens).await);
-    app.clock.advance(Duration::days(30));
-    is_invalid_grant(connecting.refresh(&text(&tokens, "refresh_token")).await);
-}
-
-#[tokio::test(crate = "crate::support::shared")]
-async fn at_most_one_of_two_simultaneous_refreshes_succeeds() {
-    let (app, anna) = TestApp::with_user().await;
-    let connecting = Connecting::start(app, &anna).await;
-    let tokens = connecting.connect("Claude").await;
-    let refresh = text(&tokens, "refresh_token");
+    let refresh = text(&other, "refresh_token");
     let both = tokio::join!(connecting.refresh(&refresh), connecting.refresh(&refresh));
     let succeeded = [both.0.0, both.1.0].iter().filter(|status| **status == 200).count();
     assert_eq!(succeeded, 1);
@@ -119,27 +84,22 @@ async fn at_most_one_of_two_simultaneous_refreshes_succeeds() {
 
 /// Tokens of OAuth open the MCP endpoint of the address that they were issued for, and nothing else.
 #[tokio::test]
-async fn a_token_of_another_audience_opens_nothing() {
+async fn a_token_of_another_audience_opens_nothing_and_is_not_renewed() {
     let (app, anna) = TestApp::start_for("anna").await;
     let connecting = Connecting::start(&app, &anna).await;
     let tokens = connecting.connect("Claude").await;
     let access = text(&tokens, "access_token");
-    let rest =
-        reqwest::Client::new().get(format!("{}/api/v1/tools", app.base)).bearer_auth(&access);
-    let refused = rest.send().await.unwrap();
-    assert_eq!(refused.status(), 401);
-    let said: Value = refused.json().await.unwrap();
-    assert_eq!(said["code"], "wrong_audience");
+    let by_oauth = anna.with_token(&access);
+    let (status, said) = by_oauth.request(Method::GET, "/api/v1/tools", None).await;
+    assert_eq!((status, &said["code"]), (401, &json!("wrong_audience")));
     // The same database under another name, such as after a move.
-    let moved = TestApp::start_as(Wish {
-        public_url: Some("https://other.example"),
-        database: Some(app.options.clone()),
-        ..Wish::default()
-    })
-    .await;
+    let (public_url, database) = (Some("https://other.example"), Some(app.options.clone()));
+    let moved = TestApp::start_as(Wish { public_url, database, ..Wish::default() }).await;
     let (status, said) = Mcp::with_token(&moved, &access).ask("tools/list", json!({})).await;
     assert_eq!((status, &said["error"]["data"]["code"]), (401, &json!("wrong_audience")));
     assert_eq!(Mcp::with_token(&moved, &anna.token).ask("tools/list", json!({})).await.0, 200);
+    app.sql("UPDATE oauth_grants SET resource = 'https://before.example/mcp'").run().await;
+    is_invalid_grant(connecting.refresh(&text(&tokens, "refresh_token")).await);
 }
 
 /// A mistake before the client and its address are known is shown here: a redirect would be to an attacker.
@@ -176,10 +136,9 @@ async fn nobody_is_redirected_to_an_address_that_was_not_registered() {
 #[tokio::test(crate = "crate::support::shared")]
 async fn other_mistakes_are_for_the_client_and_redirect_only_to_ones_own_machine() {
     let (app, anna) = TestApp::with_user().await;
-    let mut connecting = Connecting::start(app, &anna).await;
     let own = "http://127.0.0.1:43211/callback";
-    let addresses = json!({ "redirect_uris": [CALLBACK, own] });
-    connecting.client = text(&register(app, &addresses).await.1, "client_id");
+    let body = json!({ "redirect_uris": [CALLBACK, own] });
+    let connecting = Connecting::of(app, app.signed_in(&anna).await, &body).await;
     let long = "s".repeat(2_001);
     for (name, value, error) in [
         ("response_type", "token", "unsupported_response_type"),
@@ -213,21 +172,17 @@ async fn other_mistakes_are_for_the_client_and_redirect_only_to_ones_own_machine
 #[tokio::test(crate = "crate::support::shared")]
 async fn the_page_cannot_be_framed_forged_or_written_on() {
     let (app, anna) = TestApp::with_user().await;
-    let mut connecting = Connecting::start(app, &anna).await;
     let name = "<script>alert(1)</script>";
-    let (_, registered) =
-        register(app, &json!({ "redirect_uris": [CALLBACK], "client_name": name })).await;
-    connecting.client = text(&registered, "client_id");
-    let path = connecting.path(&[]);
-    let url = format!("{}{path}", app.base);
+    let body = json!({ "redirect_uris": [CALLBACK], "client_name": name });
+    let connecting = Connecting::of(app, app.signed_in(&anna).await, &body).await;
+    let url = format!("{}{}", app.base, connecting.path(&[]));
     let shown = connecting.browser.client.get(&url).send().await.unwrap();
     let header = |name: &str| shown.headers()[name].to_str().unwrap().to_owned();
     assert_eq!(header("x-frame-options"), "DENY");
     let policy = header("content-security-policy");
-    assert!(
-        policy.contains("frame-ancestors 'none'") && policy.contains("default-src 'none'"),
-        "{policy}"
-    );
+    for part in ["frame-ancestors 'none'", "default-src 'none'"] {
+        assert!(policy.contains(part), "{policy}");
+    }
     // The redirect to the client ends the form.
     assert!(!policy.contains("form-action"), "{policy}");
     // The client's window is told nothing of the page, but may go on after it.
@@ -236,16 +191,11 @@ async fn the_page_cannot_be_framed_forged_or_written_on() {
     assert!(!page.contains(name) && page.contains("&lt;script&gt;"));
     for site in ["cross-site", "same-site"] {
         let forged = connecting.browser.client.post(&url).header("sec-fetch-site", site);
-        let forged = forged.form(&[
-            ("action", "allow"),
-            ("agent", "new"),
-            ("name", "x"),
-            ("scope", "memory:read"),
-        ]);
-        assert_eq!(forged.send().await.unwrap().status(), 403);
+        let fields =
+            [("action", "allow"), ("agent", "new"), ("name", "x"), ("scope", "memory:read")];
+        assert_eq!(forged.form(&fields).send().await.unwrap().status(), 403);
     }
-    let (_, memory) = connecting.browser.get("/memory").await;
-    assert!(memory.contains("<html"));
+    assert!(connecting.browser.get("/memory").await.1.contains("<html"));
 }
 
 #[tokio::test]
@@ -253,15 +203,13 @@ async fn nobody_connects_a_client_as_another_persons_agent() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let connecting = Connecting::start(&app, &anna).await;
-    let (bens, _) = app.accounts.list_agents(ben.id).await.unwrap().remove(0);
-    for agent in [bens.id.0.to_string(), "0".to_owned(), "x".to_owned(), String::new()] {
-        let pressed = connecting.allow(&connecting.path(&[]), &[("agent", &agent)]).await;
+    let bens = agent_id(&app, &ben, "agent").await.0.to_string();
+    for agent in [bens.as_str(), "0", "x", ""] {
+        let pressed = connecting.allow(&connecting.path(&[]), &[("agent", agent)]).await;
         assert_eq!(pressed.status(), 404, "{agent}");
     }
-    for (fields, said) in [
-        (vec![("agent", "new"), ("name", "agent")], "of this name already"),
-        (vec![("agent", "new"), ("name", "")], "is empty"),
-    ] {
+    for (name, said) in [("agent", "of this name already"), ("", "is empty")] {
+        let fields = [("agent", "new"), ("name", name)];
         let pressed = connecting.allow(&connecting.path(&[]), &fields).await;
         assert_eq!(pressed.status(), 422);
         let page = pressed.text().await.unwrap();
@@ -296,9 +244,8 @@ async fn bad_requests_for_tokens_are_refused_in_words() {
         reqwest::Client::new().post(format!("{}/oauth/token", app.base)).json(&json!({}));
     assert_eq!(json_body.send().await.unwrap().status(), 400);
     let large = "x".repeat(20_000);
-    let (status, _) =
-        post(app, "/oauth/token", &[("code", &large), ("code_verifier", VERIFIER)]).await;
-    assert_eq!(status, 413);
+    let fields = [("code", large.as_str()), ("code_verifier", VERIFIER)];
+    assert_eq!(post(app, "/oauth/token", &fields).await.0, 413);
 }
 
 #[tokio::test(crate = "crate::support::shared")]

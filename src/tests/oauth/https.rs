@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 
 use super::{CALLBACK, VERIFIER, challenge_of};
-use crate::mcp::{CURRENT, message};
+use crate::mcp::Mcp;
 use crate::server::{Home, Server};
 use crate::support::{Browser, PASSWORD};
 
@@ -108,8 +108,7 @@ async fn start(trusted: &Authority) -> (Home, Server, Browser) {
 
 /// Lets the server call this address.
 async fn allow(admin: &Browser, id: &str) {
-    let address = id.strip_suffix("/client.json").unwrap();
-    let address = address.strip_prefix("https://").unwrap();
+    let address = &id["https://".len()..id.len() - "/client.json".len()];
     let fields = [("action", "add"), ("endpoint", address)];
     assert_eq!(admin.post("/admin/endpoints", &fields).await.status(), 303);
 }
@@ -154,19 +153,14 @@ async fn a_client_that_is_described_at_an_https_address_is_connected() {
     let fields =
         [("action", "allow"), ("agent", "new"), ("name", "Described"), ("scope", "memory:read")];
     let allowed = browser.post(&path, &fields).await;
-    let location = allowed.headers()["location"].to_str().unwrap().to_owned();
-    let location = url::Url::parse(&location).unwrap();
+    let location = allowed.headers()["location"].to_str().unwrap();
+    let location = url::Url::parse(location).unwrap();
     let code = location.query_pairs().find(|(name, _)| name == "code");
     let tokens = redeem(&home, &id, &code.expect("a code").1).await;
     let token = tokens["access_token"].as_str().expect("a token");
-    let listed = reqwest::Client::new()
-        .post(home.url("/mcp"))
-        .bearer_auth(token)
-        .header("accept", "application/json, text/event-stream")
-        .header("mcp-protocol-version", CURRENT)
-        .header("mcp-method", "tools/list")
-        .json(&message("tools/list", json!({})));
-    assert_eq!(listed.send().await.unwrap().status(), 200);
+    let (url, client) = (home.url("/mcp"), reqwest::Client::new());
+    let mcp = Mcp { url, token: token.to_owned(), client };
+    assert_eq!(mcp.ask("tools/list", json!({})).await.0, 200);
     assert_eq!(described.asked(), 1, "it is kept for a while");
     server.stop();
 }
@@ -184,7 +178,6 @@ async fn a_description_whose_server_proves_nothing_is_not_read() {
         assert_eq!(status, 400, "{id}");
         assert!(page.contains("no valid description"), "{id}: {page}");
     }
-    assert_eq!((others.asked(), expired.asked()), (0, 0));
-    assert_eq!(misnamed.asked(), 0);
+    assert_eq!([others, expired, misnamed].map(|server| server.asked()), [0; 3]);
     server.stop();
 }

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use url::Url;
 
+use crate::mcp::Mcp;
 use crate::support::{Browser, TestApp, TestUser};
 
 /// The public URL of tests.
@@ -36,11 +37,15 @@ struct Connecting<'a> {
 
 impl<'a> Connecting<'a> {
     async fn start(app: &'a TestApp, user: &TestUser) -> Self {
-        let browser = app.signed_in(user).await;
-        let (status, registered) =
-            register(app, &json!({ "redirect_uris": [CALLBACK], "client_name": "Claude" })).await;
+        let body = json!({ "redirect_uris": [CALLBACK], "client_name": "Claude" });
+        Self::of(app, app.signed_in(user).await, &body).await
+    }
+
+    /// A client that registers itself so.
+    async fn of(app: &'a TestApp, browser: Browser, body: &Value) -> Self {
+        let (status, registered) = register(app, body).await;
         assert_eq!(status, 201, "{registered}");
-        Self { app, browser, client: registered["client_id"].as_str().unwrap().to_owned() }
+        Self { app, browser, client: text(&registered, "client_id") }
     }
 
     /// The parameters of a request, with some changed, or left out where empty.
@@ -73,8 +78,12 @@ impl<'a> Connecting<'a> {
 
     /// The code of a new agent of this name.
     async fn code(&self, name: &str) -> String {
-        let response = self.allow(&self.path(&[]), &[("agent", "new"), ("name", name)]).await;
-        answer_of(&response, CALLBACK)["code"].clone()
+        self.code_at(CALLBACK, &[("agent", "new"), ("name", name)]).await
+    }
+
+    async fn code_at(&self, callback: &str, agent: &[(&str, &str)]) -> String {
+        let response = self.allow(&self.path(&[("redirect_uri", callback)]), agent).await;
+        answer_of(&response, callback)["code"].clone()
     }
 
     async fn redeem(&self, code: &str, changed: &[(&str, &str)]) -> (u16, Value) {
@@ -112,15 +121,23 @@ impl<'a> Connecting<'a> {
 /// The address of a request of a new client of this name, as its person's browser opens it.
 pub async fn asking(app: &TestApp, client_name: &str) -> String {
     let body = json!({ "redirect_uris": [CALLBACK], "client_name": client_name });
-    let (status, registered) = register(app, &body).await;
-    assert_eq!(status, 201, "{registered}");
-    let connecting =
-        Connecting { app, browser: app.browser(), client: text(&registered, "client_id") };
-    connecting.path(&[])
+    Connecting::of(app, app.browser(), &body).await.path(&[])
 }
 
 fn text(value: &Value, name: &str) -> String {
     value[name].as_str().unwrap_or_else(|| panic!("{name}: {value}")).to_owned()
+}
+
+fn is_invalid_grant((status, said): (u16, Value)) {
+    assert_eq!((status, &said["error"]), (400, &json!("invalid_grant")), "{said}");
+}
+
+/// Whether the access token is good for MCP, which answers 401 otherwise.
+async fn opens(app: &TestApp, tokens: &Value) -> bool {
+    let mcp = Mcp::with_token(app, &text(tokens, "access_token"));
+    let (status, _) = mcp.ask("tools/list", json!({})).await;
+    assert!([200, 401].contains(&status), "{status}");
+    status == 200
 }
 
 async fn register(app: &TestApp, body: &Value) -> (u16, Value) {
@@ -144,9 +161,8 @@ fn answer_of(response: &Response, callback: &str) -> std::collections::BTreeMap<
     assert_eq!(response.status(), StatusCode::SEE_OTHER);
     let location = response.headers()["location"].to_str().unwrap();
     assert!(location.starts_with(callback), "{location}");
-    let answer: Vec<(String, String)> =
+    let answer: std::collections::BTreeMap<_, _> =
         Url::parse(location).unwrap().query_pairs().into_owned().collect();
-    let answer: std::collections::BTreeMap<_, _> = answer.into_iter().collect();
     assert_eq!(answer["iss"], ISSUER);
     answer
 }

@@ -14,9 +14,12 @@ use std::time::{Duration, Instant};
 use keepsake::postgres::{CommandLock, of_running_server};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use sqlx::{Connection, PgConnection};
 
 use crate::support::Sql as _;
-use crate::support::{Browser, PASSWORD, PATIENCE, database_url, empty_database, server_options};
+use crate::support::{
+    Browser, PASSWORD, PATIENCE, database_url, empty_database, server_options, until,
+};
 
 /// A data folder that PostgreSQL's unprivileged user can reach, with the fetched tree in it.
 pub struct Home {
@@ -87,6 +90,14 @@ impl Home {
     }
 }
 
+/// Runs a command that must fail: what it said on standard error.
+fn refused(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success() && output.stdout.is_empty(), "{command:?}: {said}");
+    said
+}
+
 pub fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     for entry in std::fs::read_dir(folder).ok()?.flatten() {
         let path = entry.path();
@@ -125,7 +136,7 @@ impl Server {
 
     pub async fn start_command(home: &Home, command: &mut Command) -> Self {
         let server = Self::spawn(command);
-        wait_until_ready(home, PATIENCE).await;
+        until("it is ready", async || is_ready(home).await == Some(true)).await;
         server
     }
 
@@ -170,14 +181,6 @@ pub async fn is_ready(home: &Home) -> Option<bool> {
     Some(response.status() == 200)
 }
 
-async fn wait_until_ready(home: &Home, patience: Duration) {
-    let start = Instant::now();
-    while is_ready(home).await != Some(true) {
-        assert!(start.elapsed() < patience, "not ready after {patience:?}");
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
-
 pub async fn call(home: &Home, token: &str, tool: &str, input: Value) -> (u16, Value) {
     let url = home.url(&format!("/api/v1/tools/{tool}"));
     let request = reqwest::Client::new().post(url).bearer_auth(token).json(&input);
@@ -190,7 +193,7 @@ pub async fn call(home: &Home, token: &str, tool: &str, input: Value) -> (u16, V
 const TOKEN: [&str; 6] = ["token", "create", "--email", "anna@example.com", "--agent", "cli"];
 
 #[tokio::test]
-async fn commands_work_with_and_beside_a_running_server() {
+async fn commands_work_with_and_beside_a_running_server_and_sigterm_stops_it_and_postgres() {
     let home = Home::new();
     // Without a server a command starts the database for as long as it runs.
     home.create_user("anna@example.com");
@@ -201,16 +204,14 @@ async fn commands_work_with_and_beside_a_running_server() {
     let second = home.say(&TOKEN);
     assert_ne!(token, second);
     assert_eq!(home.postmaster(), postmaster, "no second PostgreSQL");
+    assert_eq!(reqwest::get(home.url("/livez")).await.unwrap().text().await.unwrap(), "ok\n");
     for token in [&token, &second] {
         assert_eq!(call(&home, token, "memory_list_themes", json!({})).await.0, 200);
     }
     assert!(home.say(&["user", "list"]).contains("anna@example.com\tmember\tactive"));
     let service = home.say(&["token", "create", "--service", "support-bot"]);
-    let served = reqwest::Client::new()
-        .post(home.url("/api/v1/tools/memory_list_themes"))
-        .bearer_auth(service)
-        .header("keepsake-user", "customer-42")
-        .send();
+    let served = reqwest::Client::new().post(home.url("/api/v1/tools/memory_list_themes"));
+    let served = served.bearer_auth(service).header("keepsake-user", "customer-42").send();
     assert_eq!(served.await.unwrap().status(), 200);
     assert!(home.say(&["user", "list"]).contains("support-bot: customer-42\tmember\tactive"));
     for (act, state) in [("disable", "disabled"), ("enable", "active")] {
@@ -222,10 +223,8 @@ async fn commands_work_with_and_beside_a_running_server() {
     let jobs = home.say(&["jobs", "list"]);
     assert!(jobs.contains("embed\twhen there is work\t0\t"), "{jobs}");
     assert_eq!(jobs.lines().count(), keepsake::jobs::JOBS.len());
-    assert_eq!(
-        home.say(&["jobs", "run", "embed", "--email", "anna@example.com"]),
-        "embed\t0 done\t0 failed"
-    );
+    let ran = home.say(&["jobs", "run", "embed", "--email", "anna@example.com"]);
+    assert_eq!(ran, "embed\t0 done\t0 failed");
     home.say(&["jobs", "run", "cleanup"]);
     home.say(&["jobs", "runs"]);
     let new_password = "another password of hers";
@@ -236,27 +235,21 @@ async fn commands_work_with_and_beside_a_running_server() {
         let answer = Browser::at(home.url("")).post("/login", &fields).await;
         assert_eq!(answer.status(), status);
     }
-    let twice = home.command(&["serve"]).output().unwrap();
-    assert!(!twice.status.success());
-    let said = String::from_utf8_lossy(&twice.stderr).into_owned();
-    assert!(
-        said.contains(&server.child.id().to_string()),
-        "a second server is refused, and told whose it is: {said}"
-    );
-    let (code, _) = server.stop();
-    assert_eq!(code, Some(0));
+    // A second server is refused, and told whose it is.
+    let said = refused(&mut home.command(&["serve"]));
+    assert!(said.contains(&server.child.id().to_string()), "{said}");
+    assert_eq!(server.stop().0, Some(0));
+    assert!(rustix::process::test_kill_process(postmaster).is_err(), "PostgreSQL is gone");
 }
 
 #[tokio::test]
 async fn the_command_that_started_postgresql_stops_it_after_the_last_that_uses_it() {
     let home = Home::new();
     let other = CommandLock::share(home.folder.path()).await.unwrap();
-    let mut first = home
-        .command(&["user", "list"])
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut first = home.command(&["user", "list"]);
+    // Settings of another PostgreSQL do not reach the built-in one.
+    first.env("PGOPTIONS", "-c default_transaction_read_only=on -c search_path=nowhere");
+    let mut first = first.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     let mut said = BufReader::new(first.stderr.take().unwrap()).lines();
     let waits = |line: std::io::Result<String>| line.unwrap().contains("runs on until");
     assert!(said.any(waits), "it stopped it");
@@ -271,36 +264,25 @@ async fn the_command_that_started_postgresql_stops_it_after_the_last_that_uses_i
 async fn commands_say_what_is_wrong_in_one_sentence() {
     let home = Home::new();
     for (args, said) in [
-        (vec!["user", "create", "--email", "nonsense", "--password-stdin"], "is not an address"),
-        (vec!["user", "create", "--email", "a@b.c"], "--password-stdin"),
-        (vec!["jobs", "run", "sleepwalk"], "there are: embed, passages, entities"),
-        (vec!["jobs", "run", "cleanup", "--email", "a@b.c"], "leave --email out"),
-        (
-            vec!["token", "create", "--email", "a@b.c", "--agent", "x", "--scope", "all"],
-            "memory:read",
-        ),
-        (
-            vec!["token", "create", "--email", "a@b.c", "--agent", "x", "--expires-days", "0"],
-            "out of range",
-        ),
-        (
-            vec!["token", "create", "--email", "nobody@example.com", "--agent", "x"],
-            "there is no account",
-        ),
+        ("user create --email nonsense --password-stdin", "is not an address"),
+        ("user create --email a@b.c", "--password-stdin"),
+        ("jobs run sleepwalk", "there are: embed, passages, entities"),
+        ("jobs run cleanup --email a@b.c", "leave --email out"),
+        ("token create --email a@b.c --agent x --scope all", "memory:read"),
+        ("token create --email a@b.c --agent x --expires-days 0", "out of range"),
+        ("token create --email nobody@example.com --agent x", "there is no account"),
     ] {
-        let output = home.run(&args);
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        let last = error.lines().last().unwrap_or_default();
-        assert!(!output.status.success() && last.contains(said), "{args:?}: {error}");
-        assert!(output.stdout.is_empty());
+        let args: Vec<&str> = args.split(' ').collect();
+        let error = refused(&mut home.command(&args));
+        assert!(error.lines().last().is_some_and(|last| last.contains(said)), "{args:?}: {error}");
     }
     let mut wrong = home.command(&["serve"]);
-    let output = wrong.env("KEEPSAKE_PUBLIC_URL", "http://example.com").output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("KEEPSAKE_PUBLIC_URL"));
+    let error = refused(wrong.env("KEEPSAKE_PUBLIC_URL", "http://example.com"));
+    assert!(error.contains("KEEPSAKE_PUBLIC_URL"), "{error}");
 }
 
 #[tokio::test]
-async fn after_kill_9_of_postgres_it_comes_back() {
+async fn after_kill_9_of_postgres_of_the_server_and_of_both_nothing_acknowledged_is_lost() {
     let home = Home::new();
     home.create_user("anna@example.com");
     let token = home.say(&TOKEN);
@@ -311,9 +293,9 @@ async fn after_kill_9_of_postgres_it_comes_back() {
     kill_process(home.postmaster(), Signal::KILL).unwrap();
     let killed = Instant::now();
     let mut was_unready = false;
+    let get = async || call(&home, &token, "memory_get", json!({ "item_id": added["id"] })).await;
     while killed.elapsed() < PATIENCE {
-        let (status, answer) =
-            call(&home, &token, "memory_get", json!({ "item_id": added["id"] })).await;
+        let (status, answer) = get().await;
         assert!(status == 200 || status == 503, "{status} {answer}");
         assert_eq!(reqwest::get(home.url("/livez")).await.unwrap().status(), 200);
         match is_ready(&home).await {
@@ -324,8 +306,7 @@ async fn after_kill_9_of_postgres_it_comes_back() {
     }
     // A connection that died just now is met by one more call, which is told to try again.
     let item = loop {
-        let asked = json!({ "item_id": added["id"] });
-        match call(&home, &token, "memory_get", asked).await {
+        match get().await {
             (200, item) => break item,
             (status, _) => assert_eq!(status, 503),
         }
@@ -334,13 +315,7 @@ async fn after_kill_9_of_postgres_it_comes_back() {
     };
     assert_eq!(item["content"].as_str(), Some("acknowledged"));
     assert_eq!(server.stop().0, Some(0));
-}
 
-#[tokio::test]
-async fn after_kill_9_of_the_server_and_of_both_nothing_acknowledged_is_lost() {
-    let home = Home::new();
-    home.create_user("anna@example.com");
-    let token = home.say(&TOKEN);
     let mut acknowledged = Vec::new();
     for both in [false, true] {
         let server = Server::start(&home).await;
@@ -364,17 +339,6 @@ async fn after_kill_9_of_the_server_and_of_both_nothing_acknowledged_is_lost() {
 }
 
 #[tokio::test]
-async fn sigterm_drains_and_exits_0_and_stops_postgres() {
-    let home = Home::new();
-    let server = Server::start(&home).await;
-    assert_eq!(reqwest::get(home.url("/livez")).await.unwrap().text().await.unwrap(), "ok\n");
-    let postmaster = home.postmaster();
-    let (code, _) = server.stop();
-    assert_eq!(code, Some(0));
-    assert!(rustix::process::test_kill_process(postmaster).is_err(), "PostgreSQL is gone");
-}
-
-#[tokio::test]
 async fn no_content_query_token_or_password_is_logged() {
     let home = Home::new();
     home.create_user("anna@example.com");
@@ -387,10 +351,9 @@ async fn no_content_query_token_or_password_is_logged() {
     assert_eq!(call(&home, &token, "memory_add", add).await.0, 200);
     assert_eq!(call(&home, &token, "memory_search", json!({ "query": canary })).await.0, 200);
     call(&home, &token, "memory_search", json!({ "query": canary, "status": canary })).await;
-    let arguments = json!({ "query": canary });
     for address in ["/mcp".to_owned(), format!("/mcp?token={token}")] {
         let call = json!({ "jsonrpc": "2.0", "id": canary, "method": "tools/call",
-            "params": { "name": "memory_search", "arguments": arguments } });
+            "params": { "name": "memory_search", "arguments": { "query": canary } } });
         let request = reqwest::Client::new()
             .post(home.url(&address))
             .bearer_auth(&token)
@@ -399,12 +362,10 @@ async fn no_content_query_token_or_password_is_logged() {
         let answer = request.send().await.unwrap();
         assert_eq!(answer.status().is_success(), address == "/mcp");
     }
-    let browser = reqwest::Client::builder().cookie_store(true).build().unwrap();
+    let browser = Browser::at(home.url(""));
     let fields = [("email", "anna@example.com"), ("password", PASSWORD)];
-    let sign_in =
-        browser.post(home.url("/login")).header("sec-fetch-site", "same-origin").form(&fields);
-    assert_eq!(sign_in.send().await.unwrap().status(), 200);
-    browser.get(home.url(&format!("/memory?q={canary}"))).send().await.unwrap();
+    assert_eq!(browser.post("/login", &fields).await.status(), 303);
+    browser.look(&format!("/memory?q={canary}")).await;
     let (_, log) = server.stop();
     assert!(log.contains("answered"), "the log is on: {log}");
     let postgres_log = find(home.folder.path(), "postgres.log").unwrap();
@@ -416,7 +377,7 @@ async fn no_content_query_token_or_password_is_logged() {
 }
 
 #[tokio::test]
-async fn a_database_of_ones_own_is_used_and_a_wrong_one_refused_with_what_to_do() {
+async fn a_database_of_ones_own_is_used_and_a_wrong_old_or_newer_one_refused_with_what_to_do() {
     let home = Home::new();
     let options = empty_database().await;
     let own = database_url(&options);
@@ -424,37 +385,20 @@ async fn a_database_of_ones_own_is_used_and_a_wrong_one_refused_with_what_to_do(
     let server = Server::start_command(&home, command.env("KEEPSAKE_DATABASE_URL", &own)).await;
     assert!(find(home.folder.path(), "postmaster.pid").is_none(), "none of our own runs");
     assert_eq!(server.stop().0, Some(0));
-    let mut conn =
-        <sqlx::PgConnection as sqlx::Connection>::connect_with(&server_options()).await.unwrap();
+    let mut conn = PgConnection::connect_with(&options).await.unwrap();
+    let old = "UPDATE pg_extension SET extversion = '0.8.1' WHERE extname = 'vector'";
+    let newer = "UPDATE pg_extension SET extversion = '0.8.6' WHERE extname = 'vector';
+                 INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
+                 VALUES (99990101000000, 'from the future', true, '', 0)";
+    for (change, told) in [(old, "ALTER EXTENSION vector UPDATE"), (newer, "newer Keepsake")] {
+        conn.sql(change).run_all().await;
+        let said = keepsake::db::prepare(&options).await.unwrap_err().to_string();
+        assert!(said.contains(told), "{said}");
+    }
+    let mut conn = PgConnection::connect_with(&server_options()).await.unwrap();
     let ascii = "CREATE DATABASE ascii ENCODING 'SQL_ASCII' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0";
     conn.sql(ascii).run().await;
-    let output = home
-        .command(&["migrate"])
-        .env("KEEPSAKE_DATABASE_URL", database_url(&options.database("ascii")))
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(!output.status.success() && said.contains("UTF8"), "{said}");
-}
-
-#[tokio::test]
-async fn an_old_pgvector_and_a_newer_schema_are_refused_with_what_to_do() {
-    let options = crate::support::fresh_database().await;
-    let refusal = async |change: &'static str| {
-        let mut conn =
-            <sqlx::PgConnection as sqlx::Connection>::connect_with(&options).await.unwrap();
-        conn.sql(change).run_all().await;
-        let refused = keepsake::db::prepare(&options).await.unwrap_err();
-        refused.to_string()
-    };
-    let said =
-        refusal("UPDATE pg_extension SET extversion = '0.8.1' WHERE extname = 'vector'").await;
-    assert!(said.contains("ALTER EXTENSION vector UPDATE"), "{said}");
-    let said = refusal(
-        "UPDATE pg_extension SET extversion = '0.8.6' WHERE extname = 'vector';
-         INSERT INTO _sqlx_migrations (version, description, success, checksum, execution_time)
-         VALUES (99990101000000, 'from the future', true, '', 0)",
-    )
-    .await;
-    assert!(said.contains("newer Keepsake"), "{said}");
+    let ascii = database_url(&options.database("ascii"));
+    let said = refused(home.command(&["migrate"]).env("KEEPSAKE_DATABASE_URL", ascii));
+    assert!(said.contains("UTF8"), "{said}");
 }

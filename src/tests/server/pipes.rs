@@ -1,7 +1,7 @@
 //! What commands read from standard input, and how they write to a reader who leaves.
 
 use std::io::Write;
-use std::process::{Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use super::Home;
 use crate::support::{PASSWORD, database_url, fresh_database};
@@ -9,21 +9,19 @@ use crate::support::{PASSWORD, database_url, fresh_database};
 /// `keepsake user create` with this on standard input.
 fn create_with(home: &Home, url: &str, given: &str) -> Output {
     let args = ["user", "create", "--email", "anna@example.com", "--password-stdin"];
-    let mut child = home
-        .command(&args)
-        .env("KEEPSAKE_DATABASE_URL", url)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = spawn(home.command(&args).stdin(Stdio::piped()), url);
     // Refused before it is read to its end.
     child.stdin.take().unwrap().write_all(given.as_bytes()).ok();
     child.wait_with_output().unwrap()
 }
 
+fn spawn(command: &mut Command, url: &str) -> Child {
+    let command = command.env("KEEPSAKE_DATABASE_URL", url);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
 #[tokio::test]
-async fn a_password_on_standard_input_is_one_line() {
+async fn a_password_on_standard_input_is_one_line_and_a_list_whose_reader_leaves_ends_quietly() {
     let (home, url) = (Home::new(), database_url(&fresh_database().await));
     for given in
         [format!("{PASSWORD}\nand another line\n"), format!("{PASSWORD}\n\n"), "x".repeat(5_000)]
@@ -34,20 +32,9 @@ async fn a_password_on_standard_input_is_one_line() {
     }
     let created = create_with(&home, &url, PASSWORD);
     assert!(created.status.success(), "{created:?}");
-}
 
-#[tokio::test]
-async fn a_list_whose_reader_leaves_ends_quietly() {
-    let (home, url) = (Home::new(), database_url(&fresh_database().await));
-    assert!(create_with(&home, &url, PASSWORD).status.success());
     for args in [["user", "list"], ["jobs", "list"]] {
-        let mut command = home.command(&args);
-        let mut child = command
-            .env("KEEPSAKE_DATABASE_URL", &url)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child = spawn(&mut home.command(&args), &url);
         drop(child.stdout.take());
         let ended = child.wait_with_output().unwrap();
         assert!(ended.status.success(), "{args:?}: {ended:?}");

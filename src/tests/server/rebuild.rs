@@ -1,12 +1,11 @@
 //! `keepsake rebuild` as a process of its own: what it says, and that it ends.
 
 use std::process::{Output, Stdio};
-use std::time::{Duration, Instant};
 
 use keepsake::embedding::EmbeddingOverview;
 
 use super::Home;
-use crate::support::{PATIENCE, Provider, TestApp, TestUser, database_url};
+use crate::support::{PATIENCE, Provider, TestApp, TestUser, database_url, until};
 
 /// Two memories with vectors, about to be computed anew.
 struct Remembered {
@@ -18,23 +17,17 @@ struct Remembered {
 
 impl Remembered {
     async fn new() -> Self {
-        let app = TestApp::start().await;
+        let (app, anna) = TestApp::start_for("anna").await;
         let provider = Provider::start().await;
-        let anna = app.user("anna").await;
         app.use_provider(&anna, &provider, "small").await;
         anna.add("Anna keeps bees.").await;
         anna.add("Anna lives in Bern.").await;
         app.drain(&anna).await;
-        let home = Home::new();
-        Self { app, provider, anna, home }
+        Self { app, provider, anna, home: Home::new() }
     }
 
     /// What the process said at its end, which comes in time.
-    async fn rebuild(&self) -> Output {
-        self.rebuild_with(&[]).await
-    }
-
-    async fn rebuild_with(&self, flags: &[&str]) -> Output {
+    async fn rebuild(&self, flags: &[&str]) -> Output {
         let given = [&["rebuild", "--email", &self.anna.email], flags].concat();
         let mut command = tokio::process::Command::from(self.home.command(&given));
         command
@@ -45,44 +38,42 @@ impl Remembered {
         tokio::time::timeout(PATIENCE, command.output()).await.expect("it ends").unwrap()
     }
 
+    /// What it said of it when it failed.
+    async fn failure(&self) -> String {
+        let output = self.rebuild(&[]).await;
+        assert!(!output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    }
+
     async fn wait_for(&self, what: &str, is_so: impl Fn(&EmbeddingOverview) -> bool) {
-        let start = Instant::now();
-        while !is_so(&self.app.embeddings.overview(self.anna.id).await.unwrap()) {
-            assert!(start.elapsed() < PATIENCE, "never {what}");
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
+        let embeddings = &self.app.embeddings;
+        until(what, async || is_so(&embeddings.overview(self.anna.id).await.unwrap())).await;
     }
 }
 
 #[tokio::test]
-async fn says_how_many_were_rebuilt() {
+async fn says_how_many_were_rebuilt_and_measures_what_it_changed_where_that_is_asked_for() {
     let here = Remembered::new().await;
-    let output = here.rebuild().await;
-    let said = String::from_utf8(output.stdout).unwrap();
-    assert!(output.status.success());
-    assert!(said.contains("2 rebuilt, 0 failed"), "{said}");
-}
-
-#[tokio::test]
-async fn measures_what_it_changed_where_that_is_asked_for() {
-    let here = Remembered::new().await;
-    let said = |output: Output| String::from_utf8(output.stdout).unwrap();
-    let few = said(here.rebuild_with(&["--measure"]).await);
+    let said = async |flags: &[&str]| {
+        let output = here.rebuild(flags).await;
+        assert!(output.status.success());
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let few = said(&["--measure"]).await;
     assert!(few.contains("There are too few memories to measure"), "{few}");
     for n in 0..12 {
         here.anna.add(&format!("anna waters item{n} thing{n} garden monday")).await;
     }
     here.app.drain(&here.anna).await;
     here.provider.forget_calls();
-    let unasked = said(here.rebuild().await);
+    let unasked = said(&[]).await;
+    assert!(unasked.contains("14 rebuilt, 0 failed"), "{unasked}");
     assert!(!unasked.contains("questions"), "{unasked}");
     assert_eq!(here.provider.texts().len(), 14);
-    let measured = said(here.rebuild_with(&["--measure"]).await);
-    assert!(
-        measured.contains("of 12 questions about these memories")
-            && measured.contains("before the rebuild"),
-        "{measured}"
-    );
+    let measured = said(&["--measure"]).await;
+    for part in ["of 12 questions about these memories", "before the rebuild"] {
+        assert!(measured.contains(part), "{measured}");
+    }
 }
 
 #[tokio::test]
@@ -97,9 +88,7 @@ async fn ends_when_it_is_cancelled_though_items_wait_for_a_provider_that_is_down
             .await;
         assert!(here.app.embeddings.cancel_rebuild(here.anna.id).await.unwrap());
     };
-    let (output, ()) = tokio::join!(here.rebuild(), elsewhere);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success());
+    let (said, ()) = tokio::join!(here.failure(), elsewhere);
     assert!(said.contains("the rebuild was cancelled"), "{said}");
 }
 
@@ -107,8 +96,6 @@ async fn ends_when_it_is_cancelled_though_items_wait_for_a_provider_that_is_down
 async fn ends_with_an_error_where_none_of_the_memories_can_be_embedded() {
     let here = Remembered::new().await;
     here.provider.behave(|b| b.poison = Some("Anna"));
-    let output = here.rebuild().await;
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success());
+    let said = here.failure().await;
     assert!(said.contains("no memory could be embedded"), "{said}");
 }

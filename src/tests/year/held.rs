@@ -5,13 +5,11 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use keepsake::export::Export;
 use keepsake::memories::Day;
 use serde_json::{Value, json};
-use sqlx::{AssertSqlSafe, PgConnection};
 use time::format_description::well_known::Rfc3339;
 use time::{Duration, OffsetDateTime};
 
 use super::people::PEOPLE;
 use crate::data::records;
-use crate::support::Sql as _;
 use crate::support::{TestApp, TestUser};
 
 /// Of a memory that a copy has.
@@ -41,8 +39,7 @@ impl Held {
 
     pub async fn evening(&mut self, app: &TestApp, day: i64) {
         let now = app.embeddings.now();
-        let mut conn = app.superuser().await;
-        let today = copy(&mut conn).await;
+        let today = copy(app).await;
         if let Some((_, yesterday)) = self.copies.last() {
             self.nothing_is_lost(yesterday, &today, now, day);
             a_persons_word_gives_way_to_their_word_alone(yesterday, &today, day);
@@ -60,16 +57,12 @@ impl Held {
             ("calls are kept too long", "activity WHERE at < $1 - $2"),
             ("a job failed", "job_queue WHERE problem IS NOT NULL"),
         ] {
-            let query = format!("SELECT count(*) FROM {query}");
-            let query = sqlx::query_scalar(AssertSqlSafe(query)).bind(now).bind(CALLS_KEPT);
-            let count: i64 = query.fetch_one(&mut conn).await.unwrap();
-            assert_eq!(count, 0, "day {day}: {what}");
+            let query = app.sql(format!("SELECT count(*) FROM {query}")).bind(now).bind(CALLS_KEPT);
+            assert_eq!(query.value::<i64>().await, 0, "day {day}: {what}");
         }
-        let promoted: Vec<(i64, String)> = conn
-            .sql("SELECT source_id, promoted_at::text FROM episodes WHERE promoted_at IS NOT NULL")
-            .rows()
-            .await;
-        for (episode, at) in promoted {
+        let promoted =
+            "SELECT source_id, promoted_at::text FROM episodes WHERE promoted_at IS NOT NULL";
+        for (episode, at) in app.sql(promoted).rows::<(i64, String)>().await {
             let first = self.promoted.entry(episode).or_insert_with(|| at.clone());
             assert_eq!(*first, at, "day {day}: episode {episode} was promoted again");
         }
@@ -94,8 +87,8 @@ impl Held {
 
     /// Of what is still there; what came later is not in it.
     pub async fn as_of_every_day(&self, app: &TestApp, users: &[&TestUser]) {
-        let there = copy(&mut app.superuser().await).await;
-        for (at, was) in &self.copies {
+        let there = copy(app).await;
+        for (n, (at, was)) in self.copies.iter().enumerate() {
             let as_of = at.format(&Rfc3339).unwrap();
             let day = Day::parse(Some(&as_of), None, app.embeddings.now()).unwrap();
             for user in users {
@@ -107,27 +100,20 @@ impl Held {
                 let told = records(&String::from_utf8(file).unwrap(), "item");
                 let told: BTreeMap<i64, Value> =
                     told.iter().map(|row| (row["id"].as_i64().unwrap(), projected(row))).collect();
-                let of_user = was
-                    .iter()
-                    .filter(|(id, row)| row["user"] == user.id.0 && there.contains_key(id));
-                let was: BTreeMap<i64, Value> =
-                    of_user.map(|(id, row)| (*id, projected(row))).collect();
+                let of_user = was.iter().filter(|(_, row)| row["user"] == user.id.0);
+                let was: Copy = of_user
+                    .filter(|(id, _)| there.contains_key(id))
+                    .map(|(id, row)| (*id, row.clone()))
+                    .collect();
                 for (id, row) in &was {
-                    assert_eq!(told.get(id), Some(row), "memory {id} on {as_of}");
+                    assert_eq!(told.get(id), Some(&projected(row)), "memory {id} on {as_of}");
                 }
                 assert_eq!(told.len(), was.len(), "on {as_of}");
-            }
-        }
-        for (at, was) in self.copies.iter().step_by(9) {
-            for user in users {
-                let of_user = was
-                    .iter()
-                    .filter(|(id, row)| row["user"] == user.id.0 && there.contains_key(id));
-                let was: BTreeSet<i64> = of_user
-                    .filter(|(_, row)| row["status"] == "active")
-                    .map(|(id, _)| *id)
-                    .collect();
-                assert_eq!(found_as_of(user, *at).await, was, "on {at}");
+                if n % 9 == 0 {
+                    let active = was.iter().filter(|(_, row)| row["status"] == "active");
+                    let active: BTreeSet<i64> = active.map(|(id, _)| *id).collect();
+                    assert_eq!(found_as_of(user, *at).await, active, "on {at}");
+                }
             }
         }
     }
@@ -160,8 +146,8 @@ fn projected(row: &Value) -> Value {
         .collect()
 }
 
-async fn copy(conn: &mut PgConnection) -> Copy {
-    let rows: Vec<(i64, Value)> = conn.sql("SELECT i.id, jsonb_build_object('user', i.user_id, 'content', i.content, 'key', i.key, 'theme', t.slug, 'type', i.type, 'status', i.status,
+async fn copy(app: &TestApp) -> Copy {
+    let rows: Vec<(i64, Value)> = app.sql("SELECT i.id, jsonb_build_object('user', i.user_id, 'content', i.content, 'key', i.key, 'theme', t.slug, 'type', i.type, 'status', i.status,
                 'valid_from', i.valid_from, 'valid_until', i.valid_until, 'trust', i.trust, 'superseded_by', i.superseded_by,
                 'expires_at', i.expires_at)
          FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id").rows().await;
@@ -169,8 +155,8 @@ async fn copy(conn: &mut PgConnection) -> Copy {
 }
 
 /// A person's memories with all that a decision changes.
-pub async fn whole(conn: &mut PgConnection, user: i64) -> BTreeMap<i64, Value> {
-    let rows: Vec<(i64, Value)> = conn.sql("SELECT id, jsonb_build_array(content, key, theme_id, status, confidence, protected, trust, tags, superseded_by, last_verified_at,
+pub async fn whole(app: &TestApp, user: i64) -> Copy {
+    let rows: Vec<(i64, Value)> = app.sql("SELECT id, jsonb_build_array(content, key, theme_id, status, confidence, protected, trust, tags, superseded_by, last_verified_at,
                 expires_at, valid_from, valid_until)
          FROM memory_items WHERE user_id = $1").bind(user).rows().await;
     rows.into_iter().collect()
@@ -179,13 +165,9 @@ pub async fn whole(conn: &mut PgConnection, user: i64) -> BTreeMap<i64, Value> {
 fn a_persons_word_gives_way_to_their_word_alone(yesterday: &Copy, today: &Copy, day: i64) {
     for (id, row) in today {
         let before = yesterday.get(id).map(|row| &row["superseded_by"]);
-        let Some(newer) =
-            row["superseded_by"].as_i64().filter(|newer| before != Some(&json!(newer)))
-        else {
-            continue;
-        };
         if row["trust"] == "user"
-            && let Some(newer) = today.get(&newer)
+            && before != Some(&row["superseded_by"])
+            && let Some(newer) = row["superseded_by"].as_i64().and_then(|newer| today.get(&newer))
         {
             assert_eq!(newer["trust"], "user", "day {day}: {row} gave way to {newer}");
         }

@@ -15,7 +15,6 @@ use time::{Duration, OffsetDateTime, Time};
 
 use crate::chat::use_server;
 use crate::consolidation::told;
-use crate::support::Sql as _;
 use crate::support::{Browser, TestApp, TestUser};
 use held::Held;
 use people::{Dice, PEOPLE, Person};
@@ -147,39 +146,28 @@ impl Year {
     /// At least so many sessions were told of each, and so many dreams, reflections and faded memories there were of Anna, Ben and
     /// Chiyo together.
     async fn ends(&self, least: [i64; 4]) {
-        let mut conn = self.app.superuser().await;
-        let mut count = async |what: &str| -> i64 {
-            let query = format!("SELECT count(*) FROM {what}");
-            conn.sql(query).value().await
-        };
+        let app = &self.app;
         let counted = [
-            count("sessions").await,
-            count("dreams").await,
-            count("memory_items WHERE type = 'reflection'").await,
-            count("memory_item_events WHERE event = 'faded'").await,
+            app.count("sessions").await,
+            app.count("dreams").await,
+            app.count("memory_items WHERE type = 'reflection'").await,
+            app.count("memory_item_events WHERE event = 'faded'").await,
         ];
         println!("sessions, dreams, reflections, faded: {counted:?}");
         assert!(counted.iter().zip(least).all(|(is, least)| *is >= least), "{counted:?} {least:?}");
-        let spent: Vec<(String, i64)> = conn.sql("SELECT purpose, sum(tokens)::bigint FROM chat_spend_purposes GROUP BY purpose ORDER BY 2 DESC").rows().await;
+        let spent: Vec<(String, i64)> = app.sql("SELECT purpose, sum(tokens)::bigint FROM chat_spend_purposes GROUP BY purpose ORDER BY 2 DESC").rows().await;
         for (purpose, tokens) in &spent {
             println!("{purpose}: {} tokens a session", tokens / self.sessions);
         }
-        let of = |purpose: ChatPurpose| {
-            spent.iter().any(|(name, tokens)| name == purpose.as_str() && *tokens > 0)
-        };
-        assert!(
-            of(ChatPurpose::Facts) && of(ChatPurpose::Dreaming) && of(ChatPurpose::Reflection),
-            "{spent:?}"
-        );
-        self.pages().await;
-    }
-
-    /// The timeline, to be looked at.
-    async fn pages(&self) {
+        for purpose in [ChatPurpose::Facts, ChatPurpose::Dreaming, ChatPurpose::Reflection] {
+            let is_it = |(name, tokens): &(String, i64)| name == purpose.as_str() && *tokens > 0;
+            assert!(spent.iter().any(is_it), "{spent:?}");
+        }
+        // The timeline, to be looked at.
         let life = &self.lives[0];
         life.browser.sign_in(&life.user).await;
-        let (status, page) = life.browser.get("/timeline").await;
-        assert!(status == 200 && page.contains("a dream"), "{page}");
+        let page = life.browser.look("/timeline").await;
+        assert!(page.contains("a dream"), "{page}");
         if let Ok(folder) = std::env::var("KEEPSAKE_YEAR") {
             std::fs::write(format!("{folder}/timeline.html"), page).unwrap();
         }
@@ -215,9 +203,8 @@ impl Life {
             self.browser.sign_in(&self.user).await;
         }
         self.decide(app, day).await;
-        let mut conn = app.superuser().await;
         if day % 11 == 10 {
-            let item: Option<i64> = conn.sql("SELECT id FROM memory_items WHERE user_id = $1 AND type = 'fact' ORDER BY id OFFSET $2 LIMIT 1").bind(self.user.id.0).bind(self.dice.below(8) as i64).maybe_value().await;
+            let item: Option<i64> = app.sql("SELECT id FROM memory_items WHERE user_id = $1 AND type = 'fact' ORDER BY id OFFSET $2 LIMIT 1").bind(self.user.id.0).bind(self.dice.below(8) as i64).maybe_value().await;
             if let Some(item) = item {
                 let fields = [("action", "delete"), ("item", &*item.to_string())];
                 self.browser.post("/data/delete", &fields).await;
@@ -227,21 +214,14 @@ impl Life {
         if day % 37 == 25 {
             // One of the first, or of the last.
             let order = ["", "DESC"][usize::from(day % 74 == 25)];
+            let (user, offset) = (self.user.id, self.dice.below(2));
             let query = format!(
-                "SELECT id FROM sessions WHERE user_id = $1 ORDER BY id {order} OFFSET $2 LIMIT 1"
+                "SELECT id FROM sessions WHERE user_id = $1 ORDER BY id {order} OFFSET {offset} LIMIT 1"
             );
-            let session: i64 =
-                conn.sql(query).bind(self.user.id.0).bind(self.dice.below(2) as i64).value().await;
-            let erased = erasure::session(
-                &app.db,
-                &app.activity,
-                self.user.id,
-                SessionId(session),
-                ExtractedMemories::Stay,
-                app.embeddings.now(),
-            );
-            erased.await.unwrap();
-            held.erased(self.user.id.0, None);
+            let session = SessionId(app.sql(query).bind(user.0).value().await);
+            let (stay, now) = (ExtractedMemories::Stay, app.embeddings.now());
+            erasure::session(&app.db, &app.activity, user, session, stay, now).await.unwrap();
+            held.erased(user.0, None);
         }
     }
 
@@ -253,8 +233,7 @@ impl Life {
             self.press(dream, "undo").await;
             self.accepted = None;
         }
-        let mut conn = app.superuser().await;
-        let open: Option<(i64, bool)> = conn.sql("SELECT dream_id, bool_or(state = 'applied') FROM dream_proposals WHERE user_id = $1
+        let open: Option<(i64, bool)> = app.sql("SELECT dream_id, bool_or(state = 'applied') FROM dream_proposals WHERE user_id = $1
              GROUP BY dream_id HAVING bool_or(state = 'open') ORDER BY dream_id LIMIT 1").bind(self.user.id.0).maybe_row().await;
         let Some((dream, has_applied)) = open else {
             return;
@@ -262,16 +241,12 @@ impl Life {
         self.dreams += 1;
         match self.dreams % 3 {
             1 if !has_applied => {
-                let before = held::whole(&mut conn, self.user.id.0).await;
+                let before = held::whole(app, self.user.id.0).await;
                 self.press(dream, "accept_all").await;
                 app.clock.advance(Duration::minutes(2));
                 self.press(dream, "undo").await;
-                assert_eq!(
-                    held::whole(&mut conn, self.user.id.0).await,
-                    before,
-                    "dream {dream} of {}",
-                    self.person.name
-                );
+                let after = held::whole(app, self.user.id.0).await;
+                assert_eq!(after, before, "dream {dream} of {}", self.person.name);
                 self.press(dream, "dismiss_all").await;
             }
             2 if self.accepted.is_none() => {
