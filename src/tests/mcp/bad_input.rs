@@ -23,48 +23,76 @@ async fn refusal(request: RequestBuilder) -> (u16, Value, String, String) {
 #[tokio::test(crate = "crate::support::shared")]
 async fn each_wrong_message_has_a_sentence_of_its_own() {
     let mcp = Mcp::shared().await;
-    let refused = async |body: String, id: &str, code: &str, words: &str| {
-        let (status, got_id, got_code, said) = refusal(mcp.post().body(body.clone())).await;
-        let told = (status, got_id.to_string(), got_code);
-        assert_eq!(told, (400, id.to_owned(), code.to_owned()), "{body}: {said}");
-        assert!(said.contains(words), "{body}: {said}");
-    };
     let ok = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
-    for (body, id, code, words) in [
-        ("{", "null", "invalid_json", "is not valid JSON (line 1, column 1)"),
-        ("", "null", "invalid_json", "is not valid JSON"),
-        ("tools/list", "null", "invalid_json", "is not valid JSON"),
-        (&format!("{ok} {ok}"), "null", "invalid_json", "is not valid JSON"),
-        (&format!("[{ok},{ok}]"), "null", "batch", "each message in a request of its own"),
-        ("[]", "null", "batch", "Batches are not taken"),
-        ("5", "null", "invalid_message", "a JSON object"),
-        ("null", "null", "invalid_message", "a JSON object"),
-        ("{}", "null", "invalid_message", "`jsonrpc` must be"),
-        (r#"{"jsonrpc":2,"id":1,"method":"ping"}"#, "1", "invalid_message", "`jsonrpc` must be"),
-    ] {
-        refused(body.to_owned(), id, code, words).await;
+    let [two, batch] = [format!("{ok} {ok}"), format!("[{ok},{ok}]")];
+    let no_version = r#"{"jsonrpc":2,"id":1,"method":"ping"}"#;
+    let whole = ["{", "", "tools/list", &two, &batch, "[]", "5", "null", "{}", no_version];
+    let members = [
+        r#""id":1"#,
+        r#""id":1,"method":5"#,
+        r#""id":1.5,"method":"tools/list""#,
+        r#""id":null,"method":"tools/list""#,
+        r#""method":"tools/call","params":{"name":"memory_add"}"#,
+        r#""id":{},"method":"tools/list""#,
+        r#""id":"x","method":"tools/list","params":[]"#,
+        r#""id":1,"method":"tools/call""#,
+        r#""id":1,"method":"tools/call","params":{}"#,
+        r#""id":1,"method":"tools/call","params":{"name":5}"#,
+        r#""id":1,"method":"initialize","params":{}"#,
+        r#""id":1,"method":"initialize""#,
+    ];
+    let members = members.map(|rest| format!(r#"{{"jsonrpc":"2.0",{rest}}}"#));
+    let mut told = Vec::new();
+    for body in whole.map(str::to_owned).into_iter().chain(members) {
+        let (status, id, code, said) = refusal(mcp.post().body(body.clone())).await;
+        told.push(format!("{body}\n  {status} {id} {code}: {said}"));
     }
-    let message = |rest: &str| format!(r#"{{"jsonrpc":"2.0",{rest}}}"#);
-    for (rest, id, words) in [
-        (r#""id":1"#, "1", "`method` must be"),
-        (r#""id":1,"method":5"#, "1", "`method` must be"),
-        (r#""id":1.5,"method":"tools/list""#, "null", "`id` must be"),
-        (r#""id":null,"method":"tools/list""#, "null", "`id` must be"),
-        (r#""method":"tools/call","params":{"name":"memory_add"}"#, "null", "`id` is missing"),
-        (r#""id":{},"method":"tools/list""#, "null", "`id` must be"),
-    ] {
-        refused(message(rest), id, "invalid_message", words).await;
-    }
-    for (rest, id, words) in [
-        (r#""id":"x","method":"tools/list","params":[]"#, "\"x\"", "`params` must be"),
-        (r#""id":1,"method":"tools/call""#, "1", "`params` is missing"),
-        (r#""id":1,"method":"tools/call","params":{}"#, "1", "`params.name` must be"),
-        (r#""id":1,"method":"tools/call","params":{"name":5}"#, "1", "`params.name` must be"),
-        (r#""id":1,"method":"initialize","params":{}"#, "1", "`params.protocolVersion` must be"),
-        (r#""id":1,"method":"initialize""#, "1", "`params.protocolVersion` must be"),
-    ] {
-        refused(message(rest), id, "invalid_params", words).await;
-    }
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    {
+      400 null invalid_json: The body is not valid JSON (line 1, column 1).
+
+      400 null invalid_json: The body is not valid JSON (line 1, column 0).
+    tools/list
+      400 null invalid_json: The body is not valid JSON (line 1, column 2).
+    {"jsonrpc":"2.0","id":1,"method":"tools/list"} {"jsonrpc":"2.0","id":1,"method":"tools/list"}
+      400 null invalid_json: The body is not valid JSON (line 1, column 48).
+    [{"jsonrpc":"2.0","id":1,"method":"tools/list"},{"jsonrpc":"2.0","id":1,"method":"tools/list"}]
+      400 null batch: Batches are not taken; send each message in a request of its own.
+    []
+      400 null batch: Batches are not taken; send each message in a request of its own.
+    5
+      400 null invalid_message: The body must be one JSON-RPC message, a JSON object.
+    null
+      400 null invalid_message: The body must be one JSON-RPC message, a JSON object.
+    {}
+      400 null invalid_message: `jsonrpc` must be "2.0".
+    {"jsonrpc":2,"id":1,"method":"ping"}
+      400 1 invalid_message: `jsonrpc` must be "2.0".
+    {"jsonrpc":"2.0","id":1}
+      400 1 invalid_message: `method` must be the name of a method, such as tools/call.
+    {"jsonrpc":"2.0","id":1,"method":5}
+      400 1 invalid_message: `method` must be the name of a method, such as tools/call.
+    {"jsonrpc":"2.0","id":1.5,"method":"tools/list"}
+      400 null invalid_message: `id` must be a string or a whole number.
+    {"jsonrpc":"2.0","id":null,"method":"tools/list"}
+      400 null invalid_message: `id` must be a string or a whole number.
+    {"jsonrpc":"2.0","method":"tools/call","params":{"name":"memory_add"}}
+      400 null invalid_message: `id` is missing; a request without one would get no answer.
+    {"jsonrpc":"2.0","id":{},"method":"tools/list"}
+      400 null invalid_message: `id` must be a string or a whole number.
+    {"jsonrpc":"2.0","id":"x","method":"tools/list","params":[]}
+      400 "x" invalid_params: `params` must be a JSON object.
+    {"jsonrpc":"2.0","id":1,"method":"tools/call"}
+      400 1 invalid_params: `params` is missing; give the `name` of a tool and its `arguments`.
+    {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{}}
+      400 1 invalid_params: `params.name` must be the name of a tool; tools/list lists them.
+    {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":5}}
+      400 1 invalid_params: `params.name` must be the name of a tool; tools/list lists them.
+    {"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}
+      400 1 invalid_params: `params.protocolVersion` must be a version such as "2025-11-25", beside `capabilities` and `clientInfo`.
+    {"jsonrpc":"2.0","id":1,"method":"initialize"}
+      400 1 invalid_params: `params.protocolVersion` must be a version such as "2025-11-25", beside `capabilities` and `clientInfo`.
+    "#);
     let (status, _, code, _) = refusal(mcp.post().body(b"{\"a\":\"\xff\"}".to_vec())).await;
     assert_eq!((status, code.as_str()), (400, "invalid_json"));
     let (status, _, code, _) = refusal(mcp.post().body("[".repeat(200_000))).await;
