@@ -4,14 +4,13 @@
 
 import { spawn } from "node:child_process";
 import { readdir } from "node:fs/promises";
-import { availableParallelism } from "node:os";
 import path from "node:path";
 import { chromium } from "playwright-core";
 import { options } from "./browser.mjs";
 import { REPO } from "./server.mjs";
 
 const HERE = path.join(REPO, "end2end");
-const AT_ONCE = 2 * availableParallelism();
+const AT_ONCE = 3;
 // What takes longest comes first, so that nothing is left alone at the end.
 const FIRST = ["pages.spec.mjs", "embeddings.spec.mjs", "server.spec.mjs", "keyboard.spec.mjs"];
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""All that comes to a server from outside, side by side on one server: MCP, OpenAPI, the lines that people paste and,
-with --browser, the pages.
+"""All that comes to a server from outside, on one server: MCP, OpenAPI and the lines that people paste, side by side;
+then, with --browser, the pages.
 
     tools/with_postgres.py tools/server.py tools/doors.py [--browser]
 
-What a part says is printed when it has ended.
+What a part says is printed when it has ended. After a failure nothing else begins.
 """
 
 import os
@@ -46,4 +46,5 @@ def side_by_side(parts):
 
 if __name__ == "__main__":
     stop_on_signals()
-    side_by_side({**PAGES, **PROGRAMS} if "--browser" in sys.argv[1:] else PROGRAMS)
+    for parts in [PROGRAMS, PAGES] if "--browser" in sys.argv[1:] else [PROGRAMS]:
+        side_by_side(parts)
