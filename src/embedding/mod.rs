@@ -35,7 +35,7 @@ pub use model::{
     QueryVector, SpaceId, Texts, tokens_of,
 };
 pub use overview::{EmbeddingOverview, RebuildProgress};
-pub use query::{PENDING, QueryEmbedding};
+pub use query::{PENDING, QUERY_DEADLINE, QueryEmbedding};
 pub use reseal::{OnlyRotation, Resealed};
 pub use spaces::serving_space;
 pub use system::{OpenEmbeddings, SystemOverview, SystemSaved};
@@ -109,6 +109,8 @@ impl EmbeddingError {
 pub struct Embeddings {
     db: Db,
     asked_for: QueryPriority,
+    /// After this, a search continues with words only.
+    query_deadline: std::time::Duration,
     shared: Arc<SharedEmbeddings>,
 }
 
@@ -142,7 +144,17 @@ impl Embeddings {
             breakers: breaker::Breakers::default(),
             system: Mutex::new(None),
         };
-        Self { db, asked_for: QueryPriority::Search, shared: Arc::new(shared) }
+        Self {
+            db,
+            asked_for: QueryPriority::Search,
+            query_deadline: QUERY_DEADLINE,
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// With another time after which a search continues with words only, in place of [`QUERY_DEADLINE`].
+    pub fn with_query_deadline(self, query_deadline: std::time::Duration) -> Self {
+        Self { query_deadline, ..self }
     }
 
     /// Screens texts before they are stored and embedded.
@@ -155,6 +167,7 @@ impl Embeddings {
         Self {
             db: self.db.with_job_timeout(),
             asked_for: QueryPriority::Job,
+            query_deadline: self.query_deadline,
             shared: self.shared.clone(),
         }
     }

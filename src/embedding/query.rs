@@ -249,7 +249,7 @@ impl Embeddings {
         let endpoint = endpoint.map_err(|error| error.to_string())?;
         let query = format!("{}{text}", space.settings.query_prefix);
         let deadline = match asked_for {
-            QueryPriority::Search | QueryPriority::Job => QUERY_DEADLINE,
+            QueryPriority::Search | QueryPriority::Job => self.query_deadline,
             QueryPriority::Evaluation => EVALUATION_DEADLINE,
         };
         let embedder = &self.shared.embedder;

@@ -32,7 +32,9 @@ use keepsake::consolidation::Consolidation;
 use keepsake::db::citus::{self, ClusterNode};
 use keepsake::db::{self, Db, StatementTimeouts};
 use keepsake::documents::Documents;
-use keepsake::embedding::{Drained, EmbeddingError, Embeddings, QueryEmbedding, Saved};
+use keepsake::embedding::{
+    Drained, EmbeddingError, Embeddings, QUERY_DEADLINE, QueryEmbedding, Saved,
+};
 use keepsake::evaluation::Evaluation;
 use keepsake::jobs::{self, JobContext, Runner};
 use keepsake::memories::Adding;
@@ -180,6 +182,8 @@ impl TestApp {
         let shared: SharedClock = clock.clone();
         let accounts =
             Accounts::with_hash_cost(db.clone(), shared.clone(), sign_up, wish.hash_cost);
+        // A busy machine's builtin model is late, and no test of its searches is about that.
+        let query_deadline = wish.builtin.as_ref().map_or(QUERY_DEADLINE, |_| HANG_GUARD);
         let embedder = Embedder::new(wish.builtin, Arc::new(SystemNames), shared.clone());
         let document_fetcher = embedder.document_fetcher();
         let (chat_model, sealer) = (embedder.chat_model(), Sealer::new(&[7; 32]));
@@ -195,7 +199,8 @@ impl TestApp {
             public_url.clone(),
         );
         let embeddings =
-            Embeddings::new(db.clone(), shared.clone(), embedder, sealer, wish.offered);
+            Embeddings::new(db.clone(), shared.clone(), embedder, sealer, wish.offered)
+                .with_query_deadline(query_deadline);
         let search = Search::new(db.clone(), embeddings.clone(), Reader::new(wish.reader_bytes));
         let activity = Activity::new(db.clone(), shared.clone());
         let quota = ItemQuota::of(wish.items_max);
