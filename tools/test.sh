@@ -60,7 +60,7 @@ python3 tools/fetch_model.py
 python3 tools/fetch_llamacpp.py
 
 step "tests, on a real PostgreSQL"
-# A test waits half of its time: for the database, a timeout, a stand-in.
+# Tests also wait: for the database, a timeout, a stand-in.
 export RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((2 * $(nproc)))}"
 python3 tools/with_postgres.py cargo test --workspace
 
