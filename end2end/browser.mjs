@@ -178,11 +178,20 @@ export async function mark(page) {
   return async () => assert.equal(await page.evaluate(() => window.isSame), true, "the page was loaded anew");
 }
 
+/** What a look at the page tells; undefined if it is being left. */
+async function unlessLeft(look) {
+  try {
+    return await look();
+  } catch (error) {
+    if (!error.message.includes("Execution context was destroyed")) throw error;
+  }
+}
+
 /** Looks until it is so; fails once the live parts of the page have stood still for minutes. */
 export async function until(page, what, isSo) {
   let [seen, deadline] = [null, 0];
-  while (!(await isSo())) {
-    const shown = (await page.locator("[data-live]").allInnerTexts()).join("\n");
+  while (!(await unlessLeft(isSo))) {
+    const shown = (await unlessLeft(() => page.locator("[data-live]").allInnerTexts()))?.join("\n");
     if (shown !== seen) [seen, deadline] = [shown, Date.now() + STANDSTILL_MS];
     assert.ok(Date.now() < deadline, `${what}: it did not come to that`);
     await sleep(100);
