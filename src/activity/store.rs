@@ -279,7 +279,7 @@ pub async fn list_most_used(
 ) -> Result<Vec<UsedItem>, sqlx::Error> {
     sqlx::query_as!(
         UsedItem,
-        r#"SELECT i.id, left(i.content, $3) AS "beginning!", i.created_at, u.access_count AS uses
+        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $3) AS "beginning!", i.created_at, u.access_count AS uses
            FROM memory_uses u JOIN memory_items i ON i.user_id = $1 AND i.id = u.item_id
            WHERE u.user_id = $1 AND u.access_count > 0 AND is_live(i.status, i.live_until, $2) AND i.theme_id IS NOT NULL
            ORDER BY u.access_count DESC, i.id LIMIT $4"#,
@@ -300,7 +300,7 @@ pub async fn list_never_used(
 ) -> Result<Vec<UsedItem>, sqlx::Error> {
     sqlx::query_as!(
         UsedItem,
-        r#"SELECT i.id, left(i.content, $3) AS "beginning!", i.created_at, 0::bigint AS "uses!"
+        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $3) AS "beginning!", i.created_at, 0::bigint AS "uses!"
            FROM memory_items i
            WHERE i.user_id = $1 AND NOT i.is_turn AND is_live(i.status, i.live_until, $2) AND i.theme_id IS NOT NULL
              AND NOT EXISTS (SELECT FROM memory_uses u WHERE u.user_id = $1 AND u.item_id = i.id AND u.access_count > 0)
@@ -322,7 +322,7 @@ pub async fn beginnings(
 ) -> Result<BTreeMap<i64, String>, sqlx::Error> {
     let ids = ids_of(rows);
     let found = sqlx::query!(
-        r#"SELECT id, left(content, $3) AS "beginning!" FROM memory_items
+        r#"SELECT id, left(concat_ws(': ', key, content), $3) AS "beginning!" FROM memory_items
            WHERE user_id = $1 AND id = ANY ($2)"#,
         user.0,
         &ids,

@@ -14,10 +14,12 @@ use crate::accounts::Viewer;
 use crate::db::UserId;
 use crate::entities::RelationEvidence;
 use crate::memories::quota::ItemQuota;
-use crate::memories::{self, ConflictPolicy, Expiry, ItemKey, MemoryError, NewItem, Provenance};
+use crate::memories::{
+    self, ConflictPolicy, Expiry, ItemKey, MemoryError, NewItem, Provenance, with_key,
+};
 use crate::providers::chat::ChatPurpose;
 use crate::redaction::TextDoor;
-use crate::search::query::Ingredients;
+use crate::search::query::{Ingredients, QUERY_CHARS_MAX};
 use crate::search::{RawQuery, SearchQuery};
 use crate::sessions::ledger;
 use crate::sessions::model::{
@@ -76,21 +78,22 @@ impl Consolidation {
         viewer: &Viewer,
         one: &SourcedStatement,
     ) -> Result<Vec<RelatedItem>, ConsolidationError> {
+        // As an item is embedded: with its key.
+        let key = one.key.as_ref().map(ItemKey::as_str);
+        let told: String = with_key(key, &one.value).chars().take(QUERY_CHARS_MAX).collect();
         let raw = RawQuery {
-            query: &one.value,
+            query: &told,
             limit: Some(NEAREST),
             explain: true,
             memories_alone: true,
             ingredients: Ingredients::OF_STATEMENTS,
             ..RawQuery::default()
         };
-        // A value is never too long for a query.
         let near = match SearchQuery::parse(raw) {
             Ok(query) if query.text.is_some() => self.search.find(viewer, &query).await?.hits,
             _ => Vec::new(),
         };
         let ids: Vec<i64> = near.iter().map(|hit| hit.item.id.0).collect();
-        let key = one.key.as_ref().map(ItemKey::as_str);
         let mut tx = self.db.as_user(viewer.user_id).await?;
         let mut known =
             store::list_active(&mut tx, viewer.user_id, &ids, one.theme, key, self.now()).await?;
@@ -134,7 +137,7 @@ impl Consolidation {
                 let newer = &found[*n];
                 let key = newer.key.as_ref().map(ItemKey::as_str);
                 let older = with_key(older.key.as_deref(), &older.content);
-                (older, with_key(key, &newer.value))
+                (older.into_owned(), with_key(key, &newer.value).into_owned())
             };
             let pairs: Vec<(String, String)> = some.iter().map(pair).collect();
             let schema: Value = comparison::schema(pairs.len());
@@ -281,14 +284,6 @@ fn counts_of(reading: &Reading, row: &SessionExtraction) -> ExtractionCounts {
         duration_ms: before.duration_ms
             + i64::try_from(reading.began.elapsed().as_millis()).unwrap_or(0),
         ..before
-    }
-}
-
-/// As the model sees it: a bare value means nothing without its key.
-fn with_key(key: Option<&str>, content: &str) -> String {
-    match key {
-        Some(key) => format!("{key}: {content}"),
-        None => content.to_owned(),
     }
 }
 

@@ -35,6 +35,7 @@ impl Consolidation {
         };
         let at = zone.local(now);
         let summary = reading.episode.as_ref().map(|episode| episode.summary.as_str());
+        let summary = summary.filter(|summary| !summary.is_empty());
         if summary.is_none() && found.is_empty() {
             return Ok(());
         }

@@ -4,7 +4,7 @@
 use super::model::Texts;
 use super::spaces::{FollowReason, Followed, Spaces};
 use super::{EmbeddingError, Embeddings, overview, store};
-use crate::db::{UserId, mark_all_changed};
+use crate::db::{UserId, mark_all_changed, note_changes};
 use crate::providers::settings::{
     self, EndpointForm, EndpointKind, EndpointSettings, ParsedEmbedding, UserEmbeddingSettings,
     own_embedding_key, typed_key,
@@ -175,6 +175,22 @@ impl Embeddings {
         tx.commit().await?;
         self.shared.breakers.forget(user);
         Ok(retried)
+    }
+
+    /// Embeds memories again that an earlier version embedded without their key. Returns how many.
+    pub async fn embed_keys(&self, user: UserId) -> Result<usize, EmbeddingError> {
+        let now = self.now();
+        let mut tx = self.db.as_writer(user).await?;
+        let (_, effective) = self.effective(&mut tx, user).await?;
+        let spaces = Spaces::of(&mut tx, user).await?;
+        let Some(space) = spaces.filled_by(effective.settings()) else {
+            return Ok(0);
+        };
+        let sources = store::ask_for_keys(&mut tx, user, space.id, now).await?;
+        note_changes(&mut tx, &sources).await?;
+        queue::push_now(&mut tx, user, queue::EMBED, now).await?;
+        tx.commit().await?;
+        Ok(sources.len())
     }
 
     /// Tests the endpoint in the form, and saves nothing.

@@ -35,7 +35,7 @@ pub use model::{
     QueryVector, SpaceId, Texts, tokens_of,
 };
 pub use overview::{EmbeddingOverview, RebuildProgress};
-pub use query::{PENDING, QUERY_DEADLINE, QueryEmbedding};
+pub use query::{PENDING, QUERY_DEADLINE, QueryEmbedding, unready};
 pub use reseal::{OnlyRotation, Resealed};
 pub use spaces::serving_space;
 pub use system::{OpenEmbeddings, SystemOverview, SystemSaved};

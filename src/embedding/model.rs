@@ -158,8 +158,8 @@ pub struct Serving {
 #[derive(Clone, Debug, Default)]
 pub struct HeldVectors {
     pub has_ready: bool,
-    /// Whether some are pending; without a space, whether there are items.
-    pub has_pending: bool,
+    /// How many sources wait for an embedding (without a space, all), and how many have one that failed.
+    pub unready: [usize; 2],
     /// The query's words that are frequent speakers in this memory.
     pub speakers: Vec<String>,
 }

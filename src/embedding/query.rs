@@ -31,8 +31,21 @@ pub(super) const OTHER_WIDTH: &str = "the endpoint answers with vectors of anoth
 const CANCELLED: &str =
     "the rebuild of the embeddings was cancelled, so this was found by words alone";
 
-/// Nothing has an embedding yet; a reason may be appended.
-pub const PENDING: &str = "embeddings are pending, so this was found by words alone";
+/// How a clause begins that says how many wait.
+pub const PENDING: &str = "embeddings are pending";
+
+/// How many sources have no embedding, as a clause; `None` if all have one.
+pub fn unready([waiting, failed]: [usize; 2]) -> Option<String> {
+    let texts = |count| if count == 1 { "1 text".to_owned() } else { format!("{count} texts") };
+    let mut clauses = Vec::new();
+    if waiting > 0 {
+        clauses.push(format!("{PENDING} for {}", texts(waiting)));
+    }
+    if failed > 0 {
+        clauses.push(format!("the embedding of {} failed", texts(failed)));
+    }
+    (!clauses.is_empty()).then(|| format!("{}; found by words alone", clauses.join(" and ")))
+}
 
 /// User, space, and a hash of prefix and query: the text itself is not kept.
 pub(super) type CacheKey = (i64, i64, [u8; 32]);
@@ -47,8 +60,8 @@ pub struct QueryEmbedding {
     pub vector: Option<QueryVector>,
     /// Why only words are used, as a clause; `None` if not, or if there is nothing to compare with.
     pub degraded: Option<String>,
-    /// Some embeddings are pending.
-    pub has_pending: bool,
+    /// See [`HeldVectors::unready`].
+    pub unready: [usize; 2],
 }
 
 impl QueryEmbedding {
@@ -83,24 +96,21 @@ impl Embeddings {
         }
         let Some(space) = serving.space else {
             let (settings, effective) = self.effective(&mut tx, user).await?;
-            let why = match (held.has_pending, settings.awaited(&effective)) {
-                (false, _) => QueryEmbedding::default(),
-                (true, Some(_)) => QueryEmbedding::degraded(PENDING),
-                (true, None) => QueryEmbedding::degraded(CANCELLED),
-            };
-            return Ok((Some(tx), why));
+            let why = unready(held.unready).map(|why| match settings.awaited(&effective) {
+                Some(_) => QueryEmbedding::degraded(why),
+                None => QueryEmbedding::degraded(CANCELLED),
+            });
+            return Ok((Some(tx), why.unwrap_or_default()));
         };
         if !held.has_ready {
             // Nothing to compare with: do not call the provider.
-            let why = match (held.has_pending, &space.problem) {
-                (false, _) => QueryEmbedding::default(),
-                (true, None) => QueryEmbedding::degraded(PENDING),
-                (true, Some(problem)) => QueryEmbedding::degraded(format!(
-                    "{PENDING}: {}",
-                    problem.trim_end_matches('.')
-                )),
-            };
-            return Ok((Some(tx), why));
+            let why = unready(held.unready).map(|why| match &space.problem {
+                None => QueryEmbedding::degraded(why),
+                Some(problem) => {
+                    QueryEmbedding::degraded(format!("{why}: {}", problem.trim_end_matches('.')))
+                }
+            });
+            return Ok((Some(tx), why.unwrap_or_default()));
         }
         let space = self.with_prefix_in_force(space, &system);
         let query = without_speakers(text, names, &held.speakers);
@@ -127,7 +137,7 @@ impl Embeddings {
                 speakers: held.speakers,
             }),
             degraded: None,
-            has_pending: held.has_pending,
+            unready: held.unready,
         };
         Ok((tx, embedding))
     }

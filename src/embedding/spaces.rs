@@ -68,6 +68,18 @@ impl Spaces {
         self.active.as_ref().or(self.building.as_ref())
     }
 
+    /// The space that new embeddings are for: the building one or, without a rebuild, the active one.
+    pub fn filled(&self) -> Option<&Space> {
+        self.building.as_ref().or(self.active.as_ref())
+    }
+
+    /// [`Self::filled`], if it was built with these settings.
+    pub fn filled_by(&self, wanted: Option<&SpaceSettings>) -> Option<&Space> {
+        self.filled().filter(|space| {
+            wanted.is_some_and(|wanted| space.settings.makes_the_vectors_of(wanted))
+        })
+    }
+
     /// Whether a space with these settings exists or is being built.
     pub fn has(&self, wanted: &SpaceSettings) -> bool {
         match &self.building {

@@ -357,3 +357,24 @@ pub async fn retry_failed(
     .await?;
     Ok(done.rows_affected())
 }
+
+/// Sets embeddings of this space that were made without their key back to pending. Returns their sources, ascending.
+pub async fn ask_for_keys(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    now: OffsetDateTime,
+) -> Result<Vec<i64>, sqlx::Error> {
+    let mut sources = sqlx::query_scalar!(
+        "UPDATE memory_embeddings SET state = 'pending', without_key = false, updated_at = $3
+         WHERE user_id = $1 AND space_id = $2 AND without_key RETURNING source_id",
+        user.0,
+        space.0,
+        now,
+    )
+    .fetch_all(conn)
+    .await?;
+    sources.sort_unstable();
+    sources.dedup();
+    Ok(sources)
+}

@@ -38,7 +38,7 @@ pub async fn list_texts(
     let (after_at, after_id) = page.after.unzip();
     sqlx::query_as!(
         QuestionItem,
-        r#"SELECT i.id AS item_id, i.created_at, left(i.content, $6) AS "content!" FROM memory_items i
+        r#"SELECT i.id AS item_id, i.created_at, left(concat_ws(': ', i.key, i.content), $6) AS "content!" FROM memory_items i
            WHERE i.user_id = $1 AND i.theme_id IS NOT NULL AND is_live(i.status, i.live_until, $7)
              AND ($3::timestamptz IS NULL OR (i.created_at, i.id) < ($3, $4::bigint))
              AND EXISTS (SELECT FROM memory_embeddings e
@@ -74,7 +74,7 @@ pub async fn sample(
     sqlx::query_as!(
         Sample,
         r#"SELECT count(*) AS "items!", coalesce(avg(length(left(content, $4))), 0)::bigint AS "chars!"
-           FROM (SELECT i.content FROM memory_items i
+           FROM (SELECT concat_ws(': ', i.key, i.content) AS content FROM memory_items i
                  WHERE i.user_id = $1 AND i.theme_id IS NOT NULL AND is_live(i.status, i.live_until, $5)
                    AND EXISTS (SELECT FROM memory_embeddings e
                                WHERE e.user_id = $1 AND e.space_id = $2 AND e.source_id = i.id)

@@ -1,4 +1,4 @@
-//! Turns completed sessions into searchable turns, before any model reads them.
+//! Makes the turns of messages that the transaction which added them did not make, and removes turns.
 
 use super::{BackgroundJob, JobWork, NextDue};
 use crate::queue;
@@ -7,7 +7,7 @@ use crate::sessions::turns;
 pub static JOB: BackgroundJob = BackgroundJob {
     name: queue::TURNS,
     title: "Turns",
-    about: "Makes messages of completed sessions searchable, and removes them from search when they expire or when a user switches this off.",
+    about: "Makes messages searchable that were not yet when they were handed over, and removes messages from search when they expire or when a user switches this off.",
     work: JobWork::OfUsers(|context| {
         Box::pin(async move {
             let now = context.now();

@@ -3,6 +3,7 @@
 
 mod add;
 mod change;
+pub mod chatter;
 pub mod day;
 pub mod fading;
 pub mod feed;
@@ -36,13 +37,15 @@ pub use day::Day;
 pub use history::{ItemEvent, ItemState, ReplacedItem};
 pub use model::{
     ItemId, ItemType, MemoryItem, MemoryTheme, NewItem, SessionItem, Stats, Status, ThemeCount,
-    ThemeNames, ThemeSlug,
+    ThemeNames, ThemeSlug, with_key,
 };
 pub use part::{DocumentPart, EpisodeSpan, TurnPosition};
 pub use period::Period;
 pub use provenance::{ConflictPolicy, Expiry, ItemKey, ItemSource, Provenance};
 pub use stop_words::is_stop_word;
-pub use themes::{changed_themes, describe_theme, fullest_themes, list_themes, themes_on};
+pub use themes::{
+    changed_themes, describe_theme, find_theme, fullest_themes, list_themes, themes_on,
+};
 pub use trust::Trust;
 
 use sqlx::PgConnection;

@@ -1,5 +1,6 @@
 //! The item: its type, status, theme, and the limits of its text (DESIGN §1, §10; Nova §3.1).
 
+use std::borrow::Cow;
 use std::fmt;
 
 use sha2::{Digest, Sha256};
@@ -79,6 +80,11 @@ impl ThemeSlug {
             // Case folding may have lengthened the text checked above.
             (slug, _) => check_text("theme", slug, THEME_CHARS_MAX).map(|()| Self(slug.to_owned())),
         }
+    }
+
+    /// A stored slug.
+    pub(super) fn from_column(slug: String) -> Self {
+        Self(slug)
     }
 
     pub fn as_str(&self) -> &str {
@@ -251,6 +257,14 @@ fn parse_tags(tags: &[String]) -> Result<Vec<String>, Invalid> {
     Ok(parsed)
 }
 
+/// A text with its key, as it is embedded, searched and shown: a bare value means nothing without its key.
+pub fn with_key<'a>(key: Option<&str>, content: &'a str) -> Cow<'a, str> {
+    match key {
+        Some(key) => Cow::Owned(format!("{key}: {content}")),
+        None => Cow::Borrowed(content),
+    }
+}
+
 /// A complete item (Nova §3.2.3).
 #[derive(Clone, Debug)]
 pub struct MemoryItem {
@@ -411,6 +425,12 @@ mod tests {
             ("   ", "general"),
             ("料理", "料理"),
             ("Été", "été"),
+            ("C++", "c-plus-plus"),
+            ("C#", "c-sharp"),
+            ("C++/Rust", "c-plus-plus-rust"),
+            ("rating +", "rating-plus"),
+            ("rating -", "rating-minus"),
+            ("الأسرة +", "الأسرة-plus"),
         ] {
             assert_eq!(ThemeSlug::parse(text).map(|s| s.0).as_deref(), Ok(slug), "{text:?}");
         }

@@ -3,6 +3,7 @@
 
 use time::{Duration, OffsetDateTime};
 use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
 
 use super::trust::Trust;
 use crate::input::{Invalid, check_text};
@@ -43,22 +44,39 @@ impl ItemKey {
 }
 
 /// The normal form of a name: lower case, with each run of other characters than letters, digits and `_` replaced by one
-/// `joint`. Idempotent.
+/// `joint`, and [`signs`] by words. Idempotent.
 pub(super) fn slug(text: &str, joint: char) -> String {
-    let mut slug = String::with_capacity(text.len());
     // Lower-casing may produce decomposed characters, so the text is normalized again.
-    for c in text.nfkc().flat_map(char::to_lowercase).nfkc() {
-        let is_kept = c.is_alphanumeric()
-            || unicode_normalization::char::is_combining_mark(c)
-            || (c == '_' && joint != '_');
-        if is_kept {
-            slug.push(c);
-        } else if !slug.is_empty() && !slug.ends_with(joint) {
-            slug.push(joint);
-        }
+    let text: String = text.nfkc().flat_map(char::to_lowercase).nfkc().collect();
+    let is_replaced =
+        |c: char| !c.is_alphanumeric() && !is_combining_mark(c) && (c != '_' || joint == '_');
+    let mut words: Vec<&str> = Vec::new();
+    let mut rest = text.trim_start_matches(is_replaced);
+    while !rest.is_empty() {
+        let (word, after) = rest.split_at(rest.find(is_replaced).unwrap_or(rest.len()));
+        rest = after.trim_start_matches(is_replaced);
+        words.push(word);
+        words.extend(signs(&after[..after.len() - rest.len()], rest.is_empty()));
     }
-    slug.truncate(slug.trim_end_matches(joint).len());
-    slug
+    words.join(joint.to_string().as_str())
+}
+
+/// The words of signs after a word that tell names apart: `C++` and `C#`, at the end also `rating +` and `rating -`.
+fn signs(between: &str, is_end: bool) -> &'static [&'static str] {
+    let after = between.trim_start_matches(['+', '#']);
+    let attached = &between[..between.len() - after.len()];
+    let signs = match is_end {
+        true if attached.is_empty() => between.trim(),
+        false if after.is_empty() => "",
+        _ => attached,
+    };
+    match signs {
+        "+" => &["plus"],
+        "++" => &["plus", "plus"],
+        "#" => &["sharp"],
+        "-" | "−" => &["minus"],
+        _ => &[],
+    }
 }
 
 /// Where an item's content comes from.
@@ -222,6 +240,15 @@ mod tests {
             ("  __Editor!! ", Some("editor")),
             ("a__b", Some("a_b")),
             ("料理", Some("料理")),
+            ("C++", Some("c_plus_plus")),
+            ("C#", Some("c_sharp")),
+            ("c", Some("c")),
+            ("rating +", Some("rating_plus")),
+            ("rating -", Some("rating_minus")),
+            ("Ｃ＋＋ notes!", Some("c_plus_plus_notes")),
+            ("salt + pepper", Some("salt_pepper")),
+            ("a+b", Some("a_b")),
+            ("## Heading ##", Some("heading")),
             ("", None),
             ("  ", None),
         ] {

@@ -53,6 +53,14 @@ pub(super) fn lexemes(content: &str) -> Vec<String> {
     said.into_iter().chain(speaker).map(|name| format!("{name}{SAID}")).collect()
 }
 
+/// A text without its speaker.
+pub(super) fn without_speaker(content: &str) -> &str {
+    match content.split_once(": ") {
+        Some((_, said)) if !speaker(content).is_empty() => said,
+        _ => content,
+    }
+}
+
 /// The folded words of the speaker's name; empty for a label ("Next Steps: …") and for text without one.
 fn speaker(content: &str) -> Vec<String> {
     let beginning = content.split('\n').next().unwrap_or_default();

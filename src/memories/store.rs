@@ -188,7 +188,7 @@ pub async fn list_superseded(
     by: Option<OffsetDateTime>,
 ) -> Result<Vec<ReplacedItem>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, left(i.content, $3) AS "beginning!", i.source, i.trust,
+        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $3) AS "beginning!", i.source, i.trust,
                   coalesce((SELECT e.event = 'put_aside' FROM memory_item_events e
                             WHERE e.user_id = $1 AND e.item_id = i.id AND e.event IN ('put_aside', 'superseded')
                             ORDER BY e.id DESC LIMIT 1), false) AS "is_put_aside!"
@@ -297,7 +297,7 @@ pub async fn list_of_session(
     limit: i64,
 ) -> Result<(Vec<SessionItem>, i64), sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, t.slug, i.type AS item_type, left(i.content, $4) AS "beginning!", i.status,
+        r#"SELECT i.id, t.slug, i.type AS item_type, left(concat_ws(': ', i.key, i.content), $4) AS "beginning!", i.status,
                   i.superseded_by IS NOT NULL AS "is_superseded!", i.expires_at, i.message_id,
                   count(*) OVER () AS "total!"
            FROM memory_items i JOIN memory_themes t ON t.user_id = i.user_id AND t.id = i.theme_id

@@ -3,28 +3,33 @@
 //!   parts, level by level (`db.rs`, `db`);
 //! - a plain English word also counts by its stem ("deploys", "deployment");
 //! - scripts without spaces are cut into single characters and pairs of characters;
+//! - a number or code in groups also counts without its separators (`1,250` and `1250`, `GR-482-KT` and `GR482KT`);
 //! - an emoji is a word;
-//! - case, accents and width are folded (`É` → `e`, `Ａ` → `a`).
+//! - case, accents, width and the digits of all scripts are folded (`É` → `e`, `Ａ` → `a`, `٤` → `4`).
 
 mod characters;
 mod compounds;
 mod emoji;
+mod joined;
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 
-use self::characters::{is_attached, is_spaced_word, is_unspaced};
+use self::characters::{is_attached, is_spaced_word};
 use self::compounds::{compound_end, push_compound};
+use self::joined::GroupedNumber;
 use super::stop_words::is_stop_word;
 
-pub(super) use self::characters::fold;
+pub(super) use self::characters::{fold, is_unspaced};
 
 /// Limit on the distinct words of a query (DESIGN §3).
 pub const QUERY_TERMS_MAX: usize = 32;
 /// A longer compound is indexed by its parts only.
 const COMPOUND_CHARS_MAX: usize = 128;
+/// Before a number or code that is no part of a longer one: `=v2.0.0`, not of `v2.0.0-rc.1`.
+pub const WHOLE: char = '=';
 /// A longer lexeme is not indexed.
 const LEXEME_BYTES_MAX: usize = 512;
 
@@ -37,6 +42,10 @@ struct TextLexeme {
     /// Byte range in the original text.
     range: Range<usize>,
     kind: WordKind,
+    /// The compound without its separators, if it counts so too.
+    joined: Option<String>,
+    /// It is no part of another one.
+    is_whole: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +56,8 @@ enum WordKind {
     Compound,
     /// `db`: a part of a compound.
     Part,
+    /// `250` in `1,250`: not asked for, but the number.
+    Group,
     /// One character of a script without spaces, next to others.
     Character,
     /// One character of a script without spaces, on its own.
@@ -58,7 +69,9 @@ enum WordKind {
 /// A word of a query. Any of its alternatives matches, and they count as one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Term {
-    /// The folded word, then its stem if that differs.
+    /// The folded word, then the other form that a text with the word has too, if there is one: the stem or, of a compound,
+    /// the form without separators. Of a number or code, last, what only a text has where it is no part of a longer one
+    /// ([`WHOLE`]).
     pub alternatives: Vec<String>,
 }
 
@@ -74,9 +87,19 @@ impl TextLexeme {
     }
 }
 
+impl TextLexeme {
+    /// See [`WHOLE`].
+    fn whole(&self) -> Option<String> {
+        let is_code = self.lexeme.bytes().any(|b| b.is_ascii_digit() || b.is_ascii_punctuation());
+        (self.is_whole && is_code).then(|| format!("{WHOLE}{}", self.lexeme))
+    }
+}
+
 impl Term {
     fn matches(&self, word: &TextLexeme, stem: Option<&str>) -> bool {
-        self.alternatives.iter().any(|a| *a == word.lexeme || stem == Some(a))
+        self.alternatives
+            .iter()
+            .any(|a| *a == word.lexeme || stem == Some(a) || word.joined.as_ref() == Some(a))
     }
 
     fn begins_as(&self, word: &TextLexeme) -> bool {
@@ -87,8 +110,8 @@ impl Term {
 
 /// All lexemes of a text, repeated as often as they occur.
 pub fn lexemes(text: &str) -> impl Iterator<Item = String> {
-    let both = |word: TextLexeme| [word.stem(), Some(word.lexeme)];
-    words(text).into_iter().flat_map(both).flatten()
+    let all = |word: TextLexeme| [word.stem(), word.whole(), word.joined, Some(word.lexeme)];
+    words(text).into_iter().flat_map(all).flatten()
 }
 
 /// The distinct words of a query, at most [`QUERY_TERMS_MAX`]. Stop words are removed unless nothing else remains.
@@ -101,13 +124,14 @@ pub fn query_terms(query: &str) -> Vec<Term> {
             let digits = w.lexeme.bytes().all(|b| b.is_ascii_digit());
             w.lexeme.chars().count() >= if digits { 3 } else { 2 }
         }
-        WordKind::Character => false,
+        WordKind::Character | WordKind::Group => false,
     };
     let mut telling = Vec::new();
     let mut stop = Vec::new();
     for word in words.iter().filter(wanted) {
         let mut alternatives = vec![word.lexeme.clone()];
-        alternatives.extend(word.stem());
+        alternatives.extend(word.stem().or_else(|| word.joined.clone()));
+        alternatives.extend(word.whole());
         let term = Term { alternatives };
         let list = if is_stop_word(&word.lexeme) { &mut stop } else { &mut telling };
         if list.len() < QUERY_TERMS_MAX && !list.contains(&term) {
@@ -115,6 +139,11 @@ pub fn query_terms(query: &str) -> Vec<Term> {
         }
     }
     if telling.is_empty() { stop } else { telling }
+}
+
+/// Whether the query is words alone, without stop words as in a sentence.
+pub fn is_bare(query: &str) -> bool {
+    !words(query).iter().any(|word| is_stop_word(&word.lexeme))
 }
 
 /// Substrings to search for if no word matches: the query split at blanks, without surrounding punctuation and short
@@ -145,20 +174,27 @@ const PUNCTUATION: &[char] = &[
     '｣', '（', '）', '【', '】', '［', '］', '《', '》', '〈', '〉', '〔', '〕',
 ];
 
-/// Byte ranges of the query's words in `text`, ascending and disjoint.
-pub fn matches(text: &str, terms: &[Term]) -> Vec<Range<usize>> {
-    let is_asked_for = |word: &TextLexeme| {
+/// Byte ranges of the query's words in `text`, ascending, each with the position of its term. They may overlap.
+pub fn matches_by_term(text: &str, terms: &[&Term]) -> Vec<(Range<usize>, usize)> {
+    let mut found = Vec::new();
+    for word in words(text) {
         // A stem begins with the same letter as its word, so most words need no stemming.
-        let mut alike = terms.iter().filter(|t| t.begins_as(word)).peekable();
-        alike.peek().is_some() && {
-            let stem = word.stem();
-            alike.any(|term| term.matches(word, stem.as_deref()))
+        let alike = terms.iter().enumerate().filter(|(_, term)| term.begins_as(&word));
+        let mut stem = None;
+        for (nth, term) in alike {
+            let stem = stem.get_or_insert_with(|| word.stem());
+            if term.matches(&word, stem.as_deref()) {
+                found.push((word.range.clone(), nth));
+            }
         }
-    };
-    let mut ranges: Vec<Range<usize>> =
-        words(text).into_iter().filter(is_asked_for).map(|word| word.range).collect();
-    ranges.sort_by_key(|r| (r.start, r.end));
-    let mut joined: Vec<Range<usize>> = Vec::with_capacity(ranges.len());
+    }
+    found.sort_by_key(|(range, nth)| (range.start, range.end, *nth));
+    found
+}
+
+/// Ascending ranges, overlapping ones as one.
+pub fn joined(ranges: impl IntoIterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let mut joined: Vec<Range<usize>> = Vec::new();
     for range in ranges {
         match joined.last_mut() {
             Some(last) if range.start < last.end => last.end = last.end.max(range.end),
@@ -166,6 +202,12 @@ pub fn matches(text: &str, terms: &[Term]) -> Vec<Range<usize>> {
         }
     }
     joined
+}
+
+/// Byte ranges of the query's words in `text`, ascending and disjoint.
+pub fn matches(text: &str, terms: &[Term]) -> Vec<Range<usize>> {
+    let terms: Vec<&Term> = terms.iter().collect();
+    joined(matches_by_term(text, &terms).into_iter().map(|(range, _)| range))
 }
 
 /// The plain words of a query without stop words, with their byte ranges.
@@ -180,7 +222,7 @@ pub(super) fn plain_words(query: &str) -> impl Iterator<Item = (String, Range<us
 pub fn telling_words(text: &str, most: usize) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for word in words(text) {
-        let shown = !matches!(word.kind, WordKind::Part | WordKind::Character);
+        let shown = !matches!(word.kind, WordKind::Part | WordKind::Group | WordKind::Character);
         if shown && !is_stop_word(&word.lexeme) && !found.contains(&word.lexeme) {
             found.push(word.lexeme);
         }
@@ -193,6 +235,7 @@ pub fn telling_words(text: &str, most: usize) -> Vec<String> {
 /// All words of a text, in order; a compound comes before its parts.
 fn words(text: &str) -> Vec<TextLexeme> {
     let mut found = Vec::new();
+    let mut number: Option<GroupedNumber> = None;
     let mut at = 0;
     while let Some(c) = text[at..].chars().next() {
         let end = if is_unspaced(c) {
@@ -201,7 +244,20 @@ fn words(text: &str) -> Vec<TextLexeme> {
             end
         } else if is_spaced_word(c) {
             let end = compound_end(text, at);
+            let first = found.len();
             push_compound(&mut found, text, at..end);
+            if let Some(whole) = found.get_mut(first).filter(|word| word.range == (at..end)) {
+                whole.is_whole = true;
+            }
+            if number.as_ref().is_none_or(|number| number.range.end <= at) {
+                number = joined::number(text, at).or_else(|| joined::account(text, at));
+                if let Some(number) = &number {
+                    number.push(&mut found, first);
+                }
+            }
+            if let Some(number) = &number {
+                number.mark(&mut found[first..]);
+            }
             end
         } else if emoji::is_emoji(c) {
             let end = emoji::end(text, at);
@@ -224,7 +280,12 @@ fn push_word(found: &mut Vec<TextLexeme>, text: &str, range: Range<usize>, kind:
     if lexeme.is_empty() || lexeme.len() > LEXEME_BYTES_MAX {
         return;
     }
-    found.push(TextLexeme { lexeme, range, kind });
+    let joined = match kind {
+        WordKind::Compound => joined::code(&lexeme),
+        WordKind::Plain => joined::international(&lexeme),
+        _ => None,
+    };
+    found.push(TextLexeme { lexeme, range, kind, joined, is_whole: false });
 }
 
 fn push_unspaced(found: &mut Vec<TextLexeme>, text: &str, range: Range<usize>) {

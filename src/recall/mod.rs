@@ -15,11 +15,11 @@ use time::{Duration, OffsetDateTime};
 use crate::accounts::{AgentSettings, Viewer};
 use crate::consolidation::{Consolidation, ConsolidationError, reflection};
 use crate::db::{Db, Tx, UserId};
-use crate::memories::{ItemId, ItemType, Status, Trust, fading};
+use crate::memories::{ItemId, ItemType, Status, Trust, fading, with_key};
 use crate::redaction::{ScreenedField, TextDoor};
-use crate::search::fuse::reciprocal;
 use crate::search::query::Ingredients;
-use crate::search::{CandidateSignals, Filters, LentFound, Search};
+use crate::search::reciprocal::reciprocal;
+use crate::search::{CandidateSignals, Filters, LentFound, Search, snippet};
 use section::Section;
 use store::RecallSource;
 pub use trivial::is_trivial;
@@ -36,6 +36,8 @@ const EPISODES_MAX: usize = 2;
 const QUERY_CHARS_MAX: usize = 2_000;
 /// Share of the remaining budget for the reflection, in percent.
 const REFLECTION_SHARE: usize = 40;
+/// Limit of what is shown of a source.
+const SHOWN_CHARS_MAX: usize = 400;
 /// Marks the summary in the list of what a session was given.
 const SUMMARY: i64 = 0;
 
@@ -247,7 +249,14 @@ impl Recall {
         let told_before: HashSet<i64> = told_before.unwrap_or_default().into_iter().collect();
 
         let gathered = self.search.gather(viewer, &filters(), &text).await?;
-        let ranked = ranked(&gathered.found, gathered.terms);
+        let ranked = ranked(&gathered.found, gathered.terms.len());
+        let passages = gathered.found.iter().map(|signals| (signals.id.0, signals.best_passage));
+        let passages: HashMap<i64, usize> = passages.collect();
+        let excerpt = |source: &RecallSource| {
+            let passage = passages.get(&source.id.0).copied().unwrap_or_default();
+            let key = source.key.as_deref();
+            snippet::of(key, &source.text, &gathered.terms, passage, SHOWN_CHARS_MAX).text
+        };
         let top_score = ranked.iter().map(|(_, relevance)| *relevance).fold(0.0, f64::max);
         let wanted: Vec<(i64, f64)> =
             ranked.into_iter().filter(|(_, relevance)| *relevance >= threshold).collect();
@@ -260,7 +269,7 @@ impl Recall {
         let sources = self.sources(tx, lent, viewer, &wanted, session_id, now).await?;
         let match_count = sources.len();
         let mut section = Section::new(usize::try_from(budget).unwrap_or_default());
-        let (told, mut reason) = choose(&mut section, sources, &told_before);
+        let (told, mut reason) = choose(&mut section, sources, &told_before, excerpt);
         let mut noted: Vec<i64> = told.iter().map(|told| told.id.0).collect();
         let mut has_summary = false;
         if is_first {
@@ -363,6 +372,7 @@ fn choose(
     section: &mut Section,
     sources: Vec<(RecallSource, f64)>,
     told_before: &HashSet<i64>,
+    excerpt: impl Fn(&RecallSource) -> String,
 ) -> (Vec<GivenItem>, Option<EmptyReason>) {
     let mut told = Vec::new();
     let mut reason = EmptyReason::NothingRelevant;
@@ -379,7 +389,7 @@ fn choose(
         if *room == 0 {
             continue;
         }
-        if !section.add(&source) {
+        if !section.add(&source, &excerpt(&source)) {
             reason = EmptyReason::Budget;
             continue;
         }
@@ -388,7 +398,7 @@ fn choose(
             id: source.id,
             item_type: source.item_type,
             theme: source.theme,
-            text: source.text,
+            text: with_key(source.key.as_deref(), &source.text).into_owned(),
             source: source.source,
             trust: source.trust,
             at: source.at,

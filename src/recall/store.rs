@@ -48,6 +48,7 @@ pub struct RecallSource {
     pub id: ItemId,
     pub item_type: ItemType,
     pub theme: Option<String>,
+    pub key: Option<String>,
     /// An episode's abstract, otherwise the content.
     pub text: String,
     pub source: String,
@@ -68,7 +69,7 @@ pub async fn list_sources(
     now: OffsetDateTime,
 ) -> Result<Vec<RecallSource>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, i.type AS item_type, t.slug AS "theme?", coalesce(e.abstract, i.content) AS "text!", i.source, i.trust,
+        r#"SELECT i.id, i.type AS item_type, t.slug AS "theme?", i.key, coalesce(e.abstract, i.content) AS "text!", i.source, i.trust,
                   coalesce(e.ended_at, i.valid_from, i.created_at) AS "at!"
            FROM unnest($2::bigint[]) AS f (id)
            CROSS JOIN LATERAL (
@@ -90,6 +91,7 @@ pub async fn list_sources(
         strength: strengths.get(&row.id).map_or(1.0, |strength| strength.value),
         item_type: ItemType::from_column(&row.item_type),
         theme: row.theme,
+        key: row.key,
         text: row.text,
         source: row.source,
         trust: Trust::from_column(&row.trust),

@@ -15,21 +15,33 @@ pub struct CandidateSignals {
     pub created_at: OffsetDateTime,
     pub is_turn: bool,
     pub is_episode: bool,
+    /// It states nothing ([`crate::memories::chatter`]).
+    pub is_chatter: bool,
     /// The user's own statement or action, if the query uses trust.
     pub is_users_word: bool,
     /// Owned by the searching agent, whose own items rank first.
     pub comes_first: bool,
     /// Belongs to another user, who lends it to the searching agent.
     pub is_lent: bool,
-    /// Σ idf · ts_rank over the matching words, over log length; 0 if none matches.
+    /// Its best passage's share of the query's words, weighted by rarity; 0 to 1.
     pub lexical: f64,
     pub words_matched: i64,
     pub is_substring: bool,
-    /// Cosine distance, 0 to 2, of its first passage; for several passages, the mean of that and the distance of their mean
-    /// vector. `None` without a ready embedding in the query's space.
+    /// Has all of the query's rare words that occur in this memory.
+    pub has_rare: bool,
+    /// The query is words alone, and most of them are rare ones.
+    pub asks_rare: bool,
+    /// How many of the query's identifiers it has: numbers, addresses, versions, codes.
+    pub identifiers: u32,
+    /// Cosine distance, 0 to 2, of its nearest passage, corrected for their number. `None` without a ready embedding in the
+    /// query's space.
     pub distance: Option<f64>,
+    /// How many deviations the distance stands out from those of all texts of this memory.
+    pub standing: Option<f64>,
     /// Number of its passages.
     pub passages: usize,
+    /// The passage that matches best: by words, else by embedding.
+    pub best_passage: usize,
     /// Late interaction ([`super::closer`]).
     pub late: Option<LateSimilarity>,
     /// Among the [`CANDIDATES_MAX`](super::arms::CANDIDATES_MAX) nearest by embedding.
@@ -111,14 +123,21 @@ impl CandidateSignals {
             created_at: OffsetDateTime::UNIX_EPOCH,
             is_turn: false,
             is_episode: false,
+            is_chatter: false,
             is_users_word: false,
             comes_first: false,
             is_lent: false,
             lexical: 0.0,
             words_matched: 0,
             is_substring: false,
+            asks_rare: false,
+            has_rare: false,
+            identifiers: 0,
             distance,
+            // So that its meaning in common is 1 − distance.
+            standing: distance.map(|distance| 5.0 - 6.0 * distance),
             passages: 1,
+            best_passage: 0,
             late: None,
             is_near: distance.is_some(),
             is_found: true,

@@ -1,6 +1,6 @@
-//! A second look at the candidates with data that no index holds: the passages of long texts, and late interaction, which
-//! compares query and text token by token (ColBERT). Neighbours count for a turn, slightly less than its own words: an
-//! answer means little without its question (bench/README.md, "Late interaction").
+//! Late interaction: a second look at the candidates that compares query and text token by token (ColBERT). Neighbours count
+//! for a turn, slightly less than its own words: an answer means little without its question (bench/README.md, "Late
+//! interaction"). A text of several passages has a good token for everything; it is compared by its vectors alone.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,15 +9,12 @@ use sqlx::PgConnection;
 
 use super::candidate::{CandidateSignals, LateSimilarity};
 use super::query::Balance;
-use super::reader::{on_a_thread, vectors};
+use super::reader::on_a_thread;
 use super::{fuse, store};
 use crate::accounts::UserId;
 use crate::embedding::QueryVector;
 use crate::embedding::tokens::QueryTokens;
 
-/// Late interaction's share of the semantic signal; the rest is the embedding's. Tokens alone would rank texts with the same
-/// words above those that say the same in other words.
-const SHARE: f64 = 0.7;
 /// Above this many tokens the share decreases with the text's length.
 const FULL_SHARE_TOKENS: f64 = 128.0;
 /// Subtracted from the score of a neighbour's token.
@@ -28,7 +25,7 @@ const COMPARED_MAX: usize = 64;
 /// A larger comparison runs on a blocking thread.
 const SIGN_BYTES_INLINE: usize = 1 << 20;
 
-/// Fills in the signals that need a second look, for candidates with an embedding.
+/// Fills in [`CandidateSignals::late`].
 ///
 /// # Errors
 /// Database errors only.
@@ -36,51 +33,31 @@ pub(super) async fn compare_tokens(
     conn: &mut PgConnection,
     user: UserId,
     vector: &QueryVector,
-    with_late: bool,
     found: &mut [CandidateSignals],
 ) -> Result<(), sqlx::Error> {
-    let tokens = vector.tokens.as_ref().filter(|_| with_late);
-    let has_vector = || found.iter().filter(|signals| signals.distance.is_some());
-    let long = has_vector().filter(|signals| signals.passages > 1);
-    let long: Vec<i64> = long.map(|signals| signals.id.0).collect();
-    let chosen = tokens.map(|_| best_by_other_signals(found));
-    let chosen = chosen.unwrap_or_default();
+    let Some(tokens) = vector.tokens.clone() else {
+        return Ok(());
+    };
+    let chosen = best_by_other_signals(found);
     let compared = found.iter().filter(|s| chosen.contains(&s.id.0));
     let compared = compared.flat_map(|s| {
         let beside = s.neighbours.iter().map(|(id, _)| id.0);
         std::iter::once(s.id.0).chain(beside)
     });
-    let compared: Vec<i64> = compared.collect();
-    let mut ids = [long.as_slice(), &compared].concat();
+    let mut ids: Vec<i64> = compared.collect();
     ids.sort_unstable();
     ids.dedup();
     if ids.is_empty() {
         return Ok(());
     }
-    let space = vector.space_id;
-    let read = store::list_closer(conn, user, space, &ids, &long, &compared).await?;
-    let means = read.iter().filter_map(|closer| {
-        let mean = closer.mean.as_ref()?;
-        let distance = vectors::exact_distance(mean.values(), vector.vector.values())?;
-        Some((closer.source_id, f64::from(distance)))
-    });
-    let means: HashMap<i64, f64> = means.collect();
-    for signals in found.iter_mut() {
-        if let (Some(first), Some(mean)) = (signals.distance, means.get(&signals.id.0)) {
-            signals.distance = Some((first + mean) / 2.0);
-        }
-    }
-    let Some(tokens) = tokens.cloned() else {
-        return Ok(());
-    };
-    let signs = read.into_iter().map(|closer| (closer.source_id, closer.token_signs));
-    let signs: Vec<(i64, Vec<u8>)> = signs.collect();
+    let signs = store::list_token_signs(conn, user, vector.space_id, &ids).await?;
     let bytes: usize = signs.iter().map(|(_, signs)| signs.len()).sum();
+    let work = bytes * tokens.count();
     let compare = move || {
         let compared = signs.iter().filter_map(|(id, signs)| Some((*id, best(&tokens, signs)?)));
         compared.collect::<HashMap<i64, BestTokenMatches>>()
     };
-    let compared = match bytes * vector.tokens.as_ref().map_or(0, QueryTokens::count) {
+    let compared = match work {
         0..=SIGN_BYTES_INLINE => compare(),
         _ => on_a_thread(compare).await?,
     };
@@ -93,7 +70,7 @@ pub(super) async fn compare_tokens(
 /// Ids of the candidates that are compared token by token.
 fn best_by_other_signals(found: &[CandidateSignals]) -> HashSet<i64> {
     let ranked = fuse::weighted(found.to_vec(), Balance::default());
-    let ranked = ranked.iter().filter(|(s, _)| s.distance.is_some());
+    let ranked = ranked.iter().filter(|(s, _)| s.distance.is_some() && s.passages == 1);
     ranked.take(COMPARED_MAX).map(|(s, _)| s.id.0).collect()
 }
 
@@ -151,10 +128,9 @@ fn late_of(
         beside.fold(*own, f32::max)
     });
     let sum: f64 = best.map(f64::from).sum();
-    let tokens = own.tokens * signals.passages.max(1);
     Some(LateSimilarity {
         likeness: sum / own.of_query.len() as f64,
-        share: SHARE * (FULL_SHARE_TOKENS / tokens as f64).min(1.0),
+        share: fuse::LATE_SHARE * (FULL_SHARE_TOKENS / own.tokens as f64).min(1.0),
     })
 }
 
@@ -209,12 +185,12 @@ mod tests {
 
     #[test]
     fn of_a_long_text_it_is_a_smaller_share() {
-        let long = [A; 100];
+        let long = [A; 200];
         let compared = compared(&[A], &[(1, &long[..]), (2, &[A])]);
-        let share = |id, passages| {
-            let signals = CandidateSignals { passages, ..CandidateSignals::at(id, Some(0.5)) };
+        let share = |id| {
+            let signals = CandidateSignals::at(id, Some(0.5));
             late_of(&signals, &compared).expect("compared").share
         };
-        assert_eq!((share(2, 1), share(1, 1), share(1, 2)), (SHARE, SHARE, SHARE * 0.64));
+        assert_eq!((share(2), share(1)), (fuse::LATE_SHARE, fuse::LATE_SHARE * 0.64));
     }
 }

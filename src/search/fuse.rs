@@ -1,5 +1,5 @@
-//! Fuses raw signals into a score. Scores are relative to the best candidate of one answer; they cannot be compared between
-//! answers.
+//! Fuses raw signals into a score. Meaning and words are on scales of their own, the same for all answers of a memory; a
+//! signal that a candidate does not have is left out. Last, scores are divided by the best.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -19,10 +19,27 @@ pub const USER_WEIGHT: f64 = 0.15;
 /// The share of its signals that an item adds to its neighbours one and two steps away. Not used with late interaction,
 /// which already compares the neighbours' tokens.
 const NEIGHBOUR_SHARES: [f64; STEPS_MAX] = [0.3, 0.2];
-/// The late interaction score of two unrelated texts.
-const NOTHING_IN_COMMON: f64 = 0.1;
+/// A cosine that stands out by so many deviations has no meaning in common with the query, or all of it (bench/README.md,
+/// "An absolute scale").
+const MEANING: [f64; 2] = [-1.0, 5.0];
+/// Late interaction's share of the meaning, at most; the rest is the embedding's. Tokens alone would rank texts with the same
+/// words above those that say the same in other words.
+pub const LATE_SHARE: f64 = 0.7;
+/// Late interaction scores of unrelated texts and of paraphrases.
+const LATE: [f64; 2] = [0.1, 0.6];
+/// The share of meaning that is expected of a text without a vector whose words all match.
+const EXPECTED_OF_WORDS: f64 = 0.6;
+/// A best answer below this is a weak one: scores are divided by at least this.
+const BEST_MIN: f64 = 0.3;
+/// What a text with all rare words has of its own likeness above what likeness alone reaches.
+const RARE_STEP: f64 = 0.1;
+/// With so much meaning in common, and so much more, a text may outrank one that has the rare words of a sentence.
+const PARAPHRASE: f64 = 0.5;
+const NEARER: f64 = 0.1;
 /// Factor of a turn's score: with the same words, a memory ranks first (bench/README.md, "Turns").
 pub const TURN_WEIGHT: f64 = 0.6;
+/// Factor of the score of a text that states nothing.
+pub const CHATTER_WEIGHT: f64 = 0.4;
 
 /// Factor of the agent's own items, if its settings say `own_first` (GoClaw).
 pub const OWN_WEIGHT: f64 = 1.2;
@@ -30,33 +47,31 @@ pub const OWN_WEIGHT: f64 = 1.2;
 /// Factor of an episode's score: it repeats what memories and turns say.
 pub const EPISODE_WEIGHT: f64 = 0.7;
 
-/// Why a hit has its rank (`explain: true`). The score is `scale · tier_weight · own_weight · strength · (semantic_weight ·
-/// semantic_normalised + lexical_weight · lexical_normalised + speaker + entities + time + trust + neighbours)`.
+/// Why a hit has its rank (`explain: true`). The score is `scale · strength · tier_weight · own_weight · (likeness_scale ·
+/// (semantic_weight · semantic_normalised + lexical_weight · lexical + neighbours) + speaker + entities + time + trust) +
+/// exact`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Explanation {
-    /// Cosine distance, 0 to 2; `None` without a ready embedding of the item or of the query.
+    /// Cosine distance of the nearest passage, 0 to 2; `None` without a ready embedding of the item or of the query.
     pub distance: Option<f64>,
     /// `1 / (1 + distance)`; 0 without a distance.
     pub semantic: f64,
-    /// By late interaction, 0 to about 0.8; `None` if the model returns no tokens.
+    /// By late interaction, 0 to about 0.8; `None` if the model returns no tokens, or for a text of several passages.
     pub late: Option<f64>,
-    /// Late interaction's share of the semantic signal, 0 to 1.
+    /// Late interaction's share of the meaning, 0 to 1.
     pub late_share: f64,
-    /// `semantic` and `late`, scaled within this answer and mixed by `late_share`: 0 for the weakest candidate (with turns
-    /// or episodes: for a distance of 1 or more), 1 for the strongest.
+    /// Meaning in common, 0 (as unrelated texts) to 1 (as paraphrases): how far the cosine stands out from those of all
+    /// texts, and `late`, mixed by `late_share`.
     pub semantic_normalised: f64,
-    /// Σ idf · ts_rank over the matching words, over log length; unbounded.
+    /// The share of the query's words, weighted by rarity; 0 to 1.
     pub lexical: f64,
-    /// `lexical`, scaled within this answer.
-    pub lexical_normalised: f64,
     /// Number of the query's words that match.
     pub words_matched: i64,
     /// No word matches; the text contains a part of the query.
     pub is_substring: bool,
-    /// By the query's [`Balance`]: by default 0.7, or 0.85 with late interaction; 1 if no word matches, 0 without near
-    /// candidates.
+    /// By the query's [`Balance`] and whether it asks for rare words; 1 if no word of it occurs, 0 without a distance.
     pub semantic_weight: f64,
-    /// `1 − semantic_weight`.
+    /// `1 − semantic_weight`; without a distance, less than 1 by what is expected of the meaning.
     pub lexical_weight: f64,
     /// [`SPEAKER_WEIGHT`] if it was said by a person that the query names, else 0.
     pub speaker: f64,
@@ -68,13 +83,18 @@ pub struct Explanation {
     pub trust: f64,
     /// Added by its neighbours in the conversation.
     pub neighbours: f64,
-    /// [`TURN_WEIGHT`] for a turn, [`EPISODE_WEIGHT`] for an episode, else 1.
+    /// The inverse of the highest likeness: meaning, words and neighbours.
+    pub likeness_scale: f64,
+    /// Lifts a text with all rare words of the query above those that are only like it (if the query is a sentence, not above
+    /// what is much nearer), and one with more of the query's identifiers above all others.
+    pub exact: f64,
+    /// [`TURN_WEIGHT`] for a turn, [`EPISODE_WEIGHT`] for an episode, else 1; times [`CHATTER_WEIGHT`] if it states nothing.
     pub tier_weight: f64,
     /// [`OWN_WEIGHT`] for the agent's own item if those rank first, its inverse for a lent item, else 1.
     pub own_weight: f64,
     /// 1; if strength counts, down to 0.5 for a faded memory.
     pub strength: f64,
-    /// The inverse of the highest sum in its tier (with `own_weight`), if that exceeds 1; else 1.
+    /// The inverse of the highest sum in its tier, if that exceeds 1; else 1. Less if a text was lifted above 1.
     pub scale: f64,
 }
 
@@ -87,24 +107,86 @@ impl CandidateSignals {
             _ => 1.0,
         }
     }
+
+    fn tier_weight(&self) -> f64 {
+        let of_tier = match (self.is_turn, self.is_episode) {
+            (true, _) => TURN_WEIGHT,
+            (_, true) => EPISODE_WEIGHT,
+            _ => 1.0,
+        };
+        of_tier * if self.is_chatter { CHATTER_WEIGHT } else { 1.0 }
+    }
+
+    /// Meaning in common with the query, 0 to 1; `None` without an embedding.
+    fn meaning(&self) -> Option<f64> {
+        let [nothing, all] = MEANING;
+        let by_vector = ((self.standing? - nothing) / (all - nothing)).clamp(0.0, 1.0);
+        let Some(late) = self.late else {
+            return Some(by_vector);
+        };
+        let [nothing, all] = LATE;
+        let by_tokens = ((late.likeness - nothing) / (all - nothing)).clamp(0.0, 1.0);
+        Some((1.0 - late.share) * by_vector + late.share * by_tokens)
+    }
 }
 
 impl Explanation {
+    /// Without what [`weighted`] adds by comparison with other candidates.
+    fn of(candidate: &CandidateSignals, balance: Balance, has: [bool; 2]) -> Self {
+        let words = match has {
+            [_, false] => 0.0,
+            [false, true] => 1.0,
+            [true, true] => {
+                balance.lexical_weight(candidate.late.map_or(0.0, |late| late.share / LATE_SHARE))
+            }
+        };
+        let meaning = candidate.meaning();
+        let (semantic_weight, lexical_weight) = match meaning {
+            Some(_) => (1.0 - words, words),
+            None => (0.0, words + (1.0 - words) * EXPECTED_OF_WORDS),
+        };
+        Self {
+            distance: candidate.distance,
+            semantic: candidate.distance.map_or(0.0, |distance| 1.0 / (1.0 + distance)),
+            late: candidate.late.map(|late| late.likeness),
+            late_share: candidate.late.map_or(0.0, |late| late.share),
+            semantic_normalised: meaning.unwrap_or_default(),
+            lexical: candidate.lexical,
+            words_matched: candidate.words_matched,
+            is_substring: candidate.is_substring,
+            semantic_weight,
+            lexical_weight,
+            speaker: if candidate.is_of_named { SPEAKER_WEIGHT } else { 0.0 },
+            entities: ENTITY_WEIGHT * candidate.entities,
+            time: TIME_WEIGHT * candidate.time,
+            trust: 0.0,
+            neighbours: 0.0,
+            likeness_scale: 1.0,
+            exact: 0.0,
+            tier_weight: candidate.tier_weight(),
+            own_weight: candidate.own_weight(),
+            strength: 1.0,
+            scale: 1.0,
+        }
+    }
+
     pub fn score(&self) -> f64 {
-        self.strength * self.scale * self.tier_weight * self.sum()
+        self.strength * (self.likeness() + self.beside()) + self.exact
     }
 
-    fn sum(&self) -> f64 {
-        self.own_weight * (self.signals() + self.beside_signals() + self.neighbours)
-    }
-
-    fn beside_signals(&self) -> f64 {
-        self.speaker + self.entities + self.time + self.trust
-    }
-
+    /// Meaning and words in common.
     fn signals(&self) -> f64 {
-        self.semantic_weight * self.semantic_normalised
-            + self.lexical_weight * self.lexical_normalised
+        self.semantic_weight * self.semantic_normalised + self.lexical_weight * self.lexical
+    }
+
+    fn likeness(&self) -> f64 {
+        let signals = self.likeness_scale * (self.signals() + self.neighbours);
+        self.scale * self.tier_weight * self.own_weight * signals
+    }
+
+    fn beside(&self) -> f64 {
+        let sum = self.speaker + self.entities + self.time + self.trust;
+        self.scale * self.tier_weight * self.own_weight * sum
     }
 
     /// Cosine similarity; 0 without a ready embedding.
@@ -113,89 +195,100 @@ impl Explanation {
     }
 }
 
-/// Scales and weighs the signals of all candidates, best first. Ties: memories before turns, then newer, then higher id
+/// Weighs the signals of all candidates, best first. Ties: memories before turns, then nearer, then newer, then higher id
 /// (DESIGN §4).
 pub fn weighted(
     candidates: Vec<CandidateSignals>,
     balance: Balance,
 ) -> Vec<(CandidateSignals, Explanation)> {
-    let semantic: Vec<f64> = candidates.iter().map(|c| closeness(c.distance)).collect();
-    let lexical: Vec<f64> = candidates.iter().map(|c| c.lexical).collect();
-    let has_near = candidates.iter().any(|c| c.is_near);
-    let has_words = lexical.iter().any(|s| *s > 0.0);
-    let has_late = candidates.iter().any(|c| c.late.is_some());
-    let lexical_share = balance.lexical_weight(has_late);
-    let (semantic_weight, lexical_weight) = weights(has_near, has_words, lexical_share);
-    // The weakest of many turns or of an episode is no baseline for memories: use "unrelated" as 0 instead.
-    let has_turns = candidates.iter().any(|c| c.is_turn || c.is_episode);
-    let (no_meaning, no_words) = match has_turns {
-        true => (closeness(Some(1.0)), 0.0),
-        false => (lowest(&candidates, &semantic), lowest(&candidates, &lexical)),
-    };
-    let late = late_scaled(&candidates, has_turns);
+    let has_meaning = candidates.iter().any(|c| c.standing.is_some());
+    let has_words = candidates.iter().any(|c| c.lexical > 0.0);
+    let has = [has_meaning, has_words];
     let has_others = candidates.iter().any(|c| !c.is_users_word);
-    let semantic_scaled = normalise(&semantic, no_meaning).into_iter().zip(&candidates);
-    let semantic_scaled = semantic_scaled.enumerate().map(|(at, (near, candidate))| {
-        let share = candidate.late.map_or(0.0, |late| late.share);
-        (1.0 - share) * near + share * late.get(at).copied().unwrap_or_default()
-    });
-    let semantic_scaled: Vec<f64> = semantic_scaled.collect();
-    let scaled = semantic_scaled.into_iter().zip(normalise(&lexical, no_words));
-    let mut ranked: Vec<(CandidateSignals, Explanation)> = candidates
-        .into_iter()
-        .zip(semantic)
-        .zip(scaled)
-        .map(|((candidate, semantic), scaled)| {
-            let why = Explanation {
-                distance: candidate.distance,
-                semantic,
-                late: candidate.late.map(|late| late.likeness),
-                late_share: candidate.late.map_or(0.0, |late| late.share),
-                semantic_normalised: if has_near { scaled.0 } else { 0.0 },
-                lexical: candidate.lexical,
-                lexical_normalised: if has_words { scaled.1 } else { 0.0 },
-                words_matched: candidate.words_matched,
-                is_substring: candidate.is_substring,
-                semantic_weight,
-                lexical_weight,
-                speaker: match candidate.is_of_named {
-                    true => SPEAKER_WEIGHT,
-                    false => 0.0,
-                },
-                entities: ENTITY_WEIGHT * candidate.entities,
-                time: TIME_WEIGHT * candidate.time,
-                trust: match candidate.is_users_word && has_others {
-                    true => USER_WEIGHT,
-                    false => 0.0,
-                },
-                neighbours: 0.0,
-                scale: 1.0,
-                own_weight: candidate.own_weight(),
-                strength: 1.0,
-                tier_weight: match (candidate.is_turn, candidate.is_episode) {
-                    (true, _) => TURN_WEIGHT,
-                    (_, true) => EPISODE_WEIGHT,
-                    _ => 1.0,
-                },
-            };
-            (candidate, why)
-        })
-        .collect();
+    let has_late = candidates.iter().any(|c| c.late.is_some());
+    let of = |candidate: CandidateSignals| {
+        let trust = if candidate.is_users_word && has_others { USER_WEIGHT } else { 0.0 };
+        (candidate.clone(), Explanation { trust, ..Explanation::of(&candidate, balance, has) })
+    };
+    let mut ranked: Vec<(CandidateSignals, Explanation)> = candidates.into_iter().map(of).collect();
     if !has_late {
         share_with_neighbours(&mut ranked);
     }
-    scale(&mut ranked);
+    divide_by_best(&mut ranked);
+    lift_exact(&mut ranked);
     sort(&mut ranked);
     ranked
 }
 
-/// Best first. Ties: by tier, then newer, then higher id.
+/// Scales likeness to at most 1, so that what stands beside it has the same weight in each answer; neighbours lift no turn
+/// above its tier.
+fn divide_by_best(ranked: &mut [(CandidateSignals, Explanation)]) {
+    for is_turn in [false, true] {
+        let of_tier = |candidate: &CandidateSignals| candidate.is_turn == is_turn;
+        let likeness = ranked.iter().map(|(candidate, why)| match of_tier(candidate) {
+            true => why.signals() + why.neighbours,
+            // A weak turn is none of the best if there are memories, and the other way round.
+            false => why.signals(),
+        });
+        let best = likeness.fold(BEST_MIN, f64::max);
+        let mut highest: f64 = 1.0;
+        for (_, why) in ranked.iter_mut().filter(|(candidate, _)| of_tier(candidate)) {
+            why.likeness_scale = 1.0 / best;
+            highest = highest.max(why.score() / why.tier_weight);
+        }
+        for (_, why) in ranked.iter_mut().filter(|(candidate, _)| of_tier(candidate)) {
+            why.scale = 1.0 / highest;
+        }
+    }
+}
+
+/// See [`Explanation::exact`]. A text that states nothing is not lifted.
+fn lift_exact(ranked: &mut [(CandidateSignals, Explanation)]) {
+    let is_lifted = |candidate: &CandidateSignals| candidate.has_rare && !candidate.is_chatter;
+    let others = ranked.iter().filter(|(candidate, _)| !is_lifted(candidate));
+    let others = others.map(|(_, why)| (why.semantic_normalised, why.likeness()));
+    let others: Vec<(f64, f64)> = others.collect();
+    for (candidate, why) in ranked.iter_mut().filter(|(candidate, _)| is_lifted(candidate)) {
+        let nearer = match candidate.asks_rare || candidate.standing.is_none() {
+            true => f64::INFINITY,
+            false => (why.semantic_normalised + NEARER).max(PARAPHRASE),
+        };
+        let outranked = others.iter().filter(|(meaning, _)| *meaning < nearer);
+        let reached = outranked.map(|(_, likeness)| *likeness).fold(0.0, f64::max);
+        let likeness = why.likeness();
+        if likeness < reached {
+            why.exact = reached - likeness * (1.0 - RARE_STEP);
+        }
+    }
+    let identifiers = |candidate: &CandidateSignals| match candidate.is_chatter {
+        true => 0,
+        false => candidate.identifiers,
+    };
+    let mut counts: Vec<u32> = ranked.iter().map(|(candidate, _)| identifiers(candidate)).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let mut reached = 0.0;
+    for count in counts {
+        let mut highest: f64 = reached;
+        for (_, why) in ranked.iter_mut().filter(|(c, _)| identifiers(c) == count) {
+            why.exact += reached;
+            highest = highest.max(why.score());
+        }
+        reached = highest;
+    }
+    for (_, why) in ranked.iter_mut().filter(|_| reached > 1.0) {
+        (why.scale, why.exact) = (why.scale / reached, why.exact / reached);
+    }
+}
+
+/// Best first. Ties: by tier, then nearer, then newer, then higher id.
 pub fn sort(ranked: &mut [(CandidateSignals, Explanation)]) {
     ranked.sort_by(|(a, why_a), (b, why_b)| {
         why_b
             .score()
             .total_cmp(&why_a.score())
             .then(why_b.tier_weight.total_cmp(&why_a.tier_weight))
+            .then(why_b.semantic.total_cmp(&why_a.semantic))
             .then(b.created_at.cmp(&a.created_at))
             .then(b.id.0.cmp(&a.id.0))
     });
@@ -226,22 +319,6 @@ pub fn spread(ranked: &mut [(CandidateSignals, Explanation)], first: usize) {
     }
 }
 
-/// The late interaction scores, scaled within this answer; empty if there are none.
-fn late_scaled(candidates: &[CandidateSignals], has_turns: bool) -> Vec<f64> {
-    let likeness = |c: &CandidateSignals| c.late.map(|late| late.likeness);
-    let of_found = candidates.iter().filter(|c| c.is_found);
-    let Some(least) = of_found.filter_map(likeness).reduce(f64::min) else {
-        return Vec::new();
-    };
-    let least = if has_turns { NOTHING_IN_COMMON } else { least };
-    let late = candidates.iter().map(|c| likeness(c).unwrap_or(least));
-    normalise(&late.collect::<Vec<_>>(), least)
-}
-
-fn closeness(distance: Option<f64>) -> f64 {
-    distance.map_or(0.0, |distance| 1.0 / (1.0 + distance))
-}
-
 /// Adds each neighbour's share in both directions, once per pair.
 fn share_with_neighbours(ranked: &mut [(CandidateSignals, Explanation)]) {
     let places: HashMap<ItemId, usize> =
@@ -261,69 +338,6 @@ fn share_with_neighbours(ranked: &mut [(CandidateSignals, Explanation)]) {
         ranked[one].1.neighbours += share * of_other;
         ranked[other].1.neighbours += share * of_one;
     }
-}
-
-/// Limits each score to its tier's weight, so that neighbours cannot lift a turn above a memory.
-fn scale(ranked: &mut [(CandidateSignals, Explanation)]) {
-    for is_turn in [false, true] {
-        let of_tier = |candidate: &CandidateSignals| candidate.is_turn == is_turn;
-        let highest = ranked
-            .iter()
-            .filter(|(candidate, _)| of_tier(candidate))
-            .fold(1.0, |highest: f64, (_, why)| highest.max(why.sum()));
-        for (_, why) in ranked.iter_mut().filter(|(c, _)| of_tier(c)) {
-            why.scale = 1.0 / highest;
-        }
-    }
-}
-
-/// If one arm finds nothing, the other has the whole weight.
-fn weights(has_near: bool, has_words: bool, lexical_share: f64) -> (f64, f64) {
-    match (has_near, has_words) {
-        (true, true) => (1.0 - lexical_share, lexical_share),
-        (true, false) => (1.0, 0.0),
-        (false, _) => (0.0, 1.0),
-    }
-}
-
-/// The lowest signal among the candidates that an arm found; a mere neighbour may be lower.
-fn lowest(candidates: &[CandidateSignals], signals: &[f64]) -> f64 {
-    let found = candidates.iter().zip(signals).filter(|(c, _)| c.is_found);
-    found.map(|(_, signal)| *signal).fold(f64::INFINITY, f64::min)
-}
-
-/// Scales from `lowest` (0) to the highest signal (1). If none is above `lowest`: 1 for those that reach it, else 0.
-fn normalise(signals: &[f64], lowest: f64) -> Vec<f64> {
-    let highest = signals.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let spread = highest - lowest;
-    signals
-        .iter()
-        .map(
-            |s| {
-                if spread > 0.0 {
-                    ((s - lowest) / spread).max(0.0)
-                } else {
-                    f64::from(*s >= lowest)
-                }
-            },
-        )
-        .collect()
-}
-
-/// Added to each rank (the Assistant's value).
-const RRF_K: f64 = 60.0;
-
-/// Reciprocal rank fusion of ranked lists: the sums of 1 / (60 + rank), highest first; ties by lower id.
-pub fn reciprocal(lists: &[Vec<i64>]) -> Vec<(i64, f64)> {
-    let mut sums: HashMap<i64, f64> = HashMap::new();
-    for list in lists {
-        for (rank, id) in (1..).zip(list) {
-            *sums.entry(*id).or_default() += 1.0 / (RRF_K + f64::from(rank));
-        }
-    }
-    let mut fused: Vec<(i64, f64)> = sums.into_iter().collect();
-    fused.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
-    fused
 }
 
 #[cfg(test)]
@@ -358,55 +372,64 @@ mod tests {
     }
 
     #[test]
-    fn both_signals_are_scaled_within_the_union_and_weighed_seven_to_three() {
-        // 1 / (1 + distance): 1.0, 0.8 and 0.5; scaled 1, 0.6 and 0.
+    fn meaning_and_words_are_weighed_and_divided_by_the_best() {
         let union = vec![
             candidate(1, Some(0.0), 0.0),
-            candidate(2, Some(0.25), 4.0),
-            candidate(3, Some(1.0), 2.0),
+            candidate(2, Some(0.25), 1.0),
+            candidate(3, Some(1.0), 0.5),
         ];
-        assert_eq!(scores(union), [(2, 0.72), (1, 0.7), (3, 0.15)]);
+        let best = 0.65 * 0.75 + 0.35;
+        let expected = [(2, 1.0), (1, round(0.65 / best)), (3, round(0.175 / best))];
+        assert_eq!(scores(union), expected);
+        // Words weigh less where tokens are compared.
+        let late = Some(LateSimilarity { likeness: 0.6, share: LATE_SHARE });
+        let ranked =
+            weighted(vec![with(candidate(1, Some(0.0), 0.0), |c| c.late = late)], Balance::Meaning);
+        assert_eq!(round(ranked[0].1.semantic_weight), 1.0);
+        let words = with(candidate(1, Some(0.0), 1.0), |c| c.late = late);
+        let ranked = weighted(vec![words], Balance::Meaning);
+        assert_eq!(round(ranked[0].1.lexical_weight), 0.15);
     }
 
     #[test]
-    fn an_item_without_a_ready_vector_is_the_farthest() {
+    fn an_item_without_a_vector_is_scored_by_its_words() {
         let union = vec![
-            candidate(1, None, 3.0),
-            candidate(2, Some(1.0), 1.0),
-            candidate(3, Some(0.5), 0.0),
+            candidate(1, None, 1.0),
+            candidate(2, Some(0.1), 0.3),
+            candidate(3, None, 0.3),
+            candidate(4, Some(0.9), 0.3),
         ];
         let ranked = weighted(union, Balance::Meaning);
-        let first = ranked.iter().find(|(c, _)| c.id.0 == 1).expect("there").1;
-        assert_eq!((first.semantic, first.semantic_normalised), (0.0, 0.0));
-        assert_eq!((first.similarity(), first.score()), (0.0, 0.3));
+        assert_eq!(ranked.iter().map(|(c, _)| c.id.0).collect::<Vec<_>>(), [1, 2, 3, 4]);
+        let why = ranked[0].1;
+        assert_eq!((why.semantic, why.semantic_weight, why.similarity()), (0.0, 0.0, 0.0));
+        assert_eq!(round(why.lexical_weight), round(0.35 + 0.65 * EXPECTED_OF_WORDS));
     }
 
     #[test]
     fn a_silent_arm_leaves_the_score_to_the_other() {
         let far_and_near = vec![candidate(1, Some(1.0), 0.0), candidate(2, Some(0.5), 0.0)];
         assert_eq!(scores(far_and_near), [(2, 1.0), (1, 0.0)]);
-        let words_alone = vec![candidate(1, None, 5.0), candidate(2, None, 1.0)];
-        assert_eq!(scores(words_alone), [(1, 1.0), (2, 0.0)]);
+        let words_alone = vec![candidate(1, None, 1.0), candidate(2, None, 0.2)];
+        assert_eq!(scores(words_alone), [(1, 1.0), (2, 0.2)]);
         assert_eq!(scores(vec![]), []);
     }
 
     #[test]
-    fn a_lone_or_equal_signal_counts_one() {
-        assert_eq!(scores(vec![candidate(1, Some(1.9), 0.1)]), [(1, 1.0)]);
-        let same_words = vec![candidate(1, Some(0.5), 2.0), candidate(2, Some(1.0), 2.0)];
-        assert_eq!(scores(same_words), [(1, 1.0), (2, 0.3)]);
+    fn a_weak_answer_is_weak_although_it_is_the_only_one() {
+        assert_eq!(scores(vec![candidate(1, Some(1.9), 0.1)]), [(1, round(0.035 / BEST_MIN))]);
     }
 
     #[test]
     fn a_turn_counts_for_less_than_a_memory_of_the_same_signals() {
         let turn =
             |id, distance, lexical| with(candidate(id, distance, lexical), |c| c.is_turn = true);
-        let union = vec![turn(9, Some(0.25), 4.0), candidate(1, Some(0.25), 4.0)];
+        let union = vec![turn(9, Some(0.25), 1.0), candidate(1, Some(0.25), 1.0)];
         assert_eq!(scores(union), [(1, 1.0), (9, TURN_WEIGHT)]);
-        // Even among many turns, a weaker memory does not get 0.
+        // Also a weaker memory among many turns.
         let mut flood: Vec<CandidateSignals> =
-            (10..60).map(|id| turn(id, Some(0.25), 4.0)).collect();
-        flood.push(candidate(1, Some(0.4), 3.0));
+            (10..60).map(|id| turn(id, Some(0.25), 1.0)).collect();
+        flood.push(candidate(1, Some(0.4), 0.75));
         flood.push(candidate(2, Some(1.2), 0.0));
         let ranked = scores(flood);
         assert_eq!((ranked[0].0, ranked[51]), (1, (2, 0.0)));
@@ -416,37 +439,59 @@ mod tests {
     }
 
     #[test]
+    fn what_states_nothing_ranks_behind_what_does() {
+        let question = with(candidate(1, Some(0.0), 1.0), |c| {
+            (c.is_turn, c.is_chatter, c.has_rare, c.identifiers) = (true, true, true, 1);
+        });
+        assert_eq!(scores(vec![question, candidate(2, Some(0.5), 0.3)])[0].0, 2);
+    }
+
+    #[test]
     fn whoever_asks_may_weigh_words_more() {
         let union = || vec![candidate(1, Some(0.0), 0.0), candidate(2, Some(1.0), 1.0)];
         let first = |balance| weighted(union(), balance)[0].0.id.0;
         assert_eq!((first(Balance::Meaning), first(Balance::Words)), (1, 2));
         let even = weighted(union(), Balance::Even);
-        assert_eq!((even[0].1.score(), even[1].1.score()), (0.5, 0.5));
+        assert_eq!((even[0].1.score(), even[1].1.score()), (1.0, 1.0));
     }
 
     #[test]
-    fn what_all_is_unrelated_has_no_meaning_in_common() {
-        let meanings = |candidates: Vec<CandidateSignals>| {
-            let ranked = weighted(candidates, Balance::Meaning).into_iter();
-            let mut ranked: Vec<_> =
-                ranked.map(|(c, why)| (c.id.0, why.semantic_normalised)).collect();
-            ranked.sort_by_key(|(id, _)| *id);
-            ranked
+    fn late_interaction_has_its_share_of_the_meaning() {
+        let late = |likeness, share| {
+            let late = LateSimilarity { likeness, share };
+            with(candidate(1, Some(0.5), 0.0), |c| c.late = Some(late)).meaning().map(round)
         };
-        let turn = |distance| with(candidate(1, distance, 1.0), |c| c.is_turn = true);
-        let far = [turn(Some(1.2)), candidate(2, None, 1.0)];
-        assert_eq!(meanings(far.to_vec()), [(1, 0.0), (2, 0.0)]);
-        let late = |likeness| {
-            let late = LateSimilarity { likeness, share: 1.0 };
-            move |c: &mut CandidateSignals| c.late = Some(late)
-        };
-        let unlike =
-            [with(turn(Some(0.9)), late(0.05)), with(candidate(2, Some(0.9), 1.0), late(0.01))];
-        assert_eq!(meanings(unlike.to_vec()), [(1, 0.0), (2, 0.0)]);
-        // The only near one is the nearest; what stands beside it may be farther.
-        let beside = with(candidate(2, Some(0.9), 0.0), |c| c.is_found = false);
-        let near = [candidate(1, Some(0.5), 1.0), beside];
-        assert_eq!(meanings(near.to_vec()), [(1, 1.0), (2, 0.0)]);
+        assert_eq!((late(0.8, 1.0), late(0.05, 1.0)), (Some(1.0), Some(0.0)));
+        assert_eq!((late(0.6, 0.0), late(0.6, 0.5)), (Some(0.5), Some(0.75)));
+        assert_eq!(candidate(1, None, 1.0).meaning(), None);
+    }
+
+    #[test]
+    fn likeness_does_not_outrank_rare_words_and_a_named_speaker_does() {
+        let rare =
+            |id| with(candidate(id, Some(0.9), 0.3), |c| (c.asks_rare, c.has_rare) = (true, true));
+        let like = with(candidate(2, Some(0.0), 0.6), |c| c.asks_rare = true);
+        // A rare word among others outranks what is a little like the query, and no paraphrase.
+        for (distance, first) in [(0.3, 2), (0.6, 1)] {
+            let among_others = with(rare(1), |c| c.asks_rare = false);
+            let union = vec![among_others, candidate(2, Some(distance), 0.2)];
+            assert_eq!(scores(union)[0].0, first);
+        }
+        let ranked = scores(vec![rare(1), like.clone(), rare(3)]);
+        assert_eq!(ranked.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [3, 1, 2]);
+        assert_eq!(ranked[0].1, 1.0);
+        let said = with(like, |c| c.is_of_named = true);
+        assert_eq!(scores(vec![rare(1), said])[0].0, 2);
+    }
+
+    #[test]
+    fn identifiers_outrank_all_else() {
+        let of =
+            |id, identifiers| with(candidate(id, Some(0.9), 0.2), |c| c.identifiers = identifiers);
+        let like = with(candidate(2, Some(0.0), 1.0), |c| (c.is_of_named, c.time) = (true, 1.0));
+        let ranked = scores(vec![of(1, 1), like, of(3, 2)]);
+        assert_eq!(ranked.iter().map(|(id, _)| *id).collect::<Vec<_>>(), [3, 1, 2]);
+        assert!(ranked.iter().all(|(_, score)| (0.0..=1.0).contains(score)));
     }
 
     #[test]
@@ -492,19 +537,11 @@ mod tests {
     #[test]
     fn no_score_leaves_zero_to_one() {
         for distance in [0.0, 1e-12, 2.0] {
-            for lexical in [0.0, 1e-300, 1e300] {
+            for lexical in [0.0, 1e-300, 1.0] {
                 let union = vec![candidate(1, Some(distance), lexical), candidate(2, None, 1.0)];
                 assert!(scores(union).iter().all(|(_, s)| (0.0..=1.0).contains(s)));
             }
         }
-    }
-
-    #[test]
-    fn ranks_are_fused_by_their_reciprocals() {
-        let fused = reciprocal(&[vec![1, 2, 3], vec![3, 1], vec![9]]);
-        let ids: Vec<i64> = fused.iter().map(|(id, _)| *id).collect();
-        assert_eq!(ids, [1, 3, 9, 2]);
-        assert!((fused[0].1 - (1.0 / 61.0 + 1.0 / 62.0)).abs() < 1e-12);
     }
 
     #[test]

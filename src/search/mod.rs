@@ -12,10 +12,11 @@ mod page;
 pub mod query;
 mod rank;
 pub mod reader;
+pub mod reciprocal;
 mod related;
 pub mod relevance;
 mod restrict;
-mod snippet;
+pub mod snippet;
 pub mod store;
 pub mod when;
 
@@ -35,7 +36,7 @@ pub use snippet::Snippet;
 use crate::accounts::{UserId, Viewer};
 use crate::db::{Db, Tx};
 use crate::embedding::model::Space;
-use crate::embedding::{Embeddings, NamedWord, PENDING, QueryEmbedding, QueryVector};
+use crate::embedding::{Embeddings, NamedWord, QueryEmbedding, QueryVector, unready};
 use crate::memories::{mentions, speakers, words};
 use crate::metrics;
 use arms::ArmQuery;
@@ -46,6 +47,9 @@ use reader::{IndexRequest, SearchIndex, vectors};
 const NONE_EMBEDDED: &str =
     "none of these memories has an embedding, so they were found by words alone";
 
+/// The query's words with their weights by rarity; 0 for a word that does not occur.
+pub type WeighedTerms = Vec<(words::Term, f64)>;
+
 /// The unranked candidates for a text.
 pub struct Candidates {
     /// The user's transaction, for further reads; `None` if lent memory was read.
@@ -54,8 +58,8 @@ pub struct Candidates {
     pub lent: Option<LentFound>,
     /// Unordered.
     pub found: Vec<CandidateSignals>,
-    /// Number of distinct words in the query.
-    pub terms: usize,
+    /// The distinct words of the query.
+    pub terms: WeighedTerms,
     /// See [`ResultPage::degraded`].
     pub degraded: Option<String>,
 }
@@ -153,12 +157,10 @@ impl Search {
         let by_words_alone = by_words_alone.map(|lent| lent.why_words_alone());
         let mut page = self.rank(found, query).await?;
         page.degraded = asked.degraded.or(by_words_alone);
-        if page.mode == Mode::Fts && page.degraded.is_none() {
-            let why = match asked.has_pending {
-                true => Some(PENDING),
-                false => (!page.hits.is_empty()).then_some(NONE_EMBEDDED),
-            };
-            page.degraded = why.map(str::to_owned);
+        if page.degraded.is_none() {
+            let is_none_embedded = page.mode == Mode::Fts && !page.hits.is_empty();
+            page.degraded = unready(asked.unready)
+                .or_else(|| is_none_embedded.then(|| NONE_EMBEDDED.to_owned()));
         }
         Ok(page)
     }
@@ -304,8 +306,7 @@ impl Search {
         self.rank(found, query).await
     }
 
-    /// Runs the arms in one memory, whose ids the filters have ([`Self::restrict`]). Returns the candidates and the query's
-    /// words.
+    /// Runs the arms in one memory, whose ids the filters have ([`Self::restrict`]).
     async fn run_arms(
         &self,
         conn: &mut PgConnection,
@@ -314,23 +315,23 @@ impl Search {
         filters: &Filters,
         text: &str,
         vector: Option<&QueryVector>,
-    ) -> Result<(Vec<CandidateSignals>, Vec<words::Term>), sqlx::Error> {
+    ) -> Result<(Vec<CandidateSignals>, WeighedTerms), sqlx::Error> {
         let asked = self.question(&mut *conn, user, held, filters, text, vector);
         let asked = asked.await?;
-        let (mut found, has_words) = held.candidates(&asked, Vec::new()).await?;
+        let mut found = held.candidates(&asked, Vec::new(), 0).await?;
         let fragments = words::query_fragments(text);
-        if !has_words && !fragments.is_empty() {
+        if !found.has_words && !fragments.is_empty() {
             let texts = held.scanned(&asked, fragments.len()).await?;
             let containing = store::list_containing(conn, user, &fragments, &texts).await?;
             if !containing.is_empty() {
-                found = held.candidates(&asked, containing).await?.0;
+                found = held.candidates(&asked, containing, fragments.len()).await?;
             }
         }
-        if let Some(vector) = vector {
-            closer::compare_tokens(conn, user, vector, filters.ingredients.late, &mut found)
-                .await?;
+        if let Some(vector) = vector.filter(|_| filters.ingredients.late) {
+            closer::compare_tokens(conn, user, vector, &mut found.candidates).await?;
         }
-        Ok((found, asked.terms.clone()))
+        let terms = asked.terms.iter().cloned().zip(found.weights).collect();
+        Ok((found.candidates, terms))
     }
 }
 
@@ -357,6 +358,7 @@ impl Search {
             with_context: vector.is_some_and(|v| v.tokens.is_some()) && filters.ingredients.late,
             times: filters.time.map_or_else(Vec::new, |_| when::words_of_time(text)),
             terms: words::query_terms(text),
+            is_bare: words::is_bare(text),
             vector: vector.map(|v| vectors::PreparedQuery::new(v.vector.values())),
             names: capitalised(text),
             speakers: vector.map(|v| v.speakers.clone()).unwrap_or_default(),
@@ -387,14 +389,14 @@ impl Search {
         let vector = asked.vector.as_ref();
         let question = self.question(&mut tx, user, &held, filters, text, vector);
         let question = question.await?;
-        let (signals, _) = held.candidates(&question, Vec::new()).await?;
+        let found = held.candidates(&question, Vec::new(), 0).await?;
         let space = held.serving.space.clone();
         drop(held);
         let found = RankingInput {
             tx: Some(tx),
             user,
-            signals,
-            terms: question.terms.clone(),
+            signals: found.candidates,
+            terms: question.terms.iter().cloned().zip(found.weights).collect(),
             lent: None,
             time: None,
         };
@@ -411,7 +413,7 @@ impl Search {
             tx: found.tx,
             lent: found.lent,
             found: found.signals,
-            terms: found.terms.len(),
+            terms: found.terms,
             degraded: asked.degraded,
         })
     }

@@ -54,8 +54,10 @@ pub struct ResultPage {
     pub has_lent: bool,
     /// The time that was asked for, or that the query names.
     pub time: Option<Period>,
-    /// Probability that the answer is among the hits, 0 to 1; `None` in a listing by date.
+    /// Probability that the answer is among the hits, 0 to 1; `None` in a listing by date, or with `nearest_below`.
     pub confidence: Option<f64>,
+    /// The highest similarity of what was found, if all of it is below the query's `min_similarity`.
+    pub nearest_below: Option<f64>,
 }
 
 impl ResultPage {

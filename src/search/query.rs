@@ -19,10 +19,10 @@ const RESULTS_SPREAD: usize = 20;
 pub const RECENCY_DAYS_MAX: i64 = 36_500;
 const MATCH_ALL: &str = "*";
 
-/// The weights of embeddings and words (measured in bench/README.md, "Finding the evidence").
+/// The weights of embeddings and words (measured in bench/README.md, "An absolute scale").
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Balance {
-    /// 70 to 30; 85 to 15 with late interaction, which already weighs matching words.
+    /// 65 to 35; 85 to 15 with late interaction, which already weighs matching words.
     #[default]
     Meaning,
     /// 50 to 50.
@@ -32,11 +32,10 @@ pub enum Balance {
 }
 
 impl Balance {
-    /// The weight of words; the rest is the embedding's.
-    pub fn lexical_weight(self, has_late: bool) -> f64 {
+    /// The weight of words; the rest is the embedding's. `by_tokens`, 0 to 1: as far as late interaction compares the words.
+    pub fn lexical_weight(self, by_tokens: f64) -> f64 {
         match self {
-            Self::Meaning if has_late => 0.15,
-            Self::Meaning => 0.3,
+            Self::Meaning => 0.35 - 0.2 * by_tokens,
             Self::Even => 0.5,
             Self::Words => 0.7,
         }

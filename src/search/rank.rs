@@ -9,10 +9,12 @@ use super::candidate::{CandidateSignals, FoundItem};
 use super::fuse::{self, Explanation};
 use super::query::{Cursor, SearchQuery};
 use super::reader::IndexRequest;
-use super::{Hit, LentFound, Mode, ResultPage, Search, arms, lent, relevance, snippet, store};
+use super::{
+    Hit, LentFound, Mode, ResultPage, Search, WeighedTerms, arms, lent, relevance, snippet, store,
+};
 use crate::accounts::{UserId, Viewer};
 use crate::db::Tx;
-use crate::memories::{Day, EpisodeSpan, ItemId, Period, day, fading, words};
+use crate::memories::{Day, EpisodeSpan, ItemId, Period, day, fading};
 
 /// Limit on the candidates whose strength is read.
 const WEIGHED_MAX: usize = 100;
@@ -23,7 +25,7 @@ pub(super) struct RankingInput {
     pub(super) tx: Option<Tx>,
     pub(super) user: UserId,
     pub(super) signals: Vec<CandidateSignals>,
-    pub(super) terms: Vec<words::Term>,
+    pub(super) terms: WeighedTerms,
     pub(super) lent: Option<LentFound>,
     /// The time that was asked for, or that the query names.
     pub(super) time: Option<Period>,
@@ -40,11 +42,10 @@ impl Search {
         let has_near = signals.iter().any(|c| c.is_near);
         // Without similarities, the threshold is ignored.
         let similarity_min = query.min_similarity.filter(|_| has_near);
-        let mut ranked: Vec<(CandidateSignals, Explanation)> =
-            fuse::weighted(signals, query.balance)
-                .into_iter()
-                .filter(|(_, why)| similarity_min.is_none_or(|least| why.similarity() >= least))
-                .collect();
+        let mut ranked = fuse::weighted(signals, query.balance);
+        let nearest = ranked.iter().map(|(_, why)| why.similarity()).reduce(f64::max);
+        ranked.retain(|(_, why)| similarity_min.is_none_or(|least| why.similarity() >= least));
+        let nearest_below = nearest.filter(|_| ranked.is_empty());
         if query.by_strength {
             let best = ranked.len().min(WEIGHED_MAX);
             let best = &mut ranked[..best];
@@ -74,7 +75,8 @@ impl Search {
             degraded: None,
             has_lent: lent.is_some(),
             time,
-            confidence: Some(confidence),
+            confidence: Some(confidence).filter(|_| nearest_below.is_none()),
+            nearest_below,
         })
     }
 
@@ -86,7 +88,7 @@ impl Search {
         lent: Option<&LentFound>,
         ranked: Vec<(CandidateSignals, Explanation)>,
         query: &SearchQuery,
-        terms: &[words::Term],
+        terms: &WeighedTerms,
     ) -> Result<Vec<Hit>, sqlx::Error> {
         let ids: Vec<i64> = ranked.iter().map(|(found, _)| found.id.0).collect();
         let rows = self.rows(tx, user, lent, &ids, &query.filters.day);
@@ -96,7 +98,7 @@ impl Search {
             let item = rows.remove(&found.id)?;
             let is_wanted = status.is_none_or(|status| item.status == status);
             let memory_of = lent.and_then(|lent| lent.name_of(found.id.0));
-            is_wanted.then(|| Hit::new(item, why, found.is_near, terms, memory_of))
+            is_wanted.then(|| Hit::new(item, why, &found, terms, memory_of))
         });
         Ok(hits.collect())
     }
@@ -202,7 +204,14 @@ impl Search {
         });
         let hit = |item: FoundItem| {
             let memory_of = lent.as_ref().and_then(|lent| lent.name_of(item.id.0));
-            Hit::new(item, Explanation::default(), false, &[], memory_of)
+            Hit {
+                memory_of,
+                snippet: snippet::beginning_of(item.key.as_deref(), &item.content),
+                score: 0.0,
+                is_near: false,
+                explanation: Explanation::default(),
+                item,
+            }
         };
         let mut hits: Vec<Hit> = rows.into_iter().map(hit).collect();
         if lent.is_some() {
@@ -216,6 +225,7 @@ impl Search {
             has_lent: lent.is_some(),
             time: filters.time,
             confidence: None,
+            nearest_below: None,
         })
     }
 }
@@ -244,15 +254,21 @@ impl Hit {
     fn new(
         item: FoundItem,
         explanation: Explanation,
-        is_near: bool,
-        terms: &[words::Term],
+        found: &CandidateSignals,
+        terms: &WeighedTerms,
         memory_of: Option<Arc<str>>,
     ) -> Self {
         Self {
             memory_of,
-            snippet: snippet::of(&item.content, terms),
+            snippet: snippet::of(
+                item.key.as_deref(),
+                &item.content,
+                terms,
+                found.best_passage,
+                snippet::SNIPPET_CHARS,
+            ),
             score: explanation.score(),
-            is_near,
+            is_near: found.is_near,
             explanation,
             item,
         }

@@ -24,9 +24,7 @@ impl Search {
         let (mut tx, held) = self.reader.current(&self.db, &need).await?;
         let mut vector = None;
         if let Some(space) = &held.serving.space {
-            let ids = [item.0];
-            let read = store::list_closer(&mut tx, user, space.id, &ids, &ids, &[]).await?;
-            let mean = read.into_iter().find_map(|own| own.mean);
+            let mean = store::find_mean(&mut tx, user, space.id, item.0).await?;
             vector = mean.map(|vector| QueryVector {
                 space_id: space.id,
                 vector,

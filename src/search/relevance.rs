@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use super::candidate::CandidateSignals;
-use super::fuse::EPISODE_WEIGHT;
+use super::fuse::{CHATTER_WEIGHT, EPISODE_WEIGHT};
 
 /// Coefficients of the cosine, its z-score and the share of words; without embeddings, of the last and the word count.
 const BY_MEANING: [f64; 4] = [3.51, 0.92, 4.09, -6.94];
@@ -40,10 +40,8 @@ pub fn of_all(found: &[CandidateSignals], terms: usize) -> HashMap<i64, f64> {
             }
         };
         let relevance = 1.0 / (1.0 + (-sum).exp());
-        match signals.is_episode {
-            true => relevance * EPISODE_WEIGHT,
-            false => relevance,
-        }
+        let of_episode = if signals.is_episode { EPISODE_WEIGHT } else { 1.0 };
+        relevance * of_episode * if signals.is_chatter { CHATTER_WEIGHT } else { 1.0 }
     };
     found.iter().map(|signals| (signals.id.0, of(signals))).collect()
 }

@@ -226,15 +226,6 @@ pub async fn list_hashes(
     Ok(rows.into_iter().map(|row| (row.id, row.content_hash)).collect())
 }
 
-/// Data for the second look at a source.
-pub struct ComparisonSource {
-    pub source_id: i64,
-    /// Of its first passage; empty if there are none.
-    pub token_signs: Vec<u8>,
-    /// The mean vector of all passages, of length 1, if requested.
-    pub mean: Option<Vector>,
-}
-
 /// Ids of the items with this tag. Reads all items of the user, whose number the quota limits.
 pub async fn list_tagged(
     conn: &mut PgConnection,
@@ -250,38 +241,44 @@ pub async fn list_tagged(
     .await
 }
 
-/// Token signs of these sources, and the mean vector of those in `long`.
-pub async fn list_closer(
+/// Token signs of these sources' first passages.
+pub async fn list_token_signs(
     conn: &mut PgConnection,
     user: UserId,
     space: SpaceId,
     ids: &[i64],
-    long: &[i64],
-    compared: &[i64],
-) -> Result<Vec<ComparisonSource>, sqlx::Error> {
-    // Not `query!`: the macro does not support the vector type.
-    let rows = sqlx::query(
-        "SELECT e.source_id, CASE WHEN e.source_id = ANY ($5) THEN e.token_signs END,
-                CASE WHEN e.source_id = ANY ($4) THEN
-                    (SELECT avg(p.embedding) FROM memory_embeddings p
-                     WHERE p.user_id = $1 AND p.source_id = e.source_id AND p.space_id = $2 AND p.state || '' = 'ready') END
-         FROM unnest($3::bigint[]) AS f (id)
-         -- OFFSET 0 and || '': each by its key, whatever the statistics say.
-         CROSS JOIN LATERAL (
-             SELECT source_id, token_signs FROM memory_embeddings
-             WHERE user_id = $1 AND source_id = f.id AND passage = 0 AND space_id = $2 AND state || '' = 'ready' OFFSET 0
-         ) e",
+) -> Result<Vec<(i64, Vec<u8>)>, sqlx::Error> {
+    let rows = sqlx::query!(
+        r#"SELECT e.source_id AS "source_id!", e.token_signs AS "token_signs!"
+           FROM unnest($3::bigint[]) AS f (id)
+           -- OFFSET 0 and || '': each by its key, whatever the statistics say.
+           CROSS JOIN LATERAL (
+               SELECT source_id, token_signs FROM memory_embeddings
+               WHERE user_id = $1 AND source_id = f.id AND passage = 0 AND space_id = $2 AND state || '' = 'ready' OFFSET 0
+           ) e
+           WHERE e.token_signs IS NOT NULL"#,
+        user.0,
+        space.0,
+        ids,
     );
-    let rows = rows.bind(user.0).bind(space.0).bind(ids).bind(long).bind(compared);
-    let mut found = Vec::with_capacity(ids.len());
-    for row in rows.fetch_all(conn).await? {
-        let mean: Option<HalfVector> = row.try_get(2)?;
-        let mean = mean.map(|mean| mean.to_vec().iter().map(|v| v.to_f32()).collect::<Vec<_>>());
-        found.push(ComparisonSource {
-            source_id: row.try_get(0)?,
-            token_signs: row.try_get::<Option<Vec<u8>>, _>(1)?.unwrap_or_default(),
-            mean: mean.and_then(|mean| Vector::from_answer(&mean).ok()),
-        });
-    }
-    Ok(found)
+    let rows = rows.fetch_all(conn).await?;
+    Ok(rows.into_iter().map(|row| (row.source_id, row.token_signs)).collect())
+}
+
+/// The mean vector of all passages of a source, of length 1; `None` without one.
+pub async fn find_mean(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+    source: i64,
+) -> Result<Option<Vector>, sqlx::Error> {
+    // Not `query!`: the macro does not support the vector type.
+    let row = sqlx::query(
+        "SELECT avg(embedding) FROM memory_embeddings
+         WHERE user_id = $1 AND source_id = $2 AND space_id = $3 AND state || '' = 'ready'",
+    );
+    let row = row.bind(user.0).bind(source).bind(space.0).fetch_one(conn).await?;
+    let mean: Option<HalfVector> = row.try_get(0)?;
+    let mean = mean.map(|mean| mean.to_vec().iter().map(|v| v.to_f32()).collect::<Vec<_>>());
+    Ok(mean.and_then(|mean| Vector::from_answer(&mean).ok()))
 }

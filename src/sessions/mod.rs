@@ -1,6 +1,7 @@
 //! Sessions: an agent sends its conversation as it happens, and each message is stored once and in order.
 //! When a session is complete, a row of the ledger ([`ledger`]) says which messages must be read for
-//! memories, and later the result. No model is called here, and messages are written only to their table.
+//! memories, and later the result. No model is called here. Messages are written only to their table, and as
+//! turns ([`turns`]), by which search finds them at once.
 
 pub mod ledger;
 pub mod lifetimes;
@@ -22,12 +23,14 @@ pub use model::{
 
 use crate::accounts::{self, AgentId};
 use crate::clock::{Rounds, Schedule};
-use crate::db::{Db, UserId, is_of_a_gone_user};
+use crate::db::{Db, UserId, is_of_a_gone_user, raise_revision};
+use crate::embedding::{EmbeddingError, Embeddings};
 use crate::input::Invalid;
 use crate::queue;
 use lifetimes::Lifetimes;
 use message::{MESSAGES_A_SESSION_MAX, TOOL_CALLS_A_SESSION_MAX};
 use store::{IdleSince, OpenSession, Stretch};
+use turns::SessionWithTurnsDue;
 
 /// After this idle time a session is complete.
 pub const STILL_FOR: Duration = Duration::minutes(30);
@@ -93,17 +96,78 @@ pub struct Address {
 
 /// Appends the new messages to a session; creates the session if it is missing, and reopens it if it was
 /// complete. A message with a known id is a duplicate, whatever its content. Adds all or none. Also completes
-/// the agent's other idle sessions, and cuts off a stretch to be read after [`STRETCH_MESSAGES`].
+/// the agent's other idle sessions, cuts off a stretch to be read after [`STRETCH_MESSAGES`], and makes the first
+/// turns. Messages whose turns fail are added without them.
 pub async fn add(
     db: &Db,
+    embeddings: &Embeddings,
     address: &Address,
     messages: &NewMessages,
     now: OffsetDateTime,
 ) -> Result<AddedMessages, SessionError> {
     let user = address.user;
     let mut tx = db.as_user(user).await?;
-    let session = hold_or_make(&mut tx, address, now).await?;
-    let accepted = store::insert_messages(&mut tx, user, &session, &messages.messages, now).await?;
+    let (added, is_left) = if turns::are_on(&mut tx, user).await? {
+        let appended = append_with_turns(&mut tx, embeddings, address, messages, now).await;
+        match appended {
+            Ok(done) => done,
+            Err(NotAppended::Refused(error)) => return Err(error),
+            Err(NotAppended::TurnsFailed(error)) => {
+                let code = error.code();
+                tracing::warn!(user = user.0, code, "turns could not be made; the job makes them");
+                tx.rollback().await.ok();
+                tx = db.as_user(user).await?;
+                // Boxed because it is rare: its state would enlarge every add's future.
+                (Box::pin(append(&mut tx, address, messages, now)).await?.0, true)
+            }
+        }
+    } else {
+        (append(&mut tx, address, messages, now).await?.0, false)
+    };
+    if is_left {
+        queue::push(&mut tx, user, queue::TURNS, 1, now).await?;
+    }
+    tx.commit().await?;
+    Ok(added)
+}
+
+/// Why messages with turns were not appended.
+enum NotAppended {
+    Refused(SessionError),
+    TurnsFailed(EmbeddingError),
+}
+
+/// [`append`], and the first turns. True if some are left.
+async fn append_with_turns(
+    conn: &mut PgConnection,
+    embeddings: &Embeddings,
+    address: &Address,
+    messages: &NewMessages,
+    now: OffsetDateTime,
+) -> Result<(AddedMessages, bool), NotAppended> {
+    let user = address.user;
+    // Before any other lock of the user, as each writer does.
+    let raised = raise_revision(conn, user).await;
+    raised.map_err(|error| NotAppended::TurnsFailed(error.into()))?;
+    let appended = append(conn, address, messages, now).await;
+    let (added, session) = appended.map_err(NotAppended::Refused)?;
+    if added.accepted == 0 {
+        return Ok((added, false));
+    }
+    let made = turns::make_added(conn, embeddings, SessionWithTurnsDue { user, session }).await;
+    Ok((added, made.map_err(NotAppended::TurnsFailed)?))
+}
+
+/// Appends messages without turns; the transaction holds the session from then on.
+async fn append(
+    conn: &mut PgConnection,
+    address: &Address,
+    messages: &NewMessages,
+    now: OffsetDateTime,
+) -> Result<(AddedMessages, SessionId), SessionError> {
+    let user = address.user;
+    let session = hold_or_make(conn, address, now).await?;
+    let accepted = store::insert_messages(conn, user, &session, &messages.messages, now).await?;
     if session.message_count as usize + accepted.messages > MESSAGES_A_SESSION_MAX {
         return Err(SessionError::Full);
     }
@@ -113,21 +177,19 @@ pub async fn add(
     let duplicates = messages.messages.len() - accepted.messages + messages.repeated;
     let unflushed = session.message_count + accepted.messages as i32 - session.flushed_position;
     if accepted.messages > 0 {
-        store::note_messages(&mut tx, user, session.id, &accepted, now).await?;
+        store::note_messages(conn, user, session.id, &accepted, now).await?;
         let unread = session.message_count - session.ledger_position + accepted.messages as i32;
         if unread >= STRETCH_MESSAGES {
-            store::cut(&mut tx, user, session.id, None, now).await?;
-            push_reading(&mut tx, user, 1, now).await?;
+            store::cut(conn, user, session.id, None, now).await?;
+            queue::push(conn, user, queue::EXTRACT, 1, now).await?;
         }
         let since = now - PAUSED_FOR;
-        let others =
-            store::lock_other_idle(&mut tx, user, address.agent, session.id, since).await?;
+        let others = store::lock_other_idle(conn, user, address.agent, session.id, since).await?;
         if !others.is_empty() {
-            complete_all(&mut tx, user, &others, CompletionReason::Another, now).await?;
+            complete_all(conn, user, &others, CompletionReason::Another, now).await?;
         }
     }
-    tx.commit().await?;
-    Ok(AddedMessages { accepted: accepted.messages, duplicates, unflushed })
+    Ok((AddedMessages { accepted: accepted.messages, duplicates, unflushed }, session.id))
 }
 
 async fn hold_or_make(
@@ -191,7 +253,7 @@ pub async fn flush(
     let held = held.ok_or(SessionError::NotFound)?;
     store::cut(&mut tx, user, held.id, Some(reason), now).await?;
     store::note_flush(&mut tx, user, held.id, reason).await?;
-    push_reading(&mut tx, user, 1, now).await?;
+    queue::push(&mut tx, user, queue::EXTRACT, 1, now).await?;
     tx.commit().await?;
     Ok(FlushedSession { session: held.id, up_to: held.message_count })
 }
@@ -353,7 +415,7 @@ pub async fn complete_still(
     Ok(completed)
 }
 
-/// Completes these sessions, and pushes the jobs that make turns and read them.
+/// Completes these sessions, and pushes the job that reads them.
 async fn complete_all(
     conn: &mut PgConnection,
     user: UserId,
@@ -362,17 +424,5 @@ async fn complete_all(
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     store::complete(conn, user, sessions, why, now).await?;
-    push_reading(conn, user, sessions.len(), now).await
-}
-
-async fn push_reading(
-    conn: &mut PgConnection,
-    user: UserId,
-    stretches: usize,
-    now: OffsetDateTime,
-) -> Result<(), sqlx::Error> {
-    for job in [queue::EXTRACT, queue::TURNS] {
-        queue::push(conn, user, job, stretches, now).await?;
-    }
-    Ok(())
+    queue::push(conn, user, queue::EXTRACT, sessions.len(), now).await
 }

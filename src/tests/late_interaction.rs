@@ -52,8 +52,7 @@ async fn a_query_is_compared_token_by_token_also_with_what_stands_beside_and_sig
     let of_answered = why(&of_anna, answered);
     assert_eq!(of_answered["late_share"], 0.7);
     assert_eq!(of_answered["neighbours"], 0.0);
-    let share = why(&of_anna, long)["late_share"].as_f64().unwrap();
-    assert!((0.05..0.35).contains(&share), "{share}");
+    assert_eq!(late(&of_anna, long), None, "of several passages the vectors count alone");
 
     // The same words have nearly all in common.
     let same = asked(&anna, "We went to Bled, it was lovely there.").await;

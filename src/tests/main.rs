@@ -6,6 +6,7 @@
 
 mod api;
 mod backup;
+mod behaviour;
 mod chat;
 mod circles;
 mod consolidation;

@@ -12,7 +12,7 @@ use crate::chat::use_server;
 use crate::consolidation::{fact, told, user_says};
 use crate::entities::related::{say, state};
 use crate::mcp::Mcp;
-use crate::support::{ChatServer, TestApp, TestUser, ids, said, turns_due};
+use crate::support::{ChatServer, TestApp, TestUser, ids, said};
 use crate::teams::agent_id;
 
 const ALL: [Scope; 3] = [Scope::MemoryRead, Scope::MemoryWrite, Scope::SessionsWrite];
@@ -254,19 +254,23 @@ async fn of_sessions(scope: &str) {
     use_server(&app, &shared, &server).await;
     let now = app.embeddings.now();
     keepsake::sessions::turns::switch(&app.db, shared.id, true, now).await.unwrap();
-    told(&only, "work", &[user_says("m1", words)]).await;
-    app.run_job("extract").await;
-    while !turns_due(&app).await.is_empty() {
-        app.run_job("turns").await;
-    }
     let of = async |user: &TestUser, types: Value| {
         ids(&user.call("memory_search", json!({ "query": "tabs", "types": types })).await).len()
     };
+    // While the sessions of both are open, and when one is over.
+    let talk = json!({ "messages": [user_says("m1", "The tabs of the browser are full.")] });
+    shared.post("/api/v1/sessions/talk/messages", &talk).await;
+    let work = json!({ "messages": [user_says("m1", words)] });
+    only.post("/api/v1/sessions/work/messages", &work).await;
+    let turns = async || (of(&shared, json!(["turn"])).await, of(&only, json!(["turn"])).await);
+    let seen = if scope == "own_only" { (1, 1) } else { (1, 2) };
+    assert_eq!(turns().await, seen);
+    told(&only, "work", &[user_says("m1", words)]).await;
+    app.run_job("extract").await;
+    assert_eq!(turns().await, seen);
     let memories = json!(["preference", "fact", "other"]);
     assert_eq!((of(&shared, memories.clone()).await, of(&only, memories).await), (1, 1));
     assert_eq!(of(&shared, json!(["episode"])).await, 0);
-    let turns = json!(["turn"]);
-    assert_eq!((of(&shared, turns.clone()).await, of(&only, turns).await), (0, 1));
     // The shared item of the same key holds: what one agent alone remembers takes nobody's place.
     let (_, item) = get(&shared, theirs).await;
     assert_eq!((&item["status"], &item["superseded_by"]), (&json!("active"), &Value::Null));

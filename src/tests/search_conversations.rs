@@ -118,7 +118,7 @@ async fn the_answer_is_found_beside_the_question() {
     let (app, anna) = TestApp::start_for("anna").await;
     let mut notes = Vec::new();
     for n in 0..60 {
-        notes.push((anna.add(&format!("note {n}")).await, 50.0));
+        notes.push((anna.add(&format!("note {n}")).await, 85.0));
     }
     let said = [
         ("an-hour-before", "Tom: Morning", 61),
@@ -143,10 +143,12 @@ async fn the_answer_is_found_beside_the_question() {
         hit.map(|hit| (hit.score * 1e6).round() / 1e6)
     };
     assert_eq!(found(&page)[0], items[2].0);
-    // One step before and one after: 0.3 of the question's; what does not belong to it is not brought.
-    let expected = [None, Some(0.3), Some(1.0), Some(0.3), None, None, None];
-    assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|n| scores(&page, n)), expected);
-    assert!(!page.hits[1].is_near && page.hits[1].explanation.neighbours > 0.29);
+    // One step before and one after: 0.3 of the question's, which states nothing; what does not belong to it is not brought.
+    let expected = [false, true, true, true, false, false, false];
+    assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|n| scores(&page, n).is_some()), expected);
+    let why = page.hits[1].explanation;
+    assert!(!page.hits[1].is_near);
+    assert!((why.neighbours - 0.3 * page.hits[0].explanation.semantic_normalised).abs() < 1e-9);
     // Filters hold for neighbours, too.
     anna.call("memory_archive", json!({ "item_id": items[3].0 })).await;
     let page = ask_with(&app, &anna, Some(space), raw).await;
@@ -159,16 +161,18 @@ async fn whoever_asks_may_set_the_balance_of_meaning_and_words() {
     let (near, word) = (anna.add("green leaves").await, anna.add("the kettle").await);
     let space = embedded(&app, &anna, &[(near, 5.0), (word, 80.0)]).await;
     for (balance, first, weights) in [
-        (None, near, (0.7, 0.3)),
-        (Some("meaning"), near, (0.7, 0.3)),
-        (Some("even"), word, (0.5, 0.5)),
-        (Some("words"), word, (0.3, 0.7)),
+        (None, Some(near), (0.65, 0.35)),
+        (Some("meaning"), Some(near), (0.65, 0.35)),
+        (Some("even"), None, (0.5, 0.5)),
+        (Some("words"), Some(word), (0.3, 0.7)),
     ] {
-        let raw = RawQuery { query: "kettle", balance, ..RawQuery::default() };
+        // A sentence, in which a rare word does not decide.
+        let query = "a kettle or a samovar";
+        let raw = RawQuery { query, balance, ..RawQuery::default() };
         let page = ask_with(&app, &anna, Some(space), raw).await;
         let why = page.hits[0].explanation;
-        let round = |weight: f64| (weight * 10.0).round() / 10.0;
-        assert_eq!(found(&page)[0], first, "{balance:?}");
+        let round = |weight: f64| (weight * 100.0).round() / 100.0;
+        assert!(first.is_none_or(|first| found(&page)[0] == first), "{balance:?}");
         assert_eq!((round(why.semantic_weight), round(why.lexical_weight)), weights);
     }
     let refused = anna.refused("memory_search", json!({ "query": "x", "balance": "sums" })).await;

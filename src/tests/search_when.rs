@@ -51,7 +51,7 @@ async fn what_was_said_in_the_time_that_a_question_names_or_that_is_given_before
         let (then, answer) = first(&anna, input).await;
         assert_eq!(then, all[40], "{query}");
         let best = &answer["results"][0];
-        assert_eq!((&best["explain"]["time"], &best["score"]), (&json!(0.6), &json!(1.0)));
+        assert_eq!(best["explain"]["time"], 0.6);
         assert_eq!(answer["time"]["from"], format!("{asked}T00:00:00Z"));
         // What was said half a year later has nothing of it.
         let rows = answer["results"].as_array().unwrap();
@@ -203,7 +203,7 @@ async fn with_spread_the_first_are_of_many_sides() {
     assert_eq!(others_in(found(&ask("xyzzy all of them", Some(false)).await)), 0);
     // The nearest is the first all the same, and nothing is lost or twice.
     let page = ask("xyzzy", Some(true)).await;
-    assert_eq!(page.hits[0].score, 1.0);
+    assert!(page.hits.iter().all(|hit| hit.score <= page.hits[0].score));
     let mut ids: Vec<ItemId> = page.hits.iter().map(|hit| hit.item.id).collect();
     ids.sort_unstable_by_key(|id| id.0);
     ids.dedup();

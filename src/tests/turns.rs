@@ -1,5 +1,5 @@
-//! Turns: what was said in completed sessions is searched as the lowest tier, and is no
-//! memory anywhere else.
+//! Turns: what was said in sessions is searched as the lowest tier, and is no memory
+//! anywhere else.
 
 use keepsake::embedding::EmbeddingError;
 use keepsake::search::RawQuery;
@@ -14,11 +14,6 @@ async fn say(user: &TestUser, session: &str, messages: &[Value]) {
     let path = format!("/api/v1/sessions/{session}/messages");
     let told = user.post(&path, &json!({ "messages": messages })).await;
     assert_eq!(told.status(), 200, "{}", told.text().await.unwrap());
-}
-
-async fn end(user: &TestUser, session: &str) {
-    let path = format!("/api/v1/sessions/{session}/complete");
-    assert_eq!(user.post(&path, &json!({})).await.status(), 200);
 }
 
 pub fn message(id: &str, role: &str, content: &str) -> Value {
@@ -60,7 +55,7 @@ async fn search(user: &TestUser, input: Value) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn what_was_said_is_found_from_the_end_of_its_session_on_and_what_the_user_said_first() {
+async fn what_was_said_is_found_at_once_and_what_the_user_said_first() {
     let app = TestApp::start().await;
     let (anna, ben) = (app.user("anna").await, app.user("ben").await);
     let said = [
@@ -74,10 +69,6 @@ async fn what_was_said_is_found_from_the_end_of_its_session_on_and_what_the_user
         json!({ "id": "m3", "role": "tool", "tool_call_id": "c", "content": "the zeppelin of a tool" }),
     ];
     say(&anna, "chat", &said).await;
-    make(&app).await.unwrap();
-    assert!(anna.find("zeppelin").await.is_empty(), "it is not over yet");
-    end(&anna, "chat").await;
-    make(&app).await.unwrap();
     let hits = search(&anna, json!({ "query": "zeppelin Friedrichshafen", "explain": true })).await;
     assert_eq!(hits.len(), 2, "{hits:?}");
     let hit = &hits[0];
@@ -95,6 +86,9 @@ async fn what_was_said_is_found_from_the_end_of_its_session_on_and_what_the_user
     assert_eq!((&whole["type"], &whole["said_in"]), (&json!("turn"), place));
     assert!(ben.find("zeppelin").await.is_empty());
     assert_eq!(ben.refused("memory_get", json!({ "item_id": hit["id"] })).await.0, 404);
+    // Said again, and over: no more of it.
+    ended(&app, &anna, "chat", &said).await;
+    assert_eq!((anna.find("zeppelin").await.len(), count_turns(&app).await), (2, 2));
     // However long it is.
     let long = format!("{} zeppelin", "a longish story ".repeat(3_000));
     ended(&app, &ben, "chat", &[message("1", "user", &long)]).await;
@@ -196,11 +190,11 @@ async fn turns_are_no_memories() {
 #[tokio::test]
 async fn none_is_made_twice_and_none_is_lost_also_by_two_workers() {
     let (app, anna) = TestApp::start_for("anna").await;
-    told(&anna, "chat", &numbered(0, 250)).await;
+    say(&anna, "chat", &numbered(0, 250)).await;
+    assert_eq!(count_turns(&app).await, 100, "a step is bounded");
+    assert!(app.jobs().await.contains(&(anna.id.0, "turns".to_owned())));
     let due = turns_due(&app).await;
     assert_eq!(due.len(), 1);
-    assert!(turns::make_some(&app.db, &app.embeddings, due[0]).await.unwrap());
-    assert_eq!(count_turns(&app).await, 100, "a step is bounded");
     // The next step dies in its middle.
     app.refuse_unless("memory_items", "turn_position <> 150").await;
     turns::make_some(&app.db, &app.embeddings, due[0]).await.unwrap_err();
@@ -215,12 +209,13 @@ async fn none_is_made_twice_and_none_is_lost_also_by_two_workers() {
     app.sql("UPDATE sessions SET turns_position = 0").run_all().await;
     make(&app).await.unwrap();
     assert_eq!(count_turns(&app).await, 250);
-    // Only what is new of a session that goes on.
+    // Only what is new of a session that goes on. What hinders its turns does not hinder its messages.
+    app.refuse_unless("memory_items", "turn_position <> 255").await;
     say(&anna, "chat", &numbered(240, 260)).await;
+    assert_eq!(count_turns(&app).await, 250);
+    app.refuse_no_more("memory_items").await;
     make(&app).await.unwrap();
-    assert_eq!(count_turns(&app).await, 250, "it is open");
-    end(&anna, "chat").await;
-    make(&app).await.unwrap();
+    ended(&app, &anna, "chat", &numbered(250, 260)).await;
     assert_eq!(count_turns(&app).await, 260);
     let positions = "(SELECT DISTINCT turn_position FROM memory_items WHERE type = 'turn') t";
     assert_eq!(app.count(positions).await, 260);
@@ -288,10 +283,10 @@ async fn they_go_with_their_messages_and_where_memory_is_off_none_are_made() {
     assert_eq!(vectors().await, 1);
     assert_eq!(app.count("memory_items").await, 1);
 
-    told(&anna, "three", &numbered(0, 3)).await;
+    told(&anna, "three", &numbered(0, 103)).await;
     app.accounts.switch_user_memory(anna.id, false).await.unwrap();
     make(&app).await.unwrap();
-    assert_eq!(app.count("memory_items").await, 1);
+    assert_eq!(app.count("memory_items").await, 101);
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::config::PublicUrl;
 use crate::input::Invalid;
-use crate::memories::{Day, ItemId};
+use crate::memories::{Day, ItemId, with_key};
 
 /// The longest title, with `…` where the text goes on.
 const TITLE_CHARS_MAX: usize = 80;
@@ -63,12 +63,14 @@ impl Tool for ConnectorFetch {
             Invalid::new("id", "invalid_id", sentence)
         })?;
         let read = read(context, call, id, &Day::default()).await?;
+        let item = &read.details.item;
+        let text = with_key(item.key.as_deref(), &item.content).into_owned();
         Ok(FetchOutput {
             id: id.0.to_string(),
-            title: title_of(&read.details.item.content),
+            title: title_of(&text),
             url: page_of(&context.public_url, id),
             metadata: metadata_of(&read, context.clock.now()),
-            text: read.details.item.content,
+            text,
             touched: read.touched,
         })
     }

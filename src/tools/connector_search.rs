@@ -10,6 +10,7 @@ use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::config::PublicUrl;
+use crate::memories::with_key;
 use crate::search::query::QUERY_CHARS_MAX;
 use crate::search::{Hit, RawQuery, SearchQuery};
 
@@ -90,7 +91,7 @@ impl Citation {
     fn new(public_url: &PublicUrl, hit: Hit) -> Self {
         let id = hit.item.id;
         Self {
-            title: title_of(&hit.item.content),
+            title: title_of(&with_key(hit.item.key.as_deref(), &hit.item.content)),
             url: page_of(public_url, id),
             touched: hit.item.part.map_or(id.0, |part| part.document),
             is_lent: hit.memory_of.is_some(),

@@ -81,7 +81,11 @@ fn lines_of(found: &Value) -> String {
         };
         let words = text("content_snippet").split_whitespace().collect::<Vec<_>>().join(" ");
         let (id, trust) = (&hit["id"], text("trust"));
-        let (key, of) = (told("key", "key"), told("memory_of", "of"));
+        let of = told("memory_of", "of");
+        // The words mostly begin with it.
+        let begins_with = |key: &str| words.starts_with(&format!("{key}: "));
+        let has_key = hit["key"].as_str().is_some_and(begins_with);
+        let key = if has_key { String::new() } else { told("key", "key") };
         format!("#{id} ({day}, {trust}{key}{of}) {words}")
     });
     match lines.collect::<Vec<_>>() {

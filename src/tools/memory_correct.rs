@@ -17,7 +17,7 @@ use crate::memories::provenance::{
     CONFIDENCE_MAX, EXPIRES_IN_DAYS_MAX, KEY_CHARS_MAX, SOURCE_CONTEXT_CHARS_MAX,
 };
 use crate::memories::{
-    self, Correction, CorrectionTarget, Expiry, ItemId, ItemKey, ItemType, Period,
+    self, Correction, CorrectionTarget, Expiry, ItemId, ItemKey, ItemType, Period, ThemeSlug,
 };
 
 pub struct MemoryCorrect;
@@ -83,8 +83,9 @@ impl Tool for MemoryCorrect {
         call: &RunningCall,
         input: CorrectInput,
     ) -> Result<AddOutput, ToolError> {
-        let (target, mut correction) = input.parse()?;
         let user = call.viewer.user_id;
+        let theme = theme_filter(&context.db, user, input.theme.as_deref()).await?;
+        let (target, mut correction) = input.parse(theme)?;
         check_said(&context.db, user, &mut correction.provenance).await?;
         context.adding.take_room(user).await?;
         let added = memories::correct(
@@ -111,9 +112,8 @@ impl Tool for MemoryCorrect {
 }
 
 impl CorrectInput {
-    fn parse(self) -> Result<(CorrectionTarget, Correction), Invalid> {
+    fn parse(self, theme: Option<ThemeSlug>) -> Result<(CorrectionTarget, Correction), Invalid> {
         let content = required_text("content", &self.content, CONTENT_CHARS_MAX)?.to_owned();
-        let theme = theme_filter(self.theme.as_deref())?;
         let key = self.key.as_deref().unwrap_or_default();
         let (target, new_key, new_theme) = match self.item_id {
             Some(id) => {

@@ -9,8 +9,8 @@ use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::input::required_text;
+use crate::memories;
 use crate::memories::model::{DESCRIPTION_CHARS_MAX, THEME_CHARS_MAX, ThemeNames};
-use crate::memories::{self, ThemeSlug};
 
 pub struct MemoryDescribeTheme;
 
@@ -44,8 +44,9 @@ impl Tool for MemoryDescribeTheme {
         call: &RunningCall,
         input: DescribeThemeInput,
     ) -> Result<ListedTheme, ToolError> {
-        let slug = ThemeSlug::parse(required_text("theme", &input.theme, THEME_CHARS_MAX)?)?;
+        let theme = required_text("theme", &input.theme, THEME_CHARS_MAX)?;
         let names = ThemeNames::parse(input.display_name.as_deref(), input.description.as_deref())?;
+        let slug = memories::find_theme(&context.db, call.viewer.user_id, theme).await?;
         let theme =
             memories::describe_theme(&context.db, &context.clock, call, &slug, &names).await?;
         Ok(theme.into())

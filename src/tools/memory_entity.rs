@@ -11,8 +11,8 @@ use crate::accounts::Scope;
 use crate::activity::RunningCall;
 use crate::entities::{self, EntityId, Profile};
 use crate::input::Invalid;
-use crate::memories::Day;
 use crate::memories::mentions::normal::NAME_CHARS_MAX;
+use crate::memories::{Day, with_key};
 use crate::search::FoundItem;
 
 pub struct MemoryEntity;
@@ -146,13 +146,14 @@ impl EntityOutput {
 
 impl From<FoundItem> for EntityItem {
     fn from(item: FoundItem) -> Self {
-        let cut = item.content.char_indices().nth(SNIPPET_CHARS);
+        let told = with_key(item.key.as_deref(), &item.content);
+        let cut = told.char_indices().nth(SNIPPET_CHARS);
         Self {
             id: item.id.0,
             item_type: item.item_type.into(),
             content_snippet: match cut {
-                Some((at, _)) => format!("{}…", item.content[..at].trim_end()),
-                None => item.content,
+                Some((at, _)) => format!("{}…", told[..at].trim_end()),
+                None => told.into_owned(),
             },
             trust: item.trust.into(),
             created_at: item.created_at,

@@ -51,7 +51,8 @@ impl Tool for MemoryForget {
         input: ForgetInput,
     ) -> Result<ForgetOutput, ToolError> {
         let key = required_key(&input.key)?;
-        let theme = theme_filter(input.theme.as_deref())?;
+        let user = call.viewer.user_id;
+        let theme = theme_filter(&context.db, user, input.theme.as_deref()).await?;
         let forgotten =
             memories::forget(&context.db, &context.clock, call, &key, theme.as_ref()).await?;
         Ok(ForgetOutput {

@@ -6,7 +6,9 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use time::OffsetDateTime;
 
-use super::values::{EpisodeOrigin, FoundType, PartOrigin, ToolTrust, TurnOrigin, WholeNumber};
+use super::values::{
+    EpisodeOrigin, FoundType, PartOrigin, ToolTrust, TurnOrigin, WholeNumber, theme_filter,
+};
 use super::{Tool, ToolContext, ToolError};
 use crate::accounts::Scope;
 use crate::activity::RunningCall;
@@ -14,7 +16,7 @@ use crate::input::Invalid;
 use crate::memories::model::THEME_CHARS_MAX;
 use crate::memories::{Day, ItemType, Period};
 use crate::search::query::{QUERY_CHARS_MAX, RECENCY_DAYS_MAX, RESULTS_MAX};
-use crate::search::{Hit, RawQuery, SearchQuery};
+use crate::search::{Hit, RawQuery, ResultPage, SearchQuery};
 
 /// What an agent may then tell its user.
 const ABSENT: &str = "probably not in memory";
@@ -81,12 +83,12 @@ struct TimeAsked {
 #[derive(Serialize, JsonSchema)]
 pub struct SearchOutput {
     results: Vec<ResultItem>,
-    /// That the answer is among these, 0 to 1; null in a listing by date.
+    /// That the answer is among these, 0 to 1; null in a listing by date, or where nothing reaches `min_similarity`.
     #[schemars(range(min = 0, max = 1))]
     confidence: Option<f64>,
-    /// "probably not in memory" where it is low.
+    /// "probably not in memory" where it is low; or that nothing reaches `min_similarity`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<&'static str>,
+    note: Option<String>,
     /// The time that was asked about, by `time` or in the words of `query`: what was said then stands higher.
     #[serde(skip_serializing_if = "Option::is_none")]
     time: Option<TimeMeant>,
@@ -179,12 +181,15 @@ struct Explain {
     /// Cosine distance, 0 to 2; null without a vector.
     distance: Option<f64>,
     semantic: f64,
-    /// By late interaction: token by token, 0 to 0.8 or so; null where the model gives no tokens.
+    /// By late interaction: token by token, 0 to 0.8 or so; null where the model gives no tokens, or the text has several passages.
     late: Option<f64>,
-    /// How much of the semantic signal that is.
+    /// How much of the meaning that is.
     late_share: f64,
+    /// Meaning in common: 0 as unrelated texts, 1 as paraphrases.
     semantic_normalised: f64,
+    /// The share of the query's words, by rarity.
     lexical: f64,
+    /// The same.
     lexical_normalised: f64,
     words_matched: i64,
     substring: bool,
@@ -199,9 +204,13 @@ struct Explain {
     trust: f64,
     /// Added for what was said just before and after it.
     neighbours: f64,
+    /// By which meaning, words and neighbours are multiplied, so that the best of an answer has 1.
+    likeness_scale: f64,
+    /// Added for what has all rare words of the query, or more of its numbers, addresses and codes than the others.
+    exact: f64,
     /// By which the sum is multiplied, so that no score is more than 1.
     scale: f64,
-    /// By which the sum is multiplied too: less than 1 for a turn, which stands behind a memory of the same words.
+    /// By which the sum is multiplied before `exact` is added: less than 1 for a turn, which stands behind a memory of the same words, and for what states nothing.
     tier: f64,
     /// 1.2 for what is the own of the agent that asks and comes first.
     own: f64,
@@ -209,7 +218,7 @@ struct Explain {
     strength: f64,
 }
 
-/// The score is the sum of each normalised signal by its weight, `speaker`, `entities`, `time`, `trust` and `neighbours`, by `scale`, `tier` and `strength`.
+/// The score is `scale` × `tier` × `own` × `strength` × (`likeness_scale` × (each normalised signal by its weight + `neighbours`) + `speaker` + `entities` + `time` + `trust`) + `exact`.
 #[derive(Serialize, JsonSchema)]
 struct SignalWeights {
     semantic: f64,
@@ -237,7 +246,7 @@ impl Tool for MemorySearch {
         let types: Vec<ItemType> =
             input.types.unwrap_or_default().into_iter().map(ItemType::from).collect();
         let now = context.clock.now();
-        let query = SearchQuery::parse(RawQuery {
+        let mut query = SearchQuery::parse(RawQuery {
             day: Day::parse(input.as_of.as_deref(), input.at.as_deref(), now)?,
             query: input.query.as_deref().unwrap_or_default(),
             limit: input.limit.map(|n| n.0),
@@ -254,8 +263,10 @@ impl Tool for MemorySearch {
             explain: input.explain.unwrap_or(false),
             ..RawQuery::default()
         })?;
+        let (user, theme) = (call.viewer.user_id, input.theme.as_deref());
+        query.filters.theme = theme_filter(&context.db, user, theme).await?;
         let page = context.search.find(&call.viewer, &query).await?;
-        let note = page.is_probably_absent().then_some(ABSENT);
+        let note = note(&page, query.min_similarity);
         let results =
             page.hits.into_iter().map(|hit| ResultItem::new(hit, query.explain)).collect();
         let output = SearchOutput {
@@ -283,6 +294,19 @@ impl Tool for MemorySearch {
     }
 }
 
+fn note(page: &ResultPage, min_similarity: Option<f64>) -> Option<String> {
+    match page.nearest_below.zip(min_similarity) {
+        Some((nearest, least)) => Some(none_reaches(least, nearest)),
+        None => page.is_probably_absent().then(|| ABSENT.to_owned()),
+    }
+}
+
+fn none_reaches(least: f64, nearest: f64) -> String {
+    // Rounded down, to stay below.
+    let nearest = (nearest * 100.0).floor() / 100.0;
+    format!("No memory reaches min_similarity {least}; the nearest has {nearest}.")
+}
+
 impl TimeAsked {
     fn period(self) -> Result<Period, Invalid> {
         let fields = ["time.from", "time.until"];
@@ -307,7 +331,7 @@ impl ResultItem {
                 late_share: why.late_share,
                 semantic_normalised: why.semantic_normalised,
                 lexical: why.lexical,
-                lexical_normalised: why.lexical_normalised,
+                lexical_normalised: why.lexical,
                 words_matched: why.words_matched,
                 substring: why.is_substring,
                 weights: SignalWeights {
@@ -319,6 +343,8 @@ impl ResultItem {
                 time: why.time,
                 trust: why.trust,
                 neighbours: why.neighbours,
+                likeness_scale: why.likeness_scale,
+                exact: why.exact,
                 scale: why.scale,
                 tier: why.tier_weight,
                 own: why.own_weight,
@@ -344,5 +370,20 @@ impl ResultItem {
             part_of: hit.item.part.map(PartOrigin::from),
             told_of: hit.item.span.map(EpisodeOrigin::from),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_of_what_is_left_out_is_told_and_stays_below() {
+        assert_eq!(
+            none_reaches(0.99, 0.612),
+            "No memory reaches min_similarity 0.99; the nearest has 0.61."
+        );
+        assert!(none_reaches(0.99, 0.9899).ends_with("has 0.98."));
+        assert!(none_reaches(1.0, -0.004).ends_with("has -0.01."));
     }
 }

@@ -14,8 +14,8 @@ use crate::input::Invalid;
 use crate::memories::mentions::EntityType;
 use crate::memories::provenance::{parse_confidence, parse_source_context};
 use crate::memories::{
-    DocumentPart, EpisodeSpan, ItemKey, ItemSource, ItemType, Provenance, ThemeSlug, Trust,
-    TurnPosition,
+    self, DocumentPart, EpisodeSpan, ItemKey, ItemSource, ItemType, MemoryError, Provenance,
+    ThemeSlug, Trust, TurnPosition,
 };
 
 // An item type in tools. Its schema has no description, which would cost tokens in every call of a model.
@@ -271,10 +271,16 @@ pub fn required_key(key: &str) -> Result<ItemKey, Invalid> {
     })
 }
 
-/// A blank theme means all themes.
-pub fn theme_filter(theme: Option<&str>) -> Result<Option<ThemeSlug>, Invalid> {
-    let named = theme.filter(|theme| !theme.trim().is_empty());
-    named.map(ThemeSlug::parse).transpose()
+/// The theme of this slug or display name; blank means all themes.
+pub async fn theme_filter(
+    db: &Db,
+    user: UserId,
+    theme: Option<&str>,
+) -> Result<Option<ThemeSlug>, MemoryError> {
+    match theme.filter(|theme| !theme.trim().is_empty()) {
+        Some(theme) => memories::find_theme(db, user, theme).await.map(Some),
+        None => Ok(None),
+    }
 }
 
 /// A whole number. JSON Schema also counts 5.0 as an integer, and clients with floats only send that.

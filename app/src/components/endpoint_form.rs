@@ -300,7 +300,7 @@ pub fn Effective(effective: EffectiveProvider, state: &'static str) -> impl Into
 /// A step that is folded away until it is asked for, and says what it will do.
 #[component]
 pub fn FoldedStep(
-    summary: &'static str,
+    #[prop(into)] summary: String,
     #[prop(into)] words: String,
     path: &'static str,
     action: &'static str,

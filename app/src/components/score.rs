@@ -76,26 +76,27 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
             }
         })
     };
-    let factor = parts.weight_tier * parts.scale;
+    let factor = parts.factor * parts.scale;
     view! {
         <table class="sum">
             <caption>"Score breakdown"</caption>
             <thead class="visually-hidden">
                 <tr>
                     <th scope="col">"Signal"</th>
-                    <th scope="col">"Among these results"</th>
+                    <th scope="col">"In common"</th>
                     <th scope="col">"Weight"</th>
                     <th scope="col">"Share"</th>
                 </tr>
             </thead>
             <tbody>
                 {line("Semantic", parts.semantic_normalised, parts.weight_semantic)}
-                {line("Keyword", parts.lexical_normalised, parts.weight_lexical)}
+                {line("Keyword", parts.lexical, parts.weight_lexical)}
                 {added("Speaker", parts.speaker)}
                 {added("Entities", parts.entities)}
                 {added("Time", parts.time)}
                 {added("Stated by you", parts.trust)}
                 {added("Neighbouring messages", parts.neighbours)}
+                {added("Exact words", parts.exact)}
             </tbody>
             <tfoot>
                 <tr>
@@ -124,15 +125,19 @@ pub fn ScoreTable(score: f64, parts: ScoreParts) -> impl IntoView {
                 .then(|| {
                     view! { <li>"Sums are divided by the largest, so that no score exceeds 1."</li> }
                 })}
-            {(parts.weight_tier < 1.0)
+            {(parts.exact > 0.0)
+                .then(|| {
+                    view! { <li>"Exact words: it has the rare words, numbers or codes of the query, so nothing that is only similar comes before it."</li> }
+                })}
+            {(parts.factor < 1.0)
                 .then(|| {
                     view! {
                         <li>
-                            "It is a message, so its sum counts less: a memory with the same words comes first."
+                            "Its sum counts less: it is a message, or states nothing, or has faded; a memory with the same words comes first."
                         </li>
                     }
                 })}
-            <li>"Each signal is scaled from 0, the weakest of these results (where messages are among them: nothing in common), to 1, the strongest."</li>
+            <li>"Semantic is 0 for unrelated texts and 1 for paraphrases; Keyword is the share of the query's words. The weights are divided by the best result's sum of the two."</li>
         </ul>
     }
     .into_any()
@@ -143,15 +148,12 @@ fn meaning_of(parts: &ScoreParts) -> String {
         (Some(distance), Some(late)) => {
             let share = parts.late_share * 100.0;
             format!(
-                "Semantic: {share:.0} % token by token ({late:.3} before scaling), {:.0} % as a whole (distance {distance:.3}).",
+                "Semantic: {share:.0} % token by token ({late:.3}), {:.0} % as a whole (distance {distance:.3}).",
                 100.0 - share
             )
         }
-        (Some(distance), None) => format!(
-            "Semantic: distance {distance:.3} from the query, so {:.3} before scaling.",
-            parts.semantic
-        ),
-        (None, _) => "Semantic: nothing to compare, because it has no embedding here.".to_owned(),
+        (Some(distance), None) => format!("Semantic: distance {distance:.3} from the query."),
+        (None, _) => "Semantic: it has no embedding here, so it is ranked by its words.".to_owned(),
     }
 }
 
@@ -162,7 +164,7 @@ fn words_of(parts: &ScoreParts) -> String {
         1 => "1 word of the query matched".to_owned(),
         n => format!("{n} words of the query matched"),
     };
-    format!("Keyword: {found}, {:.3} before scaling.", parts.lexical)
+    format!("Keyword: {found}.")
 }
 
 /// "0.7", "1"

@@ -98,7 +98,7 @@ fn SearchTurns(is_on: bool) -> impl IntoView {
         <section class="part" id="turns" aria-labelledby="turns-title">
             <h2 id="turns-title">"Search messages"</h2>
             <p class="hint">
-                "Search finds the messages of completed sessions, even before a model has read them. A memory with the same words always ranks first, and messages are not counted as memories. When you switch this off, messages leave search at once and stay in their sessions; when you switch it on again, all completed sessions are indexed."
+                "Search finds messages as soon as they are handed over, even before a model has read them. A memory with the same words always ranks first, and messages are not counted as memories. When you switch this off, messages leave search at once and stay in their sessions; when you switch it on again, all sessions are indexed."
             </p>
             <FormError form=backend().form().of("turns") fields=&[] />
             <form class="switch" method="post" action="/sessions">

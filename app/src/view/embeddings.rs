@@ -119,6 +119,8 @@ pub struct EmbeddingsPage {
     /// In the serving space, or in the building one where none serves.
     pub counts: EmbeddingCounts,
     pub rebuild: Option<Rebuild>,
+    /// Memories that an earlier version embedded without their key.
+    pub without_key: i64,
     pub own: EndpointView,
     /// The first 5.
     pub failures: Vec<FailedItem>,
@@ -235,21 +237,19 @@ pub struct QueueCounts {
 /// How a score came about (DESIGN §4). `…_normalised` is 0 to 1 within one answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScoreParts {
+    /// The share of the query's words, by rarity; 0 to 1.
     pub lexical: f64,
-    pub lexical_normalised: f64,
-    /// 1 / (1 + distance); 0 without a ready vector.
-    pub semantic: f64,
+    /// Meaning in common, 0 to 1.
     pub semantic_normalised: f64,
     /// By late interaction, token by token; `None` where the model gives no tokens.
     pub late: Option<f64>,
-    /// How much of the semantic signal that is, 0 to 1.
+    /// How much of the meaning that is, 0 to 1.
     pub late_share: f64,
     /// Cosine distance, 0 to 2; `None` without a ready vector.
     pub distance: Option<f64>,
     pub words_matched: i64,
     /// No word matched; the text was found as a substring.
     pub is_substring: bool,
-    /// 0.7, or what it is where one arm is silent.
     pub weight_semantic: f64,
     pub weight_lexical: f64,
     /// Added where it was said by whom the query names.
@@ -262,10 +262,12 @@ pub struct ScoreParts {
     pub trust: f64,
     /// Added for what was said just before and after it.
     pub neighbours: f64,
+    /// Added for what has the query's rare words, or its numbers and codes.
+    pub exact: f64,
     /// By which the sum is multiplied, so that no score is more than 1.
     pub scale: f64,
-    /// By which the sum is multiplied too: 1, or less for a turn.
-    pub weight_tier: f64,
+    /// By which the sum is multiplied too: 1, or less for a message, for what states nothing, or for what has faded.
+    pub factor: f64,
 }
 
 /// The vectors of one item.

@@ -109,10 +109,12 @@ class MemorySearchResponseResultExplainWeights(TypedDict):
 class MemorySearchResponseResultExplain(TypedDict):
     distance: float | None
     entities: float
+    exact: float
     late: float | None
     late_share: float
     lexical: float
     lexical_normalised: float
+    likeness_scale: float
     neighbours: float
     own: float
     scale: float

@@ -192,7 +192,7 @@ export interface components {
         MemorySearchResponse: {
             /**
              * Format: double
-             * @description That the answer is among these, 0 to 1; null in a listing by date.
+             * @description That the answer is among these, 0 to 1; null in a listing by date, or where nothing reaches `min_similarity`.
              */
             confidence: number | null;
             /** @description Give it back to read on; null at the end. */
@@ -204,7 +204,7 @@ export interface components {
              * @enum {string}
              */
             mode: "hybrid" | "fts" | "recent";
-            /** @description "probably not in memory" where it is low. */
+            /** @description "probably not in memory" where it is low; or that nothing reaches `min_similarity`. */
             note?: string | null;
             results: {
                 /** @description The agent that added it. */
@@ -226,18 +226,34 @@ export interface components {
                     entities: number;
                     /**
                      * Format: double
-                     * @description By late interaction: token by token, 0 to 0.8 or so; null where the model gives no tokens.
+                     * @description Added for what has all rare words of the query, or more of its numbers, addresses and codes than the others.
+                     */
+                    exact: number;
+                    /**
+                     * Format: double
+                     * @description By late interaction: token by token, 0 to 0.8 or so; null where the model gives no tokens, or the text has several passages.
                      */
                     late: number | null;
                     /**
                      * Format: double
-                     * @description How much of the semantic signal that is.
+                     * @description How much of the meaning that is.
                      */
                     late_share: number;
-                    /** Format: double */
+                    /**
+                     * Format: double
+                     * @description The share of the query's words, by rarity.
+                     */
                     lexical: number;
-                    /** Format: double */
+                    /**
+                     * Format: double
+                     * @description The same.
+                     */
                     lexical_normalised: number;
+                    /**
+                     * Format: double
+                     * @description By which meaning, words and neighbours are multiplied, so that the best of an answer has 1.
+                     */
+                    likeness_scale: number;
                     /**
                      * Format: double
                      * @description Added for what was said just before and after it.
@@ -255,7 +271,10 @@ export interface components {
                     scale: number;
                     /** Format: double */
                     semantic: number;
-                    /** Format: double */
+                    /**
+                     * Format: double
+                     * @description Meaning in common: 0 as unrelated texts, 1 as paraphrases.
+                     */
                     semantic_normalised: number;
                     /**
                      * Format: double
@@ -270,7 +289,7 @@ export interface components {
                     substring: boolean;
                     /**
                      * Format: double
-                     * @description By which the sum is multiplied too: less than 1 for a turn, which stands behind a memory of the same words.
+                     * @description By which the sum is multiplied before `exact` is added: less than 1 for a turn, which stands behind a memory of the same words, and for what states nothing.
                      */
                     tier: number;
                     /**
@@ -283,7 +302,7 @@ export interface components {
                      * @description Added for what the user said themselves, where other words are found too.
                      */
                     trust: number;
-                    /** @description The score is the sum of each normalised signal by its weight, `speaker`, `entities`, `time`, `trust` and `neighbours`, by `scale`, `tier` and `strength`. */
+                    /** @description The score is `scale` × `tier` × `own` × `strength` × (`likeness_scale` × (each normalised signal by its weight + `neighbours`) + `speaker` + `entities` + `time` + `trust`) + `exact`. */
                     weights: {
                         /** Format: double */
                         lexical: number;

@@ -294,9 +294,9 @@ pub async fn list_proposals(
 ) -> Result<Vec<(i64, Proposal)>, sqlx::Error> {
     let rows = sqlx::query!(
         r#"SELECT p.dream_id, p.n, p.kind, p.why, p.state, p.decided_at, p.by_dream,
-                  g.id AS gone_id, left(g.content, $3) AS "gone!", g.trust AS gone_trust, g.protected AS gone_protected,
+                  g.id AS gone_id, left(concat_ws(': ', g.key, g.content), $3) AS "gone!", g.trust AS gone_trust, g.protected AS gone_protected,
                   greatest(g.last_verified_at, g.created_at) AS "gone_stated_at!",
-                  k.id AS kept_id, left(k.content, $3) AS "kept!", k.trust AS kept_trust, k.protected AS kept_protected,
+                  k.id AS kept_id, left(concat_ws(': ', k.key, k.content), $3) AS "kept!", k.trust AS kept_trust, k.protected AS kept_protected,
                   greatest(k.last_verified_at, k.created_at) AS "kept_stated_at!"
            FROM dream_proposals p
            JOIN memory_items g ON g.user_id = $1 AND g.id = p.gone_id

@@ -4,6 +4,7 @@
 
 mod store;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use time::OffsetDateTime;
@@ -19,7 +20,7 @@ use crate::embedding::{QueryVector, serving_space};
 use crate::entities::{self, RelationEvidence};
 use crate::memories::mentions::normal::words;
 use crate::memories::mentions::{self, FoundBy, FoundName, NamingSource};
-use crate::memories::{ItemId, Trust};
+use crate::memories::{ItemId, Trust, with_key};
 use crate::providers::chat::{ChatError, ChatPurpose};
 use crate::queue::Slice;
 
@@ -42,9 +43,16 @@ const VECTORS_A_NIGHT: i64 = 500;
 /// A memory, as the model reads it.
 pub struct EnrichmentItem {
     pub id: i64,
+    pub key: Option<String>,
     pub content: String,
     pub trust: Trust,
     pub created_at: OffsetDateTime,
+}
+
+impl EnrichmentItem {
+    fn with_key(&self) -> Cow<'_, str> {
+        with_key(self.key.as_deref(), &self.content)
+    }
 }
 
 impl Consolidation {
@@ -80,8 +88,9 @@ impl Consolidation {
             if slice.is_stopping() {
                 return Ok(false);
             }
+            let told: Vec<_> = some.iter().map(EnrichmentItem::with_key).collect();
             let texts: Vec<_> =
-                some.iter().map(|i| (i.content.as_str(), i.created_at.date())).collect();
+                told.iter().zip(some).map(|(told, i)| (&**told, i.created_at.date())).collect();
             let ask = prompt::naming(&texts);
             let answer = match self
                 .ask_for(user, ChatPurpose::Enrichment, &ask, &prompt::naming_schema())
@@ -200,7 +209,8 @@ impl Consolidation {
             )
             .await?;
             tx.commit().await?;
-            let memories: Vec<String> = told.iter().map(|item| item.content.clone()).collect();
+            let memories: Vec<String> =
+                told.iter().map(|item| item.with_key().into_owned()).collect();
             let ask = prompt::portrait(&one.name, &memories);
             let completion = match self
                 .ask(user, ChatPurpose::Enrichment, &ask, None, PORTRAIT_TEMPERATURE)
@@ -285,7 +295,7 @@ fn fact_of(item: &EnrichmentItem) -> PromptFact {
     PromptFact {
         id: ItemId(item.id),
         theme: String::new(),
-        key: None,
+        key: item.key.clone(),
         trust: item.trust,
         content: item.content.clone(),
     }

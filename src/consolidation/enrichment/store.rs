@@ -10,6 +10,7 @@ use crate::memories::Trust;
 
 struct ItemRow {
     id: i64,
+    key: Option<String>,
     content: String,
     trust: String,
     created_at: OffsetDateTime,
@@ -19,6 +20,7 @@ impl From<ItemRow> for EnrichmentItem {
     fn from(row: ItemRow) -> Self {
         Self {
             id: row.id,
+            key: row.key,
             content: row.content,
             trust: Trust::from_column(&row.trust),
             created_at: row.created_at,
@@ -35,7 +37,7 @@ pub async fn list_poor(
 ) -> Result<Vec<EnrichmentItem>, sqlx::Error> {
     let rows = sqlx::query_as!(
         ItemRow,
-        r#"SELECT i.id, left(i.content, $4) AS "content!", i.trust, i.created_at FROM memory_items i
+        r#"SELECT i.id, i.key, left(i.content, $4) AS "content!", i.trust, i.created_at FROM memory_items i
            WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $2)
              -- Of an episode in a model's words that has read the rest with it.
              AND (i.theme_id IS NOT NULL OR i.type = 'episode' AND NOT EXISTS (
@@ -151,7 +153,7 @@ pub async fn list_of_entity(
 ) -> Result<Vec<EnrichmentItem>, sqlx::Error> {
     let rows = sqlx::query_as!(
         ItemRow,
-        r#"SELECT i.id, left(i.content, $4) AS "content!", i.trust, i.created_at FROM memory_items i
+        r#"SELECT i.id, i.key, left(i.content, $4) AS "content!", i.trust, i.created_at FROM memory_items i
            WHERE i.user_id = $1 AND is_live(i.status, i.live_until, $3) AND i.owner_agent_id IS NULL AND i.id IN (
                SELECT m.source_id FROM entity_names n JOIN entity_mentions m ON m.user_id = $1 AND m.name_id = n.id
                WHERE n.user_id = $1 AND n.entity_id = $2)

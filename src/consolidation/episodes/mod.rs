@@ -1,6 +1,7 @@
 //! Episodes (GoClaw's second tier): what a session, or a stretch of one, was about. The summary is the
 //! agent's if it sends one, otherwise the chat model's, from the same answer as the facts, otherwise an
-//! extract of the most informative sentences.
+//! extract of the most informative sentences. Sentences that state nothing are left out of an extract, and
+//! make no abstract.
 
 mod retold;
 mod store;
@@ -23,6 +24,7 @@ use super::transcript::{ToolNames, without_own_memory};
 use crate::accounts::{AgentId, UserId};
 use crate::db::Db;
 use crate::embedding::Embeddings;
+use crate::memories::chatter::is_chatter;
 use crate::memories::mentions::{self, EntityType};
 use crate::memories::write::{NewSource, write};
 use crate::memories::{MemoryError, Trust, is_stop_word, words};
@@ -81,8 +83,9 @@ impl SummaryAuthor {
 /// An episode before it is stored.
 #[derive(Clone, Debug)]
 pub(super) struct EpisodeDraft {
+    /// Empty if no sentence states something.
     pub summary: String,
-    /// One sentence.
+    /// One sentence; as empty.
     pub short: String,
     pub topics: Vec<String>,
     pub made_by: SummaryAuthor,
@@ -119,7 +122,7 @@ pub(super) fn of_messages(messages: &[StoredMessage]) -> Option<EpisodeDraft> {
             }
         }
         let room = SENTENCES_MAX.saturating_sub(said.len());
-        let of_text = sentences(&text).map(str::trim).filter(is_telling);
+        let of_text = sentences(&text).map(str::trim).filter(|s| has_fitting_length(s));
         let of_text =
             of_text.map(|sentence| (sentence.to_owned(), message.role == MessageRole::User));
         said.extend(of_text.take(room));
@@ -131,7 +134,11 @@ pub(super) fn of_messages(messages: &[StoredMessage]) -> Option<EpisodeDraft> {
         }
     }
     let (first, last) = (messages.first()?, messages.last()?);
-    let (summary, short) = extract(&said, &words)?;
+    if said.is_empty() {
+        return None;
+    }
+    said.retain(|(sentence, _)| !is_chatter(sentence));
+    let (summary, short) = extract(&said, &words).unwrap_or_default();
     let mut topics: Vec<(String, usize)> = topics.into_iter().collect();
     topics.sort_by(|(a, of_a), (b, of_b)| of_b.cmp(of_a).then(a.cmp(b)));
     let at = |message: &StoredMessage| message.sent_at.unwrap_or(message.created_at);
@@ -163,8 +170,12 @@ fn trust_of(message: &StoredMessage, tools: &ToolNames<'_>) -> Trust {
     }
 }
 
-fn is_telling(sentence: &&str) -> bool {
+fn has_fitting_length(sentence: &str) -> bool {
     SENTENCE_CHARS.contains(&sentence.chars().count())
+}
+
+fn is_telling(sentence: &&str) -> bool {
+    has_fitting_length(sentence) && !is_chatter(sentence)
 }
 
 fn telling(text: &str) -> impl Iterator<Item = String> {
@@ -256,7 +267,11 @@ impl EpisodeDraft {
         }
         let first = sentences(&summary).map(str::trim).find(is_telling);
         Self {
-            short: first.map_or_else(|| self.short.clone(), cut),
+            short: match first {
+                Some(first) => cut(first),
+                None if self.short.is_empty() => cut(&summary),
+                None => self.short.clone(),
+            },
             summary,
             made_by,
             trust: self.heard.min(at_most),
@@ -306,7 +321,7 @@ pub async fn of_sessions(
 }
 
 /// Stores the episode of a stretch, in the transaction that stores what else was read in it. Replaces an
-/// existing one if the new author ranks higher.
+/// existing one if the new author ranks higher. Without a summary there is none.
 pub(super) async fn keep(
     conn: &mut PgConnection,
     embeddings: &Embeddings,
@@ -315,6 +330,9 @@ pub(super) async fn keep(
     last_position: i32,
     draft: &EpisodeDraft,
 ) -> Result<(), ConsolidationError> {
+    if draft.summary.is_empty() {
+        return Ok(());
+    }
     let now = embeddings.now();
     let known = store::find_known(&mut *conn, user, row.session_id.0, row.first_position).await?;
     if let Some((source, made_by)) = known {
@@ -401,6 +419,21 @@ mod tests {
         assert!(draft.began_at < draft.ended_at);
         assert!(of_messages(&[]).is_none());
         assert!(of_messages(&[message(1, MessageRole::User, "ok")]).is_none());
+    }
+
+    #[test]
+    fn what_states_nothing_makes_no_episode() {
+        let asked = message(1, MessageRole::User, "Who was the very first to climb the mountain?");
+        let noted = message(2, MessageRole::Assistant, "Noted: I keep that in mind.");
+        let told = message(3, MessageRole::User, "My new boots are blue.");
+        let draft = of_messages(&[asked.clone(), noted.clone(), told]).expect("taken");
+        assert_eq!([draft.summary, draft.short], ["My new boots are blue."; 2]);
+        let draft = of_messages(&[asked, noted]).expect("taken");
+        assert_eq!((draft.summary.as_str(), draft.short.as_str()), ("", ""));
+        let told = draft.clone().told_by_agent("They asked who was first to climb the mountain.");
+        assert_eq!(told.short, "They asked who was first to climb the mountain.");
+        let summary = "They asked who was first to climb the mountain.".to_owned();
+        assert_eq!(draft.told_by_model(&[summary]).made_by, SummaryAuthor::Model);
     }
 
     #[test]

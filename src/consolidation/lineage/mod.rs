@@ -4,7 +4,7 @@
 mod store;
 
 use crate::db::{Db, UserId};
-use crate::memories::{MemoryItem, Trust};
+use crate::memories::{MemoryItem, Trust, with_key};
 
 /// Maximum neighbours of each kind.
 const EPISODES_MAX: i64 = 3;
@@ -89,7 +89,8 @@ impl Lineage {
 /// Only database errors.
 pub async fn of(db: &Db, user: UserId, item: &MemoryItem) -> Result<Lineage, sqlx::Error> {
     let mut lineage = Lineage::default();
-    let beginning: String = item.content.chars().take(BEGINNING_CHARS_MAX as usize).collect();
+    let told = with_key(item.key.as_deref(), &item.content);
+    let beginning: String = told.chars().take(BEGINNING_CHARS_MAX as usize).collect();
     let this = lineage.add(OriginNode {
         kind: LineageKind::This,
         id: item.id.0,

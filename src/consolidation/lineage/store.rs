@@ -78,7 +78,7 @@ pub(super) async fn list_sources(
     (chars_max, limit): (i32, i64),
 ) -> Result<Vec<OriginNode>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, left(i.content, $3) AS "text!", i.trust, i.type = 'episode' AS "is_episode!"
+        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $3) AS "text!", i.trust, i.type = 'episode' AS "is_episode!"
            FROM memory_origins o JOIN memory_items i ON i.user_id = $1 AND i.id = o.source_id
            WHERE o.user_id = $1 AND o.item_id = $2 ORDER BY i.id DESC LIMIT $4"#,
         user.0,
@@ -106,7 +106,7 @@ pub(super) async fn list_older(
     (chars_max, limit): (i32, i64),
 ) -> Result<Vec<(OriginNode, Option<String>)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, left(i.content, $3) AS "text!", i.trust,
+        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $3) AS "text!", i.trust,
                   (SELECT e.event FROM memory_item_events e
                    WHERE e.user_id = $1 AND e.item_id = i.id AND e.event IN ('merged', 'superseded', 'put_aside')
                    ORDER BY e.id DESC LIMIT 1) AS event
@@ -136,7 +136,7 @@ pub(super) async fn find_newer(
     chars_max: i32,
 ) -> Result<Option<(OriginNode, Option<String>)>, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT i.id, left(i.content, $4) AS "text!", i.trust,
+        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $4) AS "text!", i.trust,
                   (SELECT e.event FROM memory_item_events e
                    WHERE e.user_id = $1 AND e.item_id = $2 AND e.event IN ('merged', 'superseded', 'put_aside')
                    ORDER BY e.id DESC LIMIT 1) AS event

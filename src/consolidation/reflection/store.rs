@@ -114,7 +114,7 @@ pub(super) async fn list_origins(
     chars_max: i32,
 ) -> Result<Vec<SourceItem>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, left(i.content, $3) AS "content!", length(i.content) > $3 AS "is_cut!", i.trust,
+        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $3) AS "content!", length(concat_ws(': ', i.key, i.content)) > $3 AS "is_cut!", i.trust,
                   i.status = 'active' AS "is_active!"
            FROM memory_origins o JOIN memory_items i ON i.user_id = $1 AND i.id = o.source_id
            WHERE o.user_id = $1 AND o.item_id = $2 ORDER BY i.id"#,

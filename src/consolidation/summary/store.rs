@@ -347,7 +347,9 @@ pub async fn list_own(
     now: OffsetDateTime,
 ) -> Result<Vec<(SourceItem, OffsetDateTime)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT id, left(content, $2) AS "content!", length(content) > $2 AS "is_cut!", trust, created_at FROM memory_items
+        r#"SELECT id, left(concat_ws(': ', key, content), $2) AS "content!", length(concat_ws(': ', key, content)) > $2 AS "is_cut!",
+                  trust, created_at
+           FROM memory_items
            WHERE user_id = $1 AND owner_agent_id = scope_agent() AND is_live(status, live_until, $4) AND theme_id IS NOT NULL
            ORDER BY created_at DESC, id DESC LIMIT $3"#,
         user.0,
@@ -375,7 +377,7 @@ pub async fn list_items(
     chars_max: i32,
 ) -> Result<Vec<SourceItem>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, left(i.content, $2) AS "content!", length(i.content) > $2 AS "is_cut!", i.trust,
+        r#"SELECT i.id, left(concat_ws(': ', i.key, i.content), $2) AS "content!", length(concat_ws(': ', i.key, i.content)) > $2 AS "is_cut!", i.trust,
                   i.status = 'active' AS "is_active!"
            FROM memory_summary_items m JOIN memory_items i ON i.user_id = m.user_id AND i.id = m.item_id
            WHERE m.user_id = $1 ORDER BY i.id"#,

@@ -23,9 +23,9 @@ pub async fn is_disabled(conn: &mut PgConnection, user: UserId) -> Result<bool, 
     .await
 }
 
-/// The next pending passages with their texts, turns last; none if the user is disabled. Each with the location of an existing
-/// embedding of the same text in one of the spaces `known`, of which the first is the one to fill. For a first passage, that
-/// must have token signs if wanted.
+/// The next pending passages with their texts, keys before them, turns last; none if the user is disabled. Each with the
+/// location of an existing embedding of the same text in one of the spaces `known`, of which the first is the one to fill. For
+/// a first passage, that must have token signs if wanted.
 pub async fn list_pending(
     conn: &mut PgConnection,
     user: UserId,
@@ -44,7 +44,8 @@ pub async fn list_pending(
                ORDER BY is_turn, source_id, passage LIMIT $6) e
          -- OFFSET 0: each by its key, whatever the statistics say of a table that was empty just now.
          CROSS JOIN LATERAL (
-             SELECT p.content_hash, substr(i.content, coalesce(p.start, 0) + 1, coalesce(p.length, $7)) AS content
+             SELECT p.content_hash, concat(left(i.key, p.key_chars) || ': ',
+                                           substr(i.content, coalesce(p.start, 0) + 1, coalesce(p.length, $7))) AS content
              FROM memory_items i LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = i.id AND p.n = e.passage
              WHERE i.user_id = $1 AND i.id = e.source_id OFFSET 0
          ) t
@@ -57,7 +58,7 @@ pub async fn list_pending(
              CROSS JOIN LATERAL (
                  SELECT v.source_id, v.passage, v.space_id FROM memory_embeddings v
                  WHERE v.user_id = $1 AND v.source_id = c.source_id AND v.passage = c.passage AND v.space_id = ANY ($2)
-                   AND v.state || '' = 'ready' AND (e.passage > 0 OR NOT $9 OR v.token_signs IS NOT NULL) OFFSET 0
+                   AND v.state || '' = 'ready' AND NOT v.without_key AND (e.passage > 0 OR NOT $9 OR v.token_signs IS NOT NULL) OFFSET 0
              ) v
              LIMIT 1
          ) k ON t.content_hash IS NOT NULL
@@ -327,7 +328,7 @@ pub async fn list_without_signs(
     sqlx::query_as!(
         PendingPassage,
         r#"SELECT e.source_id, e.passage, e.is_turn, p.content_hash AS "content_hash?",
-                  substr(i.content, coalesce(p.start, 0) + 1, coalesce(p.length, $5)) AS "content!",
+                  concat(left(i.key, p.key_chars) || ': ', substr(i.content, coalesce(p.start, 0) + 1, coalesce(p.length, $5))) AS "content!",
                   NULL::bigint AS known_source, NULL::smallint AS known_passage, NULL::bigint AS known_space
            FROM memory_embeddings e
            JOIN memory_items i ON i.user_id = $1 AND i.id = e.source_id

@@ -31,6 +31,8 @@ pub struct EmbeddingOverview {
     pub texts: Texts,
     /// Number of texts with token signs, while these are being created.
     pub signed: i64,
+    /// Memories whose embeddings were made without their key ([`Embeddings::embed_keys`]).
+    pub without_key: i64,
 }
 
 /// A space that is being built while another one serves.
@@ -65,7 +67,7 @@ impl Embeddings {
             let counts = store::count_states(&mut tx, user, space.id, now - RATE_WINDOW).await?;
             rebuild = Some(RebuildProgress::new(space.clone(), counts, now));
         }
-        if let Some(space) = spaces.building.as_ref().or(spaces.active.as_ref()) {
+        if let Some(space) = spaces.filled() {
             failures = store::list_failures(&mut tx, user, space.id, FAILURES_SHOWN).await?;
         }
         let signed = match spaces.serving() {
@@ -73,6 +75,10 @@ impl Embeddings {
                 store::count_ready(&mut tx, user, space.id, true).await?
             }
             _ => 0,
+        };
+        let without_key = match spaces.filled_by(effective.settings()) {
+            Some(space) => store::count_without_key(&mut tx, user, space.id).await?,
+            None => 0,
         };
         tx.commit().await?;
         let is_declined = settings.awaited(&effective).is_none()
@@ -89,6 +95,7 @@ impl Embeddings {
             is_declined,
             texts,
             signed,
+            without_key,
         })
     }
 }

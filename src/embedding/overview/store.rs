@@ -30,7 +30,7 @@ pub async fn count_states(
     .await
 }
 
-/// Number of sources with embeddings in this space or, if requested, with token signs.
+/// Number of sources with embeddings of their present text in this space or, if requested, with token signs.
 pub async fn count_ready(
     conn: &mut PgConnection,
     user: UserId,
@@ -39,10 +39,27 @@ pub async fn count_ready(
 ) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
         r#"SELECT count(*) AS "ready!" FROM memory_embeddings
-           WHERE user_id = $1 AND space_id = $2 AND passage = 0 AND state = 'ready' AND (NOT $3 OR token_signs IS NOT NULL)"#,
+           WHERE user_id = $1 AND space_id = $2 AND passage = 0 AND state = 'ready' AND NOT without_key
+             AND (NOT $3 OR token_signs IS NOT NULL)"#,
         user.0,
         space.0,
         with_signs,
+    )
+    .fetch_one(conn)
+    .await
+}
+
+/// Number of memories in this space whose embeddings were made without their key.
+pub async fn count_without_key(
+    conn: &mut PgConnection,
+    user: UserId,
+    space: SpaceId,
+) -> Result<i64, sqlx::Error> {
+    sqlx::query_scalar!(
+        r#"SELECT count(DISTINCT source_id) AS "n!" FROM memory_embeddings
+           WHERE user_id = $1 AND space_id = $2 AND without_key"#,
+        user.0,
+        space.0,
     )
     .fetch_one(conn)
     .await
@@ -56,7 +73,7 @@ pub async fn list_failures(
 ) -> Result<Vec<FailedEmbedding>, sqlx::Error> {
     sqlx::query_as!(
         FailedEmbedding,
-        r#"SELECT DISTINCT ON (e.source_id) e.source_id AS item_id, left(i.content, 120) AS "snippet!", coalesce(e.error, '') AS "error!"
+        r#"SELECT DISTINCT ON (e.source_id) e.source_id AS item_id, left(concat_ws(': ', i.key, i.content), 120) AS "snippet!", coalesce(e.error, '') AS "error!"
            FROM memory_embeddings e
            JOIN memory_items i ON i.user_id = e.user_id AND i.id = e.source_id
            WHERE e.user_id = $1 AND e.space_id = $2 AND e.state = 'error'

@@ -174,7 +174,7 @@ pub async fn list_for_model(
     chars_max: i32,
 ) -> Result<Vec<(i32, String)>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT q.number, left(i.content, $4) AS "content!" FROM evaluation_questions q
+        r#"SELECT q.number, left(concat_ws(': ', i.key, i.content), $4) AS "content!" FROM evaluation_questions q
            JOIN memory_items i ON i.user_id = q.user_id AND i.id = q.item_id
            WHERE q.user_id = $1 AND q.space_id = $2 AND q.by_model IS NULL ORDER BY q.number LIMIT $3"#,
         user.0,

@@ -63,23 +63,27 @@ pub async fn add_in(
     item: &NewItem,
     now: OffsetDateTime,
 ) -> Result<AddedItem, MemoryError> {
-    match insert(conn, embeddings, viewer, item, None, now).await? {
+    match insert(conn, embeddings, viewer, item, (None, None), now).await? {
         Some(added) => Ok(added),
         None => resolve_conflict(conn, embeddings, viewer, item, now).await,
     }
 }
 
-/// `None` if [`write`] skipped it. With `aside_for` it is stored archived, linked to that item.
+/// `None` if [`write`] skipped it. Without a theme, it goes to that of its slug. With `aside_for` it is stored archived,
+/// linked to that item.
 async fn insert(
     conn: &mut PgConnection,
     embeddings: &Embeddings,
     viewer: &Viewer,
     item: &NewItem,
-    aside_for: Option<ItemId>,
+    (theme, aside_for): (Option<ThemeId>, Option<ItemId>),
     now: OffsetDateTime,
 ) -> Result<Option<AddedItem>, MemoryError> {
     let user = viewer.user_id;
-    let source = NewSource::of_item(item, viewer.agent_id, aside_for, now);
+    let source = NewSource {
+        theme_id: theme.map(|theme| theme.0),
+        ..NewSource::of_item(item, viewer.agent_id, aside_for, now)
+    };
     let written = write(conn, user, &[source], now).await?;
     let Some(id) = written.ids.first().copied().flatten() else {
         return Ok(None);
@@ -132,7 +136,7 @@ async fn resolve_conflict(
             known(conn, embeddings, viewer, nameless.id).await?
         }
         None => {
-            let made = insert(conn, embeddings, viewer, item, None, now).await?;
+            let made = insert(conn, embeddings, viewer, item, (Some(theme), None), now).await?;
             // The conflicting items were archived above.
             made.ok_or(sqlx::Error::RowNotFound)?
         }
@@ -244,7 +248,8 @@ async fn add_archived(
     let added = match known_id {
         Some(id) => known(conn, embeddings, viewer, id).await?,
         None => {
-            let made = insert(conn, embeddings, viewer, item, Some(holder), now).await?;
+            let place = (Some(theme), Some(holder));
+            let made = insert(conn, embeddings, viewer, item, place, now).await?;
             // Archived items have no uniqueness conflicts.
             made.ok_or(sqlx::Error::RowNotFound)?
         }

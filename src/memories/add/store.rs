@@ -8,8 +8,7 @@ use crate::accounts::{UserId, Viewer};
 use crate::memories::provenance::ItemKey;
 use crate::memories::themes::store::ThemeId;
 use crate::memories::trust::{Holder, Trust};
-use crate::memories::write::store::set_first_terms;
-use crate::memories::{ItemId, NewItem};
+use crate::memories::{ItemId, NewItem, passages};
 
 /// An active item with the new item's key or text.
 pub struct ExistingItem {
@@ -100,7 +99,7 @@ pub async fn link(
     Ok(())
 }
 
-/// Gives a key to an item without one, and adds the key to its search terms.
+/// Gives a key to an item without one, to be found and embedded with it.
 pub async fn name_item(
     conn: &mut PgConnection,
     viewer: &Viewer,
@@ -127,7 +126,8 @@ pub async fn name_item(
     .fetch_optional(&mut *conn)
     .await?;
     if let Some(item) = named {
-        set_first_terms(conn, viewer.user_id, id, &item.content, Some(key), &item.tags).await?;
+        let (user, content) = (viewer.user_id, &item.content);
+        passages::remake(conn, user, id, content, Some(key), &item.tags, now).await?;
     }
     Ok(())
 }

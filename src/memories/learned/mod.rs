@@ -9,7 +9,7 @@ use time::OffsetDateTime;
 use super::change::archive;
 use super::model::{ItemId, ItemType};
 use super::trust::Trust;
-use super::{Day, MemoryError, get_whole};
+use super::{Day, MemoryError, get_whole, with_key};
 use crate::activity::RunningCall;
 use crate::clock::SharedClock;
 use crate::db::{Db, UserId};
@@ -127,7 +127,7 @@ pub async fn forget(
     archive(db, clock, call, id).await?;
     let user = call.viewer.user_id;
     let mut tx = db.as_user(user).await?;
-    let text = line_of(&found.item.content);
+    let text = line_of(&with_key(found.item.key.as_deref(), &found.item.content));
     store::add_unwanted(&mut tx, user, Some(id), &text, UNWANTED_MAX).await?;
     Ok(tx.commit().await?)
 }

@@ -19,8 +19,8 @@ pub async fn list(
     limit: i64,
 ) -> Result<Vec<LearnedItem>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"SELECT i.id, i.type AS item_type, t.slug, t.display_name, left(i.content, $4) AS "beginning!",
-                  length(i.content) > $4 AS "is_cut!", i.source, i.trust, i.source_context, i.session_id, i.message_id,
+        r#"SELECT i.id, i.type AS item_type, t.slug, t.display_name, left(concat_ws(': ', i.key, i.content), $4) AS "beginning!",
+                  length(concat_ws(': ', i.key, i.content)) > $4 AS "is_cut!", i.source, i.trust, i.source_context, i.session_id, i.message_id,
                   a.name AS "agent?", i.created_at
            FROM (SELECT * FROM memory_items
                  WHERE user_id = $1 AND status = 'active' AND theme_id IS NOT NULL

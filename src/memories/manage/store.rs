@@ -6,11 +6,10 @@ use time::{Duration, OffsetDateTime};
 use super::Replacement;
 use crate::accounts::{UserId, Viewer};
 use crate::db::note_changes;
-use crate::memories::CHANGED;
 use crate::memories::history::ItemState;
 use crate::memories::model::{ItemId, MemoryItem, Status};
 use crate::memories::period::Period;
-use crate::memories::write::store::set_first_terms;
+use crate::memories::{CHANGED, passages};
 
 /// Limit on the rivals shown to the user.
 const RIVALS_MAX: i64 = 10;
@@ -110,7 +109,8 @@ pub async fn change_item(
     match was.tags == state.tags {
         true => note_changes(conn, &[item.id.0]).await,
         false => {
-            set_first_terms(conn, viewer.user_id, item.id, &item.content, key, &state.tags).await
+            let (user, content) = (viewer.user_id, &item.content);
+            passages::remake(conn, user, item.id, content, key, &state.tags, now).await
         }
     }
 }
@@ -159,7 +159,7 @@ pub async fn list_rivals(
 ) -> Result<Vec<(Replacement, Option<OffsetDateTime>)>, sqlx::Error> {
     // UNION instead of OR: each branch uses its own index.
     let rows = sqlx::query!(
-        r#"SELECT o.id, left(o.content, $3) AS "beginning!", o.expires_at FROM memory_items o
+        r#"SELECT o.id, left(concat_ws(': ', o.key, o.content), $3) AS "beginning!", o.expires_at FROM memory_items o
            WHERE o.user_id = $1 AND o.status = 'active' AND o.theme_id IS NOT NULL AND o.id <> $2 AND o.id = ANY (ARRAY(
                SELECT i.superseded_by FROM memory_items i
                WHERE i.user_id = $1 AND i.id = $2 AND i.superseded_by IS NOT NULL

@@ -1,6 +1,7 @@
 //! Passages, the units that search indexes. A text is cut at paragraph and sentence ends into pieces that fit an embedding
-//! model's window; a short text is one passage. Each has its terms and the hash of its text, so that known text is not
-//! embedded again. They are written with their source ([`super::write`]); [`make_some`] is the job for older sources.
+//! model's window; a short text is one passage. It is embedded after the source's key. Each has its terms and the hash of the
+//! embedded text, so that known text is not embedded again. They are written with their source ([`super::write`]);
+//! [`make_some`] is the job for older sources.
 
 mod store;
 pub mod terms;
@@ -9,10 +10,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-
+use sqlx::PgConnection;
 use time::OffsetDateTime;
 
 use super::mentions::{self, NamingSource};
+use super::{ItemId, with_key};
 use crate::db::{Db, UserId, note_changes};
 use crate::embedding::{EmbeddingError, Embeddings, tokens_of};
 use crate::queue;
@@ -22,6 +24,8 @@ const SOURCES_A_STEP: i64 = 200;
 
 /// Limit of a passage, as counted by [`tokens`]. Small embedding models read 256 tokens, of which two are special tokens.
 pub const WINDOW_TOKENS: usize = 240;
+/// Limit of a passage with its key.
+const WITH_KEY_TOKENS: usize = 254;
 /// Length of the truncated SHA-256 of a passage.
 const HASH_BYTES: usize = 16;
 
@@ -34,13 +38,15 @@ pub struct Passage {
     pub start: i32,
     /// In characters.
     pub length: i32,
-    /// Base64.
+    /// How many characters of the key are embedded before it; `None` without a key.
+    pub key_chars: Option<i32>,
+    /// Base64; of the embedded text, which `embedding/drain/store.rs` reads.
     pub hash: String,
     /// [`terms::of`]
     pub terms: String,
 }
 
-/// The passages of a text. Its key and tags become terms of the first one.
+/// The passages of a text. Its key and tags become terms of each.
 pub fn of_text(content: &str, key: Option<&str>, tags: &[String]) -> Vec<Passage> {
     let mut passages = Vec::new();
     let (mut start, mut at) = (0, 0);
@@ -49,20 +55,31 @@ pub fn of_text(content: &str, key: Option<&str>, tags: &[String]) -> Vec<Passage
         let begins = piece.as_ptr() as usize - content.as_ptr() as usize;
         start += chars(&content[at..begins]);
         let length = chars(piece);
-        let terms = match n {
-            0 => terms::of(piece, key, tags),
-            _ => terms::of(piece, None, &[]),
-        };
+        let embedded_key = key.map(|key| key_before(key, piece));
+        let embedded = with_key(embedded_key, piece);
         passages.push(Passage {
             n,
             start,
             length,
-            hash: BASE64.encode(&Sha256::digest(piece.as_bytes())[..HASH_BYTES]),
-            terms: BASE64.encode(terms),
+            key_chars: embedded_key.map(chars),
+            hash: BASE64.encode(&Sha256::digest(embedded.as_bytes())[..HASH_BYTES]),
+            terms: BASE64.encode(terms::of(piece, key, tags)),
         });
         (start, at) = (start + length, begins + piece.len());
     }
     passages
+}
+
+/// As much of a key as fits into the model's window before this passage.
+fn key_before<'a>(key: &'a str, piece: &str) -> &'a str {
+    // One token for the colon.
+    let room = WITH_KEY_TOKENS.saturating_sub(tokens(piece) + 1);
+    let mut count = TokenCounts::default();
+    let end = key.char_indices().find(|(_, c)| {
+        count.take(*c);
+        count.total > room
+    });
+    end.map_or(key, |(at, _)| &key[..at])
 }
 
 /// A text within our limits never overflows.
@@ -199,7 +216,8 @@ pub async fn due_of(db: &Db, user: UserId) -> Result<Option<PassageRebuild>, sql
 }
 
 /// Rebuilds the passages of the next batch of sources and stores the progress in the same transaction. Searches still work:
-/// existing embeddings are kept. Returns the number of sources; `None` if nothing is left.
+/// existing embeddings are kept, but for those of the builtin model that were made without a key. Returns the number of
+/// sources; `None` if nothing is left.
 pub async fn make_some(
     db: &Db,
     embeddings: &Embeddings,
@@ -216,16 +234,42 @@ pub async fn make_some(
     let cut = tokio::task::spawn_blocking(move || texts.iter().map(SourcePassages::new).unzip());
     let (cut, naming): (Vec<SourcePassages>, Vec<NamingSource>) =
         cut.await.map_err(|error| sqlx::Error::Io(error.into()))?;
-    let chars = store::replace(&mut tx, user, &cut, now).await?;
+    replace(&mut tx, user, &cut, false, now).await?;
     mentions::write(&mut tx, user, &naming, now).await?;
     note_changes(&mut tx, &ids).await?;
     store::note_done(&mut tx, user, last, count as i64).await?;
-    if chars > 0 {
-        let tokens = tokens_of(usize::try_from(chars).unwrap_or_default());
-        queue::push(&mut tx, user, queue::EMBED, tokens, now).await?;
-    }
     tx.commit().await?;
     Ok(last.map(|_| count))
+}
+
+/// Rebuilds the passages of an item whose key or tags changed.
+pub(super) async fn remake(
+    conn: &mut PgConnection,
+    user: UserId,
+    id: ItemId,
+    content: &str,
+    key: Option<&str>,
+    tags: &[String],
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let of = SourcePassages { source_id: id.0, passages: of_text(content, key, tags) };
+    replace(conn, user, &[of], true, now).await?;
+    note_changes(conn, &[id.0]).await
+}
+
+/// [`store::replace`], and enqueues the job that embeds.
+async fn replace(
+    conn: &mut PgConnection,
+    user: UserId,
+    of: &[SourcePassages],
+    is_sent: bool,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let chars = store::replace(conn, user, of, is_sent, now).await?;
+    match usize::try_from(chars).unwrap_or_default() {
+        0 => Ok(()),
+        chars => queue::push(conn, user, queue::EMBED, tokens_of(chars), now).await,
+    }
 }
 
 impl SourcePassages {
@@ -305,9 +349,33 @@ mod tests {
             assert_eq!(told, piece);
         }
         assert_eq!(passages[0].start, 2);
-        let again = of_text(&text, Some("size"), &["zoo".to_owned()]);
-        assert_ne!(again[0].terms, passages[0].terms);
-        assert_eq!(again[1].terms, passages[1].terms);
-        assert_eq!(again[0].hash, passages[0].hash);
+    }
+
+    #[test]
+    fn key_and_tags_are_terms_of_each_passage_and_the_key_is_embedded_before_it() {
+        let text = "Große Städte. ".repeat(100);
+        let (without, zoo) = (of_text(&text, None, &[]), ["zoo".to_owned()]);
+        assert!(without.len() > 1);
+        for (key, tags) in [(Some("size"), &[][..]), (None, &zoo[..])] {
+            let with = of_text(&text, key, tags);
+            for (with, without) in with.iter().zip(&without) {
+                assert_eq!((with.start, with.length), (without.start, without.length));
+                assert_ne!(with.terms, without.terms);
+                assert_eq!(with.hash == without.hash, key.is_none());
+                assert_eq!(with.key_chars, key.map(chars));
+            }
+        }
+        let told = &of_text("dark_ui: true", None, &[])[0];
+        assert_eq!(of_text("true", Some("dark_ui"), &[])[0].hash, told.hash);
+    }
+
+    #[test]
+    fn of_a_long_key_as_much_is_embedded_as_fits_into_the_window() {
+        let (key, long) = ("語".repeat(128), "語".repeat(1_000));
+        assert_eq!(of_text("true", Some(&key), &[])[0].key_chars, Some(128));
+        for (passage, piece) in of_text(&long, Some(&key), &[]).iter().zip(cut(&long)) {
+            let chars = passage.key_chars.expect("a key");
+            assert!(chars > 10 && tokens(piece) + (chars as usize) < WITH_KEY_TOKENS);
+        }
     }
 }

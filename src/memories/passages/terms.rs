@@ -4,12 +4,15 @@
 
 use std::collections::BTreeMap;
 
-use crate::memories::{speakers, words};
+use crate::memories::{chatter, speakers, words};
 
 /// Bytes per term.
 const TERM_BYTES: usize = 5;
 
-/// The terms of a text with its key and tags. A leading speaker adds terms as well.
+/// The lexeme of a text without a key that states nothing.
+const CHATTER: &str = "?:";
+
+/// The terms of a text with its key and tags. A leading speaker adds terms as well, and so does [`CHATTER`].
 pub fn of(text: &str, key: Option<&str>, tags: &[String]) -> Vec<u8> {
     let tags = tags.iter().map(String::as_str);
     let texts = std::iter::once(text).chain(key).chain(tags);
@@ -19,6 +22,9 @@ pub fn of(text: &str, key: Option<&str>, tags: &[String]) -> Vec<u8> {
     }
     for lexeme in speakers::lexemes(text) {
         *counts.entry(number(&lexeme)).or_default() += 1;
+    }
+    if key.is_none() && chatter::is_chatter(text) {
+        counts.insert(chatter(), 1);
     }
     let mut bytes = Vec::with_capacity(counts.len() * TERM_BYTES);
     bytes.extend(counts.keys().flat_map(|number| number.to_le_bytes()));
@@ -30,6 +36,11 @@ pub fn of(text: &str, key: Option<&str>, tags: &[String]) -> Vec<u8> {
 /// The term number of a lexeme.
 pub fn number(lexeme: &str) -> u32 {
     crc32fast::hash(lexeme.as_bytes())
+}
+
+/// The term of a text without a key that states nothing ([`chatter::is_chatter`]).
+pub fn chatter() -> u32 {
+    number(CHATTER)
 }
 
 /// Term numbers, ascending, with their frequencies. `None` if the bytes were not made by [`of`].
@@ -63,6 +74,18 @@ mod tests {
         assert!(terms.is_sorted());
         assert_eq!(read(&bytes[1..]), None);
         assert_eq!(read(&[]), Some(Vec::new()));
+    }
+
+    #[test]
+    fn what_states_nothing_is_marked_unless_it_has_a_key() {
+        let is_marked = |text: &str, key: Option<&str>| {
+            let terms = read(&of(text, key, &[])).expect("terms");
+            terms.contains(&(chatter(), 1))
+        };
+        assert!(is_marked("How do I take my tea?", None));
+        assert!(!is_marked("How do I take my tea?", Some("open_question")));
+        assert!(!is_marked("Tea with milk?: no sugar.", None));
+        assert!(!words::lexemes("Really?: yes?:no").any(|lexeme| lexeme == CHATTER));
     }
 
     #[test]

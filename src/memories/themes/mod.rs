@@ -10,7 +10,7 @@ use super::MemoryError;
 use super::day::{Day, store as days};
 use super::model::{MemoryTheme, ThemeCount, ThemeNames, ThemeSlug};
 use super::quota::THEMES_MAX;
-use crate::accounts::Viewer;
+use crate::accounts::{UserId, Viewer};
 use crate::activity::RunningCall;
 use crate::clock::SharedClock;
 use crate::db::Db;
@@ -68,6 +68,15 @@ pub async fn changed_themes(
 }
 
 pub const CHANGED_DAYS: i64 = 30;
+
+/// The slug of the theme that this text means by its slug or display name; if there is none, the text's own slug.
+pub async fn find_theme(db: &Db, user: UserId, text: &str) -> Result<ThemeSlug, MemoryError> {
+    let slug = ThemeSlug::parse(text)?;
+    let mut tx = db.as_user(user).await?;
+    let found = store::find_theme(&mut tx, user, &slug, text.trim()).await?;
+    tx.commit().await?;
+    Ok(found.map_or(slug, |(_, slug)| slug))
+}
 
 /// Changes a theme's name and description. The activity record is committed in the same transaction.
 pub async fn describe_theme(

@@ -12,6 +12,25 @@ use crate::memories::quota::THEMES_MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ThemeId(pub i64);
 
+/// The theme of this slug, or else the oldest of this display name. Older slugs are without signs: `c` of `C++`.
+pub async fn find_theme(
+    conn: &mut PgConnection,
+    user: UserId,
+    slug: &ThemeSlug,
+    name: &str,
+) -> Result<Option<(ThemeId, ThemeSlug)>, sqlx::Error> {
+    let row = sqlx::query!(
+        "SELECT id, slug FROM memory_themes WHERE user_id = $1 AND id = coalesce(
+             (SELECT id FROM memory_themes WHERE user_id = $1 AND slug = $2),
+             (SELECT id FROM memory_themes WHERE user_id = $1 AND lower(display_name) = lower($3::text) ORDER BY id LIMIT 1))",
+        user.0,
+        slug.as_str(),
+        name,
+    );
+    let row = row.fetch_optional(conn).await?;
+    Ok(row.map(|row| (ThemeId(row.id), ThemeSlug::from_column(row.slug))))
+}
+
 /// The item's theme, created if it does not exist; `None` if the user has [`THEMES_MAX`] others. Selects first: an upsert
 /// would lock the theme's row on every add.
 pub async fn ensure_theme(
@@ -20,16 +39,10 @@ pub async fn ensure_theme(
     item: &NewItem,
     now: OffsetDateTime,
 ) -> Result<Option<ThemeId>, sqlx::Error> {
+    let name = item.theme_display_name();
     loop {
-        let found = sqlx::query_scalar!(
-            "SELECT id FROM memory_themes WHERE user_id = $1 AND slug = $2",
-            user.0,
-            item.theme().as_str(),
-        )
-        .fetch_optional(&mut *conn)
-        .await?;
-        if let Some(id) = found {
-            return Ok(Some(ThemeId(id)));
+        if let Some((id, _)) = find_theme(&mut *conn, user, item.theme(), name).await? {
+            return Ok(Some(id));
         }
         if !has_room_for_theme(conn, user).await? {
             return Ok(None);
@@ -41,7 +54,7 @@ pub async fn ensure_theme(
              RETURNING id",
             user.0,
             item.theme().as_str(),
-            item.theme_display_name(),
+            name,
             now,
         )
         .fetch_optional(&mut *conn)

@@ -55,8 +55,8 @@ pub async fn list_events(
                ORDER BY d.dreamt_at DESC, d.id DESC LIMIT $6
            )
            SELECT e.id AS "id!", e.at AS "at!", e.event AS "event!", a.name AS "agent?", e.item_id AS "item_id?", NULL::bigint AS "entity_id?", NULL::bigint AS "dream_id?",
-                  left(i.content, $7) AS "beginning!", i.source AS "source!", i.session_id AS "session_id?",
-                  CASE WHEN e.event IN ('superseded', 'put_aside', 'merged') THEN s.id END AS "instead?", left(s.content, $7) AS "instead_beginning?",
+                  left(concat_ws(': ', i.key, i.content), $7) AS "beginning!", i.source AS "source!", i.session_id AS "session_id?",
+                  CASE WHEN e.event IN ('superseded', 'put_aside', 'merged') THEN s.id END AS "instead?", left(concat_ws(': ', s.key, s.content), $7) AS "instead_beginning?",
                   (SELECT p.by_dream FROM dream_proposals p
                    WHERE p.user_id = $1 AND (p.gone_id = e.item_id OR p.kept_id = e.item_id) AND p.decided_at = e.at
                      AND p.state IN ('applied', 'undone') LIMIT 1) AS "by_dream?"
@@ -116,7 +116,7 @@ pub async fn list_differing(
                JOIN memory_items s ON s.user_id = $1 AND s.id = c.next AND s.live_until <= $4 AND s.superseded_by IS NOT NULL
                WHERE c.step < 50
            )
-           SELECT i.id, left(i.content, $3) AS "beginning!",
+           SELECT i.id, left(concat_ws(': ', i.key, i.content), $3) AS "beginning!",
                   (SELECT s.id FROM chain c JOIN memory_items s ON s.user_id = $1 AND s.id = c.next AND s.created_at <= $4
                    WHERE c.id = i.id ORDER BY c.step DESC LIMIT 1) AS instead
            FROM memory_items i WHERE i.user_id = $1 AND i.id = ANY ($2) AND i.theme_id IS NOT NULL
@@ -197,18 +197,18 @@ pub async fn list_week(
     limit: i64,
 ) -> Result<Vec<ReviewLine>, sqlx::Error> {
     let rows = sqlx::query!(
-        r#"(SELECT o.id AS "id!", left(o.content, $5) AS "beginning!", n.id AS "instead?", left(n.content, $5) AS "instead_beginning?",
+        r#"(SELECT o.id AS "id!", left(concat_ws(': ', o.key, o.content), $5) AS "beginning!", n.id AS "instead?", left(concat_ws(': ', n.key, n.content), $5) AS "instead_beginning?",
                    NULL::timestamptz AS "expires_at?", NULL::bigint AS "uses?"
             FROM memory_item_events e
             JOIN memory_items o ON o.user_id = $1 AND o.id = e.item_id
             JOIN memory_items n ON n.user_id = $1 AND n.id = o.superseded_by
             WHERE e.user_id = $1 AND e.at >= $2 AND e.event = 'superseded' ORDER BY e.at DESC, e.id DESC LIMIT $6)
            UNION ALL
-           (SELECT id, left(content, $5), NULL, NULL, expires_at, NULL FROM memory_items
+           (SELECT id, left(concat_ws(': ', key, content), $5), NULL, NULL, expires_at, NULL FROM memory_items
             WHERE user_id = $1 AND status = 'active' AND expires_at > $3 AND expires_at <= $4 AND theme_id IS NOT NULL
             ORDER BY expires_at LIMIT $6)
            UNION ALL
-           (SELECT i.id, left(i.content, $5), NULL, NULL, NULL, u.access_count
+           (SELECT i.id, left(concat_ws(': ', i.key, i.content), $5), NULL, NULL, NULL, u.access_count
             FROM memory_uses u JOIN memory_items i ON i.user_id = $1 AND i.id = u.item_id
             WHERE u.user_id = $1 AND u.last_accessed >= $2 AND i.status = 'active' AND i.theme_id IS NOT NULL
             ORDER BY u.access_count DESC, i.id LIMIT $6)"#,

@@ -5,14 +5,53 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::emoji::{JOINER, is_skin_tone};
 
-/// Removes case, width, accents and skin tones. Vowel signs and voicing marks stay, because they tell words apart.
+/// Removes case, width, accents and skin tones, and writes digits of any script as 0 to 9. Vowel signs and voicing marks
+/// stay, because they tell words apart.
 pub(in crate::memories) fn fold(word: &str) -> String {
     if word.is_ascii() {
         return word.to_ascii_lowercase();
     }
-    let unaccented: String =
-        word.nfkd().filter(|&c| !is_accent(c) && !is_skin_tone(c) && c != JOINER).collect();
-    unaccented.to_lowercase().replace('ß', "ss").nfkc().collect()
+    let unaccented = word.nfkd().filter(|&c| !is_accent(c) && !is_skin_tone(c) && c != JOINER);
+    let unaccented: String = unaccented.map(|c| digit(c).unwrap_or(c)).collect();
+    let lower = unaccented.to_lowercase();
+    let plain = LETTERS.iter().filter(|(letter, _)| lower.contains(*letter));
+    let plain = plain.fold(lower.clone(), |word, (letter, plain)| word.replace(*letter, plain));
+    plain.nfkc().collect()
+}
+
+/// Letters that Unicode does not take apart, as people write them without.
+const LETTERS: [(char, &str); 10] = [
+    ('ß', "ss"),
+    ('æ', "ae"),
+    ('œ', "oe"),
+    ('ø', "o"),
+    ('ł', "l"),
+    ('đ', "d"),
+    ('ð', "d"),
+    ('þ', "th"),
+    ('ħ', "h"),
+    ('ı', "i"),
+];
+
+/// The zeros of the scripts with digits of their own (Unicode 15.1, `Nd`, below U+10000), ascending; their 1 to 9 follow.
+#[rustfmt::skip]
+const ZEROS: [u32; 36] = [
+    0x0660, 0x06F0, 0x07C0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0B66, 0x0BE6, 0x0C66, 0x0CE6, 0x0D66, 0x0DE6, 0x0E50,
+    0x0ED0, 0x0F20, 0x1040, 0x1090, 0x17E0, 0x1810, 0x1946, 0x19D0, 0x1A80, 0x1A90, 0x1B50, 0x1BB0, 0x1C40, 0x1C50,
+    0xA620, 0xA8D0, 0xA900, 0xA9D0, 0xA9F0, 0xAA50, 0xABF0, 0xFF10,
+];
+
+/// The digit 0 to 9 that a character of any script means.
+pub(super) fn digit(c: char) -> Option<char> {
+    if c.is_ascii() {
+        return c.is_ascii_digit().then_some(c);
+    }
+    let zero = ZEROS[..ZEROS.partition_point(|zero| *zero <= u32::from(c))].last()?;
+    char::from_digit(u32::from(c) - zero, 10)
+}
+
+pub(super) fn is_digit(c: char) -> bool {
+    digit(c).is_some()
 }
 
 /// Marks of Latin, Greek, Cyrillic, Hebrew, Arabic and Syriac, and variant or enclosing marks of any script. In Indic
@@ -26,10 +65,11 @@ fn is_accent(c: char) -> bool {
         && is_combining_mark(c)
 }
 
-/// Scripts written without spaces between words, and Hangul, whose particles are attached to the word.
-pub(super) fn is_unspaced(c: char) -> bool {
+/// Scripts written without spaces between words, and Hangul, whose particles are attached to the word; not their digits.
+pub(in crate::memories) fn is_unspaced(c: char) -> bool {
     matches!(u32::from(c),
-        0x0E01..=0x0E4E | 0x0E80..=0x0EDF | 0x1000..=0x109F | 0x1780..=0x17D3   // Thai, Lao, Myanmar, Khmer
+        0x0E01..=0x0E4E | 0x0E80..=0x0ECF | 0x0EDA..=0x0EDF                     // Thai, Lao
+        | 0x1000..=0x103F | 0x104A..=0x108F | 0x109A..=0x109F | 0x1780..=0x17D3 // Myanmar, Khmer
         | 0x3005..=0x3007 | 0x3041..=0x309F | 0x30A1..=0x30FF | 0x31F0..=0x31FF // kana and marks
         | 0x3400..=0x4DBF | 0x4E00..=0x9FFF | 0xF900..=0xFAFF | 0xFF66..=0xFF9F // Han, half-width kana
         | 0x1100..=0x11FF | 0x3130..=0x318F | 0xAC00..=0xD7AF                   // Hangul

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::characters::is_spaced_word;
+use super::characters::{is_digit, is_spaced_word};
 use super::{COMPOUND_CHARS_MAX, TextLexeme, WordKind, push_word, run_end};
 
 /// The end of a run of words and connectors. A connector belongs to it if a word follows, and so does `++` or `#` after a
@@ -76,8 +76,7 @@ fn pieces(piece: &str, level: usize) -> Vec<Range<usize>> {
     let mut chars = piece.char_indices().peekable();
     while let Some((at, c)) = chars.next() {
         let after = chars.peek().map(|&(_, c)| c);
-        let between_digits =
-            before.is_some_and(|b| b.is_ascii_digit()) && after.is_some_and(|a| a.is_ascii_digit());
+        let between_digits = before.is_some_and(is_digit) && after.is_some_and(is_digit);
         let cut = match level {
             0..=3 => LEVELS[level].contains(&c) && !(c == '.' && between_digits),
             HUMPS_LEVEL => false,

@@ -1,7 +1,7 @@
 //! Writes all sources: added, imported or learned items, turns, and document parts. One statement writes many sources with
 //! their passages, pending embeddings, first events and the user's changes.
 
-pub(super) mod store;
+mod store;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;

@@ -7,10 +7,8 @@ use time::OffsetDateTime;
 use super::NewSource;
 use crate::accounts::UserId;
 use crate::activity;
-use crate::db::note_changes;
 use crate::embedding::Noted;
 use crate::memories::ItemId;
-use crate::memories::passages::{self, terms};
 
 #[derive(Serialize)]
 struct NumberedSource<'a> {
@@ -78,10 +76,10 @@ pub async fn insert(
            ), added AS MATERIALIZED (
                SELECT new.n, new.agent_id, new.passages, new.events, new.call, item.* FROM item JOIN new USING (id)
            ), passage AS (
-               INSERT INTO memory_passages (user_id, source_id, n, start, length, content_hash, terms)
-               SELECT $1, a.id, p.n, p.start, p.length, decode(p.hash, 'base64'), decode(p.terms, 'base64')
+               INSERT INTO memory_passages (user_id, source_id, n, start, length, key_chars, content_hash, terms)
+               SELECT $1, a.id, p.n, p.start, p.length, p.key_chars, decode(p.hash, 'base64'), decode(p.terms, 'base64')
                FROM added a CROSS JOIN LATERAL json_to_recordset(a.passages)
-                    AS p (n smallint, start integer, length integer, hash text, terms text)
+                    AS p (n smallint, start integer, length integer, key_chars integer, hash text, terms text)
                RETURNING source_id, n
            ), pending AS (
                INSERT INTO memory_embeddings (user_id, space_id, source_id, passage, state, is_turn, updated_at)
@@ -130,25 +128,4 @@ pub async fn insert(
         is_full: first.is_some_and(|row| row.is_full),
     };
     Ok((ids, noted))
-}
-
-/// Updates the terms of an item's first passage after its key or tags changed.
-pub async fn set_first_terms(
-    conn: &mut PgConnection,
-    user: UserId,
-    id: ItemId,
-    content: &str,
-    key: Option<&str>,
-    tags: &[String],
-) -> Result<(), sqlx::Error> {
-    let terms = passages::cut(content).next().map(|first| terms::of(first, key, tags));
-    sqlx::query!(
-        "UPDATE memory_passages SET terms = $3 WHERE user_id = $1 AND source_id = $2 AND n = 0",
-        user.0,
-        id.0,
-        terms.unwrap_or_default(),
-    )
-    .execute(&mut *conn)
-    .await?;
-    note_changes(conn, &[id.0]).await
 }

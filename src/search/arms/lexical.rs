@@ -1,46 +1,110 @@
-//! The lexical arm: any word of the query, weighted by rarity in the user's own texts, over the logarithm of the text's
-//! length. Scores every text with one of the words; no sampling.
+//! The lexical arm: the share of the query's words that a text has, weighted by their rarity in the user's own texts. Scores
+//! every text with one of the words; no sampling.
 
 use std::collections::HashSet;
 
 use super::CANDIDATES_MAX;
 use crate::memories::passages::terms;
-use crate::memories::words::Term;
+use crate::memories::words::{QUERY_TERMS_MAX, Term, WHOLE};
 use crate::search::reader::index::Index;
 use crate::search::reader::seen::SeenSources;
 
 /// Minimum number of sources for rarity; if there are fewer memories, turns fill up.
 const TELLING_SOURCES_MIN: usize = 1_000;
-/// A shorter text counts as this long.
+/// The share of a word that occurs in another form only, such as its stem.
+const OTHER_FORM: f64 = 0.85;
+/// A text loses up to this share by its length, so that of equal ones the shorter is first …
+const LENGTH_SHARE: f64 = 0.1;
+/// … from this many terms on.
 const LENGTH_MIN: u16 = 20;
-/// Weight of a word that occurs once; more occurrences follow PostgreSQL's `ts_rank`, for whose scores the thresholds were
-/// chosen.
-const ONCE: f64 = 0.1 / 1.644_934_066_85;
+/// A time word with so many digits is a whole date, and what has it is as exact as what has another identifier.
+const DATE_DIGITS: usize = 6;
+/// A word is rare in at most so many sources of a tier, or in at most one of so many.
+const RARE_MAX: usize = 2;
+const RARE_ONE_IN: usize = 500;
+/// Rare words count if they are at least this share of the query's words, by weight …
+const RARE_SHARE_MIN: f64 = 0.2;
+/// … and from this share on they are what is asked for.
+const RARE_SHARE_ASKED: f64 = 0.5;
 
-/// Scores of all passages for one query.
-pub struct Scored {
-    /// Per passage; 0 if no word matches.
-    scores: Vec<f32>,
-    words: Vec<u8>,
-    /// Per passage, the summed weight of its words, without names and time words …
-    rarities: Vec<f32>,
-    /// … and the same for all words of the query.
-    rarity: f64,
-}
-
-/// Weight of a word by its number of occurrences.
-fn frequency(count: u8) -> f64 {
-    let squares = (1..=u32::from(count)).map(|n| 1.0 / f64::from(n * n));
-    ONCE * squares.sum::<f64>()
-}
-
-/// A word of the query with the term numbers of its alternatives.
+/// A word of the query.
 struct QueryWord {
-    alternatives: Vec<u32>,
     weight: f64,
+    /// Occurs in a seen source.
+    is_found: bool,
     /// A name or time word, which does not say what is asked.
     is_left_out: bool,
 }
+
+/// Words of the query as bits, by their position.
+type Words = u32;
+const _: () = assert!(QUERY_TERMS_MAX <= Words::BITS as usize);
+
+/// The summed weights of the words of a set, per byte of the set.
+struct Weights(Box<[[f64; 256]; 4]>);
+
+impl Weights {
+    fn of(words: &[QueryWord]) -> Self {
+        let mut sums = Box::new([[0.0; 256]; 4]);
+        for (byte, sums) in sums.iter_mut().enumerate() {
+            let of_byte = words.iter().skip(8 * byte).take(8);
+            for (nth, word) in of_byte.enumerate() {
+                let bit = 1 << nth;
+                for set in bit..2 * bit {
+                    sums[set] = sums[set - bit] + word.weight;
+                }
+            }
+        }
+        Self(sums)
+    }
+
+    fn sum(&self, words: Words) -> f64 {
+        let bytes = words.to_le_bytes();
+        self.0.iter().zip(bytes).map(|(sums, byte)| sums[usize::from(byte)]).sum()
+    }
+}
+
+/// The matches of all passages with one query.
+pub struct Scored {
+    words: Vec<QueryWord>,
+    weights: Weights,
+    /// Per passage, the words that match …
+    matched: Vec<Words>,
+    /// … and those of them that match by the word itself.
+    exact: Vec<Words>,
+    /// Names and time words.
+    left_out: Words,
+    /// The weight of all words.
+    weight: f64,
+    /// The same without names and time words.
+    telling_weight: f64,
+    /// Rare words, without names and time words …
+    rare: Words,
+    /// … and whether they are what is asked for.
+    pub asks_rare: bool,
+    /// Identifiers: numbers, addresses, versions, codes.
+    identifiers: Words,
+}
+
+/// How a source matches the query's words.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct WordMatch {
+    /// The best passage's share of the words by weight, 0 to 1.
+    pub share: f64,
+    /// How many words match in it.
+    pub words: u32,
+    /// Its position within the source.
+    pub passage: usize,
+    /// The best passage's share without names and time words.
+    pub telling_share: f64,
+    /// Its passages together have all of the query's rare words.
+    pub has_rare: bool,
+    /// How many of the query's identifiers they have.
+    pub identifiers: u32,
+}
+
+/// A source, its identifiers and whether it has the rare words, and its share.
+type Ranked = (u32, (u32, bool), f64);
 
 /// Inverse frequency of a word among the memories, and among the turns that fill up if there are few.
 fn weight(sources: [usize; 2], tiers: [bool; 2], found: [usize; 2]) -> f64 {
@@ -56,8 +120,27 @@ fn weight(sources: [usize; 2], tiers: [bool; 2], found: [usize; 2]) -> f64 {
     if of_word > 0.0 { (all / of_word).ln() } else { 0.0 }
 }
 
-/// Scores every passage with one of these words, by their rarity in what is seen. `left_out` are the terms of names and time
-/// words.
+/// Rare among memories or, if no memory has it, among turns.
+fn is_rare(sources: [usize; 2], found: [usize; 2]) -> bool {
+    let is_rare = |tier: usize| found[tier] <= RARE_MAX.max(sources[tier] / RARE_ONE_IN);
+    match found {
+        [0, 0] => false,
+        [0, _] => is_rare(1),
+        _ => is_rare(0),
+    }
+}
+
+/// Whether a lexeme is an identifier: a number of three digits or more, a word with digits and others, or with a sign such as
+/// those of `c++`, `src/db.rs`, `anna@example.com`.
+fn is_identifier(lexeme: &str) -> bool {
+    let chars = lexeme.chars().count();
+    let has_digit = lexeme.chars().any(char::is_numeric);
+    let has_sign = lexeme.contains(['+', '#', '@', '/', '\\', '_', ':', '=', '&']);
+    let is_dotted = lexeme.contains('.') && chars > 3;
+    has_digit && chars >= 3 || (has_sign || is_dotted) && chars >= 2
+}
+
+/// Matches every passage with these words. `left_out` are the terms of names, `times` those of time words.
 pub fn score(
     index: &Index,
     seen: &SeenSources,
@@ -66,42 +149,66 @@ pub fn score(
     tiers: [bool; 2],
 ) -> Scored {
     let sources = seen.counts();
-    let words = asked.iter().map(|term| {
-        let alternatives: Vec<u32> = term.alternatives.iter().map(|a| terms::number(a)).collect();
-        // The last alternative is the stem, which every text with the word has too.
-        let mut found = [0; 2];
-        for source in seen.with(index, alternatives.last().copied().unwrap_or_default()) {
-            found[usize::from(index.source(source).is_turn())] += 1;
-        }
-        let weight = weight(sources, tiers, found);
-        let is_left_out = alternatives.iter().any(|term| left_out.contains(term));
-        QueryWord { alternatives, weight, is_left_out }
-    });
-    let mut words: Vec<QueryWord> = words.collect();
-    // A query of names and time words only asks for just these.
-    if words.iter().all(|word| word.is_left_out) {
-        words.iter_mut().for_each(|word| word.is_left_out = false);
-    }
     let mut scored = Scored {
-        scores: vec![0.0; index.passages_len()],
-        words: vec![0; index.passages_len()],
-        rarities: vec![0.0; index.passages_len()],
-        rarity: words.iter().filter(|word| !word.is_left_out).map(|word| word.weight).sum(),
+        words: Vec::with_capacity(asked.len()),
+        weights: Weights::of(&[]),
+        left_out: 0,
+        matched: vec![0; index.passages_len()],
+        exact: vec![0; index.passages_len()],
+        weight: 0.0,
+        telling_weight: 0.0,
+        rare: 0,
+        asks_rare: false,
+        identifiers: 0,
     };
-    for word in &words {
-        let share = word.weight / word.alternatives.len() as f64;
-        for alternative in &word.alternatives {
-            for (passage, count) in index.postings(*alternative) {
-                scored.scores[passage] += (share * frequency(count)) as f32;
+    let (mut rare, mut identifiers) = (0, 0);
+    for (term, bit) in asked.iter().zip((0..Words::BITS).map(|n| 1 << n)) {
+        let alternatives: Vec<u32> = term.alternatives.iter().map(|a| terms::number(a)).collect();
+        let mut found = [0; 2];
+        let whole = term.alternatives.iter().position(|a| a.starts_with(WHOLE)).unwrap_or(0);
+        for (nth, alternative) in alternatives.iter().enumerate() {
+            for (passage, _) in index.postings(*alternative) {
+                let Some((number, _)) = index.passage(passage) else { continue };
+                let source = index.source(number);
+                let mut of_source = index.passages_of(number);
+                if seen.has(source) && !of_source.any(|p| scored.matched[p] & bit != 0) {
+                    found[usize::from(source.is_turn())] += 1;
+                }
+                scored.matched[passage] |= bit;
+                scored.exact[passage] |= if nth == whole { bit } else { 0 };
             }
         }
-        for (passage, _) in word.alternatives.last().into_iter().flat_map(|t| index.postings(*t)) {
-            scored.words[passage] += 1;
-            if !word.is_left_out {
-                scored.rarities[passage] += word.weight as f32;
-            }
-        }
+        let is_left_out = alternatives.iter().any(|term| left_out.contains(term));
+        let weight = weight(sources, tiers, found);
+        let is_found = found != [0; 2];
+        let is_identifier = term.alternatives.first().is_some_and(|a| is_identifier(a));
+        rare |= if is_rare(sources, found) && !is_left_out { bit } else { 0 };
+        let digits = || term.alternatives.iter().flat_map(|a| a.chars()).filter(|c| c.is_numeric());
+        let is_date = is_left_out && digits().count() >= DATE_DIGITS;
+        identifiers |= if is_identifier && is_found && (!is_left_out || is_date) { bit } else { 0 };
+        scored.words.push(QueryWord { weight, is_found, is_left_out });
     }
+    // A query of names and time words only asks for just these.
+    if scored.words.iter().all(|word| word.is_left_out) {
+        scored.words.iter_mut().for_each(|word| word.is_left_out = false);
+    }
+    scored.weights = Weights::of(&scored.words);
+    let left_out = scored.words.iter().enumerate().filter(|(_, word)| word.is_left_out);
+    scored.left_out = left_out.fold(0, |all, (nth, _)| all | 1 << nth);
+    let has_any = scored.words.iter().any(|word| word.is_found);
+    // A word that occurs nowhere is missing everywhere, but for a name or time.
+    let counted = scored.words.iter().filter(|word| word.is_found || !word.is_left_out);
+    let telling = scored.words.iter().filter(|word| !word.is_left_out);
+    scored.telling_weight = telling.map(|word| word.weight).sum();
+    scored.weight = match has_any {
+        true => counted.map(|word| word.weight).sum(),
+        false => 0.0,
+    };
+    let rare_share = scored.weights.sum(rare) / scored.telling_weight;
+    if rare_share >= RARE_SHARE_MIN {
+        (scored.rare, scored.asks_rare) = (rare, rare_share >= RARE_SHARE_ASKED);
+    }
+    scored.identifiers = scored.without_parts(identifiers, asked);
     scored
 }
 
@@ -128,34 +235,66 @@ pub fn numbers_with_all(index: &Index, asked: &[Term]) -> HashSet<u32> {
 }
 
 impl Scored {
-    /// The score of a source's best passage, and how many words of the query match in it.
-    pub fn of(&self, index: &Index, source: u32) -> (f64, u8) {
-        let mut best = (0.0, 0);
-        for passage in index.passages_of(source).filter(|p| self.words[*p] > 0) {
-            let length = index.passage(passage).map_or(0, |(_, terms)| terms).max(LENGTH_MIN);
-            let score = f64::from(self.scores[passage]) / f64::from(2 + length).ln();
-            if score > best.0 {
-                best = (score, self.words[passage]);
+    /// The words' weights, by their position in the query; 0 for those that do not occur.
+    pub fn word_weights(&self) -> Vec<f64> {
+        let of = |word: &QueryWord| if word.is_found { word.weight } else { 0.0 };
+        self.words.iter().map(of).collect()
+    }
+
+    /// Of these words, those that are no part of another one: of `192.168.0.1`, not `192` besides.
+    fn without_parts(&self, of: Words, asked: &[Term]) -> Words {
+        let has = |nth: &usize| of >> nth & 1 == 1;
+        let whole = |nth: usize| asked[nth].alternatives.first().map_or("", String::as_str);
+        let is_part = |nth: &usize| {
+            let others = (0..self.words.len()).filter(has).filter(|other| other != nth);
+            others.into_iter().any(|other| {
+                whole(other).len() > whole(*nth).len() && whole(other).contains(whole(*nth))
+            })
+        };
+        let kept = (0..self.words.len()).filter(has).filter(|nth| !is_part(nth));
+        kept.fold(0, |words, nth| words | 1 << nth)
+    }
+
+    /// A passage's share of the words by weight.
+    fn share(&self, index: &Index, passage: usize) -> f64 {
+        let (matched, exact) = (self.matched[passage], self.exact[passage]);
+        if matched == 0 || self.weight <= 0.0 {
+            return 0.0;
+        }
+        let others = OTHER_FORM * self.weights.sum(matched & !exact);
+        let share = (self.weights.sum(exact) + others) / self.weight;
+        let terms = index.passage(passage).map_or(0, |(_, terms)| terms);
+        let ln = |terms: u16| f64::from(2 + terms.max(LENGTH_MIN)).ln();
+        share * (1.0 - LENGTH_SHARE * (1.0 - ln(LENGTH_MIN) / ln(terms)))
+    }
+
+    /// How a source matches.
+    pub fn of(&self, index: &Index, source: u32) -> WordMatch {
+        let passages = index.passages_of(source);
+        let mut found = WordMatch::default();
+        let (mut all, mut telling): (Words, f64) = (0, 0.0);
+        for (nth, passage) in passages.enumerate().filter(|(_, p)| self.matched[*p] != 0) {
+            let matched = self.matched[passage];
+            all |= matched;
+            telling = telling.max(self.weights.sum(matched & !self.left_out));
+            let share = self.share(index, passage);
+            if share > found.share || found.words == 0 {
+                found = WordMatch { share, words: matched.count_ones(), passage: nth, ..found };
             }
         }
-        best
-    }
-
-    /// The best passage's share of the query's words, weighted by rarity, 0 to 1.
-    pub fn share(&self, index: &Index, source: u32) -> f64 {
-        let passages = index.passages_of(source);
-        let most = passages.map(|p| self.rarities[p]).fold(0.0, f32::max);
-        match self.rarity > 0.0 {
-            true => (f64::from(most) / self.rarity).min(1.0),
-            false => 0.0,
+        if self.telling_weight > 0.0 {
+            found.telling_share = (telling / self.telling_weight).min(1.0);
         }
+        found.has_rare = self.rare != 0 && all & self.rare == self.rare;
+        found.identifiers = (all & self.identifiers).count_ones();
+        found
     }
 
-    /// The best sources per tier with their scores.
-    pub fn best(&self, index: &Index, mask: &[bool]) -> Vec<(u32, f64)> {
-        let mut tiers: [Vec<(u32, f64)>; 2] = Default::default();
+    /// The best sources per tier: those with the query's identifiers and rare words before others.
+    pub fn best(&self, index: &Index, mask: &[bool]) -> Vec<u32> {
+        let mut tiers: [Vec<Ranked>; 2] = Default::default();
         let mut last = None;
-        for passage in (0..self.words.len()).filter(|p| self.words[*p] > 0) {
+        for passage in (0..self.matched.len()).filter(|p| self.matched[*p] != 0) {
             let Some((source, _)) = index.passage(passage) else {
                 continue;
             };
@@ -163,11 +302,13 @@ impl Scored {
                 continue;
             }
             let tier = usize::from(index.source(source).is_turn());
-            tiers[tier].push((source, self.of(index, source).0));
+            let found = self.of(index, source);
+            tiers[tier].push((source, (found.identifiers, found.has_rare), found.share));
         }
         let key = |n: u32| (index.source(n).created_at, index.source(n).id);
-        let order = |a: &(u32, f64), b: &(u32, f64)| {
-            b.1.total_cmp(&a.1).then_with(|| key(b.0).cmp(&key(a.0)))
+        let order = |a: &Ranked, b: &Ranked| {
+            let by_share = b.1.cmp(&a.1).then(b.2.total_cmp(&a.2));
+            by_share.then_with(|| key(b.0).cmp(&key(a.0)))
         };
         for tier in &mut tiers {
             if tier.len() > CANDIDATES_MAX {
@@ -176,7 +317,7 @@ impl Scored {
             }
             tier.sort_unstable_by(order);
         }
-        tiers.into_iter().flatten().collect()
+        tiers.into_iter().flatten().map(|(source, ..)| source).collect()
     }
 }
 
@@ -196,7 +337,7 @@ mod tests {
     fn best(index: &Index, query: &str) -> Vec<i64> {
         let scored = score_of(index, query);
         let best = scored.best(index, &vec![true; index.sources().len()]);
-        best.into_iter().map(|(n, _)| index.source(n).id).collect()
+        best.into_iter().map(|n| index.source(n).id).collect()
     }
 
     #[test]
@@ -251,8 +392,8 @@ mod tests {
     fn each_word_of_the_query_counts_once() {
         let index = index_of(&["bees and hives", "bees, bees, bees"]);
         let scored = score_of(&index, "bees hives");
-        assert_eq!((scored.of(&index, 0).1, scored.of(&index, 1).1), (2, 1));
-        assert!(scored.of(&index, 0).0 > scored.of(&index, 1).0);
+        assert_eq!((scored.of(&index, 0).words, scored.of(&index, 1).words), (2, 1));
+        assert!(scored.of(&index, 0).share > scored.of(&index, 1).share);
     }
 
     #[test]
@@ -263,7 +404,7 @@ mod tests {
             let asked = query_terms("Anna cooked last summer");
             let seen = SeenSources::of(&index, ALL);
             let scored = score(&index, &seen, &asked, &left_out, [true, true]);
-            [scored.share(&index, 0), scored.share(&index, 2)]
+            [0, 2].map(|source| scored.of(&index, source).telling_share)
         };
         let [of_what, of_tea] = share(&["anna", "last", "summer"]);
         assert!(of_what > 0.999 && of_tea == 0.0, "{of_what}, {of_tea}");
@@ -281,7 +422,7 @@ mod tests {
             let seen = SeenSources::of(index, scope);
             let asked = query_terms("tea bees");
             let scored = score(index, &seen, &asked, &HashSet::new(), [true, true]);
-            (scored.of(index, 1), scored.share(index, 1))
+            scored.of(index, 1)
         };
         let before = share(&index);
         for id in 10..20 {
@@ -290,5 +431,41 @@ mod tests {
         assert_eq!(share(&index), before);
         index.put(row(30, "bees"));
         assert_ne!(share(&index), before);
+    }
+
+    #[test]
+    fn rare_words_and_identifiers_are_known_wherever_they_stand() {
+        let mut texts: Vec<String> =
+            (0..40).map(|n| format!("Ticket #602{n:02}: the login page hangs")).collect();
+        texts.push("She plays the saxophone".to_owned());
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        let index = index_of(&texts);
+        let of = |query: &str, source: u32| {
+            let found = score_of(&index, query).of(&index, source);
+            (found.has_rare, found.identifiers)
+        };
+        assert_eq!(of("ticket 60225", 25), (true, 1));
+        assert_eq!(of("ticket 60225", 24), (false, 0));
+        assert_eq!(of("Who plays the saxophone in the band?", 40), (true, 0));
+        assert_eq!(of("login page", 3), (false, 0));
+        // Of many words that occur nowhere, one rare word is little.
+        assert!(
+            !of("Which colleague of the jazz orchestra sings, whistles or plays guitar?", 40).0
+        );
+        let asks_rare = |query: &str| score_of(&index, query).asks_rare;
+        assert!(asks_rare("the saxophone") && !asks_rare("Who has a saxophone in the band?"));
+        assert_eq!(best(&index, "login page of ticket 60225")[0], 26);
+    }
+
+    #[test]
+    fn an_identifier_has_digits_or_signs() {
+        for lexeme in
+            ["60225", "192.168.17.40", "v1.2.3", "c++", "c#", "src/db.rs", "err_1", "３００"]
+        {
+            assert!(is_identifier(lexeme), "{lexeme}");
+        }
+        for lexeme in ["tea", "42", "well-known", "o'clock", "茶", "e.g"] {
+            assert!(!is_identifier(lexeme), "{lexeme}");
+        }
     }
 }

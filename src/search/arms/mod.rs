@@ -150,6 +150,8 @@ impl SourceFilter {
 /// The query, as input of the arms.
 pub struct ArmInput<'a> {
     pub terms: &'a [Term],
+    /// The query is these words alone, and no sentence.
+    pub is_bare: bool,
     /// In the index's space.
     pub vector: Option<&'a vectors::PreparedQuery>,
     /// Capitalized words of the query …
@@ -158,31 +160,38 @@ pub struct ArmInput<'a> {
     pub speakers: &'a [String],
     /// Words that only express a time.
     pub times: &'a [String],
-    /// If no word matches: ids of sources that contain fragments of the query, with the number of fragments.
+    /// If no word matches: ids of sources that contain fragments of the query, with the number of fragments …
     pub containing: &'a [(i64, i64)],
+    /// … of so many.
+    pub fragments: usize,
     /// Neighbours count for all candidates, not only for the first.
     pub with_context: bool,
     /// Ids of sources that mention the query's entities, with their weights, 0 to 1, best first.
     pub naming: &'a [(i64, f64)],
 }
 
-/// The union of all arms' candidates and the neighbours of their first, unordered. The second value is false if no word
-/// matches.
-pub fn candidates(
-    index: &Index,
-    asked: &ArmInput<'_>,
-    wanted: &SourceFilter,
-) -> (Vec<CandidateSignals>, bool) {
+/// What the arms found.
+pub struct Found {
+    /// The union of all arms' candidates and the neighbours of their first, unordered.
+    pub candidates: Vec<CandidateSignals>,
+    /// Any word matches.
+    pub has_words: bool,
+    /// Weights of the query's words by rarity; 0 for those that do not occur.
+    pub weights: Vec<f64>,
+}
+
+pub fn candidates(index: &Index, asked: &ArmInput<'_>, wanted: &SourceFilter) -> Found {
     let mask = wanted.mask(index);
     let seen = &wanted.seen;
     let subjects = speakers::subjects(index, seen, asked.names, asked.speakers);
-    let left_out = subjects.iter().chain(asked.times);
-    let left_out = left_out.map(|word| terms::number(word)).collect();
+    let left_out = subjects.iter().map(String::as_str).chain(times(asked.terms, asked.times));
+    let left_out = left_out.map(terms::number).collect();
     let scored = lexical::score(index, seen, asked.terms, &left_out, wanted.tiers);
     let mut by_words = scored.best(index, &mask);
     let containing = containing(index, asked.containing, &mask);
-    let nearest = |mask: &[bool]| match asked.vector {
-        Some(vector) => semantic::nearest(index, mask, wanted.tiers, vector),
+    let meaning = asked.vector.map(|vector| semantic::Asked::of(index, seen, vector));
+    let nearest = |mask: &[bool]| match &meaning {
+        Some(meaning) => meaning.nearest(index, mask, wanted.tiers),
         None => Vec::new(),
     };
     let mut near = nearest(&mask);
@@ -192,8 +201,6 @@ pub fn candidates(
         add_to(&mut by_words, scored.best(index, &then));
         add_to(&mut near, nearest(&then));
     }
-    let near: Vec<u32> = near.into_iter().map(|(source, _)| source).collect();
-    let by_words: Vec<u32> = by_words.into_iter().map(|(source, _)| source).collect();
     let has_words = !by_words.is_empty();
     let of_words: Vec<u32> =
         by_words.into_iter().chain(containing.iter().map(|(n, _)| *n)).collect();
@@ -226,31 +233,46 @@ pub fn candidates(
     }
     let mut signals = |number: &u32| {
         let source = index.source(*number);
-        let (lexical, words_matched) = scored.of(index, *number);
+        let words = scored.of(index, *number);
         let substrings = containing.get(number);
-        let distance = asked.vector.and_then(|vector| index.vectors.distance(*number, vector));
+        let nearness = meaning.as_ref().and_then(|meaning| meaning.nearness(index, *number));
+        let distance = nearness.map(|near| f64::from(near.distance));
+        let passages = index.passages_of(*number);
+        let best_passage = match (words.words, nearness) {
+            (0, Some(near)) => near.passage as usize - passages.start,
+            _ => words.passage,
+        };
         CandidateSignals {
             id: ItemId(source.id),
             created_at: time_of(source.created_at),
             is_episode: source.item_type == ItemType::Episode,
             is_turn: source.is_turn(),
+            is_chatter: source.is_chatter,
             is_users_word: source.is_users_word && wanted.filters.ingredients.trust,
             comes_first: wanted.comes_first(source),
             is_lent: false,
-            lexical: substrings.map_or(lexical, |pieces| *pieces as f64),
-            words_matched: i64::from(words_matched),
+            lexical: match substrings {
+                Some(pieces) => (*pieces as f64 / asked.fragments.max(1) as f64).min(1.0),
+                None => words.share,
+            },
+            words_matched: i64::from(words.words),
             is_substring: substrings.is_some(),
-            distance: distance.map(f64::from),
-            passages: index.passages_of(*number).len(),
+            asks_rare: scored.asks_rare && asked.is_bare,
+            has_rare: words.has_rare,
+            identifiers: words.identifiers,
+            distance,
+            standing: distance.zip(meaning.as_ref()).map(|(d, meaning)| meaning.spread.standing(d)),
+            passages: passages.len(),
+            best_passage,
             late: None,
             is_near: near.contains(number),
             is_found: found.contains(number),
             is_of_named: of_named.contains(number),
-            share_of_words: scored.share(index, *number),
+            share_of_words: words.telling_share,
             is_of_subject: (!subjects.is_empty()).then(|| of_subjects.contains(number)),
             entities: naming.get(number).copied().unwrap_or_default(),
             direction: match wanted.filters.spread {
-                true => index.vectors.direction(*number),
+                true => index.vectors.direction(passages.clone()),
                 false => None,
             },
             time: wanted.time.map_or(0.0, |time| time.closeness(source)),
@@ -258,13 +280,28 @@ pub fn candidates(
         }
     };
     let candidates = all.iter().map(&mut signals).collect();
-    (candidates, has_words)
+    Found { candidates, has_words, weights: scored.word_weights() }
+}
+
+/// The words of the query that only express a time, written-out dates among them; a long number is none.
+fn times<'a>(asked: &'a [Term], times: &'a [String]) -> impl Iterator<Item = &'a str> {
+    const YEAR_DIGITS: usize = 4;
+    fn pieces(word: &str) -> impl Iterator<Item = &str> {
+        word.split(|c: char| !c.is_alphanumeric()).filter(|piece| !piece.is_empty())
+    }
+    let is_time = |piece: &str| {
+        let is_number = piece.bytes().all(|b| b.is_ascii_digit());
+        let is_long = is_number && piece.len() > YEAR_DIGITS;
+        !is_long && times.iter().any(|time| pieces(time).any(|of_time| of_time == piece))
+    };
+    let words = asked.iter().filter_map(|term| term.alternatives.first());
+    words.map(String::as_str).filter(move |word| pieces(word).all(is_time))
 }
 
 /// Appends the results of a second search, without duplicates.
-fn add_to<T>(found: &mut Vec<(u32, T)>, more: Vec<(u32, T)>) {
-    let known: HashSet<u32> = found.iter().map(|(source, _)| *source).collect();
-    found.extend(more.into_iter().filter(|(source, _)| !known.contains(source)));
+fn add_to(found: &mut Vec<u32>, more: Vec<u32>) {
+    let known: HashSet<u32> = found.iter().copied().collect();
+    found.extend(more.into_iter().filter(|source| !known.contains(source)));
 }
 
 /// From microseconds since 1970.
@@ -342,7 +379,7 @@ pub(super) mod tests {
             embedding: Some(EmbeddingState::Pending),
             passages: vec![terms::read(&bytes).unwrap_or_default()],
             has_vector: false,
-            vector: None,
+            vectors: Vec::new(),
             hash: u64::from(crc32fast::hash(&bytes)),
         }
     }
@@ -390,24 +427,26 @@ pub(super) mod tests {
         let vector =
             |values: &[f32]| Vector::from_answer(values).expect("a vector").values().to_vec();
         let mut index = Index::default();
-        let near = SourceRow { vector: Some(vector(&[1.0, 0.1])), ..row(1, "honey") };
+        let near = SourceRow { vectors: vec![(0, vector(&[1.0, 0.1]))], ..row(1, "honey") };
         index.put(SourceRow { hash: 1, ..near });
-        let far = SourceRow { vector: Some(vector(&[0.1, 1.0])), ..row(2, "bees") };
+        let far = SourceRow { vectors: vec![(0, vector(&[0.1, 1.0]))], ..row(2, "bees") };
         index.put(SourceRow { hash: 2, ..far });
         index.put(row(3, "bees without a vector"));
         let asked_vector = vectors::PreparedQuery::new(&vector(&[1.0, 0.0]));
         let asked = ArmInput {
             terms: &query_terms("bees"),
+            is_bare: true,
             vector: Some(&asked_vector),
             speakers: &[],
             containing: &[],
+            fragments: 0,
             naming: &[],
             with_context: false,
             times: &[],
             names: &[],
         };
         let all = wanted(&index, Filters::default());
-        let (mut found, has_words) = candidates(&index, &asked, &all);
+        let Found { candidates: mut found, has_words, .. } = candidates(&index, &asked, &all);
         found.sort_by_key(|c| c.id.0);
         assert!(has_words);
         assert_eq!(found.iter().map(|c| c.id.0).collect::<Vec<_>>(), [1, 2, 3]);
@@ -423,15 +462,18 @@ pub(super) mod tests {
         let index = index_of(&["unbelievable", "tea"]);
         let asked = ArmInput {
             terms: &query_terms("believ"),
+            is_bare: true,
             vector: None,
             speakers: &[],
             containing: &[(1, 1), (99, 1)],
+            fragments: 1,
             naming: &[],
             with_context: false,
             times: &[],
             names: &[],
         };
-        let (found, has_words) = candidates(&index, &asked, &wanted(&index, Filters::default()));
+        let all = wanted(&index, Filters::default());
+        let Found { candidates: found, has_words, .. } = candidates(&index, &asked, &all);
         assert!(!has_words);
         assert_eq!(found.len(), 1);
         assert!(found[0].is_substring && found[0].id.0 == 1);

@@ -5,10 +5,9 @@ use std::sync::Arc;
 use time::OffsetDateTime;
 
 use super::scanned::ScannedTexts;
-use super::{ArmInput, SourceFilter, micros, recent, speakers};
+use super::{ArmInput, Found, SourceFilter, micros, recent, speakers};
 use crate::embedding::{HeldVectors, NamedWord};
 use crate::memories::words::Term;
-use crate::search::candidate::CandidateSignals;
 use crate::search::query::{Filters, SearchQuery};
 use crate::search::reader::SearchIndex;
 use crate::search::reader::index::Index;
@@ -18,6 +17,8 @@ use crate::search::reader::vectors::PreparedQuery;
 /// The input of the arms.
 pub struct ArmQuery {
     pub terms: Vec<Term>,
+    /// See [`ArmInput::is_bare`].
+    pub is_bare: bool,
     pub vector: Option<PreparedQuery>,
     pub names: Vec<String>,
     pub speakers: Vec<String>,
@@ -66,14 +67,15 @@ impl SearchIndex {
             speakers = self.with_index(look).await?;
         }
         let index = self.read().await;
+        let seen = SeenSources::of(&index, self.scope);
         Ok(HeldVectors {
             has_ready: index.has_vectors(),
-            has_pending: index.has_pending(self.space.is_some()),
+            unready: index.unready(|source| seen.has(source), self.space.is_some()),
             speakers,
         })
     }
 
-    /// Runs the arms. Also returns whether any word matched; for `containing` see [`ArmInput::containing`].
+    /// Runs the arms; for `containing` see [`ArmInput::containing`].
     ///
     /// # Errors
     /// If the server is shutting down.
@@ -81,9 +83,11 @@ impl SearchIndex {
         &self,
         question: &Arc<ArmQuery>,
         containing: Vec<(i64, i64)>,
-    ) -> Result<(Vec<CandidateSignals>, bool), sqlx::Error> {
+        fragments: usize,
+    ) -> Result<Found, sqlx::Error> {
         let question = Arc::clone(question);
-        self.with_index(move |held, index| held.find(index, &question, &containing)).await
+        self.with_index(move |held, index| held.find(index, &question, &containing, fragments))
+            .await
     }
 
     /// The texts to scan for so many fragments of the query.
@@ -108,14 +112,17 @@ impl SearchIndex {
         index: &Index,
         question: &ArmQuery,
         containing: &[(i64, i64)],
-    ) -> (Vec<CandidateSignals>, bool) {
+        fragments: usize,
+    ) -> Found {
         let wanted = self.wanted(index, &question.filters, question.now);
         let asked = ArmInput {
             terms: &question.terms,
+            is_bare: question.is_bare,
             vector: question.vector.as_ref(),
             names: &question.names,
             speakers: &question.speakers,
             containing,
+            fragments,
             naming: &question.naming,
             with_context: question.with_context,
             times: &question.times,

@@ -56,7 +56,7 @@ impl SearchIndex {
         }
     }
 
-    /// For a large index: reads the embeddings and stores their distances from this vector.
+    /// For a large index: reads the embeddings and stores their passages' distances from this vector.
     ///
     /// # Errors
     /// Database errors only.
@@ -70,14 +70,17 @@ impl SearchIndex {
             return Ok(());
         };
         let mut distances: Vec<(u32, f32)> = Vec::new();
-        let mut after = 0;
+        let mut after = (0, 0);
         loop {
             let page = store::list_vectors(conn, user, space, after, PAGE).await?;
-            let Some((last, _)) = page.last() else { break };
-            after = *last;
+            let Some(last) = page.last() else { break };
+            after = (last.source_id, last.passage);
             let index = self.read().await;
-            distances.extend(page.iter().filter_map(|(id, values)| {
-                Some((index.find(*id)?, vectors::exact_distance(values, vector.values())?))
+            distances.extend(page.iter().filter_map(|of| {
+                let mut passages = index.passages_of(index.find(of.source_id)?);
+                let passage = passages.nth(usize::try_from(of.passage).ok()?)?;
+                let distance = vectors::exact_distance(&of.vector, vector.values())?;
+                Some((u32::try_from(passage).ok()?, distance))
             }));
         }
         let mut index = self.resident.index.write().await;

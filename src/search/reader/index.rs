@@ -16,7 +16,7 @@ type Posting = u32;
 const PASSAGES_MAX: usize = 1 << 24;
 /// The term of each text that begins with a speaker ([`crate::memories::speakers`]).
 const SAID: &str = ":";
-const PENDING: Option<EmbeddingState> = Some(EmbeddingState::Pending);
+const UNREADY: [EmbeddingState; 2] = [EmbeddingState::Pending, EmbeddingState::Error];
 
 pub fn said() -> u32 {
     terms::number(SAID)
@@ -53,11 +53,11 @@ pub struct SourceRow {
     pub embedding: Option<EmbeddingState>,
     /// Per passage, the terms, ascending, with their frequencies.
     pub passages: Vec<Vec<(u32, u8)>>,
-    /// Its first passage has an embedding …
+    /// A passage has an embedding.
     pub has_vector: bool,
-    /// … and this is it, of length 1, if embeddings are kept in memory.
-    pub vector: Option<Vec<f32>>,
-    /// Hash of the terms and the embedding, to detect changes.
+    /// Embeddings of length 1 with the numbers of their passages, ascending, if embeddings are kept in memory.
+    pub vectors: Vec<(u16, Vec<f32>)>,
+    /// Hash of the terms and the embeddings, to detect changes.
     pub hash: u64,
 }
 
@@ -77,6 +77,8 @@ pub struct IndexedSource {
     pub embedding: Option<EmbeddingState>,
     /// Its text begins with a speaker.
     pub is_said: bool,
+    /// It states nothing ([`crate::memories::chatter`]).
+    pub is_chatter: bool,
     has_vector: bool,
     pub is_gone: bool,
     first_passage: u32,
@@ -193,8 +195,8 @@ pub struct Index {
     by_date: [Vec<u32>; 2],
     gone: usize,
     pub owners: OwnerCounts,
-    /// Sources with a pending embedding.
-    pending: usize,
+    /// Sources with a pending embedding, and with one that failed.
+    unready: [usize; 2],
     /// Sources with an embedding.
     with_vector: usize,
     /// If set, only these terms have postings.
@@ -282,8 +284,10 @@ impl Index {
             let (theme, owner) = (self.theme(row.theme), self.agent(row.owner));
             let known = &mut self.sources[number as usize];
             if known.hash == row.hash && known.created_at == row.created_at {
-                self.pending -= usize::from(known.embedding == PENDING);
-                self.pending += usize::from(row.embedding == PENDING);
+                for (count, state) in self.unready.iter_mut().zip(UNREADY) {
+                    *count -= usize::from(known.embedding == Some(state));
+                    *count += usize::from(row.embedding == Some(state));
+                }
                 known.theme = theme;
                 self.owners.remove(known.owner, known.is_turn());
                 known.owner = owner;
@@ -305,11 +309,11 @@ impl Index {
             return false;
         }
         let number = self.sources.len() as u32;
-        let said = said();
-        let is_said = row
-            .passages
-            .first()
-            .is_some_and(|terms| terms.binary_search_by_key(&said, |(term, _)| *term).is_ok());
+        let first = row.passages.first();
+        let has = |mark: u32| {
+            first.is_some_and(|terms| terms.binary_search_by_key(&mark, |(term, _)| *term).is_ok())
+        };
+        let (is_said, is_chatter) = (has(said()), has(terms::chatter()));
         let first_passage = self.passages.len() as u32;
         for terms in &row.passages {
             let passage = self.passages.len();
@@ -320,8 +324,10 @@ impl Index {
             let terms = u16::try_from(terms.len()).unwrap_or(u16::MAX);
             self.passages.push((number, terms));
         }
-        if let Some(vector) = &row.vector {
-            self.vectors.push(number, vector);
+        for (n, vector) in &row.vectors {
+            if usize::from(*n) < row.passages.len() {
+                self.vectors.push(first_passage + u32::from(*n), vector);
+            }
         }
         let source = IndexedSource {
             id: row.id,
@@ -336,6 +342,7 @@ impl Index {
             is_users_word: row.is_users_word,
             embedding: row.embedding,
             is_said,
+            is_chatter,
             has_vector: row.has_vector,
             is_gone: false,
             first_passage,
@@ -349,7 +356,9 @@ impl Index {
             false => drop(self.places.insert(row.id, number)),
         }
         let is_turn = usize::from(source.is_turn());
-        self.pending += usize::from(source.embedding == PENDING);
+        for (count, state) in self.unready.iter_mut().zip(UNREADY) {
+            *count += usize::from(source.embedding == Some(state));
+        }
         self.with_vector += usize::from(source.has_vector);
         self.owners.add(source.owner, source.is_turn());
         self.sources.push(source);
@@ -385,12 +394,15 @@ impl Index {
         let is_turn = usize::from(self.source(number).is_turn());
         let at = self.place_by_date(is_turn, number);
         self.by_date[is_turn].remove(at);
-        self.pending -= usize::from(self.source(number).embedding == PENDING);
+        let embedding = self.source(number).embedding;
+        for (count, state) in self.unready.iter_mut().zip(UNREADY) {
+            *count -= usize::from(embedding == Some(state));
+        }
         self.with_vector -= usize::from(self.source(number).has_vector);
         let source = &mut self.sources[number as usize];
         self.owners.remove(source.owner, source.is_turn());
         source.is_gone = true;
-        self.vectors.remove(number);
+        self.vectors.remove(self.passages_of(number));
         self.places.remove(&id);
         self.gone += 1;
     }
@@ -400,11 +412,13 @@ impl Index {
         self.with_vector > 0
     }
 
-    /// Whether embeddings are pending; without a space, whether there are any sources.
-    pub fn has_pending(&self, has_space: bool) -> bool {
-        match has_space {
-            true => self.pending > 0,
-            false => self.sources.len() > self.gone,
+    /// Of the seen sources, how many wait for an embedding (without a space, all) and how many failed.
+    pub fn unready(&self, is_seen: impl Fn(&IndexedSource) -> bool, has_space: bool) -> [usize; 2] {
+        let seen = || self.sources.iter().filter(|source| !source.is_gone && is_seen(source));
+        match (has_space, self.unready) {
+            (false, _) => [seen().count(), 0],
+            (true, [0, 0]) => [0; 2],
+            (true, _) => UNREADY.map(|state| seen().filter(|s| s.embedding == Some(state)).count()),
         }
     }
 
@@ -470,7 +484,7 @@ mod tests {
             embedding: None,
             passages: vec![terms::read(&bytes).unwrap_or_default()],
             has_vector: false,
-            vector: None,
+            vectors: Vec::new(),
             hash: u64::from(crc32fast::hash(&bytes)),
         }
     }

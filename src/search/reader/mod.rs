@@ -34,8 +34,8 @@ const REFRESHED: usize = 64;
 const CHANGES_MAX: i64 = 1_000;
 /// Limit on concurrent index builds.
 const LOADS_MAX: usize = 2;
-/// Approximate size of a source, to reserve memory before an index is built.
-const BYTES_A_SOURCE: usize = 700;
+/// Approximate size of a passage with a vector of 384 dimensions, to reserve memory before an index is built.
+const BYTES_A_PASSAGE: usize = 700;
 const LOOKED_AT_EVERY: Duration = Duration::from_secs(60);
 
 type ResidentKey = (UserId, Option<SpaceId>);
@@ -118,7 +118,11 @@ impl<'a> IndexRequest<'a> {
         let words = words::query_terms(text).into_iter().flat_map(|term| term.alternatives);
         let names = crate::memories::speakers::names(text).into_iter();
         let names = names.flat_map(|name| index::terms_of_name(&name.word));
-        words.map(|word| terms::number(&word)).chain(names).chain([index::said()]).collect()
+        words
+            .map(|word| terms::number(&word))
+            .chain(names)
+            .chain([index::said(), terms::chatter()])
+            .collect()
     }
 }
 
@@ -280,8 +284,8 @@ impl Reader {
         let user = key.0;
         let mut tx = db.as_user(user).await?;
         let standing = store::find_standing(&mut tx, user, None).await?;
-        let sources = store::count_sources(&mut tx, user).await?;
-        let expected = usize::try_from(sources).unwrap_or(0) * BYTES_A_SOURCE;
+        let passages = store::count_passages(&mut tx, user).await?;
+        let expected = usize::try_from(passages).unwrap_or(0) * BYTES_A_PASSAGE;
         if !self.make_room(key, resident, expected) {
             return Ok(false);
         }

@@ -131,9 +131,11 @@ pub async fn list_changed(
     .await
 }
 
-pub async fn count_sources(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
+/// Of all sources; one without passages counts as one.
+pub async fn count_passages(conn: &mut PgConnection, user: UserId) -> Result<i64, sqlx::Error> {
     sqlx::query_scalar!(
-        r#"SELECT count(*) AS "sources!" FROM whole_memory WHERE user_id = $1"#,
+        r#"SELECT greatest((SELECT count(*) FROM whole_memory WHERE user_id = $1),
+                           (SELECT count(*) FROM memory_passages WHERE user_id = $1)) AS "passages!""#,
         user.0
     )
     .fetch_one(conn)
@@ -201,8 +203,8 @@ pub async fn list_sources(
     let query = format!(
         "SELECT i.id, i.created_at, CASE WHEN i.status = 'active' THEN i.live_until ELSE '-infinity' END,
                 i.theme_id, i.agent_id, i.turn_session_id, i.type, p.terms, e.state,
-                CASE WHEN $5 AND e.state = 'ready' AND e.passage = 0 THEN e.embedding END, i.owner_agent_id,
-                coalesce(i.valid_from, '-infinity'), i.trust = 'user'
+                CASE WHEN $5 AND e.state = 'ready' THEN e.embedding END, i.owner_agent_id,
+                coalesce(i.valid_from, '-infinity'), i.trust = 'user', e.passage
          FROM whole_memory i
          LEFT JOIN memory_passages p ON p.user_id = $1 AND p.source_id = i.id AND {}
          LEFT JOIN memory_embeddings e
@@ -242,15 +244,14 @@ pub async fn list_sources(
                 embedding: None,
                 passages: Vec::new(),
                 has_vector: false,
-                vector: None,
+                vectors: Vec::new(),
                 hash: 0,
             });
             hashes.push(Default::default());
         }
-        let (Some(source), Some([words, vector])) = (sources.last_mut(), hashes.last_mut()) else {
+        let (Some(source), Some([words, vectors])) = (sources.last_mut(), hashes.last_mut()) else {
             continue;
         };
-        let is_first = source.passages.is_empty();
         if let Some(bytes) = row.try_get::<Option<&[u8]>, _>(7)? {
             source.passages.push(terms::read(bytes).unwrap_or_default());
             words.update(bytes);
@@ -260,37 +261,47 @@ pub async fn list_sources(
             continue;
         };
         source.embedding = Some(source.embedding.map_or(state, |other| worse(other, state)));
-        source.has_vector |= is_first && state == EmbeddingState::Ready;
+        source.has_vector |= state == EmbeddingState::Ready;
         if let Some(HalfVector(bytes)) = row.try_get(9)? {
-            vector.update(bytes);
-            source.vector = Some(values_of(bytes));
+            let passage: i16 = row.try_get(13)?;
+            vectors.update(&passage.to_le_bytes());
+            vectors.update(bytes);
+            source.vectors.push((u16::try_from(passage).unwrap_or_default(), values_of(bytes)));
         }
     }
     add_uncut(conn, user, &mut sources, &mut hashes).await?;
-    for (source, [words, vector]) in sources.iter_mut().zip(hashes) {
-        source.hash = u64::from(words.finalize()) << 32 | u64::from(vector.finalize());
+    for (source, [words, vectors]) in sources.iter_mut().zip(hashes) {
+        source.hash = u64::from(words.finalize()) << 32 | u64::from(vectors.finalize());
     }
     Ok(sources)
 }
 
-/// The next embeddings after this source id, ascending, at most `most`.
+/// A passage's embedding.
+pub struct PassageVector {
+    pub source_id: i64,
+    pub passage: i16,
+    pub vector: Vec<f32>,
+}
+
+/// The next embeddings after this passage of a source, ascending, at most `most`.
 pub async fn list_vectors(
     conn: &mut PgConnection,
     user: UserId,
     space: SpaceId,
-    after: i64,
+    (source, passage): (i64, i16),
     most: i64,
-) -> Result<Vec<(i64, Vec<f32>)>, sqlx::Error> {
+) -> Result<Vec<PassageVector>, sqlx::Error> {
     // Not `query!`: the macro does not support the vector type.
     let rows = sqlx::query(
-        "SELECT source_id, embedding FROM memory_embeddings
-         WHERE user_id = $1 AND space_id = $2 AND source_id > $3 AND passage = 0 AND state = 'ready'
-         ORDER BY source_id LIMIT $4",
+        "SELECT source_id, passage, embedding FROM memory_embeddings
+         WHERE user_id = $1 AND space_id = $2 AND (source_id, passage) > ($3, $4) AND state = 'ready'
+         ORDER BY source_id, passage LIMIT $5",
     );
-    let rows = rows.bind(user.0).bind(space.0).bind(after).bind(most);
+    let rows = rows.bind(user.0).bind(space.0).bind(source).bind(passage).bind(most);
     let read = |row: &PgRow| {
-        let HalfVector(bytes) = row.try_get(1)?;
-        Ok((row.try_get(0)?, values_of(bytes)))
+        let HalfVector(bytes) = row.try_get(2)?;
+        let (source_id, passage) = (row.try_get(0)?, row.try_get(1)?);
+        Ok(PassageVector { source_id, passage, vector: values_of(bytes) })
     };
     rows.fetch_all(conn).await?.iter().map(read).collect()
 }

@@ -1,9 +1,11 @@
-//! Turns: the messages of completed sessions as the lowest tier of search, so that they can be found before a
-//! model has read them. They are made from messages only, in bounded steps, and deleted with them. They are
-//! not memories: nothing lists, counts, exports or changes them, and each user may switch them off.
+//! Turns: the messages of sessions, open or completed, as the lowest tier of search, so that they can be found
+//! before a model has read them. The transaction that adds messages makes the first step of their turns, the job
+//! makes the others. Turns are made from messages only, and deleted with them. They are not memories: nothing
+//! lists, counts, exports or changes them, and each user may switch them off.
 
 mod store;
 
+use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
 
 use super::message::MessageRole;
@@ -15,6 +17,7 @@ use crate::embedding::{EmbeddingError, Embeddings};
 use crate::memories::passages;
 use crate::memories::write::{NewSource, TurnMessage, write};
 use crate::queue;
+use store::LockedSession;
 
 /// Messages per transaction.
 const MESSAGES_A_STEP: i64 = 100;
@@ -104,20 +107,48 @@ pub async fn make_some(
     embeddings: &Embeddings,
     due: SessionWithTurnsDue,
 ) -> Result<bool, EmbeddingError> {
-    let (user, now) = (due.user, embeddings.now());
-    let mut tx = db.as_writer(user).await?;
-    let Some(held) = store::hold(&mut tx, user, due.session).await? else {
+    let mut tx = db.as_writer(due.user).await?;
+    let Some(held) = store::hold(&mut tx, due.user, due.session).await? else {
         return Ok(false);
     };
-    enter_scope(&mut tx, user, held.agent_id).await?;
-    let mut made_up_to = held.ledger_position;
+    make_step(&mut tx, embeddings, due, &held).await?;
+    tx.commit().await?;
+    Ok(true)
+}
+
+/// [`make_some`] in the transaction that adds messages, which has raised the user's revision. True if some are
+/// left.
+///
+/// # Errors
+/// As [`make_some`]; the transaction must then be rolled back.
+pub(super) async fn make_added(
+    conn: &mut PgConnection,
+    embeddings: &Embeddings,
+    due: SessionWithTurnsDue,
+) -> Result<bool, EmbeddingError> {
+    match store::hold(conn, due.user, due.session).await? {
+        Some(held) => make_step(conn, embeddings, due, &held).await,
+        None => Ok(false),
+    }
+}
+
+/// At most [`MESSAGES_A_STEP`]. True if some are left.
+async fn make_step(
+    conn: &mut PgConnection,
+    embeddings: &Embeddings,
+    due: SessionWithTurnsDue,
+    held: &LockedSession,
+) -> Result<bool, EmbeddingError> {
+    let (user, now) = (due.user, embeddings.now());
+    enter_scope(conn, user, held.agent_id).await?;
+    let mut made_up_to = held.message_count;
     if held.is_wanted {
         let stretch = Stretch {
             after: held.turns_position,
-            last: held.ledger_position,
+            last: held.message_count,
             limit: MESSAGES_A_STEP,
         };
-        let messages = sessions_store::list_messages(&mut tx, user, due.session, stretch).await?;
+        let messages = sessions_store::list_messages(conn, user, due.session, stretch).await?;
         let oldest = held.turn_days.map(|days| now - Duration::days(i64::from(days)));
         let turns: Vec<NewTurn> = messages
             .iter()
@@ -126,21 +157,22 @@ pub async fn make_some(
             .collect();
         let sources: Vec<NewSource> =
             turns.iter().map(|turn| turn.as_source(due.session, held.agent_id, now)).collect();
-        let written = write(&mut tx, user, &sources, now).await?;
-        if written.ids.iter().any(Option::is_some) {
-            embeddings.see_to(&mut tx, user, written.noted).await?;
+        if !sources.is_empty() {
+            let written = write(conn, user, &sources, now).await?;
+            if written.ids.iter().any(Option::is_some) {
+                embeddings.see_to(conn, user, written.noted).await?;
+            }
         }
         if let Some(last) = messages.last() {
             made_up_to = last.position;
         }
     }
-    store::note_made(&mut tx, user, due.session, made_up_to).await?;
-    tx.commit().await?;
-    Ok(true)
+    store::note_made(conn, user, due.session, made_up_to).await?;
+    Ok(made_up_to < held.message_count)
 }
 
 /// Switches the search of a user's turns. Off: none is found from now on, and they are deleted, here and by
-/// [`remove_some`]. On: they are made again for all completed sessions.
+/// [`remove_some`]. On: they are made again for all sessions.
 pub async fn switch(
     db: &Db,
     user: UserId,

@@ -8,8 +8,8 @@ use super::SessionWithTurnsDue;
 use crate::db::UserId;
 use crate::sessions::model::SessionId;
 
-/// As the system role: users with completed sessions without turns, with turns although they are switched
-/// off, or with turns that are too old.
+/// As the system role: users with messages without turns, with turns although they are switched off, or with
+/// turns that are too old.
 pub async fn list_users_due(
     conn: &mut PgConnection,
     now: OffsetDateTime,
@@ -18,8 +18,8 @@ pub async fn list_users_due(
         "SELECT u.id FROM (SELECT DISTINCT user_id FROM agents) a
          JOIN users u ON u.id = a.user_id
          WHERE u.erasing_at IS NULL
-           AND (u.disabled_at IS NULL AND EXISTS (SELECT FROM sessions s
-                                                  WHERE s.user_id = a.user_id AND s.turns_position < s.ledger_position)
+           AND (u.disabled_at IS NULL AND u.turns_searched
+                AND EXISTS (SELECT FROM sessions s WHERE s.user_id = a.user_id AND s.turns_position < s.message_count)
                 OR NOT u.turns_searched AND EXISTS (SELECT FROM memory_items i WHERE i.user_id = a.user_id AND i.is_turn)
                 OR EXISTS (SELECT FROM memory_items i WHERE i.user_id = a.user_id AND i.is_turn
                                                         AND i.created_at < $1::timestamptz - make_interval(days => u.turn_days)))",
@@ -29,7 +29,7 @@ pub async fn list_users_due(
     Ok(users.into_iter().map(UserId).collect())
 }
 
-/// The user's sessions with missing turns; none while the account is disabled.
+/// The user's sessions with missing turns; none while they are switched off or the account is disabled.
 pub async fn list_due(
     conn: &mut PgConnection,
     user: UserId,
@@ -37,8 +37,8 @@ pub async fn list_due(
 ) -> Result<Vec<SessionWithTurnsDue>, sqlx::Error> {
     let rows = sqlx::query_scalar!(
         "SELECT s.id FROM sessions s JOIN users u ON u.id = s.user_id
-         WHERE s.user_id = $1 AND s.turns_position < s.ledger_position
-           AND u.disabled_at IS NULL AND u.erasing_at IS NULL
+         WHERE s.user_id = $1 AND s.turns_position < s.message_count
+           AND u.turns_searched AND u.disabled_at IS NULL AND u.erasing_at IS NULL
          ORDER BY s.id LIMIT $2",
         user.0,
         limit,
@@ -52,14 +52,14 @@ pub async fn list_due(
 pub struct LockedSession {
     pub agent_id: i64,
     pub turns_position: i32,
-    pub ledger_position: i32,
+    pub message_count: i32,
     /// Turns and memory are switched on.
     pub is_wanted: bool,
     /// Older messages get no turns.
     pub turn_days: Option<i32>,
 }
 
-/// Locks the session until the transaction ends. `None` if nothing is due or it is locked.
+/// Locks the session until the transaction ends. `None` if nothing is due, or another transaction has locked it.
 pub async fn hold(
     conn: &mut PgConnection,
     user: UserId,
@@ -67,12 +67,12 @@ pub async fn hold(
 ) -> Result<Option<LockedSession>, sqlx::Error> {
     sqlx::query_as!(
         LockedSession,
-        r#"SELECT s.agent_id, s.turns_position, s.ledger_position, u.turn_days,
+        r#"SELECT s.agent_id, s.turns_position, s.message_count, u.turn_days,
                   u.turns_searched AND u.memory_enabled AND a.memory_enabled AS "is_wanted!"
            FROM sessions s
            JOIN users u ON u.id = s.user_id
            JOIN agents a ON a.user_id = s.user_id AND a.id = s.agent_id
-           WHERE s.user_id = $1 AND s.id = $2 AND s.turns_position < s.ledger_position
+           WHERE s.user_id = $1 AND s.id = $2 AND s.turns_position < s.message_count
            FOR NO KEY UPDATE OF s SKIP LOCKED"#,
         user.0,
         session.0,
@@ -98,11 +98,12 @@ pub async fn note_made(
     Ok(())
 }
 
-/// Whether a user's turns are searched.
+/// Whether a user's turns are searched; false if the user is gone.
 pub async fn are_on(conn: &mut PgConnection, user: UserId) -> Result<bool, sqlx::Error> {
-    sqlx::query_scalar!("SELECT turns_searched FROM users WHERE id = $1", user.0)
-        .fetch_one(conn)
-        .await
+    let are_on = sqlx::query_scalar!("SELECT turns_searched FROM users WHERE id = $1", user.0)
+        .fetch_optional(conn)
+        .await?;
+    Ok(are_on.unwrap_or(false))
 }
 
 /// False if nothing changed.

@@ -339,5 +339,5 @@ async fn an_export_as_of_a_day_has_what_was_known_and_is_imported() {
     let told = ben.call("memory_search", json!({ "query": "city" })).await;
     let told = told["results"].as_array().unwrap();
     assert_eq!(told.len(), 1);
-    assert_eq!(told[0]["content_snippet"], "Lives in the city of Lyon.");
+    assert!(told[0]["content_snippet"].as_str().unwrap().ends_with("Lives in the city of Lyon."));
 }

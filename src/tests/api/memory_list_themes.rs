@@ -51,3 +51,20 @@ async fn a_theme_is_called_and_described_as_somebody_says_and_keeps_its_slug() {
         assert_eq!(refused_field(&anna, "memory_describe_theme", input).await, told);
     }
 }
+
+#[tokio::test(crate = "crate::support::shared")]
+async fn names_with_signs_are_themes_of_their_own_and_each_is_found_by_what_it_is_called() {
+    let (_, anna) = TestApp::with_user().await;
+    for theme in ["C++", "C#", "c++", "Küche", "厨房", "d"] {
+        anna.add_to(theme, &format!("about {theme}")).await;
+    }
+    // As it was called when slugs had no signs.
+    anna.call("memory_describe_theme", json!({ "theme": "d", "display_name": "D++" })).await;
+    anna.add_to("D++", "another").await;
+    for (theme, count) in
+        [("C++", 2), ("c-sharp", 1), ("d++", 2), ("d", 2), ("KÜCHE", 1), ("厨房", 1)]
+    {
+        let found = anna.call("memory_search", json!({ "query": "*", "theme": theme })).await;
+        assert_eq!(found["results"].as_array().unwrap().len(), count, "{theme}");
+    }
+}

@@ -97,9 +97,9 @@ async fn what_is_new_is_read_now_with_decisions_and_what_is_to_be_done() {
     assert_has(&told, json!({ "state": "done", "outcome": "stored", "message_count": 2 }));
     assert_has(&told, json!({ "episode": summary, "note": format!("memory/{day}.md") }));
     let kept = [
-        "other decisions PostgreSQL is used for the boat register.",
-        "other to_do Write the migration for the register.",
-        "preference preferences Prefers tabs over spaces.",
+        "other decisions register_database: PostgreSQL is used for the boat register.",
+        "other to_do register_migration: Write the migration for the register.",
+        "preference preferences indentation: Prefers tabs over spaces.",
     ];
     assert_eq!(contents(&told), kept);
     let noted = note(&app, &anna).await;

@@ -59,7 +59,7 @@ async fn a_memory_shows_what_it_was_read_from_and_what_was_made_of_it() {
         "#m2\"",
         "session: talk 1",
         "turn · stated by you: I live in Linz now.",
-        "this · stated by you: Lives in Linz",
+        "this · stated by you: home_city: Lives in Linz",
         "session has turn",
         "turn was read for this",
         &format!("href=\"/memory/{graz}\""),
@@ -76,7 +76,7 @@ async fn a_memory_shows_what_it_was_read_from_and_what_was_made_of_it() {
     }
     for (id, told) in [
         (graz, "this was replaced by newer memory"),
-        (graz, "newer memory · stated by you: Lives in Linz"),
+        (graz, "newer memory · stated by you: home_city: Lives in Linz"),
         (week, "memory was read for this"),
         (episode, "this was read for dream"),
     ] {

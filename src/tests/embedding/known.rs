@@ -178,3 +178,30 @@ async fn two_retired_spaces_are_kept_and_what_was_replaced_while_it_is_compared(
 async fn retired(app: &TestApp) -> Vec<String> {
     app.sql("SELECT model FROM embedding_spaces WHERE state = 'retired' ORDER BY retired_at DESC, id DESC").values().await
 }
+
+#[tokio::test]
+async fn a_key_is_embedded_and_where_it_was_not_the_builtin_model_does_and_others_once_asked() {
+    let (app, anna, provider) = with_provider("old").await;
+    let dark = json!({ "type": "fact", "content": "true", "key": "dark_ui" });
+    let id = anna.call("memory_add", dark).await["id"].as_i64().unwrap();
+    app.drain(&anna).await;
+    assert_eq!(provider.texts(), ["dark_ui: true"]);
+    let upgraded = async || {
+        app.sql("UPDATE memory_passages SET key_chars = NULL, content_hash = '\\x01';
+             INSERT INTO memory_passages_due (user_id, sources) SELECT user_id, 1 FROM memory_items").run_all().await;
+        provider.forget_calls();
+        app.run_job("passages").await;
+    };
+    upgraded().await;
+    app.drain(&anna).await;
+    assert!(provider.texts().is_empty() && are_all_ready(&app, &anna).await);
+    let (browser, path) = (app.signed_in(&anna).await, "/settings/embeddings");
+    assert!(browser.look(path).await.contains("Embed 1 memory again, with key"));
+    browser.says(200, path, &[("action", "embed_keys")], "1 memory will be embedded again").await;
+    app.drain(&anna).await;
+    assert_eq!(provider.texts(), ["dark_ui: true"]);
+    assert!(!browser.look(path).await.contains("again, with key"));
+    app.sql("UPDATE embedding_spaces SET provider_type = 'builtin'").run().await;
+    upgraded().await;
+    assert_eq!(app.vectors(&anna, "active").await, [(id, "pending".to_owned())]);
+}

@@ -130,11 +130,14 @@ async fn consolidate_and_turns_read_one_users_sessions_with_that_users_model() {
     consolidation.extract(due[0]).await.unwrap();
     assert_eq!(model.asked().len(), 1);
     assert_asked(&model, "Ben rows at dawn");
-    // What is true of him, and what it was about.
-    assert_eq!(ben.find("dawn").await.len(), 2);
+    // What is true of him, what it was about, and what he said.
+    assert_eq!(ben.find("dawn").await.len(), 3);
     scene.assert_untouched("consolidate").await;
 
-    told(ben, "noon", &[user_says("1", "Ben rows at noon")]).await;
+    // The last is left to the job.
+    let mut said = (0..100).map(|n| user_says(&n.to_string(), "Ben rows")).collect::<Vec<_>>();
+    said.push(user_says("last", "Ben rows at noon"));
+    told(ben, "noon", &said).await;
     let due = turns_due(app).await;
     for one in due.into_iter().filter(|one| one.user == ben.id) {
         assert!(turns::make_some(&app.db, &app.embeddings, one).await.unwrap());

@@ -1,9 +1,10 @@
 //! One user never sees another, and the database itself is what keeps them apart.
 
 use keepsake::db::UserId;
+use serde_json::json;
 use sqlx::{Connection, PgConnection};
 
-use crate::consolidation::{told, user_says};
+use crate::consolidation::told;
 use crate::support::Sql as _;
 use crate::support::{TestApp, TestUser, citus_workers};
 
@@ -12,7 +13,8 @@ const TENANT_TABLES: &str = "agents agent_tokens memory_themes memory_items memo
 
 /// One row in each.
 async fn fill(app: &TestApp, user: &TestUser) -> i64 {
-    told(user, "chat", &[user_says("1", "mine")]).await;
+    // Of a tool's result no item is made.
+    told(user, "chat", &[json!({ "id": "1", "role": "tool", "content": "mine" })]).await;
     let id = user.add("mine").await;
     for row in [
         "INSERT INTO memory_summaries (user_id) VALUES ($1)",

@@ -71,7 +71,7 @@ async fn what_agents_store_waits_to_be_looked_at_and_what_is_forgotten_teaches()
     let asked = read(app, anna, &model, "s2").await;
     let [system, user] = [0, 1].map(|n| asked[n]["content"].as_str().unwrap());
     assert!(system.contains("the person did not want such things to be kept"));
-    assert_has(user, &["<unwanted>\n- what a build printed\n- It rains today\n</unwanted>"]);
+    assert_has(user, &["<unwanted>\n- what a build printed\n- weather: It rains today\n<"]);
     // It comes back with one click, and is off the list.
     let page = look(&place).await;
     let line = page.split("name=\"line\" value=\"").nth(2).unwrap().split('"').next().unwrap();
@@ -79,7 +79,7 @@ async fn what_agents_store_waits_to_be_looked_at_and_what_is_forgotten_teaches()
     assert!(page.contains(&format!("Memory {rain} is active again.")), "{page}");
     assert_eq!(place.status(rain.parse().unwrap()).await, "active");
     let asked = read(app, anna, &model, "s3").await;
-    assert!(!asked.to_string().contains("- It rains today"), "{asked}");
+    assert!(!asked.to_string().contains("printed\\n- weather"), "{asked}");
 
     // All at once; what comes later stands there again.
     press(&place, &[("action", "keep_all"), ("item", "999999999")]).await;

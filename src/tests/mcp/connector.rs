@@ -44,13 +44,13 @@ async fn search_gives_ids_titles_and_addresses_and_fetch_the_whole_with_its_meta
     assert_eq!(keys(hit), ["id", "title", "url"]);
     assert_eq!((&hit["id"], &hit["url"]), (&json!(id.to_string()), &json!(address)));
     let title = hit["title"].as_str().unwrap();
-    assert!(title.starts_with("The boat to Bergen leaves at nine. It is slow."), "{title}");
+    assert!(title.starts_with("bergen: The boat to Bergen leaves at nine. It is slow."), "{title}");
     assert!(title.ends_with('…') && title.chars().count() <= 81, "{title}");
 
     let result = mcp.result("fetch", json!({ "id": hit["id"] })).await;
     let read = same_twice(&result);
     assert_eq!(keys(read), ["id", "metadata", "text", "title", "url"]);
-    assert_eq!(read["text"], text.trim());
+    assert_eq!(read["text"], format!("bergen: {}", text.trim()));
     for same in ["id", "title", "url"] {
         assert_eq!(read[same], hit[same], "{same}");
     }

@@ -69,7 +69,8 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
     let asked = evaluation.ask_for(anna.id).await.unwrap();
     assert_eq!(asked, RequestOutcome::Begun);
     // Sessions, turns, vectors.
-    told(&anna, "talk", &[user_says("1", "I row at dawn.")]).await;
+    let said = (0..101).map(|n| user_says(&n.to_string(), "I row at dawn.")).collect::<Vec<_>>();
+    told(&anna, "talk", &said).await;
     anna.add("Anna sings.").await;
     zoe.add("Zoe rows.").await;
     let now = app.embeddings.now();
@@ -122,7 +123,7 @@ async fn every_kind_of_job_that_is_killed_is_done_by_the_next_server_and_nothing
             && session(&anna, "talk").await["extraction"]["outcome"] == "stored"
             && session(&ben, "open").await["state"] == "completed"
             && zoe.call("memory_summary", json!({})).await["summary"].is_string()
-            && app.count("memory_items WHERE is_turn").await > 0
+            && app.count("memory_items WHERE turn_position = 101").await == 1
             && app.count("users WHERE erasing_at IS NOT NULL").await == 0
             && app.count("job_runs WHERE ended_at < '2021-01-01'").await == 0
             && app.count("memory_items WHERE delete_at IS NOT NULL").await == 0

@@ -195,7 +195,8 @@ async fn no_text_that_is_kept_becomes_markup_on_any_page() {
     }
     // Every memory came of some session.
     app.sql("UPDATE memory_items i SET message_id = 1, session_id =
-                (SELECT s.id FROM sessions s WHERE s.user_id = i.user_id ORDER BY s.id OFFSET i.id % 3 LIMIT 1)").run().await;
+                (SELECT s.id FROM sessions s WHERE s.user_id = i.user_id ORDER BY s.id OFFSET i.id % 3 LIMIT 1)
+             WHERE NOT is_turn").run().await;
     let failed = "UPDATE session_extractions SET outcome = 'failed', reason = $1, model = $1, ended_at = now(),
                   next_try_at = now() RETURNING session_id";
     let sessions: Vec<i64> = app.sql(failed).bind(PAYLOADS[0]).values().await;

@@ -25,10 +25,11 @@ async fn each_person_sees_how_far_their_own_work_is_and_nobody_elses() {
     for text in ["Anna keeps bees.", "Anna rows.", "Tea, not coffee."] {
         anna.add(text).await;
     }
-    let said = json!([{ "id": "1", "role": "user", "content": "I row." }]);
-    hand_over(&anna, "talk", &said).await;
+    // The last message is left to the job.
+    let said = |n: i32| json!({ "id": n.to_string(), "role": "user", "content": "I row." });
+    hand_over(&anna, "talk", &json!((0..101).map(said).collect::<Vec<_>>())).await;
     let page = look(&hers).await;
-    assert_has(&page, &["0 of 3 memories embedded", "1 session is waiting to be read."]);
+    assert_has(&page, &["0 of 103 texts", "1 session is waiting to be read."]);
     assert_has(&page, &["Making the messages of 1 session searchable."]);
     assert_has(&page, &["It is written after a few quiet minutes."]);
     assert!(look(&his).await.contains(IDLE), "none of it is Ben's");

@@ -1,5 +1,5 @@
 //! A database of an earlier version, as that version filled it, goes forward: nothing is lost, no vector is
-//! made anew, and searches answer before and while its passages are made.
+//! made anew but of memories with a key, and searches answer before its passages are made.
 
 use std::collections::BTreeMap;
 
@@ -26,10 +26,11 @@ async fn all_rows(options: &PgConnectOptions) -> BTreeMap<String, Vec<Value>> {
     rows(&mut PgConnection::connect_with(options).await.unwrap()).await
 }
 
-/// Its vectors of first passages, as one number.
+/// Its vectors of first passages, as one number; not those that are made anew with a key.
 pub async fn vectors(app: &TestApp) -> String {
     let all = "SELECT md5(string_agg(source_id || ' ' || embedding::text, ',' ORDER BY source_id))
-         FROM memory_embeddings WHERE passage = 0 AND state = 'ready'";
+         FROM memory_embeddings e WHERE passage = 0 AND state = 'ready'
+           AND NOT EXISTS (SELECT FROM memory_items i WHERE i.id = e.source_id AND i.key IS NOT NULL)";
     app.sql(all).value().await
 }
 
@@ -61,7 +62,7 @@ pub async fn finds_what_is_meant(app: &TestApp, [anna, ben]: [&str; 2]) -> Vec<S
         (ben, "Which insects does he keep?", "Ben keeps three beehives behind the barn."),
     ] {
         let found = found(app, token, query).await;
-        assert_eq!(found.first().map(String::as_str), Some(first), "{query}: {found:?}");
+        assert!(found.first().is_some_and(|text| text.ends_with(first)), "{query}: {found:?}");
         all.extend(found);
     }
     all
@@ -120,15 +121,14 @@ async fn data_of_an_earlier_version_is_carried_over_with_its_vectors() {
         assert_eq!(app.count(&format!("memory_items WHERE {wrong}")).await, 0, "{wrong}");
     }
 
-    // Passages are made, and of one memory alone there is more to embed: it had been cut off.
+    // Passages are made, and there is more to embed of a memory that had been cut off, and of two with a key.
     assert_eq!(app.count("memory_passages").await, 0);
     app.run_job("passages").await;
     assert_eq!(app.count("memory_passages_due").await, 0);
     assert_eq!(app.count("memory_passages WHERE n = 0").await, sources);
     let pending = "memory_embeddings WHERE state = 'pending'";
-    let long = format!("(SELECT DISTINCT source_id FROM {pending}) long");
-    assert!(app.count(&long).await == 1 && app.count(pending).await >= 2);
-    finds_what_is_meant(&app, tokens).await;
+    let again = format!("memory_items WHERE id IN (SELECT source_id FROM {pending})");
+    assert!(app.count(&again).await == 3 && app.count(pending).await >= 4);
     app.run_job("embed").await;
     assert_eq!(app.count(pending).await, 0);
     assert_eq!(vectors(&app).await, kept);

@@ -171,7 +171,8 @@ pub async fn add(
     let redactor = state.embeddings.redactor();
     let screened = messages.screen(redactor, address.user, address.agent);
     let warnings = screened.await?;
-    let added = sessions::add(&state.db, &address, &messages, state.clock.now()).await?;
+    let (db, embeddings, now) = (&state.db, &state.embeddings, state.clock.now());
+    let added = sessions::add(db, embeddings, &address, &messages, now).await?;
     Ok(Json(SessionMessagesResponse {
         accepted: added.accepted,
         duplicates: added.duplicates,

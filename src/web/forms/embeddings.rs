@@ -32,6 +32,7 @@ pub enum EmbeddingsForm {
     Retry,
     Measure,
     Rebuild,
+    EmbedKeys,
 }
 
 pub async fn settings(Posted(posted, form): Posted<EmbeddingsForm>) -> Response {
@@ -93,6 +94,10 @@ async fn change_settings(posted: &Submission, form: Result<EmbeddingsForm, Probl
         EmbeddingsForm::Rebuild => {
             embeddings.rebuild(user).await?;
             return Ok(Outcome::Redirect);
+        }
+        EmbeddingsForm::EmbedKeys => {
+            let again = embeddings.embed_keys(user).await?;
+            format!("{} will be embedded again, with key.", words::memories(again as i64))
         }
     };
     Ok(done("progress", sentence))

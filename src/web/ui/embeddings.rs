@@ -24,25 +24,25 @@ use crate::providers::settings::{Effective, EndpointSettings, SpaceSettings, Sys
 use crate::search::Explanation;
 
 pub(super) fn score_parts(why: &Explanation) -> ScoreParts {
+    let factor = why.tier_weight * why.own_weight * why.strength;
     ScoreParts {
         lexical: why.lexical,
-        lexical_normalised: why.lexical_normalised,
-        semantic: why.semantic,
         late: why.late,
         late_share: why.late_share,
         semantic_normalised: why.semantic_normalised,
         distance: why.distance,
         words_matched: why.words_matched,
         is_substring: why.is_substring,
-        weight_semantic: why.semantic_weight,
-        weight_lexical: why.lexical_weight,
+        weight_semantic: why.semantic_weight * why.likeness_scale,
+        weight_lexical: why.lexical_weight * why.likeness_scale,
         speaker: why.speaker,
         entities: why.entities,
         time: why.time,
         trust: why.trust,
-        neighbours: why.neighbours,
+        neighbours: why.neighbours * why.likeness_scale,
+        exact: why.exact / (factor * why.scale),
         scale: why.scale,
-        weight_tier: why.tier_weight,
+        factor,
     }
 }
 
@@ -154,6 +154,7 @@ impl Ui {
             problem: problem.filter(|_| in_use),
             counts: counts_view(overview.counts, overview.texts),
             rebuild: overview.rebuild.map(|rebuild| self.rebuild_view(rebuild)),
+            without_key: overview.without_key,
             own,
             failures: overview
                 .failures

@@ -20,7 +20,7 @@ use crate::entities::{
 use crate::input::check_text;
 use crate::memories::mentions::EntityType;
 use crate::memories::mentions::normal::NAME_CHARS_MAX;
-use crate::memories::{Period, manage};
+use crate::memories::{Period, manage, with_key};
 use crate::search::FoundItem;
 
 const WORDS_SHOWN_CHARS: usize = 200;
@@ -155,13 +155,14 @@ impl Ui {
     }
 
     fn mentioned_in(&self, item: FoundItem) -> MentionedIn {
-        let cut = item.content.char_indices().nth(WORDS_SHOWN_CHARS);
+        let told = with_key(item.key.as_deref(), &item.content);
+        let cut = told.char_indices().nth(WORDS_SHOWN_CHARS);
         MentionedIn {
             id: item.id.0,
             item_type: item.item_type.as_str().to_owned(),
             words: match cut {
-                Some((at, _)) => format!("{}…", item.content[..at].trim_end()),
-                None => item.content,
+                Some((at, _)) => format!("{}…", told[..at].trim_end()),
+                None => told.into_owned(),
             },
             created: self.moment(item.created_at),
         }

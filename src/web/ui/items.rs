@@ -19,7 +19,7 @@ use crate::input::sentence;
 use crate::memories::manage::{self, UNDO_FOR};
 use crate::memories::{
     self, Day, DocumentPart, ItemDetails, ItemEvent, ItemId, ItemSource, ItemState, MemoryError,
-    Status, Trust, TurnPosition, fading, words,
+    Status, Trust, TurnPosition, fading, with_key, words,
 };
 use crate::search::FoundItem;
 use crate::search::query::RESULTS_MAX;
@@ -254,6 +254,7 @@ impl Ui {
         let dreams = dreams.map_err(database)?;
         let names = self.names_in(&viewer, id).await?;
         let lineage = self.lineage_view(&viewer, &item, &names).await?;
+        let content = with_key(item.key.as_deref(), &item.content).into_owned();
         let state = item.state();
         let is_derived = item.source == ItemSource::Derived.as_str();
         let fading = fading::settings(&self.state.db, viewer.user_id).await;
@@ -301,12 +302,9 @@ impl Ui {
             }),
             item_type: item.item_type.as_str().to_owned(),
             key: item.key,
-            why: Why {
-                index_words: words::telling_words(&item.content, INDEX_WORDS_SHOWN),
-                surface,
-            },
+            why: Why { index_words: words::telling_words(&content, INDEX_WORDS_SHOWN), surface },
             embedding: self.item_embedding(embedding),
-            content: item.content,
+            content,
             tags: item.tags,
             source: source_in_plain_words(item.source, item.trust),
             source_context: item.source_context,

@@ -6,7 +6,7 @@ use app::view::{MemoryLine, RelatedRow, RelatedView};
 use super::items::beginning;
 use super::{Ui, database};
 use crate::accounts::Viewer;
-use crate::memories::{MemoryItem, timeline};
+use crate::memories::{MemoryItem, timeline, with_key};
 use crate::search::{Hit, Mode};
 
 const SHOWN: usize = 5;
@@ -17,12 +17,12 @@ impl Ui {
         viewer: &Viewer,
         item: &MemoryItem,
     ) -> Result<RelatedView, PageError> {
-        let of = (item.id, item.content.as_str());
-        let found = self.state.search.related(viewer, of, SHOWN).await;
+        let text = with_key(item.key.as_deref(), &item.content);
+        let found = self.state.search.related(viewer, (item.id, &*text), SHOWN).await;
         let found = found.map_err(database)?;
         let row = |hit: Hit| {
-            let text = hit.item.content.chars();
-            let text: String = text.take(timeline::CHARS_MAX as usize).collect();
+            let text = with_key(hit.item.key.as_deref(), &hit.item.content);
+            let text: String = text.chars().take(timeline::CHARS_MAX as usize).collect();
             RelatedRow {
                 how: match hit.explanation.distance {
                     Some(distance) => likeness(1.0 - distance),

@@ -5,7 +5,7 @@ use leptos::prelude::*;
 
 use super::PATH;
 use crate::components::{
-    Effective, Facts, FoldedStep, Progress, SwitchedOff, When, count, rate, some_texts,
+    Effective, Facts, FoldedStep, Progress, SwitchedOff, When, count, memories, rate, some_texts,
     space_facts, texts, time_left,
 };
 use crate::view::{EmbeddingCounts, EmbeddingsPage, FailedItem, Rebuild};
@@ -274,9 +274,25 @@ pub fn Switches(page: EmbeddingsPage) -> impl IntoView {
             />
         }
     });
+    let keys = (page.without_key > 0 && page.effective.model.is_some()).then(|| {
+        let some = memories(page.without_key);
+        view! {
+            <FoldedStep
+                summary=format!("Embed {some} again, with key")
+                words=format!(
+                    "An earlier version left the key out of the embedding of {some}. {} embeds key and text, of archived ones too. Until that is done, search finds them by keywords only.",
+                    page.effective.name,
+                )
+                path=PATH
+                action="embed_keys"
+                button="Embed again"
+            />
+        }
+    });
     view! {
         <section class="part" aria-labelledby="switches">
             <h2 id="switches">{title}</h2>
+            {keys}
             {rebuild}
             <FoldedStep
                 summary="Switch embeddings off"
