@@ -78,7 +78,7 @@ async function sessions(t, { javaScriptEnabled }) {
   await step("from the session to its memories, and to the message of each", async () => {
     await openSession(page, url, "tea-time");
     const list = page.locator("section", { has: page.getByRole("heading", { name: /extracted/ }) });
-    assert.deepEqual(await list.locator(".row-link").allInnerTexts(), ["Drinks oolong in the morning", "Runs Debian 13"]);
+    assert.deepEqual(await list.locator(".row-link").allInnerTexts(), ["tea: Drinks oolong in the morning", "os: Runs Debian 13"]);
     assert.equal(await list.locator("li.row").filter({ hasText: "active" }).count(), 2);
     await list.getByRole("link", { name: "message 133" }).click();
     await page.waitForURL(/#m133$/);
