@@ -14,7 +14,7 @@ check-env:
 	@python3 tools/check_env.py
 
 build: ## Make all that `run` needs: PostgreSQL, the embedding model, the pages' files, target/release/keepsake
-	@[ -x $(KEEPSAKE) ] || echo "First build: fetch PostgreSQL (13 MB) and the embedding model (84 MB), compile the server and the islands. 10 to 15 minutes on two cores; seconds from then on."
+	@[ -x $(KEEPSAKE) ] || echo "First build: fetch PostgreSQL (13 MB) and the embedding model (91 MB), compile the server and the islands. 10 to 15 minutes on two cores; seconds from then on."
 	@python3 tools/fetch_postgres.py --unless-given
 	@python3 tools/fetch_model.py
 	@mkdir -p target

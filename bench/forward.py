@@ -104,7 +104,7 @@ def ours(binary):
 
 
 def main():
-    command = ["cargo", "build", "--quiet", "--release", "-p", "minilm", "--example", "forward"]
+    command = ["cargo", "build", "--quiet", "--release", "-p", "encoder", "--example", "forward"]
     subprocess.run(command, cwd=REPO, check=True)
     graph = Graph(load_file(FOLDER / "model.safetensors")).whole()
     rounds = [(ours(REPO / "target/release/examples/forward"), onnx(graph)) for _ in range(ROUNDS)]

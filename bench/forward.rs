@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("name the model's folder")?;
     let config = serde_json::from_slice(&fs::read(format!("{folder}/config.json"))?)?;
     let file = fs::read(format!("{folder}/model.safetensors"))?;
-    let model = minilm::Model::from_safetensors(&file, config).map_err(|_| "no such model")?;
+    let model = encoder::Model::from_safetensors(&file, config).map_err(|_| "no such model")?;
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
         for tokens in [8, 16, 64, 256] {

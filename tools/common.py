@@ -58,9 +58,9 @@ def replace_dir(new, old):
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def download_wheel(requirement, digests, folder):
-    """Fetches one wheel with pip, pinned by its SHA-256 (one a platform). Returns
-    its path and None, or None and why not."""
+def download_wheel(requirement, digests, folder, platform=()):
+    """Fetches one wheel with pip, pinned by its SHA-256 (one a platform), for this machine or for `platform`, a
+    platform's tag and a version of Python. Returns its path and None, or None and why not."""
     python = python_with_pip()
     if python is None:
         return None, "python3 has no pip: run `apt-get install python3-pip` as root (or what your system has for it), then again"
@@ -70,6 +70,8 @@ def download_wheel(requirement, digests, folder):
     before = set(Path(folder).glob("*.whl"))
     command = [python, "-m", "pip", "download", "--quiet", "--no-deps"]
     command += ["--only-binary=:all:", "--require-hashes"]
+    if platform:
+        command += ["--platform", platform[0], "--python-version", platform[1]]
     command += ["-r", str(requirements), "-d", str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
     wheels = set(Path(folder).glob("*.whl")) - before

@@ -93,7 +93,7 @@ def fill(tree, program):
     (tree / "runtime").mkdir(parents=True)
     shutil.copy2(program, tree / "keepsake")
     shutil.copytree(REPO / "target/site", tree / "site")
-    for name in (f"postgresql-{fetch_postgres.VERSION}", fetch_model.FOLDER):
+    for name in (f"postgresql-{fetch_postgres.VERSION}", fetch_model.MULTILINGUAL.into):
         shutil.copytree(RUNTIME / name, tree / "runtime" / name)
     for name in DOCUMENTS:
         shutil.copy2(REPO / name, tree / name)

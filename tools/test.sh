@@ -13,7 +13,7 @@ unset KEEPSAKE_DATA_DIR # the tests use the PostgreSQL and the model of this che
 # Everything that is fetched, and the islands: made while one core waits for the compiler of the
 # server. Each step below asks for what it needs again, so that what went wrong here is said there.
 prefetch() {
-    python3 tools/fetch_model.py
+    python3 tools/fetch_model.py --english
     python3 tools/fetch_llamacpp.py
     browser_is_here && python3 tools/node_packages.py end2end end2end/mcp
     python3 tools/wasm.py --lint
@@ -56,7 +56,7 @@ step "one compile: lints, the queries against the migrations, the tests"
 python3 tools/with_postgres.py cargo test --workspace --no-run
 
 step "the embedding model and a llama.cpp, for the tests"
-python3 tools/fetch_model.py
+python3 tools/fetch_model.py --english
 python3 tools/fetch_llamacpp.py
 
 step "tests, on a real PostgreSQL"

@@ -48,9 +48,9 @@ pub use dreams::{
     DreamView, DreamsPage, DreamtOf, ProposalKind, ProposalSide, ProposalState, ProposalView,
 };
 pub use embeddings::{
-    AdminPage, EmbeddingCounts, EmbeddingState, EmbeddingWait, EmbeddingsPage, EvaluationOffer,
-    EvaluationView, FailedItem, FoundView, ItemEmbedding, LateSwitch, LateView, MeasuredView,
-    QueueCounts, Rebuild, ScoreParts, SpaceView, Why, WhySurface,
+    AdminPage, BuiltinExchange, EmbeddingCounts, EmbeddingState, EmbeddingWait, EmbeddingsPage,
+    EvaluationOffer, EvaluationView, FailedItem, FoundView, ItemEmbedding, LateSwitch, LateView,
+    MeasuredView, QueueCounts, Rebuild, ScoreParts, SpaceView, Why, WhySurface,
 };
 pub use endpoint::{Confirmation, EffectiveProvider, EndpointView, PresetView, TestResult};
 pub use entities::{

@@ -97,13 +97,12 @@ impl Embeddings {
     }
 
     pub async fn builtin_state(&self) -> Result<BuiltinState, sqlx::Error> {
-        let is_enabled = self.system_settings().await?.builtin_enabled;
-        let embedder = &self.shared.embedder;
-        Ok(match (is_enabled, embedder.has_builtin()) {
-            (false, _) => BuiltinState::Off,
-            (true, false) => BuiltinState::Missing,
-            (true, true) if embedder.is_builtin_loaded() => BuiltinState::Loaded,
-            (true, true) => BuiltinState::Present,
+        let system = self.system_settings().await?;
+        Ok(match self.builtin(&system) {
+            _ if !system.builtin_enabled => BuiltinState::Off,
+            None => BuiltinState::Missing,
+            Some(model) if self.shared.embedder.is_builtin_loaded(model) => BuiltinState::Loaded,
+            Some(_) => BuiltinState::Present,
         })
     }
 
@@ -124,6 +123,6 @@ impl Embeddings {
         &self,
         conn: &mut PgConnection,
     ) -> Result<OpenEmbeddings, sqlx::Error> {
-        store::count_open(conn, self.shared.embedder.has_builtin()).await
+        store::count_open(conn, self.builtin(&self.system_settings().await?).is_some()).await
     }
 }

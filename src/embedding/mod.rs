@@ -44,6 +44,7 @@ pub use vector::{DIMENSIONS, Vector};
 use crate::clock::SharedClock;
 use crate::db::{self, Db, UserId};
 use crate::input::Invalid;
+use crate::providers::builtin::BuiltinModel;
 use crate::providers::settings::{
     self, Effective, SpaceSettings, SystemEmbeddingSettings, UserEmbeddingSettings,
 };
@@ -249,8 +250,13 @@ impl Embeddings {
         own_enabled: bool,
         system: &SystemEmbeddingSettings,
     ) -> bool {
-        let has_builtin = system.builtin_enabled && self.shared.embedder.has_builtin();
+        let has_builtin = system.builtin_enabled && self.builtin(system).is_some();
         enabled && (system.provider.is_some() || own_enabled || has_builtin)
+    }
+
+    /// The builtin model to use, if its files exist.
+    fn builtin(&self, system: &SystemEmbeddingSettings) -> Option<BuiltinModel> {
+        self.shared.embedder.builtin(system.builtin_model)
     }
 
     fn effective_of(
@@ -258,7 +264,7 @@ impl Embeddings {
         user: &UserEmbeddingSettings,
         system: &SystemEmbeddingSettings,
     ) -> Effective<SpaceSettings> {
-        user.effective(system, self.shared.embedder.has_builtin())
+        user.effective(system, self.builtin(system))
     }
 
     /// Cached for [`SYSTEM_SETTINGS_KEPT_FOR`], because every search needs them: a change on another server takes effect a

@@ -192,15 +192,15 @@ impl Embeddings {
 
     /// Loads the builtin model if it is used, so that the first search does not wait for it.
     pub async fn warm_up(&self) {
-        let is_wanted =
-            self.system_settings().await.is_ok_and(|s| s.builtin_enabled && s.provider.is_none());
-        if is_wanted && self.shared.embedder.has_builtin() {
+        let system = self.system_settings().await.ok();
+        let system = system.filter(|s| s.builtin_enabled && s.provider.is_none());
+        if let Some(model) = system.and_then(|system| self.builtin(&system)) {
             let warmed = self
                 .shared
                 .embedder
                 .embed_query(
                     QueryPriority::Search,
-                    &Endpoint::builtin(),
+                    &Endpoint::builtin(model.name()),
                     "warm".to_owned(),
                     WARM_UP_DEADLINE,
                 )

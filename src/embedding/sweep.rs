@@ -3,16 +3,17 @@
 use super::system::store;
 use super::{COMPARED_FOR, EmbeddingError, Embeddings, RETIRED_FOR};
 use crate::db::UserId;
+use crate::providers::builtin::BuiltinModel;
 use crate::queue;
 
 impl Embeddings {
     /// Ordered by id.
     pub async fn users_with_work(&self) -> Result<Vec<UserId>, EmbeddingError> {
         let now = self.now();
-        let has_builtin = self.shared.embedder.has_builtin();
+        let builtin = self.builtin(&self.system_settings().await?).map(BuiltinModel::name);
         let mut conn = self.db.system_connection().await?;
         let outlived = (now - RETIRED_FOR, now - COMPARED_FOR);
-        Ok(store::list_users_with_work(&mut conn, has_builtin, now, outlived).await?)
+        Ok(store::list_users_with_work(&mut conn, builtin, now, outlived).await?)
     }
 
     /// Enqueues their jobs. Returns how many.

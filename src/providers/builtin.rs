@@ -1,75 +1,173 @@
-//! The built-in model: all-MiniLM-L6-v2 (384 dimensions), run in our own process (the package `minilm`).
-//! Texts are truncated at 256 tokens, which bounds the memory per text. Its files are read into memory, never
-//! mapped.
+//! The built-in models, run in our own process (the package `encoder`): multilingual-e5-small, and all-MiniLM-L6-v2 for
+//! spaces that were made with it. Both have 384 dimensions. Texts are truncated, which bounds the memory per text. Their
+//! files are read into memory, never mapped.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
-use minilm::Pass;
-use tokenizers::{Encoding, Tokenizer, TruncationParams};
+use encoder::Pass;
+use tokenizers::{Tokenizer, TruncationParams};
 
 use super::Embedded;
 use super::error::BuiltinFlaw;
-pub use super::worker::BuiltinModel;
+pub use super::worker::BuiltinModels;
 use crate::config::runtime_dirs;
 
-pub const MODEL_NAME: &str = "all-MiniLM-L6-v2";
 pub const MODEL_DIMENSIONS: usize = 384;
 
-/// Tokens read per text, as the model was trained.
-pub const MAX_TOKENS: usize = 256;
+/// Whose vectors a space has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum BuiltinModel {
+    #[default]
+    Multilingual,
+    /// What earlier versions had.
+    English,
+}
 
-/// In a `runtime` folder; `tools/fetch_model.py` fills it.
-const FOLDER: &str = "model-all-minilm-l6-v2";
+impl BuiltinModel {
+    pub const ALL: [Self; 2] = [Self::Multilingual, Self::English];
+
+    /// As in the settings of a space.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Multilingual => "multilingual-e5-small",
+            Self::English => "all-MiniLM-L6-v2",
+        }
+    }
+
+    pub fn other(self) -> Self {
+        match self {
+            Self::Multilingual => Self::English,
+            Self::English => Self::Multilingual,
+        }
+    }
+
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|model| model.name() == name)
+    }
+
+    /// What the model wants before a query and before a document.
+    pub fn prefixes(self) -> [&'static str; 2] {
+        match self {
+            Self::Multilingual => ["query: ", "passage: "],
+            Self::English => ["", ""],
+        }
+    }
+
+    /// In a `runtime` folder; `tools/fetch_model.py` fills it.
+    pub fn folder(self) -> &'static str {
+        match self {
+            Self::Multilingual => "model-multilingual-e5-small",
+            Self::English => "model-all-minilm-l6-v2",
+        }
+    }
+
+    fn files(self) -> &'static [&'static str] {
+        match self {
+            Self::Multilingual => &[E5],
+            Self::English => &[WEIGHTS, TOKENIZER, CONFIG],
+        }
+    }
+
+    /// Tokens read per text. MiniLM was trained with as many; a passage of ours has hardly more.
+    fn tokens_max(self) -> usize {
+        match self {
+            Self::Multilingual => 512,
+            Self::English => 256,
+        }
+    }
+
+    /// Where its files are or, if they are nowhere, may be put later.
+    pub(super) fn find(self, data_dir: &Path) -> PathBuf {
+        let mut folders = runtime_dirs(data_dir).map(|runtime| runtime.join(self.folder()));
+        let shipped = folders.clone().find(|folder| self.is_in(folder));
+        shipped.or_else(|| folders.next()).unwrap_or_default()
+    }
+
+    pub(super) fn is_in(self, folder: &Path) -> bool {
+        self.files().iter().all(|name| folder.join(name).is_file())
+    }
+}
+
+const E5: &str = "e5-small-q4.bin";
 const WEIGHTS: &str = "model.safetensors";
 const TOKENIZER: &str = "tokenizer.json";
 const CONFIG: &str = "config.json";
 
+/// MiniLM's number of what it does not know.
+const ENGLISH_UNKNOWN: u32 = 100;
+/// A text with a greater share of unknown tokens has no vector.
+const UNKNOWN_SHARE_MAX: f64 = 0.5;
+
+/// What is subtracted from the vectors and from the token vectors, each of length 1: all of e5's point into nearly the same
+/// direction (bench/README.md, "A multilingual model").
+struct Means {
+    of_texts: Vec<f32>,
+    of_tokens: Vec<f32>,
+}
+
+static E5_MEANS: LazyLock<Means> = LazyLock::new(|| {
+    let (floats, _) = include_bytes!("e5_means.bin").as_chunks();
+    let mut of_texts: Vec<f32> = floats.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
+    let of_tokens = of_texts.split_off(MODEL_DIMENSIONS);
+    Means { of_texts, of_tokens }
+});
+
+/// The models of a data folder. Their files may still be missing: they are looked for at each call, and read at the first.
+pub fn find(data_dir: &Path) -> BuiltinModels {
+    BuiltinModels::in_folders(BuiltinModel::ALL.map(|model| model.find(data_dir)))
+}
+
 /// Limits of one pass. They bound the memory, and how long an abandoned batch runs on. Larger passes are not
 /// faster: the products are large enough, and passes of this size stay in the cache.
 const MAX_TEXTS_A_PASS: usize = 16;
-const MAX_TOKENS_A_PASS: usize = MAX_TOKENS;
-
-/// The model of a data folder. Its files may still be missing: they are looked for at each call, and read at
-/// the first.
-pub fn find(data_dir: &Path) -> BuiltinModel {
-    let mut folders = runtime_dirs(data_dir).map(|runtime| runtime.join(FOLDER));
-    let shipped = folders.clone().find(|folder| is_present(folder));
-    let fetched_later = || folders.next();
-    BuiltinModel::in_folder(shipped.or_else(fetched_later).unwrap_or_default())
-}
-
-pub(super) fn is_present(folder: &Path) -> bool {
-    let names = [WEIGHTS, TOKENIZER, CONFIG];
-    names.iter().all(|name| folder.join(name).is_file())
-}
+const MAX_TOKENS_A_PASS: usize = 256;
 
 /// The model in memory.
 pub(super) struct Loaded {
-    model: minilm::Model,
-    tokenizer: Tokenizer,
+    model: encoder::Model,
+    tokenizer: AnyTokenizer,
+    tokens_max: usize,
+    means: Option<&'static Means>,
+}
+
+enum AnyTokenizer {
+    Pieces(encoder::Tokenizer),
+    /// Also truncates.
+    English(Box<Tokenizer>),
 }
 
 /// Tokenised texts, the passes left to run, and the pass in progress with the indexes of its texts.
 pub(super) struct PartialWork {
-    encodings: Vec<Encoding>,
+    texts: Vec<encoder::Tokens>,
     passes: Vec<Vec<usize>>,
     open: Option<(Vec<usize>, Pass)>,
     done: Embedded,
 }
 
 impl Loaded {
-    pub(super) fn from_folder(folder: &Path) -> Result<Self, BuiltinFlaw> {
-        if !is_present(folder) {
+    pub(super) fn from_folder(kind: BuiltinModel, folder: &Path) -> Result<Self, BuiltinFlaw> {
+        if !kind.is_in(folder) {
             return Err(BuiltinFlaw::NoFiles);
         }
         let read = |name| fs::read(folder.join(name)).map_err(|_| BuiltinFlaw::Unreadable);
-        let config = serde_json::from_slice(&read(CONFIG)?).map_err(|_| BuiltinFlaw::Damaged)?;
-        let model = minilm::Model::from_safetensors(&read(WEIGHTS)?, config);
-        let loaded = Self {
-            model: model.map_err(|_| BuiltinFlaw::Damaged)?,
-            tokenizer: tokenizer(&read(TOKENIZER)?).map_err(|_| BuiltinFlaw::Damaged)?,
+        let damaged = |_| BuiltinFlaw::Damaged;
+        let (model, tokenizer, means) = match kind {
+            BuiltinModel::Multilingual => {
+                let (model, tokenizer) = encoder::Model::from_e5(&read(E5)?).map_err(damaged)?;
+                (model, AnyTokenizer::Pieces(tokenizer), Some(&*E5_MEANS))
+            }
+            BuiltinModel::English => {
+                let config = read(CONFIG)?;
+                let config = serde_json::from_slice(&config).map_err(|_| BuiltinFlaw::Damaged)?;
+                let model = encoder::Model::from_safetensors(&read(WEIGHTS)?, config);
+                let tokenizer = tokenizer(&read(TOKENIZER)?, kind.tokens_max());
+                let tokenizer = tokenizer.map_err(|_| BuiltinFlaw::Damaged)?;
+                (model.map_err(damaged)?, AnyTokenizer::English(Box::new(tokenizer)), None)
+            }
         };
+        let loaded = Self { model, tokenizer, tokens_max: kind.tokens_max(), means };
         loaded.try_out()?;
         Ok(loaded)
     }
@@ -85,37 +183,46 @@ impl Loaded {
 
     /// Tokenises the texts and plans the passes.
     pub(super) fn begin(&self, texts: &[String]) -> Result<PartialWork, BuiltinFlaw> {
-        let mut encodings = Vec::with_capacity(texts.len());
-        for text in texts {
-            let encoding = self.tokenizer.encode(text.as_str(), true);
-            encodings.push(encoding.map_err(|_| BuiltinFlaw::Failed)?);
-        }
-        let truncated =
-            encodings.iter().map(|encoding| !encoding.get_overflowing().is_empty()).collect();
+        let texts = texts.iter().map(|text| self.tokens(text)).collect::<Result<Vec<_>, _>>()?;
         let mut passes: Vec<Vec<usize>> = Vec::new();
         let mut tokens = 0;
-        for (at, encoding) in encodings.iter().enumerate() {
-            tokens += encoding.len();
+        for (at, text) in texts.iter().enumerate() {
+            tokens += text.ids.len();
             match passes.last_mut() {
                 Some(pass) if pass.len() < MAX_TEXTS_A_PASS && tokens <= MAX_TOKENS_A_PASS => {
                     pass.push(at);
                 }
                 _ => {
-                    tokens = encoding.len();
+                    tokens = text.ids.len();
                     passes.push(vec![at]);
                 }
             }
         }
         Ok(PartialWork {
             done: Embedded {
-                vectors: vec![Vec::new(); encodings.len()],
-                tokens: vec![Vec::new(); encodings.len()],
-                truncated,
+                vectors: vec![Vec::new(); texts.len()],
+                tokens: vec![Vec::new(); texts.len()],
+                truncated: texts.iter().map(|text| text.is_truncated).collect(),
             },
-            encodings,
+            texts,
             passes,
             open: None,
         })
+    }
+
+    fn tokens(&self, text: &str) -> Result<encoder::Tokens, BuiltinFlaw> {
+        match &self.tokenizer {
+            AnyTokenizer::Pieces(tokenizer) => Ok(tokenizer.tokens(text, self.tokens_max)),
+            AnyTokenizer::English(tokenizer) => {
+                let encoding = tokenizer.encode(text, true).map_err(|_| BuiltinFlaw::Failed)?;
+                let ids = encoding.get_ids();
+                Ok(encoder::Tokens {
+                    unknown: ids.iter().filter(|id| **id == ENGLISH_UNKNOWN).count(),
+                    ids: ids.to_vec(),
+                    is_truncated: !encoding.get_overflowing().is_empty(),
+                })
+            }
+        }
     }
 
     /// Runs one step (one layer of a pass, at most tens of milliseconds). False if none was left.
@@ -124,7 +231,7 @@ impl Loaded {
             let Some(members) = work.passes.pop() else {
                 return Ok(false);
             };
-            let ids = members.iter().map(|at| work.encodings[*at].get_ids());
+            let ids = members.iter().map(|at| work.texts[*at].ids.as_slice());
             let pass = self.model.begin(&ids.collect::<Vec<_>>());
             work.open = Some((members, pass.ok_or(BuiltinFlaw::Failed)?));
             return Ok(true);
@@ -135,8 +242,22 @@ impl Loaded {
         }
         let width = self.model.width();
         for (at, tokens) in members.into_iter().zip(pass.texts(width)) {
-            work.done.vectors[at] = pooled(tokens, width);
-            work.done.tokens[at] = without_marks(tokens, width).to_vec();
+            let text = &work.texts[at];
+            let known = text.ids.len().saturating_sub(2) as f64;
+            if text.unknown as f64 > known * UNKNOWN_SHARE_MAX {
+                work.done.vectors[at] = vec![0.0; width];
+                continue;
+            }
+            let mut vector = pooled(tokens, width);
+            let mut tokens = without_marks(tokens, width).to_vec();
+            if let Some(means) = self.means {
+                centre(&mut vector, &means.of_texts);
+                for token in tokens.chunks_exact_mut(width) {
+                    centre(token, &means.of_tokens);
+                }
+            }
+            work.done.vectors[at] = vector;
+            work.done.tokens[at] = tokens;
         }
         Ok(true)
     }
@@ -160,18 +281,26 @@ fn pooled(tokens: &[f32], width: usize) -> Vec<f32> {
     for token in tokens.chunks_exact(width) {
         vector.iter_mut().zip(token).for_each(|(sum, v)| *sum += v);
     }
-    let norm = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
-    vector.iter_mut().for_each(|v| *v /= norm);
+    normalise(&mut vector);
     vector
 }
 
+fn centre(vector: &mut [f32], mean: &[f32]) {
+    normalise(vector);
+    vector.iter_mut().zip(mean).for_each(|(v, mean)| *v -= mean);
+    normalise(vector);
+}
+
+fn normalise(vector: &mut [f32]) {
+    let norm = vector.iter().map(|v| v * v).sum::<f32>().sqrt();
+    vector.iter_mut().for_each(|v| *v /= norm);
+}
+
 /// The file says 128 tokens with padding; the model accepts 256, and we do not pad.
-fn tokenizer(file: &[u8]) -> tokenizers::Result<Tokenizer> {
+fn tokenizer(file: &[u8], max_length: usize) -> tokenizers::Result<Tokenizer> {
     let mut tokenizer = Tokenizer::from_bytes(file)?;
-    tokenizer.with_truncation(Some(TruncationParams {
-        max_length: MAX_TOKENS,
-        ..TruncationParams::default()
-    }))?;
+    tokenizer
+        .with_truncation(Some(TruncationParams { max_length, ..TruncationParams::default() }))?;
     tokenizer.with_padding(None);
     Ok(tokenizer)
 }

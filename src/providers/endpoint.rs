@@ -86,12 +86,12 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// The model in our own process. Its address is a placeholder and is never called.
-    pub fn builtin() -> Self {
+    /// A model in our own process. Its address is a placeholder and is never called.
+    pub fn builtin(model: &str) -> Self {
         Self {
             provider_type: ProviderType::Builtin,
             url: EndpointUrl(BUILTIN_URL.parse().expect("a constant that parses")),
-            model: super::builtin::MODEL_NAME.to_owned(),
+            model: model.to_owned(),
             dimensions: None,
             key: None,
             reach: Reach::Public,

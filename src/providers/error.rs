@@ -140,7 +140,7 @@ pub enum BuiltinFlaw {
     #[error("its files cannot be read: check who may read the data folder")]
     Unreadable,
     #[error(
-        "its files are damaged: remove runtime/model-all-minilm-l6-v2 from the data folder and run `make build`"
+        "its files are damaged: remove the folders `model-…` from runtime in the data folder and run `make build`"
     )]
     Damaged,
     #[error("it failed on this text")]

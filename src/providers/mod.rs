@@ -34,6 +34,7 @@ pub use retry_after::parse as parse_retry_after;
 
 use tracing::Instrument;
 
+use self::builtin::{BuiltinModel, BuiltinModels};
 use crate::clock::SharedClock;
 use crate::metrics;
 use client::Http;
@@ -109,14 +110,14 @@ impl Purpose {
 
 struct SharedEmbedder {
     http: Arc<Http>,
-    builtin: Option<builtin::BuiltinModel>,
+    builtin: Option<BuiltinModels>,
     forms: KnownForms,
 }
 
 impl Embedder {
     /// `builtin`: `None` if it is switched off. `names`: [`SystemNames`], except in tests.
     pub fn new(
-        builtin: Option<builtin::BuiltinModel>,
+        builtin: Option<BuiltinModels>,
         names: Arc<dyn NameLookup>,
         clock: SharedClock,
     ) -> Self {
@@ -144,17 +145,17 @@ impl Embedder {
         DocumentFetcher::new(self.shared.http.clone())
     }
 
-    /// Whether the builtin model is allowed and its files exist. Checked each time, so that a model can be
-    /// fetched without a restart.
-    pub fn has_builtin(&self) -> bool {
-        let builtin = self.shared.builtin.as_ref();
-        builtin.is_some_and(builtin::BuiltinModel::is_present)
+    /// The builtin model to use: the wanted one or, if its files do not exist, another. Checked each time, so that a model can
+    /// be fetched without a restart.
+    pub fn builtin(&self, wanted: BuiltinModel) -> Option<BuiltinModel> {
+        let models = self.shared.builtin.as_ref()?;
+        let mut all = [wanted].into_iter().chain(BuiltinModel::ALL);
+        all.find(|model| models.has(*model))
     }
 
     /// Whether it was called, and so is loaded or loading.
-    pub fn is_builtin_loaded(&self) -> bool {
-        let builtin = self.shared.builtin.as_ref();
-        builtin.is_some_and(builtin::BuiltinModel::is_loaded)
+    pub fn is_builtin_loaded(&self, model: BuiltinModel) -> bool {
+        self.shared.builtin.as_ref().is_some_and(|models| models.is_loaded(model))
     }
 
     /// Returns vectors in the order of `texts`. `deadline` limits the whole network call; the builtin model
@@ -226,7 +227,10 @@ impl Embedder {
             }
             None => asking.await?,
         };
-        check::vectors(&embedded.vectors, texts.len())?;
+        // The builtin model answers zeros for a text that it does not know, and these concern that text alone.
+        if endpoint.provider_type != ProviderType::Builtin {
+            check::vectors(&embedded.vectors, texts.len())?;
+        }
         Ok(embedded)
     }
 
@@ -245,16 +249,17 @@ impl Embedder {
             ProviderType::CustomHttp => {
                 custom::embed(http, &self.shared.forms, endpoint, texts).await
             }
-            ProviderType::Builtin => match (&self.shared.builtin, purpose) {
-                (Some(model), Purpose::Query(QueryPriority::Search)) => {
-                    model.embed_query(texts).await
+            ProviderType::Builtin => {
+                let off = ProviderError::BuiltinMissing(BuiltinFlaw::Off);
+                let models = self.shared.builtin.as_ref().ok_or(off)?;
+                let unknown = ProviderError::BuiltinMissing(BuiltinFlaw::NoFiles);
+                let model = BuiltinModel::of_name(&endpoint.model).ok_or(unknown)?;
+                match purpose {
+                    Purpose::Query(QueryPriority::Search) => models.embed_query(model, texts).await,
+                    Purpose::Query(_) => models.look_up(model, texts).await,
+                    Purpose::Document => models.embed(model, texts).await,
                 }
-                (Some(model), Purpose::Query(QueryPriority::Job | QueryPriority::Evaluation)) => {
-                    model.look_up(texts).await
-                }
-                (Some(model), Purpose::Document) => model.embed(texts).await,
-                (None, _) => Err(ProviderError::BuiltinMissing(BuiltinFlaw::Off)),
-            },
+            }
         }
     }
 

@@ -37,7 +37,7 @@ struct OllamaModel {
 
 pub(super) async fn found(http: &Http, endpoint: &Endpoint) -> Option<String> {
     let name = match endpoint.provider_type {
-        ProviderType::Builtin => Some(super::builtin::MODEL_NAME.to_owned()),
+        ProviderType::Builtin => Some(endpoint.model.clone()),
         ProviderType::Ollama => {
             let url = ollama::tags_url(&endpoint.url);
             let tags: OllamaTags = parse(&http.get(Target::of_list(endpoint), url).await.ok()?)?;

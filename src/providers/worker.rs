@@ -1,4 +1,4 @@
-//! The two threads of the built-in model, outside the async threads: one answers queries, and jobs' look-ups
+//! The two threads of each built-in model, outside the async threads: one answers queries, and jobs' look-ups
 //! while no query waits; the other processes batches of adds and rebuilds. Batches yield to queries and to
 //! everything that serves requests.
 
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Embedded;
-use super::builtin::{Loaded, is_present};
+use super::builtin::{BuiltinModel, Loaded};
 use super::error::{BuiltinFlaw, ProviderError};
 
 /// Queue lengths; further callers wait for a place.
@@ -26,14 +26,16 @@ const BATCH_NICENESS: i32 = 5;
 /// How long to wait before retrying to load the files.
 const RETRY_LOAD_AFTER: Duration = Duration::from_secs(10);
 
-/// A handle to the model; clones share it. The threads and the 90 MB of weights are created at the first
-/// call, and dropped with the last handle.
+/// A handle to the models; clones share them. A model's threads and its 90 MB of weights are created at the first call, and
+/// dropped with the last handle.
 #[derive(Clone)]
-pub struct BuiltinModel {
-    shared: Arc<WorkerState>,
+pub struct BuiltinModels {
+    /// In the order of [`BuiltinModel::ALL`].
+    shared: Arc<[WorkerState; 2]>,
 }
 
 struct WorkerState {
+    model: BuiltinModel,
     folder: PathBuf,
     queues: OnceLock<Queues>,
 }
@@ -49,47 +51,76 @@ struct EmbedJob {
     reply: oneshot::Sender<Result<Embedded, BuiltinFlaw>>,
 }
 
-impl BuiltinModel {
-    pub fn in_folder(folder: PathBuf) -> Self {
-        Self { shared: Arc::new(WorkerState { folder, queues: OnceLock::new() }) }
+impl BuiltinModels {
+    /// In the order of [`BuiltinModel::ALL`].
+    pub fn in_folders(folders: [PathBuf; 2]) -> Self {
+        let mut models = BuiltinModel::ALL.into_iter();
+        let states = folders.map(|folder| WorkerState {
+            model: models.next().unwrap_or_default(),
+            folder,
+            queues: OnceLock::new(),
+        });
+        Self { shared: Arc::new(states) }
+    }
+
+    fn of(&self, model: BuiltinModel) -> &WorkerState {
+        let [multilingual, english] = &*self.shared;
+        match model {
+            BuiltinModel::Multilingual => multilingual,
+            BuiltinModel::English => english,
+        }
     }
 
     /// Whether its files exist; they are validated when they are loaded.
-    pub fn is_present(&self) -> bool {
-        is_present(&self.shared.folder)
+    pub fn has(&self, model: BuiltinModel) -> bool {
+        model.is_in(&self.of(model).folder)
     }
 
     /// Whether it was called, and so is loaded or loading.
-    pub fn is_loaded(&self) -> bool {
-        self.shared.queues.get().is_some()
+    pub fn is_loaded(&self, model: BuiltinModel) -> bool {
+        self.of(model).queues.get().is_some()
     }
 
     /// Documents, which nobody waits for.
-    pub(super) async fn embed(&self, texts: &[String]) -> Result<Embedded, ProviderError> {
-        self.ask(|queues| &queues.batches, texts).await
+    pub(super) async fn embed(
+        &self,
+        model: BuiltinModel,
+        texts: &[String],
+    ) -> Result<Embedded, ProviderError> {
+        self.ask(model, |queues| &queues.batches, texts).await
     }
 
     /// A query that a search waits for.
-    pub(super) async fn embed_query(&self, texts: &[String]) -> Result<Embedded, ProviderError> {
-        self.ask(|queues| &queues.queries, texts).await
+    pub(super) async fn embed_query(
+        &self,
+        model: BuiltinModel,
+        texts: &[String],
+    ) -> Result<Embedded, ProviderError> {
+        self.ask(model, |queues| &queues.queries, texts).await
     }
 
     /// A query of a job: served after those of searches.
-    pub(super) async fn look_up(&self, texts: &[String]) -> Result<Embedded, ProviderError> {
-        self.ask(|queues| &queues.lookups, texts).await
+    pub(super) async fn look_up(
+        &self,
+        model: BuiltinModel,
+        texts: &[String],
+    ) -> Result<Embedded, ProviderError> {
+        self.ask(model, |queues| &queues.lookups, texts).await
     }
 
     /// If the caller drops the future, the rest of its work is skipped.
     async fn ask(
         &self,
+        model: BuiltinModel,
         queue: impl Fn(&Queues) -> &mpsc::Sender<EmbedJob>,
         texts: &[String],
     ) -> Result<Embedded, ProviderError> {
         let missing = ProviderError::BuiltinMissing;
-        if !self.is_present() {
+        if !self.has(model) {
             return Err(missing(BuiltinFlaw::NoFiles));
         }
-        let queues = self.shared.queues.get_or_init(|| Queues::start(&self.shared.folder));
+        let state = self.of(model);
+        let queues = state.queues.get_or_init(|| Queues::start(state.model, &state.folder));
         let (reply, answer) = oneshot::channel();
         let texts = texts.to_vec();
         let sent = queue(queues).send(EmbedJob { texts, reply }).await;
@@ -100,8 +131,9 @@ impl BuiltinModel {
 }
 
 impl Queues {
-    fn start(folder: &Path) -> Self {
-        let weights = Arc::new(SharedWeights { folder: folder.to_owned(), kept: Mutex::default() });
+    fn start(model: BuiltinModel, folder: &Path) -> Self {
+        let kept = Mutex::default();
+        let weights = Arc::new(SharedWeights { model, folder: folder.to_owned(), kept });
         let (queries, waiting) = mpsc::channel(MAX_WAITING_QUERIES);
         let (lookups, waiting_lookups) = mpsc::channel(MAX_WAITING_QUERIES);
         spawn("model-queries", &weights, |weights| {
@@ -217,6 +249,7 @@ fn work_off_batches(
 
 /// The model in memory, shared by both threads.
 struct SharedWeights {
+    model: BuiltinModel,
     folder: PathBuf,
     kept: Mutex<LoadedWeights>,
 }
@@ -248,8 +281,7 @@ impl SharedWeights {
         {
             return Err(flaw);
         }
-        let folder = &self.folder;
-        let loaded = catch_unwind(|| Loaded::from_folder(folder));
+        let loaded = catch_unwind(|| Loaded::from_folder(self.model, &self.folder));
         match loaded.unwrap_or(Err(BuiltinFlaw::Damaged)) {
             Ok(model) => Ok(kept.model.insert(Arc::new(model)).clone()),
             Err(flaw) => {

@@ -14,7 +14,7 @@ use crate::backend::backend;
 use crate::components::{
     Confirm, Done, Field, FormError, NoSuchPage, Section, StateBadge, count, framed,
 };
-use crate::view::{AdminPage, FormState, JobsLine, LateSwitch};
+use crate::view::{AdminPage, BuiltinExchange, FormState, JobsLine, LateSwitch};
 pub use backups::Backups;
 pub use jobs::Jobs;
 use operators::Operators;
@@ -129,6 +129,8 @@ fn Builtin(page: AdminPage, form: FormState) -> impl IntoView {
             </form>
         }
     });
+    let exchange =
+        page.exchange.filter(|_| page.builtin_enabled).map(|of| view! { <Exchange of /> });
     let missing = (!page.builtin_present).then(|| {
         view! {
             <p class="aside">
@@ -148,11 +150,49 @@ fn Builtin(page: AdminPage, form: FormState) -> impl IntoView {
             </p>
             {missing}
             {confirm}
+            {exchange}
             <FormError form fields=&[] />
             {switch}
         </section>
     }
     .into_any()
+}
+
+/// Nothing once it is over.
+#[component]
+fn Exchange(of: BuiltinExchange) -> impl IntoView {
+    let (action, label) = match of.is_postponed {
+        true => ("builtin_multilingual", "Use the multilingual model"),
+        false => ("builtin_english", "Postpone"),
+    };
+    let text = match of.is_postponed {
+        true => {
+            "The English model is in use. The multilingual one understands a hundred languages; all memories are embedded again for it, while the old embeddings serve."
+        }
+        false => {
+            "All memories are being embedded again with the multilingual model. The old embeddings serve meanwhile."
+        }
+    };
+    let under_way = (of.done < of.users).then(|| {
+        let text = format!(" {} of {} users are done.", count(of.done), count(of.users));
+        view! {
+            <p>
+                <progress max=of.users value=of.done aria-label="Users with new embeddings"></progress>
+                {text}
+            </p>
+        }
+    });
+    (of.is_postponed || under_way.is_some()).then(|| {
+        view! {
+            <form method="post" action=EMBEDDINGS_PATH>
+                <p>{text}</p>
+                {under_way}
+                <button type="submit" name="action" value=action>
+                    {label} <span class="visually-hidden">": builtin model"</span>
+                </button>
+            </form>
+        }
+    })
 }
 
 #[component]

@@ -214,6 +214,8 @@ pub struct AdminPage {
     /// `false`: the weights are not in the data folder.
     pub builtin_present: bool,
     pub builtin_enabled: bool,
+    /// Where the English model of earlier versions is there too.
+    pub exchange: Option<BuiltinExchange>,
     pub late: LateSwitch,
     /// The pages show memories and change none.
     pub is_browser_read_only: bool,
@@ -224,6 +226,15 @@ pub struct AdminPage {
     pub users: i64,
     pub operators: Vec<OperatorRow>,
     pub public_url: String,
+}
+
+/// From the English builtin model to the multilingual one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BuiltinExchange {
+    pub is_postponed: bool,
+    /// Of the builtin model, and those of them whom the wanted one serves.
+    pub users: i64,
+    pub done: i64,
 }
 
 /// Of all users together.

@@ -4,7 +4,7 @@
 /// Which model serves a person, by what is configured (DESIGN §5).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EffectiveProvider {
-    /// "Builtin MiniLM", "System llama.cpp", "Your endpoint", "System chat model" or "None".
+    /// "Builtin model", "System llama.cpp", "Your endpoint", "System chat model" or "None".
     pub name: String,
     /// One sentence: why this one.
     pub reason: String,

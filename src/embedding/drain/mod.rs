@@ -377,7 +377,7 @@ impl Embeddings {
             if !self.system_settings().await?.builtin_enabled {
                 return Err(ProviderError::BuiltinMissing(BuiltinFlaw::Off).into());
             }
-            return Ok(Endpoint::builtin());
+            return Ok(Endpoint::builtin(&settings.endpoint.model));
         }
         let url = EndpointUrl::parse("url", &settings.endpoint.url)?;
         let sealer = &self.shared.sealer;

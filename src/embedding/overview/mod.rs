@@ -85,7 +85,7 @@ impl Embeddings {
             && effective.settings().is_some_and(|wanted| !spaces.has(wanted));
         Ok(EmbeddingOverview {
             serving: spaces.serving().cloned(),
-            has_builtin: self.shared.embedder.has_builtin(),
+            has_builtin: self.builtin(&system).is_some(),
             settings,
             system,
             effective,

@@ -7,11 +7,12 @@ pub mod store;
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 
-pub use self::store::OpenEmbeddings;
+pub use self::store::{BuiltinUsers, OpenEmbeddings};
 use super::model::Texts;
 use super::{EmbeddingError, Embeddings};
 use crate::accounts::admin_events::{self, AdminAction, AdminActor, AdminSubject};
 use crate::db::Tx;
+use crate::providers::builtin::BuiltinModel;
 use crate::providers::settings::{
     self, EndpointForm, EndpointKind, Pace, ParsedEmbedding, SYSTEM_EMBEDDING_KEY, SpaceSettings,
     SystemEmbeddingSettings, parse_allowed_endpoint,
@@ -44,9 +45,9 @@ pub struct SystemOverview {
     pub offered: Option<String>,
     pub allowed: Vec<(String, u16)>,
     pub open: OpenEmbeddings,
-    /// Users of the builtin model, and those of them whose token signs match the late interaction switch.
-    pub builtin_users: i64,
-    pub late_users: i64,
+    pub builtin_users: BuiltinUsers,
+    /// The builtin model in use can be exchanged for the other one.
+    pub has_other_builtin: bool,
 }
 
 impl Embeddings {
@@ -55,20 +56,22 @@ impl Embeddings {
         let settings = settings::store::find_system_embedding_settings(&mut tx).await?;
         let allowed = settings::store::list_allowed_endpoints(&mut tx).await?;
         let provider_since = settings::store::find_provider_since(&mut tx).await?;
-        let open = store::count_open(&mut tx, self.shared.embedder.has_builtin()).await?;
-        let (builtin_users, late_users) = store::count_late(&mut tx).await?;
+        let model = settings.builtin_model;
+        let has_builtin = self.builtin(&settings).is_some();
+        let open = store::count_open(&mut tx, has_builtin).await?;
+        let builtin_users = store::count_builtin_users(&mut tx, model.name()).await?;
         tx.commit().await?;
         let offered = self.shared.offered.as_ref().map(|url| url.as_str().to_owned());
         let in_force = settings.provider.as_ref().map(|p| p.endpoint.url.clone());
         Ok(SystemOverview {
-            has_builtin: self.shared.embedder.has_builtin(),
+            has_builtin,
             offered: offered.filter(|url| Some(url) != in_force.as_ref()),
             settings,
             provider_since,
             allowed,
             open,
             builtin_users,
-            late_users,
+            has_other_builtin: self.shared.embedder.builtin(model.other()) == Some(model.other()),
         })
     }
 
@@ -163,6 +166,17 @@ impl Embeddings {
         let action = match enabled {
             true => AdminAction::BuiltinOn,
             false => AdminAction::BuiltinOff,
+        };
+        self.switched(tx, action).await
+    }
+
+    /// Whose vectors are wanted; jobs then make them, and those that are there serve meanwhile.
+    pub async fn set_builtin_model(&self, model: BuiltinModel) -> Result<(), EmbeddingError> {
+        let mut tx = self.db.as_system().await?;
+        settings::store::set_builtin_model(&mut tx, model, self.now()).await?;
+        let action = match model {
+            BuiltinModel::Multilingual => AdminAction::BuiltinMultilingual,
+            BuiltinModel::English => AdminAction::BuiltinEnglish,
         };
         self.switched(tx, action).await
     }

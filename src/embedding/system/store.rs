@@ -9,18 +9,18 @@ use crate::embedding::model::Texts;
 use crate::providers::settings::SpaceSettings;
 
 /// Runs as the system role. Users with a retired space to delete; and, if a provider is configured for them, users with
-/// pending rows, a missed swap, no space, or a space that differs from an admin's current settings. The job itself checks
+/// pending rows, a missed swap, no space, or a space that differs from an admin's current settings or from the builtin model (`builtin`, by name). The job itself checks
 /// whether the user cancelled that rebuild.
 pub async fn list_users_with_work(
     conn: &mut PgConnection,
-    has_builtin: bool,
+    builtin: Option<&str>,
     now: OffsetDateTime,
     (retired_before, replaced_before): (OffsetDateTime, OffsetDateTime),
 ) -> Result<Vec<UserId>, sqlx::Error> {
     let ids = sqlx::query_scalar!(
         r#"WITH system AS (
                SELECT (SELECT id FROM system_providers WHERE in_force) AS provider_id,
-                      (SELECT builtin_enabled FROM system_settings) AND $1 AS has_builtin,
+                      (SELECT builtin_enabled FROM system_settings) AND $1::text IS NOT NULL AS has_builtin,
                       (SELECT CASE WHEN late_interaction THEN 'all' ELSE 'none' END FROM system_settings) AS token_signs
            )
            SELECT u.id
@@ -46,6 +46,8 @@ pub async fn list_users_with_work(
                                           WHERE e.user_id = m.user_id AND e.space_id = a.id AND e.state = 'pending')
                           OR system.has_builtin AND a.provider_type = 'builtin' AND a.token_signs <> system.token_signs
                               AND coalesce(a.retry_at, $2) <= $2
+                          OR system.has_builtin AND system.provider_id IS NULL AND NOT coalesce(s.own_enabled, false)
+                              AND coalesce(b.provider_type, a.provider_type) = 'builtin' AND coalesce(b.model, a.model) <> $1
                           OR b.id IS NOT NULL AND coalesce(b.retry_at, $2) <= $2
                           OR a.id IS NULL AND b.id IS NULL
                               AND EXISTS (SELECT 1 FROM memory_items i WHERE i.user_id = m.user_id)
@@ -54,7 +56,7 @@ pub async fn list_users_with_work(
                               AND EXISTS (SELECT 1 FROM memory_items i WHERE i.user_id = m.user_id)
                           OR system.provider_id IS NULL AND coalesce(b.provider_type, a.provider_type) = 'llamacpp'))
            ORDER BY u.id"#,
-        has_builtin,
+        builtin,
         now,
         retired_before,
         replaced_before,
@@ -92,19 +94,32 @@ pub async fn count_affected(
     Ok((row.users, texts))
 }
 
-/// Runs as the system role. Number of users whose embeddings the builtin model makes (as in [`list_users_with_work`]), and of
-/// those whose token signs match the switch.
-pub async fn count_late(conn: &mut PgConnection) -> Result<(i64, i64), sqlx::Error> {
-    let row = sqlx::query!(
-        r#"SELECT count(*) AS "users!",
-                  count(*) FILTER (WHERE s.token_signs = CASE WHEN late_interaction THEN 'all' ELSE 'none' END) AS "done!"
+/// Users whose embeddings a builtin model makes (as in [`list_users_with_work`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BuiltinUsers {
+    pub all: i64,
+    /// Their token signs match the switch.
+    pub late: i64,
+    /// This model serves them.
+    pub of_model: i64,
+}
+
+/// Runs as the system role.
+pub async fn count_builtin_users(
+    conn: &mut PgConnection,
+    model: &str,
+) -> Result<BuiltinUsers, sqlx::Error> {
+    sqlx::query_as!(
+        BuiltinUsers,
+        r#"SELECT count(*) AS "all!", count(*) FILTER (WHERE s.model = $1) AS "of_model!",
+                  count(*) FILTER (WHERE s.token_signs = CASE WHEN late_interaction THEN 'all' ELSE 'none' END) AS "late!"
            FROM embedding_spaces s CROSS JOIN system_settings
            JOIN users u ON u.id = s.user_id LEFT JOIN embedding_settings e ON e.user_id = s.user_id
            WHERE s.state = 'active' AND s.provider_type = 'builtin' AND u.disabled_at IS NULL AND coalesce(e.enabled, true)"#,
+        model,
     )
     .fetch_one(conn)
-    .await?;
-    Ok((row.users, row.done))
+    .await
 }
 
 /// Pending and failed embeddings of all users, and since when the oldest is pending.

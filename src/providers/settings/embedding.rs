@@ -1,7 +1,8 @@
 //! Embedding settings: what determines the vectors of a space, whose provider makes them, and how fast.
 
 use super::{Effective, EndpointSettings};
-use crate::providers::{Endpoint, EndpointUrl, ProviderType, Reach, builtin};
+use crate::providers::builtin::BuiltinModel;
+use crate::providers::{Endpoint, EndpointUrl, ProviderType, Reach};
 use crate::seal::{SealError, Sealer, SecretOwner};
 
 /// How fast pending items are sent (Navi: 8 at a time with pauses of 2 s).
@@ -36,13 +37,16 @@ pub struct SpaceSettings {
 }
 
 impl SpaceSettings {
-    pub fn builtin() -> Self {
+    pub fn builtin(model: BuiltinModel) -> Self {
+        let [query_prefix, document_prefix] = model.prefixes().map(str::to_owned);
         Self {
             endpoint: EndpointSettings {
                 provider_type: ProviderType::Builtin,
-                model: builtin::MODEL_NAME.to_owned(),
+                model: model.name().to_owned(),
                 ..EndpointSettings::default()
             },
+            query_prefix,
+            document_prefix,
             ..Self::default()
         }
     }
@@ -112,20 +116,20 @@ impl Default for UserEmbeddingSettings {
 }
 
 impl UserEmbeddingSettings {
-    /// The system's provider takes precedence over the user's own, and both over the builtin model.
+    /// The system's provider takes precedence over the user's own, and both over the builtin model, if there is one.
     pub fn effective(
         &self,
         system: &SystemEmbeddingSettings,
-        has_builtin: bool,
+        builtin: Option<BuiltinModel>,
     ) -> Effective<SpaceSettings> {
         match &system.provider {
             _ if !self.enabled => Effective::Off,
             Some(provider) => Effective::System(provider.clone()),
             None if self.own_enabled => Effective::Own(self.own.clone()),
-            None if has_builtin && system.builtin_enabled => {
-                Effective::System(SpaceSettings::builtin())
-            }
-            None => Effective::Nothing,
+            None => match builtin.filter(|_| system.builtin_enabled) {
+                Some(model) => Effective::System(SpaceSettings::builtin(model)),
+                None => Effective::Nothing,
+            },
         }
     }
 
@@ -143,6 +147,8 @@ impl UserEmbeddingSettings {
 #[derive(Clone, Debug)]
 pub struct SystemEmbeddingSettings {
     pub builtin_enabled: bool,
+    /// Whose vectors are wanted, where its files exist.
+    pub builtin_model: BuiltinModel,
     /// Searches compare texts token by token, if the model provides token vectors.
     pub late_interaction: bool,
     pub pace: Pace,
@@ -157,6 +163,7 @@ mod tests {
     fn system(provider: Option<SpaceSettings>) -> SystemEmbeddingSettings {
         SystemEmbeddingSettings {
             builtin_enabled: true,
+            builtin_model: BuiltinModel::Multilingual,
             late_interaction: true,
             pace: Pace::default(),
             provider,
@@ -169,16 +176,17 @@ mod tests {
         let user = UserEmbeddingSettings::default();
         let own = UserEmbeddingSettings { own_enabled: true, ..user.clone() };
         let off = UserEmbeddingSettings { enabled: false, ..own.clone() };
+        let some = Some(BuiltinModel::English);
         let (with, without) = (system(Some(llamacpp.clone())), system(None));
-        assert_eq!(off.effective(&with, true), Effective::Off);
-        assert_eq!(own.effective(&with, true), Effective::System(llamacpp));
+        assert_eq!(off.effective(&with, some), Effective::Off);
+        assert_eq!(own.effective(&with, some), Effective::System(llamacpp));
         let own_settings = Effective::Own(own.own.clone());
-        assert_eq!(own.effective(&without, true), own_settings);
-        let builtin = Effective::System(SpaceSettings::builtin());
-        assert_eq!(user.effective(&without, true), builtin);
-        assert_eq!(user.effective(&without, false), Effective::Nothing);
+        assert_eq!(own.effective(&without, some), own_settings);
+        let builtin = Effective::System(SpaceSettings::builtin(BuiltinModel::English));
+        assert_eq!(user.effective(&without, some), builtin);
+        assert_eq!(user.effective(&without, None), Effective::Nothing);
         let switched_off = SystemEmbeddingSettings { builtin_enabled: false, ..without };
-        assert_eq!(user.effective(&switched_off, true), Effective::Nothing);
+        assert_eq!(user.effective(&switched_off, some), Effective::Nothing);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::db::UserId;
 use crate::providers::ProviderType;
+use crate::providers::builtin::BuiltinModel;
 
 pub async fn find_embedding_settings(
     conn: &mut PgConnection,
@@ -87,7 +88,7 @@ pub async fn find_system_embedding_settings(
     conn: &mut PgConnection,
 ) -> Result<SystemEmbeddingSettings, sqlx::Error> {
     let row = sqlx::query!(
-        r#"SELECT s.builtin_enabled, s.late_interaction, s.batch_size, s.concurrency, s.pause_ms, p.id AS "id?",
+        r#"SELECT s.builtin_enabled, s.builtin_model, s.late_interaction, s.batch_size, s.concurrency, s.pause_ms, p.id AS "id?",
                   p.endpoint AS "endpoint?", p.model AS "model?", p.dimensions AS "dimensions?",
                   p.query_prefix AS "query_prefix?", p.document_prefix AS "document_prefix?",
                   p.sealed_key IS NOT NULL AS "has_key!", p.sealed_key AS "sealed_key?"
@@ -97,6 +98,7 @@ pub async fn find_system_embedding_settings(
     .await?;
     Ok(SystemEmbeddingSettings {
         builtin_enabled: row.builtin_enabled,
+        builtin_model: BuiltinModel::of_name(&row.builtin_model).unwrap_or_default(),
         late_interaction: row.late_interaction,
         pace: Pace {
             batch_size: row.batch_size,
@@ -150,6 +152,18 @@ pub async fn set_builtin_enabled(
     now: OffsetDateTime,
 ) -> Result<(), sqlx::Error> {
     sqlx::query!("UPDATE system_settings SET builtin_enabled = $1, updated_at = $2", enabled, now)
+        .execute(conn)
+        .await?;
+    Ok(())
+}
+
+pub async fn set_builtin_model(
+    conn: &mut PgConnection,
+    model: BuiltinModel,
+    now: OffsetDateTime,
+) -> Result<(), sqlx::Error> {
+    let name = model.name();
+    sqlx::query!("UPDATE system_settings SET builtin_model = $1, updated_at = $2", name, now)
         .execute(conn)
         .await?;
     Ok(())

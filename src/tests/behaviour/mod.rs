@@ -16,7 +16,7 @@ use std::sync::LazyLock;
 
 use futures_util::{StreamExt, stream};
 use keepsake::embedding::Drained;
-use keepsake::providers::builtin::{self, BuiltinModel};
+use keepsake::providers::builtin::{self, BuiltinModels};
 use serde_json::{Value, json};
 
 use self::cases::{Case, Group, Later, State};
@@ -109,7 +109,7 @@ async fn ask_all_in(state: State) {
 
 /// A server with the builtin model, whose weights are read once for all of them.
 async fn start() -> TestApp {
-    static MODEL: LazyLock<BuiltinModel> = LazyLock::new(|| builtin::find(Path::new("data")));
+    static MODEL: LazyLock<BuiltinModels> = LazyLock::new(|| builtin::find(Path::new("data")));
     TestApp::start_as(Wish { builtin: Some(MODEL.clone()), ..Wish::default() }).await
 }
 

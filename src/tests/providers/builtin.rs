@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use keepsake::providers::{
-    BuiltinFlaw, Embedder, Endpoint, ProviderError, ProviderType, QueryPriority, builtin,
+    BuiltinFlaw, Embedder, Endpoint, ProviderError, ProviderType, QueryPriority,
+    builtin::{self, BuiltinModel},
 };
 use serde::Deserialize;
 
@@ -21,10 +22,17 @@ fn embedder_in(data_dir: &Path) -> Embedder {
     Embedder::new(Some(model), Table::of(&[]), Arc::new(WallClock))
 }
 
+fn multilingual() -> Endpoint {
+    Endpoint::builtin(BuiltinModel::Multilingual.name())
+}
+
 fn real() -> Embedder {
     let data_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
     let embedder = embedder_in(&data_dir);
-    assert!(embedder.has_builtin(), "no weights: run python3 tools/fetch_model.py");
+    assert!(
+        embedder.builtin(BuiltinModel::Multilingual).is_some(),
+        "no weights: run python3 tools/fetch_model.py"
+    );
     embedder
 }
 
@@ -55,7 +63,7 @@ fn furthest(a: &[f32], b: &[f32]) -> f32 {
 #[tokio::test]
 async fn texts_of_memories_have_no_deadline_and_a_query_that_is_late_is_told_that_the_model_is_busy()
  {
-    let (embedder, endpoint) = (real(), Endpoint::builtin());
+    let (embedder, endpoint) = (real(), multilingual());
     let bees = texts(&["bees"]);
     let embedded = embedder.embed(&endpoint, &bees, Duration::ZERO).await;
     assert_eq!(embedded.unwrap().vectors.len(), 1);
@@ -78,13 +86,13 @@ async fn vectors_agree_with_the_reference_implementation_to_a_thousandth() {
     let embedder = real();
     let rows = reference();
     let all: Vec<String> = rows.iter().map(|row| row.text.clone()).collect();
-    let together = embedder.embed(&Endpoint::builtin(), &all, PATIENCE).await.unwrap();
+    let together = embedder.embed(&multilingual(), &all, PATIENCE).await.unwrap();
     for (row, vector) in rows.iter().zip(&together.vectors) {
         assert_eq!(vector.len(), builtin::MODEL_DIMENSIONS);
         let shown: String = row.text.chars().take(30).collect();
         assert!(furthest(vector, &row.vector) < 1e-3, "{shown}");
         let one = std::slice::from_ref(&row.text);
-        let alone = embedder.embed(&Endpoint::builtin(), one, PATIENCE).await.unwrap();
+        let alone = embedder.embed(&multilingual(), one, PATIENCE).await.unwrap();
         assert!(furthest(&alone.vectors[0], &row.vector) < 1e-3, "{shown}");
     }
     // The last has over 256 tokens; the reference reads as many of them as we do.
@@ -96,7 +104,7 @@ async fn vectors_agree_with_the_reference_implementation_to_a_thousandth() {
 async fn texts_as_long_as_an_item_may_be_are_cut_and_said_to_be() {
     let long = "heron ".repeat(3_333);
     let texts = vec![long, "heron".to_owned(), "一".repeat(20_000)];
-    let answer = real().embed(&Endpoint::builtin(), &texts, PATIENCE).await;
+    let answer = real().embed(&multilingual(), &texts, PATIENCE).await;
     assert_eq!(answer.unwrap().truncated, [true, false, true]);
 }
 
@@ -106,12 +114,12 @@ async fn a_query_does_not_wait_for_a_batch() {
     // Minutes of work, which nobody waits for.
     let sentence = "A long sentence about herons that cross rivers at dawn. ".repeat(12);
     let batch: Vec<String> = (0..2_000).map(|n| format!("{n} {sentence}")).collect();
-    let endpoint = Endpoint::builtin();
+    let endpoint = multilingual();
     let warm = texts(&["warm"]);
     embedder.embed(&endpoint, &warm, PATIENCE).await.unwrap();
     let rebuild = tokio::spawn({
         let embedder = embedder.clone();
-        async move { embedder.embed(&Endpoint::builtin(), &batch, PATIENCE).await }
+        async move { embedder.embed(&multilingual(), &batch, PATIENCE).await }
     });
     tokio::time::sleep(Duration::from_millis(50)).await;
     for by in [QueryPriority::Search, QueryPriority::Job, QueryPriority::Evaluation] {
@@ -129,7 +137,7 @@ async fn a_caller_that_gives_up_leaves_the_model_to_others() {
     let sentence = "A long sentence about herons that cross rivers at dawn. ".repeat(20);
     // Minutes of work.
     let batch = vec![sentence; 2_000];
-    let endpoint = Endpoint::builtin();
+    let endpoint = multilingual();
     let given_up = embedder.embed(&endpoint, &batch, PATIENCE);
     tokio::time::timeout(Duration::from_millis(300), given_up).await.unwrap_err();
     let two = texts(&["one", "two"]);
@@ -140,15 +148,15 @@ async fn a_caller_that_gives_up_leaves_the_model_to_others() {
 
 #[tokio::test]
 async fn meaning_is_nearer_than_words() {
-    let report = real().test(&Endpoint::builtin(), "", "").await.unwrap();
+    let report = real().test(&multilingual(), "", "").await.unwrap();
     assert_eq!(report.dimensions, builtin::MODEL_DIMENSIONS);
     assert!((report.norm - 1.0).abs() < 1e-3);
     assert!(report.order_kept && report.similar_closer);
-    assert_eq!(report.model_found.as_deref(), Some(builtin::MODEL_NAME));
+    assert_eq!(report.model_found.as_deref(), Some(BuiltinModel::Multilingual.name()));
 }
 
 async fn flaw_of(embedder: &Embedder) -> ProviderError {
-    let endpoint = Endpoint::builtin();
+    let endpoint = multilingual();
     assert_eq!(endpoint.provider_type, ProviderType::Builtin);
     let answer = embedder.embed(&endpoint, &texts(&["one"]), PATIENCE).await;
     answer.unwrap_err()
@@ -158,12 +166,12 @@ async fn flaw_of(embedder: &Embedder) -> ProviderError {
 async fn without_files_the_model_is_missing_and_says_how_to_get_it() {
     let folder = tempfile::tempdir().unwrap();
     let embedder = embedder_in(folder.path());
-    assert!(!embedder.has_builtin());
+    assert!(!embedder.builtin(BuiltinModel::Multilingual).is_some());
     let error = flaw_of(&embedder).await;
     assert_eq!(error, ProviderError::BuiltinMissing(BuiltinFlaw::NoFiles));
     assert!(error.to_string().contains("`make build`"));
     let off = Embedder::new(None, Table::of(&[]), Arc::new(WallClock));
-    assert!(!off.has_builtin());
+    assert!(!off.builtin(BuiltinModel::Multilingual).is_some());
     let error = flaw_of(&off).await;
     assert_eq!(error, ProviderError::BuiltinMissing(BuiltinFlaw::Off));
 }
@@ -192,7 +200,7 @@ async fn damaged_files_are_said_to_be_and_bring_nothing_down() {
         fs::write(folder.join("tokenizer.json"), tokenizer).unwrap();
         fs::write(folder.join("config.json"), config).unwrap();
         let embedder = embedder_in(data.path());
-        assert!(embedder.has_builtin());
+        assert!(embedder.builtin(BuiltinModel::Multilingual).is_some());
         let error = flaw_of(&embedder).await;
         assert_eq!(error, ProviderError::BuiltinMissing(BuiltinFlaw::Damaged));
         assert!(!error.is_about_the_input());

@@ -28,7 +28,7 @@ async fn a_busy_model_is_late_for_some_and_is_left_alone_by_nobody() {
             let embedder = embedder.clone();
             let query = format!("{n} {}", "herons cross rivers at dawn ".repeat(50));
             tokio::spawn(async move {
-                let endpoint = Endpoint::builtin();
+                let endpoint = Endpoint::builtin(builtin::BuiltinModel::default().name());
                 let asked = embedder.embed_query(QueryPriority::Search, &endpoint, query, PATIENCE);
                 asked.await.map(drop)
             })
@@ -44,7 +44,8 @@ async fn a_busy_model_is_late_for_some_and_is_left_alone_by_nobody() {
     flood.iter().for_each(tokio::task::JoinHandle::abort);
     join_all(flood).await;
     // The one pass that is under way ends.
-    let (endpoint, one) = (Endpoint::builtin(), "one".to_owned());
+    let (endpoint, one) =
+        (Endpoint::builtin(builtin::BuiltinModel::default().name()), "one".to_owned());
     let asked = embedder.embed_query(QueryPriority::Search, &endpoint, one, PATIENCE);
     tokio::time::timeout(PATIENCE, asked).await.unwrap().unwrap();
 

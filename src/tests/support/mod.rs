@@ -67,7 +67,7 @@ pub const PASSWORD: &str = "correct horse battery";
 pub struct Wish {
     pub sign_up: SignUp,
     pub hash_cost: HashCost,
-    pub builtin: Option<builtin::BuiltinModel>,
+    pub builtin: Option<builtin::BuiltinModels>,
     /// As KEEPSAKE_LLAMACPP_URL.
     pub offered: Option<EndpointUrl>,
     /// As KEEPSAKE_PUBLIC_URL.

@@ -10,6 +10,7 @@ use super::endpoint::{EndpointFields, test};
 use super::{Attempt, Field, Outcome, Posted, Submission, done, page};
 use crate::embedding::{Saved, SystemSaved, Texts};
 use crate::evaluation::asked::RequestOutcome;
+use crate::providers::builtin::BuiltinModel;
 use crate::providers::settings::EndpointForm;
 use crate::web::auth::Admin;
 use crate::web::error::Problem;
@@ -182,14 +183,18 @@ pub enum SystemEmbeddingsForm {
     Confirm(EndpointFields),
     BuiltinOn,
     BuiltinOff,
+    BuiltinMultilingual,
+    BuiltinEnglish,
     LateOn,
     LateOff,
 }
 
 pub async fn system(_: Admin, Posted(posted, form): Posted<SystemEmbeddingsForm>) -> Response {
-    use SystemEmbeddingsForm::{BuiltinOff, BuiltinOn, LateOff, LateOn};
+    use SystemEmbeddingsForm::{
+        BuiltinEnglish, BuiltinMultilingual, BuiltinOff, BuiltinOn, LateOff, LateOn,
+    };
     let name = match form {
-        Ok(BuiltinOn | BuiltinOff) => "builtin",
+        Ok(BuiltinOn | BuiltinOff | BuiltinMultilingual | BuiltinEnglish) => "builtin",
         Ok(LateOn | LateOff) => "late",
         _ => "system",
     };
@@ -223,6 +228,14 @@ async fn change_system(
         SystemEmbeddingsForm::BuiltinOff => {
             embeddings.set_builtin(false).await?;
             "The builtin model is off: users without another provider have keyword search only. Their embeddings are kept."
+        }
+        SystemEmbeddingsForm::BuiltinMultilingual => {
+            embeddings.set_builtin_model(BuiltinModel::Multilingual).await?;
+            "All memories are being embedded again with the multilingual model. The old embeddings serve meanwhile."
+        }
+        SystemEmbeddingsForm::BuiltinEnglish => {
+            embeddings.set_builtin_model(BuiltinModel::English).await?;
+            "The English model stays in use. You can change it here at any time."
         }
         SystemEmbeddingsForm::LateOn => {
             embeddings.set_late_interaction(true).await?;

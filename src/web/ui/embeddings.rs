@@ -2,10 +2,10 @@
 
 use app::view::EmbeddingState as StateView;
 use app::view::{
-    AdminPage, EffectiveProvider, EmbeddingCounts, EmbeddingWait, EmbeddingsPage, EndpointView,
-    EvaluationOffer, EvaluationView, FailedItem, FoundView, ItemEmbedding as ItemEmbeddingView,
-    JobsLine, LateSwitch, LateView, MeasuredView, OperatorRow, QueueCounts, Rebuild as RebuildView,
-    ScoreParts, SpaceView,
+    AdminPage, BuiltinExchange, EffectiveProvider, EmbeddingCounts, EmbeddingWait, EmbeddingsPage,
+    EndpointView, EvaluationOffer, EvaluationView, FailedItem, FoundView,
+    ItemEmbedding as ItemEmbeddingView, JobsLine, LateSwitch, LateView, MeasuredView, OperatorRow,
+    QueueCounts, Rebuild as RebuildView, ScoreParts, SpaceView,
 };
 
 use super::Ui;
@@ -20,6 +20,7 @@ use crate::evaluation::Measurement;
 use crate::evaluation::asked::{MeasurementOffer, MeasurementState};
 use crate::evaluation::model::SideScores;
 use crate::providers::ProviderType;
+use crate::providers::builtin::BuiltinModel;
 use crate::providers::settings::{Effective, EndpointSettings, SpaceSettings, SystemChatSettings};
 use crate::search::Explanation;
 
@@ -206,10 +207,15 @@ impl Ui {
             chat: system_view(chat),
             builtin_present: system.has_builtin,
             builtin_enabled: settings.builtin_enabled,
+            exchange: system.has_other_builtin.then(|| BuiltinExchange {
+                is_postponed: settings.builtin_model == BuiltinModel::English,
+                users: system.builtin_users.all,
+                done: system.builtin_users.of_model,
+            }),
             late: LateSwitch {
                 is_on: settings.late_interaction,
-                users: system.builtin_users,
-                done: system.late_users,
+                users: system.builtin_users.all,
+                done: system.builtin_users.late,
             },
             is_browser_read_only,
             allowed_endpoints: system
@@ -292,7 +298,7 @@ fn effective_view(overview: &EmbeddingOverview) -> EffectiveProvider {
     let name_and_reason = match &overview.effective {
         Effective::Off => ("None", "You switched embeddings off: search uses keywords only."),
         Effective::System(settings) if settings.is_builtin() => (
-            "Builtin MiniLM",
+            "Builtin model",
             "No system llama.cpp is set and you have no endpoint of your own: the model inside this server serves you.",
         ),
         Effective::System(_) => (
@@ -354,7 +360,7 @@ fn embeddings_beside(chat: &EndpointSettings) -> Option<EndpointSettings> {
 
 fn provider_name(provider_type: ProviderType) -> &'static str {
     match provider_type {
-        ProviderType::Builtin => "Builtin MiniLM",
+        ProviderType::Builtin => "Builtin model",
         ProviderType::Llamacpp => "System llama.cpp",
         ProviderType::Ollama | ProviderType::Openai | ProviderType::CustomHttp => "Your endpoint",
     }

@@ -146,6 +146,8 @@ impl Ui {
             "remove_chat" => ("removed the chat model of the server", false),
             "builtin_on" => ("switched the builtin model on", false),
             "builtin_off" => ("switched the builtin model off", false),
+            "builtin_multilingual" => ("chose the multilingual builtin model", false),
+            "builtin_english" => ("kept the English builtin model", false),
             "late_on" => ("switched late interaction on", false),
             "late_off" => ("switched late interaction off", false),
             "allow_endpoint" => ("allowed an endpoint", false),

@@ -76,21 +76,29 @@ impl Weights {
     /// (rows, inner) into `out`, which becomes (rows, columns).
     pub fn multiply(&self, arch: Arch, rows: &[f32], out: &mut Vec<f32>) {
         let (inner, columns) = (self.panels.inner, self.panels.columns);
-        let count = rows.len() / inner;
-        out.resize(count * columns, 0.0);
-        let threads = rayon::current_num_threads();
-        let part = count.div_ceil(threads).next_multiple_of(ROWS).max(ROWS_A_THREAD_MIN);
-        let run = |rows: &[f32], out: &mut [f32]| {
+        in_row_parts((rows, inner), (out, columns), |rows, out| {
             let mut packed = Packed::default();
             packed.fill(rows.len() / inner, inner, |n| &rows[n * inner..(n + 1) * inner]);
             multiply(arch, &packed, &self.panels, Some(&self.bias), out);
-        };
-        if threads == 1 || part >= count {
-            run(rows, out);
-        } else {
-            let parts = rows.par_chunks(part * inner).zip(out.par_chunks_mut(part * columns));
-            parts.for_each(|(rows, out)| run(rows, out));
-        }
+        });
+    }
+}
+
+/// Makes (rows, columns) of (rows, inner), on all threads if there are enough rows.
+pub fn in_row_parts(
+    (rows, inner): (&[f32], usize),
+    (out, columns): (&mut Vec<f32>, usize),
+    run: impl Fn(&[f32], &mut [f32]) + Sync,
+) {
+    let count = rows.len() / inner;
+    out.resize(count * columns, 0.0);
+    let threads = rayon::current_num_threads();
+    let part = count.div_ceil(threads).next_multiple_of(ROWS).max(ROWS_A_THREAD_MIN);
+    if threads == 1 || part >= count {
+        run(rows, out);
+    } else {
+        let parts = rows.par_chunks(part * inner).zip(out.par_chunks_mut(part * columns));
+        parts.for_each(|(rows, out)| run(rows, out));
     }
 }
 
@@ -109,7 +117,7 @@ impl Packed {
         self.numbers.resize(rows * inner, 0.0);
         let mut rest = self.numbers.as_mut_slice();
         let mut first = 0;
-        for size in blocks(rows) {
+        for size in even_parts(rows, ROWS) {
             let (block, others) = rest.split_at_mut(size * inner);
             for at in 0..size {
                 for (to, from) in block.chunks_exact_mut(size).zip(row(first + at)) {
@@ -121,9 +129,9 @@ impl Packed {
     }
 }
 
-/// As few blocks as possible, of even sizes.
-fn blocks(rows: usize) -> impl Iterator<Item = usize> {
-    let count = rows.div_ceil(ROWS);
+/// As few parts as possible, of even sizes, at most `most`.
+pub fn even_parts(rows: usize, most: usize) -> impl Iterator<Item = usize> {
+    let count = rows.div_ceil(most);
     (0..count).map(move |n| (n + 1) * rows / count - n * rows / count)
 }
 
@@ -152,7 +160,7 @@ impl WithSimd for Multiply<'_> {
             for (stretch, panel) in panel.chunks(STRETCH * COLUMNS).enumerate() {
                 let mut rest = rows.numbers.as_slice();
                 let mut first = 0;
-                for size in blocks(rows.rows) {
+                for size in even_parts(rows.rows, ROWS) {
                     let (block, others) = rest.split_at(size * inner);
                     let block = &block[stretch * STRETCH * size..][..panel.len() / COLUMNS * size];
                     let mut tile = [[0.0; COLUMNS]; ROWS];

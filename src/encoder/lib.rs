@@ -1,19 +1,24 @@
-//! The forward pass of a BERT encoder such as all-MiniLM-L6-v2: from token ids to one vector per token.
+//! The forward pass of BERT encoders: from token ids to one vector per token. multilingual-e5-small has weights of
+//! four bits ([`blocks`]) and its tokenizer here ([`unigram`]); all-MiniLM-L6-v2 has 32-bit floats ([`product`]).
 //!
-//! Weights are 32-bit floats, packed once in the order in which products read them ([`product`]), so that a
-//! short query is limited by memory bandwidth. Texts of one pass are concatenated without padding. It is its
-//! own package so that it is optimised in every profile.
+//! Weights are packed once in the order in which products read them, so that a short query is limited by memory
+//! bandwidth. Texts of one pass are concatenated without padding. It is its own package so that it is optimised in every
+//! profile.
 
 mod attention;
+mod blocks;
+mod e5;
 mod functions;
+mod kernels;
 mod product;
+mod unigram;
 mod weights;
 
 use pulp::{Arch, Simd, WithSimd};
 use serde::Deserialize;
 
 use functions::{gelu, normalise};
-use product::Weights;
+pub use unigram::{Tokenizer, Tokens};
 pub use weights::Flaw;
 use weights::Tensors;
 
@@ -32,11 +37,23 @@ pub struct Config {
 pub struct Model {
     config: Config,
     arch: Arch,
-    words: Vec<f32>,
+    words: Words,
     /// The position embeddings, with the token type embedding of a single text added.
     positions: Vec<f32>,
     first_norm: Norm,
     layers: Vec<Layer>,
+}
+
+/// The vector of each token.
+enum Words {
+    Floats(Vec<f32>),
+    Blocks(blocks::Table),
+}
+
+/// A linear layer.
+enum Linear {
+    Floats(product::Weights),
+    Blocks(blocks::Weights),
 }
 
 struct Norm {
@@ -46,11 +63,11 @@ struct Norm {
 
 struct Layer {
     /// The query, key and value projections, side by side.
-    query_key_value: Weights,
-    attended: Weights,
+    query_key_value: Linear,
+    attended: Linear,
     attended_norm: Norm,
-    wide: Weights,
-    narrow: Weights,
+    wide: Linear,
+    narrow: Linear,
     norm: Norm,
 }
 
@@ -122,8 +139,9 @@ impl Model {
                 together.0.extend(weight);
                 together.1.extend(bias);
             }
-            let pack =
-                |(weight, bias): (Vec<f32>, Vec<f32>), from| Weights::pack(&weight, bias, from);
+            let pack = |(weight, bias): (Vec<f32>, Vec<f32>), from| {
+                Linear::Floats(product::Weights::pack(&weight, bias, from))
+            };
             Ok(Layer {
                 query_key_value: pack(together, width),
                 attended: pack(linear("attention.output.dense", width, width)?, width),
@@ -135,7 +153,11 @@ impl Model {
         });
         Ok(Self {
             arch: Arch::new(),
-            words: tensors.matrix("embeddings.word_embeddings.weight", config.vocab_size, width)?,
+            words: Words::Floats(tensors.matrix(
+                "embeddings.word_embeddings.weight",
+                config.vocab_size,
+                width,
+            )?),
             positions,
             first_norm: norm("embeddings.LayerNorm")?,
             layers: layers.collect::<Result<_, Flaw>>()?,
@@ -155,10 +177,18 @@ impl Model {
             Vec::with_capacity(texts.iter().map(|text| text.len()).sum::<usize>() * width);
         for text in texts {
             for (place, token) in text.iter().enumerate() {
-                let at = *token as usize * width;
-                let word = self.words.get(at..at + width)?;
                 let place = self.positions.get(place * width..(place + 1) * width)?;
-                states.extend(word.iter().zip(place).map(|(word, place)| word + place));
+                let token = *token as usize;
+                match &self.words {
+                    Words::Floats(words) => {
+                        let word = words.get(token * width..(token + 1) * width)?;
+                        states.extend(word.iter().zip(place).map(|(word, place)| word + place));
+                    }
+                    Words::Blocks(table) => {
+                        states
+                            .extend(table.row(token)?.zip(place).map(|(word, place)| word + place));
+                    }
+                }
             }
         }
         let (eps, norm) = (self.config.layer_norm_eps, &self.first_norm);
@@ -190,6 +220,16 @@ impl Model {
         layer.narrow.multiply(arch, wide, states);
         arch.dispatch(|| layer.norm.after(states, made, eps));
         true
+    }
+}
+
+impl Linear {
+    /// (rows, inner) into `out`, which becomes (rows, columns).
+    fn multiply(&self, arch: Arch, rows: &[f32], out: &mut Vec<f32>) {
+        match self {
+            Self::Floats(weights) => weights.multiply(arch, rows, out),
+            Self::Blocks(weights) => weights.multiply(arch, rows, out),
+        }
     }
 }
 
