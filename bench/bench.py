@@ -2,7 +2,7 @@
 """What `make bench` runs: searches, growth and quality among others, each on a throwaway PostgreSQL of its own, and then
 RESULTS.md of what they wrote down. 45 minutes at most on two cores; nothing else should run meanwhile.
 
-    python3 bench/bench.py [PART …]          all parts, or those named: searches, adds, drain, fair, start, growth, quality, ablation
+    python3 bench/bench.py [PART …]          all parts, or those named: searches, adds, drain, fair, start, growth, languages, quality, ablation
 
 LOCOMO and ERRORS name LoCoMo's files for quality and ablation, which are left out without them (bench/quality.py says where
 they come from). BENCH_RESULTS is another folder for what is measured; sizes are settings of each script.
@@ -22,7 +22,7 @@ from python_env import environment  # noqa: E402
 BENCH = Path(__file__).resolve().parent
 # What runs, and how many seconds it takes on the machine of RESULTS.md: for the progress bar.
 PARTS = {"searches": ("searches.py", 220), "adds": ("adds.py", 90), "drain": ("vectors.py", 120), "fair": ("fair.py", 150), "start": ("start.py", 40),
-         "growth": ("growth.py", 600), "quality": ("quality.py", 200), "ablation": ("ablation.py", 330)}
+         "growth": ("growth.py", 600), "languages": ("languages.py", 80), "quality": ("quality.py", 200), "ablation": ("ablation.py", 330)}
 # These need LoCoMo's files.
 OF_LOCOMO = {"quality", "ablation"}
 

@@ -1,5 +1,5 @@
-//! How long the builtin model takes for texts of some lengths: lines of threads, tokens, and the milliseconds of the fastest pass
-//! and of the one in the middle. `bench/forward.py` runs it, and onnxruntime beside it.
+//! How long a builtin model, by its folder, takes for texts of some lengths: lines of threads, tokens, and the milliseconds of the fastest pass
+//! and of the one in the middle. `bench/forward.py` runs it with MiniLM, and onnxruntime beside it.
 
 use std::error::Error;
 use std::fs;
@@ -9,9 +9,14 @@ const PASSES: usize = 40;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = std::env::args().nth(1).ok_or("name the model's folder")?;
-    let config = serde_json::from_slice(&fs::read(format!("{folder}/config.json"))?)?;
-    let file = fs::read(format!("{folder}/model.safetensors"))?;
-    let model = encoder::Model::from_safetensors(&file, config).map_err(|_| "no such model")?;
+    let model = match fs::read(format!("{folder}/e5-small-q4.bin")) {
+        Ok(file) => encoder::Model::from_e5(&file).map_err(|_| "no such model")?.0,
+        Err(_) => {
+            let config = serde_json::from_slice(&fs::read(format!("{folder}/config.json"))?)?;
+            let file = fs::read(format!("{folder}/model.safetensors"))?;
+            encoder::Model::from_safetensors(&file, config).map_err(|_| "no such model")?
+        }
+    };
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
         for tokens in [8, 16, 64, 256] {

