@@ -13,7 +13,7 @@ async fn spaces(app: &TestApp, user: &TestUser) -> Vec<String> {
         "SELECT model || ' ' || state FROM embedding_spaces WHERE user_id = {} AND state <> 'retired' ORDER BY state",
         user.id.0
     );
-    app.sql(&query).all().await
+    app.sql(&query).values().await
 }
 
 async fn ask(user: &TestUser, query: &str) -> Value {

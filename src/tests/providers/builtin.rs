@@ -224,8 +224,8 @@ async fn flaw_of_files(model: BuiltinModel, files: &[(&str, &[u8])]) {
     }
     let embedder = embedder_in(data.path());
     assert_eq!(embedder.builtin(BuiltinModel::default()), Some(model));
-    let answer = embedder.embed(&Endpoint::builtin(model.name()), &texts(&["one"]), PATIENCE);
-    let error = answer.await.unwrap_err();
+    let (endpoint, one) = (Endpoint::builtin(model.name()), texts(&["one"]));
+    let error = embedder.embed(&endpoint, &one, PATIENCE).await.unwrap_err();
     assert_eq!(error, ProviderError::BuiltinMissing(BuiltinFlaw::Damaged));
     assert!(!error.is_about_the_input());
 }
